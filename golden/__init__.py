@@ -1,0 +1,1 @@
+"""Numpy models of what the hardware computes, at the same paths and names as in hw."""

@@ -1,0 +1,133 @@
+"""Parameters of designs: kind, legal range, default, and one wording for every refusal."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+__all__ = ["Choice", "Flag", "Integer", "Parameter", "check_fields", "parameter", "parameters_of"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a design: what it means, its default and which values are legal."""
+
+    doc: str
+    default: Any
+
+    @property
+    def legal(self) -> str:
+        """Legal values, as they stand in an error message."""
+        raise NotImplementedError
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return `value` unchanged, or raise `TypeError` (kind) or `ValueError` (range)."""
+        raise NotImplementedError
+
+    def parse(self, name: str, text: str) -> Any:
+        """Read a value from the command line; the same errors as :meth:`check`."""
+        raise NotImplementedError
+
+    def refuse(self, name: str, value: object, error: type[Exception] = ValueError) -> Exception:
+        """Make the error that says what `name` must be."""
+        return error(f"{name} must be {self.legal}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class Integer(Parameter):
+    """An integer from `low` to `high`, both included."""
+
+    low: int
+    high: int
+    unit: str = ""
+
+    @property
+    def legal(self) -> str:
+        """The range, with its unit."""
+        return f"{self.low}..{self.high}" + (f" {self.unit}" if self.unit else "")
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse what is no integer (a bool is none) or out of range."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.refuse(name, value, TypeError)
+        if not self.low <= value <= self.high:
+            raise self.refuse(name, value)
+        return value
+
+    def parse(self, name: str, text: str) -> int:
+        """Read a decimal, 0x or 0b integer."""
+        try:
+            value = int(text, 0)
+        except ValueError:
+            raise self.refuse(name, text) from None
+        self.check(name, value)
+        return value
+
+
+@dataclass(frozen=True)
+class Choice(Parameter):
+    """One of a few names."""
+
+    options: tuple[str, ...]
+
+    @property
+    def legal(self) -> str:
+        """The names."""
+        return "one of " + ", ".join(self.options)
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse any other name."""
+        if not isinstance(value, str):
+            raise self.refuse(name, value, TypeError)
+        if value not in self.options:
+            raise self.refuse(name, value)
+        return value
+
+    def parse(self, name: str, text: str) -> str:
+        """Take the text as it is."""
+        self.check(name, text)
+        return text
+
+
+@dataclass(frozen=True)
+class Flag(Parameter):
+    """True or false."""
+
+    _WORDS: ClassVar[dict[str, bool]] = {"true": True, "false": False, "1": True, "0": False}
+
+    @property
+    def legal(self) -> str:
+        """The two words."""
+        return "true or false"
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse what is no bool."""
+        if not isinstance(value, bool):
+            raise self.refuse(name, value, TypeError)
+        return value
+
+    def parse(self, name: str, text: str) -> bool:
+        """Read true, false, 1 or 0."""
+        if text.lower() not in self._WORDS:
+            raise self.refuse(name, text)
+        return self._WORDS[text.lower()]
+
+
+def parameter(kind: Parameter) -> Any:
+    """Make the dataclass field of a spec that holds one parameter."""
+    return dataclasses.field(default=kind.default, metadata={"parameter": kind})
+
+
+def parameters_of(spec: type) -> dict[str, Parameter]:
+    """Parameters of a spec, in the order of its fields."""
+    return {
+        field.name: field.metadata["parameter"]
+        for field in dataclasses.fields(spec)
+        if "parameter" in field.metadata
+    }
+
+
+def check_fields(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+    """Check each value by its parameter; the errors of :meth:`Parameter.check`."""
+    for name, kind in parameters.items():
+        kind.check(name, values[name])

@@ -1,0 +1,84 @@
+"""The contract of every matrix engine: C = A x B, tile by tile, exactly."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Flag, Integer, check_fields, parameter, parameters_of
+from golden.formats.integer import IntFormat
+
+__all__ = ["EngineSpec", "matmul"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSpec:
+    """One tile of C has m rows and n columns; K codes of a sum arrive k a beat, K <= depth."""
+
+    m: int = parameter(Integer("rows of C per tile", 8, 1, 256, "rows"))
+    n: int = parameter(Integer("columns of C per tile", 8, 1, 256, "columns"))
+    a_width: int = parameter(Integer("bits of a code of A", 8, 2, 16, "bits"))
+    b_width: int = parameter(Integer("bits of a code of B", 8, 2, 16, "bits"))
+    a_signed: bool = parameter(Flag("A is two's complement", True))
+    b_signed: bool = parameter(Flag("B is two's complement", True))
+    depth: int = parameter(Integer("K_max, codes summed without overflow", 65536, 1, 1 << 24))
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_fields(parameters_of(type(self)), vars(self))
+
+    @property
+    def k(self) -> int:
+        """Codes of K per beat."""
+        return 1
+
+    @property
+    def a_format(self) -> IntFormat:
+        """Format of A."""
+        return IntFormat(width=self.a_width, signed=self.a_signed)
+
+    @property
+    def b_format(self) -> IntFormat:
+        """Format of B."""
+        return IntFormat(width=self.b_width, signed=self.b_signed)
+
+    @property
+    def c_format(self) -> IntFormat:
+        """Format of C: the least that holds every sum of `depth` products."""
+        corners = [
+            self.depth * a * b
+            for a in (self.a_format.low, self.a_format.high)
+            for b in (self.b_format.low, self.b_format.high)
+        ]
+        signed = self.a_signed or self.b_signed
+        width = max(
+            (value if value >= 0 else -value - 1).bit_length() + signed for value in corners
+        )
+        return IntFormat(width=width, signed=signed)
+
+    @property
+    def accumulator_width(self) -> int:
+        """Bits of a sum."""
+        return self.c_format.width
+
+
+def matmul(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply codes exactly.
+
+    Parameters
+    ----------
+    spec : formats and depth.
+    a, b : codes, M x K and K x N, K <= spec.depth.
+
+    Returns
+    -------
+    int64 codes of C, M x N.
+    """
+    a, b = spec.a_format.check("a", a), spec.b_format.check("b", b)
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+        raise ValueError(f"a and b must be M x K and K x N, not {a.shape} and {b.shape}")
+    if a.shape[1] > spec.depth:
+        raise ValueError(f"K must be 0..{spec.depth}, not {a.shape[1]}")
+    # Doubles multiply through BLAS, many times faster than integers, and exactly below 2^53.
+    if spec.accumulator_width <= 53:
+        return np.rint(a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+    return a @ b

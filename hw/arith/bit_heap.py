@@ -1,0 +1,128 @@
+"""Bit heap: weighted bits to be added up, compressed to one or two bits a column."""
+
+from collections.abc import Sequence
+
+from amaranth import C, Module, Signal, Value
+
+from hw.arith.schedule import Schedule, schedule, sparse_heights
+
+__all__ = ["BitHeap"]
+
+# Constants are there before everything else.
+_BEFORE = -1e9
+
+
+class BitHeap:
+    """A sum of weighted bits modulo 2^width.
+
+    Terms of negative weight are put as their complement and a constant: -x 2^w is
+    (1 - x) 2^w - 2^w. All constants are folded into one, so sign extension costs no rows.
+
+    Parameters
+    ----------
+    width : columns, bits.
+    """
+
+    def __init__(self, width: int):
+        self.width = width
+        self.constant = 0
+        self.columns: list[list[tuple[Value, float]]] = [[] for _ in range(width)]
+
+    def add_bit(self, bit: Value, weight: int, *, arrival: float = 0.0, negative: bool = False):
+        """Put one bit of weight 2^weight, or -2^weight; weights past the top are dropped.
+
+        `arrival` is in delays of one XOR gate.
+        """
+        if weight >= self.width:
+            return
+        if negative:
+            self.constant -= 1 << weight
+            bit = ~bit
+        self.columns[weight].append((bit, arrival))
+
+    def add_term(
+        self, bits: Sequence[Value], weight: int = 0, *, signed: bool, arrival: float = 0.0
+    ) -> None:
+        """Put an integer times 2^weight; its last bit counts negative if `signed`."""
+        for position, bit in enumerate(bits):
+            negative = signed and position == len(bits) - 1
+            self.add_bit(bit, weight + position, arrival=arrival, negative=negative)
+
+    def copy(self) -> "BitHeap":
+        """Make a heap with the same bits and constant."""
+        other = BitHeap(self.width)
+        other.constant = self.constant
+        other.columns = [list(column) for column in self.columns]
+        return other
+
+    def _all(self) -> list[list[tuple[Value, float]]]:
+        """Columns with the constant's ones."""
+        return [
+            column + [(C(1, 1), _BEFORE)] * (self.constant >> weight & 1)
+            for weight, column in enumerate(self.columns)
+        ]
+
+    def schedule(self, heights: Sequence[int]) -> Schedule:
+        """Plan the compression to these heights, without building it."""
+        columns = [[arrival for _, arrival in column] for column in self._all()]
+        return schedule(columns, heights)
+
+    def compress(self, m: Module, heights: Sequence[int]) -> list[list[Value]]:
+        """Build the adders that leave at most `heights` bits in each column.
+
+        Columns with fewer bits are filled with zeros.
+        """
+        plan = self.schedule(heights)
+        bits: dict[int, Value] = dict(enumerate(bit for column in self._all() for bit, _ in column))
+        for number, adder in enumerate(plan.adders):
+            inputs = [bits[index] for index in adder.inputs]
+            total, carry = _add(inputs)
+            bits[adder.sum] = Signal(name=f"s{adder.column}_{number}")
+            m.d.comb += bits[adder.sum].eq(total)
+            if adder.carry is not None:
+                bits[adder.carry] = Signal(name=f"c{adder.column}_{number}")
+                m.d.comb += bits[adder.carry].eq(carry)
+        return [
+            [bits[index] for index in column] + [C(0, 1)] * (height - len(column))
+            for column, height in zip(plan.columns, heights, strict=True)
+        ]
+
+    def register(self, m: Module, enable: Value) -> "BitHeap":
+        """Compress to two rows, hold them in registers, and go on with a heap of those.
+
+        The constant is left for the new heap. Nothing wraps before the last column: the rows keep
+        every carry that the bits can make.
+        """
+        bits = self.copy()
+        bits.constant = 0
+        highest = sum(len(column) << weight for weight, column in enumerate(bits.columns))
+        bits.width = min(self.width, highest.bit_length())
+        bits.columns = bits.columns[: bits.width]
+        heights = sparse_heights(bits.width, lambda heights: bits.schedule(heights).delay)
+        registered = BitHeap(self.width)
+        registered.constant = self.constant
+        for weight, column in enumerate(bits.compress(m, heights)):
+            for row, bit in enumerate(column):
+                held = Signal(name=f"r{row}_{weight}", reset_less=True)
+                with m.If(enable):
+                    m.d.sync += held.eq(bit)
+                registered.add_bit(held, weight)
+        return registered
+
+
+def _add(inputs: list[Value]) -> tuple[Value, Value]:
+    """Sum and carry of two or three bits, the last of which comes last."""
+    match inputs:
+        case [Value() as one, x] if _is_one(one):
+            return ~x, x
+        case [x, y]:
+            return x ^ y, x & y
+        case [one, x, y] if _is_one(one):
+            return ~(x ^ y), x | y
+        case [x, y, z]:
+            return x ^ y ^ z, (x & y) | ((x ^ y) & z)
+    raise AssertionError(inputs)
+
+
+def _is_one(bit: Value) -> bool:
+    return isinstance(bit, C) and bit.value == 1

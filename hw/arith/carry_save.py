@@ -1,0 +1,46 @@
+"""Carry-save numbers: a sum row and carry bits at some weights, resolved by one addition."""
+
+from amaranth import C, Cat, Signal, Value
+from amaranth.lib import data
+
+__all__ = ["CarrySave"]
+
+
+class CarrySave(data.StructLayout):
+    """A number modulo 2^width held as a sum row and a sparse row of carries.
+
+    Full carry-save has a carry at every weight; with no carries at all, the number is resolved.
+
+    Parameters
+    ----------
+    heights : bits at each weight, 1 (sum) or 2 (sum and carry), lowest first.
+    """
+
+    def __init__(self, heights: list[int]):
+        if not heights or any(height not in (1, 2) for height in heights):
+            raise ValueError(f"heights must be a list of 1 or 2, not {heights!r}")
+        self.width = len(heights)
+        self.carries = tuple(weight for weight, height in enumerate(heights) if height == 2)
+        super().__init__({"sum": self.width, "carry": len(self.carries)})
+
+    def register(self, name: str) -> data.View:
+        """Make a signal that holds such a number and is not reset."""
+        return data.View(self, Signal(self.size, name=name, reset_less=True))
+
+    def columns(self, number: data.View) -> list[list[Value]]:
+        """Bits of a number, a list per weight."""
+        columns: list[list[Value]] = [[bit] for bit in number.sum]
+        for weight, bit in zip(self.carries, number.carry, strict=True):
+            columns[weight].append(bit)
+        return columns
+
+    def pack(self, columns: list[list[Value]]) -> Value:
+        """Bit pattern of the number made of these columns; the inverse of :meth:`columns`."""
+        row = [column[0] for column in columns]
+        carries = [columns[weight][1] for weight in self.carries]
+        return Cat(*row, *carries)
+
+    def carry_row(self, number: data.View) -> Value:
+        """Carries as a row of `width` bits."""
+        bits = dict(zip(self.carries, number.carry, strict=True))
+        return Cat(bits.get(weight, C(0, 1)) for weight in range(self.width))

@@ -1,0 +1,102 @@
+"""Order of compression of a bit heap: which bits meet in which adder, decided by arrival time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["Adder", "Schedule", "schedule", "sparse_heights"]
+
+# Delays in units of one XOR gate. The last input of a full adder meets one XOR only, which is why
+# the latest bit is put there.
+_SUM, _LATE_CARRY, _HALF_CARRY = 1.0, 1.0, 0.6
+
+
+@dataclass(frozen=True)
+class Adder:
+    """One full or half adder: ``inputs`` of weight 2^column become ``sum`` and ``carry``.
+
+    Bits are numbers: first those of the heap in the order given to :func:`schedule`, then one
+    for each output. ``carry`` is ``None`` where it would fall off the top of the heap.
+    """
+
+    column: int
+    inputs: tuple[int, ...]
+    sum: int
+    carry: int | None
+
+
+@dataclass
+class Schedule:
+    """Adders in an order in which each one's inputs exist, and the bits left in each column."""
+
+    adders: list[Adder] = field(default_factory=list)
+    columns: list[list[int]] = field(default_factory=list)
+    arrivals: list[float] = field(default_factory=list)
+
+    @property
+    def delay(self) -> float:
+        """Arrival of the latest bit left, in XOR gates."""
+        return max((self.arrivals[bit] for column in self.columns for bit in column), default=0.0)
+
+
+def schedule(columns: Sequence[Sequence[float]], heights: Sequence[int]) -> Schedule:
+    """Reduce each column to its height, from the lowest weight up.
+
+    The three-greedy method (Stelling, Martel, Oklobdzija, Ravi 1998): a column of n bits that may
+    keep h needs (n - h) // 2 full adders and, if n - h is odd, one half adder, no more; each takes
+    the bits that arrive first, the half adder before the others. Reducing below h where a full
+    adder happens to fit would let late carries ripple along the columns.
+
+    Parameters
+    ----------
+    columns : arrival time of every bit, a column per weight, in XOR gates.
+    heights : bits that may remain in each column, >= 1.
+    """
+    result = Schedule()
+    waiting: list[list[int]] = [[] for _ in columns]
+    for column, arrivals in zip(waiting, columns, strict=True):
+        for arrival in arrivals:
+            column.append(len(result.arrivals))
+            result.arrivals.append(arrival)
+    at = result.arrivals
+    for weight, height in enumerate(heights):
+        bits = sorted(waiting[weight], key=lambda bit: (at[bit], bit))
+        while len(bits) > height:
+            take = 2 if (len(bits) - height) % 2 else 3
+            inputs, bits = tuple(bits[:take]), bits[take:]
+            early, late = at[inputs[-2]], at[inputs[-1]]
+            if take == 3:
+                sum_at = max(early + 2 * _SUM, late + _SUM)
+                carry_at = max(early + _SUM + _LATE_CARRY, late + _LATE_CARRY)
+            else:
+                sum_at, carry_at = late + _SUM, late + _HALF_CARRY
+            total = len(at)
+            at.append(sum_at)
+            carry = None
+            if weight + 1 < len(heights):
+                carry = len(at)
+                at.append(carry_at)
+                waiting[weight + 1].append(carry)
+            result.adders.append(Adder(weight, inputs, total, carry))
+            bits = sorted([*bits, total], key=lambda bit: (at[bit], bit))
+        result.columns.append(bits)
+    return result
+
+
+def sparse_heights(width: int, delay: Callable[[list[int]], float]) -> list[int]:
+    """Choose the columns that keep a carry, as few as the delay of keeping them all allows.
+
+    Where time is left, a column passes its carry on instead of keeping it, which saves a register
+    and all that hangs on it.
+
+    Parameters
+    ----------
+    width : columns.
+    delay : delay of the heap for given heights, 1 or 2 for each column.
+    """
+    heights = [2] * width
+    limit = delay(heights)
+    for column in range(width):
+        heights[column] = 1
+        if delay(heights) > limit:
+            heights[column] = 2
+    return heights

@@ -1,0 +1,157 @@
+"""The one list of designs, in the order in which an operand meets them."""
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import golden.pe.mac
+import golden.pe.opt1
+import golden.tpe.systolic_os
+from golden.check import Parameter, parameters_of
+from hw.pe.mac import Mac
+from hw.pe.opt1 import Opt1
+from hw.tpe.systolic_os import SystolicOs
+
+__all__ = ["CATALOG", "Design", "Entry"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One generator: its hardware, what it computes, and what proves that."""
+
+    component: Any  # a wiring.Component class with HOWS, latency and operations_per_cycle
+    spec: type
+    golden: ModuleType
+    bench: str
+    summary: str
+
+    @property
+    def hows(self) -> dict[str, Parameter]:
+        """Parameters of how it is built; they change no result."""
+        hows: dict[str, Parameter] = self.component.HOWS
+        return hows
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """Every parameter: of what is computed first, of how it is built last."""
+        return {**parameters_of(self.spec), **self.hows}
+
+
+CATALOG = {
+    "mac": Entry(
+        component=Mac,
+        spec=golden.pe.mac.MacSpec,
+        golden=golden.pe.mac,
+        bench="verif.pe.tb_mac",
+        summary="plain multiply-accumulate: one carry-propagate addition a cycle",
+    ),
+    "opt1": Entry(
+        component=Opt1,
+        spec=golden.pe.mac.MacSpec,
+        golden=golden.pe.opt1,
+        bench="verif.pe.tb_mac",
+        summary="multiply-accumulate in carry-save form (OPT1): no carry propagation",
+    ),
+    "systolic_os": Entry(
+        component=SystolicOs,
+        spec=golden.tpe.systolic_os.SystolicOsSpec,
+        golden=golden.tpe.systolic_os,
+        bench="verif.tpe.tb_engine",
+        summary="output-stationary systolic array of either PE, one resolver a column",
+    ),
+}
+
+
+def nearest(name: str, known: Mapping[str, object], what: str) -> ValueError:
+    """Make the error for an unknown name, with the names that are close to it."""
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+    return ValueError(f"unknown {what} {name!r}; {hint}")
+
+
+@dataclass(frozen=True)
+class Design:
+    """One entry of the catalogue with all its parameters.
+
+    Parameters
+    ----------
+    name : of the entry.
+    parameters : values that differ from the defaults; complete after construction.
+
+    Raises
+    ------
+    ValueError
+        Unknown name or parameter, value out of range.
+    TypeError
+        Value of the wrong kind.
+    """
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check all names and values, and fill in the defaults."""
+        if self.name not in CATALOG:
+            raise nearest(self.name, CATALOG, "design")
+        kinds = self.entry.parameters
+        for name, value in self.parameters.items():
+            if name not in kinds:
+                raise nearest(name, kinds, f"parameter of {self.name}")
+            kinds[name].check(name, value)
+        complete = {name: self.parameters.get(name, kind.default) for name, kind in kinds.items()}
+        object.__setattr__(self, "parameters", complete)
+        self.spec  # noqa: B018  (a spec may refuse a combination)
+
+    @classmethod
+    def parse(cls, name: str, texts: Mapping[str, str]) -> "Design":
+        """Make a design from parameters as text."""
+        if name not in CATALOG:
+            raise nearest(name, CATALOG, "design")
+        kinds = CATALOG[name].parameters
+        for key in texts:
+            if key not in kinds:
+                raise nearest(key, kinds, f"parameter of {name}")
+        return cls(name, {key: kinds[key].parse(key, text) for key, text in texts.items()})
+
+    @property
+    def entry(self) -> Entry:
+        """The entry of the catalogue."""
+        return CATALOG[self.name]
+
+    @property
+    def spec(self) -> Any:
+        """What is computed."""
+        names = parameters_of(self.entry.spec)
+        return self.entry.spec(**{name: self.parameters[name] for name in names})
+
+    @property
+    def module(self) -> str:
+        """Name of the Verilog module: the entry's and the parameters that differ from defaults."""
+        kinds = self.entry.parameters
+        varied = [
+            f"_{name}{int(value) if isinstance(value, bool) else value}"
+            if name[-1:].isalpha() and not isinstance(value, str)
+            else f"_{name}_{value}"
+            for name, value in self.parameters.items()
+            if value != kinds[name].default
+        ]
+        return self.name + "".join(varied)
+
+    @property
+    def key(self) -> str:
+        """Canonical JSON of name and parameters."""
+        return json.dumps(
+            {"design": self.name, **self.parameters}, sort_keys=True, separators=(",", ":")
+        )
+
+    def component(self) -> Any:
+        """Build the component."""
+        hows = {name: self.parameters[name] for name in self.entry.hows}
+        return self.entry.component(self.spec, **hows)
+
+    def __hash__(self) -> int:
+        """Hash the canonical JSON."""
+        return hash(self.key)

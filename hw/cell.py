@@ -1,0 +1,58 @@
+"""Cells: components that become one Verilog module each, however often they are placed."""
+
+from typing import Any, ClassVar
+
+from amaranth import ClockSignal, Instance, Signal, ValueCastable
+from amaranth.hdl import Elaboratable
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In
+
+__all__ = ["Cell", "Placement"]
+
+
+class Cell(wiring.Component):
+    """A component that is converted once and placed by reference.
+
+    Its ports are plain signals, its only clock is ``sync`` and none of its registers is reset, so
+    that a module has the port ``clk`` and no ``rst``.
+    """
+
+    module: ClassVar[str]
+    """Name of the Verilog module inside its design."""
+
+    @property
+    def cells(self) -> tuple["Cell", ...]:
+        """Cells that this one places."""
+        return ()
+
+    def place(self) -> "Placement":
+        """Make one instance; its ports are the attributes of the result."""
+        return Placement(self)
+
+
+class Placement(Elaboratable):
+    """One instance of a cell."""
+
+    def __init__(self, cell: Cell):
+        self.cell = cell
+        self._ports: dict[str, Any] = {}
+        for path, member, _ in cell.signature.flatten(cell):
+            (name,) = path
+            self._ports[name] = Signal(member.shape, name=name)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_ports"][name]
+        except KeyError:
+            raise AttributeError(f"{self.cell.module} has no port {name}") from None
+
+    def elaborate(self, platform):
+        connections = {"i_clk": ClockSignal()}
+        for path, member, _ in self.cell.signature.flatten(self.cell):
+            (name,) = path
+            direction = "i" if member.flow == In else "o"
+            signal = self._ports[name]
+            if isinstance(signal, ValueCastable):
+                signal = signal.as_value()
+            connections[f"{direction}_{name}"] = signal
+        return Instance(self.cell.module, **connections)

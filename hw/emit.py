@@ -1,0 +1,259 @@
+"""From a design to the files that others use: Verilog, manifest, constraints, FuseSoC core."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from amaranth import ClockDomain, Signal, Value
+from amaranth.back import rtlil  # type: ignore[attr-defined]
+from amaranth.hdl import Elaboratable
+from amaranth.lib.wiring import In
+
+from hw import yosys
+from hw.catalog import Design
+from hw.cell import Cell
+
+__all__ = ["Emission", "generate"]
+
+_STRIP = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
+
+
+@dataclass(frozen=True)
+class Port:
+    """One port of the Verilog module."""
+
+    name: str
+    direction: str
+    width: int
+    doc: str
+
+
+class _Top(Elaboratable):
+    """A component with every stream field as a port of its own.
+
+    Amaranth's own names and packed payloads (``i_a__payload``) are known to no other tool.
+    """
+
+    def __init__(self, component: Any):
+        self.component = component
+        self.ports: dict[str, tuple[Signal, None]] = {}
+        self.table = [
+            Port("clk", "input", 1, "clock, rising edge"),
+            Port("rst", "input", 1, "synchronous reset, active high, one cycle or more"),
+        ]
+        self.names: dict[str, str] = {}
+        self._connections: list[Any] = []
+        for name, member in component.signature.members.items():
+            port = getattr(component, name)
+            inward = member.flow == In
+            self._add(f"{name}_valid", f"{name}.valid", port.valid, inward)
+            self._add(f"{name}_ready", f"{name}.ready", port.ready, not inward)
+            bits = port.payload.as_value()
+            for field, place in port.payload.shape():
+                value = bits[place.offset : place.offset + place.width]
+                self._add(f"{name}_{field}", f"{name}.payload.{field}", value, inward)
+
+    def _add(self, port: str, name: str, value: Value, inward: bool) -> None:
+        signal = Signal(len(value), name=port)
+        self.ports[port] = (signal, None)
+        self.names[name] = port
+        self._connections.append(value.eq(signal) if inward else signal.eq(value))
+        self.table.append(Port(port, "input" if inward else "output", len(value), name))
+
+    def elaborate(self, platform):
+        m = self.component.elaborate(platform)
+        m.d.comb += self._connections
+        return m
+
+
+class Emission:
+    """A design as Verilog, with everything that is known of it.
+
+    Parameters
+    ----------
+    design : Design
+        What to emit.
+
+    Attributes
+    ----------
+    verilog : str
+        Verilog-2005, with a header that says what it is. The same design gives the same bytes.
+    manifest : dict
+        Parameters, ports, latency, throughput, names and versions, ready for JSON.
+    """
+
+    def __init__(self, design: Design):
+        self.design = design
+        self.component = design.component()
+        self._top = _Top(self.component)
+        self._cells = _all_cells(self.component.cells)
+        self.verilog = self._header() + self._convert()
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What is known of the design."""
+        design, component = self.design, self.component
+        return {
+            "design": design.name,
+            "module": design.module,
+            "parameters": dict(design.parameters),
+            "hash": _hash(design.key),
+            "ports": [asdict(port) for port in self._top.table],
+            "clock": "clk",
+            "reset": "rst",
+            "latency_cycles": component.latency,
+            "operations_per_cycle": component.operations_per_cycle,
+            "names": self._top.names,
+            "modules": self._modules(),
+            "versions": _versions(),
+            "verilog_sha256": hashlib.sha256(self.verilog.encode()).hexdigest(),
+        }
+
+    def _modules(self) -> dict[str, str]:
+        """Name the generator of each Verilog module that is a component of ours."""
+        top = type(self.component)
+        modules = {self.design.module: f"{top.__module__}.{top.__qualname__}"}
+        for name, cell in self._cells.items():
+            kind = type(cell)
+            modules[f"{self.design.module}__{name}"] = f"{kind.__module__}.{kind.__qualname__}"
+        return modules
+
+    def _header(self) -> str:
+        design = self.design
+        lines = [
+            f"{design.module}: {design.entry.summary}",
+            "",
+            f"parameters  {design.key}",
+            f"hash        {_hash(design.key)}",
+            "made by     " + ", ".join(f"{name} {text}" for name, text in _versions().items()),
+            "",
+            "Ports; element 0 of a row or column is in the lowest bits.",
+            *(f"  {p.direction:6} {p.width:5}  {p.name:12} {p.doc}" for p in self._top.table),
+        ]
+        return "".join(f"// {line}".rstrip() + "\n" for line in lines) + "\n"
+
+    def _convert(self) -> str:
+        # One prefix for all modules, so that two designs can stand in one project.
+        module = self.design.module
+        text = rtlil.convert(self._top, name=module, ports=self._top.ports, emit_src=False)
+        for name, cell in self._cells.items():
+            text += rtlil.convert(
+                cell, name=f"{module}__{name}", emit_src=False, missing_domain=_without_reset
+            )
+        text = _place_names(text, module, self._cells)
+        attributes = " ".join(f"-remove {name}" for name in _STRIP)
+        with TemporaryDirectory() as folder:
+            (Path(folder) / "design.il").write_text(text)
+            yosys.run(
+                "read_rtlil design.il\n"
+                "proc\nopt_expr\nopt_clean\npmuxtree\nopt_dff\nopt_clean -purge\n"
+                f"memory_collect\nattrmap {attributes}\nattrmap -modattr {attributes}\n"
+                "write_verilog design.v",
+                cwd=folder,
+            )
+            verilog = (Path(folder) / "design.v").read_text()
+        return verilog.partition("\n\n")[2]
+
+
+def _place_names(text: str, prefix: str, cells: Iterable[str]) -> str:
+    """Give placed cells their prefix, and Amaranth's dotted submodules names of plain letters."""
+    placed = {f"  cell \\{name} ": f"  cell \\{prefix}__{name} " for name in cells}
+    lines = []
+    for line in text.splitlines(keepends=True):
+        if line.startswith(("module \\", "  cell \\")):
+            head, name, rest = re.split(r"(\\\S+)", line, maxsplit=1)
+            line = head + name.replace(".", "__") + rest
+            for old, new in placed.items():
+                line = line.replace(old, new)
+        lines.append(line)
+    return "".join(lines)
+
+
+def _all_cells(cells: tuple[Cell, ...]) -> dict[str, Cell]:
+    """Cells by module name, those that others place behind them."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        for name, inner in {cell.module: cell, **_all_cells(cell.cells)}.items():
+            assert found.setdefault(name, inner) is inner, f"two cells are named {name}"
+    return found
+
+
+def _without_reset(name: str) -> ClockDomain:
+    return ClockDomain(name, reset_less=True)
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("carrysave", "amaranth", "pyosys")}
+
+
+def generate(design: Design, folder: Path, *, period_ns: float = 10.0) -> list[Path]:
+    """Write the files of a design, and return their paths.
+
+    Parameters
+    ----------
+    design : what to write.
+    folder : where; made if it is not there.
+    period_ns : clock period in the constraints, ns.
+
+    Returns
+    -------
+    ``<module>.v``, ``.json`` (manifest), ``.sdc``, ``.f`` (file list), ``.core`` (FuseSoC).
+    """
+    emission = Emission(design)
+    module = design.module
+    texts = {
+        "v": emission.verilog,
+        "json": json.dumps(emission.manifest, indent=2) + "\n",
+        "sdc": _SDC.format(period=f"{period_ns:g}"),
+        "f": f"{module}.v\n",
+        "core": _CORE.format(module=module, version=version("carrysave"),
+                             summary=design.entry.summary),
+    }  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for ending, text in texts.items():
+        path = folder / f"{module}.{ending}"
+        partial = path.with_name(f".{path.name}.partial")
+        partial.write_text(text)
+        partial.replace(path)
+        paths.append(path)
+    return paths
+
+
+_SDC = """\
+set period {period}
+create_clock -name clk -period $period [get_ports clk]
+set inputs [get_ports -quiet {{i_* o_*_ready o_ready rst}}]
+set_input_delay [expr {{0.3 * $period}}] -clock clk $inputs
+set_output_delay [expr {{0.3 * $period}}] -clock clk [all_outputs]
+"""
+
+_CORE = """\
+CAPI=2:
+
+name: "carrysave::{module}:{version}"
+description: "{summary}"
+
+filesets:
+  rtl:
+    files: [{module}.v]
+    file_type: verilogSource
+  constraints:
+    files: [{module}.sdc]
+    file_type: SDC
+
+targets:
+  default:
+    filesets: [rtl]
+    toplevel: {module}
+"""

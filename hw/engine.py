@@ -1,0 +1,28 @@
+"""The edge that every matrix engine has: payloads of its three streams."""
+
+from amaranth.lib import data
+
+from golden.engine import EngineSpec
+
+__all__ = ["ASlice", "BSlice", "CRow"]
+
+
+class ASlice(data.StructLayout):
+    """Slice of A: m rows by k columns of codes, row by row; ``last`` ends the tile's K."""
+
+    def __init__(self, spec: EngineSpec):
+        super().__init__({"data": spec.m * spec.k * spec.a_width, "last": 1})
+
+
+class BSlice(data.StructLayout):
+    """Slice of B: k rows by n columns of codes, row by row."""
+
+    def __init__(self, spec: EngineSpec):
+        super().__init__({"data": spec.k * spec.n * spec.b_width})
+
+
+class CRow(data.StructLayout):
+    """Row of C: n codes; ``last`` ends the tile."""
+
+    def __init__(self, spec: EngineSpec):
+        super().__init__({"data": spec.n * spec.c_format.width, "last": 1})

@@ -1,0 +1,70 @@
+"""Entry of an array: beats from a stream, zeros where none is there, and where sums begin."""
+
+from amaranth import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Feed"]
+
+
+class Feed(wiring.Component):
+    """Decides each cycle whether a beat or a bubble enters the array.
+
+    A bubble is a zero operand, which changes no sum; so an array needs no valid bits inside and
+    never waits for operands. ``clear`` goes with the first beat after a ``last``, or with a bubble
+    if there is none yet, and pushes the finished sums out. For the first `spacing` cycles after
+    reset only cleared bubbles enter, which push out what was left in the array.
+
+    Parameters
+    ----------
+    spacing : int
+        How: least cycles between two ``finish``, 1 or more: the time the array needs to drain.
+
+    Members
+    -------
+    move : In(1)
+        The array is enabled; where it is low, nothing happens.
+    valid, last : In(1)
+        A beat is there; it is the last one of its sums.
+    accept : Out(1)
+        The beat enters the array in this cycle.
+    clear : Out(1)
+        New sums start with what enters in this cycle.
+    finish : Out(1)
+        ``clear``, and the sums that end here are results.
+    """
+
+    move: In(1)
+    valid: In(1)
+    last: In(1)
+    accept: Out(1)
+    clear: Out(1)
+    finish: Out(1)
+
+    def __init__(self, spacing: int = 1):
+        self.spacing = spacing
+        super().__init__()
+
+    def elaborate(self, platform):
+        m = Module()
+        fresh = Signal(init=1)
+        owed = Signal()
+        wait = Signal(range(self.spacing), init=self.spacing - 1)
+        drained = Signal()
+
+        m.d.comb += [
+            drained.eq(wait == 0),
+            self.finish.eq(owed & drained),
+            self.clear.eq(self.finish | fresh),
+            self.accept.eq(self.move & self.valid & ~fresh & (~owed | drained)),
+        ]
+        with m.If(self.move):
+            with m.If(self.finish):
+                m.d.sync += [owed.eq(0), wait.eq(self.spacing - 1)]
+            with m.Elif(~drained):
+                m.d.sync += wait.eq(wait - 1)
+            with m.If(drained):
+                m.d.sync += fresh.eq(0)
+            with m.If(self.accept & self.last):
+                m.d.sync += owed.eq(1)
+        return m

@@ -1,0 +1,1 @@
+"""Tensor engines: arrays of processing elements."""
