@@ -87,8 +87,8 @@ class BitHeap:
             for column, height in zip(plan.columns, heights, strict=True)
         ]
 
-    def register(self, m: Module, enable: Value) -> "BitHeap":
-        """Compress to two rows, hold them in registers, and go on with a heap of those.
+    def register(self, m: Module, enable: Value, rows: int = 2) -> "BitHeap":
+        """Compress to at most `rows`, hold them in registers, and go on with a heap of those.
 
         The constant is left for the new heap. Nothing wraps before the last column: the rows keep
         every carry that the bits can make.
@@ -98,7 +98,7 @@ class BitHeap:
         highest = sum(len(column) << weight for weight, column in enumerate(bits.columns))
         bits.width = min(self.width, highest.bit_length())
         bits.columns = bits.columns[: bits.width]
-        heights = sparse_heights(bits.width, lambda heights: bits.schedule(heights).delay)
+        heights = sparse_heights(bits.width, lambda heights: bits.schedule(heights).delay, rows)
         registered = BitHeap(self.width)
         registered.constant = self.constant
         for weight, column in enumerate(bits.compress(m, heights)):

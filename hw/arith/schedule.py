@@ -82,8 +82,8 @@ def schedule(columns: Sequence[Sequence[float]], heights: Sequence[int]) -> Sche
     return result
 
 
-def sparse_heights(width: int, delay: Callable[[list[int]], float]) -> list[int]:
-    """Choose the columns that keep a carry, as few as the delay of keeping them all allows.
+def sparse_heights(width: int, delay: Callable[[list[int]], float], most: int = 2) -> list[int]:
+    """Choose how many bits each column keeps, as few as the delay of `most` everywhere allows.
 
     Where time is left, a column passes its carry on instead of keeping it, which saves a register
     and all that hangs on it.
@@ -91,12 +91,14 @@ def sparse_heights(width: int, delay: Callable[[list[int]], float]) -> list[int]
     Parameters
     ----------
     width : columns.
-    delay : delay of the heap for given heights, 1 or 2 for each column.
+    delay : delay of the heap for given heights.
+    most : bits that a column may keep, >= 1.
     """
-    heights = [2] * width
+    heights = [most] * width
     limit = delay(heights)
     for column in range(width):
-        heights[column] = 1
-        if delay(heights) > limit:
-            heights[column] = 2
+        for height in range(1, most + 1):
+            heights[column] = height
+            if delay(heights) <= limit:
+                break
     return heights

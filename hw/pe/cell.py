@@ -48,6 +48,9 @@ class PeCell(Cell):
         The sum.
     """
 
+    PRODUCT_ROWS: ClassVar[int]
+    """Rows of the product between its register and the sum: what divides the delay evenly."""
+
     HOWS: ClassVar[dict[str, Parameter]] = {
         "encoding": Choice("product: Booth rows, AND array, or the tool's own", "booth", ENCODINGS),
         "pipeline": Integer("registers between product and accumulator", 0, 0, 1),
@@ -108,4 +111,4 @@ class PeCell(Cell):
         spec = self.spec
         heap = BitHeap(spec.accumulator_width)
         add_product(m, heap, a, b, spec.a_format, spec.b_format, self.encoding)
-        return heap.register(m, enable) if self.pipeline else heap
+        return heap.register(m, enable, self.PRODUCT_ROWS) if self.pipeline else heap

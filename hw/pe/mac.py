@@ -29,6 +29,7 @@ class MacCell(PeCell):
     """
 
     module = "mac"
+    PRODUCT_ROWS = 2
     HOWS: ClassVar[dict[str, Parameter]] = {
         **PeCell.HOWS,
         "adder": Choice("carry-propagate adder", "sklansky", ADDERS),

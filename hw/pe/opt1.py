@@ -22,6 +22,7 @@ class Opt1Cell(PeCell):
     """
 
     module = "opt1"
+    PRODUCT_ROWS = 3
 
     def _heights(self) -> list[int]:
         spec = self.spec

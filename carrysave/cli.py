@@ -1,0 +1,331 @@
+"""The command line: list, generate, verify, synth, demo."""
+
+import contextlib
+import json
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import cyclopts
+from cyclopts import App, Parameter
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
+import carrysave
+from carrysave import report
+from hw.catalog import CATALOG, Design
+
+__all__ = ["main"]
+
+TARGETS = ("osu018", "ecp5", "ice40", "xilinx")
+
+app = App(
+    name="carrysave",
+    version=carrysave.__version__,
+    help="Matrix-multiply hardware: Verilog, proof that it is right, area, timing and power.",
+    help_format="markdown",
+)
+console = Console()
+errors = Console(stderr=True)
+
+Name = Annotated[str | None, Parameter(help="A design of `carrysave list`.")]
+Sets = Annotated[
+    list[str] | None,
+    Parameter(
+        name=["--parameter", "-p"],
+        negative=(),
+        help="A parameter, `KEY=VALUE`; may be given again.",
+    ),
+]
+Folder = Annotated[
+    Path | None, Parameter(name=["--output", "-o"], help="Folder for all files: build.")
+]
+Config = Annotated[
+    Path | None,
+    Parameter(help="TOML file with `design`, `output` and a table `[parameters]`."),
+]
+Json = Annotated[bool, Parameter(negative=(), help="Print JSON, and nothing else, to stdout.")]
+
+
+class UsageError(Exception):
+    """The command line, or a file that it names, asks for something that cannot be."""
+
+
+def _choose(
+    name: str | None, sets: Sequence[str] | None, output: Path | None, config: Path | None
+) -> tuple[Design, Path]:
+    """Put together what the command line and the file say; the command line has precedence."""
+    chosen: dict[str, Any] = {}
+    if config is not None:
+        try:
+            chosen = tomllib.loads(config.read_text())
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise UsageError(f"--config {config}: {error}") from None
+        unknown = set(chosen) - {"design", "output", "parameters"}
+        if unknown:
+            raise UsageError(
+                f"--config {config}: keys must be design, output, parameters,"
+                f" not {', '.join(sorted(unknown))}"
+            )
+    name = name or chosen.get("design")
+    if name is None:
+        raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
+    texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
+    for text in sets or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--parameter must be KEY=VALUE, not {text!r}")
+        texts[key.strip()] = value.strip()
+    return Design.parse(name, texts), output or Path(chosen.get("output", "build"))
+
+
+@contextlib.contextmanager
+def _progress(show: bool = True) -> Iterator[Progress]:
+    """Show what is being done, on stderr."""
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        console=errors,
+        transient=True,
+        disable=not show,
+    ) as progress:
+        yield progress
+
+
+@app.command(name="list")
+def list_designs(*, json_: Annotated[bool, Parameter(name="--json", negative=())] = False) -> int:
+    """List the designs: what they are, their parameters, what they are verified by.
+
+    **Example:** `carrysave list --json`
+    """
+    rows = report.catalogue()
+    if json_:
+        print(json.dumps(rows, indent=2))
+    else:
+        report.print_catalogue(console, rows)
+    return 0
+
+
+@app.command
+def generate(
+    design: Name = None,
+    *,
+    parameter: Sets = None,
+    output: Folder = None,
+    config: Config = None,
+    period: Annotated[float, Parameter(help="Clock period in the constraints, ns.")] = 10.0,
+    json_: Annotated[Json, Parameter(name="--json")] = False,
+) -> int:
+    """Write a design: Verilog-2005, manifest, constraints, file list, FuseSoC core.
+
+    **Examples:** `carrysave generate systolic_os -p m=16 -p n=16`,
+    `carrysave generate opt1 -p a_width=4 -p b_width=4 -o rtl`
+    """
+    from hw.emit import generate as write
+
+    if not period > 0:
+        raise UsageError(f"--period must be greater than 0 ns, not {period:g}")
+    chosen, folder = _choose(design, parameter, output, config)
+    with _progress() as progress:
+        progress.add_task(f"generate {chosen.module}", total=None)
+        paths = write(chosen, folder, period_ns=period)
+    manifest = json.loads(next(path for path in paths if path.suffix == ".json").read_text())
+    if json_:
+        print(json.dumps({"files": [str(path) for path in paths], **manifest}, indent=2))
+    else:
+        report.print_files(console, paths, manifest)
+    return 0
+
+
+@app.command
+def verify(
+    design: Name = None,
+    *,
+    parameter: Sets = None,
+    output: Folder = None,
+    config: Config = None,
+    seed: Annotated[int | None, Parameter(help="Seed of the stimulus; drawn if absent.")] = None,
+    waves: Annotated[bool, Parameter(negative=(), help="Record waves (VCD).")] = False,
+    netlist: Annotated[
+        str | None,
+        Parameter(help="Run on the netlist for this target: osu018 or a Liberty file."),
+    ] = None,
+    json_: Annotated[Json, Parameter(name="--json")] = False,
+) -> int:
+    """Run a design's cocotb regression against its numpy twin, on Verilator.
+
+    Each run has a folder of its own below `OUTPUT/runs`, with JUnit XML, log and waves.
+
+    **Examples:** `carrysave verify opt1 --seed 7`,
+    `carrysave verify systolic_os -p m=4 -p n=4 --netlist osu018`
+    """
+    from carrysave import simulate
+
+    if seed is not None and not 0 <= seed < 1 << 31:
+        raise UsageError(f"--seed must be 0..2147483647, not {seed}")
+    chosen, folder = _choose(design, parameter, output, config)
+    with _progress() as progress:
+        task = progress.add_task(f"verify {chosen.module}: build", total=None)
+        sources = None
+        if netlist is not None:
+            from carrysave import liberty, paths
+
+            library = _library(netlist)
+            progress.update(task, description=f"synthesise for {library.name}")
+            cells = paths.write(
+                folder / "cells" / f"{library.name}.v", liberty.cell_models(library)
+            )
+            sources = [Path(_synthesise(chosen, library)["netlist"]), cells]
+        progress.update(task, description=f"verify {chosen.module}")
+        result = simulate.verify(
+            chosen, seed=seed, waves=waves, netlist=sources, directory=folder / "runs"
+        )
+    if json_:
+        print(json.dumps(report.verification(chosen, result, netlist), indent=2))
+    else:
+        report.print_verification(console, chosen, result, netlist)
+    return 0 if result.ok else 1
+
+
+def _library(target: str) -> Any:
+    """Load the cell library that a target names."""
+    from carrysave import liberty
+
+    if target == "osu018":
+        return liberty.osu018()
+    if Path(target).suffix in (".lib", ".gz"):
+        return liberty.Library.load(Path(target))
+    raise UsageError(f"target must be osu018 or a Liberty file (.lib, .lib.gz), not {target!r}")
+
+
+def _synthesise(design: Design, target: Any, **options: Any) -> dict[str, Any]:
+    """Synthesise the Verilog of a design."""
+    from tempfile import TemporaryDirectory
+
+    from carrysave import synth
+    from hw.emit import generate as write
+
+    with TemporaryDirectory() as folder:
+        verilog = write(design, Path(folder))[0]
+        return synth.synthesise(
+            [verilog],
+            top=design.module,
+            target=target,
+            operations_per_cycle=design.component().operations_per_cycle,
+            **options,
+        )
+
+
+@app.command
+def synth(
+    design: Name = None,
+    *,
+    parameter: Sets = None,
+    output: Folder = None,
+    config: Config = None,
+    target: Annotated[str, Parameter(help=f"One of {', '.join(TARGETS)}.")] = "osu018",
+    liberty: Annotated[Path | None, Parameter(help="Cell library, .lib or .lib.gz.")] = None,
+    period: Annotated[float | None, Parameter(help="Clock period to reach, ns.")] = None,
+    sweep: Annotated[
+        bool, Parameter(negative=(), help="Search recipes and periods for the best result.")
+    ] = False,
+    objective: Annotated[
+        str, Parameter(help="What --sweep looks for: density, period or area.")
+    ] = "density",
+    flat: Annotated[bool, Parameter(negative=(), help="Flatten the whole design.")] = False,
+    verilog: Annotated[
+        list[Path] | None, Parameter(negative=(), help="Synthesise these files instead.")
+    ] = None,
+    top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
+    clock: Annotated[str, Parameter(help="Clock port of --verilog.")] = "clk",
+    operations: Annotated[
+        float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")
+    ] = None,
+    json_: Annotated[Json, Parameter(name="--json")] = False,
+) -> int:
+    """Synthesise a design, or anybody's Verilog, and report area, timing and power.
+
+    Cell libraries: Yosys, ABC and OpenSTA; no wires. FPGAs: Yosys, and nextpnr for ecp5 and ice40.
+    Results are cached by content.
+
+    **Examples:** `carrysave synth opt1 --sweep`, `carrysave synth systolic_os --liberty my.lib.gz`,
+    `carrysave synth systolic_os -p pe=mac --target ecp5`,
+    `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
+    """
+    from carrysave import liberty as liberty_module
+    from carrysave import synth as flow
+
+    if period is not None and sweep:
+        raise UsageError("--period and --sweep exclude each other")
+    if target not in TARGETS:
+        raise UsageError(f"--target must be one of {', '.join(TARGETS)}, not {target!r}")
+    where: Any = liberty_module.Library.load(liberty) if liberty is not None else target
+    options: dict[str, Any] = {
+        "period_ns": period,
+        "sweep": sweep,
+        "objective": objective,
+        "hierarchy": "flat" if flat else "auto",
+    }
+    with _progress() as progress:
+        task = progress.add_task("synthesise", total=None)
+        options["progress"] = lambda text: progress.update(task, advance=1, description=text)
+        if verilog:
+            if design is not None or parameter or top is None:
+                raise UsageError("--verilog needs --top, and no design or parameters")
+            folder = output or Path("build")
+            result = flow.synthesise(
+                verilog,
+                top=top,
+                target=where,
+                clock=clock,
+                operations_per_cycle=operations,
+                **options,
+            )
+        else:
+            chosen, folder = _choose(design, parameter, output, config)
+            result = _synthesise(chosen, where, **options)
+    result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
+    result["files"] = report.write_synthesis(folder / "synth", result)
+    if json_:
+        print(json.dumps(result, indent=2))
+    else:
+        report.print_synthesis(console, [result])
+    return 0
+
+
+@app.command
+def demo(*, output: Folder = None) -> int:
+    """Run the main job: Verilog, regression, handwritten digits on the hardware, figures.
+
+    **Example:** `carrysave demo -o build`
+    """
+    from carrysave import demo as job
+
+    return job.run(console, errors, output or Path("build"))
+
+
+def main() -> None:
+    """Run the command line; exit code 0 ok, 1 failed, 2 usage."""
+    try:
+        code = app(exit_on_error=False, print_error=False, result_action="return_value")
+    except (UsageError, cyclopts.CycloptsError, ValueError, TypeError) as error:
+        _leave(2, error)
+    except FileNotFoundError as error:
+        # With a file name: one that the user gave. Without: a tool that is not installed.
+        _leave(2 if error.filename else 1, error)
+    except (RuntimeError, OSError) as error:
+        _leave(1, error)
+    except KeyboardInterrupt:
+        _leave(1, "interrupted")
+    sys.exit(code)
+
+
+def _leave(code: int, what: object) -> NoReturn:
+    """Say why in one line, and end."""
+    print("carrysave:", " ".join(str(what).split()), file=sys.stderr)
+    sys.exit(code)
