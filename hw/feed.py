@@ -12,8 +12,8 @@ class Feed(wiring.Component):
 
     A bubble is a zero operand, which changes no sum; so an array needs no valid bits inside and
     never waits for operands. ``clear`` goes with the first beat after a ``last``, or with a bubble
-    if there is none yet, and pushes the finished sums out. For the first `spacing` cycles after
-    reset only cleared bubbles enter, which push out what was left in the array.
+    if there is none yet, and pushes the finished sums out. After reset one such bubble pushes out
+    what was left in the array, and beats wait until it is gone.
 
     Parameters
     ----------
@@ -47,24 +47,24 @@ class Feed(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        fresh = Signal(init=1)
-        owed = Signal()
-        wait = Signal(range(self.spacing), init=self.spacing - 1)
+        owed = Signal(init=1)
+        clean = Signal()
+        wait = Signal(range(self.spacing))
         drained = Signal()
 
         m.d.comb += [
             drained.eq(wait == 0),
-            self.finish.eq(owed & drained),
-            self.clear.eq(self.finish | fresh),
-            self.accept.eq(self.move & self.valid & ~fresh & (~owed | drained)),
+            self.clear.eq(owed & drained),
+            self.finish.eq(self.clear & clean),
+            self.accept.eq(self.move & self.valid & clean & (~owed | drained)),
         ]
         with m.If(self.move):
-            with m.If(self.finish):
+            with m.If(self.clear):
                 m.d.sync += [owed.eq(0), wait.eq(self.spacing - 1)]
             with m.Elif(~drained):
                 m.d.sync += wait.eq(wait - 1)
-            with m.If(drained):
-                m.d.sync += fresh.eq(0)
+            with m.Else():
+                m.d.sync += clean.eq(1)
             with m.If(self.accept & self.last):
                 m.d.sync += owed.eq(1)
         return m
