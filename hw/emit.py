@@ -4,72 +4,22 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from amaranth import ClockDomain, Signal, Value
+from amaranth import ClockDomain
 from amaranth.back import rtlil  # type: ignore[attr-defined]
-from amaranth.hdl import Elaboratable
-from amaranth.lib.wiring import In
 
 from hw import yosys
 from hw.catalog import Design
 from hw.cell import Cell
+from hw.ports import FlatPorts, flat_ports
 
 __all__ = ["Emission", "generate"]
 
 _STRIP = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
-
-
-@dataclass(frozen=True)
-class Port:
-    """One port of the Verilog module."""
-
-    name: str
-    direction: str
-    width: int
-    doc: str
-
-
-class _Top(Elaboratable):
-    """A component with every stream field as a port of its own.
-
-    Amaranth's own names and packed payloads (``i_a__payload``) are known to no other tool.
-    """
-
-    def __init__(self, component: Any):
-        self.component = component
-        self.ports: dict[str, tuple[Signal, None]] = {}
-        self.table = [
-            Port("clk", "input", 1, "clock, rising edge"),
-            Port("rst", "input", 1, "synchronous reset, active high, one cycle or more"),
-        ]
-        self.names: dict[str, str] = {}
-        self._connections: list[Any] = []
-        for name, member in component.signature.members.items():
-            port = getattr(component, name)
-            inward = member.flow == In
-            self._add(f"{name}_valid", f"{name}.valid", port.valid, inward)
-            self._add(f"{name}_ready", f"{name}.ready", port.ready, not inward)
-            bits = port.payload.as_value()
-            for field, place in port.payload.shape():
-                value = bits[place.offset : place.offset + place.width]
-                self._add(f"{name}_{field}", f"{name}.payload.{field}", value, inward)
-
-    def _add(self, port: str, name: str, value: Value, inward: bool) -> None:
-        signal = Signal(len(value), name=port)
-        self.ports[port] = (signal, None)
-        self.names[name] = port
-        self._connections.append(value.eq(signal) if inward else signal.eq(value))
-        self.table.append(Port(port, "input" if inward else "output", len(value), name))
-
-    def elaborate(self, platform):
-        m = self.component.elaborate(platform)
-        m.d.comb += self._connections
-        return m
 
 
 class Emission:
@@ -91,7 +41,20 @@ class Emission:
     def __init__(self, design: Design):
         self.design = design
         self.component = design.component()
-        self._top = _Top(self.component)
+        self._top = FlatPorts(self.component)
+        self._ports: list[dict[str, Any]] = [
+            {"name": "clk", "direction": "input", "width": 1, "is": "clock, rising edge"},
+            {"name": "rst", "direction": "input", "width": 1, "is": "synchronous reset, high"},
+            *(
+                {
+                    "name": port.name,
+                    "direction": "input" if port.inward else "output",
+                    "width": len(port.value),
+                    "is": port.path,
+                }
+                for port in flat_ports(self.component)
+            ),
+        ]
         self._cells = _all_cells(self.component.cells)
         self.verilog = self._header() + self._convert()
 
@@ -104,12 +67,12 @@ class Emission:
             "module": design.module,
             "parameters": dict(design.parameters),
             "hash": _hash(design.key),
-            "ports": [asdict(port) for port in self._top.table],
+            "ports": self._ports,
             "clock": "clk",
             "reset": "rst",
             "latency_cycles": component.latency,
             "operations_per_cycle": component.operations_per_cycle,
-            "names": self._top.names,
+            "names": {port.path: port.name for port in flat_ports(component)},
             "modules": self._modules(),
             "versions": _versions(),
             "verilog_sha256": hashlib.sha256(self.verilog.encode()).hexdigest(),
@@ -134,7 +97,7 @@ class Emission:
             "made by     " + ", ".join(f"{name} {text}" for name, text in _versions().items()),
             "",
             "Ports; element 0 of a row or column is in the lowest bits.",
-            *(f"  {p.direction:6} {p.width:5}  {p.name:12} {p.doc}" for p in self._top.table),
+            *("  {direction:6} {width:5}  {name:12} {is}".format(**p) for p in self._ports),
         ]
         return "".join(f"// {line}".rstrip() + "\n" for line in lines) + "\n"
 
