@@ -33,7 +33,7 @@ def run(console: Console, errors: Console, folder: Path) -> int:
         task = progress.add_task("generate", total=None)
 
         def say(step: str, text: str) -> None:
-            console.print(f"[bold]{step:10}[/bold]{text}", highlight=False, soft_wrap=True)
+            console.print(f"[bold]{step:11}[/bold]{text}", highlight=False, soft_wrap=True)
 
         files = generate(DESIGN, folder / "verilog")
         baseline = generate(BASELINE, folder / "verilog")

@@ -19,6 +19,8 @@ from hw.ports import FlatPorts, flat_ports
 
 __all__ = ["Emission", "generate"]
 
+CONSTRAINTS = Path(__file__).parents[1] / "constraints" / "clock.sdc"
+
 _STRIP = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
 
 
@@ -177,7 +179,7 @@ def generate(design: Design, folder: Path, *, period_ns: float = 10.0) -> list[P
     texts = {
         "v": emission.verilog,
         "json": json.dumps(emission.manifest, indent=2) + "\n",
-        "sdc": _SDC.format(period=f"{period_ns:g}"),
+        "sdc": CONSTRAINTS.read_text().replace("set period 10.0", f"set period {period_ns:g}"),
         "f": f"{module}.v\n",
         "core": _CORE.format(module=module, version=version("carrysave"),
                              summary=design.entry.summary),
@@ -192,14 +194,6 @@ def generate(design: Design, folder: Path, *, period_ns: float = 10.0) -> list[P
         paths.append(path)
     return paths
 
-
-_SDC = """\
-set period {period}
-create_clock -name clk -period $period [get_ports clk]
-set inputs [get_ports -quiet {{i_* o_*_ready o_ready rst}}]
-set_input_delay [expr {{0.3 * $period}}] -clock clk $inputs
-set_output_delay [expr {{0.3 * $period}}] -clock clk [all_outputs]
-"""
 
 _CORE = """\
 CAPI=2:

@@ -23,7 +23,7 @@ def holds(build: Callable[..., Value], *widths: int, cycles: int = 0) -> bool:
     inputs = [Signal(width, name=f"x{number}") for number, width in enumerate(widths)]
     ok = Signal()
     m.d.comb += ok.eq(build(m, *inputs))
-    ports = {signal.name: (signal, None) for signal in (*inputs, ok)}
+    ports: dict[str, tuple[Value, None]] = {signal.name: (signal, None) for signal in (*inputs, ok)}
     ports["clk"] = (ClockSignal(), None)
     with TemporaryDirectory() as folder:
         text = rtlil.convert(m, name="claim", ports=ports, emit_src=False)

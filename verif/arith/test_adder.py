@@ -38,5 +38,5 @@ def test_resolve_proof_can_fail() -> None:
 
 
 def test_resolve_rejects_unknown_adder() -> None:
-    with pytest.raises(ValueError, match="adder must be one of sklansky, .*, not 'x'"):
+    with pytest.raises(ValueError, match=r"adder must be one of sklansky, .*, not 'x'"):
         resolve(Module(), [[Signal()]], "x")

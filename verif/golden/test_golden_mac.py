@@ -70,8 +70,10 @@ def test_mac_matches_integers(
 
 
 @pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
-@pytest.mark.parametrize(("a_width", "b_width", "depth"), [(2, 2, 1), (8, 8, 3), (8, 8, 65536),
-                                                          (16, 16, 1 << 24), (3, 11, 100)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("a_width", "b_width", "depth"),
+    [(2, 2, 1), (8, 8, 3), (8, 8, 65536), (16, 16, 1 << 24), (3, 11, 100)],
+)
 def test_c_format_is_the_least_that_holds_every_sum(
     a_signed: bool, b_signed: bool, a_width: int, b_width: int, depth: int
 ) -> None:

@@ -1,0 +1,28 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+
+python := .venv/bin/python
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: ## install everything: Debian packages (root or sudo), Python packages into .venv
+	@PYTHON=$(PYTHON) bash scripts/setup.sh
+
+demo: setup ## the main job: Verilog, regression, digits on simulated hardware, figures
+	@.venv/bin/carrysave demo
+
+test: setup ## all tests, on two cores; one: .venv/bin/pytest -k NAME
+	@$(python) -m pytest -n 2
+
+check: setup ## lint, format and types
+	@$(python) -m ruff check .
+	@$(python) -m ruff format --check .
+	@$(python) -m mypy
+
+bench: setup ## the benchmarks: simulation speed, area, period, power
+	@$(python) scripts/bench.py
+
+clean: ## remove what was generated; .venv and the cache in the home folder stay
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache
+	find . -name .venv -prune -o -name __pycache__ -prune -exec rm -rf {} +

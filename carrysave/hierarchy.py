@@ -1,0 +1,175 @@
+"""Hierarchical netlists: names, fan-out across module borders, areas, timing of large arrays."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from carrysave import sta
+from carrysave.elaborate import order
+from carrysave.liberty import Library
+
+__all__ = ["analyse", "buffer", "rename", "rows"]
+
+Modules = dict[str, dict[str, Any]]  # as in Yosys's JSON
+
+FANOUT = 8  # pins of mapped modules per net before a buffer tree takes over
+
+# OpenSTA 2.0 expands the hierarchy: 0.5 million cells take 18 s and 0.4 GB, and it crashed on 4
+# million. Beyond this number every module is timed once, its parents see a model of its ports.
+WHOLE_CELLS = 250_000
+
+
+def rename(modules: Modules) -> Modules:
+    r"""Return modules by names that need no escape: ``$paramod\pe\W=...`` becomes ``pe_W_8``."""
+    names: dict[str, str] = {}
+    for name in modules:
+        plain = name
+        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+            plain = re.sub(r"\W+", "_", name.removeprefix("$paramod")).strip("_")
+            plain = re.sub(r"s?32_([01]{32})(?=_|$)", lambda found: str(int(found[1], 2)), plain)
+        while plain in names.values():
+            plain += "_"
+        names[name] = plain
+    for module in modules.values():
+        for cell in module.get("cells", {}).values():
+            cell["type"] = names.get(cell["type"], cell["type"])
+    return {names[name]: module for name, module in modules.items()}
+
+
+def _instances(modules: Modules, name: str) -> list[dict[str, Any]]:
+    cells = modules[name].get("cells", {}).values()
+    return [cell for cell in cells if cell["type"] in modules]
+
+
+def clocks(modules: Modules, top: str, clock: str | None) -> dict[str, str | None]:
+    """Return the port of every module that carries the clock; None where there is none."""
+    found: dict[str, str | None] = {top: clock}
+    types = {name: {c["type"]: 1 for c in _instances(modules, name)} for name in modules}
+    for name in order(types, top):
+        own = found.get(name)
+        net = modules[name]["ports"][own]["bits"] if own else None
+        for cell in _instances(modules, name):
+            port = next((p for p, bits in cell["connections"].items() if bits == net), None)
+            found[cell["type"]] = found.get(cell["type"]) or port
+    return found
+
+
+def buffer(modules: Modules, top: str, clock: str | None, library: Library) -> None:
+    """Insert buffer trees where a net drives many pins of mapped modules, in place.
+
+    ABC sees a module's inputs as one load per net, however many instances there are.
+    """
+    driver = library.driver
+    pins = driver.inputs[0].name, driver.outputs[0].name
+    ports_of_clocks = clocks(modules, top, clock)
+    for name, module in modules.items():
+        sinks: dict[int, list[tuple[list[Any], int]]] = {}
+        for cell in _instances(modules, name):
+            ports = modules[cell["type"]]["ports"]
+            for port, bits in cell["connections"].items():
+                if ports[port]["direction"] != "input" or port == ports_of_clocks[cell["type"]]:
+                    continue
+                for index, bit in enumerate(bits):
+                    if isinstance(bit, int):
+                        sinks.setdefault(bit, []).append((bits, index))
+        used = [
+            bit for cell in module.get("cells", {}).values()
+            for bits in cell["connections"].values() for bit in bits if isinstance(bit, int)
+        ] + [
+            bit for port in module["ports"].values() for bit in port["bits"]
+            if isinstance(bit, int)
+        ]  # fmt: skip
+        fresh = max(used, default=1)
+        for net, loads in sinks.items():
+            while len(loads) > FANOUT:
+                inputs: list[tuple[list[Any], int]] = []
+                for start in range(0, len(loads), FANOUT):
+                    fresh += 1
+                    for bits, index in loads[start : start + FANOUT]:
+                        bits[index] = fresh
+                    source = [net]
+                    inputs.append((source, 0))
+                    module["cells"][f"fanout_{fresh}"] = {
+                        "hide_name": 0, "type": driver.name, "parameters": {}, "attributes": {},
+                        "port_directions": {pins[0]: "input", pins[1]: "output"},
+                        "connections": {pins[0]: source, pins[1]: [fresh]},
+                    }  # fmt: skip
+                loads = inputs
+
+
+def rows(modules: dict[str, dict[str, int]], top: str, library: Library) -> list[dict[str, Any]]:
+    """Return per module its instances and, without its children, its cells and areas.
+
+    Parameters
+    ----------
+    modules : cells and children of every module, by type.
+    """
+    uses = dict.fromkeys(modules, 0)
+    uses[top] = 1
+    found = []
+    for name in order(modules, top):
+        own = {kind: count for kind, count in modules[name].items() if kind not in modules}
+        sequential, combinational = library.areas(own)
+        found.append({
+            "module": name, "instances": uses[name], "cells": sum(own.values()),
+            "area_um2": sequential + combinational, "area_sequential_um2": sequential,
+        })  # fmt: skip
+        for kind, count in modules[name].items():
+            if kind in modules:
+                uses[kind] += uses[name] * count
+    return found
+
+
+def analyse(
+    netlist: Path,
+    json_modules: Modules,
+    modules: dict[str, dict[str, int]],
+    top: str,
+    library: Library,
+    conditions: sta.Conditions,
+    work: Path,
+) -> dict[str, Any]:
+    """Time a netlist, whole if it is small enough, else module by module.
+
+    Module by module, every module is timed alone and with models of the ports of its children;
+    the period is that of the slowest path inside any module or between them.
+    """
+    table = rows(modules, top, library)
+    if len(table) == 1 or sum(row["instances"] * row["cells"] for row in table) <= WHOLE_CELLS:
+        return sta.analyse(netlist, top=top, library=library, conditions=conditions)
+    bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", netlist.read_text()))
+    clock_of = clocks(json_modules, top, conditions.clock)
+    models: dict[str, Path] = {}
+    slowest: dict[str, Any] = {"period_ns": 0.0}
+    energy = 0.0  # mW * ns per cycle
+    for row in reversed(table):
+        name = row["module"]
+        own = work / f"{name}.v"
+        own.write_text(bodies[name] + "\n")
+        inside = [models[child] for child in modules[name] if child in models]
+        found = sta.analyse(
+            own, top=name, library=library, models=inside,
+            conditions=replace(conditions, clock=clock_of[name]),
+        )  # fmt: skip
+        energy += row["instances"] * (found["power_mw"] or 0.0) * found["period_ns"]
+        limit = found["period_ns"]
+        if name != top:
+            ports = [
+                (port["direction"], label, len(port["bits"]))
+                for label, port in json_modules[name]["ports"].items()
+            ]
+            limit, text = sta.model(
+                own, top=name, clock=clock_of[name], ports=ports, library=library, models=inside
+            )
+            models[name] = own.with_suffix(".lib")
+            models[name].write_text(text)
+        if limit > slowest["period_ns"]:
+            slowest = {**found, "period_ns": limit}
+    note = (
+        f"more than {WHOLE_CELLS} cells: timed module by module, ports by their worst bit; power "
+        "with the stated activity in every module"
+    )
+    return {
+        **slowest, "power_mw": energy / slowest["period_ns"], "notes": [*slowest["notes"], note]
+    }  # fmt: skip

