@@ -1,26 +1,27 @@
 """The command line: list, generate, verify, synth, demo."""
 
-import contextlib
 import json
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import cyclopts
 from cyclopts import App, Parameter
+from cyclopts.types import ExistingFile
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
 import carrysave
-from carrysave import report
+from carrysave import demo as main_job
+from carrysave import liberty as cells
+from carrysave import paths, report, simulate, synth
+from carrysave.progress import Steps
 from hw.catalog import CATALOG, Design
+from hw.emit import generate as generate_files
 
 __all__ = ["main"]
-
-TARGETS = ("osu018", "ecp5", "ice40", "xilinx")
 
 app = App(
     name="carrysave",
@@ -82,21 +83,6 @@ def _choose(
     return Design.parse(name, texts), output or Path(chosen.get("output", "build"))
 
 
-@contextlib.contextmanager
-def _progress(show: bool = True) -> Iterator[Progress]:
-    """Show what is being done, on stderr."""
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        console=errors,
-        transient=True,
-        disable=not show,
-    ) as progress:
-        yield progress
-
-
 @app.command(name="list")
 def list_designs(*, json_: Annotated[bool, Parameter(name="--json", negative=())] = False) -> int:
     """List the designs: what they are, their parameters, what they are verified by.
@@ -126,19 +112,17 @@ def generate(
     **Examples:** `carrysave generate systolic_os -p m=16 -p n=16`,
     `carrysave generate opt1 -p a_width=4 -p b_width=4 -o rtl`
     """
-    from hw.emit import generate as write
-
     if not period > 0:
         raise UsageError(f"--period must be greater than 0 ns, not {period:g}")
     chosen, folder = _choose(design, parameter, output, config)
-    with _progress() as progress:
-        progress.add_task(f"generate {chosen.module}", total=None)
-        paths = write(chosen, folder, period_ns=period)
-    manifest = json.loads(next(path for path in paths if path.suffix == ".json").read_text())
+    with Steps(errors) as steps:
+        steps.step(f"generate {chosen.module}")
+        files = generate_files(chosen, folder, period_ns=period)
+    manifest = json.loads(next(path for path in files if path.suffix == ".json").read_text())
     if json_:
-        print(json.dumps({"files": [str(path) for path in paths], **manifest}, indent=2))
+        print(json.dumps({"files": [str(path) for path in files], **manifest}, indent=2))
     else:
-        report.print_files(console, paths, manifest)
+        report.print_files(console, files, manifest)
     return 0
 
 
@@ -164,24 +148,17 @@ def verify(
     **Examples:** `carrysave verify opt1 --seed 7`,
     `carrysave verify systolic_os -p m=4 -p n=4 --netlist osu018`
     """
-    from carrysave import simulate
-
     if seed is not None and not 0 <= seed < 1 << 31:
         raise UsageError(f"--seed must be 0..2147483647, not {seed}")
     chosen, folder = _choose(design, parameter, output, config)
-    with _progress() as progress:
-        task = progress.add_task(f"verify {chosen.module}: build", total=None)
+    with Steps(errors) as steps:
         sources = None
         if netlist is not None:
-            from carrysave import liberty, paths
-
             library = _library(netlist)
-            progress.update(task, description=f"synthesise for {library.name}")
-            cells = paths.write(
-                folder / "cells" / f"{library.name}.v", liberty.cell_models(library)
-            )
-            sources = [Path(_synthesise(chosen, library)["netlist"]), cells]
-        progress.update(task, description=f"verify {chosen.module}")
+            steps.step(f"synthesise {chosen.module} for {library.name}")
+            models = paths.write(folder / "cells" / f"{library.name}.v", cells.cell_models(library))
+            sources = [Path(synth.synthesise_design(chosen, library)["netlist"]), models]
+        steps.step(f"verify {chosen.module}")
         result = simulate.verify(
             chosen, seed=seed, waves=waves, netlist=sources, directory=folder / "runs"
         )
@@ -192,44 +169,26 @@ def verify(
     return 0 if result.ok else 1
 
 
-def _library(target: str) -> Any:
+def _library(target: str) -> cells.Library:
     """Load the cell library that a target names."""
-    from carrysave import liberty
-
     if target == "osu018":
-        return liberty.osu018()
+        return cells.osu018()
     if Path(target).suffix in (".lib", ".gz"):
-        return liberty.Library.load(Path(target))
+        return cells.Library.load(Path(target))
     raise UsageError(f"target must be osu018 or a Liberty file (.lib, .lib.gz), not {target!r}")
 
 
-def _synthesise(design: Design, target: Any, **options: Any) -> dict[str, Any]:
-    """Synthesise the Verilog of a design."""
-    from tempfile import TemporaryDirectory
-
-    from carrysave import synth
-    from hw.emit import generate as write
-
-    with TemporaryDirectory() as folder:
-        verilog = write(design, Path(folder))[0]
-        return synth.synthesise(
-            [verilog],
-            top=design.module,
-            target=target,
-            operations_per_cycle=design.component().operations_per_cycle,
-            **options,
-        )
-
-
-@app.command
-def synth(
+@app.command(name="synth")
+def synthesise(
     design: Name = None,
     *,
     parameter: Sets = None,
     output: Folder = None,
     config: Config = None,
-    target: Annotated[str, Parameter(help=f"One of {', '.join(TARGETS)}.")] = "osu018",
-    liberty: Annotated[Path | None, Parameter(help="Cell library, .lib or .lib.gz.")] = None,
+    target: Annotated[str, Parameter(help=f"One of {', '.join(synth.TARGETS)}.")] = "osu018",
+    liberty: Annotated[
+        ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz.")
+    ] = None,
     period: Annotated[float | None, Parameter(help="Clock period to reach, ns.")] = None,
     sweep: Annotated[
         bool, Parameter(negative=(), help="Search recipes and periods for the best result.")
@@ -239,7 +198,8 @@ def synth(
     ] = "density",
     flat: Annotated[bool, Parameter(negative=(), help="Flatten the whole design.")] = False,
     verilog: Annotated[
-        list[Path] | None, Parameter(negative=(), help="Synthesise these files instead.")
+        list[ExistingFile] | None,
+        Parameter(negative=(), consume_multiple=True, help="Synthesise these files instead."),
     ] = None,
     top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
     clock: Annotated[str, Parameter(help="Clock port of --verilog.")] = "clk",
@@ -257,28 +217,26 @@ def synth(
     `carrysave synth systolic_os -p pe=mac --target ecp5`,
     `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
     """
-    from carrysave import liberty as liberty_module
-    from carrysave import synth as flow
-
+    if period is not None and not period > 0:
+        raise UsageError(f"--period must be greater than 0 ns, not {period:g}")
     if period is not None and sweep:
         raise UsageError("--period and --sweep exclude each other")
-    if target not in TARGETS:
-        raise UsageError(f"--target must be one of {', '.join(TARGETS)}, not {target!r}")
-    where: Any = liberty_module.Library.load(liberty) if liberty is not None else target
+    if target not in synth.TARGETS:
+        raise UsageError(f"--target must be one of {', '.join(synth.TARGETS)}, not {target!r}")
+    where: Any = cells.Library.load(liberty) if liberty is not None else target
     options: dict[str, Any] = {
         "period_ns": period,
         "sweep": sweep,
         "objective": objective,
         "hierarchy": "flat" if flat else "auto",
     }
-    with _progress() as progress:
-        task = progress.add_task("synthesise", total=None)
-        options["progress"] = lambda text: progress.update(task, advance=1, description=text)
+    with Steps(errors) as steps:
+        options["progress"] = steps.step
         if verilog:
             if design is not None or parameter or top is None:
                 raise UsageError("--verilog needs --top, and no design or parameters")
             folder = output or Path("build")
-            result = flow.synthesise(
+            result = synth.synthesise(
                 verilog,
                 top=top,
                 target=where,
@@ -288,7 +246,7 @@ def synth(
             )
         else:
             chosen, folder = _choose(design, parameter, output, config)
-            result = _synthesise(chosen, where, **options)
+            result = synth.synthesise_design(chosen, where, **options)
     result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
     result["files"] = report.write_synthesis(folder / "synth", result)
     if json_:
@@ -299,14 +257,18 @@ def synth(
 
 
 @app.command
-def demo(*, output: Folder = None) -> int:
+def demo(*, output: Folder = None, json_: Annotated[Json, Parameter(name="--json")] = False) -> int:
     """Run the main job: Verilog, regression, handwritten digits on the hardware, figures.
 
     **Example:** `carrysave demo -o build`
     """
-    from carrysave import demo as job
-
-    return job.run(console, errors, output or Path("build"))
+    with Steps(errors) as steps:
+        outcome = main_job.run(
+            steps, output or Path("build"), Console(quiet=True) if json_ else console
+        )
+    if json_:
+        print(json.dumps(outcome, indent=2))
+    return 0 if outcome["ok"] else 1
 
 
 def main() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from carrysave import digits, report, simulate, synth
+from carrysave.progress import Steps
 from hw.catalog import Design
 from hw.emit import generate
 
@@ -18,79 +18,74 @@ DESIGN = Design("systolic_os")
 BASELINE = Design("systolic_os", {"pe": "mac"})
 
 
-def run(console: Console, errors: Console, folder: Path) -> int:
-    """Run every step, print a line after each and a summary; return the exit code."""
+def run(steps: Steps, folder: Path, console: Console) -> dict[str, Any]:
+    """Run every step and print what came of it.
+
+    Returns
+    -------
+    ``ok``: all tests passed and the hardware's logits are the golden model's; ``files``,
+    ``verification``, ``digits`` and ``synthesis`` (the design, and the same with plain MACs).
+    """
     start = time.monotonic()
-    ok = True
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TimeElapsedColumn(),
-        console=errors,
-        transient=True,
-    ) as progress:
-        task = progress.add_task("generate", total=None)
 
-        def say(step: str, text: str) -> None:
-            console.print(f"[bold]{step:11}[/bold]{text}", highlight=False, soft_wrap=True)
+    def say(word: str, text: str) -> None:
+        console.print(f"[bold]{word:11}[/bold]{text}", highlight=False, soft_wrap=True)
 
-        files = generate(DESIGN, folder / "verilog")
-        baseline = generate(BASELINE, folder / "verilog")
-        say("generated", f"{DESIGN.module}: {DESIGN.entry.summary}")
-        for path in files:
-            say("", f"{path} ({path.stat().st_size:,} bytes)")
+    steps.step(f"generate {DESIGN.module}")
+    files = generate(DESIGN, folder)
+    say("generated", f"{DESIGN.module}: {DESIGN.entry.summary}")
+    for path in files:
+        say("", f"{path} ({path.stat().st_size:,} bytes)")
 
-        progress.update(task, description="verify: build the simulator, run the regression")
-        checked = simulate.verify(DESIGN, seed=1, directory=folder / "runs")
-        ok &= checked.ok
-        say(
-            "verified",
-            f"{checked.tests - checked.failures} of {checked.tests} tests passed against the numpy"
-            f" twin ({checked.xml})",
-        )
+    steps.step("build the simulator and run the regression")
+    checked = simulate.verify(DESIGN, seed=1, directory=folder / "runs")
+    say(
+        "verified",
+        f"{checked.tests - checked.failures} of {checked.tests} tests passed against the numpy"
+        f" twin ({checked.xml})",
+    )
 
-        network, images, labels = digits.load()
-        progress.update(task, description="classify digits on the simulated hardware")
+    steps.step("classify handwritten digits on the simulated hardware")
+    seen = _classify(steps, folder)
+    say(
+        "classified",
+        f"{seen['images']} handwritten digits, every matrix product on the simulated hardware:"
+        f" {seen['accuracy']:.2%} right; golden model {seen['golden_accuracy']:.2%}; logits"
+        f" {'equal bit for bit' if seen['equal'] else 'DIFFER'}",
+    )
 
-        def multiply(a: Any, b: Any) -> Any:
-            def advance(done: int, total: int) -> None:
-                progress.update(task, completed=done, total=total)
-
-            return simulate.multiply(DESIGN, [(a, b)], folder / "runs", advance)[0]
-
-        network, images, labels = digits.load()
-        logits, golden = network.run(images, multiply), network.run(images, digits.matmul)
-        same = bool(np.array_equal(logits, golden))
-        ok &= same
-        say(
-            "classified",
-            f"{len(images)} handwritten digits, every product on the simulated hardware:"
-            f" {np.mean(logits.argmax(axis=1) == labels):.2%} right; the golden model:"
-            f" {np.mean(golden.argmax(axis=1) == labels):.2%};"
-            f" logits {'equal bit for bit' if same else 'DIFFER'}",
-        )
-
-        progress.update(task, description="synthesise", total=None)
-        results = []
-        for design, paths in ((DESIGN, files), (BASELINE, baseline)):
-            result = synth.synthesise(
-                paths[:1],
-                top=design.module,
-                target="osu018",
-                operations_per_cycle=design.component().operations_per_cycle,
-                sweep=True,
-                progress=lambda text, name=design.module: progress.update(  # type: ignore[misc]
-                    task, description=f"synthesise {name}: {text}"
-                ),
-            )
-            result["files"] = report.write_synthesis(folder / "synth", result)
-            results.append(result)
+    results = []
+    for design in (DESIGN, BASELINE):
+        steps.step(f"synthesise {design.module}")
+        result = synth.synthesise_design(design, "osu018", sweep=True, progress=steps.step)
+        result["files"] = report.write_synthesis(folder / "synth", result)
+        results.append(result)
     report.print_synthesis(console, results)
     ours, plain = (result["gops_per_mm2"] for result in results)
-    console.print(
-        f"carry-save elements against plain MACs: {ours / plain:.2f}x the GOPS/mm2;"
-        f" {time.monotonic() - start:.0f} s in all",
-        highlight=False,
+    say(
+        "in all",
+        f"{ours / plain:.2f}x the GOPS/mm2 of plain MACs; {time.monotonic() - start:.0f} s",
     )
-    return 0 if ok else 1
+    return {
+        "ok": checked.ok and seen["equal"],
+        "files": [str(path) for path in files],
+        "verification": report.verification(DESIGN, checked, None),
+        "digits": seen,
+        "synthesis": results,
+    }
+
+
+def _classify(steps: Steps, folder: Path) -> dict[str, Any]:
+    """Classify the test images twice, products by the simulated hardware and by numpy."""
+    network, images, labels = digits.load()
+
+    def multiply(a: Any, b: Any) -> Any:
+        return simulate.multiply(DESIGN, [(a, b)], folder / "runs", steps.advance)[0]
+
+    logits, golden = network.run(images, multiply), network.run(images, digits.matmul)
+    return {
+        "images": len(images),
+        "accuracy": float(np.mean(logits.argmax(axis=1) == labels)),
+        "golden_accuracy": float(np.mean(golden.argmax(axis=1) == labels)),
+        "equal": bool(np.array_equal(logits, golden)),
+    }

@@ -62,7 +62,7 @@ def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any
     console.print(table)
     console.print(
         f"{manifest['module']}: latency {manifest['latency_cycles']} cycles,"
-        f" {manifest['operations_per_cycle']} operations per cycle,"
+        f" {manifest['throughput']['operations_per_cycle']} operations per cycle,"
         f" {len(manifest['modules'])} generated modules",
         highlight=False,
     )
@@ -126,7 +126,7 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
     table = Table(header_style="bold")
     table.add_column("")
     for result in results:
-        table.add_column(f"{result['design']}\n{result['target']}", justify="right")
+        table.add_column(f"{result['module']}\n{result['target']}", justify="right")
     for label, key, form in _LIBRARY_ROWS:
         values = [result.get(key) for result in results]
         if any(value is not None for value in values):
@@ -138,7 +138,7 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
     path = first.get("critical_path")
     if path:
         console.print(
-            f"critical path of {first['design']}: {path[0]['point']} -> {path[-1]['point']},"
+            f"critical path of {first['module']}: {path[0]['point']} -> {path[-1]['point']},"
             f" {len(path) // 2} cells",
             highlight=False,
         )
@@ -153,7 +153,7 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
 
 def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
     """Write a result as JSON, its netlist, and the picture of its sweep."""
-    stem = f"{result['design']}.{result['target']}"
+    stem = f"{result['module']}.{result['target']}"
     files = []
     if result.get("netlist"):
         netlist = folder / f"{stem}.netlist.v"
@@ -189,7 +189,7 @@ def draw_sweep(path: Path, result: dict[str, Any]) -> None:
     axes.plot(result["period_ns"], result["area_um2"], "k*", markersize=14, label="chosen")
     axes.set_xlabel("minimum period, ns")
     axes.set_ylabel("cell area, um2")
-    axes.set_title(f"{result['design']}, {result['target']}", fontsize=10)
+    axes.set_title(f"{result['module']}, {result['target']}", fontsize=10)
     axes.legend(fontsize=8)
     figure.savefig(path)
     pyplot.close(figure)

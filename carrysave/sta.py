@@ -26,9 +26,9 @@ class Conditions:
     Attributes
     ----------
     clock : the clock port; None for a design without one (paths from inputs to outputs).
-    net_activity : transitions per clock cycle assumed on every net but the clock. Propagating the
-        activity of inputs is no alternative: OpenSTA adds up the densities of an XOR's inputs, which
-        in adder trees grows without bound.
+    net_activity : transitions per clock cycle assumed on every net but the clock. Activity of
+        the inputs alone is no alternative: OpenSTA adds up the densities of an XOR's inputs,
+        which grow without bound in adder trees.
     activity_script : OpenSTA commands that replace the assumed activity by a measured one, one
         ``::sta::set_power_pin_activity PIN TRANSITIONS_PER_CYCLE DUTY`` per pin; run last.
     """

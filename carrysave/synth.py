@@ -11,17 +11,23 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as package_version
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from carrysave import fpga, liberty, sta
+from carrysave import fpga, liberty, paths, sta
 from carrysave.elaborate import Elaborated, contents, elaborate, kept_modules, reader
 from carrysave.liberty import Library
 from carrysave.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
 from hw import yosys
+from hw.catalog import Design
+from hw.emit import Emission
 
-__all__ = ["synthesise"]
+__all__ = ["OBJECTIVES", "TARGETS", "synthesise", "synthesise_design"]
 
 Progress = Callable[[str], None]
+
+TARGETS = ("osu018", *fpga.TARGETS)
+OBJECTIVES = ("density", "period", "area")
 
 
 def synthesise(
@@ -81,9 +87,9 @@ def synthesise(
     if isinstance(target, str) and target in fpga.TARGETS:
         return _fpga(sources, top, target, clock, operations_per_cycle, say)
     if isinstance(target, Library):
-        library = target
+        library, target = target, target.name
     else:
-        _check_choice("target", target, ("osu018", *fpga.TARGETS))
+        _check_choice("target", target, TARGETS)
         library = liberty.osu018()
     sta.version()
     design = elaborate(sources, top)
@@ -92,10 +98,21 @@ def synthesise(
     flow = Flow(design, tuple(kept), library, conditions)
     search = Search(flow, objective, period_ns, say, jobs)
     best = search.sweep() if sweep else search.single()
-    return _result(flow, best, search.points, operations_per_cycle)
+    return _result(flow, target, best, search.points, operations_per_cycle)
 
 
-OBJECTIVES = ("density", "period", "area")
+def synthesise_design(design: Design, target: str | Library, **options: Any) -> dict[str, Any]:
+    """Synthesise the generated Verilog of a design; options and result of :func:`synthesise`."""
+    with TemporaryDirectory() as folder:
+        verilog = paths.write(Path(folder) / f"{design.module}.v", Emission(design).verilog)
+        result = synthesise(
+            [verilog],
+            top=design.module,
+            target=target,
+            operations_per_cycle=design.component().operations_per_cycle,
+            **options,
+        )
+    return {**result, "design": design.name, "parameters": dict(design.parameters)}
 
 
 def _check_choice(name: str, value: object, legal: Sequence[str]) -> None:
@@ -217,6 +234,7 @@ def _overhead(result: dict[str, Any]) -> float:
 
 def _result(
     flow: Flow,
+    target: str,
     best: dict[str, Any],
     points: Sequence[dict[str, Any]],
     operations: float | None,
@@ -229,7 +247,8 @@ def _result(
     unique = {(p["recipe"], p["delay_target_ns"]): p for p in points}
     return {
         "design": flow.design.top,
-        "target": library.name,
+        "module": flow.design.top,
+        "target": target,
         "area_um2": size,
         "cells": sum(row["instances"] * row["cells"] for row in rows),
         "period_ns": best["period_ns"],
@@ -284,8 +303,8 @@ def _fpga(
         "kge", "corner", "library", "delay_target_ns", "netlist",
     ))  # fmt: skip
     return {
-        "design": top, "target": target, **nothing, **found, **rates, "versions": tools,
-        "recipe": fpga.TARGETS[target].synth, "sweep": [], "hierarchy": [],
+        "design": top, "module": top, "target": target, **nothing, **found, **rates,
+        "versions": tools, "recipe": fpga.TARGETS[target].synth, "sweep": [], "hierarchy": [],
     }  # fmt: skip
 
 

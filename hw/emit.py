@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -68,12 +69,13 @@ class Emission:
             "design": design.name,
             "module": design.module,
             "parameters": dict(design.parameters),
+            "spec": {"type": type(design.spec).__name__, **asdict(design.spec)},
             "hash": _hash(design.key),
             "ports": self._ports,
             "clock": "clk",
             "reset": "rst",
             "latency_cycles": component.latency,
-            "operations_per_cycle": component.operations_per_cycle,
+            "throughput": {"operations_per_cycle": component.operations_per_cycle},
             "names": {port.path: port.name for port in flat_ports(component)},
             "modules": self._modules(),
             "versions": _versions(),

@@ -45,15 +45,8 @@ def measure_synthesis(library: liberty.Library, console: Console) -> list[dict[s
     for pair in PAIRS:
         found = []
         for design in pair:
-            with TemporaryDirectory() as folder, console.status(f"synthesise {design.module}"):
-                result = synth.synthesise(
-                    generate(design, Path(folder))[:1],
-                    top=design.module,
-                    target=library,
-                    sweep=True,
-                    operations_per_cycle=design.component().operations_per_cycle,
-                )
-            found.append({"parameters": dict(design.parameters), **result})
+            with console.status(f"synthesise {design.module}"):
+                found.append(synth.synthesise_design(design, library, sweep=True))
         ratio = found[0]["gops_per_mm2"] / found[1]["gops_per_mm2"]
         rows += [{**found[0], "ratio_to_mac": ratio}, {**found[1], "ratio_to_mac": 1.0}]
     return rows
@@ -70,12 +63,7 @@ def measure_sizes(library: liberty.Library, console: Console) -> list[dict[str, 
             generated = time.perf_counter() - start
             text = verilog.read_text()
             start = time.perf_counter()
-            result = synth.synthesise(
-                [verilog],
-                top=design.module,
-                target=library,
-                operations_per_cycle=design.component().operations_per_cycle,
-            )
+            result = synth.synthesise_design(design, library)
             rows.append({
                 "design": design.module,
                 "generate_s": generated,
@@ -116,7 +104,7 @@ def table(rows: list[dict[str, Any]], columns: dict[str, str]) -> list[list[str]
 
 
 QOR = {
-    "design": "{}",
+    "module": "{}",
     "area_um2": "{:,.0f}",
     "period_ns": "{:.3f}",
     "power_mw": "{:,.1f}",
@@ -130,7 +118,7 @@ def show(console: Console, title: str, rows: list[dict[str, Any]], columns: dict
     """Print a table."""
     view = Table(title=title, title_justify="left")
     for key in columns:
-        view.add_column(key, justify="left" if key == "design" else "right")
+        view.add_column(key, justify="left" if key in ("design", "module") else "right")
     for cells in table(rows, columns):
         view.add_row(*cells)
     console.print(view)

@@ -1,3 +1,5 @@
+"""Liberty files: parsing, the facts that synthesis needs, the models of cells."""
+
 import gzip
 from pathlib import Path
 
