@@ -1,5 +1,6 @@
 """Hierarchical netlists: names, fan-out across module borders, areas, timing of large arrays."""
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from carrysave import sta
 from carrysave.elaborate import order
 from carrysave.liberty import Library
 
-__all__ = ["analyse", "buffer", "rename", "rows"]
+__all__ = ["analyse", "buffer", "rename", "rows", "split_clock_gates"]
 
 Modules = dict[str, dict[str, Any]]  # as in Yosys's JSON
 
@@ -55,47 +56,93 @@ def clocks(modules: Modules, top: str, clock: str | None) -> dict[str, str | Non
     return found
 
 
-def buffer(modules: Modules, top: str, clock: str | None, library: Library) -> None:
-    """Insert buffer trees where a net drives many pins of mapped modules, in place.
+def _fresh(module: dict[str, Any]) -> int:
+    """Return the highest number of a net in a module."""
+    users = [bits for cell in module["cells"].values() for bits in cell["connections"].values()]
+    users += [port["bits"] for port in module["ports"].values()]
+    return max((bit for bits in users for bit in bits if isinstance(bit, int)), default=1)
 
-    ABC sees a module's inputs as one load per net, however many instances there are.
+
+def split_clock_gates(modules: Modules, library: Library) -> None:
+    """Copy clock gates until none drives more than its maximum load, in place.
+
+    One gate for thousands of flip-flops would have a clock edge that the library's tables do not
+    reach, and period and power would be extrapolated from them.
+    """
+    gate = library.clock_gate
+    if gate is None or gate.gate is None:
+        return
+    out = next(pin for pin in gate.pins if pin.name == gate.gate["out"])
+    for module in modules.values():
+        gates = [cell for cell in module.get("cells", {}).values() if cell["type"] == gate.name]
+        fresh = _fresh(module) if gates else 0
+        loads: dict[int, list[tuple[list[Any], float]]] = {
+            cell["connections"][out.name][0]: [] for cell in gates
+        }
+        for cell in module.get("cells", {}).values() if gates else ():
+            for port, bits in cell["connections"].items():
+                driven = cell["type"] != gate.name or port != out.name
+                if driven and len(bits) == 1 and bits[0] in loads:
+                    pins = {pin.name: pin for pin in library.cells[cell["type"]].pins}
+                    loads[bits[0]].append((bits, pins[port].capacitance))
+        for cell in gates:
+            left = limit = out.max_capacitance or math.inf
+            net = cell["connections"][out.name][0]
+            for bits, load in loads[net]:
+                if left < load < limit:
+                    fresh += 1
+                    net, left = fresh, limit
+                    connections = {port: list(own) for port, own in cell["connections"].items()}
+                    connections[out.name] = [net]
+                    copy = {**cell, "connections": connections}
+                    module["cells"][f"clock_gate_{fresh}"] = copy
+                bits[0] = net
+                left -= load
+
+
+def buffer(modules: Modules, top: str, clock: str | None, library: Library) -> None:
+    """Insert buffer trees where a net drives many mapped modules or clock gates, in place.
+
+    ABC sees what it does not map itself as one load per net, however many instances there are.
     """
     driver = library.driver
     pins = driver.inputs[0].name, driver.outputs[0].name
-    ports_of_clocks = clocks(modules, top, clock)
-    for name, module in modules.items():
+    gate = library.clock_gate
+    clock_ports = clocks(modules, top, clock)
+    for module in modules.values():
         sinks: dict[int, list[tuple[list[Any], int]]] = {}
-        for cell in _instances(modules, name):
-            ports = modules[cell["type"]]["ports"]
-            for port, bits in cell["connections"].items():
-                if ports[port]["direction"] != "input" or port == ports_of_clocks[cell["type"]]:
-                    continue
+        for cell in module.get("cells", {}).values():
+            if cell["type"] in modules:
+                ports = modules[cell["type"]]["ports"]
+                inputs = [
+                    port for port in cell["connections"]
+                    if ports[port]["direction"] == "input" and port != clock_ports[cell["type"]]
+                ]  # fmt: skip
+            elif gate and gate.gate and cell["type"] == gate.name:
+                inputs = [gate.gate["enable"]]
+            else:
+                continue
+            for port in inputs:
+                bits = cell["connections"][port]
                 for index, bit in enumerate(bits):
                     if isinstance(bit, int):
                         sinks.setdefault(bit, []).append((bits, index))
-        used = [
-            bit for cell in module.get("cells", {}).values()
-            for bits in cell["connections"].values() for bit in bits if isinstance(bit, int)
-        ] + [
-            bit for port in module["ports"].values() for bit in port["bits"]
-            if isinstance(bit, int)
-        ]  # fmt: skip
-        fresh = max(used, default=1)
+        fresh = _fresh(module)
         for net, loads in sinks.items():
             while len(loads) > FANOUT:
-                inputs: list[tuple[list[Any], int]] = []
+                above: list[tuple[list[Any], int]] = []
                 for start in range(0, len(loads), FANOUT):
                     fresh += 1
                     for bits, index in loads[start : start + FANOUT]:
                         bits[index] = fresh
                     source = [net]
-                    inputs.append((source, 0))
+                    above.append((source, 0))
                     module["cells"][f"fanout_{fresh}"] = {
                         "hide_name": 0, "type": driver.name, "parameters": {}, "attributes": {},
                         "port_directions": {pins[0]: "input", pins[1]: "output"},
                         "connections": {pins[0]: source, pins[1]: [fresh]},
                     }  # fmt: skip
-                loads = inputs
+                loads = above
 
 
 def rows(modules: dict[str, dict[str, int]], top: str, library: Library) -> list[dict[str, Any]]:

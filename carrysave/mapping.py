@@ -166,6 +166,7 @@ def _map(flow: Flow, source: Path, script: str, work: Path) -> None:
     ]), cwd=work)  # fmt: skip
     logic = json.loads((work / "logic.json").read_text())
     logic["modules"] = hierarchy.rename(logic["modules"])
+    hierarchy.split_clock_gates(logic["modules"], library)
     hierarchy.buffer(logic["modules"], top, flow.conditions.clock, library)
     (work / "mapped.json").write_text(json.dumps(logic))
     yosys.run("\n".join([

@@ -390,3 +390,24 @@ def test_fpga_place_and_route(tmp_path):
     assert 20 < result["fmax_mhz"] < 500
     assert result["gops"] == pytest.approx(2 * result["fmax_mhz"] / 1e3)
     assert result["critical_path"][-1]["arrival_ns"] == pytest.approx(result["period_ns"], rel=0.01)
+
+
+def test_clock_gates_are_copied_before_they_are_overloaded(tmp_path):
+    """A gate carries 1 pF: with 1.2 pF of registers behind one enable there must be two."""
+    library = gated_osu018(tmp_path)
+    pin = next(pin for pin in library.cells["DFFPOSX1"].pins if pin.name == "CLK")
+    most = int(1000 / pin.capacitance)
+    width = 12 * most // 10
+    text = f"""
+    module wide(input clk, input en, input [{width - 1}:0] d, output reg [{width - 1}:0] q);
+      always @(posedge clk) if (en) q <= d;
+    endmodule
+    """
+    result = synth.synthesise([verilog(tmp_path, text)], top="wide", target=library)
+    netlist = Path(result["netlist"]).read_text()
+    clocks = re.findall(r"DFFPOSX1 \S+ \(\s*\.CLK\((\S+?)\)", netlist)
+    assert len(clocks) == width
+    loads = {net: clocks.count(net) for net in clocks}
+    assert len(loads) == 2
+    assert max(loads.values()) == most
+    assert netlist.count("CKGATE ") == 2
