@@ -1,6 +1,7 @@
 """Parameters of designs: kind, legal range, default, and one wording for every refusal."""
 
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -119,11 +120,11 @@ def parameter(kind: Parameter) -> Any:
 
 
 def parameters_of(spec: type) -> dict[str, Parameter]:
-    """Parameters of a spec, in the order of its fields."""
+    """Parameters of a spec, its own before those of the specs that it is derived from."""
+    fields = {field.name: field.metadata for field in dataclasses.fields(spec)}
+    names = [name for base in spec.__mro__ for name in inspect.get_annotations(base)]
     return {
-        field.name: field.metadata["parameter"]
-        for field in dataclasses.fields(spec)
-        if "parameter" in field.metadata
+        name: fields[name]["parameter"] for name in names if "parameter" in fields.get(name, ())
     }
 
 

@@ -4,42 +4,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from golden.check import Flag, Integer, check_fields, parameter, parameters_of
+from golden.check import Integer, parameter
 from golden.formats.integer import IntFormat
+from golden.operands import OperandsSpec
 
 __all__ = ["EngineSpec", "matmul"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineSpec:
+class EngineSpec(OperandsSpec):
     """One tile of C has m rows and n columns; K codes of a sum arrive k a beat, K <= depth."""
 
     m: int = parameter(Integer("rows of C per tile", 8, 1, 256, "rows"))
     n: int = parameter(Integer("columns of C per tile", 8, 1, 256, "columns"))
-    a_width: int = parameter(Integer("bits of a code of A", 8, 2, 16, "bits"))
-    b_width: int = parameter(Integer("bits of a code of B", 8, 2, 16, "bits"))
-    a_signed: bool = parameter(Flag("A is two's complement", True))
-    b_signed: bool = parameter(Flag("B is two's complement", True))
     depth: int = parameter(Integer("K_max, codes summed without overflow", 65536, 1, 1 << 24))
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        check_fields(parameters_of(type(self)), vars(self))
 
     @property
     def k(self) -> int:
         """Codes of K per beat."""
         return 1
-
-    @property
-    def a_format(self) -> IntFormat:
-        """Format of A."""
-        return IntFormat(width=self.a_width, signed=self.a_signed)
-
-    @property
-    def b_format(self) -> IntFormat:
-        """Format of B."""
-        return IntFormat(width=self.b_width, signed=self.b_signed)
 
     @property
     def c_format(self) -> IntFormat:
@@ -49,11 +32,10 @@ class EngineSpec:
             for a in (self.a_format.low, self.a_format.high)
             for b in (self.b_format.low, self.b_format.high)
         ]
-        signed = self.a_signed or self.b_signed
         width = max(
-            (value if value >= 0 else -value - 1).bit_length() + signed for value in corners
+            (value if value >= 0 else -value - 1).bit_length() + self.signed for value in corners
         )
-        return IntFormat(width=width, signed=signed)
+        return IntFormat(width=width, signed=self.signed)
 
     @property
     def accumulator_width(self) -> int:

@@ -145,15 +145,12 @@ class Design:
     @property
     def module(self) -> str:
         """Name of the Verilog module: the entry's and the parameters that differ from defaults."""
-        kinds = self.entry.parameters
-        varied = [
-            f"_{name}{int(value) if isinstance(value, bool) else value}"
-            if name[-1:].isalpha() and not isinstance(value, str)
-            else f"_{name}_{value}"
-            for name, value in self.parameters.items()
-            if value != kinds[name].default
-        ]
-        return self.name + "".join(varied)
+        name = self.name
+        for key, kind in self.entry.parameters.items():
+            value = self.parameters[key]
+            if value != kind.default:
+                name += f"_{key}_{value}" if isinstance(value, str) else f"_{key}{int(value)}"
+        return name
 
     @property
     def key(self) -> str:

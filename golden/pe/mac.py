@@ -4,48 +4,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from golden.check import Flag, Integer, check_fields, parameter, parameters_of
+from golden.check import Integer, parameter
 from golden.formats.integer import IntFormat
+from golden.operands import OperandsSpec
 
 __all__ = ["MacSpec", "mac"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MacSpec:
-    """Operand widths and signs, and the accumulator's width.
+class MacSpec(OperandsSpec):
+    """Operands, and the accumulator's width; sums are kept modulo 2^accumulator_width."""
 
-    Sums are kept modulo 2^accumulator_width, in two's complement if either operand is signed.
-    """
-
-    a_width: int = parameter(Integer("bits of operand a", 8, 2, 16, "bits"))
-    b_width: int = parameter(Integer("bits of operand b", 8, 2, 16, "bits"))
-    a_signed: bool = parameter(Flag("operand a is two's complement", True))
-    b_signed: bool = parameter(Flag("operand b is two's complement", True))
     accumulator_width: int = parameter(Integer("bits of the sum", 32, 4, 63, "bits"))
-
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        check_fields(parameters_of(MacSpec), vars(self))
-
-    @property
-    def a_format(self) -> IntFormat:
-        """Format of operand a."""
-        return IntFormat(width=self.a_width, signed=self.a_signed)
-
-    @property
-    def b_format(self) -> IntFormat:
-        """Format of operand b."""
-        return IntFormat(width=self.b_width, signed=self.b_signed)
-
-    @property
-    def product_width(self) -> int:
-        """Bits that hold every product; two's complement if either operand is signed."""
-        return self.a_width + self.b_width
 
     @property
     def sum_format(self) -> IntFormat:
         """Format of a sum."""
-        return IntFormat(width=self.accumulator_width, signed=self.a_signed or self.b_signed)
+        return IntFormat(width=self.accumulator_width, signed=self.signed)
 
 
 def mac(spec: MacSpec, a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.ndarray:

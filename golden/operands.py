@@ -1,0 +1,37 @@
+"""A pair of operands: what every multiplier is told of them."""
+
+from dataclasses import dataclass
+
+from golden.check import Flag, Integer, check_fields, parameter, parameters_of
+from golden.formats.integer import IntFormat
+
+__all__ = ["OperandsSpec"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperandsSpec:
+    """Widths and signs of operands a and b; of matrices A and B in an engine."""
+
+    a_width: int = parameter(Integer("bits of an operand a", 8, 2, 16, "bits"))
+    b_width: int = parameter(Integer("bits of an operand b", 8, 2, 16, "bits"))
+    a_signed: bool = parameter(Flag("a is two's complement", True))
+    b_signed: bool = parameter(Flag("b is two's complement", True))
+
+    def __post_init__(self) -> None:
+        """Check all fields, those of derived specs included."""
+        check_fields(parameters_of(type(self)), vars(self))
+
+    @property
+    def a_format(self) -> IntFormat:
+        """Format of operand a."""
+        return IntFormat(width=self.a_width, signed=self.a_signed)
+
+    @property
+    def b_format(self) -> IntFormat:
+        """Format of operand b."""
+        return IntFormat(width=self.b_width, signed=self.b_signed)
+
+    @property
+    def signed(self) -> bool:
+        """Products, and sums of them, are two's complement."""
+        return self.a_signed or self.b_signed
