@@ -1,10 +1,9 @@
 """The command line: list, generate, verify, synth, demo."""
 
 import json
+import os
 import shlex
 import sys
-import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -15,10 +14,10 @@ from rich.console import Console
 
 import carrysave
 from carrysave import demo as main_job
+from carrysave import fpga, paths, report, simulate, synth
 from carrysave import liberty as cells
-from carrysave import paths, report, simulate, synth
 from carrysave.progress import Steps
-from hw.catalog import CATALOG, Design
+from carrysave.settings import UsageError, check_positive, choose, library_of, output_folder
 from hw.emit import generate as generate_files
 
 __all__ = ["main"]
@@ -28,6 +27,8 @@ app = App(
     version=carrysave.__version__,
     help="Matrix-multiply hardware: Verilog, proof that it is right, area, timing and power.",
     help_format="markdown",
+    group_parameters="Options",
+    default_parameter=Parameter(negative=()),
 )
 console = Console()
 errors = Console(stderr=True)
@@ -35,59 +36,28 @@ errors = Console(stderr=True)
 Name = Annotated[str | None, Parameter(help="A design of `carrysave list`.")]
 Sets = Annotated[
     list[str] | None,
-    Parameter(
-        name=["--parameter", "-p"],
-        negative=(),
-        help="A parameter, `KEY=VALUE`; may be given again.",
-    ),
+    Parameter(name=["--parameter", "-p"], help="A parameter, `KEY=VALUE`; may be given again."),
 ]
 Folder = Annotated[
-    Path | None, Parameter(name=["--output", "-o"], help="Folder for all files: build.")
+    Path | None, Parameter(name=["--output", "-o"], help="Folder for all files. [default: build]")
 ]
 Config = Annotated[
     Path | None,
     Parameter(help="TOML file with `design`, `output` and a table `[parameters]`."),
 ]
-Json = Annotated[bool, Parameter(negative=(), help="Print JSON, and nothing else, to stdout.")]
-
-
-class UsageError(Exception):
-    """The command line, or a file that it names, asks for something that cannot be."""
-
-
-def _choose(
-    name: str | None, sets: Sequence[str] | None, output: Path | None, config: Path | None
-) -> tuple[Design, Path]:
-    """Put together what the command line and the file say; the command line has precedence."""
-    chosen: dict[str, Any] = {}
-    if config is not None:
-        try:
-            chosen = tomllib.loads(config.read_text())
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise UsageError(f"--config {config}: {error}") from None
-        unknown = set(chosen) - {"design", "output", "parameters"}
-        if unknown:
-            raise UsageError(
-                f"--config {config}: keys must be design, output, parameters,"
-                f" not {', '.join(sorted(unknown))}"
-            )
-    name = name or chosen.get("design")
-    if name is None:
-        raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
-    texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
-    for text in sets or ():
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"--parameter must be KEY=VALUE, not {text!r}")
-        texts[key.strip()] = value.strip()
-    return Design.parse(name, texts), output or Path(chosen.get("output", "build"))
+Json = Annotated[
+    bool,
+    Parameter(name="--json", show_default=False, help="Print JSON, and nothing else, to stdout."),
+]
 
 
 @app.command(name="list")
-def list_designs(*, json_: Annotated[bool, Parameter(name="--json", negative=())] = False) -> int:
+def list_designs(*, json_: Json = False) -> int:
     """List the designs: what they are, their parameters, what they are verified by.
 
-    **Example:** `carrysave list --json`
+    **Example:**
+
+    - `carrysave list --json`
     """
     rows = report.catalogue()
     if json_:
@@ -100,21 +70,23 @@ def list_designs(*, json_: Annotated[bool, Parameter(name="--json", negative=())
 @app.command
 def generate(
     design: Name = None,
+    /,
     *,
     parameter: Sets = None,
     output: Folder = None,
     config: Config = None,
     period: Annotated[float, Parameter(help="Clock period in the constraints, ns.")] = 10.0,
-    json_: Annotated[Json, Parameter(name="--json")] = False,
+    json_: Json = False,
 ) -> int:
     """Write a design: Verilog-2005, manifest, constraints, file list, FuseSoC core.
 
-    **Examples:** `carrysave generate systolic_os -p m=16 -p n=16`,
-    `carrysave generate opt1 -p a_width=4 -p b_width=4 -o rtl`
+    **Examples:**
+
+    - `carrysave generate systolic_os -p m=16 -p n=16`
+    - `carrysave generate opt1 -p a_width=4 -p b_width=4 -o rtl`
     """
-    if not period > 0:
-        raise UsageError(f"--period must be greater than 0 ns, not {period:g}")
-    chosen, folder = _choose(design, parameter, output, config)
+    check_positive("--period", period, " ns")
+    chosen, folder = choose(design, parameter, output, config)
     with Steps(errors) as steps:
         steps.step(f"generate {chosen.module}")
         files = generate_files(chosen, folder, period_ns=period)
@@ -129,32 +101,35 @@ def generate(
 @app.command
 def verify(
     design: Name = None,
+    /,
     *,
     parameter: Sets = None,
     output: Folder = None,
     config: Config = None,
     seed: Annotated[int | None, Parameter(help="Seed of the stimulus; drawn if absent.")] = None,
-    waves: Annotated[bool, Parameter(negative=(), help="Record waves (VCD).")] = False,
+    waves: Annotated[bool, Parameter(show_default=False, help="Record waves (VCD).")] = False,
     netlist: Annotated[
         str | None,
         Parameter(help="Run on the netlist for this target: osu018 or a Liberty file."),
     ] = None,
-    json_: Annotated[Json, Parameter(name="--json")] = False,
+    json_: Json = False,
 ) -> int:
     """Run a design's cocotb regression against its numpy twin, on Verilator.
 
     Each run has a folder of its own below `OUTPUT/runs`, with JUnit XML, log and waves.
 
-    **Examples:** `carrysave verify opt1 --seed 7`,
-    `carrysave verify systolic_os -p m=4 -p n=4 --netlist osu018`
+    **Examples:**
+
+    - `carrysave verify opt1 --seed 7`
+    - `carrysave verify systolic_os -p m=4 -p n=4 --netlist osu018`
     """
     if seed is not None and not 0 <= seed < 1 << 31:
         raise UsageError(f"--seed must be 0..2147483647, not {seed}")
-    chosen, folder = _choose(design, parameter, output, config)
+    chosen, folder = choose(design, parameter, output, config)
+    library = library_of(netlist) if netlist is not None else None
     with Steps(errors) as steps:
         sources = None
-        if netlist is not None:
-            library = _library(netlist)
+        if library is not None:
             steps.step(f"synthesise {chosen.module} for {library.name}")
             models = paths.write(folder / "cells" / f"{library.name}.v", cells.cell_models(library))
             sources = [Path(synth.synthesise_design(chosen, library)["netlist"]), models]
@@ -169,83 +144,95 @@ def verify(
     return 0 if result.ok else 1
 
 
-def _library(target: str) -> cells.Library:
-    """Load the cell library that a target names."""
-    if target == "osu018":
-        return cells.osu018()
-    if Path(target).suffix in (".lib", ".gz"):
-        return cells.Library.load(Path(target))
-    raise UsageError(f"target must be osu018 or a Liberty file (.lib, .lib.gz), not {target!r}")
-
-
 @app.command(name="synth")
 def synthesise(
     design: Name = None,
+    /,
     *,
     parameter: Sets = None,
     output: Folder = None,
     config: Config = None,
-    target: Annotated[str, Parameter(help=f"One of {', '.join(synth.TARGETS)}.")] = "osu018",
+    target: Annotated[
+        str | None, Parameter(help=f"One of {', '.join(synth.TARGETS)}. [default: osu018]")
+    ] = None,
     liberty: Annotated[
         ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz.")
     ] = None,
     period: Annotated[float | None, Parameter(help="Clock period to reach, ns.")] = None,
     sweep: Annotated[
-        bool, Parameter(negative=(), help="Search recipes and periods for the best result.")
+        bool,
+        Parameter(show_default=False, help="Search recipes and periods for the best result."),
     ] = False,
     objective: Annotated[
-        str, Parameter(help="What --sweep looks for: density, period or area.")
+        str, Parameter(help=f"What is best: {', '.join(synth.OBJECTIVES)}.")
     ] = "density",
-    flat: Annotated[bool, Parameter(negative=(), help="Flatten the whole design.")] = False,
+    flat: Annotated[bool, Parameter(show_default=False, help="Flatten the whole design.")] = False,
     verilog: Annotated[
         list[ExistingFile] | None,
-        Parameter(negative=(), consume_multiple=True, help="Synthesise these files instead."),
+        Parameter(consume_multiple=True, help="Synthesise these files instead."),
     ] = None,
     top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
-    clock: Annotated[str, Parameter(help="Clock port of --verilog.")] = "clk",
+    clock: Annotated[str | None, Parameter(help="Clock port of --verilog. [default: clk]")] = None,
     operations: Annotated[
         float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")
     ] = None,
-    json_: Annotated[Json, Parameter(name="--json")] = False,
+    json_: Json = False,
 ) -> int:
     """Synthesise a design, or anybody's Verilog, and report area, timing and power.
 
     Cell libraries: Yosys, ABC and OpenSTA; no wires. FPGAs: Yosys, and nextpnr for ecp5 and ice40.
     Results are cached by content.
 
-    **Examples:** `carrysave synth opt1 --sweep`, `carrysave synth systolic_os --liberty my.lib.gz`,
-    `carrysave synth systolic_os -p pe=mac --target ecp5`,
-    `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
+    **Examples:**
+
+    - `carrysave synth opt1 --sweep`
+    - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
+    - `carrysave synth systolic_os -p pe=mac -p encoding=operator -p adder=operator --target ecp5`
+    - `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
     """
-    if period is not None and not period > 0:
-        raise UsageError(f"--period must be greater than 0 ns, not {period:g}")
+    check_positive("--period", period, " ns")
+    check_positive("--operations", operations)
     if period is not None and sweep:
         raise UsageError("--period and --sweep exclude each other")
-    if target not in synth.TARGETS:
+    if target is not None and liberty is not None:
+        raise UsageError("--target and --liberty exclude each other")
+    if target not in (None, *synth.TARGETS):
         raise UsageError(f"--target must be one of {', '.join(synth.TARGETS)}, not {target!r}")
-    where: Any = cells.Library.load(liberty) if liberty is not None else target
-    options: dict[str, Any] = {
-        "period_ns": period,
-        "sweep": sweep,
-        "objective": objective,
-        "hierarchy": "flat" if flat else "auto",
-    }
+    if target in fpga.TARGETS and (period is not None or sweep or flat):
+        raise UsageError(f"--period, --sweep and --flat are for cell libraries, not for {target}")
+    if objective not in synth.OBJECTIVES:
+        raise UsageError(
+            f"--objective must be one of {', '.join(synth.OBJECTIVES)}, not {objective!r}"
+        )
+    if verilog:
+        if design is not None or parameter or config is not None or top is None:
+            raise UsageError("--verilog needs --top, and no design, parameters or --config")
+        what, folder = top, output_folder(output)
+    else:
+        if not (top is None and clock is None and operations is None):
+            raise UsageError("--top, --clock and --operations need --verilog")
+        chosen, folder = choose(design, parameter, output, config)
+        what = chosen.module
+    where = cells.Library.load(liberty) if liberty is not None else target or "osu018"
     with Steps(errors) as steps:
-        options["progress"] = steps.step
+        steps.step(f"synthesise {what}")
+        options: dict[str, Any] = {
+            "period_ns": period,
+            "sweep": sweep,
+            "objective": objective,
+            "hierarchy": "flat" if flat else "auto",
+            "progress": steps.step,
+        }
         if verilog:
-            if design is not None or parameter or top is None:
-                raise UsageError("--verilog needs --top, and no design or parameters")
-            folder = output or Path("build")
             result = synth.synthesise(
                 verilog,
-                top=top,
+                top=what,
                 target=where,
-                clock=clock,
+                clock=clock or "clk",
                 operations_per_cycle=operations,
                 **options,
             )
         else:
-            chosen, folder = _choose(design, parameter, output, config)
             result = synth.synthesise_design(chosen, where, **options)
     result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
     result["files"] = report.write_synthesis(folder / "synth", result)
@@ -257,15 +244,16 @@ def synthesise(
 
 
 @app.command
-def demo(*, output: Folder = None, json_: Annotated[Json, Parameter(name="--json")] = False) -> int:
+def demo(*, output: Folder = None, json_: Json = False) -> int:
     """Run the main job: Verilog, regression, handwritten digits on the hardware, figures.
 
-    **Example:** `carrysave demo -o build`
+    **Example:**
+
+    - `carrysave demo -o build`
     """
+    folder = output_folder(output)
     with Steps(errors) as steps:
-        outcome = main_job.run(
-            steps, output or Path("build"), Console(quiet=True) if json_ else console
-        )
+        outcome = main_job.run(steps, folder, Console(quiet=True) if json_ else console)
     if json_:
         print(json.dumps(outcome, indent=2))
     return 0 if outcome["ok"] else 1
@@ -274,12 +262,18 @@ def demo(*, output: Folder = None, json_: Annotated[Json, Parameter(name="--json
 def main() -> None:
     """Run the command line; exit code 0 ok, 1 failed, 2 usage."""
     try:
-        code = app(exit_on_error=False, print_error=False, result_action="return_value")
+        code = app(
+            sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
+        )
     except (UsageError, cyclopts.CycloptsError, ValueError, TypeError) as error:
         _leave(2, error)
     except FileNotFoundError as error:
         # With a file name: one that the user gave. Without: a tool that is not installed.
         _leave(2 if error.filename else 1, error)
+    except BrokenPipeError:
+        # Who reads the output, `head` for one, has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (RuntimeError, OSError) as error:
         _leave(1, error)
     except KeyboardInterrupt:

@@ -8,7 +8,6 @@ through a port counts. The resources are those of the design without the wrapper
 import functools
 import importlib
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version as package_version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import paths
@@ -23,7 +23,7 @@ from hw import yosys
 
 __all__ = ["TARGETS", "FpgaError", "synthesise"]
 
-_FORMAT = 1  # of the cached results
+_FORMAT = 2  # of the cached results
 
 
 class FpgaError(RuntimeError):
@@ -115,6 +115,13 @@ def synthesise(
     ``luts ffs dsps brams carry cells device fmax_mhz period_ns critical_path conditions notes``;
     Fmax is None, with the reason in ``notes``, where there is no open place and route or the
     design exceeds the largest device.
+
+    Raises
+    ------
+    ValueError
+        If the design has registers and ``clock`` is none of its inputs.
+    YosysError, FpgaError
+        If a tool is missing or fails.
     """
     family = TARGETS[target]
     key = paths.digest([
@@ -124,8 +131,22 @@ def synthesise(
     record = paths.cache() / "fpga" / f"{key}.json"
     if record.exists():
         return json.loads(record.read_text())
-    folder = record.with_name(f"{key}.{os.urandom(4).hex()}")
-    folder.mkdir(parents=True)
+    with TemporaryDirectory() as name:
+        result = _implement(Path(name), target, top, clock, read, progress)
+    paths.write(record, json.dumps(result))
+    return result
+
+
+def _implement(
+    folder: Path,
+    target: str,
+    top: str,
+    clock: str,
+    read: Sequence[str],
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """Map, and place and route where that is possible; return what was found."""
+    family = TARGETS[target]
     progress(f"{target}: mapping {top}")
     yosys.run("\n".join([
         *read, f"{family.synth} -top {top}",
@@ -144,20 +165,19 @@ def synthesise(
         r"(?m)^(input|output|inout) \[(\d+):(\d+)\] (\S+)$",
         (folder / "design.ports").read_text(),
     )
+    inputs = [name for direction, _, _, name in ports if direction == "input"]
+    if resources["ffs"] and clock not in inputs:
+        raise ValueError(f"clock must be an input of {top} ({', '.join(inputs)}), not {clock!r}")
     device = next((d for d in family.devices if _fits(resources, d[2])), None)
     if family.nextpnr is None:
         result["notes"] = ["no open place and route: no Fmax"]
     elif device is None:
         result["notes"] = [f"larger than {family.devices[-1][0]}: not placed, no Fmax"]
-    elif not any(name == clock for _, _, _, name in ports):
-        result["notes"] = [f"no clock port {clock}: not placed, no Fmax"]
+    elif clock not in inputs:
+        result["notes"] = ["no registers and no clock: not placed, no Fmax"]
     else:
         progress(f"{target}: placing and routing on {device[0]}")
         result |= _place(family, device, folder, top, clock, ports, read)
-    paths.write(record, json.dumps(result))
-    for leftover in folder.iterdir():
-        leftover.unlink()
-    folder.rmdir()
     return result
 
 
@@ -204,14 +224,15 @@ def nextpnr_version(target: str) -> str | None:
 
 def wrapper(top: str, clock: str, ports: Sequence[tuple[str, str, str, str]]) -> str:
     """Return the Verilog of ``carrysave_wrapper``, which has four pins."""
-    ins = [(n, int(a) - int(b) + 1) for d, a, b, n in ports if d == "input" and n != clock]
-    outs = [(n, int(a) - int(b) + 1) for d, a, b, n in ports if d == "output"]
+    sized = [(direction, name, abs(int(a) - int(b)) + 1) for direction, a, b, name in ports]
+    ins = [(name, w) for direction, name, w in sized if direction == "input" and name != clock]
+    outs = [(name, w) for direction, name, w in sized if direction == "output"]
     width_in, width_out = sum(w for _, w in ins), sum(w for _, w in outs)
-    connections = [f".{clock}(clk)"]
+    connections = [f".\\{clock} (clk)"]  # escaped, since any name may be a port's
     for bus, group in (("i", ins), ("o", outs)):
         low = 0
         for name, width in group:
-            connections.append(f".{name}({bus}[{low + width - 1}:{low}])")
+            connections.append(f".\\{name} ({bus}[{low + width - 1}:{low}])")
             low += width
     return f"""module carrysave_wrapper(input clk, input si, input load, output so);
   reg [{max(width_in, 1) - 1}:0] i;

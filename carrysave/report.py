@@ -1,7 +1,7 @@
 """What the command line prints and writes: tables, JSON, pictures."""
 
+import io
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -43,29 +43,39 @@ def catalogue() -> list[dict[str, Any]]:
 def print_catalogue(console: Console, rows: Sequence[dict[str, Any]]) -> None:
     """Print the designs, each with its parameters."""
     for row in rows:
-        console.print(f"[bold]{row['design']}[/bold]  {row['summary']}", highlight=False)
-        table = Table(box=None, padding=(0, 2), pad_edge=False, header_style="dim")
-        for column in ("  parameter", "default", "legal", "meaning"):
-            table.add_column(column)
+        console.print(
+            f"[bold]{row['design']}[/bold]  {row['summary']}", highlight=False, soft_wrap=True
+        )
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        table.add_column("  parameter", no_wrap=True)
+        for column in ("default", "legal", "meaning"):
+            table.add_column(column, overflow="fold")
         for key, kind in row["parameters"].items():
             default = str(kind["default"]).lower()
             table.add_row(f"  {key}", default, kind["legal"], kind["meaning"])
         console.print(table)
-        console.print("  verified by: " + "; ".join(row["verified_by"]) + "\n", highlight=False)
+        console.print("  verified by", highlight=False)
+        for evidence in row["verified_by"]:
+            console.print(f"    {evidence}", highlight=False, soft_wrap=True)
+        console.print()
 
 
 def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
     """Print what was written."""
-    table = Table(box=None, pad_edge=False, show_header=False)
+    width = max(len(str(path)) for path in files)
     for path in files:
-        table.add_row(str(path), f"{path.stat().st_size:,} bytes")
-    console.print(table)
-    console.print(
+        _say(console, f"{path!s:{width}}  {path.stat().st_size:>9,} bytes")
+    _say(
+        console,
         f"{manifest['module']}: latency {manifest['latency_cycles']} cycles,"
         f" {manifest['throughput']['operations_per_cycle']} operations per cycle,"
         f" {len(manifest['modules'])} generated modules",
-        highlight=False,
     )
+
+
+def _say(console: Console, text: str) -> None:
+    """Print a line as it is; a terminal may wrap it, a file gets it whole."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def verification(design: Design, result: Result, netlist: str | None) -> dict[str, Any]:
@@ -94,26 +104,29 @@ def print_verification(
         f"[{style}]{word}[/{style}]  {design.module}{of}: {result.tests - result.failures} of"
         f" {result.tests} tests, {result.seconds:.1f} s, seed {result.seed}",
         highlight=False,
+        soft_wrap=True,
     )
     for name in result.failed:
-        console.print(f"  failed: {name}", highlight=False)
+        _say(console, f"  failed: {name}")
     for label, path in (("junit", result.xml), ("log", result.log), ("waves", result.waves)):
         if path is not None:
-            console.print(f"  {label:6} {path}", highlight=False, soft_wrap=True)
+            _say(console, f"  {label:6} {path}")
 
 
-_LIBRARY_ROWS = (
+_ROWS = (
     ("area", "area_um2", "{:,.0f} um2"),
     ("  sequential", "area_sequential_um2", "{:,.0f} um2"),
     ("  combinational", "area_combinational_um2", "{:,.0f} um2"),
     ("cells", "cells", "{:,}"),
     ("minimum period", "period_ns", "{:.3f} ns"),
     ("fmax", "fmax_mhz", "{:,.0f} MHz"),
-    ("power", "power_mw", "{:,.1f} mW"),
+    ("power", "power_mw", "{:,.2f} mW"),
     ("LUTs", "luts", "{:,}"),
     ("flip-flops", "ffs", "{:,}"),
     ("DSPs", "dsps", "{:,}"),
     ("block RAMs", "brams", "{:,}"),
+    ("carry cells", "carry", "{:,}"),
+    ("device", "device", "{}"),
     ("speed", "gops", "{:,.2f} GOPS"),
     ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
     ("energy efficiency", "gops_per_w", "{:,.0f} GOPS/W"),
@@ -124,31 +137,37 @@ _LIBRARY_ROWS = (
 def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None:
     """Print results side by side, a column each, and what they depend on."""
     table = Table(header_style="bold")
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for result in results:
-        table.add_column(f"{result['module']}\n{result['target']}", justify="right")
-    for label, key, form in _LIBRARY_ROWS:
+        head = f"{result['module']}\n{result['target']}"
+        table.add_column(head, justify="right", overflow="fold")
+    for label, key, form in _ROWS:
         values = [result.get(key) for result in results]
         if any(value is not None for value in values):
             table.add_row(label, *("-" if v is None else form.format(v) for v in values))
     console.print(table)
     first = results[0]
+    for result in results:
+        for note in result.get("notes", ()):
+            _say(console, f"note on {result['module']}: {note}")
     if first.get("activity"):
-        console.print(f"power at: {first['activity']}", highlight=False)
+        _say(console, f"power at: {first['activity']}")
     path = first.get("critical_path")
     if path:
-        console.print(
+        _say(
+            console,
             f"critical path of {first['module']}: {path[0]['point']} -> {path[-1]['point']},"
             f" {len(path) // 2} cells",
-            highlight=False,
         )
-    console.print(
-        "versions: " + ", ".join(f"{name} {text}" for name, text in first["versions"].items()),
-        highlight=False,
-    )
+    versions = {
+        # ABC calls itself "UC Berkeley, ABC 1.01 (compiled <date>)".
+        name: text.removeprefix("UC Berkeley, ABC ").partition(" (")[0]
+        for name, text in first["versions"].items()
+    }
+    _say(console, "versions: " + ", ".join(f"{name} {text}" for name, text in versions.items()))
     for result in results:
         for file in result.get("files", ()):
-            console.print(f"wrote {file}", highlight=False, soft_wrap=True)
+            _say(console, f"wrote {file}")
 
 
 def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
@@ -157,13 +176,11 @@ def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
     files = []
     if result.get("netlist"):
         netlist = folder / f"{stem}.netlist.v"
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(result["netlist"], netlist)
+        paths.write(netlist, Path(result["netlist"]).read_bytes())
         files.append(netlist)
     if len(result.get("sweep") or ()) > 1:
         picture = folder / f"{stem}.sweep.svg"
-        folder.mkdir(parents=True, exist_ok=True)
-        draw_sweep(picture, result)
+        paths.write(picture, draw_sweep(result))
         files.append(picture)
     path = folder / f"{stem}.json"
     names = [str(file) for file in (*files, path)]
@@ -171,25 +188,47 @@ def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
     return names
 
 
-def draw_sweep(path: Path, result: dict[str, Any]) -> None:
-    """Draw area over period for every point of a sweep, the chosen one marked."""
+def draw_sweep(result: dict[str, Any]) -> bytes:
+    """Draw area over period for every point of a sweep as SVG, the chosen one marked.
+
+    A curve through the chosen point joins all points of equal area x period, which for one design
+    are those of equal GOPS/mm2; what is below it is better.
+    """
     import matplotlib
 
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
-    for recipe in sorted({point["recipe"] for point in result["sweep"]}):
+    period, area = result["period_ns"], result["area_um2"]
+    density = result.get("gops_per_mm2")
+    level = f"{density:,.1f} GOPS/mm2" if density else "equal area x period"
+    figure, axes = pyplot.subplots(figsize=(7.6, 4.4), layout="constrained")
+    for number, recipe in enumerate(sorted({point["recipe"] for point in result["sweep"]})):
         points = sorted(
             (point["period_ns"], point["area_um2"])
             for point in result["sweep"]
             if point["recipe"] == recipe
         )
-        axes.plot(*zip(*points, strict=True), "o-", markersize=4, linewidth=0.8, label=recipe)
-    axes.plot(result["period_ns"], result["area_um2"], "k*", markersize=14, label="chosen")
+        # Ten colours, then the same with another marker.
+        marker = "os^Dv"[number // 10 % 5]
+        axes.plot(*zip(*points, strict=True), marker=marker, ms=4, lw=0.8, label=recipe)
+    axes.margins(0.08)
+    limits = axes.axis()
+    low, high = max(limits[0], 1e-9), limits[1]
+    curve = [low + (high - low) * step / 200 for step in range(201)]
+    axes.plot(curve, [period * area / x for x in curve], "k--", lw=0.8, alpha=0.6, label=level)
+    chosen = f"chosen: {period:.3f} ns, {area:,.0f} um2"
+    axes.plot(period, area, "*", ms=15, mfc="none", mec="black", mew=1.2, label=chosen)
+    axes.axis(limits)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(alpha=0.25)
     axes.set_xlabel("minimum period, ns")
     axes.set_ylabel("cell area, um2")
-    axes.set_title(f"{result['module']}, {result['target']}", fontsize=10)
-    axes.legend(fontsize=8)
-    figure.savefig(path)
+    axes.set_title(f"{result['module']}, {result['target']}", fontsize=10, wrap=True)
+    figure.legend(fontsize=8, loc="outside right upper", title="recipe", title_fontsize=8)
+    picture = io.BytesIO()
+    # The same result gives the same bytes.
+    with matplotlib.rc_context({"svg.hashsalt": "carrysave", "svg.fonttype": "none"}):
+        figure.savefig(picture, format="svg", metadata={"Date": None})
     pyplot.close(figure)
+    return picture.getvalue()

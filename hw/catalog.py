@@ -9,10 +9,16 @@ from typing import Any
 
 import golden.pe.mac
 import golden.pe.opt1
+import golden.tpe.adder_tree
+import golden.tpe.cube
+import golden.tpe.matrix_2d
 import golden.tpe.systolic_os
 from golden.check import Parameter, parameters_of
 from hw.pe.mac import Mac
 from hw.pe.opt1 import Opt1
+from hw.tpe.adder_tree import AdderTree
+from hw.tpe.cube import Cube
+from hw.tpe.matrix_2d import Matrix2d
 from hw.tpe.systolic_os import SystolicOs
 
 __all__ = ["CATALOG", "Design", "Entry"]
@@ -48,6 +54,11 @@ _PE_EVIDENCE = (
     "netlist simulation",
 )
 
+_ENGINE_EVIDENCE = (
+    "cocotb against numpy: all shapes, stalls, resets, extremes, exact cycle count",
+    "netlist simulation",
+)
+
 CATALOG = {
     "mac": Entry(
         component=Mac,
@@ -71,11 +82,31 @@ CATALOG = {
         golden=golden.tpe.systolic_os,
         bench="verif.tpe.tb_engine",
         summary="output-stationary systolic array of either PE, one resolver a column",
-        evidence=(
-            "cocotb against numpy: all shapes, stalls, resets, extremes, exact cycle count",
-            "mutants",
-            "netlist simulation",
-        ),
+        evidence=(*_ENGINE_EVIDENCE, "mutants"),
+    ),
+    "cube": Entry(
+        component=Cube,
+        spec=golden.tpe.cube.CubeSpec,
+        golden=golden.tpe.cube,
+        bench="verif.tpe.tb_engine",
+        summary="3D cube: m x n elements that add up k products each cycle",
+        evidence=(*_ENGINE_EVIDENCE, "mutants"),
+    ),
+    "adder_tree": Entry(
+        component=AdderTree,
+        spec=golden.tpe.adder_tree.AdderTreeSpec,
+        golden=golden.tpe.adder_tree,
+        bench="verif.tpe.tb_engine",
+        summary="multiplier-adder trees: k products into each of n trees",
+        evidence=_ENGINE_EVIDENCE,
+    ),
+    "matrix_2d": Entry(
+        component=Matrix2d,
+        spec=golden.tpe.matrix_2d.Matrix2dSpec,
+        golden=golden.tpe.matrix_2d,
+        bench="verif.tpe.tb_engine",
+        summary="2D matrix: operands broadcast to elements that accumulate locally",
+        evidence=_ENGINE_EVIDENCE,
     ),
 }
 

@@ -1,8 +1,8 @@
 """Cells: components that become one Verilog module each, however often they are placed."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-from amaranth import ClockSignal, Instance, Signal, ValueCastable
+from amaranth import ClockSignal, Instance, Module, Signal, ValueCastable
 from amaranth.hdl import Elaboratable
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -17,13 +17,17 @@ class Cell(wiring.Component):
     that a module has the port ``clk`` and no ``rst``.
     """
 
-    module: ClassVar[str]
+    module: str
     """Name of the Verilog module inside its design."""
 
     @property
     def cells(self) -> tuple["Cell", ...]:
         """Cells that this one places."""
         return ()
+
+    def elaborate(self, platform) -> Module:
+        """Build the logic."""
+        raise NotImplementedError
 
     def place(self) -> "Placement":
         """Make one instance; its ports are the attributes of the result."""

@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import re
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -148,7 +149,7 @@ def main() -> None:
     parser.add_argument("--liberty", type=Path, help="cell library; osu018 if absent")
     parser.add_argument("--readme", action="store_true", help="rewrite the tables of README.md")
     arguments = parser.parse_args()
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=140)
     library = liberty.Library.load(arguments.liberty) if arguments.liberty else liberty.osu018()
     quality = measure_synthesis(library, console)
     show(console, f"Area, period, power: {library.name}", quality, QOR)

@@ -1,4 +1,4 @@
-"""What every processing element of an array has in common: its ports and its operand registers."""
+"""What the processing elements of arrays have in common: ports, products, operand registers."""
 
 from typing import ClassVar
 
@@ -13,37 +13,36 @@ from hw.arith.carry_save import CarrySave
 from hw.arith.product import ENCODINGS, add_product
 from hw.cell import Cell
 
-__all__ = ["PeCell"]
+__all__ = ["Hop", "PeCell"]
 
 
 class PeCell(Cell):
-    """Multiply-accumulate of one operand pair a cycle, inside an array.
+    """Multiply-accumulate of k operand pairs a cycle, inside an array.
 
-    Operands rest in a register for one cycle, in which they are multiplied and go on to the next
-    element. ``i_clear`` comes with the first pair of a sum: the sum so far is on ``o`` in the
-    cycle in which ``o_done`` is set, and is gone with the next.
+    ``i_clear`` comes with the first pairs of a sum: the sum so far is on ``o`` in the cycle in
+    which ``o_done`` is set, and is gone with the next.
 
     Parameters
     ----------
     spec : MacSpec
         What: operand and accumulator widths.
+    k : int
+        What: pairs a cycle, 1 or more.
     encoding : str
         How: multiplier, see :func:`hw.arith.product.add_product`.
     pipeline : int
-        How: registers between product and accumulator, 0 or 1.
+        How: registers between products and accumulator, 0 or 1.
 
     Members
     -------
     en : In(1)
         Common enable; where it is low nothing moves.
     i_a, i_b : In
-        Operands.
+        k operands each, the first lowest. The element has no register for them.
     i_clear : In(1)
-        A new sum starts with this pair.
-    o_a, o_b, o_clear : Out
-        The same, one cycle later.
+        A new sum starts with these pairs.
     o_done : Out(1)
-        ``o`` is complete: ``1 + pipeline`` cycles after ``i_clear``.
+        ``o`` is complete: `pipeline` cycles after ``i_clear``.
     o : Out(CarrySave)
         The sum.
     """
@@ -60,28 +59,23 @@ class PeCell(Cell):
     i_a: Signal
     i_b: Signal
     i_clear: Signal
-    o_a: Signal
-    o_b: Signal
-    o_clear: Signal
     o_done: Signal
     o: data.View
 
-    def __init__(self, spec: MacSpec, *, encoding: str = "booth", pipeline: int = 0):
+    def __init__(self, spec: MacSpec, *, k: int = 1, encoding: str = "booth", pipeline: int = 0):
         if not isinstance(spec, MacSpec):
             raise TypeError(f"spec must be a MacSpec, not {spec!r}")
         check_fields(PeCell.HOWS, {"encoding": encoding, "pipeline": pipeline})
         self.spec = spec
+        self.k = k
         self.encoding = encoding
         self.pipeline = pipeline
         self.layout = CarrySave(self._heights())
         super().__init__({
             "en": In(1),
-            "i_a": In(spec.a_width),
-            "i_b": In(spec.b_width),
+            "i_a": In(k * spec.a_width),
+            "i_b": In(k * spec.b_width),
             "i_clear": In(1),
-            "o_a": Out(spec.a_width),
-            "o_b": Out(spec.b_width),
-            "o_clear": Out(1),
             "o_done": Out(1),
             "o": Out(self.layout),
         })
@@ -90,25 +84,79 @@ class PeCell(Cell):
         """Bits of the accumulator in each column."""
         raise NotImplementedError
 
-    def _operands(self, m: Module) -> None:
-        """Build the operand registers."""
+    def _clear(self, m: Module) -> None:
+        """Delay ``i_clear`` as the products are delayed."""
+        if not self.pipeline:
+            m.d.comb += self.o_done.eq(self.i_clear)
+            return
+        with m.If(self.en):
+            m.d.sync += self.o_done.eq(self.i_clear)
+
+    def _products(self, m: Module, a: Value, b: Value, enable: Value) -> BitHeap:
+        """Put the products on a heap as wide as the accumulator."""
+        spec = self.spec
+        heap = BitHeap(spec.accumulator_width)
+        for pair in range(self.k):
+            x, y = a.word_select(pair, spec.a_width), b.word_select(pair, spec.b_width)
+            add_product(m, heap, x, y, spec.a_format, spec.b_format, self.encoding)
+        return heap.register(m, enable, self.PRODUCT_ROWS) if self.pipeline else heap
+
+
+class Hop(Cell):
+    """An element with operand registers, from which its neighbours take the operands.
+
+    Parameters
+    ----------
+    element : PeCell
+        What hangs on the registers.
+
+    Members
+    -------
+    en, o_done, o : as the element's
+    i_a, i_b, i_clear : In
+        As the element's, one cycle earlier.
+    o_a, o_b, o_clear : Out
+        The same, one cycle later.
+    """
+
+    en: Signal
+    i_a: Signal
+    i_b: Signal
+    i_clear: Signal
+    o_a: Signal
+    o_b: Signal
+    o_clear: Signal
+    o_done: Signal
+    o: data.View
+
+    def __init__(self, element: PeCell):
+        self.element = element
+        self.module = element.module
+        self.layout = element.layout
+        self.pipeline = element.pipeline
+        a, b = len(element.i_a), len(element.i_b)
+        super().__init__({
+            **element.signature.members,
+            "o_a": Out(a),
+            "o_b": Out(b),
+            "o_clear": Out(1),
+        })
+
+    def elaborate(self, platform):
+        element = self.element
+        m = element.elaborate(platform)
         with m.If(self.en):
             m.d.sync += [
                 self.o_a.eq(self.i_a),
                 self.o_b.eq(self.i_b),
                 self.o_clear.eq(self.i_clear),
             ]
-        if not self.pipeline:
-            m.d.comb += self.o_done.eq(self.o_clear)
-            return
-        done = Signal(reset_less=True)
-        with m.If(self.en):
-            m.d.sync += done.eq(self.o_clear)
-        m.d.comb += self.o_done.eq(done)
-
-    def _product(self, m: Module, a: Value, b: Value, enable: Value) -> BitHeap:
-        """Put the product on a heap as wide as the accumulator."""
-        spec = self.spec
-        heap = BitHeap(spec.accumulator_width)
-        add_product(m, heap, a, b, spec.a_format, spec.b_format, self.encoding)
-        return heap.register(m, enable, self.PRODUCT_ROWS) if self.pipeline else heap
+        m.d.comb += [
+            element.en.eq(self.en),
+            element.i_a.eq(self.o_a),
+            element.i_b.eq(self.o_b),
+            element.i_clear.eq(self.o_clear),
+            self.o_done.eq(element.o_done),
+            self.o.as_value().eq(element.o.as_value()),
+        ]
+        return m

@@ -36,9 +36,15 @@ class MacCell(PeCell):
     }
 
     def __init__(
-        self, spec: MacSpec, *, encoding: str = "booth", pipeline: int = 0, adder: str = "sklansky"
+        self,
+        spec: MacSpec,
+        *,
+        k: int = 1,
+        encoding: str = "booth",
+        pipeline: int = 0,
+        adder: str = "sklansky",
     ):
-        super().__init__(spec, encoding=encoding, pipeline=pipeline)
+        super().__init__(spec, k=k, encoding=encoding, pipeline=pipeline)
         self.HOWS["adder"].check("adder", adder)
         self.adder = adder
 
@@ -47,11 +53,11 @@ class MacCell(PeCell):
 
     def elaborate(self, platform):
         m = Module()
-        self._operands(m)
+        self._clear(m)
         total = self.layout.register("total")
         kept = Signal(self.spec.accumulator_width)
         m.d.comb += kept.eq(Mux(self.o_done, 0, total.sum))
-        heap = self._product(m, self.o_a, self.o_b, self.en)
+        heap = self._products(m, self.i_a, self.i_b, self.en)
         heap.add_term(list(kept), signed=False, arrival=_KEPT)
         added = resolve(m, heap.compress(m, [2] * heap.width), self.adder)
         with m.If(self.en):

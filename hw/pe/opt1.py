@@ -26,8 +26,8 @@ class Opt1Cell(PeCell):
 
     def _heights(self) -> list[int]:
         spec = self.spec
-        operands = Signal(spec.a_width), Signal(spec.b_width)
-        heap = self._product(Module(), *operands, C(1, 1))
+        operands = Signal(self.k * spec.a_width), Signal(self.k * spec.b_width)
+        heap = self._products(Module(), *operands, C(1, 1))
 
         def delay(heights: list[int]) -> float:
             zeros: list[list[Value]] = [[C(0, 1)] * height for height in heights]
@@ -37,10 +37,10 @@ class Opt1Cell(PeCell):
 
     def elaborate(self, platform):
         m = Module()
-        self._operands(m)
+        self._clear(m)
         total = self.layout.register("total")
         kept = [[bit & ~self.o_done for bit in column] for column in self.layout.columns(total)]
-        heap = _with_sum(self._product(m, self.o_a, self.o_b, self.en), kept)
+        heap = _with_sum(self._products(m, self.i_a, self.i_b, self.en), kept)
         columns = heap.compress(m, [len(column) for column in kept])
         with m.If(self.en):
             m.d.sync += total.as_value().eq(self.layout.pack(columns))

@@ -10,7 +10,7 @@ from golden.check import Parameter
 from golden.pe.mac import MacSpec
 from hw.cell import Cell
 from hw.feed import Feed
-from hw.pe.cell import PeCell
+from hw.pe.cell import Hop, PeCell
 
 __all__ = ["Operands", "StreamPe", "Total"]
 
@@ -58,7 +58,7 @@ class StreamPe(wiring.Component):
     o: stream.Interface
 
     def __init__(self, spec: MacSpec, **hows):
-        self.cell = self.CELL(spec, **hows)
+        self.cell = Hop(self.CELL(spec, **hows))
         self.spec = spec
         super().__init__({
             "i": In(stream.Signature(Operands(spec))),

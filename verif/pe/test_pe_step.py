@@ -27,8 +27,8 @@ def step_holds(kind: str, spec: MacSpec, *, slip: int = 0, **hows: Any) -> bool:
         width = spec.accumulator_width
         total, expected, product = Signal(width), Signal(width), Signal(width)
         m.d.comb += total.eq(pe.o.sum + pe.layout.carry_row(pe.o))
-        left = pe.o_a.as_signed() if spec.a_signed else pe.o_a
-        right = pe.o_b.as_signed() if spec.b_signed else pe.o_b
+        left = a.as_signed() if spec.a_signed else a
+        right = b.as_signed() if spec.b_signed else b
         if pe.pipeline:
             m.d.sync += product.eq(Mux(enable, left * right, product))
         else:

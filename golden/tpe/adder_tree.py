@@ -1,0 +1,19 @@
+"""Multiplier-adder trees: K products into one tree, one tree for each number of C."""
+
+from dataclasses import dataclass
+
+from golden.check import Integer, parameter
+from golden.engine import matmul as adder_tree
+from golden.tpe.cube import CubeSpec
+from golden.tpe.rows import cycles
+
+__all__ = ["AdderTreeSpec", "adder_tree", "cycles"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdderTreeSpec(CubeSpec):
+    """One row of C by default: k codes of A go to n trees."""
+
+    m: int = parameter(Integer("rows of C per tile", 1, 1, 64, "rows"))
+    n: int = parameter(Integer("trees: columns of C per tile", 4, 1, 64, "columns"))
+    k: int = parameter(Integer("products per tree", 16, 1, 64, "codes"))

@@ -1,0 +1,18 @@
+"""3D cube: m x n x k multipliers, k of them for each number of C."""
+
+from dataclasses import dataclass
+
+from golden.check import Integer, parameter
+from golden.engine import matmul as cube
+from golden.tpe.rows import RowsSpec, cycles
+
+__all__ = ["CubeSpec", "cube", "cycles"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CubeSpec(RowsSpec):
+    """A tile of C is m rows by n columns; k codes of K arrive each cycle."""
+
+    m: int = parameter(Integer("rows of C per tile", 4, 1, 64, "rows"))
+    n: int = parameter(Integer("columns of C per tile", 4, 1, 64, "columns"))
+    k: int = parameter(Integer("codes of K per cycle", 4, 1, 64, "codes"))

@@ -1,0 +1,13 @@
+"""2D matrix: operands are broadcast, every element keeps one number of C."""
+
+from dataclasses import dataclass
+
+from golden.engine import matmul as matrix_2d
+from golden.tpe.rows import RowsSpec, cycles
+
+__all__ = ["Matrix2dSpec", "cycles", "matrix_2d"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix2dSpec(RowsSpec):
+    """A tile of C is m rows by n columns of elements; one code of K arrives each cycle."""

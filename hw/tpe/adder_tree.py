@@ -1,0 +1,15 @@
+"""Multiplier-adder trees."""
+
+from golden.tpe.adder_tree import AdderTreeSpec
+from hw.tpe.broadcast import Broadcast
+
+__all__ = ["AdderTree"]
+
+
+class AdderTree(Broadcast):
+    """Multiplies matrices on trees that add up k products each.
+
+    Computes :func:`golden.tpe.adder_tree.adder_tree`, exactly; see :class:`Broadcast`.
+    """
+
+    SPEC = AdderTreeSpec

@@ -1,0 +1,65 @@
+"""Arrays in which A reaches all columns at once: 2D matrix, 3D cube, multiplier-adder trees."""
+
+from amaranth import Cat, Module, Signal, Value
+
+from golden.tpe.rows import RowsSpec
+from hw.cell import Placement
+from hw.pe.cell import PeCell
+from hw.tpe.rows import Column, RowsEngine
+
+__all__ = ["Broadcast"]
+
+
+class BroadcastColumn(Column):
+    """A column of elements without operand registers: A comes from the edge, B from above."""
+
+    def __init__(self, spec: RowsSpec, element: PeCell, adder: str):
+        super().__init__(spec, element, adder)
+
+    def connect(self, m: Module, rows: list[Placement]) -> None:
+        """Give each element its row of A, and B with as many cycles of delay as its row has."""
+        width = self.spec.k * self.spec.a_width
+        b: Value = self.i_b
+        for number, row in enumerate(rows):
+            held = Signal(len(self.i_b), name=f"b{number}", reset_less=True)
+            with m.If(self.en):
+                m.d.sync += held.eq(b)
+            b = held
+            m.d.comb += [
+                row.i_a.eq(self.i_a.word_select(number, width)),
+                row.i_b.eq(b),
+                row.i_clear.eq(self.i_clear[number]),
+            ]
+
+
+class Broadcast(RowsEngine):
+    """Multiplies matrices by m x n elements of k products; see :class:`RowsEngine`.
+
+    A row of A goes to all n elements of its row of the array, a column of B to all m elements of
+    its column, each row one cycle after the one above. So rows end one cycle apart, and need
+    neither a second set of accumulators nor registers that align the columns of C.
+    """
+
+    def make_column(self, element: PeCell, adder: str) -> Column:
+        """Make a column of elements."""
+        return BroadcastColumn(self.spec, element, adder)
+
+    def place_columns(
+        self, m: Module, move: Signal, a: list[Value], b: list[Value], clear: Value
+    ) -> Value:
+        """Place the columns side by side; all work at the same time."""
+        held_a = Signal(len(Cat(a)), reset_less=True)
+        held_clear = Signal(len(clear), reset_less=True)
+        with m.If(move):
+            m.d.sync += [held_a.eq(Cat(a)), held_clear.eq(clear)]
+        row: list[Value] = []
+        for number, codes in enumerate(b):
+            m.submodules[f"column{number}"] = column = self.column.place()
+            m.d.comb += [
+                column.en.eq(move),
+                column.i_a.eq(held_a),
+                column.i_b.eq(codes),
+                column.i_clear.eq(held_clear),
+            ]
+            row.append(column.o)
+        return Cat(row)

@@ -1,0 +1,15 @@
+"""3D cube."""
+
+from golden.tpe.cube import CubeSpec
+from hw.tpe.broadcast import Broadcast
+
+__all__ = ["Cube"]
+
+
+class Cube(Broadcast):
+    """Multiplies matrices on a 3D cube: two axes share operands, the third adds products up.
+
+    Computes :func:`golden.tpe.cube.cube`, exactly; see :class:`Broadcast`.
+    """
+
+    SPEC = CubeSpec

@@ -1,0 +1,25 @@
+"""Every design's bench on its netlist: synthesised for osu018, cells modelled from the Liberty."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave import liberty, paths, simulate, synth
+from hw.catalog import CATALOG, Design
+
+SMALL: dict[str, Any] = {
+    "m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "b_width": 4, "accumulator_width": 12,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_netlist_passes_the_bench(name: str, tmp_path: Path) -> None:
+    parameters = {key: SMALL[key] for key in CATALOG[name].parameters if key in SMALL}
+    design = Design(name, parameters)
+    library = liberty.osu018()
+    netlist = Path(synth.synthesise_design(design, library)["netlist"])
+    models = paths.write(tmp_path / "cells.v", liberty.cell_models(library))
+    result = simulate.verify(design, netlist=[netlist, models], directory=tmp_path)
+    assert result.ok, result
+    assert result.tests > 20

@@ -1,0 +1,47 @@
+"""The Verilog of the engines against golden, on Verilator."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave.simulate import verify
+from hw.catalog import Design
+from verif.cases import case_name
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("systolic_os", {}),
+    ("systolic_os", {"m": 1, "n": 1, "depth": 100}),
+    ("systolic_os", {"m": 1, "n": 5, "depth": 7, "a_width": 4}),
+    ("systolic_os", {"m": 6, "n": 1, "depth": 64, "b_width": 3, "b_signed": False}),
+    ("systolic_os", {"m": 3, "n": 2, "depth": 1, "a_signed": False}),
+    ("systolic_os", {"m": 2, "n": 4, "depth": 300, "a_width": 16, "b_width": 16}),
+    (
+        "systolic_os",
+        {"m": 9, "n": 2, "depth": 40, "a_width": 2, "b_width": 5, "a_signed": False,
+         "b_signed": False},
+    ),
+    ("systolic_os", {"m": 17, "n": 3, "depth": 1000, "a_width": 3, "b_width": 2}),
+    ("systolic_os", {"m": 3, "n": 3, "depth": 50, "pe": "mac"}),
+    ("systolic_os", {"m": 10, "n": 2, "depth": 50, "a_width": 3, "pe": "mac", "pipeline": 1}),
+    (
+        "systolic_os",
+        {"m": 4, "n": 3, "depth": 50, "pipeline": 1, "encoding": "none", "adder": "ripple"},
+    ),
+    ("cube", {"m": 1, "n": 1, "k": 1, "depth": 20}),
+    ("cube", {"m": 2, "n": 3, "k": 5, "depth": 77, "pe": "mac"}),
+    ("cube", {"m": 9, "n": 1, "k": 2, "depth": 100, "a_width": 4, "a_signed": False}),
+    ("cube", {"m": 3, "n": 2, "k": 4, "depth": 300, "pipeline": 1}),
+    ("adder_tree", {"n": 2, "k": 16, "a_width": 4, "b_width": 4}),
+    ("adder_tree", {"n": 1, "k": 7, "depth": 21, "pe": "mac", "pipeline": 1, "encoding": "none"}),
+    ("matrix_2d", {"m": 3, "n": 5, "depth": 300}),
+    ("matrix_2d", {"m": 1, "n": 1, "depth": 30, "pe": "mac"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"), CASES, ids=[f"{name}-{case_name(how)}" for name, how in CASES]
+)
+def test_engine_rtl_matches_golden(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
+    result = verify(Design(name, parameters), directory=tmp_path)
+    assert result.ok, result
