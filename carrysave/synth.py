@@ -155,7 +155,7 @@ class Search:
 
     def single(self) -> dict[str, Any]:
         """Run one mapping per front end at full speed; with a period, every mapping for it."""
-        fast = self.run([(Recipe(front, "dch2"), _FASTEST) for front in fronts(self.flow.design)])
+        fast = self.run([(Recipe(front, "dch2"), _FASTEST) for front in self.fronts()])
         if self.period_ns is not None:
             best = self.best()
             logic = max(self.period_ns - _overhead(best), _FASTEST)
@@ -165,7 +165,7 @@ class Search:
 
     def sweep(self) -> dict[str, Any]:
         """Run every recipe at full speed, relax the best, refine around the best point."""
-        recipes = [Recipe(front, map_) for front in fronts(self.flow.design) for map_ in MAPS]
+        recipes = [Recipe(front, map_) for front in self.fronts() for map_ in MAPS]
         first = self.run([(recipe, _FASTEST) for recipe in recipes])
         if self.objective == "area":
             self.run([(recipe, _SLOWEST) for recipe in recipes])
@@ -188,11 +188,16 @@ class Search:
             self.run([(_recipe(best), round(value, 4)) for value in middle])
         return self.best()
 
+    def fronts(self) -> list[str]:
+        """Name the front ends that give different netlists; many designs have one only."""
+        flow, found = self.flow, dict[bytes, str]()
+        for front in fronts(flow.design):
+            path = front_end(flow.design, front, flow.kept, flow.library)
+            found.setdefault(path.read_bytes(), front)
+        return list(found.values())
+
     def run(self, wanted: Iterable[tuple[Recipe, float]]) -> list[dict[str, Any]]:
         """Evaluate points, ``jobs`` at a time; return them in the order asked for."""
-        wanted = list(wanted)
-        for front in {recipe.front for recipe, _ in wanted}:
-            front_end(self.flow.design, front, self.flow.kept, self.flow.library)
         found = []
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             for result in pool.map(lambda pair: point(self.flow, *pair), wanted):

@@ -32,6 +32,9 @@ PAIRS = [
     (Design("opt1"), Design("mac")),
     (Design("opt1", {"pipeline": 1}), Design("mac", {"pipeline": 1})),
     (Design("systolic_os"), Design("systolic_os", {"pe": "mac"})),
+    (Design("matrix_2d"), Design("matrix_2d", {"pe": "mac"})),
+    (Design("cube"), Design("cube", {"pe": "mac"})),
+    (Design("adder_tree"), Design("adder_tree", {"pe": "mac"})),
     (
         Design("systolic_os", {"pipeline": 1}),
         Design("systolic_os", {"pipeline": 1, "pe": "mac"}),
