@@ -1,17 +1,20 @@
-"""Products on a bit heap: radix-4 Booth rows, an AND array, or the synthesis tool's multiplier."""
+"""Products on a bit heap: rows of digits, an AND array, or the synthesis tool's multiplier."""
 
-from amaranth import C, Cat, Module, Mux, Signal, Value
+from collections.abc import Sequence
+
+from amaranth import C, Module, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
+from hw.arith.recode import Digit, booth_digits, ent_digits
 
-__all__ = ["ENCODINGS", "add_product", "booth_digits"]
+__all__ = ["ENCODINGS", "add_product", "add_rows"]
 
-ENCODINGS = ("booth", "none", "operator")
+ENCODINGS = ("booth", "ent", "none", "operator")
 
-# Arrivals in XOR gates after the operands: a recoded, selected and inverted bit, an AND gate, a
-# whole multiplier.
-_BOOTH, _AND, _OPERATOR = 3.0, 0.6, 10.0
+# Arrivals in XOR gates after the operands: of a recoded row the bits, the lowest bit and the carry;
+# an AND gate; a whole multiplier.
+_ROW, _LOWEST, _CARRY, _AND, _OPERATOR = 3.0, 2.0, 3.4, 0.6, 10.0
 
 
 def add_product(
@@ -30,13 +33,16 @@ def add_product(
     m, heap : where the gates and the bits go.
     a, b : operands, as wide as their formats.
     a_format, b_format : widths and signs.
-    encoding : "booth" recodes b in radix 4 and halves the rows; "none" is an AND array, negative
-        weights by complement (Baugh, Wooley 1973); "operator" leaves the multiplier to the
-        synthesis tool, which puts it in a DSP block where there is one.
+    encoding : "booth" recodes b in radix 4 and halves the rows; "ent" does so with EN-T
+        digits, each of which waits for those before; "none" is an AND array, negative weights by
+        complement (Baugh, Wooley 1973); "operator" leaves the multiplier to the synthesis tool,
+        which puts it in a DSP block where there is one.
     """
     match encoding:
         case "booth":
-            _add_booth_rows(m, heap, a, b, a_format, b_format)
+            add_rows(m, heap, a, a_format, booth_digits(m, b, b_format))
+        case "ent":
+            add_rows(m, heap, a, a_format, ent_digits(m, b, b_format))
         case "none":
             _add_and_array(m, heap, a, b, a_format, b_format)
         case "operator":
@@ -50,50 +56,46 @@ def add_product(
             raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
 
 
-def booth_digits(
-    m: Module, b: Value, b_format: IntFormat
-) -> list[tuple[Value, Value, Value | None]]:
-    """Recode b in radix 4, lowest digit first (Booth 1951, modified by MacSorley 1961).
-
-    Returns (one, two, negative) of each digit: its magnitude is 1, 2 or, with neither, 0, and it
-    is negative where `negative`; a digit that cannot be has None there. Digit zero may come as
-    negative zero. (width + 1) // 2 digits for a signed b, width // 2 + 1 for an unsigned one.
-    """
-    width = b_format.width
-    top = b[width - 1] if b_format.signed else C(0, 1)
-    extended = Cat(C(0, 1), b, top, top)
-    digits: list[tuple[Value, Value, Value | None]] = []
-    for digit in range((width + 1) // 2 if b_format.signed else width // 2 + 1):
-        below, low, high = extended[2 * digit : 2 * digit + 3]
-        one = Signal(name=f"one{digit}")
-        two = Signal(name=f"two{digit}")
-        m.d.comb += one.eq(low ^ below)
-        m.d.comb += two.eq(Mux(high, ~(low | below), low & below))
-        never = not b_format.signed and 2 * digit + 1 >= width
-        digits.append((one, two, None if never else high))
-    return digits
-
-
-def _add_booth_rows(
-    m: Module, heap: BitHeap, a: Value, b: Value, a_format: IntFormat, b_format: IntFormat
+def add_rows(
+    m: Module, heap: BitHeap, a: Value, a_format: IntFormat, digits: Sequence[Digit]
 ) -> None:
+    """Put one row on the heap for each digit of a multiplier: the multiple of a that it says.
+
+    Parameters
+    ----------
+    m, heap : where the gates and the bits go.
+    a : multiplicand, as wide as its format.
+    a_format : width and sign.
+    digits : of radix 4, lowest first, see :mod:`hw.arith.recode`.
+    """
     width = a_format.width
-    top = a[width - 1] if a_format.signed else C(0, 1)
-    extended = Cat(C(0, 1), a, top)
-    for digit, (one, two, negative) in enumerate(booth_digits(m, b, b_format)):
+    extended = [*a[:width], a[width - 1] if a_format.signed else C(0, 1)]
+    for digit, (one, two, negative) in enumerate(digits):
+        # Negative multiples are of the complement of a, chosen while the digit is still made.
+        multiplicand: list[Value] = []
+        for position, own in enumerate(extended):
+            flipped: Value = Signal(name=f"x{digit}_{position}")
+            m.d.comb += flipped.eq(own if negative is None else own ^ negative)
+            multiplicand.append(flipped)
         row: list[Value] = []
-        for position in range(width + 1):
-            bit = Signal(name=f"p{digit}_{position}")
-            magnitude = (one & extended[position + 1]) | (two & extended[position])
-            m.d.comb += bit.eq(magnitude if negative is None else magnitude ^ negative)
-            row.append(bit)
-        # The complement of a row is its negative less one.
+        for position, flipped in enumerate(multiplicand):
+            chosen = Signal(name=f"p{digit}_{position}")
+            if position == 0:
+                m.d.comb += chosen.eq(one & a[0])
+            else:
+                m.d.comb += chosen.eq((one & flipped) | (two & multiplicand[position - 1]))
+            row.append(chosen)
         if negative is not None:
-            heap.add_bit(negative, 2 * digit)
+            # The complement is the negative less one: the lowest bit has taken the one in already,
+            # and this is its carry.
+            carry = Signal(name=f"n{digit}")
+            m.d.comb += carry.eq(negative & (two | (one & ~a[0])))
+            heap.add_bit(carry, 2 * digit + 1, arrival=_CARRY)
             if not a_format.signed:
-                row.append(negative)
+                row.append(negative & (one | two))
         signed = a_format.signed or negative is not None
-        heap.add_term(row, 2 * digit, signed=signed, arrival=_BOOTH)
+        heap.add_bit(row[0], 2 * digit, arrival=_LOWEST)
+        heap.add_term(row[1:], 2 * digit + 1, signed=signed, arrival=_ROW)
 
 
 def _add_and_array(

@@ -51,7 +51,9 @@ class PeCell(Cell):
     """Rows of the product between its register and the sum: what divides the delay evenly."""
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "encoding": Choice("product: Booth rows, AND array, or the tool's own", "booth", ENCODINGS),
+        "encoding": Choice(
+            "product: Booth or EN-T rows, AND array, or the tool's", "booth", ENCODINGS
+        ),
         "pipeline": Integer("registers between product and accumulator", 0, 0, 1),
     }
 

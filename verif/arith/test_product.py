@@ -1,13 +1,13 @@
-"""Products on the heap against multiplication, and Booth digits against their value."""
+"""Products on the heap against multiplication."""
 
 import itertools
 
 import pytest
-from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth import Module, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
-from hw.arith.product import ENCODINGS, add_product, booth_digits
+from hw.arith.product import ENCODINGS, add_product
 from verif.arith.test_bit_heap import rows_sum
 from verif.formal import holds
 
@@ -36,28 +36,9 @@ def test_product_is_exact(
     assert holds(claim, a_width, b_width)
 
 
-@pytest.mark.parametrize("signed", [True, False])
-@pytest.mark.parametrize("width", range(2, 17))
-def test_booth_digits_make_the_value(width: int, signed: bool) -> None:
-    fmt = IntFormat(width=width, signed=signed)
-
-    def claim(m: Module, x: Signal) -> Value:
-        total: Value = C(0, 1)
-        legal: Value = C(1, 1)
-        digits = booth_digits(m, x, fmt)
-        for position, (one, two, negative) in enumerate(digits):
-            magnitude = Cat(one, two)
-            sign = C(0, 1) if negative is None else negative
-            digit = Mux(sign, -magnitude, magnitude)
-            total = total + (digit << 2 * position)
-            legal = legal & ~(one & two)
-        assert len(digits) == ((width + 1) // 2 if signed else width // 2 + 1)
-        return legal & (total == (x.as_signed() if signed else x))
-
-    assert holds(claim, width)
-
-
 def test_product_rejects_unknown_encoding() -> None:
     fmt = IntFormat(width=4)
-    with pytest.raises(ValueError, match="encoding must be one of booth, none, operator, not 'x'"):
+    with pytest.raises(
+        ValueError, match="encoding must be one of booth, ent, none, operator, not 'x'"
+    ):
         add_product(Module(), BitHeap(8), Signal(4), Signal(4), fmt, fmt, "x")

@@ -192,7 +192,7 @@ def refused(outcome: Outcome, says: str) -> None:
         ("generate mac -p a_width=wide", "a_width must be 2..16 bits, not 'wide'"),
         ("generate mac -p a_width", "--parameter must be KEY=VALUE, not 'a_width'"),
         ("generate mac -p a_signed=yes", "a_signed must be true or false, not 'yes'"),
-        ("generate mac -p encoding=boot", "encoding must be one of booth, none, operator, not"),
+        ("generate mac -p encoding=boot", "encoding must be one of booth, ent, none, operator, not"),
         ("generate systolic_os -p m=0", "m must be 1..256 rows, not 0"),
         ("generate mac --perod 3", "--perod. Did you mean --period?"),
         ("generate mac --period 0", "--period must be greater than 0 ns, and finite, not 0"),

@@ -42,7 +42,7 @@ def step_holds(kind: str, spec: MacSpec, *, slip: int = 0, **hows: Any) -> bool:
 
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
-@pytest.mark.parametrize("encoding", ["booth", "none"])
+@pytest.mark.parametrize("encoding", ["booth", "ent", "none"])
 @pytest.mark.parametrize("pipeline", [0, 1])
 def test_pe_step(kind: str, a_signed: bool, b_signed: bool, encoding: str, pipeline: int) -> None:
     spec = MacSpec(a_width=4, b_width=4, a_signed=a_signed, b_signed=b_signed, accumulator_width=11)
@@ -80,5 +80,7 @@ def test_pe_cell_rejects_wrong_kind(kind: str) -> None:
 def test_pe_cell_rejects_out_of_range(kind: str) -> None:
     with pytest.raises(ValueError, match=r"pipeline must be 0\.\.1, not 2"):
         CELLS[kind](MacSpec(), pipeline=2)
-    with pytest.raises(ValueError, match="encoding must be one of booth, none, operator, not 'x'"):
+    with pytest.raises(
+        ValueError, match="encoding must be one of booth, ent, none, operator, not 'x'"
+    ):
         CELLS[kind](MacSpec(), encoding="x")
