@@ -25,7 +25,13 @@ __all__ = ["main"]
 app = App(
     name="carrysave",
     version=carrysave.__version__,
-    help="Matrix-multiply hardware: Verilog, proof that it is right, area, timing and power.",
+    help=(
+        "Matrix-multiply hardware: Verilog, proof that it is right, area, timing and power.\n\n"
+        "Examples:\n\n"
+        "- `carrysave generate systolic_os -p m=16 -p n=16`\n"
+        "- `carrysave verify systolic_os -p m=16 -p n=16`\n"
+        "- `carrysave synth systolic_os -p m=16 -p n=16`\n"
+    ),
     help_format="markdown",
     group_parameters="Options",
     default_parameter=Parameter(negative=()),
