@@ -25,8 +25,8 @@ __all__ = ["main"]
 app = App(
     name="carrysave",
     version=carrysave.__version__,
-    help=(
-        "Matrix-multiply hardware: Verilog, proof that it is right, area, timing and power.\n\n"
+    help="Matrix-multiply hardware: Verilog, proof that it is right, area, timing and power.",
+    help_epilogue=(
         "Examples:\n\n"
         "- `carrysave generate systolic_os -p m=16 -p n=16`\n"
         "- `carrysave verify systolic_os -p m=16 -p n=16`\n"
@@ -57,7 +57,7 @@ Json = Annotated[
 ]
 
 
-@app.command(name="list")
+@app.command(name="list", help_epilogue="")
 def list_designs(*, json_: Json = False) -> int:
     """List the designs: what they are, their parameters, what they are verified by.
 
@@ -73,7 +73,7 @@ def list_designs(*, json_: Json = False) -> int:
     return 0
 
 
-@app.command
+@app.command(help_epilogue="")
 def generate(
     design: Name = None,
     /,
@@ -104,7 +104,7 @@ def generate(
     return 0
 
 
-@app.command
+@app.command(help_epilogue="")
 def verify(
     design: Name = None,
     /,
@@ -138,7 +138,8 @@ def verify(
         if library is not None:
             steps.step(f"synthesise {chosen.module} for {library.name}")
             models = paths.write(folder / "cells" / f"{library.name}.v", cells.cell_models(library))
-            sources = [Path(synth.synthesise_design(chosen, library)["netlist"]), models]
+            mapped = synth.synthesise_design(chosen, library, activity="assumed")
+            sources = [Path(mapped["netlist"]), models]
         steps.step(f"verify {chosen.module}")
         result = simulate.verify(
             chosen, seed=seed, waves=waves, netlist=sources, directory=folder / "runs"
@@ -150,7 +151,7 @@ def verify(
     return 0 if result.ok else 1
 
 
-@app.command(name="synth")
+@app.command(name="synth", help_epilogue="")
 def synthesise(
     design: Name = None,
     /,
@@ -172,6 +173,10 @@ def synthesise(
     objective: Annotated[
         str, Parameter(help=f"What is best: {', '.join(synth.OBJECTIVES)}.")
     ] = "density",
+    activity: Annotated[
+        str | None,
+        Parameter(help=f"Operands for power: {', '.join(synth.ACTIVITIES)}. [default: normal]"),
+    ] = None,
     flat: Annotated[bool, Parameter(show_default=False, help="Flatten the whole design.")] = False,
     verilog: Annotated[
         list[ExistingFile] | None,
@@ -210,6 +215,12 @@ def synthesise(
         raise UsageError(
             f"--objective must be one of {', '.join(synth.OBJECTIVES)}, not {objective!r}"
         )
+    if activity not in (None, *synth.ACTIVITIES):
+        raise UsageError(
+            f"--activity must be one of {', '.join(synth.ACTIVITIES)}, not {activity!r}"
+        )
+    if activity is not None and (verilog or target in fpga.TARGETS):
+        raise UsageError("--activity is for designs of the catalogue on a cell library")
     if verilog:
         if design is not None or parameter or config is not None or top is None:
             raise UsageError("--verilog needs --top, and no design, parameters or --config")
@@ -239,7 +250,7 @@ def synthesise(
                 **options,
             )
         else:
-            result = synth.synthesise_design(chosen, where, **options)
+            result = synth.synthesise_design(chosen, where, activity=activity, **options)
     result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
     result["files"] = report.write_synthesis(folder / "synth", result)
     if json_:
@@ -249,7 +260,7 @@ def synthesise(
     return 0
 
 
-@app.command
+@app.command(help_epilogue="")
 def demo(*, output: Folder = None, json_: Json = False) -> int:
     """Run the main job: Verilog, regression, handwritten digits on the hardware, figures.
 

@@ -189,7 +189,6 @@ def analyse(
     clock_of = clocks(json_modules, top, conditions.clock)
     models: dict[str, Path] = {}
     slowest: dict[str, Any] = {"period_ns": 0.0}
-    energy = 0.0  # mW * ns per cycle
     for row in reversed(table):
         name = row["module"]
         own = work / f"{name}.v"
@@ -199,7 +198,6 @@ def analyse(
             own, top=name, library=library, models=inside,
             conditions=replace(conditions, clock=clock_of[name]),
         )  # fmt: skip
-        energy += row["instances"] * (found["power_mw"] or 0.0) * found["period_ns"]
         limit = found["period_ns"]
         if name != top:
             ports = [
@@ -213,10 +211,5 @@ def analyse(
             models[name].write_text(text)
         if limit > slowest["period_ns"]:
             slowest = {**found, "period_ns": limit}
-    note = (
-        f"more than {WHOLE_CELLS} cells: timed module by module, ports by their worst bit; power "
-        "with the stated activity in every module"
-    )
-    return {
-        **slowest, "power_mw": energy / slowest["period_ns"], "notes": [*slowest["notes"], note]
-    }  # fmt: skip
+    note = f"more than {WHOLE_CELLS} cells: timed module by module, ports by their worst bit"
+    return {**slowest, "notes": [*slowest["notes"], note]}

@@ -16,7 +16,7 @@ from carrysave import paths
 from carrysave.liberty_text import Group, compile_function, parse
 from hw import yosys
 
-__all__ = ["Cell", "Library", "Pin", "cell_models", "osu018"]
+__all__ = ["Cell", "Library", "Pin", "Register", "cell_models", "osu018"]
 
 # Set-up takes this one file out of Debian's package, which would install 200 others with it.
 OSU018 = [
@@ -35,7 +35,7 @@ DONT_USE = {
     "osu0*": ("CLKBUF*", "TBUF*", "PAD*"),
 }  # fmt: skip
 
-_FORMAT = 1  # of the cached parse; raise it with any change of the classes below
+_FORMAT = 2  # of the cached parse; raise it with any change of the classes below
 _UNITS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
 
 
@@ -53,10 +53,21 @@ class Pin:
 
 
 @dataclass(frozen=True)
+class Register:
+    """A flip-flop: names of its state and of the inverse, its functions as Liberty has them."""
+
+    state: str
+    inverse: str
+    clocked_on: str
+    next_state: str
+
+
+@dataclass(frozen=True)
 class Cell:
     """One cell; ``area`` in um2 (as Liberty files of standard cells state it).
 
     ``gate`` names the clock, enable, output and test pins of an integrated clock gate.
+    ``register`` is there for flip-flops without asynchronous set or reset.
     """
 
     name: str
@@ -65,6 +76,7 @@ class Cell:
     sequential: bool
     dont_use: bool
     gate: dict[str, str] | None
+    register: Register | None
 
     @property
     def inputs(self) -> list[Pin]:
@@ -287,6 +299,21 @@ def _cell(group: Group, femtofarads: float) -> Cell:
         dont_use=flags.get("dont_use", False),
         gate={"style": style, **roles} if style and {"clock", "enable", "out"} <= set(roles)
         else None,
+        register=_register(group),
+    )  # fmt: skip
+
+
+def _register(cell: Group) -> Register | None:
+    found = list(cell.all("ff"))
+    if len(found) != 1 or not {"clocked_on", "next_state"} <= set(found[0].attributes):
+        return None
+    if {"clear", "preset", "clocked_on_also"} & set(found[0].attributes):
+        return None
+    state, _, inverse = found[0].name.partition(",")
+    return Register(
+        state=state.strip(), inverse=inverse.strip(),
+        clocked_on=found[0].attributes["clocked_on"],
+        next_state=found[0].attributes["next_state"],
     )  # fmt: skip
 
 

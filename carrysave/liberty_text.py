@@ -36,8 +36,13 @@ class Group:
         return (group for group in self.groups if group.kind == kind)
 
 
-def parse(text: str) -> Group:
-    """Return the ``library`` group of a Liberty text, without timing and power tables.
+def parse(text: str, skipped_kinds: frozenset[str] = _SKIPPED) -> Group:
+    """Return the ``library`` group of a Liberty text.
+
+    Parameters
+    ----------
+    text : the whole file, or part of it inside a ``library`` group.
+    skipped_kinds : groups to pass over; by default timing and power tables.
 
     Raises
     ------
@@ -59,7 +64,7 @@ def parse(text: str) -> Group:
                 break
             else:
                 stack.pop()
-        elif skipped or name in _SKIPPED:
+        elif skipped or name in skipped_kinds:
             skipped += bool(found["open"])
         elif found["open"]:
             stack[-1].groups.append(Group(name, args.replace('"', "").strip()))

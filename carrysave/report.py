@@ -121,6 +121,8 @@ _ROWS = (
     ("minimum period", "period_ns", "{:.3f} ns"),
     ("fmax", "fmax_mhz", "{:,.0f} MHz"),
     ("power", "power_mw", "{:,.2f} mW"),
+    ("energy per MAC", "pj_per_mac", "{:,.2f} pJ"),
+    ("pins annotated", "annotated", "{:.1%}"),
     ("LUTs", "luts", "{:,}"),
     ("flip-flops", "ffs", "{:,}"),
     ("DSPs", "dsps", "{:,}"),

@@ -1,4 +1,4 @@
-"""Static timing and power of a mapped netlist, by OpenSTA."""
+"""Static timing of a mapped netlist, by OpenSTA."""
 
 import functools
 import os
@@ -16,26 +16,19 @@ __all__ = ["Conditions", "StaError", "analyse", "version"]
 
 
 class StaError(RuntimeError):
-    """OpenSTA is missing, or could not read, link, time or power a netlist."""
+    """OpenSTA is missing, or could not read, link or time a netlist."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What surrounds a design in timing and power analysis; goes into every result.
+    """What surrounds a design in timing analysis; goes into every result.
 
     Attributes
     ----------
     clock : the clock port; None for a design without one (paths from inputs to outputs).
-    net_activity : transitions per clock cycle assumed on every net but the clock. Activity of
-        the inputs alone is no alternative: OpenSTA adds up the densities of an XOR's inputs,
-        which grow without bound in adder trees.
-    activity_script : OpenSTA commands that replace the assumed activity by a measured one, one
-        ``::sta::set_power_pin_activity PIN TRANSITIONS_PER_CYCLE DUTY`` per pin; run last.
     """
 
     clock: str | None = "clk"
-    net_activity: float = 0.2
-    activity_script: str = ""
 
     def describe(self, library: Library) -> dict[str, Any]:
         """Return the conditions as plain values, for a result."""
@@ -47,13 +40,6 @@ class Conditions:
             "clock_network": "ideal, clock gates included",
             "wires": "none",
         }
-
-    @property
-    def activity(self) -> str:
-        """The activity in words."""
-        if self.activity_script:
-            return "annotated"
-        return f"{self.net_activity:g} transitions per cycle assumed on every net, 2 on the clock"
 
 
 _SCRIPT = """
@@ -112,10 +98,6 @@ puts "carrysave period $period"
 report_checks -path_delay max -format full -digits 5
 puts "carrysave setup"
 check_setup -no_clock -unconstrained_endpoints
-puts "carrysave power"
-set_power_activity -global -activity {activity} -duty 0.5
-{activity_script}
-report_power -digits 9
 """
 
 # The worst delay from and to every port, for a model of a module: first between registers and to
@@ -179,15 +161,15 @@ def analyse(
     start_ns: float = 10.0,
     models: Sequence[Path] = (),
 ) -> dict[str, Any]:
-    """Time a netlist and estimate its power at the minimum period.
+    """Time a netlist.
 
     The minimum period is that of the longest path between registers and ports, setup (also of
     clock gates) included, with the surroundings of ``conditions``.
 
     Returns
     -------
-    ``period_ns``, ``power_mw`` (None if OpenSTA cannot), ``critical_path`` (point, cell,
-    delay_ns, arrival_ns per step) and ``notes`` (what OpenSTA warns about the constraints).
+    ``period_ns``, ``critical_path`` (point, cell, delay_ns, arrival_ns per step) and ``notes``
+    (what OpenSTA warns about the constraints).
 
     Raises
     ------
@@ -195,21 +177,13 @@ def analyse(
         If OpenSTA is missing or fails; the text is its own.
     """
     unit = library.time_unit / 1e-9
-    body = _WHOLE.format(
-        period=start_ns / unit, activity=conditions.net_activity,
-        activity_script=conditions.activity_script,
-    )  # fmt: skip
+    body = _WHOLE.format(period=start_ns / unit)
     log = _run(netlist, top, library, conditions.clock, body, models)
     period = float(_find(r"carrysave period (\S+)", log)) * unit
-    timing, _, rest = log.partition("carrysave period")[2].partition("carrysave setup")
-    setup, _, power = rest.partition("carrysave power")
+    timing, _, setup = log.partition("carrysave period")[2].partition("carrysave setup")
     notes = [line.strip() for line in setup.splitlines() if line.startswith("Warning")]
-    if "ended by signal" in power:
-        notes.append("OpenSTA crashed while estimating power: no power")
-    total = re.search(r"(?m)^Total\s+\S+\s+\S+\s+\S+\s+(\S+)", power)
     return {
         "period_ns": period,
-        "power_mw": float(total[1]) * 1e3 if total else None,
         "critical_path": _path(timing, unit),
         "notes": notes,
     }
@@ -241,8 +215,6 @@ def _check(log: str) -> None:
             raise StaError("netlist has no path between registers or ports to time")
         if line.startswith("Error"):
             raise StaError(f"OpenSTA: {line}")
-    if "carrysave power" in log and "ended by signal" in log:
-        return  # 2.0 crashes in report_power on full adders with constant inputs: timing is good
     if "carrysave end" not in log:
         last = log.strip().splitlines()[-1:]
         raise StaError(f"OpenSTA stopped: {''.join(last) or 'no output'}")
@@ -253,6 +225,58 @@ def _find(pattern: str, text: str) -> str:
     if found is None:
         raise StaError(f"OpenSTA's report has no {pattern!r}")
     return found[1]
+
+
+# Pins that no edge reaches, those of constant nets among them, have no transition time.
+_SLEWS = """
+make_clock {period}
+constrain_inputs
+constrain_outputs
+find_slack
+foreach pin {{
+{pins}
+}} {{
+  set pin [::sta::find_pin $pin]
+  set slews {{}}
+  foreach edge {{rise fall}} {{
+    if {{[catch {{get_property $pin actual_${{edge}}_transition_max}} slew]}} {{ set slew "" }}
+    lappend slews $slew
+  }}
+  puts "carrysave slew $slews"
+}}
+"""
+
+
+def slews(
+    netlist: Path, *, top: str, library: Library, clock: str | None, period_ns: float,
+    pins: Sequence[str],
+) -> list[float]:  # fmt: skip
+    """Return the mean of rise and fall transition time of pins in ns; 0 where there is none.
+
+    Parameters
+    ----------
+    pins : ``instance/pin`` below the top module, names as the netlist has them.
+
+    Raises
+    ------
+    StaError
+        If OpenSTA is missing or fails, or a pin does not exist.
+    """
+    unit = library.time_unit / 1e-9
+    names = "\n".join(f"{{{pin}}}" for pin in pins)
+    log = _run(netlist, top, library, clock, _SLEWS.format(period=period_ns / unit, pins=names))
+    rows = re.findall(r"(?m)^carrysave slew (.*)$", log)
+    if len(rows) != len(pins):
+        raise StaError(f"OpenSTA gave {len(rows)} transition times for {len(pins)} pins")
+    return [sum(map(_slew, row.split())) / 2 * unit for row in rows]
+
+
+def _slew(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if 0 <= value < 1e6 else 0.0
 
 
 _STEP = re.compile(r"^\s*(-?[\d.]+)\s+(-?[\d.]+) [\^v] (\S+) \((\S+)\)$")

@@ -14,7 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from carrysave import fpga, liberty, paths, sta
+from carrysave import activity as switching
+from carrysave import fpga, liberty, paths, power, sta
 from carrysave.elaborate import Elaborated, contents, elaborate, kept_modules, reader
 from carrysave.liberty import Library
 from carrysave.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
@@ -22,12 +23,14 @@ from hw import yosys
 from hw.catalog import Design
 from hw.emit import Emission
 
-__all__ = ["OBJECTIVES", "TARGETS", "synthesise", "synthesise_design"]
+__all__ = ["ACTIVITIES", "OBJECTIVES", "TARGETS", "synthesise", "synthesise_design"]
 
 Progress = Callable[[str], None]
 
 TARGETS = ("osu018", *fpga.TARGETS)
 OBJECTIVES = ("density", "period", "area")
+ACTIVITIES = ("assumed", *switching.STIMULI)
+MEASURED_MACS = 256
 
 
 def synthesise(
@@ -43,6 +46,8 @@ def synthesise(
     hierarchy: str = "auto",
     progress: Progress | None = None,
     jobs: int = 2,
+    design: Design | None = None,
+    activity: str = "assumed",
 ) -> dict[str, Any]:
     """Synthesise a design and return area, timing and power with all that they depend on.
 
@@ -59,6 +64,8 @@ def synthesise(
     hierarchy : ``auto`` maps repeated modules once (:func:`kept_modules`), ``flat`` none.
     progress : called with one line of text whenever something has been done.
     jobs : processes at a time.
+    design : what the Verilog is of, if it is generated; a measured activity needs it.
+    activity : what power is for: ``assumed``, or measured on a stimulus of ``ACTIVITIES``.
 
     Returns
     -------
@@ -76,6 +83,7 @@ def synthesise(
     """
     _check_choice("objective", objective, OBJECTIVES)
     _check_choice("hierarchy", hierarchy, ("auto", "flat"))
+    _check_choice("activity", activity, ACTIVITIES if design else ("assumed",))
     if period_ns is not None and not period_ns > 0:
         raise ValueError(f"period_ns must be positive, not {period_ns!r}")
     sources = [Path(path) for path in verilog]
@@ -92,24 +100,43 @@ def synthesise(
         _check_choice("target", target, TARGETS)
         library = liberty.osu018()
     sta.version()
-    design = elaborate(sources, top)
-    kept = kept_modules(design) if hierarchy == "auto" else []
-    conditions = sta.Conditions(clock=_clock(design, clock))
-    flow = Flow(design, tuple(kept), library, conditions)
+    if design is not None and activity != "assumed":
+        say(f"simulate {top}")
+        switching.record(design, activity)  # what is wrong with it shows before the long work
+    elaborated = elaborate(sources, top)
+    kept = kept_modules(elaborated) if hierarchy == "auto" else []
+    conditions = sta.Conditions(clock=_clock(elaborated, clock))
+    flow = Flow(elaborated, tuple(kept), library, conditions)
     search = Search(flow, objective, period_ns, say, jobs)
     best = search.sweep() if sweep else search.single()
-    return _result(flow, target, best, search.points, operations_per_cycle)
+    found = power.report(
+        Path(best["netlist"]), top=top, library=library, clock=conditions.clock,
+        period_ns=best["period_ns"], operations=operations_per_cycle, design=design,
+        stimulus=activity,
+    )  # fmt: skip
+    return _result(flow, target, best, search.points, operations_per_cycle, found)
 
 
-def synthesise_design(design: Design, target: str | Library, **options: Any) -> dict[str, Any]:
-    """Synthesise the generated Verilog of a design; options and result of :func:`synthesise`."""
+def synthesise_design(
+    design: Design, target: str | Library, *, activity: str | None = None, **options: Any
+) -> dict[str, Any]:
+    """Synthesise the generated Verilog of a design; options and result of :func:`synthesise`.
+
+    Power is for normal operands unless `activity` says otherwise, or the design has more than
+    ``MEASURED_MACS`` multipliers: simulating those takes longer than synthesising them.
+    """
+    operations = design.component().operations_per_cycle
+    if activity is None:
+        activity = "normal" if operations <= 2 * MEASURED_MACS else "assumed"
     with TemporaryDirectory() as folder:
         verilog = paths.write(Path(folder) / f"{design.module}.v", Emission(design).verilog)
         result = synthesise(
             [verilog],
             top=design.module,
             target=target,
-            operations_per_cycle=design.component().operations_per_cycle,
+            operations_per_cycle=operations,
+            design=design,
+            activity=activity,
             **options,
         )
     return {**result, "design": design.name, "parameters": dict(design.parameters)}
@@ -243,12 +270,13 @@ def _result(
     best: dict[str, Any],
     points: Sequence[dict[str, Any]],
     operations: float | None,
+    found: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the full record of the best point."""
+    """Return the full record of the best point; ``found`` is its power."""
     library, rows = flow.library, best["hierarchy"]
-    size, power = area(best), best["power_mw"]
+    size = area(best)
     sequential = sum(row["instances"] * row["area_sequential_um2"] for row in rows)
-    rates = rates_of(operations, best["period_ns"], size, power)
+    rates = rates_of(operations, best["period_ns"], size, found["pj_per_mac"])
     unique = {(p["recipe"], p["delay_target_ns"]): p for p in points}
     return {
         "design": flow.design.top,
@@ -258,8 +286,10 @@ def _result(
         "cells": sum(row["instances"] * row["cells"] for row in rows),
         "period_ns": best["period_ns"],
         "fmax_mhz": 1e3 / best["period_ns"],
-        "power_mw": power,
-        "activity": flow.conditions.activity,
+        "power_mw": found["power_mw"],
+        "activity": found["activity"],
+        "annotated": found["annotated"],
+        "pj_per_mac": found["pj_per_mac"],
         **rates,
         "versions": versions(library),
         "area_sequential_um2": sequential,
@@ -271,11 +301,11 @@ def _result(
         "recipe": best["recipe"],
         "delay_target_ns": best["delay_target_ns"],
         "conditions": flow.conditions.describe(library),
-        "notes": best["notes"],
+        "notes": [*best["notes"], *found["notes"]],
         "sweep": [
             {
                 "delay_target_ns": p["delay_target_ns"], "recipe": p["recipe"],
-                "area_um2": area(p), "period_ns": p["period_ns"], "power_mw": p["power_mw"],
+                "area_um2": area(p), "period_ns": p["period_ns"],
                 "gops_per_mm2": rates_of(operations, p["period_ns"], area(p), None)["gops_per_mm2"],
             }
             for p in unique.values()
@@ -304,8 +334,8 @@ def _fpga(
         tools["nextpnr"] = nextpnr
     rates = rates_of(operations, found["period_ns"], None, None)
     nothing = dict.fromkeys((
-        "area_um2", "power_mw", "activity", "area_sequential_um2", "area_combinational_um2",
-        "kge", "corner", "library", "delay_target_ns", "netlist",
+        "area_um2", "power_mw", "activity", "annotated", "pj_per_mac", "area_sequential_um2",
+        "area_combinational_um2", "kge", "corner", "library", "delay_target_ns", "netlist",
     ))  # fmt: skip
     return {
         "design": top, "module": top, "target": target, **nothing, **found, **rates,
@@ -317,14 +347,14 @@ def rates_of(
     operations: float | None,
     period_ns: float | None,
     area_um2: float | None,
-    power_mw: float | None,
+    pj_per_mac: float | None,
 ) -> dict[str, float | None]:
     """Return GOPS, GOPS per mm2 and GOPS per W; None where not defined."""
     gops = operations / period_ns if operations is not None and period_ns else None
     return {
         "gops": gops,
         "gops_per_mm2": gops / area_um2 * 1e6 if gops is not None and area_um2 else None,
-        "gops_per_w": gops / power_mw * 1e3 if gops is not None and power_mw else None,
+        "gops_per_w": 2e3 / pj_per_mac if pj_per_mac else None,
     }
 
 

@@ -63,7 +63,7 @@ class Feed(wiring.Component):
                 m.d.sync += [owed.eq(0), wait.eq(self.spacing - 1)]
             with m.Elif(~drained):
                 m.d.sync += wait.eq(wait - 1)
-            with m.Else():
+            with m.If(self.clear if self.spacing == 1 else wait == 1):
                 m.d.sync += clean.eq(1)
             with m.If(self.accept & self.last):
                 m.d.sync += owed.eq(1)

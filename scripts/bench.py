@@ -35,18 +35,16 @@ PAIRS = [
     (Design("matrix_2d"), Design("matrix_2d", {"pe": "mac"})),
     (Design("cube"), Design("cube", {"pe": "mac"})),
     (Design("adder_tree"), Design("adder_tree", {"pe": "mac"})),
-    (
-        Design("systolic_os", {"pipeline": 1}),
-        Design("systolic_os", {"pipeline": 1, "pe": "mac"}),
-    ),
 ]
 SIZES = (8, 16, 32, 64)
 
 
-def measure_synthesis(library: liberty.Library, console: Console) -> list[dict[str, Any]]:
+def measure_synthesis(
+    pairs: list[tuple[Design, Design]], library: liberty.Library, console: Console
+) -> list[dict[str, Any]]:
     """Synthesise every design and its twin by the best of a sweep."""
     rows = []
-    for pair in PAIRS:
+    for pair in pairs:
         found = []
         for design in pair:
             with console.status(f"synthesise {design.module}"):
@@ -112,7 +110,7 @@ QOR = {
     "area_um2": "{:,.0f}",
     "period_ns": "{:.3f}",
     "power_mw": "{:,.1f}",
-    "gops": "{:.2f}",
+    "pj_per_mac": "{:.2f}",
     "gops_per_mm2": "{:.1f}",
     "ratio_to_mac": "{:.2f}",
 }
@@ -150,16 +148,23 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--liberty", type=Path, help="cell library; osu018 if absent")
+    parser.add_argument("--only", nargs="+", metavar="DESIGN", help="these designs and no sizes")
     parser.add_argument("--readme", action="store_true", help="rewrite the tables of README.md")
     arguments = parser.parse_args()
     console = Console() if sys.stdout.isatty() else Console(width=140)
     library = liberty.Library.load(arguments.liberty) if arguments.liberty else liberty.osu018()
-    quality = measure_synthesis(library, console)
+    pairs = [pair for pair in PAIRS if pair[0].name in (arguments.only or pair[0].name)]
+    quality = measure_synthesis(pairs, library, console)
     show(console, f"Area, period, power: {library.name}", quality, QOR)
-    sizes = measure_sizes(library, console)
-    show(console, "Cost against size", sizes, dict.fromkeys(sizes[0], "{}"))
-    simulation = measure_simulation(console)
-    show(console, "Simulation of 64 x 64 x 256", simulation, dict.fromkeys(simulation[0], "{}"))
+    if arguments.readme:
+        name = "osu018" if arguments.liberty is None else "sky130"
+        write_readme(f"figures {name}", markdown(quality, QOR))
+    sizes, simulation = [], []
+    if not arguments.only:
+        sizes = measure_sizes(library, console)
+        show(console, "Cost against size", sizes, dict.fromkeys(sizes[0], "{}"))
+        simulation = measure_simulation(console)
+        show(console, "64 x 64 x 256", simulation, dict.fromkeys(simulation[0], "{}"))
     versions = quality[0]["versions"]
     console.print(versions)
     record = {
@@ -172,9 +177,6 @@ def main() -> None:
         "simulation": simulation,
     }
     paths.write(ROOT / "build" / f"bench.{library.name}.json", json.dumps(record, indent=2) + "\n")
-    if arguments.readme:
-        name = "osu018" if arguments.liberty is None else "sky130"
-        write_readme(f"figures {name}", markdown(quality, QOR))
 
 
 if __name__ == "__main__":

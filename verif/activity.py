@@ -1,5 +1,6 @@
 """Not a test but a job: send operands without a stall, write what every port does to ports.npz."""
 
+import functools
 from typing import Any
 
 import cocotb
@@ -60,20 +61,16 @@ async def record(dut: Any) -> None:
     operands = np.load("operands.npz")
     recorder = Recorder(dut)
     if isinstance(spec, EngineSpec):
-        engine = EngineDriver(dut, spec)
-        stream: Source = engine.a
-        await start_clock(dut)
-        cocotb.start_soon(recorder.run())
-        await reset(dut)
-        starts = await _engine(engine, spec, operands)
+        send = functools.partial(_engine, EngineDriver(dut, spec))
     else:
-        stream = Source(dut, "i", ["a", "b", "last"])
-        await start_clock(dut)
-        cocotb.start_soon(recorder.run())
-        await reset(dut)
-        starts = await _pe(dut, stream, spec, operands)
+        send = functools.partial(_pe, dut, Source(dut, "i", ["a", "b", "last"]))
+    await start_clock(dut)
+    cocotb.start_soon(recorder.run())
+    await reset(dut)
+    starts = await send(spec, operands)
     # A transfer at one rising edge is what the ports were at the falling edge before.
-    np.savez("ports.npz", starts=np.array(starts) - recorder.first - 1, **recorder.bits())
+    found: dict[str, Any] = recorder.bits()
+    np.savez("ports.npz", starts=np.array(starts) - recorder.first - 1, **found)
 
 
 async def _engine(engine: EngineDriver, spec: Any, operands: Any) -> list[int]:

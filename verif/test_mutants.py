@@ -77,9 +77,10 @@ def equivalent(design: Design, folder: Path, mutant: int) -> bool:
         yosys.run(
             f"read_rtlil mutants.il\nrename {module} gate\n"
             f"cd gate\ndelete -port mutant\nconnect -set mutant 8'd{mutant}\ncd ..\n"
-            f"read_rtlil design.il\nrename {module} gold\n"
+            f"read_rtlil design.il\nrename {module} gold\nopt -full\nwreduce\nopt -full\n"
             "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
-            "equiv_simple -undef\nequiv_induct -undef -seq 3\nequiv_status -assert",
+            "equiv_struct\nequiv_simple -undef\nequiv_induct -undef -seq 3\n"
+            "equiv_status -assert",
             cwd=folder,
         )
     except yosys.YosysError as error:

@@ -1,6 +1,7 @@
 """OPT1: multiply-accumulate that keeps its sum in carry-save form."""
 
-from amaranth import C, Module, Signal, Value
+from amaranth import C, Module, Mux, Signal, Value
+from amaranth.lib import data
 
 from hw.arith.bit_heap import BitHeap
 from hw.arith.schedule import sparse_heights
@@ -39,9 +40,11 @@ class Opt1Cell(PeCell):
         m = Module()
         self._clear(m)
         total = self.layout.register("total")
-        kept = [[bit & ~self.o_done for bit in column] for column in self.layout.columns(total)]
-        heap = _with_sum(self._products(m, self.i_a, self.i_b, self.en), kept)
-        columns = heap.compress(m, [len(column) for column in kept])
+        kept = data.View(self.layout, Signal(self.layout.size, name="kept"))
+        m.d.comb += kept.as_value().eq(Mux(self.o_done, 0, total.as_value()))
+        bits = self.layout.columns(kept)
+        heap = _with_sum(self._products(m, self.i_a, self.i_b, self.en), bits)
+        columns = heap.compress(m, [len(column) for column in bits])
         with m.If(self.en):
             m.d.sync += total.as_value().eq(self.layout.pack(columns))
         m.d.comb += self.o.as_value().eq(total.as_value())

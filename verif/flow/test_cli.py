@@ -192,7 +192,10 @@ def refused(outcome: Outcome, says: str) -> None:
         ("generate mac -p a_width=wide", "a_width must be 2..16 bits, not 'wide'"),
         ("generate mac -p a_width", "--parameter must be KEY=VALUE, not 'a_width'"),
         ("generate mac -p a_signed=yes", "a_signed must be true or false, not 'yes'"),
-        ("generate mac -p encoding=boot", "encoding must be one of booth, ent, none, operator, not"),
+        (
+            "generate mac -p encoding=boot",
+            "encoding must be one of booth, ent, none, operator, not",
+        ),
         ("generate systolic_os -p m=0", "m must be 1..256 rows, not 0"),
         ("generate mac --perod 3", "--perod. Did you mean --period?"),
         ("generate mac --period 0", "--period must be greater than 0 ns, and finite, not 0"),
@@ -214,6 +217,11 @@ def refused(outcome: Outcome, says: str) -> None:
         ("synth mac --period 2 --sweep", "--period and --sweep exclude each other"),
         ("synth mac --target xilinx --sweep", "are for cell libraries, not for xilinx"),
         ("synth mac --objective speed", "must be one of density, period, area, not 'speed'"),
+        (
+            "synth mac --activity much",
+            "must be one of assumed, normal, uniform, digits, not 'much'",
+        ),
+        ("synth mac --target ecp5 --activity normal", "--activity is for designs of the catalogue"),
         ("synth mac --top mac", "--top, --clock and --operations need --verilog"),
         ("synth --verilog none.v --top a", '"none.v" does not exist'),
         ("synth --verilog file", "--verilog needs --top"),

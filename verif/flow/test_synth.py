@@ -322,20 +322,6 @@ def test_combinational_design_needs_no_clock(tmp_path):
     assert 0.3 < result["period_ns"] < 5
 
 
-def test_activity_doubles_switching(tmp_path):
-    netlist = verilog(
-        tmp_path, "module b(input clk, input d, output q); BUFX2 x(.A(d), .Y(q)); endmodule\n"
-    )
-    power = [
-        sta.analyse(
-            netlist, top="b", library=liberty.osu018(), start_ns=10,
-            conditions=sta.Conditions(clock=None, net_activity=activity),
-        )["power_mw"]
-        for activity in (0.25, 0.5)
-    ]  # fmt: skip
-    assert power[1] == pytest.approx(2 * power[0], rel=0.01)
-
-
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
