@@ -180,9 +180,9 @@ def key(design: Design, stimulus: str) -> str:
 def _job(design: Design, stimulus: str) -> tuple[list[Sum], Path]:
     """Return the operands, and the file that what the ports do is kept in."""
     spec = design.spec
-    m, n, k = (spec.m, spec.n, spec.k) if isinstance(spec, EngineSpec) else (1, 1, 1)
+    m, n = (spec.m, spec.n) if isinstance(spec, EngineSpec) else (1, 1)
     longest = spec.depth if isinstance(spec, EngineSpec) else LENGTH
-    sums = _operands(spec.a_format, spec.b_format, stimulus, (m, n, k), longest)
+    sums = _operands(spec.a_format, spec.b_format, stimulus, (m, n, spec.k), longest)
     job = (files("verif") / "activity.py").read_bytes()
     parts: list[str | bytes] = [str(_FORMAT), Emission(design).verilog, design.key, job]
     parts.append(_pack(sums))
@@ -220,6 +220,7 @@ def _operands(
             b = weights[:, (np.arange(n) + rng.integers(weights.shape[1])) % weights.shape[1]]
         else:
             length = min(LENGTH, longest)
+            length -= length % k if length > k else 0
             draw = {"normal": normal, "uniform": uniform}[stimulus]
             a, b = draw(rng, a_format, (m, length)), draw(rng, b_format, (length, n))
         a, b = a[:, :longest], b[:longest]

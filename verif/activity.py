@@ -94,24 +94,21 @@ async def _engine(engine: EngineDriver, spec: Any, operands: Any) -> list[int]:
 async def _pe(dut: Any, source: Source, spec: Any, operands: Any) -> list[int]:
     """Send all sums; return the cycle of each sum's first transfer."""
     a, b, lengths = operands["a"], operands["b"], operands["lengths"]
-    pairs = len(dut.i_a) // spec.a_width  # of one transfer
-    assert not (lengths % pairs).any()
-    spans = _spans(lengths // pairs)
-    last = np.zeros(len(a) // pairs, bool)
+    assert not (lengths % spec.k).any()
+    spans = _spans(lengths // spec.k)
+    a, b = a.reshape(-1, spec.k), b.reshape(-1, spec.k)
+    last = np.zeros(len(a), bool)
     last[[high - 1 for _, high in spans]] = True
-    columns = [pack(codes.reshape(-1, pairs), width)
-               for codes, width in ((a, spec.a_width), (b, spec.b_width))]  # fmt: skip
+    columns = [pack(a, spec.a_width), pack(b, spec.b_width)]
     rows = [port._name for port in dut if port._name.startswith("o_")]
     fields = [name[2:] for name in rows if name not in ("o_valid", "o_ready")]
     sink = Sink(dut, "o", fields)
     source.send(list(zip(*columns, last.astype(int).tolist(), strict=True)))
-    await deadline(sink.take(len(lengths)), 100 * len(a) + 10_000, "sums")
+    await deadline(sink.take(len(lengths)), 100 * a.size + 10_000, "sums")
     if isinstance(spec, MacSpec):
-        ends = np.zeros(len(a), bool)
-        ends[np.cumsum(lengths) - 1] = True
         parts = [unpack(values, spec.sum_format) for values in sink.pop()]
         sums = spec.sum_format.wrap(sum(parts[1:], parts[0])).reshape(-1)
-        assert np.array_equal(sums, mac(spec, a, b, ends))
+        assert np.array_equal(sums, mac(spec, a, b, last))
     return [source.cycles[low] for low, _ in spans]
 
 

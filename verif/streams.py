@@ -151,6 +151,8 @@ class _Stream:
         self.payload = [getattr(dut, f"{name}_{field}") for field in fields]
         self.cycles: list[int] = []
         """Cycle of each transfer."""
+        self.offers: list[int] = []
+        """Cycle in which each beat was first there to be taken; of an input stream."""
 
     @property
     def count(self) -> int:
@@ -193,6 +195,7 @@ class Source(_Stream):
                 self.valid.value = 1
                 offered = True
             await edge
+            self.offers.append(cycle())
             while not self.ready.value:
                 await edge
             self.cycles.append(cycle())

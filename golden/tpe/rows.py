@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from golden.engine import EngineSpec
 
 __all__ = ["RowsSpec", "cycles"]
@@ -20,19 +22,20 @@ class RowsSpec(EngineSpec):
         return self.m + (self.m - 1) // self.SEGMENT
 
 
-def cycles(spec: RowsSpec, lengths: Sequence[int], latency: int) -> int:
+def cycles(spec: RowsSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latency: int) -> int:
     """Count cycles from the first operand beat to the last row of C, both included.
 
     Parameters
     ----------
     spec : the array.
-    lengths : K of each tile, in order; operands and results flow without stalls.
+    tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls. Only K
+        counts.
     latency : cycles from the last operand beat of a tile to its first row, as the component says.
     """
     finish = -spec.drain
     start = 0
-    for length in lengths:
-        last = start + -(-length // spec.k) - 1
+    for a, _ in tiles:
+        last = start + -(-a.shape[1] // spec.k) - 1
         finish = max(last + 1, finish + spec.drain)
         start = finish
     return finish - 1 + latency + spec.drain

@@ -48,6 +48,12 @@ class BitHeap:
             negative = signed and position == len(bits) - 1
             self.add_bit(bit, weight + position, arrival=arrival, negative=negative)
 
+    def add_columns(self, columns: Sequence[Sequence[Value]], *, arrival: float = 0.0) -> None:
+        """Put columns of bits, such as those of a carry-save number."""
+        for weight, column in enumerate(columns):
+            for bit in column:
+                self.add_bit(bit, weight, arrival=arrival)
+
     def copy(self) -> "BitHeap":
         """Make a heap with the same bits and constant."""
         other = BitHeap(self.width)

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from amaranth import Module, Signal, Value
+from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -13,7 +13,10 @@ from hw.arith.carry_save import CarrySave
 from hw.arith.product import ENCODINGS, add_product
 from hw.cell import Cell
 
-__all__ = ["Hop", "PeCell"]
+__all__ = ["KEPT", "Hop", "PeCell"]
+
+KEPT = 0.6
+"""Arrival of the sum so far, in XOR gates: one gate clears it."""
 
 
 class PeCell(Cell):
@@ -25,9 +28,7 @@ class PeCell(Cell):
     Parameters
     ----------
     spec : MacSpec
-        What: operand and accumulator widths.
-    k : int
-        What: pairs a cycle, 1 or more.
+        What: operand and accumulator widths, and k.
     encoding : str
         How: multiplier, see :func:`hw.arith.product.add_product`.
     pipeline : int
@@ -64,41 +65,57 @@ class PeCell(Cell):
     o_done: Signal
     o: data.View
 
-    def __init__(self, spec: MacSpec, *, k: int = 1, encoding: str = "booth", pipeline: int = 0):
+    def __init__(self, spec: MacSpec, *, encoding: str = "booth", pipeline: int = 0):
         if not isinstance(spec, MacSpec):
             raise TypeError(f"spec must be a MacSpec, not {spec!r}")
         check_fields(PeCell.HOWS, {"encoding": encoding, "pipeline": pipeline})
         self.spec = spec
-        self.k = k
         self.encoding = encoding
         self.pipeline = pipeline
         self.layout = CarrySave(self._heights())
         super().__init__({
             "en": In(1),
-            "i_a": In(k * spec.a_width),
-            "i_b": In(k * spec.b_width),
+            "i_a": In(spec.k * spec.a_width),
+            "i_b": In(spec.k * spec.b_width),
             "i_clear": In(1),
             "o_done": Out(1),
             "o": Out(self.layout),
         })
 
     def _heights(self) -> list[int]:
-        """Bits of the accumulator in each column."""
+        """Bits of the sum in each column."""
         raise NotImplementedError
 
-    def _clear(self, m: Module) -> None:
-        """Delay ``i_clear`` as the products are delayed."""
-        if not self.pipeline:
-            m.d.comb += self.o_done.eq(self.i_clear)
-            return
-        with m.If(self.en):
-            m.d.sync += self.o_done.eq(self.i_clear)
+    def step(
+        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Add the products of `a` and `b` to a sum; both are columns of :attr:`layout`.
 
-    def _products(self, m: Module, a: Value, b: Value, enable: Value) -> BitHeap:
+        The products of a cycle meet the sum of `pipeline` cycles later.
+        """
+        raise NotImplementedError
+
+    def elaborate(self, platform):
+        m = Module()
+        if self.pipeline:
+            with m.If(self.en):
+                m.d.sync += self.o_done.eq(self.i_clear)
+        else:
+            m.d.comb += self.o_done.eq(self.i_clear)
+        total = self.layout.register("total")
+        kept = data.View(self.layout, Signal(self.layout.size, name="kept"))
+        m.d.comb += kept.as_value().eq(Mux(self.o_done, 0, total.as_value()))
+        columns = self.step(m, self.en, self.i_a, self.i_b, self.layout.columns(kept))
+        with m.If(self.en):
+            m.d.sync += total.as_value().eq(self.layout.pack(columns))
+        m.d.comb += self.o.as_value().eq(total.as_value())
+        return m
+
+    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> BitHeap:
         """Put the products on a heap as wide as the accumulator."""
         spec = self.spec
         heap = BitHeap(spec.accumulator_width)
-        for pair in range(self.k):
+        for pair in range(spec.k):
             x, y = a.word_select(pair, spec.a_width), b.word_select(pair, spec.b_width)
             add_product(m, heap, x, y, spec.a_format, spec.b_format, self.encoding)
         return heap.register(m, enable, self.PRODUCT_ROWS) if self.pipeline else heap

@@ -2,18 +2,15 @@
 
 from typing import ClassVar
 
-from amaranth import Module, Mux, Signal
+from amaranth import Module, Value
 
 from golden.check import Choice, Parameter
 from golden.pe.mac import MacSpec
 from hw.arith.adder import ADDERS, resolve
-from hw.pe.cell import PeCell
+from hw.pe.cell import KEPT, PeCell
 from hw.pe.stream import StreamPe
 
 __all__ = ["Mac", "MacCell"]
-
-# One gate clears the sum: its arrival in XOR gates.
-_KEPT = 0.6
 
 
 class MacCell(PeCell):
@@ -39,31 +36,24 @@ class MacCell(PeCell):
         self,
         spec: MacSpec,
         *,
-        k: int = 1,
         encoding: str = "booth",
         pipeline: int = 0,
         adder: str = "sklansky",
     ):
-        super().__init__(spec, k=k, encoding=encoding, pipeline=pipeline)
+        super().__init__(spec, encoding=encoding, pipeline=pipeline)
         self.HOWS["adder"].check("adder", adder)
         self.adder = adder
 
     def _heights(self) -> list[int]:
         return [1] * self.spec.accumulator_width
 
-    def elaborate(self, platform):
-        m = Module()
-        self._clear(m)
-        total = self.layout.register("total")
-        kept = Signal(self.spec.accumulator_width)
-        m.d.comb += kept.eq(Mux(self.o_done, 0, total.sum))
-        heap = self._products(m, self.i_a, self.i_b, self.en)
-        heap.add_term(list(kept), signed=False, arrival=_KEPT)
-        added = resolve(m, heap.compress(m, [2] * heap.width), self.adder)
-        with m.If(self.en):
-            m.d.sync += total.sum.eq(added)
-        m.d.comb += self.o.as_value().eq(total.as_value())
-        return m
+    def step(
+        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Put the sum on the heap of the products, and resolve it."""
+        heap = self._products(m, enable, a, b)
+        heap.add_columns(kept, arrival=KEPT)
+        return [[bit] for bit in resolve(m, heap.compress(m, [2] * heap.width), self.adder)]
 
 
 class Mac(StreamPe):

@@ -1,17 +1,12 @@
 """OPT1: multiply-accumulate that keeps its sum in carry-save form."""
 
-from amaranth import C, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth import C, Module, Signal, Value
 
-from hw.arith.bit_heap import BitHeap
 from hw.arith.schedule import sparse_heights
-from hw.pe.cell import PeCell
+from hw.pe.cell import KEPT, PeCell
 from hw.pe.stream import StreamPe
 
 __all__ = ["Opt1", "Opt1Cell"]
-
-# One gate clears the sum: its arrival in XOR gates.
-_KEPT = 0.6
 
 
 class Opt1Cell(PeCell):
@@ -27,37 +22,23 @@ class Opt1Cell(PeCell):
 
     def _heights(self) -> list[int]:
         spec = self.spec
-        operands = Signal(self.k * spec.a_width), Signal(self.k * spec.b_width)
-        heap = self._products(Module(), *operands, C(1, 1))
+        operands = Signal(spec.k * spec.a_width), Signal(spec.k * spec.b_width)
+        products = self._products(Module(), C(1, 1), *operands)
 
         def delay(heights: list[int]) -> float:
-            zeros: list[list[Value]] = [[C(0, 1)] * height for height in heights]
-            return _with_sum(heap, zeros).schedule(heights).delay
+            heap = products.copy()
+            heap.add_columns([[C(0, 1)] * height for height in heights], arrival=KEPT)
+            return heap.schedule(heights).delay
 
-        return sparse_heights(heap.width, delay)
+        return sparse_heights(products.width, delay)
 
-    def elaborate(self, platform):
-        m = Module()
-        self._clear(m)
-        total = self.layout.register("total")
-        kept = data.View(self.layout, Signal(self.layout.size, name="kept"))
-        m.d.comb += kept.as_value().eq(Mux(self.o_done, 0, total.as_value()))
-        bits = self.layout.columns(kept)
-        heap = _with_sum(self._products(m, self.i_a, self.i_b, self.en), bits)
-        columns = heap.compress(m, [len(column) for column in bits])
-        with m.If(self.en):
-            m.d.sync += total.as_value().eq(self.layout.pack(columns))
-        m.d.comb += self.o.as_value().eq(total.as_value())
-        return m
-
-
-def _with_sum(heap: BitHeap, columns: list[list[Value]]) -> BitHeap:
-    """Add the bits of the sum so far."""
-    heap = heap.copy()
-    for weight, column in enumerate(columns):
-        for bit in column:
-            heap.add_bit(bit, weight, arrival=_KEPT)
-    return heap
+    def step(
+        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Put the sum on the heap of the products, and compress it to its own shape."""
+        heap = self._products(m, enable, a, b)
+        heap.add_columns(kept, arrival=KEPT)
+        return heap.compress(m, [len(column) for column in kept])
 
 
 class Opt1(StreamPe):

@@ -16,10 +16,10 @@ __all__ = ["Operands", "StreamPe", "Total"]
 
 
 class Operands(data.StructLayout):
-    """One operand pair; ``last`` ends the sum."""
+    """k operand pairs, the first lowest; ``last`` ends the sum."""
 
     def __init__(self, spec: MacSpec):
-        super().__init__({"a": spec.a_width, "b": spec.b_width, "last": 1})
+        super().__init__({"a": spec.k * spec.a_width, "b": spec.k * spec.b_width, "last": 1})
 
 
 class Total(data.StructLayout):
@@ -33,7 +33,7 @@ class Total(data.StructLayout):
 class StreamPe(wiring.Component):
     """One cell with the edge of an array of one.
 
-    Latency, last pair to its sum: :attr:`latency` cycles. Throughput: one pair a cycle; a sum
+    Latency, last pairs to their sum: :attr:`latency` cycles. Throughput: k pairs a cycle; a sum
     that is not taken stops the input. Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
 
     Parameters
@@ -72,13 +72,13 @@ class StreamPe(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Cycles from the last pair of a sum to the sum."""
+        """Cycles from the last pairs of a sum to the sum."""
         return 2 + self.cell.pipeline
 
     @property
     def operations_per_cycle(self) -> int:
-        """A multiplication and an addition."""
-        return 2
+        """A multiplication and an addition for each pair."""
+        return 2 * self.spec.k
 
     def elaborate(self, platform):
         m = Module()

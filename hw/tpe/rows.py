@@ -176,11 +176,12 @@ class RowsEngine(wiring.Component):
             "pe": pe, "encoding": encoding, "pipeline": pipeline, "adder": adder,
         })  # fmt: skip
         self.spec = spec
-        hows: dict[str, Any] = {"k": spec.k, "encoding": encoding, "pipeline": pipeline}
+        hows: dict[str, Any] = {"encoding": encoding, "pipeline": pipeline}
         if pe == "mac":
             hows["adder"] = adder
         element = _CELLS[pe](
             MacSpec(
+                k=spec.k,
                 a_width=spec.a_width,
                 b_width=spec.b_width,
                 a_signed=spec.a_signed,

@@ -140,7 +140,7 @@ def test_spec_rejects(name: str, value: object, error: type[Exception], text: st
 def test_cycles_of_long_tiles_are_their_k() -> None:
     """No gap between tiles that are at least as long as the drain."""
     spec = SystolicOsSpec(m=4, n=4)
-    once = cycles(spec, [100], 7)
-    assert cycles(spec, [100] * 10, 7) - once == 900
-    short = cycles(spec, [1] * 10, 7) - cycles(spec, [1], 7)
-    assert short == 9 * spec.drain
+    long, short = ((np.zeros((4, k)), np.zeros((k, 4))) for k in (100, 1))
+    once = cycles(spec, [long], 7)
+    assert cycles(spec, [long] * 10, 7) - once == 900
+    assert cycles(spec, [short] * 10, 7) - cycles(spec, [short], 7) == 9 * spec.drain

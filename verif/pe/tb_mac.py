@@ -1,5 +1,6 @@
-"""Bench of the multiply-accumulate PEs: `mac`, and `opt1` whose sum comes as two rows."""
+"""Bench of the multiply-accumulate PEs, whose sum comes as one row or two."""
 
+import importlib
 from typing import Any
 
 import cocotb
@@ -15,6 +16,7 @@ from verif.streams import (
     bench_spec,
     deadline,
     generator,
+    pack,
     reset,
     schedule,
     start_clock,
@@ -61,7 +63,8 @@ class Bench:
         self.i.send(beats(a, b, last), stalls[0])
         taken = self.o.take(len(expected), stalls[1])
         # The slowest schedule moves in one cycle of five.
-        await deadline(taken, 16 * len(a) + 200 * len(expected) + 1000, "sums")
+        busy = 16 * int(spent(a, b, last).sum())
+        await deadline(taken, busy + 200 * len(expected) + 1000, "sums")
         sums = self.sums()
         assert len(sums) == len(expected) > 0
         wrong = np.flatnonzero(sums != expected)
@@ -74,10 +77,15 @@ class Bench:
 
 def beats(a: np.ndarray, b: np.ndarray, last: np.ndarray) -> list[tuple[int, int, int]]:
     """Make bit patterns of operand pairs."""
-    a_mask, b_mask = (1 << SPEC.a_width) - 1, (1 << SPEC.b_width) - 1
     return list(
-        zip((a & a_mask).tolist(), (b & b_mask).tolist(), last.astype(int).tolist(), strict=True)
+        zip(pack(a, SPEC.a_width), pack(b, SPEC.b_width), last.astype(int).tolist(), strict=True)
     )
+
+
+def spent(a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Cycles that golden states for each beat."""
+    cycles = importlib.import_module(type(SPEC).__module__).cycles
+    return cycles(SPEC, a, b, last)
 
 
 def ends(lengths: np.ndarray) -> np.ndarray:
@@ -87,9 +95,18 @@ def ends(lengths: np.ndarray) -> np.ndarray:
     return last
 
 
+def pairs(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw uniform operands for some beats."""
+    shape = count, SPEC.k
+    return uniform(rng, SPEC.a_format, shape), uniform(rng, SPEC.b_format, shape)
+
+
 @cocotb.test
 async def test_operand_pairs(dut: Any) -> None:
-    """Every pair of operands if there are at most 2^16, else all corners and random ones."""
+    """Every pair of operands if there are at most 2^16, else all corners and random ones.
+
+    Each pair stands in each of the k places of a beat as often.
+    """
     rng = generator(10)
     if SPEC.a_width + SPEC.b_width <= 16:
         codes = [np.arange(f.low, f.high + 1) for f in (SPEC.a_format, SPEC.b_format)]
@@ -99,10 +116,11 @@ async def test_operand_pairs(dut: Any) -> None:
         a = np.concatenate([grids[0].reshape(-1), uniform(rng, SPEC.a_format, 8000)])
         b = np.concatenate([grids[1].reshape(-1), uniform(rng, SPEC.b_format, 8000)])
     order = rng.permutation(len(a))
+    places = np.stack([np.roll(order, place) for place in range(SPEC.k)], axis=1)
     last = rng.random(len(a)) < 0.25
     last[-1] = True
     bench = await Bench(dut).start()
-    await bench.check(a[order], b[order], last, "flowing", "flowing", 10)
+    await bench.check(a[places], b[places], last, "flowing", "flowing", 10)
 
 
 @cocotb.test
@@ -115,8 +133,8 @@ async def test_extremes_do_not_overflow(dut: Any) -> None:
     for x, y in [(fa.low, fb.low), (fa.low, fb.high), (fa.high, fb.low), (fa.high, fb.high)]:
         lengths = np.array([1, 2, 3, longest, 1])
         total = lengths.sum()
-        pairs = np.full(total, x), np.full(total, y)
-        await bench.check(*pairs, ends(lengths), "flowing", "flowing", 20)
+        extremes = np.full((total, SPEC.k), x), np.full((total, SPEC.k), y)
+        await bench.check(*extremes, ends(lengths), "flowing", "flowing", 20)
 
 
 @cocotb.test
@@ -128,9 +146,9 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
     bench = await Bench(dut).start()
     for draw in (uniform, normal):
         lengths = np.concatenate([rng.geometric(0.1, 20), np.ones(15, int), rng.geometric(0.5, 20)])
-        a = draw(rng, SPEC.a_format, lengths.sum())
-        b = draw(rng, SPEC.b_format, lengths.sum())
-        edge = rng.random(len(a)) < 0.1
+        a = draw(rng, SPEC.a_format, (lengths.sum(), SPEC.k))
+        b = draw(rng, SPEC.b_format, (lengths.sum(), SPEC.k))
+        edge = rng.random(a.shape) < 0.1
         a[edge] = rng.choice(corners(SPEC.a_format), edge.sum())
         b[edge] = rng.choice(corners(SPEC.b_format), edge.sum())
         await bench.check(a, b, ends(lengths), source, sink, seed)
@@ -143,10 +161,7 @@ async def test_reset_forgets(dut: Any) -> None:
     bench = await Bench(dut).start()
     for trial in range(24):
         lengths = rng.geometric(0.3, 12)
-        a, b = (
-            uniform(rng, SPEC.a_format, lengths.sum()),
-            uniform(rng, SPEC.b_format, lengths.sum()),
-        )
+        a, b = pairs(rng, lengths.sum())
         sent = bench.i.send(beats(a, b, ends(lengths)))
         taken = bench.o.take(1000) if trial % 3 else None
         for _ in range(int(rng.integers(1, 12))):
@@ -158,44 +173,45 @@ async def test_reset_forgets(dut: Any) -> None:
         if trial % 4 == 3:
             await bench.o.silent(LATENCY + 3)
         lengths = np.array([1, 3, 1])
-        a, b = uniform(rng, SPEC.a_format, 5), uniform(rng, SPEC.b_format, 5)
+        a, b = pairs(rng, 5)
         await bench.check(a, b, ends(lengths), "flowing", "flowing", 200)
 
 
 @cocotb.test
 async def test_latency(dut: Any) -> None:
-    """A sum follows the last pair of its run after the stated number of cycles."""
+    """A sum follows the first beat of its run after the stated number of cycles."""
     bench = await Bench(dut).start()
+    await bench.check(*pairs(generator(300), 1), ends(np.array([1])), "flowing", "flowing", 300)
     for length in (1, 2, 5):
-        ones = np.ones(length, int)
-        bench.i.cycles.clear()
-        await bench.check(ones, ones, ends(np.array([length])), "flowing", "flowing", 300)
-        assert bench.o.cycles[-1] - bench.i.cycles[-1] == LATENCY
+        a, b = pairs(generator(300), length)
+        last = ends(np.array([length]))
+        bench.i.offers.clear()
+        await bench.check(a, b, last, "flowing", "flowing", 300)
+        stated = spent(a, b, last).sum() - 1 + LATENCY
+        assert bench.o.cycles[-1] - bench.i.offers[0] == stated
 
 
 @cocotb.test
 async def test_throughput(dut: Any) -> None:
-    """One pair per cycle, even if each is a sum of its own; the first pair at once."""
+    """Sums follow each other as golden states, even if each beat is a sum of its own."""
     bench = await Bench(dut).start()
     for length in (1, 7):
-        bench.i.cycles.clear()
-        count = 20 * length
-        a = uniform(generator(400), SPEC.a_format, count)
-        b = uniform(generator(401), SPEC.b_format, count)
+        a, b = pairs(generator(400), 20 * length)
         last = ends(np.full(20, length))
         await bench.check(a, b, last, "flowing", "flowing", 400)
-        assert np.ptp(bench.i.cycles) == count - 1
-        assert np.ptp(bench.o.cycles[-20:]) == 19 * length
+        runs = spent(a, b, last).reshape(20, length).sum(axis=1)
+        assert np.diff(bench.o.cycles[-20:]).tolist() == runs[1:].tolist()
 
 
 @cocotb.test
 async def test_valid_does_not_wait_for_ready(dut: Any) -> None:
     """A sum is offered to a receiver that is not ready, and is then still there."""
     bench = await Bench(dut).start()
-    bench.i.send(beats(np.array([1]), np.array([1]), np.array([True])))
-    for _ in range(LATENCY + 3):
+    ones, last = np.ones((1, SPEC.k), int), np.array([True])
+    bench.i.send(beats(ones, ones, last))
+    for _ in range(spent(ones, ones, last).sum() + LATENCY + 2):
         await RisingEdge(dut.clk)
     assert dut.o_valid.value
     await deadline(bench.o.take(1), 2, "the waiting sum")
-    assert bench.sums().tolist() == [1]
+    assert bench.sums().tolist() == [SPEC.k]
     await bench.o.silent(LATENCY + 3)

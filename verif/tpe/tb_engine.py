@@ -206,9 +206,10 @@ async def test_cycles(dut: Any) -> None:
         lengths = [min(SPEC.depth, k) for k in lengths]
         for stream in (engine.a, engine.b, engine.c):
             stream.cycles.clear()
-        await check(engine, [tile(rng, k) for k in lengths], 900)
+        tiles = [tile(rng, k) for k in lengths]
+        await check(engine, tiles, 900)
         spent = engine.c.cycles[-1] - min(engine.a.cycles[0], engine.b.cycles[0]) + 1
-        stated = cycles(SPEC, lengths, bench_parameters()["latency"])
+        stated = cycles(SPEC, tiles, bench_parameters()["latency"])
         assert spent == stated, f"tiles of {lengths} took {spent} cycles, golden says {stated}"
 
 
