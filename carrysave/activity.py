@@ -1,12 +1,11 @@
 """Measures how often the nets of a synthesised design switch.
 
 The design's Verilog is simulated on a stimulus, its results are checked, and what its ports do is
-replayed on the netlist, whose outputs must be the same in every cycle that counts.
+replayed on the netlist with the delays of its gates. Its outputs must be the same in every cycle
+that counts.
 """
 
-import ctypes
 import io
-import subprocess
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -17,25 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carrysave import digits, paths, simulate
-from carrysave.flat import (
-    ONE,
-    UNKNOWN,
-    ZERO,
-    Flat,
-    Ids,
-    Logic,
-    SimulationError,
-    flatten,
-    logic,
-)
-from carrysave.liberty import Library
+from carrysave.flat import UNKNOWN, Flat, Ids
+from carrysave.replay import Switching, Trace, replay
+from carrysave.timing import Delays
 from golden.engine import EngineSpec
 from golden.formats.integer import IntFormat
 from hw.catalog import Design
 from hw.emit import Emission
 from verif.vectors import normal, uniform
 
-__all__ = ["STIMULI", "Activity", "Trace", "assume", "key", "measure", "record", "replay"]
+__all__ = ["STIMULI", "Activity", "annotated", "assume", "key", "measure", "record"]
 
 STIMULI = {
     "normal": "normal operands, standard deviation 20/128 of full scale",
@@ -53,25 +43,8 @@ Sum = tuple[NDArray[np.int64], NDArray[np.int64]]  # a, m x K, and b, K x n
 
 
 @dataclass(frozen=True)
-class Trace:
-    """What the ports of a design do.
-
-    Members
-    -------
-    ports : cycles x bits of each port, before each rising edge of the clock.
-    first, end : cycles that count, whole sums.
-    products : multiply-accumulates in them.
-    """
-
-    ports: dict[str, NDArray[np.uint8]]
-    first: int
-    end: int
-    products: int
-
-
-@dataclass(frozen=True)
 class Activity:
-    """Per net of a netlist: transitions per cycle, and share of the time at 1.
+    """What the nets of a netlist do on a stimulus.
 
     Members
     -------
@@ -82,30 +55,36 @@ class Activity:
     """
 
     flat: Flat
-    density: NDArray[np.float64]
-    duty: NDArray[np.float64]
+    switching: Switching
     annotated: float
     stimulus: str
     cycles: int
     products_per_cycle: float
+
+    @property
+    def glitches(self) -> float:
+        """Share of the transitions that there would not be without delays."""
+        every, functional = self.switching.density.sum(), self.switching.functional.sum()
+        return float(1 - functional / every) if every else 0.0
 
     def describe(self) -> str:
         """Return the activity in words."""
         if not self.cycles:
             return self.stimulus
         return (
-            f"{self.stimulus}, {self.cycles} cycles simulated without delays (no glitches): "
-            f"{self.density[UNKNOWN + 1 :].mean():.3f} transitions per cycle and net, "
-            f"{self.annotated:.1%} of the pins annotated"
+            f"{self.stimulus}, {self.cycles} cycles simulated with gate delays: "
+            f"{self.switching.density[UNKNOWN + 1 :].mean():.3f} transitions per cycle and net, "
+            f"{self.glitches:.0%} of them glitches, {self.annotated:.1%} of the pins annotated"
         )
 
 
-def measure(design: Design, stimulus: str, netlist: Path, library: Library) -> Activity:
+def measure(design: Design, stimulus: str, flat: Flat, delays: Delays) -> Activity:
     """Measure the activity of a netlist of a design.
 
     Parameters
     ----------
     stimulus : one of ``STIMULI``.
+    delays : of the netlist's cells, in ns.
 
     Raises
     ------
@@ -115,18 +94,16 @@ def measure(design: Design, stimulus: str, netlist: Path, library: Library) -> A
         If the simulation fails; SimulationError if that of the netlist does.
     """
     trace = record(design, stimulus)
-    flat = flatten(netlist, design.module, library)
-    density, duty, driven = replay(flat, trace, "clk")
+    switching, driven = replay(flat, trace, "clk", delays)
     return Activity(
-        flat=flat, density=density, duty=duty, annotated=_annotated(flat, driven),
+        flat=flat, switching=switching, annotated=annotated(flat, driven),
         stimulus=STIMULI[stimulus], cycles=trace.end - trace.first,
         products_per_cycle=trace.products / (trace.end - trace.first),
     )  # fmt: skip
 
 
-def assume(netlist: Path, top: str, library: Library, clock: str | None) -> Activity:
+def assume(flat: Flat, clock: str | None) -> Activity:
     """Return the activity that is assumed where none is measured."""
-    flat = flatten(netlist, top, library)
     density, duty = np.full(flat.nets, ASSUMED), np.full(flat.nets, 0.5)
     density[: UNKNOWN + 1] = 0
     duty[: UNKNOWN + 1] = [0, 1, 0]
@@ -138,8 +115,8 @@ def assume(netlist: Path, top: str, library: Library, clock: str | None) -> Acti
                 density[flat.nets_of[name][:, group.pins[group.cell.gate["out"]]]] = 2
     words = f"{ASSUMED:g} transitions per cycle assumed on every net, 2 on clocks"
     return Activity(
-        flat=flat, density=density, duty=duty, annotated=1.0, stimulus=words, cycles=0,
-        products_per_cycle=0.0,
+        flat=flat, switching=Switching(density, density, duty), annotated=1.0, stimulus=words,
+        cycles=0, products_per_cycle=0.0,
     )  # fmt: skip
 
 
@@ -244,102 +221,7 @@ def _layers(a_format: IntFormat, b_format: IntFormat) -> list[Sum]:
     return found
 
 
-class _Netlist(ctypes.Structure):
-    _fields_ = (
-        ("nets", ctypes.c_int64), ("gates", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("gate_in", "gate_out", "gate_table")),
-        ("registers", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("data", "q", "qn", "register_clock")),
-        ("clock_gates", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("gate_clock", "enable", "gated")),
-    )  # fmt: skip
-
-
-def replay(
-    flat: Flat, trace: Trace, clock: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64], Ids]:
-    """Replay what the inputs do on a netlist.
-
-    Returns
-    -------
-    Transitions per cycle and share of the time at 1, per net; numbers of the simulated nets.
-
-    Raises
-    ------
-    SimulationError
-        If the netlist cannot be simulated, or an output differs from what was recorded.
-    """
-    what = logic(flat)
-    ports = flat.modules[flat.top].ports
-    nets: dict[str, list[Ids]] = {"input": [_none()], "output": [_none()]}
-    bits: dict[str, list[NDArray[np.uint8]]] = {
-        way: [np.zeros((len(next(iter(trace.ports.values()))), 0), np.uint8)] for way in nets
-    }
-    for name, (direction, _) in ports.items():
-        if name != clock:
-            nets[direction].append(flat.port(name))
-            bits[direction].append(trace.ports[name])
-    pins = {way: np.ascontiguousarray(np.concatenate(own), np.int32) for way, own in nets.items()}
-    rows = {way: np.ascontiguousarray(np.concatenate(own, axis=1)) for way, own in bits.items()}
-    transitions, ones = np.zeros(what.nets, np.int64), np.zeros(what.nets, np.int64)
-    clock_net = int(flat.port(clock)[0])
-    arrays = {
-        name: np.ascontiguousarray(getattr(what, name))
-        for name in Logic.__dataclass_fields__
-        if name != "nets"
-    }
-    netlist = _Netlist(
-        nets=what.nets, gates=len(what.gate_out), registers=len(what.q),
-        clock_gates=len(what.gated), **{name: array.ctypes.data for name, array in arrays.items()},
-    )  # fmt: skip
-    found = _library().replay(
-        ctypes.byref(netlist), *map(ctypes.c_int64, (len(rows["input"]), trace.first, trace.end)),
-        ctypes.c_int32(clock_net),
-        ctypes.c_int64(len(pins["input"])), _at(pins["input"]), _at(rows["input"]),
-        ctypes.c_int64(len(pins["output"])), _at(pins["output"]), _at(rows["output"]),
-        _at(transitions), _at(ones),
-    )  # fmt: skip
-    if found >= 0:
-        raise SimulationError(f"netlist of {flat.top} differs from its Verilog in cycle {found}")
-    cycles = trace.end - trace.first
-    density, duty = transitions[: flat.nets] / cycles, ones[: flat.nets] / cycles
-    clocks = np.append(what.gated, clock_net)
-    clocks = clocks[clocks < flat.nets]
-    duty[clocks] = density[clocks] / 4  # high for half of each cycle in which it rises
-    driven = np.concatenate([
-        pins["input"], clocks, what.gate_out, what.q, what.qn, [ZERO, ONE]
-    ])  # fmt: skip
-    return density, duty, driven
-
-
-def _none() -> Ids:
-    return np.zeros(0, np.int32)
-
-
-def _at(array: NDArray[Any]) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
-
-
-def _library() -> ctypes.CDLL:
-    """Return the compiled replay, from the cache if possible."""
-    source = files("carrysave") / "replay.cpp"
-    text = source.read_bytes()
-    compiler = subprocess.run(["c++", "--version"], capture_output=True, check=True).stdout
-    path = paths.cache() / "activity" / f"replay.{paths.digest([text, compiler])[:16]}.so"
-    if not path.exists():
-        with TemporaryDirectory() as folder:
-            output = Path(folder) / "replay.so"
-            subprocess.run(
-                ["c++", "-O2", "-shared", "-fPIC", "-x", "c++", "-o", str(output), "-"],
-                input=text, check=True,
-            )  # fmt: skip
-            paths.write(path, output.read_bytes())
-    found = ctypes.CDLL(str(path))
-    found.replay.restype = ctypes.c_int64
-    return found
-
-
-def _annotated(flat: Flat, driven: Ids) -> float:
+def annotated(flat: Flat, driven: Ids) -> float:
     """Return the share of the cells' pins whose nets were simulated."""
     known = np.zeros(flat.nets, bool)
     known[driven[driven < flat.nets]] = True

@@ -1,7 +1,6 @@
 """Flat view of a hierarchical netlist: its nets over all module borders, its cells as arrays."""
 
 import json
-import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carrysave.liberty import Cell, Library
-from carrysave.liberty_text import compile_function
 from hw import yosys
 
-__all__ = ["Flat", "Group", "Ids", "Logic", "Module", "SimulationError", "flatten", "logic"]
+__all__ = ["Flat", "Group", "Ids", "Module", "SimulationError", "flatten"]
 
 Ids = NDArray[np.int32]
 ZERO, ONE, UNKNOWN = 0, 1, 2  # nets of every netlist
-GATE_INPUTS = 6
 
 
 class SimulationError(RuntimeError):
@@ -42,31 +39,6 @@ class Module:
     ports: dict[str, tuple[str, Ids]]  # direction, nets
     groups: list[Group]
     children: list[tuple[str, str, dict[str, Ids]]]  # instance, module, nets of its ports
-
-
-@dataclass(frozen=True)
-class Logic:
-    """What a simulation of the netlist evaluates; net numbers throughout.
-
-    Members
-    -------
-    gate_in, gate_out, gate_table : inputs (gates x 6), output and truth table, in an order in
-        which a gate comes after all that drive it.
-    data, q, qn, register_clock : flip-flops.
-    gate_clock, enable, gated : clock gates, each after those that drive its clock.
-    """
-
-    nets: int
-    gate_in: Ids
-    gate_out: Ids
-    gate_table: NDArray[np.uint64]
-    data: Ids
-    q: Ids
-    qn: Ids
-    register_clock: Ids
-    gate_clock: Ids
-    enable: Ids
-    gated: Ids
 
 
 @dataclass(frozen=True)
@@ -213,117 +185,3 @@ def _module(raw: dict[str, Any], modules: dict[str, Any], library: Library) -> M
 
 
 _NONE = np.zeros(0, np.int32)
-
-
-def logic(flat: Flat) -> Logic:
-    """Return what a simulation evaluates.
-
-    Raises
-    ------
-    SimulationError
-        If the netlist has a cell that is no gate of up to 6 inputs, rising-edge flip-flop without
-        set and reset, or clock gate; or a loop of gates; or logic on its clock.
-    """
-    extra = flat.nets  # nets inside of flip-flops follow
-    gates: list[tuple[NDArray[np.int32], Ids, int]] = []
-    registers: list[NDArray[np.int32]] = []
-    clocks: list[NDArray[np.int32]] = []
-    for name, module in flat.modules.items():
-        for group in module.groups:
-            nets = {pin: flat.nets_of[name][:, ids].reshape(-1) for pin, ids in group.pins.items()}
-            count = len(flat.instances[name]) * len(group.names)
-            if group.cell.gate:
-                if group.cell.gate["style"] != "latch_posedge" or "test" in group.cell.gate:
-                    raise SimulationError(f"no simulation of clock gate {group.cell.name}")
-                roles = (group.cell.gate[role] for role in ("clock", "enable", "out"))
-                clocks.append(np.stack([nets[pin] for pin in roles]))
-            elif group.cell.register:
-                wanted = [group.cell.register.state, group.cell.register.inverse]
-                for function in wanted:
-                    nets[function] = extra + np.arange(count, dtype=np.int32)
-                    extra += count
-                for pin in group.cell.outputs:
-                    if pin.function not in wanted:
-                        raise SimulationError(f"no simulation of flip-flop {group.cell.name}")
-                    nets[pin.function] = nets[pin.name]
-                data, gate = _next_state(group.cell, nets, extra)
-                if gate is not None:
-                    gates.append(gate)
-                    extra += count
-                registers.append(np.stack([data, *(nets[function] for function in wanted),
-                                           nets[group.cell.register.clocked_on]]))  # fmt: skip
-            else:
-                inputs = [nets[pin.name] for pin in group.cell.inputs]
-                for pin in group.cell.outputs:
-                    table = group.cell.table(pin)
-                    if table is None:
-                        raise SimulationError(f"no simulation of cell {group.cell.name}")
-                    gates.append((_pad(inputs, count), nets[pin.name], _number(table)))
-    gate_in, gate_out, gate_table = _order(gates, extra)
-    data, q, qn, register_clock = np.concatenate([np.zeros((4, 0), np.int32), *registers], axis=1)
-    gate_clock, enable, gated = _chain(
-        np.concatenate([np.zeros((3, 0), np.int32), *clocks], axis=1)
-    )
-    if np.isin(np.concatenate([register_clock, gate_clock]), gate_out).any():
-        raise SimulationError("no simulation of logic on the clock")
-    return Logic(
-        nets=extra, gate_in=gate_in, gate_out=gate_out, gate_table=gate_table, data=data, q=q,
-        qn=qn, register_clock=register_clock, gate_clock=gate_clock, enable=enable, gated=gated,
-    )  # fmt: skip
-
-
-def _next_state(
-    cell: Cell, nets: dict[str, Ids], fresh: int
-) -> tuple[Ids, tuple[Ids, Ids, int] | None]:
-    """Return the net that a flip-flop takes, and the gate that drives it if it needs one."""
-    assert cell.register is not None
-    function = cell.register.next_state
-    if cell.register.clocked_on not in nets:
-        raise SimulationError(f"no simulation of flip-flop {cell.name}: it is not on a rising edge")
-    if function in nets:
-        return nets[function], None
-    names = [name for name in nets if re.search(rf"\b{re.escape(name)}\b", function)]
-    evaluate = compile_function(function, frozenset(names))
-    if evaluate is None or len(names) > GATE_INPUTS:
-        raise SimulationError(f"no simulation of flip-flop {cell.name}")
-    points = range(1 << len(names))
-    table = tuple(evaluate({n: p >> i & 1 for i, n in enumerate(names)}) for p in points)
-    count = len(nets[names[0]])
-    data = fresh + np.arange(count, dtype=np.int32)
-    return data, (_pad([nets[name] for name in names], count), data, _number(table))
-
-
-def _pad(inputs: list[Ids], count: int) -> Ids:
-    columns = inputs + [np.full(count, ZERO, np.int32)] * (GATE_INPUTS - len(inputs))
-    return np.stack(columns, axis=1)
-
-
-def _number(table: tuple[int, ...]) -> int:
-    return sum(bit << place for place, bit in enumerate(table))
-
-
-def _order(gates: list[tuple[Ids, Ids, int]], nets: int) -> tuple[Ids, Ids, NDArray[np.uint64]]:
-    """Return inputs, outputs and tables of gates, every gate after its drivers."""
-    inputs = np.concatenate([np.zeros((0, GATE_INPUTS), np.int32), *(gate[0] for gate in gates)])
-    outputs = np.concatenate([np.zeros(0, np.int32), *(gate[1] for gate in gates)])
-    tables = np.concatenate([
-        np.zeros(0, np.uint64), *(np.full(len(out), table, np.uint64) for _, out, table in gates)
-    ])  # fmt: skip
-    level = np.zeros(nets, np.int32)
-    for _ in range(10_000):
-        deeper = level[inputs].max(axis=1, initial=0) + 1
-        if (level[outputs] == deeper).all():
-            order = np.argsort(deeper, kind="stable")
-            return inputs[order], outputs[order], tables[order]
-        level[outputs] = deeper
-    raise SimulationError("no simulation of a loop of gates")
-
-
-def _chain(clocks: Ids) -> Ids:
-    """Order clock gates (rows clock, enable, out), each after what drives its clock."""
-    driver = {out: index for index, out in enumerate(clocks[2].tolist())}
-
-    def depth(net: int) -> int:
-        return depth(int(clocks[0, driver[net]])) + 1 if net in driver else 0
-
-    return clocks[:, np.argsort([depth(net) for net in clocks[0].tolist()], kind="stable")]

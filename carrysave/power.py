@@ -9,7 +9,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from numpy.typing import NDArray
 from carrysave import activity, paths, sta
 from carrysave.activity import Activity
 from carrysave.energy import Energies, Internal, LibertyError, energies
-from carrysave.flat import UNKNOWN, Flat, Group, SimulationError
-from carrysave.hierarchy import WHOLE_CELLS
+from carrysave.flat import Flat, Group, SimulationError, flatten
 from carrysave.liberty import Cell, Library
 from carrysave.liberty_text import compile_function
+from carrysave.timing import timing
 from hw.catalog import Design
 
 __all__ = ["LEAST_ANNOTATED", "estimate", "power_mw", "report"]
@@ -29,7 +28,7 @@ __all__ = ["LEAST_ANNOTATED", "estimate", "power_mw", "report"]
 Floats = NDArray[np.float64]
 Slews = dict[str, Floats]  # per module and net, mean of rise and fall transition time in ns
 
-_FORMAT = 1  # of what is cached; raise it with any change of it
+_FORMAT = 3  # of what is cached; raise it with any change of it
 LEAST_ANNOTATED = 0.95  # share of the pins below which there is no power
 
 
@@ -61,95 +60,58 @@ def report(
     record = paths.cache() / "power" / f"{key}.json"
     if record.exists():
         return json.loads(record.read_text())
+    flat = flatten(netlist, top, library)
+    times = timing(flat, netlist, library, clock, period_ns)
     try:
         if measured and design:
-            found = activity.measure(design, stimulus, netlist, library)
+            found = activity.measure(design, stimulus, flat, times.delays)
         else:
             found = replace(
-                activity.assume(netlist, top, library, clock),
-                products_per_cycle=(operations or 0.0) / 2,
+                activity.assume(flat, clock), products_per_cycle=(operations or 0.0) / 2
             )
-        facts = estimate(found, netlist, library=library, clock=clock, period_ns=period_ns)
+        facts = estimate(found, times.slews, library=library, period_ns=period_ns)
     except (SimulationError, LibertyError) as error:
         facts = {**_NOTHING, "notes": [f"{error}: no power"]}
     paths.write(record, json.dumps(facts))
     return facts
 
 
-_NOTHING: dict[str, Any] = dict.fromkeys(("power_mw", "pj_per_mac", "activity", "annotated"))
+_NOTHING: dict[str, Any] = dict.fromkeys((
+    "power_mw",
+    "pj_per_mac",
+    "activity",
+    "annotated",
+    "glitches",
+))
 
 
 def estimate(
-    found: Activity, netlist: Path, *, library: Library, clock: str | None, period_ns: float
+    found: Activity, slews: Slews, *, library: Library, period_ns: float
 ) -> dict[str, Any]:
     """Return the power of a netlist at a period, and what it rests on.
 
+    Parameters
+    ----------
+    slews : per module, transition time of its nets in ns.
+
     Returns
     -------
-    ``power_mw``, ``activity``, ``annotated``, ``pj_per_mac`` as in a result of synthesis, and
-    ``notes``.
-
-    Raises
-    ------
-    StaError
-        If OpenSTA is missing or fails.
+    ``power_mw``, ``activity``, ``annotated``, ``pj_per_mac`` as in a result of synthesis,
+    ``glitches`` (share of the transitions; None where the activity is assumed) and ``notes``.
     """
     facts = {
         **_NOTHING, "activity": found.describe(), "annotated": found.annotated, "notes": [],
+        "glitches": found.glitches if found.cycles else None,
     }  # fmt: skip
     if found.annotated < LEAST_ANNOTATED:
         note = f"only {found.annotated:.1%} of the pins have a known activity: no power"
         return {**facts, "notes": [note]}
-    flat = found.flat
-    slews = _slews(flat, netlist, library, clock, period_ns)
-    power = sum(power_mw(flat, found.density, found.duty, slews, library, period_ns).values())
+    own = found.switching
+    power = sum(power_mw(found.flat, own.density, own.duty, slews, library, period_ns).values())
     facts["power_mw"] = power
     if found.products_per_cycle:
         facts["pj_per_mac"] = power * period_ns / found.products_per_cycle
     return facts
-
-
-def _slews(
-    flat: Flat, netlist: Path, library: Library, clock: str | None, period_ns: float
-) -> Slews:
-    """Ask OpenSTA for the transition times in the first instance of each module."""
-    cells = {name: sum(len(g.names) for g in m.groups) for name, m in flat.modules.items()}
-    whole = sum(len(flat.instances[name]) * count for name, count in cells.items()) <= WHOLE_CELLS
-    points = {name: _points(flat, name, whole) for name in flat.modules}
-    values: list[float] = []
-    if whole:
-        values = sta.slews(
-            netlist, top=flat.top, library=library, clock=clock, period_ns=period_ns,
-            pins=[pin for own in points.values() for pin in own.values()],
-        )  # fmt: skip
-    else:
-        # Each module by itself: what it holds is unknown to OpenSTA, which then gives those nets 0.
-        bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", netlist.read_text()))
-        with TemporaryDirectory() as folder:
-            for name, own in points.items():
-                path = paths.write(Path(folder) / f"{name}.v", bodies[name] + "\n")
-                values += sta.slews(
-                    path, top=name, library=library, clock=None, period_ns=period_ns,
-                    pins=list(own.values()),
-                )  # fmt: skip
-    found, at = {}, 0
-    for name, own in points.items():
-        found[name] = np.zeros(flat.modules[name].nets)
-        found[name][list(own)] = values[at : at + len(own)]
-        at += len(own)
-    return found
-
-
-def _points(flat: Flat, name: str, whole: bool) -> dict[int, str]:
-    """Return for each net of a module a pin on it, by its path in the netlist or the module."""
-    path = flat.instances[name][0] if whole else ""
-    found: dict[int, str] = {}
-    for group in flat.modules[name].groups:
-        for pin, ids in group.pins.items():
-            for cell, net in zip(group.names, ids.tolist(), strict=True):
-                if net > UNKNOWN:
-                    found.setdefault(net, f"{path}/{cell}/{pin}" if path else f"{cell}/{pin}")
-    return found
 
 
 def power_mw(

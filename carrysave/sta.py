@@ -12,7 +12,7 @@ from typing import Any
 
 from carrysave.liberty import Library
 
-__all__ = ["Conditions", "StaError", "analyse", "version"]
+__all__ = ["Conditions", "StaError", "analyse", "model", "run", "sanitise", "version"]
 
 
 class StaError(RuntimeError):
@@ -38,7 +38,7 @@ class Conditions:
             "driving_cell": library.driver.name,
             "output_load_ff": library.load_ff,
             "clock_network": "ideal, clock gates included",
-            "wires": "none",
+            "wires": "the library's default wire load, if it has one; power leaves it out",
         }
 
 
@@ -178,7 +178,7 @@ def analyse(
     """
     unit = library.time_unit / 1e-9
     body = _WHOLE.format(period=start_ns / unit)
-    log = _run(netlist, top, library, conditions.clock, body, models)
+    log = run(netlist, top, library, conditions.clock, body, models)
     period = float(_find(r"carrysave period (\S+)", log)) * unit
     timing, _, setup = log.partition("carrysave period")[2].partition("carrysave setup")
     notes = [line.strip() for line in setup.splitlines() if line.startswith("Warning")]
@@ -189,7 +189,7 @@ def analyse(
     }
 
 
-def _run(
+def run(
     netlist: Path,
     top: str,
     library: Library,
@@ -197,6 +197,13 @@ def _run(
     body: str,
     models: Sequence[Path] = (),
 ) -> str:
+    """Run Tcl commands on a linked netlist, with the procedures of ``_SCRIPT``; return the log.
+
+    Raises
+    ------
+    StaError
+        If OpenSTA is missing or fails.
+    """
     script = netlist.with_name(f"{netlist.stem}.{os.urandom(4).hex()}.tcl")
     script.write_text(_SCRIPT.format(
         liberties=" ".join(f"{{{path}}}" for path in (library.path, *models)), netlist=netlist,
@@ -225,58 +232,6 @@ def _find(pattern: str, text: str) -> str:
     if found is None:
         raise StaError(f"OpenSTA's report has no {pattern!r}")
     return found[1]
-
-
-# Pins that no edge reaches, those of constant nets among them, have no transition time.
-_SLEWS = """
-make_clock {period}
-constrain_inputs
-constrain_outputs
-find_slack
-foreach pin {{
-{pins}
-}} {{
-  set pin [::sta::find_pin $pin]
-  set slews {{}}
-  foreach edge {{rise fall}} {{
-    if {{[catch {{get_property $pin actual_${{edge}}_transition_max}} slew]}} {{ set slew "" }}
-    lappend slews $slew
-  }}
-  puts "carrysave slew $slews"
-}}
-"""
-
-
-def slews(
-    netlist: Path, *, top: str, library: Library, clock: str | None, period_ns: float,
-    pins: Sequence[str],
-) -> list[float]:  # fmt: skip
-    """Return the mean of rise and fall transition time of pins in ns; 0 where there is none.
-
-    Parameters
-    ----------
-    pins : ``instance/pin`` below the top module, names as the netlist has them.
-
-    Raises
-    ------
-    StaError
-        If OpenSTA is missing or fails, or a pin does not exist.
-    """
-    unit = library.time_unit / 1e-9
-    names = "\n".join(f"{{{pin}}}" for pin in pins)
-    log = _run(netlist, top, library, clock, _SLEWS.format(period=period_ns / unit, pins=names))
-    rows = re.findall(r"(?m)^carrysave slew (.*)$", log)
-    if len(rows) != len(pins):
-        raise StaError(f"OpenSTA gave {len(rows)} transition times for {len(pins)} pins")
-    return [sum(map(_slew, row.split())) / 2 * unit for row in rows]
-
-
-def _slew(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        return 0.0
-    return value if 0 <= value < 1e6 else 0.0
 
 
 _STEP = re.compile(r"^\s*(-?[\d.]+)\s+(-?[\d.]+) [\^v] (\S+) \((\S+)\)$")
@@ -326,7 +281,7 @@ def model(
         "outs": " ".join(shape[name] for name in outs),
     }  # fmt: skip
     log = "".join(
-        _run(netlist, top, library, clock, body.format(**facts), models)
+        run(netlist, top, library, clock, body.format(**facts), models)
         for body in (_FROM_REGISTERS, _FROM_INPUTS)
     )
     delays: dict[tuple[str, ...], float] = {}
