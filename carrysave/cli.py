@@ -1,4 +1,4 @@
-"""The command line: list, generate, verify, synth, demo."""
+"""The command line: list, show, generate, verify, synth, reproduce, demo."""
 
 import json
 import os
@@ -16,8 +16,11 @@ import carrysave
 from carrysave import demo as main_job
 from carrysave import fpga, paths, report, simulate, synth
 from carrysave import liberty as cells
+from carrysave import reproduce as tables
+from carrysave import show as nests
 from carrysave.progress import Steps
 from carrysave.settings import UsageError, check_positive, choose, library_of, output_folder
+from hw.catalog import nearest
 from hw.emit import generate as generate_files
 
 __all__ = ["main"]
@@ -70,6 +73,27 @@ def list_designs(*, json_: Json = False) -> int:
         print(json.dumps(rows, indent=2))
     else:
         report.print_catalogue(console, rows)
+    return 0
+
+
+@app.command(name="show", help_epilogue="")
+def show_nest(
+    design: Name = None,
+    /,
+    *,
+    parameter: Sets = None,
+    config: Config = None,
+    json_: Json = False,
+) -> int:
+    """Print the loop nest of a bit-weight design: loops over m, n, k and bw, and their steps.
+
+    **Examples:**
+
+    - `carrysave show systolic_os -p pe=opt1`
+    - `carrysave show digit_column -p m=4 -p k=16 -p pe=opt4e --json`
+    """
+    chosen, _ = choose(design, parameter, None, config)
+    print(json.dumps(nests.data(chosen), indent=2) if json_ else nests.describe(chosen))
     return 0
 
 
@@ -191,7 +215,8 @@ def synthesise(
 ) -> int:
     """Synthesise a design, or anybody's Verilog, and report area, timing and power.
 
-    Cell libraries: Yosys, ABC and OpenSTA; no wires. FPGAs: Yosys, and nextpnr for ecp5 and ice40.
+    Cell libraries: Yosys, ABC and OpenSTA, no placement. FPGAs: Yosys, and nextpnr for ecp5 and
+    ice40.
     Results are cached by content.
 
     **Examples:**
@@ -257,6 +282,47 @@ def synthesise(
         print(json.dumps(result, indent=2))
     else:
         report.print_synthesis(console, [result])
+    return 0
+
+
+@app.command(help_epilogue="")
+def reproduce(
+    table: Annotated[str, Parameter(help=f"One of {', '.join(tables.TABLES)}.")],
+    /,
+    *,
+    quick: Annotated[
+        bool, Parameter(show_default=False, help="Small designs, in minutes instead of hours.")
+    ] = False,
+    liberty: Annotated[
+        ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz. [default: osu018]")
+    ] = None,
+    output: Folder = None,
+    json_: Json = False,
+) -> int:
+    """Repeat a table of a paper: every design and its twin under one flow, beside its ratios.
+
+    Writes JSON, Markdown and a picture below `OUTPUT/reproduce`. What was synthesised once is
+    taken from the cache: a run that was stopped goes on where it was.
+
+    **Examples:**
+
+    - `carrysave reproduce hpca25 --quick`
+    - `carrysave reproduce ent --liberty my.lib.gz`
+    """
+    if table not in tables.TABLES:
+        raise nearest(table, tables.TABLES, "table")
+    folder = output_folder(output)
+    where = cells.Library.load(liberty) if liberty is not None else "osu018"
+    with Steps(errors) as steps:
+        command = shlex.join(["carrysave", *sys.argv[1:]])
+        found = tables.run(table, where, quick=quick, steps=steps, command=command)
+    files = [str(path) for path in tables.write(folder / "reproduce", found)]
+    if json_:
+        print(json.dumps({**found, "files": files}, indent=2))
+    else:
+        tables.print_table(console, found)
+        for file in files:
+            console.print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)
     return 0
 
 

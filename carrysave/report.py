@@ -123,6 +123,7 @@ _ROWS = (
     ("power", "power_mw", "{:,.2f} mW"),
     ("energy per MAC", "pj_per_mac", "{:,.2f} pJ"),
     ("pins annotated", "annotated", "{:.1%}"),
+    ("glitches", "glitches", "{:.0%} of transitions"),
     ("LUTs", "luts", "{:,}"),
     ("flip-flops", "ffs", "{:,}"),
     ("DSPs", "dsps", "{:,}"),

@@ -289,6 +289,7 @@ def _result(
         "power_mw": found["power_mw"],
         "activity": found["activity"],
         "annotated": found["annotated"],
+        "glitches": found["glitches"],
         "pj_per_mac": found["pj_per_mac"],
         **rates,
         "versions": versions(library),
@@ -334,8 +335,9 @@ def _fpga(
         tools["nextpnr"] = nextpnr
     rates = rates_of(operations, found["period_ns"], None, None)
     nothing = dict.fromkeys((
-        "area_um2", "power_mw", "activity", "annotated", "pj_per_mac", "area_sequential_um2",
-        "area_combinational_um2", "kge", "corner", "library", "delay_target_ns", "netlist",
+        "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac",
+        "area_sequential_um2", "area_combinational_um2", "kge", "corner", "library",
+        "delay_target_ns", "netlist",
     ))  # fmt: skip
     return {
         "design": top, "module": top, "target": target, **nothing, **found, **rates,

@@ -1,0 +1,319 @@
+"""Reproduces published tables: optimised designs and their twins under one flow, side by side."""
+
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as View
+
+from carrysave import paths, synth
+from carrysave.liberty import Library
+from carrysave.progress import Steps
+from hw.catalog import Design
+
+__all__ = ["TABLES", "Row", "Table", "markdown", "print_table", "run", "write"]
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison of a paper, and the designs that repeat it.
+
+    Members
+    -------
+    name : what is compared, in the paper's words.
+    optimised, baseline : designs to choose from, by GOPS/mm2: each side at its best.
+    area, energy : the paper's ratio of area and energy efficiency; None where it gives none.
+    remark : what is different here from the paper, as a sentence.
+    """
+
+    name: str
+    optimised: tuple[Design, ...]
+    baseline: tuple[Design, ...]
+    area: float | None
+    energy: float | None
+    remark: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper.
+
+    Members
+    -------
+    source : the paper, and where it has its figures from.
+    rows : function that makes the rows, of small designs if it is given True.
+    """
+
+    source: str
+    rows: Callable[[bool], list[Row]]
+
+
+def _pipelined(name: str, depths: Sequence[int], **parameters: Any) -> tuple[Design, ...]:
+    """Return a design with each of some numbers of pipeline registers."""
+    return tuple(Design(name, {**parameters, "pipeline": depth}) for depth in depths)
+
+
+def _hpca25(quick: bool) -> list[Row]:
+    side, edge, trees, lanes = (4, 2, 2, 4) if quick else (16, 8, 32, 16)
+    shapes: list[tuple[str, str, dict[str, int], str, float | None, float | None, str]] = [
+        ("systolic array", "systolic_os", {"m": side, "n": side}, "opt1", 1.27, 1.04,
+         "Output-stationary here; the paper does not say which."),
+        ("systolic array, weight-stationary", "systolic_ws", {"m": side, "n": side, "k": side},
+         "opt1", 1.27, 1.04, "Sums go round in the array itself; the paper has no row of its own."),
+        ("3D cube", "cube", {"m": edge, "n": edge, "k": edge}, "opt1", 1.28, 1.56,
+         "The twin adds its products on one heap too, and resolves once a cycle."),
+        ("multiplier-adder tree", "adder_tree", {"m": 1, "n": trees, "k": 16}, "opt2", 1.56, 1.49,
+         "The twin's tree is in carry-save form too, up to its accumulator."),
+        ("2D matrix", "matrix_2d", {"m": side, "n": side}, "opt1", 1.44, 1.20,
+         "Operands are broadcast along rows and fall down columns."),
+    ]  # fmt: skip
+    depths = (1,) if quick else (0, 1, 2)
+    rows = [
+        Row(
+            name,
+            _pipelined(design, depths, **size, pe=pe),
+            _pipelined(design, depths, **size, pe="mac"),
+            area,
+            energy,
+            remark,
+        )
+        for name, design, size, pe, area, energy, remark in shapes
+    ]
+    rows += [
+        Row(
+            f"bit-slice against Laconic, {pe}",
+            (Design("digit_column", {"m": 1, "n": lanes, "pe": pe}),),
+            (Design("laconic"),),
+            2.85,
+            12.10,
+            "Throughput of both is sustained at operands of N(0, 20); this Laconic has non-adjacent"
+            " terms only.",
+        )
+        for pe in ("opt4c", "opt4e")
+    ]
+    return rows
+
+
+def _ent(quick: bool) -> list[Row]:
+    # Ratios of area and energy efficiency at 256 GOPS, 1 TOPS and 4 TOPS.
+    paper = {16: (1.087, 1.130), 32: (1.122, 1.175), 64: (1.110, 1.155)}
+    rows = []
+    for name, text in (("systolic_os", "systolic array"), ("matrix_2d", "2D matrix")):
+        for size in (4, 8) if quick else paper:
+            area, energy = paper.get(size, (None, None))
+            coded, plain = (
+                Design(name, {"m": size, "n": size, "pe": "mac", "encoding": encoding})
+                for encoding in ("ent", "booth")
+            )
+            rows.append(
+                Row(f"{text}, {size} x {size}", (coded,), (plain,), area, energy, _ENT_REMARK)
+            )
+    return rows
+
+
+_ENT_REMARK = (
+    "The paper passes 9-bit codes on and averages five shapes; here it is select lines, against"
+    " Booth recoding in each element."
+)
+
+TABLES = {
+    "hpca25": Table(
+        'HPCA 2025, "Exploring the Performance Improvement of Tensor Processing Engines through'
+        ' Transformation in the Bit-weight Dimension of MACs", SMIC 28 nm, Synopsys tools',
+        _hpca25,
+    ),
+    "ent": Table(
+        'ICCD 2024, "EN-T: Optimizing Tensor Computing Engines Performance via Encoder-Based'
+        ' Methodology", 256 GOPS, 1 TOPS and 4 TOPS',
+        _ent,
+    ),
+}
+
+# Beyond this many multipliers a sweep of recipes takes hours, and every design gets one point.
+SWEPT_MACS = 1024
+
+
+def run(
+    name: str, target: str | Library, *, quick: bool, steps: Steps, command: str
+) -> dict[str, Any]:
+    """Measure all designs of a table.
+
+    Every synthesis is cached by content: a run that was interrupted goes on where it stopped.
+
+    Parameters
+    ----------
+    name : of :data:`TABLES`.
+    target : as :func:`carrysave.synth.synthesise`'s, a cell library.
+    quick : small designs.
+    steps : where progress goes.
+    command : to be written beside the results.
+
+    Returns
+    -------
+    A dict of plain values: ``source``, ``library``, ``versions``, ``command`` and ``rows``, each
+    with the ``paper``'s and ``our`` ratios, both designs' results, and a sentence on the two.
+    """
+    rows = TABLES[name].rows(quick)
+    designs = list(dict.fromkeys(d for row in rows for d in (*row.optimised, *row.baseline)))
+    found: dict[Design, Result] = {}
+    for number, design in enumerate(designs):
+        steps.step(f"{number + 1} of {len(designs)}: {design.module}")
+        steps.advance(number, len(designs))
+        found[design] = synth.synthesise_design(design, target, sweep=_swept(design))
+    first = found[designs[0]]
+    return {
+        "table": name,
+        "quick": quick,
+        "source": TABLES[name].source,
+        "library": first["target"],
+        "versions": first["versions"],
+        "command": command,
+        "rows": [_compare(row, found) for row in rows],
+    }
+
+
+def _swept(design: Design) -> bool:
+    return math.prod(getattr(design.spec, side, 1) for side in "mnk") <= SWEPT_MACS
+
+
+def _compare(row: Row, found: dict[Design, Result]) -> dict[str, Any]:
+    """Compare the best of either side."""
+    ours, twin = (
+        max((found[design] for design in side), key=lambda result: result["gops_per_mm2"])
+        for side in (row.optimised, row.baseline)
+    )
+    area = ours["gops_per_mm2"] / twin["gops_per_mm2"]
+    powers = [result["pj_per_mac"] for result in (ours, twin)]
+    energy = powers[1] / powers[0] if all(powers) else None
+    parts = {
+        key: ours[key] / twin[key]
+        for key in ("area_um2", "period_ns", "gops")
+        if ours[key] and twin[key]
+    }
+    return {
+        "name": row.name,
+        "paper": {"area_efficiency": row.area, "energy_efficiency": row.energy},
+        "ours": {"area_efficiency": area, "energy_efficiency": energy},
+        "optimised": _facts(ours),
+        "baseline": _facts(twin),
+        "why": f"{_split(parts)} {row.remark}",
+    }
+
+
+def _split(parts: dict[str, float]) -> str:
+    """Say where a ratio comes from."""
+    return (
+        f"{parts['gops']:.2f} of the twin's speed (period {parts['period_ns']:.2f}) in"
+        f" {parts['area_um2']:.2f} of its area."
+    )
+
+
+_FACTS = (
+    "module", "parameters", "area_um2", "period_ns", "power_mw", "pj_per_mac", "gops",
+    "gops_per_mm2", "gops_per_w", "recipe", "activity", "annotated",
+)  # fmt: skip
+
+
+def _facts(result: Result) -> Result:
+    return {key: result[key] for key in _FACTS}
+
+
+_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("comparison", "{}"), ("design", "{}"), ("area um2", "{:,.0f}"), ("period ns", "{:.3f}"),
+    ("power mW", "{:,.2f}"), ("GOPS", "{:,.2f}"), ("GOPS/mm2", "{:,.1f}"), ("pJ/MAC", "{:,.2f}"),
+    ("area eff., paper", "{:.2f}"), ("ours", "{:.2f}"), ("energy eff., paper", "{:.2f}"),
+    ("ours", "{:.2f}"),
+)  # fmt: skip
+
+
+def _cells(table: dict[str, Any]) -> Iterator[list[str]]:
+    """Return the table's lines as text, two for each comparison."""
+    for row in table["rows"]:
+        for side in ("optimised", "baseline"):
+            facts = row[side]
+            values: list[Any] = [
+                row["name"] if side == "optimised" else "", facts["module"], facts["area_um2"],
+                facts["period_ns"], facts["power_mw"], facts["gops"], facts["gops_per_mm2"],
+                facts["pj_per_mac"],
+            ]  # fmt: skip
+            for kind in ("area_efficiency", "energy_efficiency"):
+                values += [row["paper"][kind], row["ours"][kind]] if values[0] else ["", ""]
+            yield [
+                value if isinstance(value, str) else "-" if value is None else form.format(value)
+                for value, (_, form) in zip(values, _COLUMNS, strict=True)
+            ]
+
+
+def print_table(console: Console, table: dict[str, Any]) -> None:
+    """Print a table, and a sentence on each comparison."""
+    view = View(title=table["source"], title_justify="left", header_style="bold")
+    for number, (head, _) in enumerate(_COLUMNS):
+        view.add_column(head, justify="left" if number < 2 else "right", overflow="fold")
+    for cells in _cells(table):
+        view.add_row(*cells)
+    console.print(view)
+    for row in table["rows"]:
+        console.print(f"{row['name']}: {row['why']}", highlight=False, markup=False, soft_wrap=True)
+
+
+def markdown(table: dict[str, Any]) -> str:
+    """Format a table as Markdown, with all that it depends on."""
+    heads = [head for head, _ in _COLUMNS]
+    lines = [f"# {table['table']}", "", f"{table['source']}.", ""]
+    lines += ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
+    lines += ["| " + " | ".join(cells) + " |" for cells in _cells(table)]
+    lines += ["", *(f"- {row['name']}: {row['why']}" for row in table["rows"]), ""]
+    versions = ", ".join(f"{name} {text}" for name, text in table["versions"].items())
+    lines += [f"Library {table['library']}; `{table['command']}`; {versions}.", ""]
+    return "\n".join(lines)
+
+
+def write(folder: Path, table: dict[str, Any]) -> list[Path]:
+    """Write a table as JSON, Markdown and a picture."""
+    stem = f"{table['table']}{'.quick' if table['quick'] else ''}.{table['library']}"
+    contents = {
+        "json": json.dumps(table, indent=2).encode() + b"\n",
+        "md": markdown(table).encode(),
+        "svg": draw(table),
+    }
+    return [paths.write(folder / f"{stem}.{end}", text) for end, text in contents.items()]
+
+
+def draw(table: dict[str, Any]) -> bytes:
+    """Draw the paper's ratios and ours as bars, as SVG."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    rows = table["rows"]
+    height = 1.6 + 0.55 * len(rows)
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, height), sharey=True, layout="constrained")
+    kinds = {"area_efficiency": "GOPS/mm2", "energy_efficiency": "energy per MAC, inverse"}
+    for plot, (kind, text) in zip(axes, kinds.items(), strict=True):
+        for shift, (side, colour) in enumerate((("paper", "0.7"), ("ours", "tab:blue"))):
+            values = [row[side][kind] or 0.0 for row in rows]
+            places = [number + 0.2 - 0.4 * (1 - shift) for number in range(len(rows))]
+            bars = plot.barh(places, values, height=0.38, color=colour, label=side)
+            labels = [f"{value:.2f}" if value else "none" for value in values]
+            plot.bar_label(bars, labels=labels, padding=3, fontsize=8)
+        plot.axvline(1, color="black", lw=0.8)
+        plot.margins(x=0.15)
+        plot.set_xlabel(f"ratio to the twin: {text}")
+    axes[0].set_yticks(range(len(rows)), [row["name"] for row in rows], fontsize=9)
+    axes[0].invert_yaxis()
+    axes[1].legend(loc="lower right", fontsize=8)
+    figure.suptitle(f"{table['table']}, {table['library']}", fontsize=10)
+    picture = io.BytesIO()
+    # The same result gives the same bytes.
+    with matplotlib.rc_context({"svg.hashsalt": "carrysave", "svg.fonttype": "none"}):
+        figure.savefig(picture, format="svg", metadata={"Date": None})
+    pyplot.close(figure)
+    return picture.getvalue()

@@ -1,0 +1,93 @@
+"""What nests are made of: loops and steps."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TypeAlias
+
+from golden.check import Choice, Flag, Integer
+
+__all__ = ["INDICES", "Loop", "Node", "Step"]
+
+INDICES = ("m", "n", "k", "bw")
+
+
+class Step(StrEnum):
+    """What happens at a level of a nest, once for each iteration of the loops around it."""
+
+    ENCODE = "encode"
+    """Recode codes, all those of the loops inside, in digits."""
+    SELECT = "select"
+    """Find the digits of these codes that are not zero."""
+    MAP = "map"
+    """Multiply a digit by a code of the other operand."""
+    SHIFT = "shift"
+    """Give a value its bit weight."""
+    HALF_REDUCE = "half-reduce"
+    """Compress values that are there side by side to a sum and a carry."""
+    ACCUMULATE = "accumulate"
+    """Compress a value with those of the iterations before, since the last one was taken."""
+    ADD = "add"
+    """Resolve a sum and a carry to a number, where it stands."""
+    SYNC = "sync"
+    """Wait for the slowest iteration of the parallel loops before."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of a nest, and what is in it.
+
+    Parameters
+    ----------
+    index : m, n, k or bw.
+    size : iterations; None in the one that takes all that the loops inside leave over.
+    body : loops and steps, in their order.
+    parallel : in space, a piece of hardware for each iteration; else in time.
+    chain : parallel, and a sum passes from each iteration to the next.
+    nonzero : only those iterations take place, in time, in which there is a digit that is not
+        zero. Looking in vain takes one cycle.
+    """
+
+    index: str
+    size: int | None
+    body: "tuple[Node, ...]" = ()
+    parallel: bool = False
+    chain: bool = False
+    nonzero: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the loop by itself."""
+        Choice("index", "m", INDICES).check("index", self.index)
+        if self.size is not None:
+            Integer("iterations", 1, 1, 1 << 24).check("size", self.size)
+        for name in ("parallel", "chain", "nonzero"):
+            Flag(name, False).check(name, getattr(self, name))
+        if self.size is None and (self.parallel or self.nonzero or self.index == "bw"):
+            raise ValueError(f"size of {self.title} must be a number, not None")
+        if self.nonzero and (self.parallel or self.index in "mn"):
+            raise ValueError(f"nonzero must be of a k or bw loop in time, not of {self.title}")
+        if self.chain and not (self.parallel and self.index == "k"):
+            raise ValueError(f"chain must be of a parallel k loop, not of {self.title}")
+
+    @property
+    def title(self) -> str:
+        """Its first line."""
+        count = str(self.size) if self.size is not None else self.index.upper()
+        inside = self.covers(self.index) // (self.size or 1)
+        return (
+            f"{'parallel ' if self.parallel else ''}for {self.index} in {count}"
+            f"{f' / {inside}' if self.size is None and inside > 1 else ''}"
+            f"{', non-zero' if self.nonzero else ''}{', a chain' if self.chain else ''}"
+        )
+
+    def covers(self, index: str) -> int:
+        """Count the iterations over an index, its own included; those of an open loop as 1."""
+        inner = [node.covers(index) for node in self.body if isinstance(node, Loop)]
+        own = self.size or 1 if self.index == index else 1
+        return own * (inner[0] if inner else 1)
+
+    def around(self, *body: "Node") -> "Loop":
+        """Make the same loop around something else."""
+        return replace(self, body=body)
+
+
+Node: TypeAlias = Loop | Step
