@@ -5,19 +5,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from golden.check import Flag, Integer, check_fields, parameter, parameters_of
+from golden.formats.element import ROUNDING, SATURATE, ElementFormat, floats
+from golden.formats.exact import Exact
 
 __all__ = ["IntFormat"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntFormat:
-    """An integer of `width` bits, two's complement where `signed`.
+class IntFormat(ElementFormat):
+    """An integer of `width` bits, two's complement where `signed`, times 2^-fraction_width.
 
-    A code is the value itself, held in int64; as a bit pattern it is the value modulo 2^width.
+    A code is the integer itself, held in int64; as a bit pattern it is the integer modulo 2^width.
     """
 
     width: int = parameter(Integer("bits of a code", 8, 1, 63, "bits"))
     signed: bool = parameter(Flag("two's complement", True))
+    fraction_width: int = parameter(Integer("bits behind the binary point", 0, 0, 63, "bits"))
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -25,30 +28,88 @@ class IntFormat:
 
     @property
     def low(self) -> int:
-        """Least value."""
+        """Least code."""
         return -(1 << (self.width - 1)) if self.signed else 0
 
     @property
     def high(self) -> int:
-        """Greatest value."""
+        """Greatest code."""
         return (1 << (self.width - 1 if self.signed else self.width)) - 1
 
     @property
     def name(self) -> str:
-        """Short name, such as int8 or uint4."""
-        return f"{'int' if self.signed else 'uint'}{self.width}"
+        """Short name, such as int8 or uint4; int8f6 where 6 bits are behind the binary point."""
+        point = f"f{self.fraction_width}" if self.fraction_width else ""
+        return f"{'int' if self.signed else 'uint'}{self.width}{point}"
 
-    def check(self, name: str, codes: np.ndarray) -> np.ndarray:
-        """Return `codes` as int64; refuse what is no integer or out of range."""
-        array = np.asarray(codes)
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"{name} must be integers ({self.name}), not {array.dtype}")
-        if array.size and not (self.low <= array.min() and array.max() <= self.high):
-            worst = array.max() if array.max() > self.high else array.min()
-            raise ValueError(f"{name} must be {self.low}..{self.high} ({self.name}), not {worst}")
-        return array.astype(np.int64)
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest value, in units of 2^lsb."""
+        return self.low, self.high
 
-    def wrap(self, values: np.ndarray) -> np.ndarray:
-        """Reduce int64 `values` modulo 2^width into the format's range."""
-        bits = np.asarray(values, dtype=np.int64) & ((1 << self.width) - 1)
-        return bits - ((bits > self.high).astype(np.int64) << self.width) if self.signed else bits
+    @property
+    def significand_width(self) -> int:
+        """Bits of the longest magnitude."""
+        return self.width
+
+    @property
+    def exponents(self) -> tuple[int, ...]:
+        """The one exponent."""
+        return (-self.fraction_width,)
+
+    def encode(
+        self, values: np.ndarray | Exact, *, rounding: str = "rne", saturate: bool = True
+    ) -> np.ndarray:
+        """Round values to codes, once.
+
+        Parameters
+        ----------
+        values : floats of any precision up to double, or exact values.
+        rounding : "rne" or "rtz".
+        saturate : what is out of range becomes the nearest code; else it is reduced modulo
+            2^width, as by an accumulator of that width.
+
+        Returns
+        -------
+        int64 codes, as many as values. NaN becomes 0, an infinity the least or greatest code.
+        """
+        if saturate and self.width <= 53 and not isinstance(values, Exact):
+            return super().encode(values, rounding=rounding)
+        ROUNDING.check("rounding", rounding)
+        SATURATE.check("saturate", saturate)
+        if not isinstance(values, Exact):
+            values = Exact.from_float(floats("values", values))
+        integers = _round(values, self.fraction_width, rounding == "rne")
+        if saturate:
+            codes = np.minimum(np.maximum(integers, self.low), self.high).astype(np.int64)
+        else:
+            codes = self.wrap((integers & ((1 << self.width) - 1)).astype(np.int64))
+        ends = np.where(values.infinity > 0, self.high, self.low)
+        return np.where(values.nan, 0, np.where(values.infinity != 0, ends, codes))
+
+    def _decode(self, codes: np.ndarray) -> Exact:
+        """Take the integers as significands."""
+        return Exact.finite(codes, -self.fraction_width)
+
+    def _encode(self, values: np.ndarray, nearest: bool, saturate: bool) -> np.ndarray:
+        """Round and saturate doubles."""
+        # Clipped first, what is beyond any code cannot overflow; the ends are integers.
+        scale = 2.0**self.fraction_width
+        clipped = np.clip(values, self.low / scale, self.high / scale) * scale
+        integers = np.rint(clipped) if nearest else np.trunc(clipped)
+        return np.where(np.isnan(integers), 0, integers).astype(np.int64)
+
+
+def _round(values: Exact, fraction_width: int, nearest: bool) -> np.ndarray:
+    """Round to integers times 2^-fraction_width, the integers of any size."""
+    significand = values.significand
+    shift = np.where(significand == 0, 0, values.exponent + fraction_width)
+    if significand.size and (values.width > 61 - shift.max() or shift.min() < -61):
+        significand, shift = significand.astype(object), shift.astype(object)
+    right = np.maximum(-shift, 0)
+    significand = significand << np.maximum(shift, 0)
+    floor = significand >> right
+    if nearest:
+        nudge = ((1 << right) >> 1) - 1 + (floor & 1)
+        return np.where(right > 0, significand + nudge >> right, floor)
+    return floor + ((significand < 0) & (floor << right != significand))

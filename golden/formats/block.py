@@ -1,0 +1,92 @@
+"""Formats of blocks along K, of which each has a scale."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.formats.element import ElementFormat
+from golden.formats.exact import Exact
+
+__all__ = ["BlockFormat", "Blocks"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Blocks:
+    """An array in a block format.
+
+    Members
+    -------
+    codes : codes of the elements, of any shape.
+    scales : codes of the scales; as codes, but along the axis of the blocks one for each block.
+    tensor_scale : a scale for all, a number of fp32.
+    """
+
+    codes: np.ndarray
+    scales: np.ndarray
+    tensor_scale: float = 1.0
+
+
+class BlockFormat:
+    """Elements in blocks of `block`; an element is its own value times its block's scale.
+
+    Blocks run along one axis; the last of them is shorter where the axis is no multiple.
+    """
+
+    @property
+    def block(self) -> int:
+        """Elements per scale."""
+        raise NotImplementedError
+
+    @property
+    def element(self) -> ElementFormat:
+        """Format of elements."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """Short name, such as mx_e4m3."""
+        raise NotImplementedError
+
+    def quantise(self, values: np.ndarray, *, axis: int = -1, rounding: str = "rne") -> Blocks:
+        """Choose scales and round floats to elements, saturating."""
+        raise NotImplementedError
+
+    def parts(self, blocks: Blocks, *, axis: int = -1) -> tuple[Exact, Exact]:
+        """Return the exact values of elements and of scales; without the tensor's scale."""
+        elements, scales = self.element.decode(blocks.codes), self._scales(blocks.scales)
+        expected = list(elements.shape)
+        expected[axis] = -(-expected[axis] // self.block)
+        if scales.shape != tuple(expected):
+            raise ValueError(
+                f"scales must be of shape {tuple(expected)}, one for each block of {self.block} "
+                f"along axis {axis}, not {scales.shape}"
+            )
+        return elements, scales
+
+    def decode(self, blocks: Blocks, *, axis: int = -1) -> Exact:
+        """Return exact values, without the tensor's scale."""
+        elements, scales = self.parts(blocks, axis=axis)
+        at = np.arange(elements.shape[axis]) // self.block
+        return elements * scales[(*[slice(None)] * (axis % len(elements.shape)), at)]
+
+    def to_float(self, blocks: Blocks, *, axis: int = -1) -> np.ndarray:
+        """Return the values as doubles, which hold them exactly."""
+        scale = Exact.from_float(np.asarray(blocks.tensor_scale))
+        return (self.decode(blocks, axis=axis) * scale).to_odd()
+
+    def _scales(self, codes: np.ndarray) -> Exact:
+        """Decode scales."""
+        raise NotImplementedError
+
+    def _greatest(self, values: np.ndarray, axis: int) -> np.ndarray:
+        """Greatest magnitude of each block; NaN where one has an infinity or a NaN."""
+        magnitudes = np.moveaxis(np.abs(values), axis, -1)
+        magnitudes[np.isinf(magnitudes)] = np.nan
+        pad = [(0, 0)] * (magnitudes.ndim - 1) + [(0, -magnitudes.shape[-1] % self.block)]
+        padded = np.pad(magnitudes, pad)
+        split = padded.reshape(*padded.shape[:-1], padded.shape[-1] // self.block, self.block)
+        return np.moveaxis(split.max(axis=-1), -1, axis)
+
+    def _spread(self, scales: np.ndarray, size: int, axis: int) -> np.ndarray:
+        """Repeat each block's scale for its elements."""
+        return np.take(scales, np.arange(size) // self.block, axis=axis)

@@ -1,0 +1,164 @@
+"""What every number format of single codes has in common."""
+
+from functools import cache
+
+import numpy as np
+
+from golden.check import Choice, Flag
+from golden.formats.exact import Exact
+
+__all__ = ["ROUNDING", "SATURATE", "ElementFormat", "floats"]
+
+ROUNDING = Choice("to the nearest, ties to the even code; or toward zero", "rne", ("rne", "rtz"))
+SATURATE = Flag("what is too great becomes the greatest number", True)
+
+# Codes that are looked up in tables, and floats that are encoded at a time (they stay in cache).
+_TABLE_WIDTH = 16
+_CHUNK = 1 << 13
+
+
+class ElementFormat:
+    """Numbers of one width: codes, and the exact value of each.
+
+    Codes are int64 arrays of any shape wherever they come from here, and any integers where they
+    go in. A code is a bit pattern 0 .. 2^width - 1, but of an integer format the integer itself.
+    Every finite value is a multiple of 2^:attr:`lsb`; what lies between two values is rounded when
+    encoded: by "rne" to the nearest, a tie to the even code, by "rtz" toward zero.
+    """
+
+    @property
+    def width(self) -> int:
+        """Bits of a code."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """Short name, such as int8, e4m3 or posit8e0."""
+        raise NotImplementedError
+
+    @property
+    def low(self) -> int:
+        """Least code."""
+        return 0
+
+    @property
+    def high(self) -> int:
+        """Greatest code."""
+        return (1 << self.width) - 1
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest finite value, in units of 2^lsb."""
+        raise NotImplementedError
+
+    @property
+    def significand_width(self) -> int:
+        """Bits of the longest magnitude of a significand that :meth:`decode` gives."""
+        raise NotImplementedError
+
+    @property
+    def exponents(self) -> tuple[int, ...]:
+        """Every exponent that :meth:`decode` gives, ascending; the first is lsb."""
+        raise NotImplementedError
+
+    @property
+    def lsb(self) -> int:
+        """Exponent of the power of two of which every finite value is a multiple."""
+        return self.exponents[0]
+
+    @property
+    def fixed_width(self) -> int:
+        """Bits of a two's complement integer that holds every finite value / 2^lsb."""
+        low, high = self.bounds
+        return max(high.bit_length(), (-low - 1).bit_length() if low < 0 else 0) + 1
+
+    def check(self, name: str, codes: np.ndarray) -> np.ndarray:
+        """Return `codes` as int64; refuse what is no integer or out of range."""
+        array = np.asarray(codes)
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"{name} must be integers ({self.name}), not {array.dtype}")
+        if array.size and not (self.low <= array.min() and array.max() <= self.high):
+            worst = array.max() if array.max() > self.high else array.min()
+            raise ValueError(f"{name} must be {self.low}..{self.high} ({self.name}), not {worst}")
+        return array.astype(np.int64)
+
+    def wrap(self, values: np.ndarray) -> np.ndarray:
+        """Reduce int64 `values` modulo 2^width into the range of codes."""
+        bits = np.asarray(values, dtype=np.int64) & ((1 << self.width) - 1)
+        return bits - ((bits > self.high).astype(np.int64) << self.width) if self.low else bits
+
+    def decode(self, codes: np.ndarray) -> Exact:
+        """Return the exact values of `codes`: significands with all their bits, right-aligned."""
+        codes = self.check("codes", codes)
+        if self.width > _TABLE_WIDTH:
+            return self._decode(codes)
+        exact, _ = _tables(self)
+        return exact[codes - self.low]
+
+    def to_float(self, codes: np.ndarray) -> np.ndarray:
+        """Return the values of `codes` as doubles, exactly; -0 where there is one.
+
+        Doubles hold every format here but integers of more than 53 bits: those are a ValueError.
+        """
+        codes = self.check("codes", codes)
+        if self.significand_width > 53:
+            raise ValueError(f"codes must be of at most 53 bits, not {self.name}")
+        if self.width > _TABLE_WIDTH:
+            return self._to_float(codes)
+        return _tables(self)[1][codes - self.low]
+
+    def encode(
+        self, values: np.ndarray | Exact, *, rounding: str = "rne", saturate: bool = True
+    ) -> np.ndarray:
+        """Round values to codes, once.
+
+        Parameters
+        ----------
+        values : floats of any precision up to double, or exact values.
+        rounding : "rne" or "rtz"; of a posit, its bit string.
+        saturate : what rounds to more than the greatest number becomes that, and so do infinities;
+            else it becomes infinity or, where there is none, NaN or, where there is none, the
+            greatest number all the same.
+
+        Returns
+        -------
+        int64 codes, as many as values. NaN becomes the code of NaN or, where there is none, 0.
+        """
+        ROUNDING.check("rounding", rounding)
+        SATURATE.check("saturate", saturate)
+        doubles = floats("values", values)
+        flat = np.ascontiguousarray(doubles).reshape(-1)
+        codes = np.empty(flat.size, dtype=np.int64)
+        for start in range(0, flat.size, _CHUNK):
+            part = slice(start, start + _CHUNK)
+            codes[part] = self._encode(flat[part], rounding == "rne", saturate)
+        return codes.reshape(doubles.shape)
+
+    def _decode(self, codes: np.ndarray) -> Exact:
+        """Decode without a table."""
+        raise NotImplementedError
+
+    def _to_float(self, codes: np.ndarray) -> np.ndarray:
+        """Decode to doubles without a table."""
+        return self._decode(codes).to_odd()
+
+    def _encode(self, values: np.ndarray, nearest: bool, saturate: bool) -> np.ndarray:
+        """Encode doubles."""
+        raise NotImplementedError
+
+
+@cache
+def _tables(fmt: ElementFormat) -> tuple[Exact, np.ndarray]:
+    """Values of all codes of a format, exactly and as doubles."""
+    codes = np.arange(fmt.low, fmt.high + 1)
+    return fmt._decode(codes), fmt._to_float(codes)
+
+
+def floats(name: str, values: np.ndarray | Exact) -> np.ndarray:
+    """Return doubles that round to a format as `values` would; refuse what is no float."""
+    if isinstance(values, Exact):
+        return values.to_odd()
+    array = np.asarray(values)
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        raise TypeError(f"{name} must be floats of at most 64 bits or Exact, not {array.dtype}")
+    return array.astype(np.float64)

@@ -1,0 +1,80 @@
+"""Formats by name, as a parameter of a spec or on the command line."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from golden.check import Parameter
+from golden.formats.block import BlockFormat
+from golden.formats.element import ElementFormat
+from golden.formats.integer import IntFormat
+from golden.formats.minifloat import SHORT_NAMES, MinifloatFormat
+from golden.formats.mx import MxFormat
+from golden.formats.nvfp4 import NvFormat
+from golden.formats.posit import PositFormat
+
+__all__ = ["FormatParameter", "parse"]
+
+_INT = re.compile(r"(u?)int(\d+)(?:f(\d+))?")
+_MINIFLOAT = re.compile(r"e(\d+)m(\d+)(ieee|nan|finite|fnuz)(?:_b(-?\d+))?")
+_POSIT = re.compile(r"posit(\d+)e(\d+)")
+_MX = re.compile(r"mx_(.+?)(?:_k(\d+))?")
+
+
+@dataclass(frozen=True)
+class FormatParameter(Parameter):
+    """A number format; of single codes, or, where `blocks`, of blocks with scales too."""
+
+    blocks: bool = False
+
+    @property
+    def legal(self) -> str:
+        """What names look like."""
+        elements = "a format such as int8, e4m3, bf16 or posit8e0"
+        return f"{elements}, or of blocks, such as mx_e4m3 or nvfp4" if self.blocks else elements
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse what is no such format."""
+        kinds = (ElementFormat, BlockFormat) if self.blocks else (ElementFormat,)
+        if not isinstance(value, kinds):
+            raise self.refuse(name, value, TypeError)
+        return value
+
+    def parse(self, name: str, text: str) -> ElementFormat | BlockFormat:
+        """Read the name of a format."""
+        try:
+            return self.check(name, parse(text))
+        except (TypeError, ValueError):
+            raise self.refuse(name, text) from None
+
+
+def parse(name: str) -> ElementFormat | BlockFormat:
+    """Return the format of that :attr:`name`; ValueError if there is none."""
+    if name in SHORT_NAMES:
+        exponent_bits, mantissa_bits, specials, bias_offset = SHORT_NAMES[name]
+        return MinifloatFormat(
+            exponent_bits=exponent_bits,
+            mantissa_bits=mantissa_bits,
+            specials=specials,
+            bias_offset=bias_offset,
+        )
+    if name == "nvfp4":
+        return NvFormat()
+    if found := _INT.fullmatch(name):
+        return IntFormat(
+            width=int(found[2]), signed=not found[1], fraction_width=int(found[3] or 0)
+        )
+    if found := _MINIFLOAT.fullmatch(name):
+        return MinifloatFormat(
+            exponent_bits=int(found[1]),
+            mantissa_bits=int(found[2]),
+            specials=found[3],
+            bias_offset=int(found[4] or 0),
+        )
+    if found := _POSIT.fullmatch(name):
+        return PositFormat(width=int(found[1]), exponent_bits=int(found[2]))
+    if found := _MX.fullmatch(name):
+        element = parse(found[1])
+        if isinstance(element, ElementFormat):
+            return MxFormat(element=element, block=int(found[2] or 32))
+    raise ValueError(f"name must be that of a format, such as int8 or e4m3, not {name!r}")

@@ -1,0 +1,94 @@
+"""NVFP4: blocks of FP4 whose scales are FP8, and a scale for all of a tensor."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Choice, Integer, check_fields, parameter, parameters_of
+from golden.formats.block import BlockFormat, Blocks
+from golden.formats.element import floats
+from golden.formats.exact import Exact
+from golden.formats.minifloat import MinifloatFormat
+
+__all__ = ["NvFormat"]
+
+_E4M3 = MinifloatFormat(exponent_bits=4, mantissa_bits=3, specials="nan")
+_E2M1 = MinifloatFormat(exponent_bits=2, mantissa_bits=1, specials="finite")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NvFormat(BlockFormat):
+    """E2M1 elements with E4M3 scales without sign, and one fp32 scale for the tensor (NVFP4).
+
+    The tensor's scale is its greatest magnitude / (448 * 6) in fp32, or 1 if all are zero. A
+    block's is its greatest magnitude / 6 / the tensor's scale in double precision, at least
+    `least_scale` and at most 448, rounded to E4M3. Elements are x / (scale * tensor's scale) in
+    double precision, rounded to E2M1. A block with an infinity or a NaN has a scale of NaN.
+    """
+
+    block: int = parameter(Integer("elements per scale", 16, 1, 1 << 16))
+    least_scale: str = parameter(
+        Choice(
+            "least number, or least one that is not subnormal, of E4M3; or zero",
+            "normal",
+            ("normal", "subnormal", "zero"),
+        )
+    )
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_fields(parameters_of(NvFormat), vars(self))
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+        return "nvfp4" + (f"_k{self.block}" if self.block != 16 else "")
+
+    @property
+    def element(self) -> MinifloatFormat:
+        """Format of elements: E2M1."""
+        return _E2M1
+
+    @property
+    def scale_format(self) -> MinifloatFormat:
+        """Format of scales: E4M3, of which only codes without sign are used."""
+        return _E4M3
+
+    @property
+    def lsb(self) -> int:
+        """Exponent of the power of two of which every scaled element is a multiple."""
+        return self.element.lsb + self.scale_format.lsb
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest scaled element, in units of 2^lsb."""
+        high = self.element.bounds[1] * self.scale_format.bounds[1]
+        return -high, high
+
+    def quantise(self, values: np.ndarray, *, axis: int = -1, rounding: str = "rne") -> Blocks:
+        """Choose scales and round floats to elements, saturating."""
+        values = floats("values", values)
+        top, scale_top = (
+            float(fmt.bounds[1]) * 2.0**fmt.lsb for fmt in (self.element, self.scale_format)
+        )
+        finite = np.where(np.isfinite(values), values, 0.0)
+        tensor = float(np.float32(np.abs(finite).max(initial=0.0) / (scale_top * top))) or 1.0
+        least = {
+            "normal": 2.0**self.scale_format.min_exponent,
+            "subnormal": 2.0**self.scale_format.lsb,
+            "zero": 0.0,
+        }[self.least_scale]
+        wanted = np.clip(self._greatest(values, axis) / top / tensor, least, scale_top)
+        scales = self.scale_format.encode(wanted)
+        scale = self._spread(self.scale_format.to_float(scales), values.shape[axis], axis) * tensor
+        usable = np.isfinite(values) & (scale > 0)
+        scaled = np.divide(values, scale, out=np.zeros_like(values), where=usable)
+        codes = self.element.encode(scaled, rounding=rounding)
+        return Blocks(codes=codes, scales=scales, tensor_scale=tensor)
+
+    def _scales(self, codes: np.ndarray) -> Exact:
+        """Decode scales."""
+        codes = self.scale_format.check("scales", codes)
+        if codes.size and codes.max() >= self.scale_format.sign_code:
+            raise ValueError(f"scales must be 0..127 (e4m3 without sign), not {codes.max()}")
+        return self.scale_format.decode(codes)
