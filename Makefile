@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test prove check bench clean
 
 python := .venv/bin/python
 
@@ -14,6 +14,9 @@ demo: setup ## the main job: Verilog, regression, digits on simulated hardware, 
 
 test: setup ## all tests, on two cores; one: .venv/bin/pytest -k NAME
 	@$(python) -m pytest -n 2
+
+prove: setup ## the long proofs
+	@$(python) -m pytest -n 2 -m prove
 
 check: setup ## lint, format and types
 	@$(python) -m ruff check .

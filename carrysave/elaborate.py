@@ -13,7 +13,7 @@ from hw import yosys
 
 __all__ = ["Elaborated", "elaborate", "kept_modules"]
 
-FORMAT = 5  # of all cached files of synthesis; raise it with any change of what they hold
+FORMAT = 6  # of all cached files of synthesis; raise it with any change of what they hold
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 import math
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,46 +104,87 @@ def split_clock_gates(modules: Modules, library: Library) -> None:
 def buffer(modules: Modules, top: str, clock: str | None, library: Library) -> None:
     """Insert buffer trees where a net drives many mapped modules or clock gates, in place.
 
-    ABC sees what it does not map itself as one load per net, however many instances there are.
+    ABC sees what it does not map itself as one load per net, however many instances there are. A
+    pin of a module counts as the pins behind it.
     """
-    driver = library.driver
-    pins = driver.inputs[0].name, driver.outputs[0].name
-    gate = library.clock_gate
+    types = {name: {c["type"]: 1 for c in _instances(modules, name)} for name in modules}
+    behind: dict[str, dict[str, list[int]]] = {}
     clock_ports = clocks(modules, top, clock)
-    for module in modules.values():
-        sinks: dict[int, list[tuple[list[Any], int]]] = {}
-        for cell in module.get("cells", {}).values():
-            if cell["type"] in modules:
-                ports = modules[cell["type"]]["ports"]
-                inputs = [
-                    port for port in cell["connections"]
-                    if ports[port]["direction"] == "input" and port != clock_ports[cell["type"]]
-                ]  # fmt: skip
-            elif gate and gate.gate and cell["type"] == gate.name:
-                inputs = [gate.gate["enable"]]
-            else:
-                continue
-            for port in inputs:
-                bits = cell["connections"][port]
-                for index, bit in enumerate(bits):
-                    if isinstance(bit, int):
-                        sinks.setdefault(bit, []).append((bits, index))
+    for name in reversed(order(types, top)):
+        module = modules[name]
+        trees, pins = _sinks(module, modules, clock_ports, behind, library)
         fresh = _fresh(module)
-        for net, loads in sinks.items():
-            while len(loads) > FANOUT:
-                above: list[tuple[list[Any], int]] = []
-                for start in range(0, len(loads), FANOUT):
-                    fresh += 1
-                    for bits, index in loads[start : start + FANOUT]:
-                        bits[index] = fresh
-                    source = [net]
-                    above.append((source, 0))
-                    module["cells"][f"fanout_{fresh}"] = {
-                        "hide_name": 0, "type": driver.name, "parameters": {}, "attributes": {},
-                        "port_directions": {pins[0]: "input", pins[1]: "output"},
-                        "connections": {pins[0]: source, pins[1]: [fresh]},
-                    }  # fmt: skip
-                loads = above
+        for net, sinks in trees.items():
+            while len(sinks) > 1 and sum(sink.pins for sink in sinks) > FANOUT:
+                above: list[_Sink] = []
+                left = 0
+                for sink in sinks:
+                    if sink.pins > left:
+                        fresh += 1
+                        left = FANOUT
+                        above.append(_Sink([net], 0, 1))
+                        module["cells"][f"fanout_{fresh}"] = _driver(library, above[-1].bits, fresh)
+                    sink.bits[sink.index] = fresh
+                    left -= sink.pins
+                sinks = above
+            pins[net] = pins.get(net, 0) + sum(sink.pins for sink in sinks)
+        behind[name] = {
+            port: [max(1, pins.get(bit, 1)) for bit in own["bits"]]
+            for port, own in module["ports"].items()
+        }
+
+
+@dataclass(frozen=True)
+class _Sink:
+    """One bit of a connection, and the pins behind it."""
+
+    bits: list[Any]
+    index: int
+    pins: int
+
+
+def _sinks(
+    module: dict[str, Any],
+    modules: Modules,
+    clock_ports: Mapping[str, str | None],
+    behind: dict[str, dict[str, list[int]]],
+    library: Library,
+) -> tuple[dict[int, list[_Sink]], dict[int, int]]:
+    """Return what each net drives: inputs of modules and of clock gates; other cells' pins."""
+    trees: dict[int, list[_Sink]] = {}
+    pins: dict[int, int] = {}
+    gate = library.clock_gate
+    for cell in module.get("cells", {}).values():
+        kind = cell["type"]
+        for port, bits in cell["connections"].items():
+            if kind in modules:
+                is_input = modules[kind]["ports"][port]["direction"] == "input"
+                buffered = port != clock_ports[kind]
+            else:
+                is_input = port in {pin.name for pin in library.cells[kind].inputs}
+                buffered = bool(
+                    gate and gate.gate and kind == gate.name and port == gate.gate["enable"]
+                )
+            for index, bit in enumerate(bits):
+                if not is_input or not isinstance(bit, int):
+                    continue
+                if buffered:
+                    weight = behind[kind][port][index] if kind in behind else 1
+                    trees.setdefault(bit, []).append(_Sink(bits, index, weight))
+                else:
+                    pins[bit] = pins.get(bit, 0) + 1
+    return trees, pins
+
+
+def _driver(library: Library, source: list[Any], net: int) -> dict[str, Any]:
+    """Make the cell that drives a new net."""
+    cell = library.driver
+    pins = cell.inputs[0].name, cell.outputs[0].name
+    return {
+        "hide_name": 0, "type": cell.name, "parameters": {}, "attributes": {},
+        "port_directions": {pins[0]: "input", pins[1]: "output"},
+        "connections": {pins[0]: source, pins[1]: [net]},
+    }  # fmt: skip
 
 
 def rows(modules: dict[str, dict[str, int]], top: str, library: Library) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ def describe(design: Design) -> str:
         ),
         "",
         "x: pieces of hardware; to encode and to select, one for each code.",
-        "A turn of the loops in time around map is a cycle; sums leave during the next tile.",
+        "A turn of the loops in time around map is a cycle; the way out of sums is not counted.",
     ])
 
 
@@ -84,7 +84,8 @@ def data(design: Design) -> dict[str, Any]:
     """Return the loop nest of a design as data for JSON; raises as :func:`describe` does.
 
     Loops have ``loop`` (m, n, k or bw), ``size`` (null: all that is left), ``parallel``,
-    ``chain``, ``nonzero`` and ``body``; steps have ``step`` and ``units``, pieces of hardware.
+    ``chain``, ``nonzero``, ``short`` (as :class:`golden.nest.notation.Loop`) and ``body``; steps
+    have ``step`` and ``units``, pieces of hardware.
     """
     nest = nest_of(design.name, design.parameters)
     return {
@@ -105,6 +106,7 @@ def _data(nest: Nest, path: tuple[Loop, ...], body: tuple[Node, ...]) -> list[di
             "parallel": node.parallel,
             "chain": node.chain,
             "nonzero": node.nonzero,
+            "short": node.short,
             "body": _data(nest, (*path, node), node.body),
         }
         if isinstance(node, Loop)

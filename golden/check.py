@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-__all__ = ["Choice", "Flag", "Integer", "Parameter", "check_fields", "parameter", "parameters_of"]
+__all__ = [
+    "Choice", "Flag", "Integer", "Parameter", "check_fields", "complete", "parameter",
+    "parameters_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -132,3 +135,21 @@ def check_fields(parameters: Mapping[str, Parameter], values: Mapping[str, Any])
     """Check each value by its parameter; the errors of :meth:`Parameter.check`."""
     for name, kind in parameters.items():
         kind.check(name, values[name])
+
+
+def complete(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in the defaults, and check all values.
+
+    Raises
+    ------
+    TypeError
+        A name that is no parameter, or as :meth:`Parameter.check`.
+    ValueError
+        As :meth:`Parameter.check`.
+    """
+    for name in values:
+        if name not in parameters:
+            raise TypeError(f"parameters are {', '.join(parameters)}, not {name}")
+    whole = {name: values.get(name, kind.default) for name, kind in parameters.items()}
+    check_fields(parameters, whole)
+    return whole

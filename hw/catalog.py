@@ -7,21 +7,35 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+import golden.pe.laconic
 import golden.pe.mac
 import golden.pe.opt1
+import golden.pe.opt2
+import golden.pe.opt3
+import golden.pe.opt4c
+import golden.pe.opt4e
 import golden.tpe.adder_tree
 import golden.tpe.cube
+import golden.tpe.digit_column
 import golden.tpe.matrix_2d
 import golden.tpe.systolic_os
+import golden.tpe.systolic_ws
 from golden.check import Parameter, parameters_of
+from hw.pe.laconic import Laconic
 from hw.pe.mac import Mac
 from hw.pe.opt1 import Opt1
+from hw.pe.opt2 import Opt2
+from hw.pe.opt3 import Opt3
+from hw.pe.opt4c import Opt4c
+from hw.pe.opt4e import Opt4e
 from hw.tpe.adder_tree import AdderTree
 from hw.tpe.cube import Cube
+from hw.tpe.digit_column import DigitColumn
 from hw.tpe.matrix_2d import Matrix2d
 from hw.tpe.systolic_os import SystolicOs
+from hw.tpe.systolic_ws import SystolicWs
 
-__all__ = ["CATALOG", "Design", "Entry"]
+__all__ = ["CATALOG", "Design", "Entry", "nearest"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +90,52 @@ CATALOG = {
         summary="multiply-accumulate in carry-save form (OPT1): no carry propagation",
         evidence=_PE_EVIDENCE,
     ),
+    "opt2": Entry(
+        component=Opt2,
+        spec=golden.pe.opt2.Opt2Spec,
+        golden=golden.pe.opt2,
+        bench="verif.pe.tb_mac",
+        summary="k products a cycle, digits of one weight added up first (OPT2): one shift at last",
+        evidence=_PE_EVIDENCE,
+    ),
+    "laconic": Entry(
+        component=Laconic,
+        spec=golden.pe.laconic.LaconicSpec,
+        golden=golden.pe.laconic,
+        bench="verif.pe.tb_mac",
+        summary="bit-slice lanes (Laconic): one product of signed powers of two a cycle and lane",
+        evidence=(
+            "cocotb against numpy: all operand pairs up to 8 x 8 bits, stalls, resets, extremes,"
+            " exact cycle count",
+            "formal proof of lane and reduction",
+            "mutants",
+            "netlist simulation",
+        ),
+    ),
+    "opt3": Entry(
+        component=Opt3,
+        spec=golden.pe.opt3.Opt3Spec,
+        golden=golden.pe.opt3,
+        bench="verif.pe.tb_mac",
+        summary="digit-serial multiply-accumulate that skips zero digits (OPT3)",
+        evidence=_PE_EVIDENCE,
+    ),
+    "opt4c": Entry(
+        component=Opt4c,
+        spec=golden.pe.opt4c.Opt4cSpec,
+        golden=golden.pe.opt4c,
+        bench="verif.pe.tb_mac",
+        summary="the same with digits selected outside, for a column of elements (OPT4C)",
+        evidence=_PE_EVIDENCE,
+    ),
+    "opt4e": Entry(
+        component=Opt4e,
+        spec=golden.pe.opt4e.Opt4eSpec,
+        golden=golden.pe.opt4e,
+        bench="verif.pe.tb_mac",
+        summary="the same with four lanes of digits and one accumulator (OPT4E)",
+        evidence=_PE_EVIDENCE,
+    ),
     "systolic_os": Entry(
         component=SystolicOs,
         spec=golden.tpe.systolic_os.SystolicOsSpec,
@@ -83,6 +143,14 @@ CATALOG = {
         bench="verif.tpe.tb_engine",
         summary="output-stationary systolic array of either PE, one resolver a column",
         evidence=(*_ENGINE_EVIDENCE, "mutants"),
+    ),
+    "systolic_ws": Entry(
+        component=SystolicWs,
+        spec=golden.tpe.systolic_ws.SystolicWsSpec,
+        golden=golden.tpe.systolic_ws,
+        bench="verif.tpe.tb_engine",
+        summary="weight-stationary systolic array of either PE, whose sums go round for all of K",
+        evidence=(*_ENGINE_EVIDENCE, "formal proof of the step", "mutants"),
     ),
     "cube": Entry(
         component=Cube,
@@ -107,6 +175,14 @@ CATALOG = {
         bench="verif.tpe.tb_engine",
         summary="2D matrix: operands broadcast to elements that accumulate locally",
         evidence=_ENGINE_EVIDENCE,
+    ),
+    "digit_column": Entry(
+        component=DigitColumn,
+        spec=golden.tpe.digit_column.DigitColumnSpec,
+        golden=golden.tpe.digit_column,
+        bench="verif.tpe.tb_engine",
+        summary="digit-serial columns: digits of A selected once, zero digits skipped",
+        evidence=(*_ENGINE_EVIDENCE, "mutants"),
     ),
 }
 

@@ -24,6 +24,12 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("mac", TINY),
     ("opt1", TINY),
     ("systolic_os", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "depth": 9}),
+    ("opt2", TINY | {"k": 2}),
+    ("laconic", TINY | {"k": 2}),
+    ("opt3", TINY),
+    ("opt4e", TINY | {"k": 2}),
+    ("digit_column", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "depth": 9}),
+    ("systolic_ws", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "depth": 9}),
     ("cube", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "depth": 9}),
 ]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from golden.formats.integer import IntFormat
 from golden.nest.nest import Nest
-from golden.nest.notation import Loop, Node, Step
+from golden.nest.notation import INDICES, Loop, Node, Step
 
 __all__ = ["bits", "execute"]
 
@@ -38,7 +38,7 @@ def execute(
     Cycles are those in which there are operands: each time that the loops reach map is one, and
     so is each vain look for digits. Iterations of parallel loops count for themselves until a
     sync. What follows the loops around map (rows of C that leave), and the way from an element to
-    the next, are for hardware to add: they overlap with the next tile.
+    the next, are for hardware to add: with most of it, the next tile overlaps.
 
     Parameters
     ----------
@@ -76,14 +76,16 @@ class _Machine:
     """State of a run.
 
     All arrays have one axis for each parallel loop of the nest but chains, in the order of the
-    text, of length 1 where they do not depend on that loop. Accumulators have two more before
-    these: the rows and columns of C.
+    text, of length 1 where they do not depend on that loop; a loop over sums that are kept side
+    by side has that of the loop that made them. Accumulators have two more before these: the rows
+    and columns of C.
     """
 
     def __init__(self, nest: Nest, a: np.ndarray, b: np.ndarray, recode: Recode, fmt: IntFormat):
         self.axes: dict[Path, int] = {}
         self.summed: set[int] = set()
-        self._find_axes(nest.body, ())
+        self._find_axes(nest.body, (), [])
+        self.rank = len(set(self.axes.values()))
         self.total = {"m": a.shape[0], "k": a.shape[1], "n": b.shape[1]}
         self.extent = {index: self._extent(nest, index) for index in self.total}
         self.bits = nest.radix.bit_length() - 1
@@ -99,22 +101,31 @@ class _Machine:
             (nest.digits, self._fill(nest.digits, digits)),
             (indices, self._fill(indices, other)),
         ]
-        zero = np.zeros((1,) * len(self.axes), dtype=np.int64)
-        self.at = dict.fromkeys(("m", "n", "k", "bw"), zero)
+        zero = np.zeros((1,) * self.rank, dtype=np.int64)
+        self.at = {**dict.fromkeys(INDICES, zero), "end": zero + self.extent["k"]}
         self.inside: set[int] = set()
         self.active = zero == 0
         self.time = zero
         self.sums: dict[Path, tuple[np.ndarray, np.ndarray, list[np.ndarray]]] = {}
         self.value = _Value(zero, zero)
 
-    def _find_axes(self, body: tuple[Node, ...], path: Path) -> None:
+    def _find_axes(self, body: tuple[Node, ...], path: Path, side: list[int]) -> None:
+        """Give the parallel loops axes; `side` are those along which there are values so far."""
         for number, node in enumerate(body):
-            if isinstance(node, Loop):
-                if node.parallel and not node.chain:
-                    if node.index in ("k", "bw"):
-                        self.summed.add(len(self.axes))
-                    self.axes[*path, number] = len(self.axes)
-                self._find_axes(node.body, (*path, number))
+            if node is Step.HALF_REDUCE:
+                side.clear()
+            if not isinstance(node, Loop):
+                continue
+            inner = (*path, number)
+            summed = node.parallel and not node.chain and node.index in ("k", "bw")
+            if summed and side:
+                self.axes[inner] = side.pop()
+            elif node.parallel and not node.chain:
+                self.axes[inner] = len(set(self.axes.values()))
+            self._find_axes(node.body, inner, side)
+            if summed:
+                self.summed.add(self.axes[inner])
+                side.append(self.axes[inner])
 
     def _extent(self, nest: Nest, index: str) -> int:
         """Rows, columns or codes, filled up to whole tiles."""
@@ -126,8 +137,8 @@ class _Machine:
         return tile
 
     def _fill(self, indices: tuple[str, ...], codes: np.ndarray) -> np.ndarray:
-        """Fill an operand up with zeros."""
-        shape = [self.extent.get(index, self.planes) for index in indices]
+        """Fill an operand up with zeros, one of them behind the last k."""
+        shape = [self.extent.get(index, self.planes) + (index == "k") for index in indices]
         filled = np.zeros(shape, dtype=np.int64)
         filled[tuple(slice(size) for size in codes.shape)] = codes
         return filled
@@ -147,21 +158,23 @@ class _Machine:
                 self._loop(node, (*path, number))
             elif node is Step.ACCUMULATE:
                 self._accumulate((*path, number))
+            elif node is Step.ADD:
+                self._add((*path, number))
             elif node not in (Step.ENCODE, Step.SELECT):  # all digits are there from the start
                 getattr(self, f"_{node.name.lower()}")()
 
     def _loop(self, loop: Loop, path: Path) -> None:
-        start, active = self.at[loop.index], self.active
+        at, active = self.at, self.active
         if loop.chain:
             begin = end = self.time
             for position in self._positions(loop, path):
-                self.at[loop.index], self.time = start + position, begin
+                self.at, self.time = _step(at, loop, position), begin
                 self.run(loop.body, path)
                 end = np.maximum(end, self.time)
             self.time = end
         elif loop.parallel:
             self.inside.add(self.axes[path])
-            self.at[loop.index] = start + self._positions(loop, path)[0]
+            self.at = _step(at, loop, self._positions(loop, path)[0])
             self.run(loop.body, path)
             self.inside.remove(self.axes[path])
         elif loop.nonzero:
@@ -169,26 +182,26 @@ class _Machine:
             self.time = self.time + (active & (count == 0))
             # Where there is nothing for anyone to do, a turn in which nobody does a thing.
             for turn in range(max(1, int((active * count).max()))):
-                self.at[loop.index] = start + order[turn]
+                self.at = _step(at, loop, order[turn])
                 self.active = active & (turn < count)
                 self.run(loop.body, path)
         else:
+            value = self.value  # each iteration takes its own part of sums that are kept
             for position in self._positions(loop, path):
-                self.at[loop.index] = start + position
+                self.at, self.value = _step(at, loop, position), value
                 self.run(loop.body, path)
-        self.at[loop.index], self.active = start, active
+        self.at, self.active = at, active
 
     def _positions(self, loop: Loop, path: Path) -> list[np.ndarray]:
         """Return what each iteration adds to the index; of a parallel loop, all at once."""
-        stride = loop.covers(loop.index) // (loop.size or 1)
-        count = -(-self.total[loop.index] // stride) if loop.size is None else loop.size
-        positions = stride * np.arange(count)
+        count = -(-self.total[loop.index] // loop.stride) if loop.size is None else loop.size
+        positions = loop.stride * np.arange(count)
         if path in self.axes:
             return [self._along(self.axes[path], positions)]
-        return [np.full(self.time.ndim * (1,), position) for position in positions]
+        return [np.full(self.rank * (1,), position) for position in positions]
 
     def _along(self, axis: int, values: np.ndarray) -> np.ndarray:
-        return values.reshape([-1 if one == axis else 1 for one in range(len(self.axes))])
+        return values.reshape([-1 if one == axis else 1 for one in range(self.rank)])
 
     def _select(self, loop: Loop, path: Path) -> tuple[np.ndarray, np.ndarray]:
         """Find the positions of a loop at which there are digits, in their order, and how many.
@@ -196,9 +209,8 @@ class _Machine:
         Each iteration of the parallel loops, around it or inside, finds its own.
         """
         positions = self._positions(loop, path)
-        start = self.at[loop.index]
         found = np.stack([
-            self._has_digit(loop.body, path, {**self.at, loop.index: start + position})
+            self._has_digit(loop.body, path, _step(self.at, loop, position))
             for position in positions
         ])
         order = np.argsort(~found, axis=0, kind="stable")
@@ -212,7 +224,7 @@ class _Machine:
             if isinstance(node, Loop):
                 inner = (*path, number)
                 found = [
-                    self._has_digit(node.body, inner, {**at, node.index: at[node.index] + position})
+                    self._has_digit(node.body, inner, _step(at, node, position))
                     for position in self._positions(node, inner)
                 ]
                 return np.logical_or.reduce(found)
@@ -220,6 +232,7 @@ class _Machine:
 
     def _operand(self, which: int, at: dict[str, np.ndarray]) -> np.ndarray:
         indices, values = self.operands[which]
+        at = {**at, "k": np.where(at["k"] < at["end"], at["k"], self.extent["k"])}
         return values[tuple(at[index] for index in indices)]
 
     def _map(self) -> None:
@@ -246,7 +259,7 @@ class _Machine:
         value = self._take()
         if path not in self.sums:
             # Values that are side by side are kept apart.
-            axes = [axis in self.summed & self.inside for axis in range(len(self.axes))]
+            axes = [axis in self.summed & self.inside for axis in range(self.rank)]
             shape = [size if own else 1 for own, size in zip(axes, value.total.shape, strict=True)]
             sums = np.zeros((self.extent["m"], self.extent["n"], *shape), dtype=np.int64)
             places = [self._along(axis, np.arange(size)) for axis, size in enumerate(shape)]
@@ -267,10 +280,11 @@ class _Machine:
         total[where] = carry[where] = 0
         return value
 
-    def _add(self) -> None:
+    def _add(self, path: Path) -> None:
         if self.value.kept is None:
             total = self.value.total + self.value.carry
             self.value = _Value(total, np.zeros_like(total))
+            self._accumulate(path)
             return
         total, carry, places = self.sums[self.value.kept]
         where = (self.at["m"], self.at["n"], *places)
@@ -278,8 +292,15 @@ class _Machine:
         carry[where] = 0
 
     def _sync(self) -> None:
-        waiting = tuple(axis for axis in range(len(self.axes)) if axis not in self.inside)
+        waiting = tuple(axis for axis in range(self.rank) if axis not in self.inside)
         self.time = self.time.max(axis=waiting, keepdims=True)
+
+
+def _step(at: dict[str, np.ndarray], loop: Loop, position: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the indices in an iteration, and the end of the k loops around it."""
+    start = at[loop.index]
+    end = np.minimum(at["end"], start + loop.covers("k")) if loop.short else at["end"]
+    return {**at, "end": end, loop.index: start + position}
 
 
 def _loops(body: tuple[Node, ...]) -> list[Loop]:

@@ -27,7 +27,7 @@ class Step(StrEnum):
     ACCUMULATE = "accumulate"
     """Compress a value with those of the iterations before, since the last one was taken."""
     ADD = "add"
-    """Resolve a sum and a carry to a number, where it stands."""
+    """Resolve a sum and a carry to a number, where it stands; outside of k and bw, it is C's."""
     SYNC = "sync"
     """Wait for the slowest iteration of the parallel loops before."""
 
@@ -45,6 +45,7 @@ class Loop:
     chain : parallel, and a sum passes from each iteration to the next.
     nonzero : only those iterations take place, in time, in which there is a digit that is not
         zero. Looking in vain takes one cycle.
+    short : of a k loop, iterations of the loops inside that are missing from its last one.
     """
 
     index: str
@@ -53,12 +54,14 @@ class Loop:
     parallel: bool = False
     chain: bool = False
     nonzero: bool = False
+    short: int = 0
 
     def __post_init__(self) -> None:
         """Check the loop by itself."""
         Choice("index", "m", INDICES).check("index", self.index)
         if self.size is not None:
             Integer("iterations", 1, 1, 1 << 24).check("size", self.size)
+        Integer("iterations", 0, 0, 1 << 24).check("short", self.short)
         for name in ("parallel", "chain", "nonzero"):
             Flag(name, False).check(name, getattr(self, name))
         if self.size is None and (self.parallel or self.nonzero or self.index == "bw"):
@@ -67,23 +70,33 @@ class Loop:
             raise ValueError(f"nonzero must be of a k or bw loop in time, not of {self.title}")
         if self.chain and not (self.parallel and self.index == "k"):
             raise ValueError(f"chain must be of a parallel k loop, not of {self.title}")
+        if self.short and (self.size is None or self.index != "k"):
+            raise ValueError(f"short must be of a k loop with a size, not of {self.title}")
+
+    @property
+    def stride(self) -> int:
+        """How far an iteration gets in the loop's index."""
+        return self._inside(self.index)
 
     @property
     def title(self) -> str:
         """Its first line."""
-        count = str(self.size) if self.size is not None else self.index.upper()
-        inside = self.covers(self.index) // (self.size or 1)
+        count = str(self.size)
+        if self.size is None or self.short:
+            total = self.index.upper() if self.size is None else self.covers(self.index)
+            count = f"{total} / {self.stride}" if self.stride > 1 else str(total)
         return (
             f"{'parallel ' if self.parallel else ''}for {self.index} in {count}"
-            f"{f' / {inside}' if self.size is None and inside > 1 else ''}"
             f"{', non-zero' if self.nonzero else ''}{', a chain' if self.chain else ''}"
         )
 
     def covers(self, index: str) -> int:
         """Count the iterations over an index, its own included; those of an open loop as 1."""
-        inner = [node.covers(index) for node in self.body if isinstance(node, Loop)]
-        own = self.size or 1 if self.index == index else 1
-        return own * (inner[0] if inner else 1)
+        inside = self._inside(index)
+        return (self.size or 1) * inside - self.short if self.index == index else inside
+
+    def _inside(self, index: str) -> int:
+        return next((node.covers(index) for node in self.body if isinstance(node, Loop)), 1)
 
     def around(self, *body: "Node") -> "Loop":
         """Make the same loop around something else."""

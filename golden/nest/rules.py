@@ -17,13 +17,16 @@ class _Value:
     number: bool = False
     shifted: bool = False
     kept: bool = False
-    """In an accumulator, for its m and n."""
+    """In an accumulator, for its m and n, or gone to C."""
     side: list[Loop] = field(default_factory=list)
     """Parallel k and bw loops that have been left: values side by side."""
-    weights: bool = False
-    """A bw loop has been left: there is more than one bit weight."""
     mixed: bool = False
     """It is a sum over parallel iterations each of which is at a bit weight of its own."""
+
+    @property
+    def weights(self) -> bool:
+        """There is more than one bit weight."""
+        return not self.shifted and any(loop.index == "bw" for loop in self.side)
 
 
 class Rules:
@@ -49,9 +52,7 @@ class Rules:
         self._body(body)
         if self.value is None:
             raise ValueError("map must be in the nest: without it nothing is multiplied")
-        if not self.value.kept or self.value.side:
-            raise ValueError("accumulate must come last but for add: where else is C kept")
-        if not self.value.number:
+        if not (self.value.number and self.value.kept) or self.value.side:
             raise ValueError("add must be the last step of the sum: C is numbers, not carry-save")
         self._in_step("the end")
 
@@ -71,16 +72,18 @@ class Rules:
             raise ValueError(f"'{loop.title}' must not be in a chain, which goes on every cycle")
         if loop.size is None and any(outer.index == loop.index for outer in self.path):
             raise ValueError(f"'{loop.title}' must be the outermost loop over {loop.index}")
+        if loop.short and loop.short >= loop.stride:
+            raise ValueError(f"short must be 0..{loop.stride - 1} iterations, not {loop.short}")
         before = self.value
-        if before is not None and not (before.kept and loop.index in ("m", "n")):
-            raise ValueError(f"'{loop.title}' must come before map, or of sums that are kept")
+        if before is not None:
+            self._again(loop, before)
         self.path.append(loop)
         self._body(loop.body)
         self.path.pop()
         if loop.nonzero:
             self.uneven = True
             self.waiting = self.waiting or next(_lanes(loop, self.digits), None)
-        elif loop.parallel and loop.index in self.digits and self.uneven:
+        elif loop.parallel and loop.index in self.digits and self.uneven and before is None:
             self.waiting = loop
         elif not loop.parallel:
             self._in_step(f"the next iteration of '{loop.title}'")
@@ -89,14 +92,20 @@ class Rules:
         if loop.index in ("k", "bw"):
             self._leave(loop, self.value)
 
+    def _again(self, loop: Loop, value: _Value) -> None:
+        """Enter a loop over sums: those of C, or those side by side of the same loop before."""
+        if value.kept and value.side and value.side[-1] == loop.around(*value.side[-1].body):
+            value.side.pop()
+        elif not (value.kept and loop.index in ("m", "n")):
+            raise ValueError(f"'{loop.title}' must come before map, or of sums that are kept")
+
     def _leave(self, loop: Loop, value: _Value) -> None:
         """Leave a loop whose values are to be summed."""
-        value.weights |= loop.index == "bw"
         if loop.parallel and not loop.chain:
             value.side.append(loop)
-        elif not value.kept or value.side:
+        elif not value.kept:
             raise ValueError(f"accumulate must be inside '{loop.title}': its values are summed")
-        elif value.weights and not value.shifted:
+        elif loop.index == "bw" and not value.shifted:
             raise ValueError(f"shift must be inside '{loop.title}': it sums several bit weights")
 
     def _in_step(self, when: str) -> None:
@@ -162,7 +171,7 @@ class Rules:
 
     def _half_reduce(self) -> None:
         value = self._current(Step.HALF_REDUCE)
-        if value.weights and not value.shifted:
+        if value.weights:
             raise ValueError("shift must come before half-reduce sums several bit weights")
         value.mixed |= bool(value.side) and any(
             loop.nonzero and loop.index == "bw" for loop in self.path
@@ -182,6 +191,7 @@ class Rules:
         if value.side:
             raise ValueError(f"half-reduce must come between '{value.side[0].title}' and add")
         value.number = True
+        value.kept |= all(loop.index in ("m", "n") for loop in self.path)
 
     def _sync(self) -> None:
         if self.waiting is None:

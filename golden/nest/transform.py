@@ -60,19 +60,35 @@ def opt1(nest: Nest) -> Nest:
 
 
 def opt2(nest: Nest) -> Nest:
-    """Sum the digits of one bit weight over the parallel k first, and shift their sum."""
+    """Sum the digits of one bit weight first, and shift their sum.
+
+    If sums stay in carry-save form until they leave (OPT1), each weight has one of its own for
+    all of k, and they are shifted and summed where they leave; else in every beat, which then has
+    to have several k side by side.
+    """
     levels = _levels(nest)
     weights = _find(levels, lambda loop: loop.index == "bw")
-    k = weights - 1
-    if not _is(levels[weights], "bw", parallel=True) or not _is(levels[k], "k", parallel=True):
-        raise ValueError("opt2 needs parallel loops over k and, inside, over bw")
-    if Step.ADD in levels[k].after:
+    digits = levels[weights]
+    pairs = [level for level in levels[weights - 1 : weights] if _is(level, "k", parallel=True)]
+    start = weights - len(pairs)
+    beat = levels[start - 1]
+    first = _find(levels, lambda loop: loop.index == "k")
+    kept = all(Step.ADD not in level.after for level in levels[first:])
+    legal = _is(digits, "bw", parallel=True) and digits.after == [Step.MAP, Step.SHIFT]
+    if not legal or not (pairs or kept) or (beat.loop and beat.loop.chain):
+        raise ValueError(
+            "opt2 needs parallel loops over k and, inside, over bw; or only this one after opt1"
+        )
+    if any(Step.ADD in level.after for level in pairs):
         raise ValueError("opt2 needs products in carry-save form, not an add for each (opt1)")
-    levels[k - 1].before += levels[k].before
-    levels[k:] = [
-        _Level(levels[weights].loop, after=[Step.HALF_REDUCE, Step.SHIFT]),
-        _Level(levels[k].loop, after=[Step.MAP]),
-    ]
+    beat.before += [node for level in pairs for node in level.before]
+    own: list[Node] = [Step.HALF_REDUCE, Step.SHIFT]
+    if kept and digits.loop:
+        own, beat.after = beat.after, []
+        _leave(levels, digits.loop.around(Step.SHIFT), Step.HALF_REDUCE, Step.ADD)
+    levels[start:] = [_Level(level.loop) for level in (digits, *pairs)]
+    levels[-1].after = [Step.MAP]
+    levels[start].after += own
     return _nest(levels, nest)
 
 
@@ -80,11 +96,15 @@ def opt3(nest: Nest) -> Nest:
     """Take the digits that are not zero one after the other, those of one bit weight together.
 
     The codes of a beat are no longer side by side; all elements wait for the slowest at its end.
+    Weights that come one after the other share one sum, even if each had one of its own (OPT2).
     """
     levels = _levels(nest)
     weights = _find(levels, lambda loop: loop.index == "bw")
     if not _is(levels[weights], "bw", parallel=True):
         raise ValueError("opt3 needs a parallel loop over bw to put in time")
+    if Step.ACCUMULATE in levels[weights].after:
+        levels[weights - 1].after = [node for node in levels[weights].after if node != Step.MAP]
+        _leave(levels, Step.ADD)
     planes_first = weights + 1 < len(levels)
     first = weights - _is(levels[weights - 1], "k", parallel=True)
     if any(Step.ADD in level.after for level in levels[first:]):
@@ -124,26 +144,29 @@ def opt4c(nest: Nest) -> Nest:
 
 
 def opt4e(nest: Nest) -> Nest:
-    """Sum the digits of four lanes of k in one tree and one accumulator.
+    """Sum the digits of four lanes of k, or as many as codes, in one tree and one accumulator.
 
-    Lanes run through their digits on their own, and wait for the slowest at the end of a beat.
+    Code j of a beat is in lane j modulo 4. Lanes run through their digits on their own, and wait
+    for the slowest at the end of a beat.
     """
     levels = _levels(nest)
     codes = levels[-1]
     columns = _find(levels, lambda loop: loop.index == nest.sharing and loop.parallel)
     if not any(Step.SELECT in level.before for level in levels[:columns]):
         raise ValueError(f"opt4e needs select outside of the loop over {nest.sharing} (opt4c)")
-    if not _is(codes, "k", nonzero=True) or codes.loop is None or (codes.loop.size or 1) % LANES:
-        raise ValueError(f"opt4e needs a beat of a multiple of {LANES} codes of k")
+    if codes.loop is None or not codes.loop.nonzero:
+        raise ValueError("opt4e needs the digits of a beat one after the other")
     if codes.after[:2] != [Step.MAP, Step.SHIFT]:
         raise ValueError("opt4e needs a shift for each digit: lanes are at different bit weights")
-    rest = codes.after[2:]
-    size = (codes.loop.size or 1) // LANES
-    del levels[-1]
+    count = codes.loop.covers("k")
+    lanes = min(LANES, count)
+    size, rest = -(-count // lanes), codes.after[2:]
+    if codes.loop.index == "k":
+        del levels[-1]
     if size > 1:
-        levels.append(_Level(replace(codes.loop, size=size)))
+        levels.append(_Level(replace(codes.loop, size=size, short=size * lanes - count)))
     levels[-1].after = rest
-    levels.append(_Level(Loop("k", LANES, parallel=True), after=[Step.MAP, Step.SHIFT]))
+    levels.append(_Level(Loop("k", lanes, parallel=True), after=[Step.MAP, Step.SHIFT]))
     if not any(Step.SYNC in level.after for level in levels):
         _sync(levels)
     return _nest(levels, nest)
@@ -192,6 +215,18 @@ def _nest(levels: list[_Level], like: Nest) -> Nest:
         if level.loop is not None:
             body = [level.loop.around(*body)]
     return replace(like, body=tuple(body))
+
+
+def _leave(levels: list[_Level], *steps: Node) -> None:
+    """Let sums leave by these steps: in place of add, and all that is with it in its loops."""
+
+    def instead(body: tuple[Node, ...]) -> tuple[Node, ...]:
+        if Step.ADD in body:
+            return steps
+        return tuple(n.around(*instead(n.body)) if isinstance(n, Loop) else n for n in body)
+
+    for level in levels:
+        level.after = [*instead(tuple(level.after))]
 
 
 def _beat_outside(levels: list[_Level]) -> None:

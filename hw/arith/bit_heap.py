@@ -1,10 +1,10 @@
 """Bit heap: weighted bits to be added up, compressed to one or two bits a column."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from amaranth import C, Module, Signal, Value
 
-from hw.arith.schedule import Schedule, schedule, sparse_heights
+from hw.arith.schedule import Schedule, balance, schedule, sparse_heights
 
 __all__ = ["BitHeap"]
 
@@ -54,6 +54,13 @@ class BitHeap:
             for bit in column:
                 self.add_bit(bit, weight, arrival=arrival)
 
+    def add_heap(self, other: "BitHeap", weight: int = 0) -> None:
+        """Put all of another heap, times 2^weight."""
+        self.constant += other.constant << weight
+        for own, column in enumerate(other.columns):
+            for bit, arrival in column:
+                self.add_bit(bit, weight + own, arrival=arrival)
+
     def copy(self) -> "BitHeap":
         """Make a heap with the same bits and constant."""
         other = BitHeap(self.width)
@@ -93,6 +100,33 @@ class BitHeap:
             for column, height in zip(plan.columns, heights, strict=True)
         ]
 
+    @property
+    def _occupied(self) -> int:
+        """Columns that the sum of the bits can reach, without the constant."""
+        highest = sum(len(column) << weight for weight, column in enumerate(self.columns))
+        return min(self.width, highest.bit_length())
+
+    def cuts(self, registers: int, last: Callable[["BitHeap"], float]) -> list[int]:
+        """Choose the rows for so many calls of :meth:`register`, so that no stage is long.
+
+        `last` gives the delay of what is done with the heap after the last of them.
+        """
+        tallest = max(map(len, self.columns))
+
+        def delay(above: int | None, below: int | None) -> float:
+            heap = self
+            if above is not None:
+                heap = BitHeap(self.width)
+                heap.constant = self.constant
+                heap.add_columns([[C(0, 1)] * above] * self._occupied)
+            return last(heap) if below is None else heap.schedule([below] * heap.width).delay
+
+        # About half a level of full adders apart.
+        rows = [2]
+        while rows[-1] < tallest:
+            rows.append(-(-rows[-1] * 5 // 4))
+        return balance(registers, rows, delay)
+
     def register(self, m: Module, enable: Value, rows: int = 2) -> "BitHeap":
         """Compress to at most `rows`, hold them in registers, and go on with a heap of those.
 
@@ -101,8 +135,7 @@ class BitHeap:
         """
         bits = self.copy()
         bits.constant = 0
-        highest = sum(len(column) << weight for weight, column in enumerate(bits.columns))
-        bits.width = min(self.width, highest.bit_length())
+        bits.width = self._occupied
         bits.columns = bits.columns[: bits.width]
         heights = sparse_heights(bits.width, lambda heights: bits.schedule(heights).delay, rows)
         registered = BitHeap(self.width)

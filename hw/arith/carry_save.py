@@ -1,9 +1,13 @@
 """Carry-save numbers: a sum row and carry bits at some weights, resolved by one addition."""
 
-from amaranth import C, Cat, Signal, Value
+from collections.abc import Sequence
+
+from amaranth import C, Cat, Module, Signal, Value
 from amaranth.lib import data
 
-__all__ = ["CarrySave"]
+from hw.arith.bit_heap import BitHeap
+
+__all__ = ["CarrySave", "Planes"]
 
 
 class CarrySave(data.StructLayout):
@@ -22,6 +26,13 @@ class CarrySave(data.StructLayout):
         self.width = len(heights)
         self.carries = tuple(weight for weight, height in enumerate(heights) if height == 2)
         super().__init__({"sum": self.width, "carry": len(self.carries)})
+
+    registers = 0
+    """Cycles that :meth:`rows` takes."""
+
+    def rows(self, m: Module, enable: Value, number: data.View) -> list[list[Value]]:
+        """Columns of at most two bits that add up to the number."""
+        return self.columns(number)
 
     def register(self, name: str) -> data.View:
         """Make a signal that holds such a number and is not reset."""
@@ -44,3 +55,53 @@ class CarrySave(data.StructLayout):
         """Carries as a row of `width` bits."""
         bits = dict(zip(self.carries, number.carry, strict=True))
         return Cat(bits.get(weight, C(0, 1)) for weight in range(self.width))
+
+
+class Planes(data.StructLayout):
+    """Several carry-save numbers, each times a power of two, which are not added up yet.
+
+    Parameters
+    ----------
+    parts : logarithm of the factor and the number's layout, for each.
+    """
+
+    def __init__(self, parts: Sequence[tuple[int, CarrySave]]):
+        self.parts = tuple(parts)
+        self.width = max(weight + part.width for weight, part in parts)
+        self.carries = tuple(
+            weight + carry for weight, part in self.parts for carry in part.carries
+        )
+        super().__init__({f"plane{weight}": part for weight, part in self.parts})
+
+    registers = 1
+    """Cycles that :meth:`rows` takes."""
+
+    def rows(self, m: Module, enable: Value, number: data.View) -> list[list[Value]]:
+        """Columns of at most two bits that add up to the number, in registers."""
+        heap = BitHeap(self.width)
+        for weight, part in self.parts:
+            for own, column in enumerate(part.columns(number[f"plane{weight}"])):
+                for bit in column:
+                    heap.add_bit(bit, weight + own)
+        columns = heap.register(m, enable).columns
+        return [[bit for bit, _ in column] or [C(0, 1)] for column in columns]
+
+    def register(self, name: str) -> data.View:
+        """Make a signal that holds such a number and is not reset."""
+        return data.View(self, Signal(self.size, name=name, reset_less=True))
+
+    def columns(self, number: data.View) -> list[list[Value]]:
+        """Bits of all parts, a list per weight of each, one part after the other."""
+        return [
+            column
+            for weight, part in self.parts
+            for column in part.columns(number[f"plane{weight}"])
+        ]
+
+    def pack(self, columns: list[list[Value]]) -> Value:
+        """Bit pattern of the parts made of these columns; the inverse of :meth:`columns`."""
+        rows, start = [], 0
+        for _, part in self.parts:
+            rows.append(part.pack(columns[start : start + part.width]))
+            start += part.width
+        return Cat(rows)

@@ -1,110 +1,210 @@
 """Products on a bit heap: rows of digits, an AND array, or the synthesis tool's multiplier."""
 
-from collections.abc import Sequence
-
-from amaranth import C, Module, Signal, Value
+from amaranth import C, Cat, Module, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
-from hw.arith.recode import Digit, booth_digits, ent_digits
+from hw.arith.recode import Digit, booth_digits, ent_direct_digits, ent_direct_values
 
-__all__ = ["ENCODINGS", "add_product", "add_rows"]
+__all__ = ["ENCODINGS", "coded_width", "encode", "product_planes"]
 
 ENCODINGS = ("booth", "ent", "none", "operator")
 
 # Arrivals in XOR gates after the operands: of a recoded row the bits, the lowest bit and the carry;
-# an AND gate; a whole multiplier.
-_ROW, _LOWEST, _CARRY, _AND, _OPERATOR = 3.0, 2.0, 3.4, 0.6, 10.0
+# of a row of a coded operand; an AND gate; a whole multiplier.
+_ROW, _LOWEST, _CARRY, _CODED, _AND, _OPERATOR = 3.0, 2.0, 3.4, 1.0, 0.6, 10.0
 
 
-def add_product(
+def encode(m: Module, a: Value, a_format: IntFormat, encoding: str) -> Value:
+    """Make of an operand what :func:`product_planes` takes, once for all products that share it.
+
+    "ent" gives each digit a line for each of its values but 0; all others leave `a` as it is.
+    """
+    if encoding != "ent":
+        return a
+    lines: list[Value] = []
+    values = ent_direct_values(a_format)
+    for digit, (one, two, negative) in enumerate(ent_direct_digits(m, a, a_format)):
+        minus = C(0, 1) if negative is None else negative
+        for value in values[digit]:
+            line = Signal(name=f"d{digit}_{'n' if value < 0 else 'p'}{abs(value)}")
+            # Where a magnitude has one sign only, the sign need not be looked at.
+            sign = C(1, 1) if -value not in values[digit] else minus if value < 0 else ~minus
+            m.d.comb += line.eq((one if abs(value) == 1 else two) & sign)
+            lines.append(line)
+    return Cat(lines)
+
+
+def coded_width(a_format: IntFormat, encoding: str) -> int:
+    """Bits of what :func:`encode` makes."""
+    if encoding != "ent":
+        return a_format.width
+    return sum(len(values) for values in ent_direct_values(a_format))
+
+
+def product_planes(
     m: Module,
-    heap: BitHeap,
     a: Value,
     b: Value,
     a_format: IntFormat,
     b_format: IntFormat,
     encoding: str,
-) -> None:
-    """Put the bits of a x b on the heap.
+    width: int,
+    place: int = 0,
+) -> dict[int, BitHeap]:
+    """Make the bits of a x b, those of each digit of a on a heap of their own.
 
     Parameters
     ----------
-    m, heap : where the gates and the bits go.
-    a, b : operands, as wide as their formats.
+    m : where the gates go.
+    a : multiplier, as :func:`encode` makes it.
+    b : multiplicand, as wide as its format.
     a_format, b_format : widths and signs.
-    encoding : "booth" recodes b in radix 4 and halves the rows; "ent" does so with EN-T
-        digits, each of which waits for those before; "none" is an AND array, negative weights by
-        complement (Baugh, Wooley 1973); "operator" leaves the multiplier to the synthesis tool,
-        which puts it in a DSP block where there is one.
+    encoding : "booth" recodes a in radix 4 and halves the rows; "ent" takes EN-T digits -1 .. 2
+        as select lines, so that a row is one gate a bit; "none" is an AND array, negative weights
+        by complement (Baugh, Wooley 1973); "operator" leaves the multiplier to the synthesis
+        tool, which puts it in a DSP block where there is one, and has one heap.
+    width : bits of the product, modulo 2^width.
+    place : number of the product among those that share a heap: the ones that make complements
+        negative stand in another column for each, so that none is much higher than its neighbours.
+
+    Returns
+    -------
+    For each digit the logarithm of its weight, and a heap of that weight.
     """
     match encoding:
         case "booth":
-            add_rows(m, heap, a, a_format, booth_digits(m, b, b_format))
+            return {
+                2 * position: _row(m, b, b_format, digit, position, width - 2 * position)
+                for position, digit in enumerate(booth_digits(m, a, a_format))
+                if 2 * position < width
+            }
         case "ent":
-            add_rows(m, heap, a, a_format, ent_digits(m, b, b_format))
+            lines = iter(a)
+            digits = [
+                {value: next(lines) for value in values} for values in ent_direct_values(a_format)
+            ]
+            return {
+                2 * position: _coded_row(
+                    m, b, b_format, digit, position, width - 2 * position, place % 3
+                )
+                for position, digit in enumerate(digits)
+                if 2 * position < width
+            }
         case "none":
-            _add_and_array(m, heap, a, b, a_format, b_format)
+            return {
+                position: _and_row(m, a, b, a_format, b_format, position, width - position)
+                for position in range(min(a_format.width, width))
+            }
         case "operator":
             signed = a_format.signed or b_format.signed
             x = a.as_signed() if a_format.signed else a.as_unsigned()
             y = b.as_signed() if b_format.signed else b.as_unsigned()
             product = Signal(a_format.width + b_format.width, name="product")
             m.d.comb += product.eq(x * y)
+            heap = BitHeap(width)
             heap.add_term(list(product), signed=signed, arrival=_OPERATOR)
-        case _:
-            raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
+            return {0: heap}
+    raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
 
 
-def add_rows(
-    m: Module, heap: BitHeap, a: Value, a_format: IntFormat, digits: Sequence[Digit]
-) -> None:
-    """Put one row on the heap for each digit of a multiplier: the multiple of a that it says.
+def _row(
+    m: Module, b: Value, b_format: IntFormat, digit: Digit, position: int, width: int
+) -> BitHeap:
+    """Make the multiple of b that a digit says, see :mod:`hw.arith.recode`."""
+    heap = BitHeap(width)
+    one, two, negative = digit
+    # Negative multiples are of the complement of b, chosen while the digit is still made.
+    multiplicand: list[Value] = []
+    for place, own in enumerate(_extended(b, b_format)):
+        flipped: Value = Signal(name=f"x{position}_{place}")
+        m.d.comb += flipped.eq(own if negative is None else own ^ negative)
+        multiplicand.append(flipped)
+    row: list[Value] = []
+    for place, flipped in enumerate(multiplicand):
+        chosen = Signal(name=f"p{position}_{place}")
+        if place == 0:
+            m.d.comb += chosen.eq(one & b[0])
+        else:
+            m.d.comb += chosen.eq((one & flipped) | (two & multiplicand[place - 1]))
+        row.append(chosen)
+    if negative is not None:
+        # The complement is the negative less one: the lowest bit has taken the one in already,
+        # and this is its carry.
+        carry = Signal(name=f"n{position}")
+        m.d.comb += carry.eq(negative & (two | (one & ~b[0])))
+        heap.add_bit(carry, 1, arrival=_CARRY)
+        if not b_format.signed:
+            row.append(negative & (one | two))
+    heap.add_bit(row[0], 0, arrival=_LOWEST)
+    heap.add_term(row[1:], 1, signed=b_format.signed or negative is not None, arrival=_ROW)
+    return heap
 
-    Parameters
-    ----------
-    m, heap : where the gates and the bits go.
-    a : multiplicand, as wide as its format.
-    a_format : width and sign.
-    digits : of radix 4, lowest first, see :mod:`hw.arith.recode`.
+
+def _coded_row(
+    m: Module,
+    b: Value,
+    b_format: IntFormat,
+    lines: dict[int, Value],
+    position: int,
+    width: int,
+    exact: int,
+) -> BitHeap:
+    """Make the multiple of b whose line is set, of the values of a digit that have one.
+
+    The complement is the negative less one. The lowest `exact` bits, 0 .. 2, have taken the one in
+    already; it goes on the heap above them where they passed it on.
     """
-    width = a_format.width
-    extended = [*a[:width], a[width - 1] if a_format.signed else C(0, 1)]
-    for digit, (one, two, negative) in enumerate(digits):
-        # Negative multiples are of the complement of a, chosen while the digit is still made.
-        multiplicand: list[Value] = []
-        for position, own in enumerate(extended):
-            flipped: Value = Signal(name=f"x{digit}_{position}")
-            m.d.comb += flipped.eq(own if negative is None else own ^ negative)
-            multiplicand.append(flipped)
-        row: list[Value] = []
-        for position, flipped in enumerate(multiplicand):
-            chosen = Signal(name=f"p{digit}_{position}")
-            if position == 0:
-                m.d.comb += chosen.eq(one & a[0])
-            else:
-                m.d.comb += chosen.eq((one & flipped) | (two & multiplicand[position - 1]))
-            row.append(chosen)
-        if negative is not None:
-            # The complement is the negative less one: the lowest bit has taken the one in already,
-            # and this is its carry.
-            carry = Signal(name=f"n{digit}")
-            m.d.comb += carry.eq(negative & (two | (one & ~a[0])))
-            heap.add_bit(carry, 2 * digit + 1, arrival=_CARRY)
-            if not a_format.signed:
-                row.append(negative & (one | two))
-        signed = a_format.signed or negative is not None
-        heap.add_bit(row[0], 2 * digit, arrival=_LOWEST)
-        heap.add_term(row[1:], 2 * digit + 1, signed=signed, arrival=_ROW)
+    heap = BitHeap(width)
+    extended = _extended(b, b_format)
+    negative = [line for value, line in lines.items() if value < 0]
+    row: list[Value] = []
+    for place, multiples in enumerate(zip(extended, [C(0, 1), *extended[:-1]], strict=True)):
+        bit = Signal(name=f"p{position}_{place}")
+        terms: list[Value] = []
+        for value, line in lines.items():
+            multiple = multiples[abs(value) - 1]
+            if value < 0:
+                # Below the lowest one of a number, the negative has the same bits.
+                below = Cat(_low(extended, value, place)).any()
+                multiple = multiple ^ below if place < exact else ~multiple
+            terms.append(line & multiple)
+        m.d.comb += bit.eq(Cat(terms).any())
+        row.append(bit)
+    for value, line in lines.items():
+        if value < 0:
+            heap.add_bit(line & ~Cat(_low(extended, value, exact)).any(), exact)
+    if negative and not b_format.signed:
+        row.append(Cat(negative).any())
+    heap.add_term(row, signed=b_format.signed or bool(negative), arrival=_CODED)
+    return heap
 
 
-def _add_and_array(
-    m: Module, heap: BitHeap, a: Value, b: Value, a_format: IntFormat, b_format: IntFormat
-) -> None:
-    for i in range(a_format.width):
-        a_negative = a_format.signed and i == a_format.width - 1
-        for j in range(b_format.width):
-            b_negative = b_format.signed and j == b_format.width - 1
-            bit = Signal(name=f"p{i}_{j}")
-            m.d.comb += bit.eq(a[i] & b[j])
-            heap.add_bit(bit, i + j, arrival=_AND, negative=a_negative != b_negative)
+def _low(extended: list[Value], value: int, count: int) -> list[Value]:
+    """Return the lowest bits of b or, of an even value, its double."""
+    return [C(0, 1), *extended][:count] if value % 2 == 0 else extended[:count]
+
+
+def _and_row(
+    m: Module,
+    a: Value,
+    b: Value,
+    a_format: IntFormat,
+    b_format: IntFormat,
+    position: int,
+    width: int,
+) -> BitHeap:
+    """Make b times one bit of a."""
+    heap = BitHeap(width)
+    a_negative = a_format.signed and position == a_format.width - 1
+    for place in range(b_format.width):
+        b_negative = b_format.signed and place == b_format.width - 1
+        bit = Signal(name=f"p{position}_{place}")
+        m.d.comb += bit.eq(a[position] & b[place])
+        heap.add_bit(bit, place, arrival=_AND, negative=a_negative != b_negative)
+    return heap
+
+
+def _extended(b: Value, b_format: IntFormat) -> list[Value]:
+    """Bits of b and one more, as wide as its double."""
+    return [*b[: b_format.width], b[b_format.width - 1] if b_format.signed else C(0, 1)]

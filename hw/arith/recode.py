@@ -16,6 +16,7 @@ __all__ = [
     "ent_decode",
     "ent_digits",
     "ent_direct_digits",
+    "ent_direct_values",
     "ent_encode",
     "naf_digits",
 ]
@@ -58,6 +59,17 @@ def ent_direct_digits(m: Module, b: Value, b_format: IntFormat) -> list[Digit]:
     """
     low, high = _pairs(b, b_format)
     return _digits(m, b, b_format, _carries(m, low, high, [C(0, 1)] * len(low)))
+
+
+def ent_direct_values(b_format: IntFormat) -> list[list[int]]:
+    """Return the values but 0 that each digit of :func:`ent_direct_digits` can have."""
+    count = _count(b_format)
+    # The last digit is what is left: the bits above the others', and a carry.
+    rest = b_format.width - 2 * (count - 1)
+    least = -(1 << rest - 1) if b_format.signed else 0
+    most = (1 << (rest - 1 if b_format.signed else rest)) - 1
+    last = [value for value in (1, 2, -1, -2) if least <= value <= most + (count > 1)]
+    return [[1, 2, -1]] * (count - 1) + [last]
 
 
 def naf_digits(m: Module, b: Value, b_format: IntFormat) -> list[Digit]:

@@ -1,9 +1,11 @@
 """Order of compression of a bit heap: which bits meet in which adder, decided by arrival time."""
 
+import functools
+import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Adder", "Schedule", "schedule", "sparse_heights"]
+__all__ = ["Adder", "Schedule", "balance", "schedule", "sparse_heights"]
 
 # Delays in units of one XOR gate. The last input of a full adder meets one XOR only, which is why
 # the latest bit is put there.
@@ -59,10 +61,11 @@ def schedule(columns: Sequence[Sequence[float]], heights: Sequence[int]) -> Sche
             result.arrivals.append(arrival)
     at = result.arrivals
     for weight, height in enumerate(heights):
-        bits = sorted(waiting[weight], key=lambda bit: (at[bit], bit))
+        bits = [(at[bit], bit) for bit in waiting[weight]]
+        heapq.heapify(bits)
         while len(bits) > height:
             take = 2 if (len(bits) - height) % 2 else 3
-            inputs, bits = tuple(bits[:take]), bits[take:]
+            inputs = tuple(heapq.heappop(bits)[1] for _ in range(take))
             early, late = at[inputs[-2]], at[inputs[-1]]
             if take == 3:
                 sum_at = max(early + 2 * _SUM, late + _SUM)
@@ -77,8 +80,8 @@ def schedule(columns: Sequence[Sequence[float]], heights: Sequence[int]) -> Sche
                 at.append(carry_at)
                 waiting[weight + 1].append(carry)
             result.adders.append(Adder(weight, inputs, total, carry))
-            bits = sorted([*bits, total], key=lambda bit: (at[bit], bit))
-        result.columns.append(bits)
+            heapq.heappush(bits, (sum_at, total))
+        result.columns.append([bit for _, bit in sorted(bits)])
     return result
 
 
@@ -102,3 +105,32 @@ def sparse_heights(width: int, delay: Callable[[list[int]], float], most: int = 
             if delay(heights) <= limit:
                 break
     return heights
+
+
+def balance(
+    stages: int, rows: Sequence[int], delay: Callable[[int | None, int | None], float]
+) -> list[int]:
+    """Choose after how many rows a compression is cut by registers, so that no stage is long.
+
+    Parameters
+    ----------
+    stages : registers to place, 0 or more.
+    rows : heights at which a cut may be, ascending; the fewer rows, the fewer registers.
+    delay : delay of the stage that begins with so many rows (None: the whole heap) and ends with
+        so many (None: the end).
+
+    Returns
+    -------
+    Rows at each cut, in order.
+    """
+
+    @functools.cache
+    def best(above: int | None, left: int) -> tuple[float, list[int]]:
+        """Longest stage from a cut to the end, and the cuts behind it; with ties the lower."""
+        if not left:
+            return delay(above, None), []
+        below = [row for row in rows if above is None or row <= above]
+        longest, row = min((max(delay(above, row), best(row, left - 1)[0]), row) for row in below)
+        return longest, [row, *best(row, left - 1)[1]]
+
+    return best(None, stages)[1]

@@ -2,15 +2,15 @@
 
 from typing import ClassVar
 
-from amaranth import Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from golden.check import Choice, Integer, Parameter, check_fields
 from golden.pe.mac import MacSpec
 from hw.arith.bit_heap import BitHeap
-from hw.arith.carry_save import CarrySave
-from hw.arith.product import ENCODINGS, add_product
+from hw.arith.carry_save import CarrySave, Planes
+from hw.arith.product import ENCODINGS, coded_width, encode, product_planes
 from hw.cell import Cell
 
 __all__ = ["KEPT", "Hop", "PeCell"]
@@ -30,33 +30,36 @@ class PeCell(Cell):
     spec : MacSpec
         What: operand and accumulator widths, and k.
     encoding : str
-        How: multiplier, see :func:`hw.arith.product.add_product`.
+        How: multiplier, see :func:`hw.arith.product.product_planes`.
     pipeline : int
-        How: registers between products and accumulator, 0 or 1.
+        How: registers between operands and accumulator, 0 or more, where they divide the delay.
 
     Members
     -------
     en : In(1)
         Common enable; where it is low nothing moves.
     i_a, i_b : In
-        k operands each, the first lowest. The element has no register for them.
+        k operands each, the first lowest; a as :meth:`encode` makes it. The element has no
+        register for them.
     i_clear : In(1)
         A new sum starts with these pairs.
     o_done : Out(1)
         ``o`` is complete: `pipeline` cycles after ``i_clear``.
-    o : Out(CarrySave)
+    o : Out(CarrySave or Planes)
         The sum.
     """
 
-    PRODUCT_ROWS: ClassVar[int]
-    """Rows of the product between its register and the sum: what divides the delay evenly."""
-
     HOWS: ClassVar[dict[str, Parameter]] = {
         "encoding": Choice(
-            "product: Booth or EN-T rows, AND array, or the tool's", "booth", ENCODINGS
+            "product: Booth rows, EN-T rows recoded at the edge, AND array, or the tool's",
+            "booth",
+            ENCODINGS,
         ),
-        "pipeline": Integer("registers between product and accumulator", 0, 0, 1),
+        "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
     }
+
+    SEPARATE: ClassVar[bool] = False
+    """Digits of one weight have a sum of their own."""
 
     en: Signal
     i_a: Signal
@@ -72,18 +75,39 @@ class PeCell(Cell):
         self.spec = spec
         self.encoding = encoding
         self.pipeline = pipeline
-        self.layout = CarrySave(self._heights())
+        self.cuts: dict[int, list[int]] = {}
+        self.cuts = {
+            weight: heap.cuts(pipeline, self._last_delay) for weight, heap in self._plan().items()
+        }
+        parts = [(weight, CarrySave(self._heights(heap))) for weight, heap in self._plan().items()]
+        self.layout = Planes(parts) if self.SEPARATE else parts[0][1]
         super().__init__({
             "en": In(1),
-            "i_a": In(spec.k * spec.a_width),
+            "i_a": In(spec.k * coded_width(spec.a_format, encoding)),
             "i_b": In(spec.k * spec.b_width),
             "i_clear": In(1),
             "o_done": Out(1),
             "o": Out(self.layout),
         })
 
-    def _heights(self) -> list[int]:
-        """Bits of the sum in each column."""
+    def encode(self, m: Module, a: Value) -> Value:
+        """Make ``i_a`` of k codes, at the edge of an array."""
+        spec = self.spec
+        codes = [a.word_select(pair, spec.a_width) for pair in range(spec.k)]
+        return Cat(encode(m, code, spec.a_format, self.encoding) for code in codes)
+
+    def _heights(self, products: BitHeap) -> list[int]:
+        """Choose the bits of the sum in each column."""
+        raise NotImplementedError
+
+    def _last_delay(self, products: BitHeap) -> float:
+        """Delay of adding these products to the sum, in XOR gates."""
+        raise NotImplementedError
+
+    def _accumulate(
+        self, m: Module, products: BitHeap, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Add products to a sum."""
         raise NotImplementedError
 
     def step(
@@ -93,15 +117,17 @@ class PeCell(Cell):
 
         The products of a cycle meet the sum of `pipeline` cycles later.
         """
-        raise NotImplementedError
+        columns: list[list[Value]] = []
+        for heap in self._products(m, enable, a, b).values():
+            columns += self._accumulate(m, heap, kept[len(columns) :][: heap.width])
+        return columns
 
     def elaborate(self, platform):
         m = Module()
-        if self.pipeline:
-            with m.If(self.en):
-                m.d.sync += self.o_done.eq(self.i_clear)
-        else:
-            m.d.comb += self.o_done.eq(self.i_clear)
+        late = Signal(self.pipeline, reset_less=True)
+        m.d.comb += self.o_done.eq(Cat(self.i_clear, late)[-1])
+        with m.If(self.en):
+            m.d.sync += late.eq(Cat(self.i_clear, late))
         total = self.layout.register("total")
         kept = data.View(self.layout, Signal(self.layout.size, name="kept"))
         m.d.comb += kept.as_value().eq(Mux(self.o_done, 0, total.as_value()))
@@ -111,14 +137,29 @@ class PeCell(Cell):
         m.d.comb += self.o.as_value().eq(total.as_value())
         return m
 
-    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> BitHeap:
-        """Put the products on a heap as wide as the accumulator."""
+    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
+        """Put the products on heaps: one for each weight if SEPARATE, else one."""
         spec = self.spec
-        heap = BitHeap(spec.accumulator_width)
+        width = spec.accumulator_width
+        heaps: dict[int, BitHeap] = {}
         for pair in range(spec.k):
-            x, y = a.word_select(pair, spec.a_width), b.word_select(pair, spec.b_width)
-            add_product(m, heap, x, y, spec.a_format, spec.b_format, self.encoding)
-        return heap.register(m, enable, self.PRODUCT_ROWS) if self.pipeline else heap
+            x, y = a.word_select(pair, len(a) // spec.k), b.word_select(pair, spec.b_width)
+            planes = product_planes(
+                m, x, y, spec.a_format, spec.b_format, self.encoding, width, pair
+            )
+            for weight, plane in planes.items():
+                own = weight if self.SEPARATE else 0
+                heap = heaps.setdefault(own, BitHeap(width - own))
+                heap.add_heap(plane, weight - own)
+        for weight, cuts in self.cuts.items():
+            for rows in cuts:
+                heaps[weight] = heaps[weight].register(m, enable, rows)
+        return heaps
+
+    def _plan(self) -> dict[int, BitHeap]:
+        """Make heaps of products to plan with; registers as :attr:`cuts` says so far."""
+        a = Signal(self.spec.k * coded_width(self.spec.a_format, self.encoding))
+        return self._products(Module(), C(1, 1), a, Signal(self.spec.k * self.spec.b_width))
 
 
 class Hop(Cell):

@@ -2,11 +2,12 @@
 
 from typing import ClassVar
 
-from amaranth import Module, Value
+from amaranth import C, Module, Value
 
 from golden.check import Choice, Parameter
 from golden.pe.mac import MacSpec
 from hw.arith.adder import ADDERS, resolve
+from hw.arith.bit_heap import BitHeap
 from hw.pe.cell import KEPT, PeCell
 from hw.pe.stream import StreamPe
 
@@ -26,7 +27,6 @@ class MacCell(PeCell):
     """
 
     module = "mac"
-    PRODUCT_ROWS = 2
     HOWS: ClassVar[dict[str, Parameter]] = {
         **PeCell.HOWS,
         "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
@@ -44,16 +44,22 @@ class MacCell(PeCell):
         self.HOWS["adder"].check("adder", adder)
         self.adder = adder
 
-    def _heights(self) -> list[int]:
-        return [1] * self.spec.accumulator_width
+    def _heights(self, products: BitHeap) -> list[int]:
+        return [1] * products.width
 
-    def step(
-        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+    def _last_delay(self, products: BitHeap) -> float:
+        heap = products.copy()
+        heap.add_columns([[C(0, 1)]] * heap.width, arrival=KEPT)
+        # Two gates and the levels of a prefix adder.
+        return heap.schedule([2] * heap.width).delay + 2 + heap.width.bit_length()
+
+    def _accumulate(
+        self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
         """Put the sum on the heap of the products, and resolve it."""
-        heap = self._products(m, enable, a, b)
-        heap.add_columns(kept, arrival=KEPT)
-        return [[bit] for bit in resolve(m, heap.compress(m, [2] * heap.width), self.adder)]
+        products.add_columns(kept, arrival=KEPT)
+        rows = products.compress(m, [2] * products.width)
+        return [[bit] for bit in resolve(m, rows, self.adder)]
 
 
 class Mac(StreamPe):

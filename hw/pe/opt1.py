@@ -1,7 +1,8 @@
 """OPT1: multiply-accumulate that keeps its sum in carry-save form."""
 
-from amaranth import C, Module, Signal, Value
+from amaranth import C, Module, Value
 
+from hw.arith.bit_heap import BitHeap
 from hw.arith.schedule import sparse_heights
 from hw.pe.cell import KEPT, PeCell
 from hw.pe.stream import StreamPe
@@ -18,27 +19,26 @@ class Opt1Cell(PeCell):
     """
 
     module = "opt1"
-    PRODUCT_ROWS = 3
 
-    def _heights(self) -> list[int]:
-        spec = self.spec
-        operands = Signal(spec.k * spec.a_width), Signal(spec.k * spec.b_width)
-        products = self._products(Module(), C(1, 1), *operands)
+    def _heights(self, products: BitHeap) -> list[int]:
+        return sparse_heights(products.width, lambda heights: _delay(products, heights))
 
-        def delay(heights: list[int]) -> float:
-            heap = products.copy()
-            heap.add_columns([[C(0, 1)] * height for height in heights], arrival=KEPT)
-            return heap.schedule(heights).delay
+    def _last_delay(self, products: BitHeap) -> float:
+        return _delay(products, [2] * products.width)
 
-        return sparse_heights(products.width, delay)
-
-    def step(
-        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+    def _accumulate(
+        self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
         """Put the sum on the heap of the products, and compress it to its own shape."""
-        heap = self._products(m, enable, a, b)
-        heap.add_columns(kept, arrival=KEPT)
-        return heap.compress(m, [len(column) for column in kept])
+        products.add_columns(kept, arrival=KEPT)
+        return products.compress(m, [len(column) for column in kept])
+
+
+def _delay(products: BitHeap, heights: list[int]) -> float:
+    """Delay of adding products to a sum of these heights, in XOR gates."""
+    heap = products.copy()
+    heap.add_columns([[C(0, 1)] * height for height in heights], arrival=KEPT)
+    return heap.schedule(heights).delay
 
 
 class Opt1(StreamPe):

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from amaranth import Module, Mux, Signal
+from amaranth import C, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -73,7 +73,7 @@ class StreamPe(wiring.Component):
     @property
     def latency(self) -> int:
         """Cycles from the last pairs of a sum to the sum."""
-        return 2 + self.cell.pipeline
+        return 2 + self.cell.pipeline + self.cell.layout.registers
 
     @property
     def operations_per_cycle(self) -> int:
@@ -84,7 +84,7 @@ class StreamPe(wiring.Component):
         m = Module()
         m.submodules.feed = feed = Feed()
         m.submodules.pe = pe = self.cell.place()
-        done = Signal(1 + self.cell.pipeline)
+        done = Signal(self.latency - 1)
 
         m.d.comb += [
             pe.en.eq(~self.o.valid | self.o.ready),
@@ -92,14 +92,16 @@ class StreamPe(wiring.Component):
             feed.valid.eq(self.i.valid),
             feed.last.eq(self.i.payload.last),
             self.i.ready.eq(feed.accept),
-            pe.i_a.eq(Mux(feed.accept, self.i.payload.a, 0)),
+            pe.i_a.eq(Mux(feed.accept, self.cell.element.encode(m, self.i.payload.a), 0)),
             pe.i_b.eq(self.i.payload.b),
             pe.i_clear.eq(feed.clear),
             self.o.valid.eq(done[-1]),
-            self.o.payload.sum.eq(pe.o.sum),
         ]
+        rows = self.cell.layout.rows(m, pe.en, pe.o)
+        m.d.comb += self.o.payload.sum.eq(Cat(column[0] for column in rows))
         with m.If(pe.en):
             m.d.sync += done.eq((done << 1) | feed.finish)
         if self.cell.layout.carries:
-            m.d.comb += self.o.payload.carry.eq(self.cell.layout.carry_row(pe.o))
+            carries = (column[1] if len(column) == 2 else C(0, 1) for column in rows)
+            m.d.comb += self.o.payload.carry.eq(Cat(carries))
         return m

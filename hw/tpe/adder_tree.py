@@ -2,6 +2,7 @@
 
 from golden.tpe.adder_tree import AdderTreeSpec
 from hw.tpe.broadcast import Broadcast
+from hw.tpe.element import TREE_HOWS
 
 __all__ = ["AdderTree"]
 
@@ -13,3 +14,4 @@ class AdderTree(Broadcast):
     """
 
     SPEC = AdderTreeSpec
+    HOWS = TREE_HOWS

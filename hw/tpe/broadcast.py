@@ -18,7 +18,7 @@ class BroadcastColumn(Column):
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
         """Give each element its row of A, and B with as many cycles of delay as its row has."""
-        width = self.spec.k * self.spec.a_width
+        width = len(self.element.i_a)
         b: Value = self.i_b
         for number, row in enumerate(rows):
             held = Signal(len(self.i_b), name=f"b{number}", reset_less=True)

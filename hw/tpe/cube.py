@@ -2,6 +2,7 @@
 
 from golden.tpe.cube import CubeSpec
 from hw.tpe.broadcast import Broadcast
+from hw.tpe.element import TREE_HOWS
 
 __all__ = ["Cube"]
 
@@ -13,3 +14,4 @@ class Cube(Broadcast):
     """
 
     SPEC = CubeSpec
+    HOWS = TREE_HOWS

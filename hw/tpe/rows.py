@@ -6,20 +6,17 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from golden.check import Choice, Parameter, check_fields
+from golden.check import Parameter, complete
 from golden.pe.mac import MacSpec
 from golden.tpe.rows import RowsSpec
-from hw.arith.adder import ADDERS, resolve
+from hw.arith.adder import resolve
 from hw.cell import Cell, Placement
 from hw.engine import ASlice, BSlice, CRow
 from hw.feed import Feed
 from hw.pe.cell import Hop, PeCell
-from hw.pe.mac import MacCell
-from hw.pe.opt1 import Opt1Cell
+from hw.tpe.element import ELEMENT_HOWS, make_element
 
 __all__ = ["Column", "RowsEngine", "skew"]
-
-_CELLS: dict[str, type[PeCell]] = {"opt1": Opt1Cell, "mac": MacCell}
 
 
 class Column(Cell):
@@ -43,7 +40,7 @@ class Column(Cell):
     en : In(1)
         Common enable.
     i_a : In
-        k codes of A for each row, row 0 lowest.
+        k codes of A for each row, row 0 lowest, as the element takes them.
     i_b : In
         k codes of B, for row 0.
     i_clear : In
@@ -66,7 +63,7 @@ class Column(Cell):
         self.adder = adder
         super().__init__({
             "en": In(1),
-            "i_a": In(spec.m * spec.k * spec.a_width),
+            "i_a": In(spec.m * len(element.i_a)),
             "i_b": In(spec.k * spec.b_width),
             "i_clear": In(spec.m),
             "o": Out(spec.accumulator_width),
@@ -81,7 +78,14 @@ class Column(Cell):
     @property
     def latency(self) -> int:
         """Cycles from ``i_clear``, as it stands in a register, to the sum."""
-        return 1 + self.element.pipeline + bool(self.element.layout.carries)
+        layout = self.element.layout
+        bus = 1 if self._bus else 0
+        return bus + self.element.pipeline + layout.registers + bool(layout.carries)
+
+    @property
+    def _bus(self) -> bool:
+        """Whether sums go by a bus: a single one can be resolved where it stands."""
+        return self.spec.m > 1 or not self.element.layout.carries
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
         """Connect the operands of the elements."""
@@ -96,8 +100,8 @@ class Column(Cell):
             m.d.comb += row.en.eq(self.en)
         self.connect(m, rows)
 
-        bus = layout.register("bus")
-        for segment in reversed(range(0, spec.m, spec.SEGMENT)):
+        bus = layout.register("bus") if self._bus else rows[0].o
+        for segment in reversed(range(0, spec.m if self._bus else 0, spec.SEGMENT)):
             sums = bus.as_value() if segment + spec.SEGMENT < spec.m else C(0, layout.size)
             for row in rows[segment : segment + spec.SEGMENT]:
                 sums = sums | Mux(row.o_done, row.o.as_value(), 0)
@@ -106,10 +110,10 @@ class Column(Cell):
                 m.d.sync += bus.as_value().eq(sums)
 
         if not layout.carries:
-            m.d.comb += self.o.eq(bus.sum)
+            m.d.comb += self.o.eq(bus.as_value())
             return m
         total = Signal(spec.accumulator_width, reset_less=True)
-        added = resolve(m, layout.columns(bus), self.adder)
+        added = resolve(m, layout.rows(m, self.en, bus), self.adder)
         with m.If(self.en):
             m.d.sync += total.eq(added)
         m.d.comb += self.o.eq(total)
@@ -133,12 +137,10 @@ class RowsEngine(wiring.Component):
     ----------
     spec : RowsSpec
         What: tile, formats, depth.
-    pe : str
-        How: "opt1" or "mac".
-    encoding, pipeline
-        How: see :class:`PeCell`.
+    pe, encoding, pipeline
+        How: see :func:`hw.tpe.element.make_element`.
     adder : str
-        How: carry propagation, once a column ("opt1") or in every element ("mac").
+        How: carry propagation, once a column, or in every element ("mac").
 
     Members
     -------
@@ -151,35 +153,18 @@ class RowsEngine(wiring.Component):
     """
 
     SPEC: ClassVar[type[RowsSpec]]
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        "pe": Choice("processing element", "opt1", tuple(_CELLS)),
-        **PeCell.HOWS,
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
-    }
+    HOWS: ClassVar[dict[str, Parameter]] = ELEMENT_HOWS
 
     i_a: stream.Interface
     i_b: stream.Interface
     o_c: stream.Interface
 
-    def __init__(
-        self,
-        spec: RowsSpec,
-        *,
-        pe: str = "opt1",
-        encoding: str = "booth",
-        pipeline: int = 0,
-        adder: str = "sklansky",
-    ):
+    def __init__(self, spec: RowsSpec, **hows: Any):
         if not isinstance(spec, self.SPEC):
             raise TypeError(f"spec must be a {self.SPEC.__name__}, not {spec!r}")
-        check_fields(self.HOWS, {
-            "pe": pe, "encoding": encoding, "pipeline": pipeline, "adder": adder,
-        })  # fmt: skip
+        hows = complete(self.HOWS, hows)
         self.spec = spec
-        hows: dict[str, Any] = {"encoding": encoding, "pipeline": pipeline}
-        if pe == "mac":
-            hows["adder"] = adder
-        element = _CELLS[pe](
+        self.element = make_element(
             MacSpec(
                 k=spec.k,
                 a_width=spec.a_width,
@@ -190,7 +175,7 @@ class RowsEngine(wiring.Component):
             ),
             **hows,
         )
-        self.column = self.make_column(element, adder)
+        self.column = self.make_column(self.element, hows["adder"])
         super().__init__({
             "i_a": In(stream.Signature(ASlice(spec))),
             "i_b": In(stream.Signature(BSlice(spec))),
@@ -251,17 +236,20 @@ class RowsEngine(wiring.Component):
             self.o_c.valid.eq(rows.valid),
             self.o_c.payload.last.eq(rows.last),
         ]
-        a = Mux(feed.accept, self.i_a.payload.data, 0)
+        a = self.i_a.payload.data
         b = self.i_b.payload.data
         clear = Signal(spec.m)
         later = Signal(spec.m - 1, reset_less=True)
         m.d.comb += clear.eq(Cat(feed.clear, later))
         with m.If(move):
             m.d.sync += later.eq(clear)
+        # Row 0 is coded while it is still decided whether its beat is accepted.
+        first = Mux(feed.accept, self.element.encode(m, a[: spec.k * spec.a_width]), 0)
+        below = skew(m, move, "a", Mux(feed.accept, a, 0), spec.m, spec.k * spec.a_width)[1:]
         row = self.place_columns(
             m,
             move,
-            skew(m, move, "a", a, spec.m, spec.k * spec.a_width),
+            [first, *(self.element.encode(m, codes) for codes in below)],
             [_column(b, number, spec) for number in range(spec.n)],
             clear,
         )

@@ -29,13 +29,13 @@ class SystolicColumn(Column):
             spec,
             Hop(element),
             adder,
-            o_a=Out(spec.m * spec.a_width),
+            o_a=Out(spec.m * len(element.i_a)),
             o_clear=Out(spec.m),
         )
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
         """Pass A and the clear bits through the elements, and B from each to the one below."""
-        width = self.spec.a_width
+        width = len(self.element.i_a)
         b: Value = self.i_b
         for number, row in enumerate(rows):
             m.d.comb += [

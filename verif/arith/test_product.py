@@ -7,7 +7,7 @@ from amaranth import Module, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
-from hw.arith.product import ENCODINGS, add_product
+from hw.arith.product import ENCODINGS, coded_width, encode, product_planes
 from verif.arith.test_bit_heap import rows_sum
 from verif.formal import holds
 
@@ -17,16 +17,26 @@ SIGNS = list(itertools.product([True, False], repeat=2))
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
 @pytest.mark.parametrize(("a_width", "b_width"), [(2, 2), (2, 5), (5, 2), (3, 4), (4, 3), (6, 6)])
-@pytest.mark.parametrize("extra", [-2, 0, 5])
+@pytest.mark.parametrize(("extra", "place"), [(-2, 0), (0, 1), (5, 2), (5, 0)])
 def test_product_is_exact(
-    encoding: str, a_signed: bool, b_signed: bool, a_width: int, b_width: int, extra: int
+    encoding: str,
+    a_signed: bool,
+    b_signed: bool,
+    a_width: int,
+    b_width: int,
+    extra: int,
+    place: int,
 ) -> None:
     a, b = IntFormat(width=a_width, signed=a_signed), IntFormat(width=b_width, signed=b_signed)
 
     def claim(m: Module, x: Signal, y: Signal) -> Value:
         width = a_width + b_width + extra
         heap = BitHeap(width)
-        add_product(m, heap, x, y, a, b, encoding)
+        coded = encode(m, x, a, encoding)
+        assert len(coded) == coded_width(a, encoding)
+        planes = product_planes(m, coded, y, a, b, encoding, width, place)
+        for weight, plane in planes.items():
+            heap.add_heap(plane, weight)
         left = x.as_signed() if a_signed else x
         right = y.as_signed() if b_signed else y
         expected = Signal(width)
@@ -41,4 +51,4 @@ def test_product_rejects_unknown_encoding() -> None:
     with pytest.raises(
         ValueError, match="encoding must be one of booth, ent, none, operator, not 'x'"
     ):
-        add_product(Module(), BitHeap(8), Signal(4), Signal(4), fmt, fmt, "x")
+        product_planes(Module(), Signal(4), Signal(4), fmt, fmt, "x", 8)

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -246,9 +247,19 @@ def test_wide_fan_out_across_modules_is_buffered(tmp_path):
     ports = f"input clk, input en, input clear, input [3:0] a, output [{32 * count - 1}:0] sum"
     text = PAIR.split("module pair")[0] + f"module wide({ports});\n{cells}\nendmodule\n"
     result = synth.synthesise([verilog(tmp_path, text)], top="wide", target="osu018")
-    rows = {row["module"]: row for row in result["hierarchy"]}
-    assert rows["cell4"]["instances"] == count
-    assert rows["wide"]["cells"] == 6 * 3  # en, clear, a[3:0]: 20 pins in groups of at most 8
+    netlist = Path(result["netlist"]).read_text()
+    cell, wide = (
+        netlist[netlist.index(f"module {name}(") :].partition("endmodule")[0]
+        for name in ("cell4", "wide")
+    )
+    for port in ("en", "clear", r"a\[2\]"):
+        pins = len(re.findall(rf"\.\w+\({port}\)", cell))
+        name = port.partition("\\")[0]
+        nets = re.findall(rf"cell4 \w+ \([^;]*?\.{name}\((?:{{ )?([^,}})]+)", wide)
+        assert pins > 0
+        assert len(nets) == count
+        most = max(1, hierarchy.FANOUT // pins)
+        assert max(Counter(nets).values()) <= most, (port, pins)
 
 
 def look_up(cell: str, arc: str, table: str, first: float, second: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from golden.arith.recode import booth, ent, naf, nonzero
+from golden.check import Choice
 from golden.engine import EngineSpec, matmul
 from golden.formats.integer import IntFormat
 from golden.nest import (
@@ -27,7 +28,10 @@ from golden.nest import (
 )
 from golden.nest.shapes import array, element, weight_stationary
 from golden.pe import mac
-from hw.catalog import Design
+from golden.pe.opt3 import ENCODINGS
+from hw.arith.carry_save import Planes
+from hw.catalog import CATALOG, Design
+from hw.pe.opt2 import Opt2Cell
 from verif.vectors import normal, uniform
 
 Change = Callable[[Nest], Nest]
@@ -57,13 +61,16 @@ CHANGES: dict[str, tuple[Change, ...]] = {
 SHAPES: dict[str, Callable[[int], Nest]] = {
     "os": lambda planes: array(m=2, n=3, planes=planes),
     "cube": lambda planes: array(m=2, n=3, k=4, planes=planes),
+    "ragged": lambda planes: array(m=2, n=2, k=6, planes=planes),
+    "few": lambda planes: array(m=2, n=2, k=3, planes=planes),
     "tree": lambda planes: array(m=1, n=2, k=8, planes=planes),
     "ws": lambda planes: weight_stationary(m=3, n=2, k=4, planes=planes),
     "element": lambda planes: element(k=4, planes=planes),
 }
 NOT_FOR = {
-    "os": ("opt2", "opt2-mac", "opt3-opt2", "opt4c-opt2", "opt4e", "opt4e-constant",
-           "ent-opt2", "ent-opt4e"),
+    "os": ("opt2-mac",),
+    "ragged": tuple(change for change in CHANGES if change not in ("opt4e", "opt4e-constant")),
+    "few": tuple(change for change in CHANGES if change not in ("opt2", "opt4e")),
     "ws": tuple(change for change in CHANGES if change not in ("mac", "opt1", "ent-mac")),
     "element": tuple(change for change in CHANGES if "4" in change or "ent" in change),
 }  # fmt: skip
@@ -215,6 +222,8 @@ def in_tile(*body: Loop | Step) -> Body:
 
 DIGITS = Loop("bw", 4, (MAP, SHIFT), parallel=True)
 SPARSE = Loop("bw", 4, (MAP, SHIFT, ACCUMULATE), nonzero=True)
+KEPT = Loop("k", None, (ENCODE, Loop("bw", 4, (MAP, ACCUMULATE), parallel=True)))
+SHIFTS = Loop("bw", 4, (SHIFT,), parallel=True)
 
 
 @pytest.mark.parametrize(
@@ -229,8 +238,8 @@ SPARSE = Loop("bw", 4, (MAP, SHIFT, ACCUMULATE), nonzero=True)
         (in_tile(ENCODE, Loop("bw", 4, (MAP, ACCUMULATE)), SHIFT, ACCUMULATE),
          "shift must be inside 'for bw in 4'"),
         (in_tile(ENCODE, DIGITS, HALF_REDUCE, ACCUMULATE)[:1], "add must be the last step"),
-        ((*in_tile(ENCODE, DIGITS, HALF_REDUCE, ACCUMULATE), HALF_REDUCE, ADD),
-         "accumulate must come last but for add"),
+        ((*in_tile(ENCODE, DIGITS, HALF_REDUCE, ACCUMULATE), HALF_REDUCE),
+         "add must be the last step"),
         ((Loop("k", 2, in_tile(ENCODE, DIGITS, HALF_REDUCE, ACCUMULATE)),),
          "'for k in K' must be the outermost loop over k"),
         (in_tile(ENCODE, ENCODE, DIGITS, HALF_REDUCE, ACCUMULATE),
@@ -254,6 +263,27 @@ SPARSE = Loop("bw", 4, (MAP, SHIFT, ACCUMULATE), nonzero=True)
          "'parallel for k in 4' must be a loop around map"),
         (in_tile(ENCODE, SELECT, Loop("bw", 4, (Loop("k", 4, (MAP,), parallel=True), HALF_REDUCE,
           SHIFT, ACCUMULATE), nonzero=True), SYNC), "where a value has one bit weight"),
+        ((KEPT, HALF_REDUCE, ADD), "shift must come before half-reduce sums several bit weights"),
+        ((KEPT, SHIFT, HALF_REDUCE, ADD), "where a value has one bit weight"),
+        ((KEPT, SHIFTS, ADD), "half-reduce must come between 'parallel for bw in 4' and add"),
+        ((KEPT, SHIFTS, HALF_REDUCE), "add must be the last step of the sum"),
+        ((KEPT, SHIFTS.around(SHIFT, ADD)), "add must be the last step of the sum"),
+        ((KEPT, SHIFTS.around(SHIFT, SHIFT), HALF_REDUCE, ADD), "shift must be in the nest once"),
+        ((KEPT, SHIFTS, SHIFTS, HALF_REDUCE, ADD), "must come before map, or of sums"),
+        ((KEPT, SHIFTS, HALF_REDUCE, SHIFTS, ADD), "must come before map, or of sums"),
+        ((KEPT, SHIFTS, HALF_REDUCE, SHIFT, ADD), "shift must be in the nest once"),
+        ((KEPT, replace(SHIFTS, size=2), HALF_REDUCE, ADD),
+         "'parallel for bw in 2' must come before map, or of sums that are kept"),
+        ((KEPT, replace(SHIFTS, parallel=False), HALF_REDUCE, ADD),
+         "'for bw in 4' must come before map, or of sums that are kept"),
+        ((KEPT, replace(SHIFTS, index="k"), HALF_REDUCE, ADD),
+         "'parallel for k in 4' must come before map, or of sums that are kept"),
+        (in_tile(ENCODE, DIGITS, HALF_REDUCE, ACCUMULATE, SHIFTS),
+         "'parallel for bw in 4' must come before map, or of sums that are kept"),
+        ((*in_tile(ENCODE, Loop("bw", 4, (MAP, SHIFT, ACCUMULATE), parallel=True))[:1], SHIFTS,
+          HALF_REDUCE, ADD), "shift must be in the nest once"),
+        (in_tile(ENCODE, Loop("k", 2, (Loop("k", 4, (DIGITS, HALF_REDUCE), parallel=True),
+          HALF_REDUCE, ACCUMULATE), short=4)), r"short must be 0\.\.3 iterations, not 4"),
     ],
 )  # fmt: skip
 def test_nest_refuses_what_is_not_c(body: Body, says: str) -> None:
@@ -275,6 +305,9 @@ def unchecked(body: Body) -> Nest:
         in_tile(ENCODE, Loop("bw", 4, (MAP, ACCUMULATE)), SHIFT, ACCUMULATE),
         (*in_tile(ENCODE, DIGITS, HALF_REDUCE), ACCUMULATE, ADD),
         (Loop("k", None, (ENCODE, Loop("bw", 4, (MAP, SHIFT))), False), ACCUMULATE, ADD),
+        (KEPT, HALF_REDUCE, ADD),
+        (KEPT, SHIFTS.around(SHIFT, SHIFT), HALF_REDUCE, ADD),
+        (KEPT, SHIFTS, HALF_REDUCE, SHIFTS, HALF_REDUCE, ADD),
     ],
 )
 def test_execution_of_an_illegal_nest_shows_why(body: Body) -> None:
@@ -284,6 +317,46 @@ def test_execution_of_an_illegal_nest_shows_why(body: Body) -> None:
         Nest(body)
     c, _ = execute(unchecked(body), a, b, booth, INT8)
     assert c.tolist() != (a @ b).tolist()
+
+
+PAIRS = Loop("bw", 2, (Loop("bw", 2, (MAP, ACCUMULATE), parallel=True),), parallel=True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (Loop("k", None, (Loop("k", 4, (ENCODE, DIGITS, HALF_REDUCE, ADD), parallel=True),
+         HALF_REDUCE, ACCUMULATE, ADD)),),
+        (Loop("k", None, (ENCODE, SELECT, Loop("bw", 4, (Loop("k", 4, (MAP, ACCUMULATE),
+         nonzero=True),), parallel=True), SYNC)), SHIFTS, HALF_REDUCE, ADD),
+        (Loop("k", None, (Loop("k", 4, KEPT.body), SHIFTS, HALF_REDUCE, ACCUMULATE)), ADD),
+        (Loop("k", None, (Loop("k", 4, (ENCODE, DIGITS, HALF_REDUCE, ACCUMULATE), parallel=True),)),
+         HALF_REDUCE, ADD),
+        (Loop("k", None, (Loop("k", 3, (ENCODE, PAIRS), parallel=True),)), Loop("k", 3, (
+         PAIRS.around(Loop("bw", 2, (SHIFT,), parallel=True)), HALF_REDUCE), parallel=True),
+         HALF_REDUCE, ADD),
+        (Loop("k", None, (Loop("k", 3, (Loop("k", 2, (ENCODE, DIGITS), parallel=True),
+         HALF_REDUCE, ACCUMULATE), parallel=True, short=1),)), HALF_REDUCE, ADD),
+        (Loop("k", None, (Loop("k", 2, (Loop("k", 2, (Loop("k", 3, (ENCODE, DIGITS), parallel=True),
+         HALF_REDUCE, ACCUMULATE), short=2),), short=1),)), ADD),
+    ],
+    ids=["products-are-numbers", "sparse-planes", "planes-taken-often", "lanes",
+         "lanes-of-planes", "ragged-lanes", "ragged-twice"],
+)  # fmt: skip
+def test_sums_side_by_side_are_summed_where_they_leave(body: Body) -> None:
+    for k in (1, 6, 29):
+        a, b = operands("uniform", INT8, (1, k), 1), operands("uniform", INT8, (k, 1), 2)
+        assert execute(Nest(body), a, b, booth, INT8)[0].tolist() == (a @ b).tolist()
+
+
+def test_opt2_shifts_where_sums_leave() -> None:
+    """Each weight has an accumulator for all of K, as the hardware's planes are."""
+    nest = opt2(opt1(element(k=4, planes=4)))
+    planes = Loop("bw", 4, (Loop("k", 4, (MAP,), parallel=True), HALF_REDUCE, ACCUMULATE), True)
+    assert nest == Nest((Loop("k", None, (ENCODE, planes)), SHIFTS, HALF_REDUCE, ADD))
+    layout = Opt2Cell(mac.MacSpec(k=4)).layout
+    assert isinstance(layout, Planes)
+    assert [weight for weight, _ in layout.parts] == [0, 2, 4, 6]
 
 
 def test_sums_are_carry_save_until_they_are_added() -> None:
@@ -302,14 +375,32 @@ def test_sums_are_carry_save_until_they_are_added() -> None:
         (opt2, make("cube", "opt2"), "opt2 needs parallel loops"),
         (opt2, make("cube", "opt3"), "opt2 needs parallel loops"),
         (opt2, make("ws", "opt1"), "opt2 needs parallel loops"),
+        (opt2, make("os", "opt2"), "opt2 needs parallel loops"),
+        (
+            opt2,
+            Nest((
+                Loop(
+                    "k",
+                    None,
+                    (
+                        ENCODE,
+                        Loop("bw", 2, (replace(DIGITS, size=2),), True),
+                        HALF_REDUCE,
+                        ACCUMULATE,
+                    ),
+                ),
+                ADD,
+            )),
+            "opt2 needs parallel loops",
+        ),
         (opt3, make("cube", "opt3"), "opt3 needs a parallel loop over bw to put in time"),
         (opt3, make("ws", "opt1"), "must not be in a chain"),
         (opt4c, make("cube", "opt1"), "opt4c needs select to share"),
         (opt4c, make("cube", "opt4c"), "opt4c needs select in a parallel loop over n"),
         (opt4c, make("element", "opt3"), "opt4c needs select in a parallel loop over n"),
         (opt4e, make("cube", "opt3"), r"opt4e needs select outside of the loop over n \(opt4c\)"),
-        (opt4e, make("os", "opt4c"), "opt4e needs a beat of a multiple of 4 codes of k"),
-        (opt4e, make("cube", "opt4e"), "opt4e needs a beat of a multiple of 4 codes of k"),
+        (opt4e, make("cube", "opt4c-constant"), "opt4e needs select outside of the loop over n"),
+        (opt4e, make("cube", "opt4e"), "opt4e needs the digits of a beat one after the other"),
         (opt4e, make("cube", "opt4c-opt2"), "opt4e needs a shift for each digit"),
         (constant_time, make("cube", "opt1"), "constant_time needs a loop over digits"),
         (constant_time, make("cube", "opt4c-constant"), "constant_time needs a loop over digits"),
@@ -346,9 +437,14 @@ def test_products_that_are_numbers_are_no_case_for_compression(change: Change) -
         ("os", "opt1", {ENCODE: 6, MAP: 24, HALF_REDUCE: 6, ACCUMULATE: 6, ADD: 3}),
         ("cube", "mac", {ENCODE: 24, MAP: 96, SHIFT: 96, ADD: 6}),
         ("cube", "opt1", {ENCODE: 24, MAP: 96, SHIFT: 96, ADD: 3}),
-        ("cube", "opt2", {ENCODE: 24, MAP: 96, SHIFT: 24, ADD: 3}),
+        ("cube", "opt2", {ENCODE: 24, MAP: 96, ACCUMULATE: 24, SHIFT: 12, ADD: 3}),
+        ("cube", "opt2-mac", {ENCODE: 24, MAP: 96, ACCUMULATE: 6, SHIFT: 24, ADD: 6}),
+        ("os", "opt2", {ENCODE: 6, MAP: 24, ACCUMULATE: 24, SHIFT: 12, ADD: 3}),
         ("cube", "opt3", {ENCODE: 24, SELECT: 24, MAP: 6, ACCUMULATE: 6}),
         ("cube", "opt4c", {ENCODE: 8, SELECT: 8, MAP: 6, ACCUMULATE: 6}),
+        ("ragged", "opt4e", {ENCODE: 12, SELECT: 12, MAP: 16, ACCUMULATE: 4}),
+        ("few", "opt4e", {ENCODE: 6, SELECT: 6, MAP: 12, ACCUMULATE: 4}),
+        ("os", "opt4e", {ENCODE: 2, SELECT: 2, MAP: 6, ACCUMULATE: 6}),
         ("cube", "opt4e", {ENCODE: 8, SELECT: 8, MAP: 24, ACCUMULATE: 6}),
         ("ws", "mac", {ENCODE: 8, MAP: 32, ACCUMULATE: 8, ADD: 8}),
         ("ws", "opt1", {ENCODE: 8, MAP: 32, ACCUMULATE: 8, ADD: 2}),
@@ -428,6 +524,12 @@ def test_rows_that_wait_less_often_are_faster() -> None:
     assert cycles == sorted(set(cycles), reverse=True)
 
 
+def elements_of(name: str) -> tuple[str, ...]:
+    kind = CATALOG[name].parameters["pe"]
+    assert isinstance(kind, Choice)
+    return kind.options
+
+
 ENGINES = [
     ("systolic_os", {"m": 3, "n": 2}),
     ("matrix_2d", {"m": 2, "n": 4}),
@@ -437,8 +539,10 @@ ENGINES = [
 ]
 
 
-@pytest.mark.parametrize("pe", ["mac", "opt1"])
-@pytest.mark.parametrize(("name", "sizes"), ENGINES)
+@pytest.mark.parametrize(
+    ("name", "sizes", "pe"),
+    [(*engine, pe) for engine in ENGINES for pe in elements_of(engine[0])],
+)
 def test_cycles_are_those_of_the_engines(name: str, sizes: dict[str, int], pe: str) -> None:
     """Longer tiles take as many more cycles in the nest as in hardware; the rest is its latency."""
     design = Design(name, {**sizes, "pe": pe})
@@ -454,7 +558,10 @@ def test_cycles_are_those_of_the_engines(name: str, sizes: dict[str, int], pe: s
 
 
 @pytest.mark.parametrize("constant", [False, True])
-@pytest.mark.parametrize(("pe", "k"), [("opt3", 1), ("opt3", 8), ("opt4c", 16), ("opt4e", 8)])
+@pytest.mark.parametrize(
+    ("pe", "k"),
+    [("opt3", 1), ("opt3", 8), ("opt4c", 16), *(("opt4e", k) for k in (1, 2, 5, 6, 8, 11))],
+)
 def test_cycles_are_those_of_digit_columns(pe: str, k: int, constant: bool) -> None:
     """Whatever the operands, all but a constant is in the nest."""
     sizes = {"m": 3, "n": 2, "k": k, "pe": pe, "constant_time": constant, "encoding": "ent"}
@@ -470,16 +577,24 @@ def test_cycles_are_those_of_digit_columns(pe: str, k: int, constant: bool) -> N
     assert len(latencies) == 1
 
 
-@pytest.mark.parametrize("k", [1, 4])
-@pytest.mark.parametrize("name", ["mac", "opt1"])
+@pytest.mark.parametrize("k", [1, 4, 6])
+@pytest.mark.parametrize("name", ["mac", "opt1", "opt2", "opt3", "opt4c", "opt4e"])
 def test_cycles_are_those_of_the_elements(name: str, k: int) -> None:
-    spec = mac.MacSpec(k=k)
-    a, b = operands("uniform", INT8, (5, k), 1), operands("uniform", INT8, (5, k), 2)
-    last = np.arange(5) == 4
-    nest = nest_of(name, {**vars(spec), "encoding": "booth"})
-    c, cycles = execute(nest, a.reshape(1, -1), b.reshape(-1, 1), booth, INT8)
-    assert c.reshape(-1).tolist() == mac.mac(spec, a, b, last).tolist()
-    assert cycles == mac.cycles(spec, a, b, last).sum()
+    """All but the time in which a sum settles, once for each."""
+    kinds = CATALOG[name].parameters
+    serial = "constant_time" in kinds
+    for seed, encoding in enumerate(ENCODINGS if serial else ("booth", "ent")):
+        constant = {"constant_time": seed == 1} if serial else {}
+        design = Design(name, {"k": k, "encoding": encoding, **constant})
+        spec, model = design.spec, design.entry.golden
+        nest, settle = nest_of(name, design.parameters), set()
+        for kind in KINDS:
+            a, b = operands(kind, INT8, (5, k), seed), operands("uniform", INT8, (5, k), 9)
+            last = np.arange(5) == 4
+            c, cycles = execute(nest, a.reshape(1, -1), b.reshape(-1, 1), ENCODINGS[encoding], INT8)
+            assert c.reshape(-1).tolist() == getattr(model, name)(spec, a, b, last).tolist()
+            settle.add(int(model.cycles(spec, a, b, last).sum()) - cycles)
+        assert settle == {spec.drain if serial else 0}
 
 
 def test_nest_of_follows_parameters() -> None:
@@ -541,6 +656,9 @@ def test_execute_refuses() -> None:
         (("m", 2, (), False, False, True), ValueError, "nonzero must be of a k or bw loop in time"),
         (("bw", 2, (), True, True), ValueError, "chain must be of a parallel k loop"),
         (("k", 2, (), 1), TypeError, "parallel must be true or false, not 1"),
+        (("k", 2, (), False, False, False, -1), ValueError, r"short must be 0\.\."),
+        (("k", None, (), False, False, False, 1), ValueError, "short must be of a k loop with"),
+        (("bw", 2, (), False, False, False, 1), ValueError, "short must be of a k loop with"),
     ],
 )
 def test_loop_refuses(arguments: tuple[Any, ...], error: type[Exception], says: str) -> None:

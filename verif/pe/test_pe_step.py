@@ -4,15 +4,18 @@ import itertools
 from typing import Any
 
 import pytest
-from amaranth import C, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
 
 from golden.pe.mac import MacSpec
+from hw.arith.carry_save import CarrySave, Planes
 from hw.pe.cell import PeCell
 from hw.pe.mac import MacCell
 from hw.pe.opt1 import Opt1Cell
+from hw.pe.opt2 import Opt2Cell
 from verif.formal import holds
 
-CELLS: dict[str, type[PeCell]] = {"mac": MacCell, "opt1": Opt1Cell}
+CELLS: dict[str, type[PeCell]] = {"mac": MacCell, "opt1": Opt1Cell, "opt2": Opt2Cell}
 SIGNS = list(itertools.product([True, False], repeat=2))
 
 
@@ -23,27 +26,62 @@ def step_holds(kind: str, spec: MacSpec, *, slip: int = 0, **hows: Any) -> bool:
         m.submodules.pe = pe = CELLS[kind](spec, **hows)
         if pe.pipeline:
             enable = C(1, 1)  # else the product's registers here and there may differ at first
-        m.d.comb += [pe.i_a.eq(a), pe.i_b.eq(b), pe.i_clear.eq(clear), pe.en.eq(enable)]
+        m.d.comb += [
+            pe.i_a.eq(pe.encode(m, a)), pe.i_b.eq(b), pe.i_clear.eq(clear), pe.en.eq(enable)
+        ]  # fmt: skip
         width = spec.accumulator_width
         total, expected, product = Signal(width), Signal(width), Signal(width)
-        m.d.comb += total.eq(pe.o.sum + pe.layout.carry_row(pe.o))
-        left = a.as_signed() if spec.a_signed else a
-        right = b.as_signed() if spec.b_signed else b
-        if pe.pipeline:
-            m.d.sync += product.eq(Mux(enable, left * right, product))
-        else:
-            m.d.comb += product.eq(left * right)
+        # What the columns are worth: of a sum as it stands, and of planes that were not added up.
+        m.d.comb += total.eq(worth(pe.layout, pe.o))
+        ahead: Value = Signal(width, name="ahead")
+        m.d.comb += ahead.eq(
+            sum(
+                numbers(a, spec.a_width, spec.a_signed)[pair]
+                * numbers(b, spec.b_width, spec.b_signed)[pair]
+                for pair in range(spec.k)
+            )
+        )
+        for stage in range(pe.pipeline):
+            late = Signal(width, name=f"late{stage}")
+            m.d.sync += late.eq(ahead)
+            ahead = late
+        m.d.comb += product.eq(ahead)
         after = Mux(pe.o_done, 0, total) + product + C(slip, 2)
         m.d.sync += expected.eq(Mux(enable, after, total))
         return total == expected
 
-    return holds(claim, spec.a_width, spec.b_width, 1, 1, cycles=1 + hows.get("pipeline", 0))
+    widths = spec.k * spec.a_width, spec.k * spec.b_width
+    return holds(claim, *widths, 1, 1, cycles=1 + hows.get("pipeline", 0))
+
+
+def numbers(codes: Value, width: int, signed: bool) -> list[Value]:
+    """Codes as integers."""
+    parts = [codes[at : at + width] for at in range(0, len(codes), width)]
+    return [part.as_signed() if signed else part for part in parts]
+
+
+def worth(layout: CarrySave | Planes, number: data.View) -> Value:
+    """Value of a sum, by the definition of its layout."""
+    return columns_worth(layout, layout.columns(number))
+
+
+def columns_worth(layout: CarrySave | Planes, columns: list[list[Value]]) -> Value:
+    """Value of the columns of a sum: the bits of each times its weight."""
+    parts = [(0, layout)] if isinstance(layout, CarrySave) else layout.parts
+    total: Value = C(0, 1)
+    rest = iter(columns)
+    for weight, part in parts:
+        own = [next(rest) for _ in range(part.width)]
+        for row in range(2):
+            bits = Cat(column[row] if row < len(column) else C(0, 1) for column in own)
+            total = total + (bits << weight)
+    return total
 
 
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
 @pytest.mark.parametrize("encoding", ["booth", "ent", "none"])
-@pytest.mark.parametrize("pipeline", [0, 1])
+@pytest.mark.parametrize("pipeline", [0, 2])
 def test_pe_step(kind: str, a_signed: bool, b_signed: bool, encoding: str, pipeline: int) -> None:
     spec = MacSpec(a_width=4, b_width=4, a_signed=a_signed, b_signed=b_signed, accumulator_width=11)
     assert step_holds(kind, spec, encoding=encoding, pipeline=pipeline)
@@ -53,6 +91,14 @@ def test_pe_step(kind: str, a_signed: bool, b_signed: bool, encoding: str, pipel
 @pytest.mark.parametrize(("a_width", "b_width", "width"), [(2, 2, 4), (5, 2, 6), (3, 5, 14)])
 def test_pe_step_odd_widths(kind: str, a_width: int, b_width: int, width: int) -> None:
     assert step_holds(kind, MacSpec(a_width=a_width, b_width=b_width, accumulator_width=width))
+
+
+@pytest.mark.parametrize("kind", CELLS)
+@pytest.mark.parametrize("encoding", ["booth", "ent", "none"])
+@pytest.mark.parametrize(("k", "pipeline"), [(2, 0), (3, 1), (5, 3)])
+def test_pe_step_of_several_pairs(kind: str, encoding: str, k: int, pipeline: int) -> None:
+    spec = MacSpec(k=k, a_width=2, b_width=3, accumulator_width=9)
+    assert step_holds(kind, spec, encoding=encoding, pipeline=pipeline)
 
 
 @pytest.mark.parametrize("kind", CELLS)
@@ -72,14 +118,14 @@ def test_opt1_keeps_few_carries() -> None:
 def test_pe_cell_rejects_wrong_kind(kind: str) -> None:
     with pytest.raises(TypeError, match="spec must be a MacSpec, not 8"):
         CELLS[kind](8)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"pipeline must be 0\.\.1, not True"):
+    with pytest.raises(TypeError, match=r"pipeline must be 0\.\.4, not True"):
         CELLS[kind](MacSpec(), pipeline=True)
 
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_pe_cell_rejects_out_of_range(kind: str) -> None:
-    with pytest.raises(ValueError, match=r"pipeline must be 0\.\.1, not 2"):
-        CELLS[kind](MacSpec(), pipeline=2)
+    with pytest.raises(ValueError, match=r"pipeline must be 0\.\.4, not 5"):
+        CELLS[kind](MacSpec(), pipeline=5)
     with pytest.raises(
         ValueError, match="encoding must be one of booth, ent, none, operator, not 'x'"
     ):

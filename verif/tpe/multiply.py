@@ -29,7 +29,10 @@ async def multiply(dut: Any) -> None:
         beats = slice(start, ends[first + tiles - 1])
         engine.send_a(a[beats], lengths[first : first + tiles])
         engine.send_b(b[beats])
-        patience = 10 * (beats.stop - beats.start + tiles * (spec.m + spec.n)) + 1000
+        # Digit-serial and weight-stationary engines keep a beat for some cycles.
+        kept = 10 + max(spec.m, spec.k * spec.a_width)
+        fill = spec.m + spec.n + spec.k + spec.accumulator_width
+        patience = kept * (beats.stop - beats.start) + 20 * tiles * fill + 1000
         await deadline(engine.take(tiles), patience, "rows of C")
         products.append(engine.rows())
         first += tiles

@@ -15,8 +15,8 @@ from verif.tpe.tiling import cut, join, tile_beats
 from verif.vectors import corners, normal, uniform
 
 SPEC = bench_spec()
-FILL = 2 * (SPEC.m + SPEC.n) + 16
-"""Cycles within which an engine of this size has to react."""
+FILL = 2 * (SPEC.m + SPEC.n) + SPEC.a_width * SPEC.k + SPEC.accumulator_width
+"""Cycles within which an engine of this size has to react, digit-serial or not."""
 
 TRAFFIC = [
     ("flowing", "flowing", "flowing"),
@@ -226,7 +226,7 @@ async def test_large_product(dut: Any) -> None:
     engine.send_a(job.a, job.lengths.tolist())
     engine.send_b(job.b)
     tiles = len(job.lengths)
-    await deadline(engine.take(tiles), 10 * (len(job.a) + tiles * FILL), "rows of C")
+    await deadline(engine.take(tiles), FILL * (len(job.a) + tiles), "rows of C")
     product = join(SPEC, job, engine.rows())
     assert np.array_equal(product, matmul(SPEC, a, b))
     await engine.c.silent(FILL)

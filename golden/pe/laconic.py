@@ -1,0 +1,69 @@
+"""Laconic: multiply-accumulate in bit-slices, a product of signed powers of two at a time."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from golden.arith.recode import naf_bits, nonzero
+from golden.check import Integer, parameter
+from golden.formats.integer import IntFormat
+from golden.pe.mac import MacSpec
+from golden.pe.mac import mac as laconic
+
+__all__ = ["LaconicSpec", "cycles", "laconic", "terms"]
+
+DEVIATION = 20 / 256
+"""Standard deviation of normal operands, relative to the number of codes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaconicSpec(MacSpec):
+    """k lanes, each with one operand pair of a beat."""
+
+    k: int = parameter(Integer("lanes: operand pairs per beat", 16, 1, 64, "pairs"))
+
+    @cached_property
+    def operations_per_cycle(self) -> float:
+        """Operations, two for each pair, per cycle of beats of independent normal operands.
+
+        Operands have a standard deviation of 20/256 of the number of codes, around zero if signed
+        and around the middle of the codes if not; beyond the format they become its nearest code.
+        """
+        pairs = np.outer(*(_term_chances(fmt) for fmt in (self.a_format, self.b_format)))
+        spent = np.multiply.outer(*(np.arange(count) for count in pairs.shape))
+        chances = np.bincount(np.maximum(spent, 1).reshape(-1), pairs.reshape(-1))
+        # The longest of k lanes takes more than c cycles unless each of them takes c at most.
+        longer = 1 - np.minimum(chances.cumsum(), 1) ** self.k
+        return 2 * self.k / float(longer[:-1].sum())
+
+
+def terms(codes: np.ndarray, fmt: IntFormat) -> np.ndarray:
+    """Count the signed powers of two that each code is the sum of: the fewest, none for zero."""
+    return nonzero(naf_bits(codes, fmt))
+
+
+def cycles(spec: MacSpec, a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Count the cycles that each beat occupies the element.
+
+    Parameters
+    ----------
+    spec, a, b, last : as :func:`laconic`'s; operands and sums flow without stalls.
+
+    Returns
+    -------
+    int64 cycles, one for each beat: the most pairs of terms that a lane has, one at least.
+    """
+    pairs = terms(a, spec.a_format) * terms(b, spec.b_format)
+    return np.maximum(pairs.reshape(len(last), spec.k).max(axis=1), 1).astype(np.int64)
+
+
+def _term_chances(fmt: IntFormat) -> np.ndarray:
+    """Return the chance of each number of terms of a normal operand."""
+    codes = np.arange(fmt.low, fmt.high + 1)
+    centre = 0 if fmt.signed else (fmt.high + 1) // 2
+    scale = DEVIATION * math.sqrt(2) * 2**fmt.width
+    # Chances below each border between two codes; what is beyond the ends counts with them.
+    below = [0.5 * math.erfc((centre - code + 0.5) / scale) for code in codes[1:].tolist()]
+    return np.bincount(terms(codes, fmt), np.diff([0.0, *below, 1.0]))

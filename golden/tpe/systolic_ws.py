@@ -1,0 +1,52 @@
+"""Weight-stationary systolic array: every element keeps one code of B while m of A pass."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Integer, parameter
+from golden.engine import matmul as systolic_ws
+from golden.tpe.rows import RowsSpec
+
+__all__ = ["SystolicWsSpec", "cycles", "systolic_ws"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystolicWsSpec(RowsSpec):
+    """The array has k rows and n columns; a tile of C has m rows, which pass through it."""
+
+    SEGMENT = 256  # rows of C leave from the last row of the array, not by a bus
+    INPUTS = (1 << 16) - 64  # Amaranth numbers the bits of all inputs of a design in 16 bits
+
+    k: int = parameter(Integer("codes of K per beat: rows of the array", 8, 1, 256, "codes"))
+
+    def __post_init__(self) -> None:
+        """Check all fields, and that operand beats are not too wide."""
+        super().__post_init__()
+        bits = self.k * (self.m * self.a_width + self.n * self.b_width)
+        if bits > self.INPUTS:
+            raise ValueError(
+                f"k * (m * a_width + n * b_width) must be 1..{self.INPUTS} bits, not {bits}"
+            )
+
+    @property
+    def turn(self) -> int:
+        """Cycles that a beat takes: its m rows of A enter, and so do its k rows of B."""
+        return max(self.m, self.k)
+
+
+def cycles(
+    spec: SystolicWsSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latency: int
+) -> int:
+    """Count cycles from the first operand beat to the last row of C, both included.
+
+    Parameters
+    ----------
+    spec : the array.
+    tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls. Only K
+        counts.
+    latency : cycles from the last operand beat of a tile to its first row, as the component says.
+    """
+    beats = sum(-(-a.shape[1] // spec.k) for a, _ in tiles)
+    return (beats - 1) * spec.turn + latency + spec.m

@@ -1,0 +1,82 @@
+"""Terms of a digit-serial product: a digit times an operand, at the place of the digit."""
+
+from collections.abc import Sequence
+
+from amaranth import C, Cat, Module, Signal, Value
+
+__all__ = ["fills", "multiple", "placed", "reaches"]
+
+
+def multiple(
+    m: Module, b: Value, width: int, *, signed: bool, digit: Sequence[Value], name: str
+) -> Value:
+    """Multiply by a digit -2 .. 2; negative multiples are less one, which is to be added later.
+
+    Parameters
+    ----------
+    m, name : where the gates go, and the name of the result.
+    b : multiplicand.
+    width : bits of the result, two's complement: one more than those of `b`, two if unsigned.
+    signed : `b` is two's complement.
+    digit : (one, two, negative), see :mod:`hw.arith.recode`; zero is not negative.
+    """
+    one, two, negative = digit
+    sign = b[-1] if signed else C(0, 1)
+    own = [*b, *[sign] * (width - len(b))]
+    result = Signal(width, name=name)
+    m.d.comb += result.eq(
+        Cat(
+            ((one & bit) | (two & below)) ^ negative
+            for bit, below in zip(own, [C(0, 1), *own], strict=False)
+        )
+    )
+    return result
+
+
+def reaches(place: Value) -> list[Value]:
+    """Say of each place whether it, or one below it, is the one chosen."""
+    return [place[: last + 1].any() for last in range(len(place))]
+
+
+def fills(place: Value, negative: Value) -> list[Value]:
+    """Say of each place but the last whether it is below that of a negative digit."""
+    return [negative & place[first:].any() for first in range(1, len(place))]
+
+
+def placed(
+    m: Module,
+    digit: Value,
+    place: Sequence[Value],
+    reach: Sequence[Value],
+    fill: Sequence[Value],
+    name: str,
+) -> list[Value]:
+    """Shift a multiple by two bits for each place; below it come ones if it is negative.
+
+    Parameters
+    ----------
+    m, name : where the gates go, and what their names begin with.
+    digit : result of :func:`multiple`.
+    place : one line for each place, one of them set; none makes a term of zeros.
+    reach, fill : :func:`reaches` and :func:`fills` of it, made once for all that share it.
+
+    Returns
+    -------
+    Bits of the term, the last of which is its sign.
+    """
+    top = len(digit) - 1
+    bits: list[Value] = []
+    for position in range(len(digit) + 2 * (len(place) - 1)):
+        sources = [
+            line & digit[position - 2 * number]
+            for number, line in enumerate(place)
+            if 0 <= position - 2 * number < top
+        ]
+        if position >= top:
+            sources.append(reach[(position - top) // 2] & digit[top])
+        if position // 2 < len(fill):
+            sources.append(fill[position // 2])
+        bit = Signal(name=f"{name}_{position}")
+        m.d.comb += bit.eq(Cat(sources).any())
+        bits.append(bit)
+    return bits

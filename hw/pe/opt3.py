@@ -1,0 +1,17 @@
+"""OPT3: digit-serial multiply-accumulate that skips zero digits."""
+
+from golden.pe.opt3 import Opt3Spec
+from hw.pe.digit_stream import DigitStream
+
+__all__ = ["Opt3"]
+
+
+class Opt3(DigitStream):
+    """Sums products of operand pairs, one non-zero digit of a each cycle.
+
+    Bit-slice element of the HPCA 2025 bit-weight paper (OPT3): recoder and selection of digits
+    stand in each element. Computes :func:`golden.pe.opt3.opt3`, exactly.
+    """
+
+    SPEC = Opt3Spec
+    SHARED = 0

@@ -1,0 +1,17 @@
+"""OPT4E: digit-serial multiply-accumulate of four lanes with one accumulator."""
+
+from golden.pe.opt4e import Opt4eSpec
+from hw.pe.digit_stream import DigitStream
+
+__all__ = ["Opt4e"]
+
+
+class Opt4e(DigitStream):
+    """Sums products of operand pairs, up to four non-zero digits of a each cycle.
+
+    Element of the HPCA 2025 bit-weight paper's columns (OPT4E): as OPT4C, but the terms of four
+    lanes are compressed together with the sum. Computes :func:`golden.pe.opt4e.opt4e`, exactly.
+    """
+
+    SPEC = Opt4eSpec
+    SHARED = 4

@@ -1,0 +1,114 @@
+"""Digit-serial columns: rows of A recoded once, for n elements that add one term a cycle."""
+
+from typing import ClassVar
+
+from amaranth import C, Cat, Module
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.check import Parameter
+from golden.tpe.digit_column import DigitColumnSpec
+from hw.cell import Cell
+from hw.engine import ASlice, BSlice, CRow
+from hw.pe.digit_row import DigitControl, DigitRow
+from hw.pe.opt3 import Opt3
+from hw.pe.opt4c import Opt4c
+from hw.pe.opt4e import Opt4e
+
+__all__ = ["DigitColumn"]
+
+_SHARED = {"opt3": Opt3.SHARED, "opt4c": Opt4c.SHARED, "opt4e": Opt4e.SHARED}
+
+
+class DigitColumn(wiring.Component):
+    """Multiplies matrices tile by tile, skipping zero digits of A; each element keeps one sum.
+
+    Computes :func:`golden.engine.matmul`, exactly. Digits of each row of A are selected once and
+    added up by n elements, each with its own column of B. All m rows use the same beat of B, and
+    wait for the slowest at its end. Sums settle where they are, without an adder, and leave before
+    the next tile begins.
+
+    Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput:
+    :func:`golden.tpe.digit_column.cycles`: **it depends on the values of A** unless
+    ``constant_time`` is set, and so shows them to whoever can measure it. Stalls: beats of A are
+    taken one ahead; a beat of B stays until its last digits have been used; ``o_c.ready`` and
+    ``i_b.valid`` reach ``i_a.ready`` combinationally. Overflow: none for K <= depth.
+
+    Parameters
+    ----------
+    spec : DigitColumnSpec
+        What: tile, formats, depth, element, digits.
+
+    Members
+    -------
+    i_a : In(stream)
+        :class:`ASlice`, k columns of the tile of A.
+    i_b : In(stream)
+        :class:`BSlice`, k rows of the tile of B, for the same beat of ``i_a``.
+    o_c : Out(stream)
+        :class:`CRow`, the rows of the tile of C, row 0 first.
+    """
+
+    HOWS: ClassVar[dict[str, Parameter]] = {}
+
+    i_a: stream.Interface
+    i_b: stream.Interface
+    o_c: stream.Interface
+
+    def __init__(self, spec: DigitColumnSpec):
+        if not isinstance(spec, DigitColumnSpec):
+            raise TypeError(f"spec must be a DigitColumnSpec, not {spec!r}")
+        self.spec = spec
+        self.row = DigitRow(spec.element, spec.n, shared=_SHARED[spec.pe])
+        super().__init__({
+            "i_a": In(stream.Signature(ASlice(spec))),
+            "i_b": In(stream.Signature(BSlice(spec))),
+            "o_c": Out(stream.Signature(CRow(spec))),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The row."""
+        return (self.row,)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last operand beat of a tile to its first row of C."""
+        return self.spec.element.drain
+
+    @property
+    def operations_per_cycle(self) -> float:
+        """As sustained with normal operands."""
+        return self.spec.operations_per_cycle
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        m.submodules.control = control = DigitControl(spec.element, spec.m)
+        rows = [self.row.place() for _ in range(spec.m)]
+        m.d.comb += [
+            control.a_valid.eq(self.i_a.valid),
+            control.a_last.eq(self.i_a.payload.last),
+            control.b_valid.eq(self.i_b.valid),
+            control.o_ready.eq(self.o_c.ready),
+            control.row_last.eq(Cat(row.last for row in rows).all()),
+            self.i_a.ready.eq(control.a_ready),
+            self.i_b.ready.eq(control.b_ready),
+            self.o_c.valid.eq(control.o_valid),
+            self.o_c.payload.last.eq(control.o_row[-1]),
+        ]
+        bus = C(0, len(self.o_c.payload.data))
+        for number, row in enumerate(rows):
+            m.submodules[f"row{number}"] = row
+            m.d.comb += [
+                row.en.eq(control.en),
+                row.i_load.eq(control.load),
+                row.i_go.eq(control.go),
+                row.i_first.eq(control.first),
+                row.i_a.eq(self.i_a.payload.data.word_select(number, len(row.i_a))),
+                row.i_b.eq(self.i_b.payload.data),
+            ]
+            here = control.o_row[number] if spec.m > 1 else C(1, 1)
+            bus = bus | (row.o & here.replicate(len(row.o)))
+        m.d.comb += self.o_c.payload.data.eq(bus)
+        return m

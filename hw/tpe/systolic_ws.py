@@ -1,0 +1,232 @@
+"""Weight-stationary systolic array."""
+
+from functools import reduce
+from operator import or_
+from typing import Any, ClassVar
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.check import Parameter, complete
+from golden.pe.mac import MacSpec
+from golden.tpe.systolic_ws import SystolicWsSpec
+from hw.cell import Cell
+from hw.engine import ASlice, BSlice, CRow
+from hw.tpe.element import element_hows, make_element
+from hw.tpe.rows import RowCount, skew
+from hw.tpe.stationary import StationaryColumn
+
+__all__ = ["SystolicWs"]
+
+
+class Turns(wiring.Component):
+    """Lets beats into the array, one for each turn of the rings.
+
+    A turn in the middle of a tile without operands adds nothing and takes as long as any other,
+    so that the sums stay in step with the rows of A. Between tiles a turn may begin at any time.
+
+    Parameters
+    ----------
+    spec : SystolicWsSpec
+        What: the array.
+
+    Members
+    -------
+    move : In(1)
+        The array is enabled; where it is low, nothing happens.
+    valid, last : In(1)
+        A beat is there; it is the last one of its tile.
+    accept : Out(1)
+        The beat has entered the array with this cycle.
+    clear : Out(1)
+        What enters in this cycle belongs to the first beat of a tile.
+    finish : Out(1)
+        The last beat of a tile begins.
+    row : Out
+        One bit for each cycle of a turn, lowest first: it is that one, and a beat enters.
+    """
+
+    move: Signal
+    valid: Signal
+    last: Signal
+    accept: Signal
+    clear: Signal
+    finish: Signal
+    row: Signal
+
+    def __init__(self, spec: SystolicWsSpec):
+        self.turn = spec.turn
+        super().__init__({
+            "move": In(1),
+            "valid": In(1),
+            "last": In(1),
+            "accept": Out(1),
+            "clear": Out(1),
+            "finish": Out(1),
+            "row": Out(spec.turn),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        left = Signal(range(self.turn))
+        later = Signal(self.turn - 1)
+        inside = Signal()
+        begin = Signal()
+        m.d.comb += [
+            begin.eq((left == 0) & self.valid),
+            self.row.eq(Cat(begin, later)),
+            self.accept.eq(self.row[-1] & self.move),
+            self.clear.eq(~inside),
+            self.finish.eq(begin & self.last),
+        ]
+        with m.If(self.move):
+            m.d.sync += later.eq(self.row)
+            with m.If(left != 0):
+                m.d.sync += left.eq(left - 1)
+            with m.Elif(self.valid | inside):
+                m.d.sync += left.eq(self.turn - 1)
+            with m.If(self.accept):
+                m.d.sync += inside.eq(~self.last)
+        return m
+
+
+class SystolicWs(wiring.Component):
+    """Multiplies matrices on k x n elements, each of which keeps one code of B for a beat.
+
+    Computes :func:`golden.tpe.systolic_ws.systolic_ws`, exactly. The rows of A enter one a cycle
+    and move right, the sums move down, one element a cycle each. The first row of a beat takes the
+    weights along: it reaches one element of a column in each cycle, so that one code of B a
+    column and cycle, on a bus, is all that has to arrive, no element needs a second register to
+    load the next weight, and beats follow each other without a gap. The weight is the operand
+    that is recoded: its digits stand still while the codes of A pass.
+
+    Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: a beat
+    in :attr:`SystolicWsSpec.turn` cycles, during which its sender holds it. Stalls: a missing
+    operand costs a turn within a tile, its own time between tiles; a row of C that is not taken
+    stops all of the array: ``o_c.ready`` reaches every register's enable and ``i_a.ready``,
+    ``i_b.ready`` combinationally. Overflow: none for K <= depth.
+
+    Parameters
+    ----------
+    spec : SystolicWsSpec
+        What: tile, formats, depth.
+    pe, encoding, pipeline
+        How: see :func:`hw.tpe.element.make_element`; `encoding` is that of B.
+    adder : str
+        How: carry propagation, once a column ("opt1") or in every element ("mac").
+
+    Members
+    -------
+    i_a : In(stream)
+        :class:`ASlice`, k columns of the tile of A.
+    i_b : In(stream)
+        :class:`BSlice`, k rows of the tile of B; each moves together with one of ``i_a``.
+    o_c : Out(stream)
+        :class:`CRow`, the rows of the tile of C, row 0 first.
+    """
+
+    HOWS: ClassVar[dict[str, Parameter]] = element_hows("opt1", "mac", encoding="ent", pipeline=0)
+
+    i_a: stream.Interface
+    i_b: stream.Interface
+    o_c: stream.Interface
+
+    def __init__(self, spec: SystolicWsSpec, **hows: Any):
+        if not isinstance(spec, SystolicWsSpec):
+            raise TypeError(f"spec must be a SystolicWsSpec, not {spec!r}")
+        hows = complete(self.HOWS, hows)
+        self.spec = spec
+        self.element = make_element(
+            MacSpec(
+                a_width=spec.b_width,
+                b_width=spec.a_width,
+                a_signed=spec.b_signed,
+                b_signed=spec.a_signed,
+                accumulator_width=spec.accumulator_width,
+            ),
+            **hows,
+        )
+        self.column = StationaryColumn(spec, self.element, hows["adder"])
+        super().__init__({
+            "i_a": In(stream.Signature(ASlice(spec))),
+            "i_b": In(stream.Signature(BSlice(spec))),
+            "o_c": Out(stream.Signature(CRow(spec))),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The column."""
+        return (self.column,)
+
+    @property
+    def _delay(self) -> int:
+        """Cycles from the first row of A of a beat to the row of C."""
+        return self.column.latency + self.spec.n - 1
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last operand beat of a tile to its first row of C.
+
+        A beat has moved with its last cycle: with many rows, the first is out before that, and
+        this is negative.
+        """
+        return self._delay - (self.spec.turn - 1)
+
+    @property
+    def operations_per_cycle(self) -> int:
+        """A multiplication and an addition for each product."""
+        return 2 * self.spec.n * min(self.spec.m, self.spec.k)
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        move = Signal()
+        m.submodules.turns = turns = Turns(spec)
+        m.submodules.rows = rows = RowCount(spec, self._delay)
+        m.d.comb += [
+            move.eq(~self.o_c.valid | self.o_c.ready),
+            turns.move.eq(move),
+            turns.valid.eq(self.i_a.valid & self.i_b.valid),
+            turns.last.eq(self.i_a.payload.last),
+            self.i_a.ready.eq(turns.accept),
+            self.i_b.ready.eq(turns.accept),
+            rows.move.eq(move),
+            rows.finish.eq(turns.finish),
+            self.o_c.valid.eq(rows.valid),
+            self.o_c.payload.last.eq(rows.last),
+        ]
+        a = _select(m, "a", self.i_a.payload.data, turns.row[: spec.m])
+        b = _select(m, "b", self.i_b.payload.data, turns.row[: spec.k])
+        weights = skew(m, move, "b", b, spec.n, spec.b_width)
+        crossing: Value = Cat(skew(m, move, "a", a, spec.k, spec.a_width))
+        swap: Value = turns.row[: spec.k]
+        clear: Value = turns.clear
+        early: Value = C(0, 0)
+        for number in range(spec.n):
+            m.submodules[f"column{number}"] = column = self.column.place()
+            m.d.comb += [
+                column.en.eq(move),
+                column.i_a.eq(crossing),
+                column.i_swap.eq(swap),
+                column.i_b.eq(self.element.encode(m, weights[number])),
+                column.i_clear.eq(clear),
+            ]
+            crossing, swap, clear = column.o_a, column.o_swap, column.o_clear
+            # The sums of the columns before wait for the last one's.
+            row = Cat(early, column.o)
+            if number < spec.n - 1:
+                early = Signal(len(row), name=f"c{number}", reset_less=True)
+                with m.If(move):
+                    m.d.sync += early.eq(row)
+        m.d.comb += self.o_c.payload.data.eq(row)
+        return m
+
+
+def _select(m: Module, name: str, codes: Value, row: Value) -> Value:
+    """Take the row of codes whose bit is set; zeros if none is."""
+    width = len(codes) // len(row)
+    chosen = Signal(width, name=name)
+    masked = [Mux(bit, codes.word_select(number, width), 0) for number, bit in enumerate(row)]
+    m.d.comb += chosen.eq(reduce(or_, masked))
+    return chosen
