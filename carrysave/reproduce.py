@@ -89,14 +89,14 @@ def _hpca25(quick: bool) -> list[Row]:
     rows += [
         Row(
             f"bit-slice against Laconic, {pe}",
-            (Design("digit_column", {"m": 1, "n": lanes, "pe": pe}),),
-            (Design("laconic"),),
+            (Design("digit_column", {"m": 1, "n": lanes, "pe": pe, "k": k}),),
+            (Design("laconic", {"k": 1}), Design("laconic", {"k": 4 if quick else 16})),
             2.85,
             12.10,
             "Throughput of both is sustained at operands of N(0, 20); this Laconic has non-adjacent"
             " terms only.",
         )
-        for pe in ("opt4c", "opt4e")
+        for pe, k in (("opt4c", 1), ("opt4e", 4))
     ]
     return rows
 

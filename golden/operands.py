@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from golden.check import Flag, Integer, check_fields, parameter, parameters_of
 from golden.formats.integer import IntFormat
 
@@ -30,6 +32,15 @@ class OperandsSpec:
     def b_format(self) -> IntFormat:
         """Format of operand b."""
         return IntFormat(width=self.b_width, signed=self.b_signed)
+
+    @property
+    def a_code_width(self) -> int:
+        """Bits in which an operand a comes to the hardware; a_width, unless it comes recoded."""
+        return self.a_width
+
+    def a_patterns(self, codes: np.ndarray) -> np.ndarray:
+        """Return the bit patterns, modulo 2^a_code_width, in which codes of a come."""
+        return codes
 
     @property
     def signed(self) -> bool:

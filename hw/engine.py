@@ -11,7 +11,7 @@ class ASlice(data.StructLayout):
     """Slice of A: m rows by k columns of codes, row by row; ``last`` ends the tile's K."""
 
     def __init__(self, spec: EngineSpec):
-        super().__init__({"data": spec.m * spec.k * spec.a_width, "last": 1})
+        super().__init__({"data": spec.m * spec.k * spec.a_code_width, "last": 1})
 
 
 class BSlice(data.StructLayout):

@@ -8,6 +8,7 @@ import numpy as np
 from golden.check import Choice, Flag, Integer, parameter
 from golden.engine import EngineSpec
 from golden.engine import matmul as digit_column
+from golden.formats.recoded import RecodedFormat
 from golden.pe.opt3 import ENCODINGS, SUSTAINED, Opt3Spec, terms
 from golden.pe.opt4c import Opt4cSpec
 from golden.pe.opt4e import Opt4eSpec
@@ -21,7 +22,8 @@ _ELEMENTS = {"opt3": Opt3Spec, "opt4c": Opt4cSpec, "opt4e": Opt4eSpec}
 class DigitColumnSpec(EngineSpec):
     """A tile of C is m rows, each a column of n elements; k codes of K make a beat.
 
-    All rows wait for the slowest at the end of each beat.
+    All rows wait for the slowest at the end of each beat. Where `a_recoded`, codes of A come as
+    those of :class:`RecodedFormat`, recoded beforehand by `encoding`; cycles are the same.
     """
 
     m: int = parameter(Integer("rows of C per tile", 1, 1, 64, "rows"))
@@ -30,6 +32,18 @@ class DigitColumnSpec(EngineSpec):
     pe: str = parameter(Choice("processing element", "opt4c", tuple(_ELEMENTS)))
     encoding: str = parameter(Choice("digits of A", "naf", tuple(ENCODINGS)))
     constant_time: bool = parameter(Flag("issue zero digits too", False))
+    a_recoded: bool = parameter(Flag("A comes as digits, recoded beforehand", False))
+
+    @property
+    def a_code_width(self) -> int:
+        """Bits in which a code of A comes: its own, or three for each of its digits."""
+        return RecodedFormat(integer=self.a_format).width if self.a_recoded else self.a_width
+
+    def a_patterns(self, codes: np.ndarray) -> np.ndarray:
+        """Return the bit patterns, modulo 2^a_code_width, in which codes of A come."""
+        if not self.a_recoded:
+            return codes
+        return RecodedFormat(integer=self.a_format).encode(codes, ENCODINGS[self.encoding])
 
     @property
     def element(self) -> Opt3Spec:

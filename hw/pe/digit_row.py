@@ -23,6 +23,8 @@ class DigitRow(Cell):
         What: elements, 1 or more.
     shared : int
         How: elements that share registers of selected digits; 0 for a selector in each element.
+    recoded : bool
+        What: operands a come as digits, as those of :class:`Selector`.
 
     Members
     -------
@@ -48,10 +50,10 @@ class DigitRow(Cell):
     last: Signal
     o: Signal
 
-    def __init__(self, spec: Opt3Spec, n: int, *, shared: int):
+    def __init__(self, spec: Opt3Spec, n: int, *, shared: int, recoded: bool = False):
         self.spec = spec
         self.n = n
-        self.selector = Selector(spec)
+        self.selector = Selector(spec, recoded=recoded)
         sizes = [min(shared or 1, n - start) for start in range(0, n, shared or 1)]
         self.shared = bool(shared)
         self.kinds = {size: Elements(spec, size) for size in sizes}
@@ -61,7 +63,7 @@ class DigitRow(Cell):
             "i_load": In(1),
             "i_go": In(1),
             "i_first": In(1),
-            "i_a": In(spec.k * spec.a_width),
+            "i_a": In(len(self.selector.i_a)),
             "i_b": In(spec.k * n * spec.b_width),
             "last": Out(1),
             "o": Out(n * spec.accumulator_width),

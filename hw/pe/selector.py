@@ -7,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from golden.formats.integer import IntFormat
+from golden.formats.recoded import RecodedFormat
 from golden.pe.opt3 import Opt3Spec
 from hw.arith.recode import Digit, booth_digits, ent_digits, ent_direct_digits, naf_digits
 from hw.cell import Cell
@@ -42,6 +43,8 @@ class Selector(Cell):
     ----------
     spec : Opt3Spec
         What: operands, encoding and lanes.
+    recoded : bool
+        What: operands are codes of :class:`RecodedFormat`, in any encoding.
 
     Members
     -------
@@ -68,14 +71,17 @@ class Selector(Cell):
     last: Signal
     o: data.View
 
-    def __init__(self, spec: Opt3Spec):
+    def __init__(self, spec: Opt3Spec, *, recoded: bool = False):
         self.spec = spec
+        self.recode = _digits if recoded else _RECODERS[spec.encoding]
+        a_format = RecodedFormat(integer=spec.a_format) if recoded else spec.a_format
+        self.a_width = a_format.width
         lanes = {str(lane): Lines(spec, lane) for lane in range(spec.lanes)}
         super().__init__({
             "i_load": In(1),
             "i_go": In(1),
             "i_step": In(1),
-            "i_a": In(spec.k * spec.a_width),
+            "i_a": In(spec.k * self.a_width),
             "last": Out(1),
             "o": Out(data.StructLayout(lanes)),
         })
@@ -93,7 +99,7 @@ class Selector(Cell):
             ends = Signal(name=f"last{lane}", reset_less=True)
             # Digits of one place are neighbours.
             found = [
-                _RECODERS[spec.encoding](m, self.i_a.word_select(code, spec.a_width), spec.a_format)
+                self.recode(m, self.i_a.word_select(code, self.a_width), spec.a_format)
                 for code in codes
             ]
             digits = [digit for place in zip(*found, strict=True) for digit in place]
@@ -125,6 +131,11 @@ class Selector(Cell):
             ]
         m.d.comb += self.last.eq(Cat(lasts).all())
         return m
+
+
+def _digits(m: Module, code: Value, a_format: IntFormat) -> list[Digit]:
+    """Take the digits of a recoded operand as they are: three bits for each."""
+    return list(zip(code[0::3], code[1::3], code[2::3], strict=True))
 
 
 def _reached(bits: Value, most: int) -> list[Value]:

@@ -42,7 +42,9 @@ class DigitColumn(wiring.Component):
     Members
     -------
     i_a : In(stream)
-        :class:`ASlice`, k columns of the tile of A.
+        :class:`ASlice`, k columns of the tile of A; where ``a_recoded``, of codes of
+        :class:`golden.formats.recoded.RecodedFormat`, whose digits are issued as they come: no
+        recoder is built, and A may be recoded in any way.
     i_b : In(stream)
         :class:`BSlice`, k rows of the tile of B, for the same beat of ``i_a``.
     o_c : Out(stream)
@@ -59,7 +61,7 @@ class DigitColumn(wiring.Component):
         if not isinstance(spec, DigitColumnSpec):
             raise TypeError(f"spec must be a DigitColumnSpec, not {spec!r}")
         self.spec = spec
-        self.row = DigitRow(spec.element, spec.n, shared=_SHARED[spec.pe])
+        self.row = DigitRow(spec.element, spec.n, shared=_SHARED[spec.pe], recoded=spec.a_recoded)
         super().__init__({
             "i_a": In(stream.Signature(ASlice(spec))),
             "i_b": In(stream.Signature(BSlice(spec))),

@@ -42,9 +42,8 @@ class EngineDriver:
         """Start to send beats of A for tiles of these lengths; the last of each is marked."""
         last = np.zeros(len(codes), dtype=int)
         last[np.cumsum(lengths) - 1] = 1
-        return self.a.send(
-            list(zip(pack(codes, self.spec.a_width), last.tolist(), strict=True)), stalls
-        )
+        values = pack(self.spec.a_patterns(codes), self.spec.a_code_width)
+        return self.a.send(list(zip(values, last.tolist(), strict=True)), stalls)
 
     def send_b(self, codes: np.ndarray, stalls: Stalls = None) -> Task[None]:
         """Start to send beats of B."""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from carrysave import simulate
+from golden.pe.opt3 import ENCODINGS
 from hw.catalog import Design
 from hw.emit import Emission
 from hw.tpe.digit_column import DigitColumn
@@ -24,6 +25,8 @@ CASES: list[dict[str, Any]] = [
     {"n": 2, "k": 6, "pe": "opt4e", "a_width": 16, "b_width": 16, "depth": 1 << 24},
     {"n": 4, "a_width": 2, "b_width": 2, "a_signed": False, "b_signed": False, "depth": 1},
     {"m": 2, "n": 2, "k": 4, "pe": "opt3", "a_width": 9, "b_width": 3, "depth": 7},
+    {"m": 2, "n": 2, "k": 3, "a_width": 5, "encoding": "booth", "a_recoded": True, "depth": 50},
+    {"n": 2, "k": 5, "pe": "opt4e", "a_width": 4, "a_signed": False, "a_recoded": True, "depth": 9},
 ]
 
 
@@ -49,6 +52,18 @@ def test_digit_column_takes_the_stated_cycles(parameters: dict[str, Any], tmp_pa
     assert result.tests > 7
 
 
+def hardware(**parameters: Any) -> str:
+    """Return the Verilog of a small column without its header and its name."""
+    design = Design("digit_column", {"n": 1, "depth": 9, **parameters})
+    return Emission(design).verilog.partition("\n\n")[2].replace(design.module, "column")
+
+
+def test_recoded_column_has_no_recoder() -> None:
+    """Its hardware is the same whatever the encoding; that of others is not."""
+    assert len({hardware(a_recoded=True, encoding=encoding) for encoding in ENCODINGS}) == 1
+    assert len({hardware(encoding=encoding) for encoding in ENCODINGS}) == len(ENCODINGS)
+
+
 def test_digit_column_rejects_wrong_kind() -> None:
     with pytest.raises(TypeError, match="spec must be a DigitColumnSpec, not 8"):
         DigitColumn(8)  # type: ignore[arg-type]
@@ -59,3 +74,5 @@ def test_digit_column_rejects_out_of_range() -> None:
         Design("digit_column", {"pe": "mac"})
     with pytest.raises(ValueError, match=r"k must be 1\.\.32 codes, not 64"):
         Design("digit_column", {"k": 64})
+    with pytest.raises(TypeError, match="a_recoded must be true or false, not 1"):
+        Design("digit_column", {"a_recoded": 1})
