@@ -184,7 +184,7 @@ def refused(outcome: Outcome, says: str) -> None:
     [
         ("genrate mac", 'Did you mean "generate"'),
         ("generate", f"a design must be named: {', '.join(CATALOG)}"),
-        ("generate systolic", "unknown design 'systolic'; did you mean systolic_ws or systolic_os or laconic?"),
+        ("generate systolic", "unknown design 'systolic'; did you mean systolic_ws or systolic_os"),
         ("generate mac opt1", "opt1"),
         ("generate mac -p a_widht=4", "unknown parameter of mac 'a_widht'; did you mean a_width"),
         ("generate mac -p a_width=17", "a_width must be 2..16 bits, not 17"),
