@@ -81,7 +81,7 @@ def columns_worth(layout: CarrySave | Planes, columns: list[list[Value]]) -> Val
 @pytest.mark.parametrize("kind", ["mac", "opt1"])
 @pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
 @pytest.mark.parametrize("encoding", ["booth", "ent", "none"])
-@pytest.mark.parametrize("pipeline", [0, 2])
+@pytest.mark.parametrize("pipeline", [0, 1, 2])
 def test_pe_step(kind: str, a_signed: bool, b_signed: bool, encoding: str, pipeline: int) -> None:
     spec = MacSpec(a_width=4, b_width=4, a_signed=a_signed, b_signed=b_signed, accumulator_width=11)
     assert step_holds(kind, spec, encoding=encoding, pipeline=pipeline)
@@ -97,8 +97,10 @@ def test_pe_step_of_planes(a_signed: bool, b_signed: bool, encoding: str, pipeli
 
 
 @pytest.mark.parametrize("kind", CELLS)
-@pytest.mark.parametrize(("a_width", "b_width", "width"), [(2, 2, 4), (5, 2, 6), (3, 5, 7)])
+@pytest.mark.parametrize(("a_width", "b_width", "width"), [(2, 2, 4), (5, 2, 6), (3, 5, 14)])
 def test_pe_step_odd_widths(kind: str, a_width: int, b_width: int, width: int) -> None:
+    if kind == "opt2":
+        width = min(width, 7)  # sums of several weights make long proofs
     assert step_holds(kind, MacSpec(a_width=a_width, b_width=b_width, accumulator_width=width))
 
 
