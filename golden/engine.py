@@ -1,6 +1,7 @@
 """The contract of every matrix engine: C = A x B, tile by tile, exactly."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,18 @@ class EngineSpec(OperandsSpec):
     m: int = parameter(Integer("rows of C per tile", 8, 1, 256, "rows"))
     n: int = parameter(Integer("columns of C per tile", 8, 1, 256, "columns"))
     depth: int = parameter(Integer("K_max, codes summed without overflow", 65536, 1, 1 << 24))
+
+    INPUTS: ClassVar[int] = (1 << 16) - 64
+    """Bits of a beat of A and one of B: Amaranth numbers those of all inputs in 16 bits."""
+
+    def __post_init__(self) -> None:
+        """Check all fields, and that operand beats are not too wide."""
+        super().__post_init__()
+        bits = self.k * (self.m * self.a_code_width + self.n * self.b_width)
+        if bits > self.INPUTS:
+            raise ValueError(
+                f"k * (m * a_width + n * b_width) must be 1..{self.INPUTS} bits, not {bits}"
+            )
 
     @property
     def k(self) -> int:

@@ -17,18 +17,8 @@ class SystolicWsSpec(RowsSpec):
     """The array has k rows and n columns; a tile of C has m rows, which pass through it."""
 
     SEGMENT = 256  # rows of C leave from the last row of the array, not by a bus
-    INPUTS = (1 << 16) - 64  # Amaranth numbers the bits of all inputs of a design in 16 bits
 
     k: int = parameter(Integer("codes of K per beat: rows of the array", 8, 1, 256, "codes"))
-
-    def __post_init__(self) -> None:
-        """Check all fields, and that operand beats are not too wide."""
-        super().__post_init__()
-        bits = self.k * (self.m * self.a_width + self.n * self.b_width)
-        if bits > self.INPUTS:
-            raise ValueError(
-                f"k * (m * a_width + n * b_width) must be 1..{self.INPUTS} bits, not {bits}"
-            )
 
     @property
     def turn(self) -> int:

@@ -10,6 +10,7 @@ from golden.engine import EngineSpec, matmul
 from golden.formats.integer import IntFormat
 from golden.pe.mac import MacSpec, mac
 from golden.tpe.systolic_os import SystolicOsSpec, cycles
+from hw.catalog import Design
 
 SIGNS = list(itertools.product([True, False], repeat=2))
 
@@ -144,3 +145,10 @@ def test_cycles_of_long_tiles_are_their_k() -> None:
     once = cycles(spec, [long], 7)
     assert cycles(spec, [long] * 10, 7) - once == 900
     assert cycles(spec, [short] * 10, 7) - cycles(spec, [short], 7) == 9 * spec.drain
+
+
+@pytest.mark.parametrize("design", ["cube", "adder_tree", "systolic_ws"])
+def test_beats_that_are_too_wide_are_refused(design: str) -> None:
+    """Before anything is built: no tool downstream says it as clearly."""
+    with pytest.raises(ValueError, match=r"must be 1\.\.65472 bits, not 65536"):
+        Design(design, {"m": 64, "n": 64, "k": 64})
