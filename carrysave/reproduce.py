@@ -56,36 +56,34 @@ class Table:
 
 
 def _pipelined(name: str, depths: Sequence[int], **parameters: Any) -> tuple[Design, ...]:
-    """Return a design with each of some numbers of pipeline registers."""
+    """Return a design with each of some numbers of pipeline registers; without any, its own."""
+    if not depths:
+        return (Design(name, parameters),)
     return tuple(Design(name, {**parameters, "pipeline": depth}) for depth in depths)
 
 
 def _hpca25(quick: bool) -> list[Row]:
-    side, edge, trees, lanes = (4, 2, 2, 4) if quick else (16, 8, 32, 16)
-    shapes: list[tuple[str, str, dict[str, int], str, float | None, float | None, str]] = [
-        ("systolic array", "systolic_os", {"m": side, "n": side}, "opt1", 1.27, 1.04,
+    # Small enough that power is of a simulation, not of assumed activity.
+    side, edge, trees, lanes = (4, 2, 2, 4) if quick else (8, 4, 4, 16)
+    square = {"m": side, "n": side}
+    shapes = [
+        ("systolic array", "systolic_os", square, (0, 1), "opt1", (1.27, 1.04),
          "Output-stationary here; the paper does not say which."),
-        ("systolic array, weight-stationary", "systolic_ws", {"m": side, "n": side, "k": side},
-         "opt1", 1.27, 1.04, "Sums go round in the array itself; the paper has no row of its own."),
-        ("3D cube", "cube", {"m": edge, "n": edge, "k": edge}, "opt1", 1.28, 1.56,
+        ("systolic array, weight-stationary", "systolic_ws", {**square, "k": side}, (0, 1), "opt1",
+         (1.27, 1.04), "Sums go round in the array itself; the paper has no row of its own."),
+        ("3D cube", "cube", {"m": edge, "n": edge, "k": edge}, (1, 2), "opt1", (1.28, 1.56),
          "The twin adds its products on one heap too, and resolves once a cycle."),
-        ("multiplier-adder tree", "adder_tree", {"m": 1, "n": trees, "k": 16}, "opt2", 1.56, 1.49,
-         "The twin's tree is in carry-save form too, up to its accumulator."),
-        ("2D matrix", "matrix_2d", {"m": side, "n": side}, "opt1", 1.44, 1.20,
+        ("multiplier-adder tree", "adder_tree", {"m": 1, "n": trees, "k": 16}, (1, 2), "opt2",
+         (1.56, 1.49), "The twin's tree is in carry-save form too, up to its accumulator."),
+        ("2D matrix", "matrix_2d", square, (0, 1), "opt1", (1.44, 1.20),
          "Operands are broadcast along rows and fall down columns."),
     ]  # fmt: skip
-    depths = (1,) if quick else (0, 1, 2)
-    rows = [
-        Row(
-            name,
-            _pipelined(design, depths, **size, pe=pe),
-            _pipelined(design, depths, **size, pe="mac"),
-            area,
-            energy,
-            remark,
+    rows = []
+    for name, design, size, depths, pe, (area, energy), remark in shapes:
+        ours, twin = (
+            _pipelined(design, () if quick else depths, **size, pe=kind) for kind in (pe, "mac")
         )
-        for name, design, size, pe, area, energy, remark in shapes
-    ]
+        rows.append(Row(name, ours, twin, area, energy, remark))
     rows += [
         Row(
             f"bit-slice against Laconic, {pe}",
@@ -225,12 +223,34 @@ def _facts(result: Result) -> Result:
     return {key: result[key] for key in _FACTS}
 
 
+_RATIOS: tuple[tuple[str, str], ...] = (
+    ("comparison", "{}"), ("GOPS/mm2", "{:,.1f}"), ("twin", "{:,.1f}"),
+    ("area eff., paper", "{:.2f}"), ("ours", "{:.2f}"), ("energy eff., paper", "{:.2f}"),
+    ("ours", "{:.2f}"),
+)  # fmt: skip
 _COLUMNS: tuple[tuple[str, str], ...] = (
     ("comparison", "{}"), ("design", "{}"), ("area um2", "{:,.0f}"), ("period ns", "{:.3f}"),
     ("power mW", "{:,.2f}"), ("GOPS", "{:,.2f}"), ("GOPS/mm2", "{:,.1f}"), ("pJ/MAC", "{:,.2f}"),
     ("area eff., paper", "{:.2f}"), ("ours", "{:.2f}"), ("energy eff., paper", "{:.2f}"),
     ("ours", "{:.2f}"),
 )  # fmt: skip
+
+
+def _ratios(table: dict[str, Any]) -> Iterator[list[str]]:
+    """Return a line for each comparison: both densities and the ratios."""
+    for row in table["rows"]:
+        densities = [row[side]["gops_per_mm2"] for side in ("optimised", "baseline")]
+        kinds = ("area_efficiency", "energy_efficiency")
+        ratios = [row[side][kind] for kind in kinds for side in ("paper", "ours")]
+        yield _texts([row["name"], *densities, *ratios], _RATIOS)
+
+
+def _texts(values: Sequence[Any], columns: Sequence[tuple[str, str]]) -> list[str]:
+    """Format values by their columns; text as it is, and a dash for what there is not."""
+    return [
+        value if isinstance(value, str) else "-" if value is None else form.format(value)
+        for value, (_, form) in zip(values, columns, strict=True)
+    ]
 
 
 def _cells(table: dict[str, Any]) -> Iterator[list[str]]:
@@ -245,18 +265,20 @@ def _cells(table: dict[str, Any]) -> Iterator[list[str]]:
             ]  # fmt: skip
             for kind in ("area_efficiency", "energy_efficiency"):
                 values += [row["paper"][kind], row["ours"][kind]] if values[0] else ["", ""]
-            yield [
-                value if isinstance(value, str) else "-" if value is None else form.format(value)
-                for value, (_, form) in zip(values, _COLUMNS, strict=True)
-            ]
+            yield _texts(values, _COLUMNS)
+
+
+_WIDE = 150
+"""Characters that the whole table needs."""
 
 
 def print_table(console: Console, table: dict[str, Any]) -> None:
-    """Print a table, and a sentence on each comparison."""
+    """Print a table, and a sentence on each comparison; narrow terminals get its ratios alone."""
+    wide = console.width >= _WIDE
     view = View(title=table["source"], title_justify="left", header_style="bold")
-    for number, (head, _) in enumerate(_COLUMNS):
-        view.add_column(head, justify="left" if number < 2 else "right", overflow="fold")
-    for cells in _cells(table):
+    for number, (head, _) in enumerate(_COLUMNS if wide else _RATIOS):
+        view.add_column(head, justify="left" if number < 1 + wide else "right", overflow="fold")
+    for cells in _cells(table) if wide else _ratios(table):
         view.add_row(*cells)
     console.print(view)
     for row in table["rows"]:

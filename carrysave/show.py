@@ -94,6 +94,7 @@ def data(design: Design) -> dict[str, Any]:
         "parameters": dict(design.parameters),
         "radix": nest.radix,
         "coded": nest.coded,
+        "recoded": nest.recoded,
         "nest": _data(nest, (), nest.body),
     }
 

@@ -99,7 +99,7 @@ async def _pe(dut: Any, source: Source, spec: Any, operands: Any) -> list[int]:
     a, b = a.reshape(-1, spec.k), b.reshape(-1, spec.k)
     last = np.zeros(len(a), bool)
     last[[high - 1 for _, high in spans]] = True
-    columns = [pack(a, spec.a_width), pack(b, spec.b_width)]
+    columns = [pack(spec.a_patterns(a), spec.a_code_width), pack(b, spec.b_width)]
     rows = [port._name for port in dut if port._name.startswith("o_")]
     fields = [name[2:] for name in rows if name not in ("o_valid", "o_ready")]
     sink = Sink(dut, "o", fields)

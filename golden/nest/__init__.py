@@ -10,7 +10,16 @@ from golden.nest.execute import bits, execute
 from golden.nest.nest import Nest
 from golden.nest.notation import Loop, Step
 from golden.nest.shapes import nest_of
-from golden.nest.transform import constant_time, encode_once, opt1, opt2, opt3, opt4c, opt4e
+from golden.nest.transform import (
+    constant_time,
+    encode_once,
+    opt1,
+    opt2,
+    opt3,
+    opt4c,
+    opt4e,
+    recoded,
+)
 
 __all__ = [
     "Loop",
@@ -26,4 +35,5 @@ __all__ = [
     "opt3",
     "opt4c",
     "opt4e",
+    "recoded",
 ]

@@ -20,6 +20,7 @@ class Nest:
     body : loops and steps, in their order.
     radix : of the digits, 4, or 2: then these are the bits of a code, and nothing is encoded.
     coded : operand that is taken apart in digits, a or b.
+    recoded : its codes come as digits, and nothing is encoded.
 
     Raises
     ------
@@ -30,13 +31,14 @@ class Nest:
     body: tuple[Node, ...]
     radix: int = 4
     coded: str = "a"
+    recoded: bool = False
 
     def __post_init__(self) -> None:
         """Check that it computes C."""
         if self.radix not in (2, 4):
             raise ValueError(f"radix must be 2 or 4, not {self.radix!r}")
         Choice("operand", "a", ("a", "b")).check("coded", self.coded)
-        Rules(self.radix, self.digits).check(self.body)
+        Rules(self.digits, encoded=self.radix == 2 or self.recoded).check(self.body)
 
     @property
     def digits(self) -> tuple[str, str, str]:

@@ -34,15 +34,15 @@ class Rules:
 
     Parameters
     ----------
-    radix : of the digits.
     digits : indices that they depend on.
+    encoded : digits are there from the start.
     """
 
-    def __init__(self, radix: int, digits: tuple[str, ...]):
+    def __init__(self, digits: tuple[str, ...], *, encoded: bool):
         self.digits = digits
         self.path: list[Loop] = []
         self.value: _Value | None = None
-        self.encoded = radix == 2
+        self.encoded = encoded
         self.selected = False
         self.uneven = False
         self.waiting: Loop | None = None
@@ -124,7 +124,7 @@ class Rules:
     def _encode(self) -> None:
         self._of_codes(Step.ENCODE)
         if self.encoded:
-            raise ValueError("encode must be in the nest once, and for radix 4 only")
+            raise ValueError("encode must be in the nest once, and only of codes in radix 4")
         self.encoded = True
 
     def _select(self) -> None:

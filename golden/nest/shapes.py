@@ -5,7 +5,16 @@ from typing import Any
 
 from golden.nest.nest import Nest
 from golden.nest.notation import Loop, Node, Step
-from golden.nest.transform import constant_time, encode_once, opt1, opt2, opt3, opt4c, opt4e
+from golden.nest.transform import (
+    constant_time,
+    encode_once,
+    opt1,
+    opt2,
+    opt3,
+    opt4c,
+    opt4e,
+    recoded,
+)
 
 __all__ = ["array", "element", "nest_of", "weight_stationary"]
 
@@ -102,4 +111,6 @@ def nest_of(name: str, parameters: Mapping[str, Any]) -> Nest:
         nest = encode_once(nest)
     for step in _ELEMENTS[parameters.get("pe", name)]:
         nest = step(nest)
+    if parameters.get("a_recoded"):
+        nest = recoded(nest)
     return constant_time(nest) if parameters.get("constant_time") else nest

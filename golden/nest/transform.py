@@ -9,11 +9,12 @@ digits depend on m and k, not on n.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from golden.nest.nest import Nest
 from golden.nest.notation import Loop, Node, Step
 
-__all__ = ["constant_time", "encode_once", "opt1", "opt2", "opt3", "opt4c", "opt4e"]
+__all__ = ["constant_time", "encode_once", "opt1", "opt2", "opt3", "opt4c", "opt4e", "recoded"]
 
 LANES = 4
 """Elements that share one tree and one accumulator in OPT4E."""
@@ -172,6 +173,16 @@ def opt4e(nest: Nest) -> Nest:
     return _nest(levels, nest)
 
 
+def recoded(nest: Nest) -> Nest:
+    """Leave out the encoding: the codes come as digits."""
+    levels = _levels(nest)
+    if not any(Step.ENCODE in level.before for level in levels):
+        raise ValueError("recoded needs an encode to leave out; there is none")
+    for level in levels:
+        level.before = [node for node in level.before if node is not Step.ENCODE]
+    return _nest(levels, nest, recoded=True)
+
+
 def constant_time(nest: Nest) -> Nest:
     """Take all digits, the zeros too, so that cycles do not depend on operands."""
     levels = _levels(nest)
@@ -207,14 +218,14 @@ def _levels(nest: Nest) -> list[_Level]:
         levels.append(_Level(node.around(), after=list(node.body)))
 
 
-def _nest(levels: list[_Level], like: Nest) -> Nest:
+def _nest(levels: list[_Level], like: Nest, **changes: Any) -> Nest:
     """Put a nest together, and check it."""
     body: list[Node] = []
     for level in reversed(levels):
         body = [*level.before, *body, *level.after]
         if level.loop is not None:
             body = [level.loop.around(*body)]
-    return replace(like, body=tuple(body))
+    return replace(like, body=tuple(body), **changes)
 
 
 def _leave(levels: list[_Level], *steps: Node) -> None:

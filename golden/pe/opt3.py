@@ -10,6 +10,7 @@ import numpy as np
 
 from golden.arith import recode
 from golden.check import Choice, Flag, Integer, parameter
+from golden.formats.recoded import RecodedFormat
 from golden.pe.mac import MacSpec
 from golden.pe.mac import mac as opt3
 
@@ -44,6 +45,18 @@ class Opt3Spec(MacSpec):
     k: int = parameter(Integer("operand pairs per beat", 1, 1, 32, "pairs"))
     encoding: str = parameter(Choice("digits of operand a", "naf", tuple(ENCODINGS)))
     constant_time: bool = parameter(Flag("issue zero digits too", False))
+    a_recoded: bool = parameter(Flag("a comes as digits, recoded beforehand", False))
+
+    @property
+    def a_code_width(self) -> int:
+        """Bits in which an operand a comes: its own, or three for each of its digits."""
+        return RecodedFormat(integer=self.a_format).width if self.a_recoded else self.a_width
+
+    def a_patterns(self, codes: np.ndarray) -> np.ndarray:
+        """Return the bit patterns, modulo 2^a_code_width, in which codes of a come."""
+        if not self.a_recoded:
+            return codes
+        return RecodedFormat(integer=self.a_format).encode(codes, ENCODINGS[self.encoding])
 
     @property
     def lanes(self) -> int:

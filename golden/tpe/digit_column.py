@@ -8,7 +8,6 @@ import numpy as np
 from golden.check import Choice, Flag, Integer, parameter
 from golden.engine import EngineSpec
 from golden.engine import matmul as digit_column
-from golden.formats.recoded import RecodedFormat
 from golden.pe.opt3 import ENCODINGS, SUSTAINED, Opt3Spec, terms
 from golden.pe.opt4c import Opt4cSpec
 from golden.pe.opt4e import Opt4eSpec
@@ -37,13 +36,11 @@ class DigitColumnSpec(EngineSpec):
     @property
     def a_code_width(self) -> int:
         """Bits in which a code of A comes: its own, or three for each of its digits."""
-        return RecodedFormat(integer=self.a_format).width if self.a_recoded else self.a_width
+        return self.element.a_code_width
 
     def a_patterns(self, codes: np.ndarray) -> np.ndarray:
         """Return the bit patterns, modulo 2^a_code_width, in which codes of A come."""
-        if not self.a_recoded:
-            return codes
-        return RecodedFormat(integer=self.a_format).encode(codes, ENCODINGS[self.encoding])
+        return self.element.a_patterns(codes)
 
     @property
     def element(self) -> Opt3Spec:
@@ -57,6 +54,7 @@ class DigitColumnSpec(EngineSpec):
             accumulator_width=self.accumulator_width,
             encoding=self.encoding,
             constant_time=self.constant_time,
+            a_recoded=self.a_recoded,
         )
 
     @property

@@ -23,8 +23,6 @@ class DigitRow(Cell):
         What: elements, 1 or more.
     shared : int
         How: elements that share registers of selected digits; 0 for a selector in each element.
-    recoded : bool
-        What: operands a come as digits, as those of :class:`Selector`.
 
     Members
     -------
@@ -50,10 +48,10 @@ class DigitRow(Cell):
     last: Signal
     o: Signal
 
-    def __init__(self, spec: Opt3Spec, n: int, *, shared: int, recoded: bool = False):
+    def __init__(self, spec: Opt3Spec, n: int, *, shared: int):
         self.spec = spec
         self.n = n
-        self.selector = Selector(spec, recoded=recoded)
+        self.selector = Selector(spec)
         sizes = [min(shared or 1, n - start) for start in range(0, n, shared or 1)]
         self.shared = bool(shared)
         self.kinds = {size: Elements(spec, size) for size in sizes}

@@ -32,7 +32,8 @@ class DigitStream(wiring.Component):
     Members
     -------
     i : In(stream)
-        :class:`Operands`, in the formats of `spec`.
+        :class:`Operands`, in the formats of `spec`; where ``a_recoded``, a comes as codes of
+        :class:`golden.formats.recoded.RecodedFormat`, recoded in any way.
     o : Out(stream)
         :class:`Total`, modulo 2^accumulator_width.
     """

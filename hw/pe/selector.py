@@ -7,7 +7,6 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from golden.formats.integer import IntFormat
-from golden.formats.recoded import RecodedFormat
 from golden.pe.opt3 import Opt3Spec
 from hw.arith.recode import Digit, booth_digits, ent_digits, ent_direct_digits, naf_digits
 from hw.cell import Cell
@@ -42,9 +41,7 @@ class Selector(Cell):
     Parameters
     ----------
     spec : Opt3Spec
-        What: operands, encoding and lanes.
-    recoded : bool
-        What: operands are codes of :class:`RecodedFormat`, in any encoding.
+        What: operands, their encoding, lanes; where ``a_recoded``, no recoder is built.
 
     Members
     -------
@@ -55,7 +52,7 @@ class Selector(Cell):
     i_step : In(1)
         What is shown is taken.
     i_a : In
-        k operands, the first lowest.
+        k operands, the first lowest, ``spec.a_code_width`` bits each.
     last : Out(1)
         What is shown, or would be, is the last of the beat.
     o : Out
@@ -71,17 +68,15 @@ class Selector(Cell):
     last: Signal
     o: data.View
 
-    def __init__(self, spec: Opt3Spec, *, recoded: bool = False):
+    def __init__(self, spec: Opt3Spec):
         self.spec = spec
-        self.recode = _digits if recoded else _RECODERS[spec.encoding]
-        a_format = RecodedFormat(integer=spec.a_format) if recoded else spec.a_format
-        self.a_width = a_format.width
+        self.recode = _digits if spec.a_recoded else _RECODERS[spec.encoding]
         lanes = {str(lane): Lines(spec, lane) for lane in range(spec.lanes)}
         super().__init__({
             "i_load": In(1),
             "i_go": In(1),
             "i_step": In(1),
-            "i_a": In(spec.k * self.a_width),
+            "i_a": In(spec.k * spec.a_code_width),
             "last": Out(1),
             "o": Out(data.StructLayout(lanes)),
         })
@@ -99,7 +94,7 @@ class Selector(Cell):
             ends = Signal(name=f"last{lane}", reset_less=True)
             # Digits of one place are neighbours.
             found = [
-                self.recode(m, self.i_a.word_select(code, self.a_width), spec.a_format)
+                self.recode(m, self.i_a.word_select(code, spec.a_code_width), spec.a_format)
                 for code in codes
             ]
             digits = [digit for place in zip(*found, strict=True) for digit in place]

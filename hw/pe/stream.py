@@ -19,7 +19,7 @@ class Operands(data.StructLayout):
     """k operand pairs, the first lowest; ``last`` ends the sum."""
 
     def __init__(self, spec: MacSpec):
-        super().__init__({"a": spec.k * spec.a_width, "b": spec.k * spec.b_width, "last": 1})
+        super().__init__({"a": spec.k * spec.a_code_width, "b": spec.k * spec.b_width, "last": 1})
 
 
 class Total(data.StructLayout):

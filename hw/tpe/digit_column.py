@@ -61,7 +61,7 @@ class DigitColumn(wiring.Component):
         if not isinstance(spec, DigitColumnSpec):
             raise TypeError(f"spec must be a DigitColumnSpec, not {spec!r}")
         self.spec = spec
-        self.row = DigitRow(spec.element, spec.n, shared=_SHARED[spec.pe], recoded=spec.a_recoded)
+        self.row = DigitRow(spec.element, spec.n, shared=_SHARED[spec.pe])
         super().__init__({
             "i_a": In(stream.Signature(ASlice(spec))),
             "i_b": In(stream.Signature(BSlice(spec))),

@@ -25,6 +25,7 @@ from golden.nest import (
     opt3,
     opt4c,
     opt4e,
+    recoded,
 )
 from golden.nest.shapes import array, element, weight_stationary
 from golden.pe import mac
@@ -57,6 +58,8 @@ CHANGES: dict[str, tuple[Change, ...]] = {
     "ent-mac": (encode_once,),
     "ent-opt2": (encode_once, opt1, opt2),
     "ent-opt4e": (encode_once, opt1, opt3, opt4c, opt4e),
+    "recoded-opt3": (opt1, opt3, recoded),
+    "recoded-opt4e": (opt1, opt3, opt4c, opt4e, recoded),
 }
 SHAPES: dict[str, Callable[[int], Nest]] = {
     "os": lambda planes: array(m=2, n=3, planes=planes),

@@ -78,7 +78,12 @@ class Bench:
 def beats(a: np.ndarray, b: np.ndarray, last: np.ndarray) -> list[tuple[int, int, int]]:
     """Make bit patterns of operand pairs."""
     return list(
-        zip(pack(a, SPEC.a_width), pack(b, SPEC.b_width), last.astype(int).tolist(), strict=True)
+        zip(
+            pack(SPEC.a_patterns(a), SPEC.a_code_width),
+            pack(b, SPEC.b_width),
+            last.astype(int).tolist(),
+            strict=True,
+        )
     )
 
 

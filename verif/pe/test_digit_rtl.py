@@ -24,6 +24,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("opt3", SMALL | {"k": 4, "encoding": "booth"}),
     ("opt4c", SMALL | {"k": 8, "encoding": "ent", "constant_time": True}),
     ("opt4e", SMALL | {"k": 8, "encoding": "ent_direct", "constant_time": True}),
+    ("opt3", SMALL | {"k": 2, "encoding": "ent", "a_recoded": True}),
+    ("opt4e", {"a_width": 5, "a_signed": False, "b_width": 4, "k": 5, "a_recoded": True}),
 ]
 
 
