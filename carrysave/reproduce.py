@@ -62,11 +62,16 @@ def _pipelined(name: str, depths: Sequence[int], **parameters: Any) -> tuple[Des
     return tuple(Design(name, {**parameters, "pipeline": depth}) for depth in depths)
 
 
+_Ratios = tuple[float | None, float | None]
+
+
 def _hpca25(quick: bool) -> list[Row]:
     # Small enough that power is of a simulation, not of assumed activity.
     side, edge, trees, lanes = (4, 2, 2, 4) if quick else (8, 4, 4, 16)
     square = {"m": side, "n": side}
-    shapes = [
+    shapes: list[
+        tuple[str, str, dict[str, int], tuple[int, ...], str, _Ratios, str]
+    ] = [
         ("systolic array", "systolic_os", square, (0, 1), "opt1", (1.27, 1.04),
          "Output-stationary here; the paper does not say which."),
         ("systolic array, weight-stationary", "systolic_ws", {**square, "k": side}, (0, 1), "opt1",
@@ -75,6 +80,8 @@ def _hpca25(quick: bool) -> list[Row]:
          "The twin adds its products on one heap too, and resolves once a cycle."),
         ("multiplier-adder tree", "adder_tree", {"m": 1, "n": trees, "k": 16}, (1, 2), "opt2",
          (1.56, 1.49), "The twin's tree is in carry-save form too, up to its accumulator."),
+        ("multiplier-adder tree, OPT1", "adder_tree", {"m": 1, "n": trees, "k": 16}, (1, 2), "opt1",
+         (None, None), "One sum for all weights in place of OPT2's four, which hold more bits."),
         ("2D matrix", "matrix_2d", square, (0, 1), "opt1", (1.44, 1.20),
          "Operands are broadcast along rows and fall down columns."),
     ]  # fmt: skip

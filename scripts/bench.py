@@ -9,11 +9,13 @@ Everything is written to build/bench.json; synthesis results are cached by conte
 
 import argparse
 import json
+import math
 import os
 import platform
 import re
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,7 +40,18 @@ PAIRS = [
     (Design("adder_tree", {"pe": "opt2"}), Design("adder_tree", {"pe": "mac"})),
     (Design("digit_column", {"m": 1, "n": 16, "pe": "opt4c"}), Design("laconic", {"k": 1})),
 ]
+# Engines of growing size, one point each; verified up to a size that simulates in minutes.
 SIZES = (8, 16, 32, 64)
+VERIFIED = 32
+SIDES = {
+    "systolic_os": ("m", "n"),
+    "systolic_ws": ("k", "m", "n"),
+    "matrix_2d": ("m", "n"),
+    "cube": ("m", "n"),
+    "adder_tree": ("n", "k"),
+    "digit_column": ("m", "n"),
+}
+PARTS = ("quality", "sizes", "simulation")
 
 
 def measure_synthesis(
@@ -56,27 +69,41 @@ def measure_synthesis(
     return rows
 
 
-def measure_sizes(library: liberty.Library, console: Console) -> list[dict[str, Any]]:
-    """Generate and synthesise arrays of growing size, one point each."""
+def measure_sizes(
+    names: Iterable[str], library: liberty.Library, console: Console
+) -> list[dict[str, Any]]:
+    """Generate, verify and synthesise engines of growing size, one point each."""
     rows = []
-    for size in SIZES:
-        design = Design("systolic_os", {"m": size, "n": size})
-        with TemporaryDirectory() as folder, console.status(f"{design.module}"):
-            start = time.perf_counter()
-            verilog = generate(design, Path(folder))[0]
-            generated = time.perf_counter() - start
-            text = verilog.read_text()
-            start = time.perf_counter()
-            result = synth.synthesise_design(design, library)
-            rows.append({
-                "design": design.module,
-                "generate_s": generated,
-                "bytes": len(text),
-                "modules": len(re.findall(r"^module ", text, re.MULTILINE)),
-                "synthesise_s_or_cached": time.perf_counter() - start,
-                **{key: result[key] for key in ("area_um2", "period_ns", "gops_per_mm2")},
-            })
+    for name in names:
+        for size in SIZES:
+            design = Design(name, dict.fromkeys(SIDES[name], size))
+            with TemporaryDirectory() as folder, console.status(f"{design.module}"):
+                start = time.perf_counter()
+                verilog = generate(design, Path(folder))[0]
+                generated = time.perf_counter() - start
+                text = verilog.read_text()
+                verified = None
+                if size <= VERIFIED:
+                    result = simulate.verify(
+                        design, tests="test_large_product", directory=Path(folder)
+                    )
+                    verified = "yes" if result.ok else "NO"
+                start = time.perf_counter()
+                found = synth.synthesise_design(design, library, activity="assumed")
+                rows.append({
+                    "design": design.module,
+                    "macs": math.prod(getattr(design.spec, side) for side in "mnk"),
+                    "generate_s": round(generated, 1),
+                    "bytes": len(text),
+                    "modules": len(re.findall(r"^module ", text, re.MULTILINE)),
+                    "verified": verified,
+                    "synthesise_s_or_cached": round(time.perf_counter() - start, 1),
+                    **{key: round(found[key], 3) for key in SIZE_FIGURES},
+                })
     return rows
+
+
+SIZE_FIGURES = ("area_um2", "period_ns", "gops_per_mm2")
 
 
 def measure_simulation(console: Console) -> list[dict[str, Any]]:
@@ -150,35 +177,41 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--liberty", type=Path, help="cell library; osu018 if absent")
-    parser.add_argument("--only", nargs="+", metavar="DESIGN", help="these designs and no sizes")
+    parser.add_argument("--only", nargs="+", metavar="DESIGN", help="these designs")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure")
     parser.add_argument("--readme", action="store_true", help="rewrite the tables of README.md")
     arguments = parser.parse_args()
     console = Console() if sys.stdout.isatty() else Console(width=140)
     library = liberty.Library.load(arguments.liberty) if arguments.liberty else liberty.osu018()
-    pairs = [pair for pair in PAIRS if pair[0].name in (arguments.only or pair[0].name)]
-    quality = measure_synthesis(pairs, library, console)
-    show(console, f"Area, period, power: {library.name}", quality, QOR)
-    if arguments.readme:
-        name = "osu018" if arguments.liberty is None else "sky130"
-        write_readme(f"figures {name}", markdown(quality, QOR))
-    sizes, simulation = [], []
-    if not arguments.only:
-        sizes = measure_sizes(library, console)
-        show(console, "Cost against size", sizes, dict.fromkeys(sizes[0], "{}"))
-        simulation = measure_simulation(console)
-        show(console, "64 x 64 x 256", simulation, dict.fromkeys(simulation[0], "{}"))
-    versions = quality[0]["versions"]
-    console.print(versions)
-    record = {
+    known = dict.fromkeys([*(pair[0].name for pair in PAIRS), *SIDES])
+    only = arguments.only or list(known)
+    for name in only:
+        if name not in known:
+            parser.error(f"--only must be of {', '.join(known)}, not {name!r}")
+    record: dict[str, Any] = {
         "library": library.name,
-        "versions": versions,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python "
         f"{platform.python_version()}",
-        "quality": quality,
-        "sizes": sizes,
-        "simulation": simulation,
     }
-    paths.write(ROOT / "build" / f"bench.{library.name}.json", json.dumps(record, indent=2) + "\n")
+    if "quality" in arguments.parts:
+        pairs = [pair for pair in PAIRS if pair[0].name in only]
+        record["quality"] = quality = measure_synthesis(pairs, library, console)
+        show(console, f"Area, period, power: {library.name}", quality, QOR)
+        record["versions"] = quality[0]["versions"]
+        console.print(record["versions"])
+        if arguments.readme:
+            name = "osu018" if arguments.liberty is None else "sky130"
+            write_readme(f"figures {name}", markdown(quality, QOR))
+    if "sizes" in arguments.parts:
+        names = [name for name in SIDES if name in only]
+        record["sizes"] = sizes = measure_sizes(names, library, console)
+        show(console, "Cost against size", sizes, dict.fromkeys(sizes[0], "{}"))
+    if "simulation" in arguments.parts:
+        record["simulation"] = simulation = measure_simulation(console)
+        show(console, "64 x 64 x 256", simulation, dict.fromkeys(simulation[0], "{}"))
+    path = ROOT / "build" / f"bench.{library.name}.json"
+    earlier = json.loads(path.read_text()) if path.exists() else {}
+    paths.write(path, json.dumps({**earlier, **record}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
