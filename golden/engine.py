@@ -9,33 +9,22 @@ from golden.check import Integer, parameter
 from golden.formats.integer import IntFormat
 from golden.operands import OperandsSpec
 
-__all__ = ["EngineSpec", "matmul"]
+__all__ = ["EngineSpec", "SumsSpec", "TileSpec", "matmul"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class EngineSpec(OperandsSpec):
-    """One tile of C has m rows and n columns; K codes of a sum arrive k a beat, K <= depth."""
+class TileSpec:
+    """The shape of a tile of C."""
 
     m: int = parameter(Integer("rows of C per tile", 8, 1, 256, "rows"))
     n: int = parameter(Integer("columns of C per tile", 8, 1, 256, "columns"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumsSpec(OperandsSpec):
+    """Sums of up to `depth` products of integers, none of which overflows."""
+
     depth: int = parameter(Integer("K_max, codes summed without overflow", 65536, 1, 1 << 24))
-
-    INPUTS: ClassVar[int] = (1 << 16) - 64
-    """Bits of a beat of A and one of B: Amaranth numbers those of all inputs in 16 bits."""
-
-    def __post_init__(self) -> None:
-        """Check all fields, and that operand beats are not too wide."""
-        super().__post_init__()
-        bits = self.k * (self.m * self.a_code_width + self.n * self.b_width)
-        if bits > self.INPUTS:
-            raise ValueError(
-                f"k * (m * a_width + n * b_width) must be 1..{self.INPUTS} bits, not {bits}"
-            )
-
-    @property
-    def k(self) -> int:
-        """Codes of K per beat."""
-        return 1
 
     @property
     def c_format(self) -> IntFormat:
@@ -54,6 +43,28 @@ class EngineSpec(OperandsSpec):
     def accumulator_width(self) -> int:
         """Bits of a sum."""
         return self.c_format.width
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSpec(TileSpec, SumsSpec):
+    """One tile of C has m rows and n columns; K codes of a sum arrive k a beat, K <= depth."""
+
+    INPUTS: ClassVar[int] = (1 << 16) - 64
+    """Bits of a beat of A and one of B: Amaranth numbers those of all inputs in 16 bits."""
+
+    def __post_init__(self) -> None:
+        """Check all fields, and that operand beats are not too wide."""
+        super().__post_init__()
+        bits = self.k * (self.m * self.a_code_width + self.n * self.b_width)
+        if bits > self.INPUTS:
+            raise ValueError(
+                f"k * (m * a_width + n * b_width) must be 1..{self.INPUTS} bits, not {bits}"
+            )
+
+    @property
+    def k(self) -> int:
+        """Codes of K per beat."""
+        return 1
 
 
 def matmul(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:

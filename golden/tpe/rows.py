@@ -1,17 +1,17 @@
 """Arrays whose rows of C are done one cycle apart and leave one after the other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from golden.engine import EngineSpec
+from golden.engine import EngineSpec, TileSpec
 
-__all__ = ["RowsSpec", "cycles"]
+__all__ = ["RowsEngineSpec", "RowsSpec", "beat_cycles", "cycles"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowsSpec(EngineSpec):
+class RowsSpec(TileSpec):
     """A tile of C has m rows, each of which ends one cycle after the row above it."""
 
     SEGMENT = 8
@@ -22,7 +22,14 @@ class RowsSpec(EngineSpec):
         return self.m + (self.m - 1) // self.SEGMENT
 
 
-def cycles(spec: RowsSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latency: int) -> int:
+@dataclass(frozen=True, kw_only=True)
+class RowsEngineSpec(RowsSpec, EngineSpec):
+    """Such an array of integers."""
+
+
+def cycles(
+    spec: RowsEngineSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latency: int
+) -> int:
     """Count cycles from the first operand beat to the last row of C, both included.
 
     Parameters
@@ -32,10 +39,14 @@ def cycles(spec: RowsSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], laten
         counts.
     latency : cycles from the last operand beat of a tile to its first row, as the component says.
     """
+    return beat_cycles(spec, (-(-a.shape[1] // spec.k) for a, _ in tiles), latency)
+
+
+def beat_cycles(spec: RowsSpec, beats: Iterable[int], latency: int) -> int:
+    """Count them for tiles of so many beats each."""
     finish = -spec.drain
     start = 0
-    for a, _ in tiles:
-        last = start + -(-a.shape[1] // spec.k) - 1
-        finish = max(last + 1, finish + spec.drain)
+    for count in beats:
+        finish = max(start + count, finish + spec.drain)
         start = finish
     return finish - 1 + latency + spec.drain

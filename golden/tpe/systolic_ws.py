@@ -7,13 +7,13 @@ import numpy as np
 
 from golden.check import Integer, parameter
 from golden.engine import matmul as systolic_ws
-from golden.tpe.rows import RowsSpec
+from golden.tpe.rows import RowsEngineSpec
 
 __all__ = ["SystolicWsSpec", "cycles", "systolic_ws"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SystolicWsSpec(RowsSpec):
+class SystolicWsSpec(RowsEngineSpec):
     """The array has k rows and n columns; a tile of C has m rows, which pass through it."""
 
     SEGMENT = 256  # rows of C leave from the last row of the array, not by a bus

@@ -13,53 +13,41 @@ from hw.arith.carry_save import CarrySave, Planes
 from hw.arith.product import ENCODINGS, coded_width, encode, product_planes
 from hw.cell import Cell
 
-__all__ = ["KEPT", "Hop", "PeCell"]
+__all__ = ["KEPT", "Hop", "PeCell", "SumCell"]
 
 KEPT = 0.6
 """Arrival of the sum so far, in XOR gates: one gate clears it."""
 
 
-class PeCell(Cell):
-    """Multiply-accumulate of k operand pairs a cycle, inside an array.
+class SumCell(Cell):
+    """Sum of what bit heaps bring each cycle, inside an array.
 
-    ``i_clear`` comes with the first pairs of a sum: the sum so far is on ``o`` in the cycle in
+    ``i_clear`` comes with the first operands of a sum: the sum so far is on ``o`` in the cycle in
     which ``o_done`` is set, and is gone with the next.
 
     Parameters
     ----------
-    spec : MacSpec
-        What: operand and accumulator widths, and k.
-    encoding : str
-        How: multiplier, see :func:`hw.arith.product.product_planes`.
+    a_width, b_width : int
+        Bits of operands, as they come.
     pipeline : int
-        How: registers between operands and accumulator, 0 or more, where they divide the delay.
+        Registers between operands and accumulator.
 
     Members
     -------
     en : In(1)
         Common enable; where it is low nothing moves.
     i_a, i_b : In
-        k operands each, the first lowest; a as :meth:`encode` makes it. The element has no
-        register for them.
+        Operands. The element has no register for them.
     i_clear : In(1)
-        A new sum starts with these pairs.
+        A new sum starts with these operands.
     o_done : Out(1)
         ``o`` is complete: `pipeline` cycles after ``i_clear``.
     o : Out(CarrySave or Planes)
         The sum.
     """
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        "encoding": Choice(
-            "product: Booth rows, EN-T rows recoded at the edge, AND array, or the tool's",
-            "booth",
-            ENCODINGS,
-        ),
-        "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
-    }
-
     SEPARATE: ClassVar[bool] = False
-    """Digits of one weight have a sum of their own."""
+    """Heaps of different weights have sums of their own."""
 
     en: Signal
     i_a: Signal
@@ -68,46 +56,32 @@ class PeCell(Cell):
     o_done: Signal
     o: data.View
 
-    def __init__(self, spec: MacSpec, *, encoding: str = "booth", pipeline: int = 0):
-        if not isinstance(spec, MacSpec):
-            raise TypeError(f"spec must be a MacSpec, not {spec!r}")
-        check_fields(PeCell.HOWS, {"encoding": encoding, "pipeline": pipeline})
-        self.spec = spec
-        self.encoding = encoding
+    def __init__(self, a_width: int, b_width: int, pipeline: int):
         self.pipeline = pipeline
-        self.cuts: dict[int, list[int]] = {}
-        self.cuts = {
-            weight: heap.cuts(pipeline, self._last_delay) for weight, heap in self._plan().items()
-        }
+        self._widths = a_width, b_width
         parts = [(weight, CarrySave(self._heights(heap))) for weight, heap in self._plan().items()]
         self.layout = Planes(parts) if self.SEPARATE else parts[0][1]
         super().__init__({
             "en": In(1),
-            "i_a": In(spec.k * coded_width(spec.a_format, encoding)),
-            "i_b": In(spec.k * spec.b_width),
+            "i_a": In(a_width),
+            "i_b": In(b_width),
             "i_clear": In(1),
             "o_done": Out(1),
             "o": Out(self.layout),
         })
 
-    def encode(self, m: Module, a: Value) -> Value:
-        """Make ``i_a`` of k codes, at the edge of an array."""
-        spec = self.spec
-        codes = [a.word_select(pair, spec.a_width) for pair in range(spec.k)]
-        return Cat(encode(m, code, spec.a_format, self.encoding) for code in codes)
-
     def _heights(self, products: BitHeap) -> list[int]:
         """Choose the bits of the sum in each column."""
-        raise NotImplementedError
-
-    def _last_delay(self, products: BitHeap) -> float:
-        """Delay of adding these products to the sum, in XOR gates."""
         raise NotImplementedError
 
     def _accumulate(
         self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
         """Add products to a sum."""
+        raise NotImplementedError
+
+    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
+        """Put the products on heaps: one for each weight if SEPARATE, else one."""
         raise NotImplementedError
 
     def step(
@@ -137,8 +111,62 @@ class PeCell(Cell):
         m.d.comb += self.o.as_value().eq(total.as_value())
         return m
 
+    def _plan(self) -> dict[int, BitHeap]:
+        """Make heaps of products to plan with."""
+        a, b = (Signal(width) for width in self._widths)
+        return self._products(Module(), C(1, 1), a, b)
+
+
+class PeCell(SumCell):
+    """Multiply-accumulate of k operand pairs a cycle, inside an array.
+
+    Members: see :class:`SumCell`; ``i_a``, ``i_b`` are k operands each, the first lowest, a as
+    :meth:`encode` makes it.
+
+    Parameters
+    ----------
+    spec : MacSpec
+        What: operand and accumulator widths, and k.
+    encoding : str
+        How: multiplier, see :func:`hw.arith.product.product_planes`.
+    pipeline : int
+        How: registers between operands and accumulator, 0 or more, where they divide the delay.
+    """
+
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        "encoding": Choice(
+            "product: Booth rows, EN-T rows recoded at the edge, AND array, or the tool's",
+            "booth",
+            ENCODINGS,
+        ),
+        "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
+    }
+
+    def __init__(self, spec: MacSpec, *, encoding: str = "booth", pipeline: int = 0):
+        if not isinstance(spec, MacSpec):
+            raise TypeError(f"spec must be a MacSpec, not {spec!r}")
+        check_fields(PeCell.HOWS, {"encoding": encoding, "pipeline": pipeline})
+        self.spec = spec
+        self.encoding = encoding
+        self.cuts: dict[int, list[int]] = {}
+        self._widths = spec.k * coded_width(spec.a_format, encoding), spec.k * spec.b_width
+        self.cuts = {
+            weight: heap.cuts(pipeline, self._last_delay) for weight, heap in self._plan().items()
+        }
+        super().__init__(*self._widths, pipeline)
+
+    def encode(self, m: Module, a: Value) -> Value:
+        """Make ``i_a`` of k codes, at the edge of an array."""
+        spec = self.spec
+        codes = [a.word_select(pair, spec.a_width) for pair in range(spec.k)]
+        return Cat(encode(m, code, spec.a_format, self.encoding) for code in codes)
+
+    def _last_delay(self, products: BitHeap) -> float:
+        """Delay of adding these products to the sum, in XOR gates."""
+        raise NotImplementedError
+
     def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
-        """Put the products on heaps: one for each weight if SEPARATE, else one."""
+        """Put the products of all pairs on heaps; registers as :attr:`cuts` says so far."""
         spec = self.spec
         width = spec.accumulator_width
         heaps: dict[int, BitHeap] = {}
@@ -156,18 +184,13 @@ class PeCell(Cell):
                 heaps[weight] = heaps[weight].register(m, enable, rows)
         return heaps
 
-    def _plan(self) -> dict[int, BitHeap]:
-        """Make heaps of products to plan with; registers as :attr:`cuts` says so far."""
-        a = Signal(self.spec.k * coded_width(self.spec.a_format, self.encoding))
-        return self._products(Module(), C(1, 1), a, Signal(self.spec.k * self.spec.b_width))
-
 
 class Hop(Cell):
     """An element with operand registers, from which its neighbours take the operands.
 
     Parameters
     ----------
-    element : PeCell
+    element : SumCell
         What hangs on the registers.
 
     Members
@@ -189,7 +212,7 @@ class Hop(Cell):
     o_done: Signal
     o: data.View
 
-    def __init__(self, element: PeCell):
+    def __init__(self, element: SumCell):
         self.element = element
         self.module = element.module
         self.layout = element.layout

@@ -58,7 +58,8 @@ class StreamPe(wiring.Component):
     o: stream.Interface
 
     def __init__(self, spec: MacSpec, **hows):
-        self.cell = Hop(self.CELL(spec, **hows))
+        self._element = self.CELL(spec, **hows)
+        self.cell = Hop(self._element)
         self.spec = spec
         super().__init__({
             "i": In(stream.Signature(Operands(spec))),
@@ -92,7 +93,7 @@ class StreamPe(wiring.Component):
             feed.valid.eq(self.i.valid),
             feed.last.eq(self.i.payload.last),
             self.i.ready.eq(feed.accept),
-            pe.i_a.eq(Mux(feed.accept, self.cell.element.encode(m, self.i.payload.a), 0)),
+            pe.i_a.eq(Mux(feed.accept, self._element.encode(m, self.i.payload.a), 0)),
             pe.i_b.eq(self.i.payload.b),
             pe.i_clear.eq(feed.clear),
             self.o.valid.eq(done[-1]),

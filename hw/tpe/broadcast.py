@@ -2,10 +2,11 @@
 
 from amaranth import Cat, Module, Signal, Value
 
-from golden.tpe.rows import RowsSpec
+from golden.tpe.rows import RowsEngineSpec, RowsSpec
 from hw.cell import Placement
 from hw.pe.cell import PeCell
-from hw.tpe.rows import Column, RowsEngine
+from hw.tpe.column import Column
+from hw.tpe.rows import RowsEngine
 
 __all__ = ["Broadcast"]
 
@@ -40,12 +41,12 @@ class Broadcast(RowsEngine):
     neither a second set of accumulators nor registers that align the columns of C.
     """
 
-    def make_column(self, element: PeCell, adder: str) -> Column:
+    def make_column(self, spec: RowsEngineSpec, element: PeCell, adder: str) -> Column:
         """Make a column of elements."""
-        return BroadcastColumn(self.spec, element, adder)
+        return BroadcastColumn(spec, element, adder)
 
     def place_columns(
-        self, m: Module, move: Signal, a: list[Value], b: list[Value], clear: Value
+        self, m: Module, move: Value, a: list[Value], b: list[Value], clear: Value
     ) -> Value:
         """Place the columns side by side; all work at the same time."""
         held_a = Signal(len(Cat(a)), reset_less=True)

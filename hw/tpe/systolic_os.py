@@ -1,15 +1,19 @@
 """Output-stationary systolic array."""
 
+from collections.abc import Callable
+
 from amaranth import C, Cat, Module, Signal, Value
 from amaranth.lib.wiring import Out
 
-from golden.tpe.rows import RowsSpec
+from golden.tpe.rows import RowsEngineSpec, RowsSpec
 from golden.tpe.systolic_os import SystolicOsSpec
 from hw.cell import Placement
-from hw.pe.cell import Hop, PeCell
-from hw.tpe.rows import Column, RowsEngine, skew
+from hw.pe.cell import Hop, PeCell, SumCell
+from hw.tpe.array import skew
+from hw.tpe.column import Column
+from hw.tpe.rows import RowsEngine
 
-__all__ = ["SystolicOs"]
+__all__ = ["SystolicColumn", "SystolicOs", "place_systolic"]
 
 
 class SystolicColumn(Column):
@@ -24,7 +28,7 @@ class SystolicColumn(Column):
     o_a: Signal
     o_clear: Signal
 
-    def __init__(self, spec: RowsSpec, element: PeCell, adder: str):
+    def __init__(self, spec: RowsSpec, element: SumCell, adder: str):
         super().__init__(
             spec,
             Hop(element),
@@ -57,9 +61,9 @@ class SystolicOs(RowsEngine):
 
     SPEC = SystolicOsSpec
 
-    def make_column(self, element: PeCell, adder: str) -> Column:
+    def make_column(self, spec: RowsEngineSpec, element: PeCell, adder: str) -> Column:
         """Make a column of elements with operand registers."""
-        return SystolicColumn(self.spec, element, adder)
+        return SystolicColumn(spec, element, adder)
 
     @property
     def latency(self) -> int:
@@ -67,26 +71,51 @@ class SystolicOs(RowsEngine):
         return super().latency + self.spec.n - 1
 
     def place_columns(
-        self, m: Module, move: Signal, a: list[Value], b: list[Value], clear: Value
+        self, m: Module, move: Value, a: list[Value], b: list[Value], clear: Value
     ) -> Value:
         """Place the columns side by side; column j works j cycles late."""
-        spec = self.spec
-        b = skew(m, move, "b", Cat(b), spec.n, spec.b_width)
-        crossing, clears = Cat(a), clear
-        early: Value = C(0, 0)
-        for number in range(spec.n):
-            m.submodules[f"column{number}"] = column = self.column.place()
-            m.d.comb += [
-                column.en.eq(move),
-                column.i_a.eq(crossing),
-                column.i_b.eq(b[number]),
-                column.i_clear.eq(clears),
-            ]
-            crossing, clears = column.o_a, column.o_clear
-            # The sums of the columns before wait for the last one's.
-            row = Cat(early, column.o)
-            if number < spec.n - 1:
-                early = Signal(len(row), name=f"c{number}", reset_less=True)
-                with m.If(move):
-                    m.d.sync += early.eq(row)
-        return row
+        b = skew(m, move, "b", Cat(b), self.spec.n, self.spec.b_width)
+        return place_systolic(m, move, self.column, a, b, clear)
+
+
+def place_systolic(
+    m: Module,
+    move: Value,
+    kind: Column,
+    a: list[Value],
+    b: list[Value],
+    clear: Value,
+    drain: Callable[[int, Value], Value] = lambda _, total: total,
+) -> Value:
+    """Place columns side by side, that A crosses.
+
+    Parameters
+    ----------
+    m, move : where, and the common enable.
+    kind : a :class:`SystolicColumn`.
+    a, clear : for each row its operands and its clear bit, row i i cycles late.
+    b : for each column its operands, column j j cycles late.
+    drain : makes of the number of a column, and its sum, what leaves; all in as many cycles.
+
+    Returns
+    -------
+    A row of C, the numbers of all columns at the time of the last one's.
+    """
+    crossing, clears = Cat(a), clear
+    early: Value = C(0, 0)
+    for number, codes in enumerate(b):
+        m.submodules[f"column{number}"] = column = kind.place()
+        m.d.comb += [
+            column.en.eq(move),
+            column.i_a.eq(crossing),
+            column.i_b.eq(codes),
+            column.i_clear.eq(clears),
+        ]
+        crossing, clears = column.o_a, column.o_clear
+        # The sums of the columns before wait for the last one's.
+        row = Cat(early, drain(number, column.o))
+        if number < len(b) - 1:
+            early = Signal(len(row), name=f"c{number}", reset_less=True)
+            with m.If(move):
+                m.d.sync += early.eq(row)
+    return row

@@ -13,8 +13,8 @@ from golden.pe.mac import MacSpec
 from golden.tpe.systolic_ws import SystolicWsSpec
 from hw.cell import Cell
 from hw.engine import ASlice, BSlice, CRow
+from hw.tpe.array import RowCount, skew
 from hw.tpe.element import element_hows, make_element
-from hw.tpe.rows import RowCount, skew
 from hw.tpe.stationary import StationaryColumn
 
 __all__ = ["SystolicWs"]

@@ -9,7 +9,21 @@ from cocotb.task import Task
 from golden.engine import EngineSpec
 from verif.streams import Sink, Source, pack, reset, start_clock, unpack
 
-__all__ = ["EngineDriver"]
+__all__ = ["TRAFFIC", "EngineDriver"]
+
+TRAFFIC = [
+    ("flowing", "flowing", "flowing"),
+    ("flowing", "flowing", "sparse"),
+    ("flowing", "flowing", "long"),
+    ("sparse", "flowing", "flowing"),
+    ("flowing", "sparse", "flowing"),
+    ("long", "bursts", "rare"),
+    ("bursts", "long", "rare"),
+    ("rare", "rare", "bursts"),
+    ("bursts", "bursts", "long"),
+    ("sparse", "rare", "sparse"),
+]
+"""Stalls of A, B and C, by name in :data:`verif.streams.SCHEDULES`."""
 
 Stalls = Iterator[bool] | None
 

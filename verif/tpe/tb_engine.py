@@ -10,7 +10,7 @@ from cocotb.triggers import RisingEdge
 
 from golden.engine import matmul
 from verif.streams import SCHEDULES, bench_parameters, bench_spec, deadline, generator, schedule
-from verif.tpe.engine import EngineDriver
+from verif.tpe.engine import TRAFFIC, EngineDriver
 from verif.tpe.tiling import cut, join, tile_beats
 from verif.vectors import corners, normal, uniform
 
@@ -18,18 +18,6 @@ SPEC = bench_spec()
 FILL = 2 * (SPEC.m + SPEC.n) + SPEC.a_width * SPEC.k + SPEC.accumulator_width
 """Cycles within which an engine of this size has to react, digit-serial or not."""
 
-TRAFFIC = [
-    ("flowing", "flowing", "flowing"),
-    ("flowing", "flowing", "sparse"),
-    ("flowing", "flowing", "long"),
-    ("sparse", "flowing", "flowing"),
-    ("flowing", "sparse", "flowing"),
-    ("long", "bursts", "rare"),
-    ("bursts", "long", "rare"),
-    ("rare", "rare", "bursts"),
-    ("bursts", "bursts", "long"),
-    ("sparse", "rare", "sparse"),
-]
 Tile = tuple[np.ndarray, np.ndarray]
 
 

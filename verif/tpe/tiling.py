@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from golden.engine import EngineSpec
+from golden.engine import EngineSpec, TileSpec
 
 __all__ = ["Job", "cut", "join", "save", "tile_beats"]
 
@@ -73,7 +73,7 @@ def cut(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> Job:
     )
 
 
-def join(spec: EngineSpec, job: Job, rows: np.ndarray) -> np.ndarray:
+def join(spec: TileSpec, job: Job, rows: np.ndarray) -> np.ndarray:
     """Join the rows of C that the engine gave for a job, tiles x m rows of n codes; sum chunks."""
     if not len(job.lengths):
         return np.zeros(job.shape, dtype=np.int64)
