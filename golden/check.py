@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 __all__ = [
-    "Choice", "Flag", "Integer", "Parameter", "check_fields", "complete", "parameter",
+    "Choice", "Flag", "Integer", "Parameter", "Subset", "check_fields", "complete", "parameter",
     "parameters_of",
 ]  # fmt: skip
 
@@ -91,6 +91,39 @@ class Choice(Parameter):
         """Take the text as it is."""
         self.check(name, text)
         return text
+
+
+@dataclass(frozen=True)
+class Subset(Parameter):
+    """One or more of a few names, as text: in the order of the options, commas between them."""
+
+    options: tuple[str, ...]
+
+    @property
+    def legal(self) -> str:
+        """The names."""
+        return f"one or more of {', '.join(self.options)}, in this order, commas between them"
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse any other name, a name that is there twice, and any other order."""
+        if not isinstance(value, str):
+            raise self.refuse(name, value, TypeError)
+        if not value or value != ",".join(self._ordered(value)):
+            raise self.refuse(name, value)
+        return value
+
+    def parse(self, name: str, text: str) -> str:
+        """Read names in any order, with spaces or without."""
+        names = [part.strip() for part in text.split(",")]
+        ordered = self._ordered(",".join(names))
+        if sorted(ordered) != sorted(names):
+            raise self.refuse(name, text)
+        return ",".join(ordered)
+
+    def _ordered(self, text: str) -> list[str]:
+        """Take the options that are in a list, in their order."""
+        names = text.split(",")
+        return [option for option in self.options if option in names]
 
 
 @dataclass(frozen=True)

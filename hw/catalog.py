@@ -1,12 +1,22 @@
 """The one list of designs, in the order in which an operand meets them."""
 
 import difflib
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+import golden.npe.aligned_dot
+import golden.npe.block_scale
+import golden.npe.encoder
+import golden.npe.float_mac
+import golden.npe.npe
+import golden.npe.requantiser
+import golden.npe.shift_gelu
+import golden.npe.shiftmax
+import golden.npe.sl8
 import golden.pe.laconic
 import golden.pe.mac
 import golden.pe.opt1
@@ -21,6 +31,15 @@ import golden.tpe.matrix_2d
 import golden.tpe.systolic_os
 import golden.tpe.systolic_ws
 from golden.check import Parameter, parameters_of
+from hw.npe.aligned_dot import AlignedDot
+from hw.npe.block_scale import BlockScale
+from hw.npe.encoder import Encoder
+from hw.npe.float_mac import FloatMac
+from hw.npe.npe import Npe
+from hw.npe.requantiser import Requantiser
+from hw.npe.shift_gelu import ShiftGelu
+from hw.npe.shiftmax import Shiftmax
+from hw.npe.sl8 import Sl8
 from hw.pe.laconic import Laconic
 from hw.pe.mac import Mac
 from hw.pe.opt1 import Opt1
@@ -61,6 +80,9 @@ class Entry:
         return {**parameters_of(self.spec), **self.hows}
 
 
+_LONGEST = 120
+"""Characters of a module's name; Verilator replaces what is longer than 127."""
+
 _PE_EVIDENCE = (
     "cocotb against numpy: all operand pairs up to 8 x 8 bits, stalls, resets, extremes",
     "formal proof of the step",
@@ -70,6 +92,19 @@ _PE_EVIDENCE = (
 
 _ENGINE_EVIDENCE = (
     "cocotb against numpy: all shapes, stalls, resets, extremes, exact cycle count",
+    "netlist simulation",
+)
+
+_FLOAT_EVIDENCE = (
+    "cocotb against numpy: all pairs up to 8 x 8 bits, specials, subnormals, cancellation, stalls,"
+    " resets",
+    "formal proof of addition and rounding in small formats",
+)
+
+_ACTIVATION_EVIDENCE = (
+    "cocotb against numpy: all values, rows of all lengths, stalls, resets, exact cycle count",
+    "formal proof of exponential and division",
+    "mutants",
     "netlist simulation",
 )
 
@@ -184,6 +219,98 @@ CATALOG = {
         summary="digit-serial columns: digits of A selected once, zero digits skipped",
         evidence=(*_ENGINE_EVIDENCE, "mutants"),
     ),
+    "sl8": Entry(
+        component=Sl8,
+        spec=golden.npe.sl8.Sl8Spec,
+        golden=golden.npe.sl8,
+        bench="verif.npe.tb_sl8",
+        summary="lane of integers, minifloats and posits of up to 8 bits, exact sums",
+        evidence=(
+            "cocotb against numpy: all operand pairs, mixed formats, stalls, resets, extremes",
+            "formal proof of decoders and step",
+            "mutants",
+            "netlist simulation",
+        ),
+    ),
+    "npe": Entry(
+        component=Npe,
+        spec=golden.npe.npe.NpeSpec,
+        golden=golden.npe.npe,
+        bench="verif.npe.tb_npe",
+        summary="output-stationary array of lanes, formats chosen for each tile, exact sums",
+        evidence=(
+            "cocotb against numpy: all pairs of formats, mixed tiles, stalls, resets, flags,"
+            " extremes, exact cycle count",
+            "netlist simulation",
+            "mutants",
+        ),
+    ),
+    "requantiser": Entry(
+        component=Requantiser,
+        spec=golden.npe.requantiser.RequantiserSpec,
+        golden=golden.npe.requantiser,
+        bench="verif.npe.tb_requantiser",
+        summary="integer sums to codes by dyadic scales: gemmlowp's or HAWQ's rounding, ReLU",
+        evidence=(
+            "cocotb against numpy: every shift, ties, corners, stalls, resets",
+            "formal proof of rounding",
+            "mutants",
+            "netlist simulation",
+        ),
+    ),
+    "shiftmax": Entry(
+        component=Shiftmax,
+        spec=golden.npe.shiftmax.ShiftmaxSpec,
+        golden=golden.npe.shiftmax,
+        bench="verif.npe.tb_shift",
+        summary="integer softmax of rows (I-ViT): shifts and one division a row",
+        evidence=_ACTIVATION_EVIDENCE,
+    ),
+    "shift_gelu": Entry(
+        component=ShiftGelu,
+        spec=golden.npe.shift_gelu.ShiftGeluSpec,
+        golden=golden.npe.shift_gelu,
+        bench="verif.npe.tb_shift",
+        summary="integer GELU of rows (I-ViT): shifts and one serial division a value",
+        evidence=_ACTIVATION_EVIDENCE,
+    ),
+    "encoder": Entry(
+        component=Encoder,
+        spec=golden.npe.encoder.EncoderSpec,
+        golden=golden.npe.encoder,
+        bench="verif.npe.tb_encoder",
+        summary="exact sums to codes of any minifloat, posit or integer format, rounded once",
+        evidence=(
+            "cocotb against numpy: all sums up to 16 bits, ties and neighbours, stalls, resets",
+            "formal proof of 8-bit and smaller formats",
+            "mutants",
+            "netlist simulation",
+        ),
+    ),
+    "float_mac": Entry(
+        component=FloatMac,
+        spec=golden.npe.float_mac.FloatMacSpec,
+        golden=golden.npe.float_mac,
+        bench="verif.npe.tb_float",
+        summary="fused multiply-add of bf16, fp16, FP8 and other floats into fp32",
+        evidence=_FLOAT_EVIDENCE,
+    ),
+    "block_scale": Entry(
+        component=BlockScale,
+        spec=golden.npe.block_scale.BlockScaleSpec,
+        golden=golden.npe.block_scale,
+        bench="verif.npe.tb_float",
+        summary="block sums scaled and added up: MX scales in fp32, NVFP4 scales exactly",
+        evidence=_FLOAT_EVIDENCE,
+    ),
+    "aligned_dot": Entry(
+        component=AlignedDot,
+        spec=golden.npe.aligned_dot.AlignedDotSpec,
+        golden=golden.npe.aligned_dot,
+        bench="verif.npe.tb_float",
+        summary="groups of products aligned to the greatest exponent and cut, as GPUs do",
+        evidence=_FLOAT_EVIDENCE,
+    ),
 }
 
 
@@ -251,12 +378,18 @@ class Design:
 
     @property
     def module(self) -> str:
-        """Name of the Verilog module: the entry's and the parameters that differ from defaults."""
+        """Name of the Verilog module: the entry's and the parameters that differ from defaults.
+
+        Where that is longer than simulators keep, a digest of the parameters takes their place.
+        """
         name = self.name
         for key, kind in self.entry.parameters.items():
             value = self.parameters[key]
             if value != kind.default:
-                name += f"_{key}_{value}" if isinstance(value, str) else f"_{key}{int(value)}"
+                text = str(value).replace(",", "_")
+                name += f"_{key}_{text}" if isinstance(value, str) else f"_{key}{int(value)}"
+        if len(name) > _LONGEST:
+            name = f"{self.name}_{hashlib.sha256(self.key.encode()).hexdigest()[:16]}"
         return name
 
     @property

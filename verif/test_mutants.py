@@ -35,6 +35,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "depth": 9, "encoding": "booth"},
     ),
     ("cube", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "depth": 9}),
+    ("npe", {"m": 2, "n": 2, "formats": "int4,posit4e1", "accumulator_width": 20}),
+    ("sl8", {"formats": "int4,e2m3", "accumulator_width": 13}),
 ]
 
 

@@ -13,7 +13,7 @@ from golden.formats.mx import MxFormat
 from golden.formats.nvfp4 import NvFormat
 from golden.formats.posit import PositFormat
 
-__all__ = ["FormatParameter", "parse"]
+__all__ = ["FormatName", "FormatParameter", "parse"]
 
 _INT = re.compile(r"(u?)int(\d+)(?:f(\d+))?")
 _MINIFLOAT = re.compile(r"e(\d+)m(\d+)(ieee|nan|finite|fnuz)(?:_b(-?\d+))?")
@@ -43,9 +43,26 @@ class FormatParameter(Parameter):
     def parse(self, name: str, text: str) -> ElementFormat | BlockFormat:
         """Read the name of a format."""
         try:
-            return self.check(name, parse(text))
+            return FormatParameter.check(self, name, parse(text))
         except (TypeError, ValueError):
             raise self.refuse(name, text) from None
+
+
+@dataclass(frozen=True)
+class FormatName(FormatParameter):
+    """The same by its name, which is text: the one that the format gives itself."""
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse what is no such name."""
+        if not isinstance(value, str):
+            raise self.refuse(name, value, TypeError)
+        if super().parse(name, value).name != value:
+            raise self.refuse(name, value)
+        return value
+
+    def parse(self, name: str, text: str) -> Any:
+        """Read a name; another one of a format becomes its own."""
+        return super().parse(name, text).name
 
 
 def parse(name: str) -> ElementFormat | BlockFormat:

@@ -2,7 +2,7 @@
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 
-__all__ = ["normalise", "shift_left", "shift_right"]
+__all__ = ["normalise", "normalise_part", "shift_left", "shift_right"]
 
 
 def shift_left(m: Module, bits: Value, amount: Value, width: int, name: str = "left") -> Value:
@@ -24,27 +24,33 @@ def shift_left(m: Module, bits: Value, amount: Value, width: int, name: str = "l
     return Cat(bits, C(0, max(width - len(bits), 0)))[:width]
 
 
-def shift_right(m: Module, bits: Value, amount: Value, name: str = "right") -> tuple[Value, Value]:
-    """Shift right in levels of a multiplexer each; zeros come in.
+def shift_right(
+    m: Module, bits: Value, amount: Value, name: str = "right", fill: Value | None = None
+) -> tuple[Value, Value]:
+    """Shift right in levels of a multiplexer each.
 
     Parameters
     ----------
     m, name : where the gates go, and what their names begin with.
     bits : what is shifted, unsigned.
     amount : places, unsigned.
+    fill : the bit that comes in; a zero by default.
 
     Returns
     -------
     As many bits as went in, and whether any one was lost.
     """
+    fill = C(0, 1) if fill is None else fill
     lost: Value = C(0, 1)
     for level, chosen in enumerate(amount):
         step = 1 << level
         sticky = Signal(name=f"{name}_lost{level}")
         shifted = Signal(len(bits), name=f"{name}{level}")
+        # What has come in may go out again.
+        beyond = fill if step > len(bits) else C(0, 1)
         m.d.comb += [
-            sticky.eq(lost | (chosen & bits[:step].any())),
-            shifted.eq(Mux(chosen, bits[step:], bits)),
+            sticky.eq(lost | (chosen & (bits[:step].any() | beyond))),
+            shifted.eq(Mux(chosen, Cat(bits[step:], fill.replicate(min(step, len(bits)))), bits)),
         ]
         bits, lost = shifted, sticky
     return bits, lost
@@ -64,15 +70,43 @@ def normalise(m: Module, bits: Value, name: str = "normal") -> tuple[Value, Valu
     zeros, or, if all bits are zeros, 2^w - 1 with w the width of that number.
     """
     levels = range((len(bits) - 1).bit_length())
-    count: list[Value] = []
+    shifted, count, _ = normalise_part(m, bits, len(bits), levels, C(0, 1), name)
+    return shifted, count
+
+
+def normalise_part(
+    m: Module, bits: Value, keep: int, levels: range, sign: Value, name: str = "normal"
+) -> tuple[Value, Value, Value]:
+    """Shift the first bit that differs from `sign` towards the top; zeros come in.
+
+    Parameters
+    ----------
+    m, name : where the gates go, and what their names begin with.
+    bits : what is shifted: a magnitude, or a two's complement number without its sign.
+    keep : bits of the result; what lies behind is only asked for ones.
+    levels : shifts to choose from are 2^level each, and any sums of them; all levels up to the
+        highest in one call, or in several calls one behind the other, the highest first.
+    sign : 0, or the number's sign.
+
+    Returns
+    -------
+    The first `keep` bits; which shifts were made, a bit for each level; whether a one lies behind.
+    """
+    # What no level can bring into the result is cut off; short numbers end in zeros.
+    reach = keep + sum(1 << level for level in levels)
+    lost: Value = bits[: len(bits) - reach].any() if len(bits) > reach else C(0, 1)
+    bits = Cat(C(0, max(reach - len(bits), 0)), bits)[-reach:]
+    made: list[Value] = []
     for level in reversed(levels):
         step = 1 << level
-        empty = Signal(name=f"{name}_zeros{level}")
-        shifted = Signal(len(bits), name=f"{name}{level}")
+        same = Signal(name=f"{name}_same{level}")
+        shifted = Signal(len(bits) - step, name=f"{name}{level}")
+        sticky = Signal(name=f"{name}_lost{level}")
         m.d.comb += [
-            empty.eq(~bits[max(len(bits) - step, 0) :].any()),
-            shifted.eq(Mux(empty, Cat(C(0, step), bits)[: len(bits)], bits)),
+            same.eq(~(bits[-step:] ^ sign.replicate(step)).any()),
+            shifted.eq(Mux(same, bits[:-step], bits[step:])),
+            sticky.eq(lost | (~same & bits[:step].any())),
         ]
-        bits = shifted
-        count.insert(0, empty)
-    return bits, Cat(count)
+        bits, lost = shifted, sticky
+        made.insert(0, same)
+    return bits, Cat(made), lost

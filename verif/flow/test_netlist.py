@@ -10,6 +10,7 @@ from hw.catalog import CATALOG, Design
 
 SMALL: dict[str, Any] = {
     "m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "b_width": 4, "accumulator_width": 12,
+    "formats": "int4,e2m1",
 }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Golden models of units with number formats."""

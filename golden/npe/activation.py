@@ -1,0 +1,89 @@
+"""Integer activations of I-ViT: the exponential by shifts that Shiftmax and ShiftGELU share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Integer, check_fields, parameter, parameters_of
+from golden.formats.integer import IntFormat
+
+__all__ = ["ActivationSpec", "exp_shift"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActivationSpec:
+    """Rows of integers x that stand for x * S; their exponentials; a quotient of 31 bits.
+
+    inverse_scale is 1/S, rounded up: I-ViT's x0 is -inverse_scale. With 1/S an integer nothing is
+    lost by that.
+    """
+
+    width: int = parameter(Integer("bits of a value, two's complement", 8, 2, 16, "bits"))
+    length: int = parameter(Integer("most values in a row", 64, 1, 4096, "values"))
+    inverse_scale: int = parameter(Integer("1/S, rounded up", 16, 1, 4096))
+    octaves: int = parameter(Integer("factors of two to the least exponential", 15, 1, 30))
+    out_width: int = parameter(Integer("bits of a probability, one of them a sign", 8, 2, 16))
+    quotient_bits: int = parameter(Integer("bits of a quotient found in a cycle", 1, 1, 8, "bits"))
+
+    DIVIDEND = (1 << 31) - 1
+    """Greatest sum of exponentials, and what is divided by it."""
+
+    def __post_init__(self) -> None:
+        """Check the fields, and that no exponential is beyond the dividend."""
+        check_fields(parameters_of(type(self)), vars(self))
+        if self.greatest > self.DIVIDEND:
+            raise ValueError(
+                f"inverse_scale * 2^octaves must be 1..{self.DIVIDEND}, not {self.greatest}"
+            )
+
+    @property
+    def in_format(self) -> IntFormat:
+        """Format of a value."""
+        return IntFormat(width=self.width)
+
+    @property
+    def out_format(self) -> IntFormat:
+        """Format of a result."""
+        raise NotImplementedError
+
+    @property
+    def greatest(self) -> int:
+        """Exponential of zero."""
+        return self.inverse_scale << self.octaves
+
+    @property
+    def least_sum(self) -> int:
+        """Least sum of exponentials that is divided by."""
+        raise NotImplementedError
+
+    @property
+    def quotient_width(self) -> int:
+        """Bits of a quotient that can be ones."""
+        return (self.DIVIDEND // self.least_sum).bit_length()
+
+    @property
+    def divide_cycles(self) -> int:
+        """Cycles of a division."""
+        return -(-self.quotient_width // self.quotient_bits)
+
+
+def exp_shift(spec: ActivationSpec, x: np.ndarray) -> np.ndarray:
+    """Approximate exp(x * S), as an integer times S * 2^-octaves.
+
+    1.4375 stands for log2(e), and 2^-r is taken as 1 - r/2 between powers of two.
+
+    Parameters
+    ----------
+    spec : scale and octaves.
+    x : int64, 0 or less; below -octaves after the change of base, all are that.
+
+    Returns
+    -------
+    int64, 1 .. `spec.greatest`.
+    """
+    x0, octaves = -spec.inverse_scale, spec.octaves
+    x = x + (x >> 1) - (x >> 4)
+    x = np.maximum(x, octaves * x0)
+    whole = x // x0
+    rest = x - x0 * whole
+    return (rest - 2 * x0) << (octaves - whole) >> 1

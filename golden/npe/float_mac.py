@@ -1,0 +1,67 @@
+"""Floating-point multiply-accumulate: exact products, each addition rounded."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import check_fields, parameter, parameters_of
+from golden.formats.minifloat import MinifloatFormat
+from golden.formats.names import parse
+from golden.npe.float_sum import MinifloatName, float_sums
+
+__all__ = ["FloatMacSpec", "float_mac"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloatMacSpec:
+    """Formats of operands and of sums, by name."""
+
+    a_format: str = parameter(MinifloatName("format of operands a", "bf16", 11))
+    b_format: str = parameter(MinifloatName("format of operands b", "bf16", 11))
+    sum_format: str = parameter(MinifloatName("format of sums", "fp32", 24, ieee=True))
+
+    def __post_init__(self) -> None:
+        """Check all fields."""
+        check_fields(parameters_of(FloatMacSpec), vars(self))
+
+    @property
+    def operands(self) -> tuple[MinifloatFormat, MinifloatFormat]:
+        """Formats of a and b."""
+        return _minifloat(self.a_format), _minifloat(self.b_format)
+
+    @property
+    def total(self) -> MinifloatFormat:
+        """Format of sums."""
+        return _minifloat(self.sum_format)
+
+
+def _minifloat(name: str) -> MinifloatFormat:
+    found = parse(name)
+    assert isinstance(found, MinifloatFormat)
+    return found
+
+
+def float_mac(spec: FloatMacSpec, a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Sum the products of each run of beats; a run ends where `last` is set.
+
+    Each step is the fused multiply-add of IEEE 754, to the nearest, ties to even, from +0: the
+    product is exact and the sum is rounded once. Subnormals are kept, what is too great becomes
+    an infinity.
+
+    Parameters
+    ----------
+    spec : formats.
+    a, b : operand codes, one for each beat.
+    last : booleans, one for each beat; beats behind the last one set belong to no sum yet.
+
+    Returns
+    -------
+    int64 codes of the sums, one for each `last`; NaN is the quiet NaN without sign.
+    """
+    x, y = (
+        fmt.to_float(fmt.check(name, codes))
+        for fmt, name, codes in zip(spec.operands, "ab", (a, b), strict=True)
+    )
+    with np.errstate(invalid="ignore"):
+        products = x * y  # at most 22 bits: exact
+    return float_sums(spec.total, products, last)

@@ -1,0 +1,233 @@
+"""Lanes of mixed precision: words of codes in a format chosen at run time, and exact sums."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+
+from golden.check import Integer, Subset, check_fields, parameter, parameters_of
+from golden.formats.element import ElementFormat
+from golden.formats.integer import IntFormat
+from golden.formats.names import parse
+from golden.formats.quire import QuireSpec
+
+__all__ = ["LaneSpec", "lane_sums"]
+
+_SL8 = ("int8", "int4", "e2m1", "posit4e1", "e2m3", "e3m2", "e4m3", "posit8e0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneSpec:
+    """Formats that a lane multiplies, each with each, and the width of its sums.
+
+    A format is chosen by its index in :attr:`names`. A code stands in a container, the least of 4,
+    8 and 16 bits that holds it. Of a pair of formats the pitch is the greater container: a word of
+    WORD bits is WORD / pitch codes, the first lowest, each in the low bits of its slot; bits above
+    it are ignored. A sum is an integer times 2^:meth:`lsb`, two's complement, modulo
+    2^accumulator_width. An operand that is no number counts as zero.
+    """
+
+    formats: str = parameter(Subset("formats of operands", ",".join(_SL8), _SL8))
+    accumulator_width: int = parameter(Integer("bits of the sum", 48, 4, 128, "bits"))
+
+    WORD: ClassVar[int] = 8
+    """Bits of a word of operands."""
+
+    FORMATS: ClassVar[tuple[str, ...]] = _SL8
+    """Every format there is."""
+
+    LIMIT: ClassVar[int] = 1 << 24
+    """Codes of a sum at most."""
+
+    def __post_init__(self) -> None:
+        """Check the fields, and that the accumulator holds a word of any pair."""
+        check_fields(parameters_of(type(self)), vars(self))
+        least = max(
+            QuireSpec(
+                a_format=self.elements[a], b_format=self.elements[b], depth=self.codes(a, b)
+            ).width
+            for a, b in self.pairs
+        )
+        if self.accumulator_width < least:
+            raise ValueError(
+                f"accumulator_width must be {least}..128 bits for {self.formats}, "
+                f"not {self.accumulator_width!r}"
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the formats, each at its index."""
+        return tuple(self.formats.split(","))
+
+    @property
+    def elements(self) -> tuple[ElementFormat, ...]:
+        """The formats, each at its index."""
+        return _elements(self.names)
+
+    @property
+    def format_width(self) -> int:
+        """Bits of an index of a format, at least one."""
+        return max((len(self.names) - 1).bit_length(), 1)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Indices of A and B of every pair of formats."""
+        count = range(len(self.names))
+        return [(a, b) for a in count for b in count]
+
+    @property
+    def sum_format(self) -> IntFormat:
+        """Format of a sum of at most 63 bits."""
+        return IntFormat(width=self.accumulator_width)
+
+    def index(self, name: str) -> int:
+        """Index of a format; ValueError if it is not among them."""
+        if name not in self.names:
+            raise ValueError(f"format must be one of {', '.join(self.names)}, not {name!r}")
+        return self.names.index(name)
+
+    def container(self, index: int) -> int:
+        """Bits in which a code of a format stands: 4, 8 or 16."""
+        return max(4, 1 << (self.elements[index].width - 1).bit_length())
+
+    def pitch(self, a: int, b: int) -> int:
+        """Bits from one code to the next in a word, of a pair of formats."""
+        return max(self.container(a), self.container(b))
+
+    def codes(self, a: int, b: int) -> int:
+        """Codes of a word, of a pair of formats."""
+        return self.WORD // self.pitch(a, b)
+
+    def lsb(self, a: int, b: int) -> int:
+        """Exponent of the last bit of a sum, of a pair of formats."""
+        return self.elements[a].lsb + self.elements[b].lsb
+
+    def limit(self, a: int, b: int) -> int:
+        """Words of a sum, 1 or more, that cannot overflow, whichever they are."""
+        quire = QuireSpec(a_format=self.elements[a], b_format=self.elements[b])
+        limit = min(quire.depth_limit(self.accumulator_width), self.LIMIT)
+        return limit // self.codes(a, b)
+
+    def pack(self, codes: np.ndarray, index: int, pitch: int) -> np.ndarray:
+        """Put codes into words, along the last axis; the last word is filled with zeros.
+
+        Parameters
+        ----------
+        codes : of one format, any number of axes.
+        index : of that format.
+        pitch : bits from one code to the next.
+
+        Returns
+        -------
+        int64 words 0 .. 2^WORD - 1.
+        """
+        fmt = self.elements[index]
+        bits = fmt.check("codes", codes) & (1 << fmt.width) - 1
+        count = self.WORD // pitch
+        fill = -bits.shape[-1] % count
+        bits = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, fill)])
+        slots = bits.reshape(*bits.shape[:-1], bits.shape[-1] // count, count)
+        return (slots << pitch * np.arange(count)).sum(axis=-1)
+
+    def unpack(self, words: np.ndarray, index: int, pitch: int) -> np.ndarray:
+        """Undo :meth:`pack`, with a new last axis: the codes of a word."""
+        fmt = self.elements[index]
+        slots = words[..., None] >> pitch * np.arange(self.WORD // pitch)
+        return fmt.wrap(slots & (1 << fmt.width) - 1)
+
+
+def lane_sums(
+    spec: LaneSpec,
+    a: np.ndarray,
+    b: np.ndarray,
+    a_format: np.ndarray | int,
+    b_format: np.ndarray | int,
+    last: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sum the products of each run of words; a run ends where `last` is set.
+
+    Parameters
+    ----------
+    spec : formats and width of sums.
+    a, b : words, one for each beat.
+    a_format, b_format : indices of formats, one for each beat or one for all; those of the first
+        beat of a run count.
+    last : booleans, one for each beat; beats behind the last one set belong to no sum yet.
+
+    Returns
+    -------
+    sums : one for each `last`; int64, or Python integers where accumulator_width is more than 63.
+    invalid : bool; an operand of the run was no number.
+    overflow : bool; the run was longer than :meth:`LaneSpec.limit`.
+    """
+    word = IntFormat(width=spec.WORD, signed=False)
+    a, b = word.check("a", a), word.check("b", b)
+    last = np.asarray(last, dtype=bool)
+    ends = np.flatnonzero(last) + 1
+    starts = np.concatenate(([0], ends[:-1])) if ends.size else ends
+    chosen = [
+        _check_format(spec, name, np.broadcast_to(indices, last.shape)[starts])
+        for name, indices in (("a_format", a_format), ("b_format", b_format))
+    ]
+    sums = np.zeros(len(ends), dtype=np.int64 if spec.accumulator_width <= 63 else object)
+    invalid, overflow = np.zeros((2, len(ends)), dtype=bool)
+    lengths = ends - starts
+    for pair in {(int(x), int(y)) for x, y in zip(*chosen, strict=True)}:
+        runs = (chosen[0] == pair[0]) & (chosen[1] == pair[1])
+        beats = np.repeat(runs, lengths)
+        words = a[: len(beats)][beats], b[: len(beats)][beats]
+        products, wrong = _products(spec, pair, *words)
+        stops = np.cumsum(lengths[runs])
+        # int64 wraps modulo 2^64, which every narrower modulus divides.
+        sums[runs] = _wrap(spec, _between(products, stops))
+        invalid[runs] = _between(wrong.astype(np.int64), stops) > 0
+        overflow[runs] = lengths[runs] > spec.limit(*pair)
+    return sums, invalid, overflow
+
+
+def _products(
+    spec: LaneSpec, pair: tuple[int, int], a: np.ndarray, b: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum of the products of each two words, and whether an operand is no number."""
+    pitch = spec.pitch(*pair)
+    exact = [
+        spec.elements[index].decode(spec.unpack(words, index, pitch))
+        for index, words in zip(pair, (a, b), strict=True)
+    ]
+    values = [part.fixed(spec.elements[index].lsb) for index, part in zip(pair, exact, strict=True)]
+    if spec.accumulator_width > 63:
+        values = [value.astype(object) for value in values]
+    return (values[0] * values[1]).sum(axis=1), (exact[0].nan | exact[1].nan).any(axis=1)
+
+
+def _between(values: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """Sum consecutive runs that stop there."""
+    running = np.concatenate((np.zeros(1, dtype=values.dtype), np.cumsum(values)))
+    return running[stops] - running[np.concatenate(([0], stops[:-1]))]
+
+
+def _wrap(spec: LaneSpec, values: np.ndarray) -> np.ndarray:
+    """Reduce to two's complement of the width of sums."""
+    if spec.accumulator_width <= 63:
+        return spec.sum_format.wrap(values)
+    half = 1 << (spec.accumulator_width - 1)
+    return (values + half) % (2 * half) - half
+
+
+def _check_format(spec: LaneSpec, name: str, indices: np.ndarray) -> np.ndarray:
+    """Refuse what is no index of a format."""
+    if indices.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, not {indices.dtype}")
+    wrong = indices[(indices < 0) | (indices >= len(spec.names))]
+    if wrong.size:
+        raise ValueError(f"{name} must be 0..{len(spec.names) - 1}, not {wrong[0]}")
+    return indices
+
+
+@cache
+def _elements(names: tuple[str, ...]) -> tuple[ElementFormat, ...]:
+    """Make the formats of these names."""
+    formats = [parse(name) for name in names]
+    assert all(isinstance(fmt, ElementFormat) for fmt in formats)
+    return tuple(fmt for fmt in formats if isinstance(fmt, ElementFormat))

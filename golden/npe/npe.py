@@ -1,0 +1,190 @@
+"""Output-stationary array of lanes: matrix products in formats chosen for each tile."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from golden.check import Choice, check_fields, parameter, parameters_of
+from golden.formats.element import ROUNDING, SATURATE, ElementFormat
+from golden.formats.exact import Exact
+from golden.formats.names import FormatName, parse
+from golden.formats.product import matmul
+from golden.npe.lane import LaneSpec
+from golden.npe.sl8 import Sl8Spec
+from golden.tpe.rows import RowsSpec, beat_cycles
+
+__all__ = ["NpeSpec", "cycles", "npe", "pack"]
+
+_LANES = {"sl8": Sl8Spec}
+_FIELDS = parameters_of(Sl8Spec)
+
+
+@dataclass(frozen=True)
+class _Result(FormatName):
+    """The name of a format, or "fixed"."""
+
+    @property
+    def legal(self) -> str:
+        """What names look like."""
+        return f"fixed, or {super().legal}"
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse any other name."""
+        return value if value == "fixed" else super().check(name, value)
+
+    def parse(self, name: str, text: str) -> Any:
+        """Read a name."""
+        return text if text == "fixed" else super().parse(name, text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NpeSpec(RowsSpec):
+    """m x n lanes, each of which keeps one sum of a tile of C; a word of each row a beat."""
+
+    lane: str = parameter(Choice("lane", "sl8", tuple(_LANES)))
+    formats: str = parameter(_FIELDS["formats"])
+    accumulator_width: int = parameter(_FIELDS["accumulator_width"])
+    result: str = parameter(_Result('format of C, or "fixed": sums as they are', "fixed"))
+    rounding: str = parameter(ROUNDING)
+    saturate: bool = parameter(SATURATE)
+
+    def __post_init__(self) -> None:
+        """Check all fields, and that the accumulator holds a word of any pair of formats."""
+        check_fields(parameters_of(NpeSpec), vars(self))
+        self.element  # noqa: B018  (it checks the width)
+
+    @property
+    def element(self) -> LaneSpec:
+        """What one lane computes: formats, containers and limits."""
+        return _element(self.lane, self.formats, self.accumulator_width)
+
+    @property
+    def result_format(self) -> ElementFormat | None:
+        """Format of C; None where it is of sums."""
+        if self.result == "fixed":
+            return None
+        found = parse(self.result)
+        assert isinstance(found, ElementFormat)
+        return found
+
+    @property
+    def result_width(self) -> int:
+        """Bits of a number of C."""
+        fmt = self.result_format
+        return self.accumulator_width if fmt is None else fmt.width
+
+    @property
+    def least_lsb(self) -> int:
+        """Least exponent that the last bit of a sum has."""
+        return min(self.element.lsb(*pair) for pair in self.element.pairs)
+
+    @property
+    def greatest_lsb(self) -> int:
+        """Greatest exponent that the last bit of a sum has."""
+        return max(self.element.lsb(*pair) for pair in self.element.pairs)
+
+    @property
+    def scale_width(self) -> int:
+        """Bits of how far that exponent is above the least; 0 where results are sums."""
+        if self.result == "fixed":
+            return 0
+        return (self.greatest_lsb - self.least_lsb).bit_length()
+
+    @property
+    def codes_per_beat(self) -> int:
+        """Codes of a row in a beat, of the pair of formats that has most."""
+        return max(self.element.codes(*pair) for pair in self.element.pairs)
+
+
+def npe(
+    spec: NpeSpec, a: np.ndarray, b: np.ndarray, a_format: int, b_format: int
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Multiply codes exactly, modulo 2^accumulator_width.
+
+    Parameters
+    ----------
+    spec : formats and width of sums.
+    a, b : codes, M x K and K x N.
+    a_format, b_format : indices of their formats, see :meth:`LaneSpec.index`.
+
+    Returns
+    -------
+    c : M x N sums, integers times 2^:meth:`LaneSpec.lsb`; int64, or Python integers where
+        accumulator_width is more than 62. A code that is no number counts as zero. Where `result`
+        is a format, int64 codes of it; where invalid, those of NaN, NaR or, without one, 0.
+    invalid : M x N bool; the row of A or the column of B has a code that is no number.
+    overflow : the sums have more words than :meth:`LaneSpec.limit`.
+    """
+    lane = spec.element
+    operands = [
+        fmt.decode(fmt.check(name, codes))
+        for name, fmt, codes in zip("ab", _formats(lane, a_format, b_format), (a, b), strict=True)
+    ]
+    if any(x.significand.ndim != 2 for x in operands) or np.shape(a)[1] != np.shape(b)[0]:
+        raise ValueError(f"a and b must be M x K and K x N, not {np.shape(a)} and {np.shape(b)}")
+    exact = matmul(*(Exact.finite(x.significand, x.exponent) for x in operands))
+    sums = exact.fixed(lane.lsb(a_format, b_format))
+    if spec.accumulator_width > 62:
+        sums = sums.astype(object)
+    half = 1 << (spec.accumulator_width - 1)
+    invalid = np.logical_or.outer(operands[0].nan.any(axis=1), operands[1].nan.any(axis=0))
+    words = -(-np.shape(a)[1] // lane.codes(a_format, b_format))
+    overflow = words > lane.limit(a_format, b_format)
+    sums = (sums + half) % (2 * half) - half
+    if spec.result_format is None:
+        return sums, invalid, overflow
+    number = Exact.finite(sums, lane.lsb(a_format, b_format))
+    codes = spec.result_format.encode(
+        replace(number, nan=invalid), rounding=spec.rounding, saturate=spec.saturate
+    )
+    return codes, invalid, overflow
+
+
+def pack(
+    spec: NpeSpec, a: np.ndarray, b: np.ndarray, a_format: int, b_format: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Put codes into words along K, as they enter the array; K is padded with zeros.
+
+    Parameters
+    ----------
+    spec, a, b, a_format, b_format : as :func:`npe`'s.
+
+    Returns
+    -------
+    int64 words, M x beats and beats x N: beat t of a tile is column t of its rows of A and row t
+    of its columns of B, the first in the lowest bits.
+    """
+    lane = spec.element
+    _formats(lane, a_format, b_format)
+    pitch = lane.pitch(a_format, b_format)
+    return lane.pack(a, a_format, pitch), lane.pack(b.T, b_format, pitch).T
+
+
+def cycles(spec: NpeSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latency: int) -> int:
+    """Count cycles from the first operand beat to the last row of C, both included.
+
+    Parameters
+    ----------
+    spec : the array.
+    tiles : words of A, m x beats, and of B, beats x n, of each, as :func:`pack` makes them;
+        operands and results flow without stalls. Only the number of beats counts.
+    latency : cycles from the last operand beat of a tile to its first row, as the component says.
+    """
+    return beat_cycles(spec, (a.shape[1] for a, _ in tiles), latency)
+
+
+@cache
+def _element(lane: str, formats: str, accumulator_width: int) -> LaneSpec:
+    """Make the spec of a lane, whose checks take a while."""
+    return _LANES[lane](formats=formats, accumulator_width=accumulator_width)
+
+
+def _formats(lane: LaneSpec, *indices: int) -> list[ElementFormat]:
+    """Return the formats at these indices; refuse what is none."""
+    for name, index in zip(("a_format", "b_format"), indices, strict=True):
+        if not 0 <= index < len(lane.names):
+            raise ValueError(f"{name} must be 0..{len(lane.names) - 1}, not {index!r}")
+    return [lane.elements[index] for index in indices]

@@ -1,0 +1,209 @@
+"""Requantisation: integer sums times a dyadic scale, rounded to codes of a few bits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Choice, Flag, Integer, check_fields, parameter, parameters_of
+from golden.formats.integer import IntFormat
+
+__all__ = ["ROUNDINGS", "Requantisation", "RequantiserSpec", "cycles", "dyadic", "requantiser"]
+
+ROUNDINGS = ("single", "double", "even")
+_LEAST_EXPONENT = -31
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequantiserSpec:
+    """Rows of n sums to rows of n codes: q = clamp(round(z * M * 2^-shift) + zero_point).
+
+    z is the sum, plus the bias if there is one, modulo 2^width: as if the accumulator had started
+    with the bias. Rounding, where nothing saturates before the clamp:
+
+    - "single": floor(z * M * 2^-shift + 1/2), once: TFLite and CMSIS-NN with single rounding;
+    - "double": where shift > w = multiplier_width, first x = floor(z * M * 2^-w + 1/2), then
+      x * 2^(w - shift) to the nearest, halves away from zero; else as "single": TFLite's default.
+      Its left shift saturates, which no code shows if M >= 2^(w-1) and out_width <= width - 3;
+    - "even": to the nearest, halves to the even integer: HAWQ-V3, without its errors of doubles.
+    """
+
+    n: int = parameter(Integer("sums per row", 8, 1, 256, "columns"))
+    width: int = parameter(Integer("bits of a sum, two's complement", 32, 4, 63, "bits"))
+    multiplier_width: int = parameter(Integer("bits of M, unsigned", 31, 2, 31, "bits"))
+    out_width: int = parameter(Integer("bits of a code", 8, 2, 16, "bits"))
+    out_signed: bool = parameter(Flag("codes are two's complement", True))
+    rounding: str = parameter(Choice("rounding", "single", ROUNDINGS))
+    per_column: bool = parameter(Flag("M, shift and zero point for each column", False))
+    bias: bool = parameter(Flag("a bias for each column", False))
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_fields(parameters_of(type(self)), vars(self))
+
+    @property
+    def sum_format(self) -> IntFormat:
+        """Format of a sum, and of a bias."""
+        return IntFormat(width=self.width)
+
+    @property
+    def multiplier_format(self) -> IntFormat:
+        """Format of M."""
+        return IntFormat(width=self.multiplier_width, signed=False)
+
+    @property
+    def shift_format(self) -> IntFormat:
+        """Format of the shift."""
+        return IntFormat(width=6, signed=False)
+
+    @property
+    def out_format(self) -> IntFormat:
+        """Format of a code, of the zero point and of the limits."""
+        return IntFormat(width=self.out_width, signed=self.out_signed)
+
+    @property
+    def scales(self) -> int:
+        """Multipliers, shifts and zero points: one, or one for each column."""
+        return self.n if self.per_column else 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Requantisation:
+    """How the sums of a tile become codes.
+
+    Parameters
+    ----------
+    multiplier, shift, zero_point : int64, one of each or, per column, n.
+    bias : int64, one for each column; None without.
+    low, high : limits of the codes; those of the format if None.
+    relu : codes are at least the zero point, which must not be beyond `high`.
+    """
+
+    multiplier: np.ndarray
+    shift: np.ndarray
+    zero_point: np.ndarray
+    bias: np.ndarray | None = None
+    low: int | None = None
+    high: int | None = None
+    relu: bool = False
+
+    def limits(self, spec: RequantiserSpec) -> tuple[int, int]:
+        """Least and greatest code, those of the format where none are given."""
+        low = spec.out_format.low if self.low is None else self.low
+        high = spec.out_format.high if self.high is None else self.high
+        return low, high
+
+    def check(self, spec: RequantiserSpec) -> None:
+        """Raise `TypeError` or `ValueError` for what the specified hardware does not take."""
+        formats = {
+            "multiplier": spec.multiplier_format,
+            "shift": spec.shift_format,
+            "zero_point": spec.out_format,
+        }
+        for name, fmt in formats.items():
+            _check_shape(name, fmt.check(name, getattr(self, name)), spec.scales)
+        if spec.bias != (self.bias is not None):
+            raise ValueError(f"bias must be {'given' if spec.bias else None}, not {self.bias!r}")
+        if self.bias is not None:
+            _check_shape("bias", spec.sum_format.check("bias", self.bias), spec.n)
+        low, high = self.limits(spec)
+        spec.out_format.check("low and high", np.array([low, high]))
+        top = max(low, int(self.zero_point.max())) if self.relu else low
+        if top > high:
+            raise ValueError(f"high must be {top} or more, not {high!r}")
+
+
+def _check_shape(name: str, values: np.ndarray, count: int) -> None:
+    if values.shape != (count,):
+        raise ValueError(f"{name} must be {count} in a row, not of shape {values.shape}")
+
+
+def requantiser(
+    spec: RequantiserSpec, sums: np.ndarray, requantisation: Requantisation
+) -> np.ndarray:
+    """Requantise rows of sums.
+
+    Parameters
+    ----------
+    spec : widths and rounding.
+    sums : rows x n, of `spec.sum_format`.
+    requantisation : scale, zero point, bias and limits.
+
+    Returns
+    -------
+    int64 codes of `spec.out_format`, rows x n.
+    """
+    requantisation.check(spec)
+    z = spec.sum_format.check("sums", sums)
+    if requantisation.bias is not None:
+        z = spec.sum_format.wrap(z + np.asarray(requantisation.bias, dtype=np.int64))
+    fields = (requantisation.multiplier, requantisation.shift, requantisation.zero_point)
+    multiplier, shift, zero_point = (np.asarray(field, dtype=np.int64) for field in fields)
+    if spec.width + spec.multiplier_width > 63:
+        z, multiplier, shift = (values.astype(object) for values in (z, multiplier, shift))
+    # Below 63 bits neither products nor nudges overflow, whatever the shift.
+    scaled = _round(spec, z * multiplier, shift)
+    low, high = requantisation.limits(spec)
+    least = np.maximum(low, zero_point) if requantisation.relu else low
+    codes = np.maximum(scaled + zero_point, least)
+    return np.minimum(codes, high).astype(np.int64)
+
+
+def _round(spec: RequantiserSpec, product: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Divide by 2^shift and round as `spec` says."""
+    one = np.ones_like(shift)
+    half = (one << shift) >> 1
+    floor = product >> shift
+    # 2^63 is negative in int64, and its half would be too.
+    half = np.where(shift == 63, one << 62, half)
+    if spec.rounding == "even":
+        rest = product - (floor << shift)
+        up = (rest > half) | ((rest == half) & (floor & 1 == 1))
+        return floor + (up & (shift > 0))
+    single = product + half >> shift
+    if spec.rounding == "single":
+        return single
+    width = spec.multiplier_width
+    first = product + (1 << width - 1) >> width
+    right = np.maximum(shift - width, 0)
+    nudge = (one << right) >> 1
+    double = np.where(first < 0, -(nudge - first >> right), first + nudge >> right)
+    return np.where(shift < width, single, double)
+
+
+def dyadic(scale: np.ndarray | float, multiplier_width: int = 31) -> tuple[np.ndarray, np.ndarray]:
+    """Approximate scales by M * 2^-shift, M of so many bits with the highest one set.
+
+    Halves round up; scales below about 2^-32 become zero. TFLite's QuantizeMultiplier is this with
+    31 bits, its shift being 31 less ours.
+
+    Parameters
+    ----------
+    scale : real scales, 0 or more, below 2^multiplier_width.
+    multiplier_width : bits of M, 2 .. 31.
+
+    Returns
+    -------
+    int64 multipliers and shifts, of the shape of `scale` but at least 1-D.
+    """
+    values = np.atleast_1d(np.asarray(scale, dtype=np.float64))
+    if not np.all((values >= 0) & (values < 2.0**multiplier_width)):
+        raise ValueError(f"scale must be 0 or more, below 2^{multiplier_width}, not {scale!r}")
+    fraction, exponent = np.frexp(values)
+    multiplier = np.floor(fraction * 2.0**multiplier_width + 0.5).astype(np.int64)
+    carried = multiplier >> multiplier_width
+    multiplier, exponent = multiplier >> carried, exponent.astype(np.int64) + carried
+    if np.any(exponent > multiplier_width):
+        raise ValueError(f"scale must round to less than 2^{multiplier_width}, not {scale!r}")
+    kept = exponent >= _LEAST_EXPONENT
+    return np.where(kept, multiplier, 0), multiplier_width - np.where(kept, exponent, 0)
+
+
+def cycles(spec: RequantiserSpec, rows: int) -> int:
+    """Count the cycles in which so many rows enter: one each.
+
+    Parameters
+    ----------
+    spec : the requantiser.
+    rows : rows that flow without stalls.
+    """
+    return rows

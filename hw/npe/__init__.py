@@ -1,0 +1,1 @@
+"""Units with number formats."""

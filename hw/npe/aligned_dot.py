@@ -1,0 +1,196 @@
+"""Dot products as GPUs make them: groups of products and the sum so far, aligned and cut."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import signed
+from amaranth.lib import data
+
+from golden.npe.aligned_dot import AlignedDotSpec
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+from hw.arith.shifter import shift_right
+from hw.npe.float_add import weighted
+from hw.npe.float_stream import FloatStream, Steps
+from hw.npe.float_term import multiply, unpack
+from hw.npe.normal import normal
+from hw.npe.round_minifloat import minifloat_reach, round_minifloat
+
+__all__ = ["AlignedDot", "Group"]
+
+
+class Group(data.StructLayout):
+    """Operand pairs of one aligned sum, the first lowest; ``last`` ends the run."""
+
+    def __init__(self, spec: AlignedDotSpec):
+        a, b = spec.operands
+        super().__init__({"a": spec.group * a.width, "b": spec.group * b.width, "last": 1})
+
+
+class Products(data.StructLayout):
+    """Products before they are aligned, their greatest exponent, and what is no number."""
+
+    def __init__(self, product: data.StructLayout, count: int):
+        self.product = product
+        fields = {name: product[name].shape for name in ("sign", "exponent", "significand")}
+        super().__init__({
+            "products": data.ArrayLayout(data.StructLayout(fields), count),
+            "top": fields["exponent"],
+            "nan": 1,
+            "plus": 1,
+            "minus": 1,
+        })
+
+
+class AlignedDot(FloatStream):
+    """Sums groups of products, each aligned with the sum so far and cut.
+
+    Computes :func:`golden.npe.aligned_dot.aligned_dot`, exactly. Aligning is part of the sum's
+    loop, since the sum so far may have the greatest exponent. Members: see :class:`FloatStream`;
+    ``i`` takes :class:`Group`.
+
+    Parameters
+    ----------
+    spec : AlignedDotSpec
+        What: formats, group, widths.
+    hows
+        How: see :data:`hw.npe.float_stream.FLOAT_HOWS`.
+    """
+
+    SPEC = AlignedDotSpec
+
+    def __init__(self, spec: AlignedDotSpec, **hows: Any):
+        if not isinstance(spec, AlignedDotSpec):
+            raise TypeError(f"spec must be an AlignedDotSpec, not {spec!r}")
+        super().__init__(spec, Group(spec), spec.result, **hows)
+
+    @property
+    def operations_per_cycle(self) -> int:
+        """A multiplication and an addition for each pair."""
+        return 2 * self.spec.group
+
+    def term(self, m: Module, beat: data.View, steps: Steps) -> data.View:
+        """Multiply, and find the greatest exponent of what is not zero."""
+        spec = self.spec
+        a_format, b_format = spec.operands
+        operands = [
+            (
+                unpack(m, beat.a.word_select(pair, a_format.width), a_format, f"a{pair}"),
+                unpack(m, beat.b.word_select(pair, b_format.width), b_format, f"b{pair}"),
+            )
+            for pair in range(spec.group)
+        ]
+        steps.cut()
+        held = [[_keep(steps, part) for part in pair] for pair in operands]
+        rebias = spec.total.bias - a_format.bias - b_format.bias
+        products = [
+            multiply(m, a, b, rebias, encoding=self.encoding, adder=self.adder) for a, b in held
+        ]
+        steps.cut()
+        products = [_keep(steps, product) for product in products]
+        layout = Products(products[0].shape(), spec.group)
+        term = data.View(layout, Signal(layout.size, name="term"))
+        used = []
+        for own, product in zip(term.products, products, strict=True):
+            exponent = Signal.like(product.exponent)
+            some = product.significand.any()
+            m.d.comb += [
+                own.sign.eq(product.sign),
+                own.significand.eq(product.significand),
+                own.exponent.eq(product.exponent),
+                exponent.eq(Mux(some, product.exponent, product.shape().low)),
+            ]
+            used.append(exponent)
+        m.d.comb += [
+            term.top.eq(greatest(m, used)),
+            term.nan.eq(Cat(product.nan for product in products).any()),
+            term.plus.eq(Cat(p.infinite & ~p.sign for p in products).any()),
+            term.minus.eq(Cat(p.infinite & p.sign for p in products).any()),
+        ]
+        return steps.view(term)
+
+    def total(self) -> Signal:
+        """Make the register of the sum: a code."""
+        return Signal(self.spec.total.width, name="total", reset_less=True)
+
+    def add(self, m: Module, total: Value, term: data.View) -> Value:
+        """Align all to the greatest exponent, cut, add up, and cut to the format of sums."""
+        spec, fmt, product = self.spec, self.spec.total, term.shape().product
+        kept = unpack(m, total, fmt, "kept")
+        # All significands have two bits in front of the point, that of the sum a zero first.
+        kept_exponent = Signal(signed(len(kept.exponent) + 1), name="kept_exponent")
+        low = min(product.low, 1)
+        m.d.comb += kept_exponent.eq(Mux(kept.significand.any(), kept.exponent + 1, low))
+        top = greatest(m, [kept_exponent, term.top])
+        heap = BitHeap(spec.fraction_width + 3 + spec.group.bit_length())
+        terms = [(x.sign, x.significand, x.exponent) for x in term.products]
+        terms.append((kept.sign, Cat(kept.significand, C(0, 1)), kept_exponent))
+        for sign, significand, exponent in terms:
+            cut = self._cut(m, significand, (top - exponent).as_unsigned())
+            heap.add_term([*(cut ^ sign.replicate(len(cut))), sign], signed=True)
+            heap.add_bit(sign, 0)
+        number = resolve(m, heap.compress(m, [2] * heap.width), self.adder)
+        return self._round(m, kept, term, number, top)
+
+    def _cut(self, m: Module, significand: Value, distance: Value) -> Value:
+        """Shift right, and keep the bits in front of the last one that counts."""
+        width = self.spec.fraction_width + 2
+        missing = width - len(significand)
+        bits = Cat(C(0, max(missing, 0)), significand[max(-missing, 0) :])
+        levels = width.bit_length()
+        shifted, _ = shift_right(m, bits, distance[:levels], "align")
+        cut = Signal(width, name="cut")
+        m.d.comb += cut.eq(Mux(distance[levels:].any(), 0, shifted))
+        return cut
+
+    def _round(self, m: Module, kept: data.View, term: data.View, sum_: Value, top: Value) -> Value:
+        """Cut a sum whose first bit but for growth and sign is worth 2^top."""
+        fmt = self.spec.total
+        lsb = -fmt.bias - (self.spec.fraction_width + 1)
+        bounds = min(term.shape().product.low, 1), max(term.shape().product.high, 256)
+        number = weighted(normal(m, sum_, top, minifloat_reach(fmt), bounds), lsb)
+        plus, minus = (
+            term.plus | (kept.infinite & ~kept.sign),
+            term.minus | (kept.infinite & kept.sign),
+        )
+        # The magnitude of what stands as its complement may be the power of two above.
+        scale = number.scale + number.offset
+        power = number.complement & ~number.significand[:-1].any() & ~number.sticky
+        some = number.significand[-1] ^ number.complement
+        over = some & ((scale > fmt.max_exponent) | ((scale == fmt.max_exponent) & power))
+        special = plus | minus
+        code = round_minifloat(
+            m,
+            fmt,
+            replace(number, sign=Mux(special, minus, number.sign)),
+            rounding="rtz",
+            saturate=False,
+            infinite=special | over,
+            nan=term.nan | kept.nan | (plus & minus),
+            adder=self.adder,
+        )
+        return Cat(code[:-1], code[-1] & code[:-1].any())
+
+    def result(self, m: Module, total: Value, steps: Steps) -> Value:
+        """Lengthen the mantissa to that of fp32."""
+        return Cat(C(0, self.spec.result.width - self.spec.total.width), total)
+
+
+def _keep(steps: Steps, number: data.View) -> data.View:
+    """Let a number cross a place."""
+    return data.View(number.shape(), steps.keep(number.as_value())[0])
+
+
+def greatest(m: Module, values: Sequence[Value]) -> Value:
+    """Find the greatest of signed values, by comparing in pairs."""
+    row = list(values)
+    while len(row) > 1:
+        pairs = []
+        for x, y in zip(row[::2], row[1::2], strict=False):
+            larger = Signal(signed(max(len(x), len(y))), name="larger")
+            m.d.comb += larger.eq(Mux(x > y, x, y))
+            pairs.append(larger)
+        row = pairs + row[len(row) & ~1 :]
+    return row[0]

@@ -1,0 +1,152 @@
+"""Division: by a constant as a product, and of a constant digit by digit."""
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+
+__all__ = ["Divide", "divide_by_constant"]
+
+
+def divide_by_constant(
+    m: Module, bits: Value, divisor: int, most: int, adder: str
+) -> tuple[Value, Value]:
+    """Divide an unsigned number by a constant, exactly.
+
+    The quotient is the number times c / 2^k rounded up, with the least k whose error, times `most`,
+    is less than a unit of the quotient's fraction (Granlund, Montgomery 1994).
+
+    Parameters
+    ----------
+    m : where the gates go.
+    bits : dividend, at most `most`.
+    divisor : 1 or more.
+    most : greatest dividend.
+    adder : carry propagation, see :func:`hw.arith.adder.resolve`.
+
+    Returns
+    -------
+    Quotient, as wide as the greatest one and one bit at least, and remainder, as wide as
+    divisor - 1, likewise.
+    """
+    shift = 0
+    while (-(1 << shift) % divisor) * most >= 1 << shift:
+        shift += 1
+    factor = -(-(1 << shift) // divisor)
+    width = max((most // divisor).bit_length(), 1)
+    heap = BitHeap(shift + width)
+    _add_product(heap, bits, factor)
+    quotient = resolve(m, heap.compress(m, [2] * heap.width), adder)[shift:]
+
+    rest = BitHeap(max((divisor - 1).bit_length(), 1))
+    rest.add_term(list(bits), signed=False)
+    _add_product(rest, quotient, -divisor)
+    return quotient, resolve(m, rest.compress(m, [2] * rest.width), adder)
+
+
+def _add_product(heap: BitHeap, bits: Value, factor: int) -> None:
+    """Put a multiple by a constant on a heap, in the fewest rows."""
+    weight = 0
+    while factor:
+        # Digits of the non-adjacent form: 1 or -1 where the rest is odd, so that it becomes even
+        # twice.
+        digit = 2 - factor % 4 if factor % 2 else 0
+        if digit:
+            for place, bit in enumerate(bits):
+                heap.add_bit(bit, weight + place, negative=digit < 0)
+        factor = (factor - digit) // 2
+        weight += 1
+
+
+class Divide(wiring.Component):
+    """Divides a constant by a number, restoring, some bits of the quotient a cycle.
+
+    Latency: :attr:`cycles`, from the cycle after ``start``; the bits of the quotient come in all of
+    them, highest first. The divisor must be there, and not change, until then.
+
+    Parameters
+    ----------
+    dividend : int
+        2^w - 1, w 1 or more.
+    width : int
+        Bits of the divisor.
+    least : int
+        Least divisor: the quotient's leading zeros that it makes certain take no time.
+    bits : int
+        Bits of the quotient in a cycle.
+    adder : str
+        Carry propagation, see :func:`hw.arith.adder.resolve`.
+
+    Members
+    -------
+    start : In(1)
+        Begin, or begin anew.
+    divisor : In(width)
+        `least` or more.
+    busy : Out(1)
+        ``digits`` belong to the quotient.
+    last : Out(1)
+        They are its lowest.
+    digits : Out(bits)
+        Bits of the quotient.
+    """
+
+    start: Signal
+    divisor: Signal
+    busy: Signal
+    last: Signal
+    digits: Signal
+
+    def __init__(self, dividend: int, width: int, least: int, bits: int, adder: str):
+        if dividend < 1 or dividend & (dividend + 1):
+            raise ValueError(f"dividend must be 2^w - 1, not {dividend!r}")
+        if not 1 <= least <= dividend:
+            raise ValueError(f"least must be 1..{dividend}, not {least!r}")
+        self.cycles = -(-(dividend // least).bit_length() // bits)
+        # What is above the first digit is less than any divisor. There may be more digits than the
+        # dividend has bits.
+        self.first = dividend >> self.cycles * bits
+        self.zeros = max(self.cycles * bits - dividend.bit_length(), 0)
+        self.adder = adder
+        super().__init__({
+            "start": In(1),
+            "divisor": In(width),
+            "busy": Out(1),
+            "last": Out(1),
+            "digits": Out(bits),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        width = len(self.divisor)
+        rest = Signal(width, reset_less=True)
+        left = Signal(range(self.cycles + 1))
+        after: Value = rest
+        digits: list[Value] = []
+        for number in range(len(self.digits)):
+            # The next bit of the dividend is a one, behind leading zeros.
+            one = left != self.cycles if number < self.zeros else C(1, 1)
+            shifted = Cat(one, after)
+            columns: list[list[Value]] = [[C(1, 1), C(1, 1)]]
+            columns += [
+                [bit, ~taken]
+                for bit, taken in zip(shifted, Cat(self.divisor, C(0, 1)), strict=True)
+            ]
+            less = resolve(m, [*columns, [C(0, 1)]], self.adder)[1:]
+            fits = Signal(name=f"fits{number}")
+            after_next = Signal(width, name=f"rest{number}")
+            m.d.comb += [fits.eq(less[-1]), after_next.eq(Mux(less[-1], less, shifted))]
+            digits.insert(0, fits)
+            after = after_next
+        m.d.comb += [
+            self.busy.eq(left != 0),
+            self.last.eq(left == 1),
+            self.digits.eq(Cat(digits)),
+        ]
+        with m.If(self.start):
+            m.d.sync += [rest.eq(self.first), left.eq(self.cycles)]
+        with m.Elif(self.busy):
+            m.d.sync += [rest.eq(after), left.eq(left - 1)]
+        return m

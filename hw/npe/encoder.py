@@ -1,0 +1,150 @@
+"""Encoder between two streams: exact sums to codes of a number format."""
+
+from typing import ClassVar
+
+from amaranth import Module, Signal, Value, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.check import Choice, Integer, Parameter, check_fields
+from golden.npe.encoder import EncoderSpec
+from hw.arith.adder import ADDERS
+from hw.cell import Cell
+from hw.npe.encode import encode
+from hw.npe.normal import Cut, no_cut
+
+__all__ = ["Code", "Encoder", "Sum", "registers"]
+
+
+class Sum(data.StructLayout):
+    """A sum, with its exponent if it has one; ``invalid`` if it is not a number."""
+
+    def __init__(self, spec: EncoderSpec):
+        exponent = {"exponent": signed(spec.exponent_width)} if spec.exponent_width else {}
+        super().__init__({"sum": spec.width, **exponent, "invalid": 1})
+
+
+class Code(data.StructLayout):
+    """A code."""
+
+    def __init__(self, spec: EncoderSpec):
+        super().__init__({"code": spec.code_format.width})
+
+
+def registers(m: Module, move: Value, name: str) -> Cut:
+    """Make a crossing through registers without reset, which load where `move` is high."""
+    count = 0
+
+    def cut(*values: Value) -> tuple[Value, ...]:
+        nonlocal count
+        crossed = []
+        for value in values:
+            register = Signal(value.shape(), name=f"{name}{count}", reset_less=True)
+            with m.If(move):
+                m.d.sync += register.eq(value)
+            count += 1
+            crossed.append(register)
+        return tuple(crossed)
+
+    return cut
+
+
+class Encoder(wiring.Component):
+    """Encodes exact sums, one a cycle.
+
+    Computes :func:`golden.npe.encoder.encoder`, exactly.
+
+    A sum is not negated before it is normalised: leading bits that equal its sign are shifted out,
+    and the carry of a negation joins that of the rounding. With a constant exponent, bits beyond
+    the greatest and below the least number of the format are only asked for ones.
+
+    Latency, sum to code: :attr:`latency` cycles. Throughput: a sum a cycle. Stalls: ``o.ready``
+    reaches ``i.ready`` combinationally. Rounding: to the nearest, ties to even, or toward zero; of
+    a posit, of its bit string. Overflow: saturates, or becomes infinity or NaN.
+
+    Parameters
+    ----------
+    spec : EncoderSpec
+        What: format, widths, rounding.
+    pipeline : int
+        How: registers before that of the code: behind the normaliser; before the rounding's carry;
+        in the middle of the normaliser.
+    adder : str
+        How: the rounding's carry, see :func:`hw.arith.adder.resolve`.
+
+    Members
+    -------
+    i : In(stream)
+        :class:`Sum`, two's complement.
+    o : Out(stream)
+        :class:`Code`, in the format of `spec`.
+    """
+
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        "pipeline": Integer("registers between sum and code", 1, 0, 3),
+        "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
+    }
+
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, spec: EncoderSpec, *, pipeline: int = 1, adder: str = "sklansky"):
+        if not isinstance(spec, EncoderSpec):
+            raise TypeError(f"spec must be an EncoderSpec, not {spec!r}")
+        check_fields(self.HOWS, {"pipeline": pipeline, "adder": adder})
+        self.spec = spec
+        self.pipeline = pipeline
+        self.adder = adder
+        super().__init__({
+            "i": In(stream.Signature(Sum(spec))),
+            "o": Out(stream.Signature(Code(spec))),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """None."""
+        return ()
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a sum to its code."""
+        return 1 + self.pipeline
+
+    @property
+    def operations_per_cycle(self) -> int:
+        """A normalisation and a rounding."""
+        return 2
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        move, valid = Signal(), Signal(self.latency)
+        m.d.comb += [
+            move.eq(~self.o.valid | self.o.ready),
+            self.i.ready.eq(move),
+            self.o.valid.eq(valid[-1]),
+        ]
+
+        def crossing(least: int, name: str) -> Cut:
+            return registers(m, move, name) if self.pipeline >= least else no_cut
+
+        payload = self.i.payload
+        exponent: int | Value = -spec.fraction_width
+        if spec.exponent_width:
+            exponent = payload.exponent - spec.fraction_width
+        low, high = (bound - spec.fraction_width for bound in spec.exponent_bounds)
+        code = encode(
+            m,
+            payload.sum,
+            exponent,
+            spec.code_format,
+            bounds=(low, high),
+            rounding=spec.rounding,
+            saturate=spec.saturate,
+            invalid=payload.invalid,
+            adder=self.adder,
+            cuts=(crossing(3, "w"), crossing(1, "n"), crossing(2, "r")),
+        )
+        with m.If(move):
+            m.d.sync += [valid.eq((valid << 1) | self.i.valid), self.o.payload.code.eq(code)]
+        return m

@@ -1,0 +1,68 @@
+"""Floating-point multiply-accumulate: exact products, each addition rounded."""
+
+from typing import Any
+
+from amaranth import Module, Signal, Value
+from amaranth.lib import data
+
+from golden.npe.float_mac import FloatMacSpec
+from hw.npe.float_add import add
+from hw.npe.float_stream import FloatStream, Steps
+from hw.npe.float_term import multiply, normalised, unpack
+
+__all__ = ["FloatMac", "FloatOperands"]
+
+
+class FloatOperands(data.StructLayout):
+    """One operand pair; ``last`` ends the sum."""
+
+    def __init__(self, spec: FloatMacSpec):
+        a, b = spec.operands
+        super().__init__({"a": a.width, "b": b.width, "last": 1})
+
+
+class FloatMac(FloatStream):
+    """Sums products of operand pairs in floating point.
+
+    Computes :func:`golden.npe.float_mac.float_mac`, exactly: each step is a fused multiply-add, of
+    which the product is made and normalised ahead of the sum's loop. Members: see
+    :class:`FloatStream`; ``i`` takes :class:`FloatOperands`.
+
+    Parameters
+    ----------
+    spec : FloatMacSpec
+        What: formats of operands and sums.
+    hows
+        How: see :data:`hw.npe.float_stream.FLOAT_HOWS`.
+    """
+
+    SPEC = FloatMacSpec
+
+    def __init__(self, spec: FloatMacSpec, **hows: Any):
+        if not isinstance(spec, FloatMacSpec):
+            raise TypeError(f"spec must be a FloatMacSpec, not {spec!r}")
+        super().__init__(spec, FloatOperands(spec), spec.total, **hows)
+
+    def term(self, m: Module, beat: data.View, steps: Steps) -> data.View:
+        """Multiply, and normalise the product."""
+        a_format, b_format = self.spec.operands
+        a = unpack(m, beat.a, a_format, "a")
+        b = unpack(m, beat.b, b_format, "b")
+        a_held, b_held = steps.cut(a.as_value(), b.as_value())
+        product = multiply(
+            m,
+            data.View(a.shape(), a_held),
+            data.View(b.shape(), b_held),
+            self.spec.total.bias - a_format.bias - b_format.bias,
+            encoding=self.encoding,
+            adder=self.adder,
+        )
+        return steps.view(normalised(m, steps.view(product)))
+
+    def total(self) -> Signal:
+        """Make the register of the sum: a code."""
+        return Signal(self.spec.total.width, name="total", reset_less=True)
+
+    def add(self, m: Module, total: Value, term: data.View) -> Value:
+        """Add, and round."""
+        return add(m, unpack(m, total, self.spec.total, "kept"), term, self.spec.total, self.adder)

@@ -1,0 +1,198 @@
+"""Lane of mixed precision: significand products, shifted and summed exactly."""
+
+from typing import ClassVar
+
+from amaranth import C, Cat, Module, Signal, Value
+from amaranth.lib import data
+
+from golden.check import Choice, Integer, Parameter, check_fields
+from golden.npe.lane import LaneSpec
+from hw.arith.adder import ADDERS, resolve
+from hw.arith.bit_heap import BitHeap
+from hw.arith.schedule import sparse_heights
+from hw.arith.shifter import shift_left
+from hw.npe.blocks import blocks, numbers
+from hw.npe.decode import decode
+from hw.npe.operand import NIBBLE, CodedOperand, LanePlan
+from hw.pe.cell import KEPT, SumCell
+
+__all__ = ["LaneCell"]
+
+# Arrival of a product, and delay of a level of the shifter, in XOR gates.
+_PRODUCT, _LEVEL = 12.0, 1.5
+
+# What is held in registers, for each number of them.
+_CUTS = (
+    (),
+    ("product",),
+    ("product", "term"),
+    ("rows", "product", "term"),
+    ("rows", "product", "shift", "term"),
+)
+
+
+class LaneCell(SumCell):
+    """Multiply-accumulate of a word of codes in any pair of formats, inside an array.
+
+    A word has one code with a magnitude of up to 8 bits, or two of up to 4 bits. Blocks of 4 x 4
+    bits make the products of magnitudes; a sum of exponents shifts them, the signs decide whether
+    they are added or subtracted. Blocks that a word does not use have zeros as inputs. Which kind
+    of word it is comes with the operand, so sums of different formats may follow each other.
+
+    Members: see :class:`hw.pe.cell.SumCell`; ``i_a``, ``i_b`` are as :meth:`encode_a` and
+    :meth:`encode_b` make them, ``o`` is modulo 2^accumulator_width.
+
+    Parameters
+    ----------
+    spec : LaneSpec
+        What: formats and accumulator width; words of 8 bits.
+    accumulation : str
+        How: "carry_save" keeps a carry where passing it on would cost time; "resolved" adds up in
+        every cycle.
+    adder : str
+        How: carry propagation, of products too; see :func:`hw.arith.adder.resolve`.
+    pipeline : int
+        How: registers between operands and accumulator: behind the product from 1, the shifter and
+        the complement from 2, in front of the product's carry propagation from 3, and within the
+        shifter at 4.
+    """
+
+    module = "lane"
+
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        "accumulation": Choice(
+            "form in which the sum is kept", "carry_save", ("carry_save", "resolved")
+        ),
+        "adder": Choice("carry-propagate adders", "sklansky", ADDERS),
+        "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
+    }
+
+    def __init__(
+        self,
+        spec: LaneSpec,
+        *,
+        accumulation: str = "carry_save",
+        adder: str = "sklansky",
+        pipeline: int = 0,
+    ):
+        if not isinstance(spec, LaneSpec):
+            raise TypeError(f"spec must be a LaneSpec, not {spec!r}")
+        hows = {"accumulation": accumulation, "adder": adder, "pipeline": pipeline}
+        check_fields(self.HOWS, hows)
+        if spec.WORD != 2 * NIBBLE:
+            raise ValueError(f"spec must be of words of {2 * NIBBLE} bits, not {spec.WORD}")
+        self.spec = spec
+        self.accumulation = accumulation
+        self.adder = adder
+        self.cuts = _CUTS[pipeline]
+        self.plan = LanePlan(spec)
+        self.a_layout = CodedOperand(self.plan, tells=True)
+        self.b_layout = CodedOperand(self.plan, tells=False)
+        super().__init__(self.a_layout.size, self.b_layout.size, pipeline)
+
+    def dual(self, a_format: Value, b_format: Value) -> Value:
+        """Whether words of these formats, by index, have two codes."""
+        return _is_short(self.spec, a_format) & _is_short(self.spec, b_format)
+
+    def encode_a(self, m: Module, a: Value, a_format: Value, dual: Value) -> tuple[Value, Value]:
+        """Make ``i_a`` of a word, at the edge of an array; see :func:`hw.npe.decode.decode`.
+
+        Returns
+        -------
+        ``i_a``, which is 0 for a word that adds nothing, and whether a code is no number.
+        """
+        return decode(m, self.a_layout, a, a_format, dual)
+
+    def encode_b(self, m: Module, b: Value, b_format: Value, dual: Value) -> tuple[Value, Value]:
+        """Make ``i_b`` of a word, as :meth:`encode_a`."""
+        return decode(m, self.b_layout, b, b_format, dual)
+
+    def _heights(self, products: BitHeap) -> list[int]:
+        if self.accumulation == "resolved":
+            return [1] * products.width
+
+        def delay(heights: list[int]) -> float:
+            heap = products.copy()
+            heap.add_columns([[C(0, 1)] * height for height in heights], arrival=KEPT)
+            return heap.schedule(heights).delay
+
+        return sparse_heights(products.width, delay)
+
+    def _accumulate(
+        self, m: Module, products: BitHeap, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        products.add_columns(kept, arrival=KEPT)
+        if self.accumulation == "carry_save":
+            return products.compress(m, [len(column) for column in kept])
+        rows = products.compress(m, [2] * products.width)
+        return [[bit] for bit in resolve(m, rows, self.adder)]
+
+    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
+        x, y = data.View(self.a_layout, a), data.View(self.b_layout, b)
+        plan, cuts, adder = self.plan, self.cuts, self.adder
+        dual = x.dual if plan.told else C(plan.dual, 1)
+        slots = range(1 + plan.dual)
+        signs: list[Value] = [x.negative[slot] ^ y.negative[slot] for slot in slots]
+        amounts: list[Value] = [
+            _sum(
+                m,
+                self.a_layout.exponent_of(x, slot == 1),
+                self.b_layout.exponent_of(y, slot == 1),
+                len(plan.widths(slot == 1)) - 1,
+            )
+            for slot in slots
+        ]
+        low, high = blocks(m, plan, (x.low, y.low), (x.high, y.high), dual)
+        if "rows" in cuts:
+            low, high = low.register(m, enable), high.register(m, enable)
+            (dual,) = _hold(m, enable, "dual", [dual])
+            signs, amounts = (_hold(m, enable, "rows", values) for values in (signs, amounts))
+        products = numbers(m, plan, low, high, dual, adder)
+        if "product" in cuts:
+            signs, amounts, products = (
+                _hold(m, enable, "product", values) for values in (signs, amounts, products)
+            )
+        heap = BitHeap(self.spec.accumulator_width)
+        for slot, (sign, amount, product) in enumerate(zip(signs, amounts, products, strict=True)):
+            widths = plan.widths(slot == 1)
+            bits, levels = product, len(amount)
+            for level in range(levels):
+                if "shift" in cuts and level == levels // 2:
+                    sign, amount, bits = _hold(m, enable, "shift", [sign, amount, bits])
+                bits = shift_left(
+                    m, bits, Cat(C(0, level), amount[level]), widths[level + 1], f"left{slot}_"
+                )
+            if "shift" in cuts and not levels:
+                sign, bits = _hold(m, enable, "shift", [sign, bits])
+            term = Signal(len(bits), name=f"term{slot}")
+            m.d.comb += term.eq(bits ^ sign.replicate(len(bits)))
+            whole: list[Value] = [term, sign]
+            if "term" in cuts:
+                whole = _hold(m, enable, "term", whole)
+            arrival = 0.0 if "term" in cuts else _PRODUCT + levels * _LEVEL
+            # The complement is the negative less one.
+            heap.add_term(list(Cat(whole)), signed=True, arrival=arrival)
+            heap.add_bit(whole[1], 0, arrival=arrival)
+        return {0: heap}
+
+
+def _is_short(spec: LaneSpec, index: Value) -> Value:
+    """Whether the format with this index has a container of a nibble."""
+    return Cat(
+        index == number for number in range(len(spec.names)) if spec.container(number) == NIBBLE
+    ).any()
+
+
+def _sum(m: Module, x: list[Value], y: list[Value], width: int) -> Value:
+    """Add exponents."""
+    columns = [[a, b] for a, b in zip(x, y, strict=True)]
+    columns += [[C(0, 1)]] * (width - len(columns))
+    return resolve(m, columns, "ripple") if columns else C(0, 0)
+
+
+def _hold(m: Module, enable: Value, name: str, values: list[Value]) -> list[Value]:
+    """Put values in registers."""
+    held = [Signal(len(value), name=f"{name}_held", reset_less=True) for value in values]
+    with m.If(enable):
+        m.d.sync += [own.eq(value) for own, value in zip(held, values, strict=True)]
+    return list(held)

@@ -1,0 +1,178 @@
+"""Output-stationary array of lanes."""
+
+from typing import Any, ClassVar
+
+from amaranth import Cat, Module, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from golden.check import Integer, Parameter, complete
+from golden.npe.npe import NpeSpec
+from hw.cell import Cell
+from hw.feed import Feed
+from hw.npe.drain import EncodeCell
+from hw.npe.edge import AWords, BWords, CNumbers, EdgeCell, Scale
+from hw.npe.flags import Flags
+from hw.npe.lane import LaneCell
+from hw.npe.state import SumState
+from hw.tpe.array import RowsArray, late, skew
+from hw.tpe.systolic_os import SystolicColumn, place_systolic
+
+__all__ = ["Npe"]
+
+
+class Npe(RowsArray):
+    """Multiplies matrices of any two formats on a systolic array of lanes, with exact sums.
+
+    Computes :func:`golden.npe.npe.npe`, exactly. Operands are decoded at the edge, once for each
+    row of A and each column of B; A moves right and B moves down one lane a cycle. Formats are
+    taken with the first beat of a tile and travel with the operands: tiles of different formats
+    follow each other without a gap. A tile takes a beat for each :meth:`LaneSpec.codes` of K; the
+    next one follows at once if those are at least :attr:`RowsSpec.drain`.
+
+    Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: m n
+    words a cycle. Stalls: a missing operand puts a bubble into the array; a row of C that is not
+    taken stops all of it: ``o_c.ready`` reaches every register's enable and ``i_a.ready``,
+    ``i_b.ready`` combinationally. Overflow: sums are modulo 2^accumulator_width, and exact unless
+    ``overflow`` is set: the tile had more beats than :meth:`LaneSpec.limit`. What is no number
+    counts as zero in a sum and is told by ``invalid``. Rounding, where results are of a format:
+    once, from the exact sum, by one encoder a column.
+
+    Parameters
+    ----------
+    spec : NpeSpec
+        What: tile, lane, formats, width of sums, format of results.
+    accumulation, adder, pipeline
+        How: see :class:`hw.npe.lane.LaneCell`; `adder` is that of the columns too.
+    encoder_pipeline : int
+        How: registers in the encoders, if results are of a format; see
+        :class:`hw.npe.drain.EncodeCell`.
+
+    Members
+    -------
+    i_a : In(stream)
+        :class:`AWords`, for each row a word of K; `format` is the index of A's format.
+    i_b : In(stream)
+        :class:`BWords`, for each column a word of K; each moves together with one of ``i_a``.
+    o_c : Out(stream)
+        :class:`CNumbers`, the rows of the tile of C, row 0 first: codes of the format of results,
+        or sums, integers times 2^:meth:`LaneSpec.lsb`.
+    """
+
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        **LaneCell.HOWS,
+        "encoder_pipeline": Integer("registers in the encoders of results", 1, 0, 3),
+    }
+
+    spec: NpeSpec
+
+    def __init__(self, spec: NpeSpec, **hows: Any):
+        if not isinstance(spec, NpeSpec):
+            raise TypeError(f"spec must be a NpeSpec, not {spec!r}")
+        hows = complete(self.HOWS, hows)
+        registers, adder = hows.pop("encoder_pipeline"), hows["adder"]
+        self.element = LaneCell(spec.element, **hows)
+        self.edges = {side: EdgeCell(self.element, side) for side in "ab"}
+        self.encoder: EncodeCell | None = None
+        if spec.result_format is not None:
+            self.encoder = EncodeCell(spec, registers, adder)
+        ports = {
+            "i_a": In(stream.Signature(AWords(spec))),
+            "i_b": In(stream.Signature(BWords(spec))),
+            "o_c": Out(stream.Signature(CNumbers(spec))),
+        }
+        super().__init__(spec, SystolicColumn(spec, self.element, adder), ports)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The column, the decoders at the edge and the encoder of results."""
+        encoders = () if self.encoder is None else (self.encoder,)
+        return (self.column, *self.edges.values(), *encoders)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last operand beat of a tile to its first row of C."""
+        encoding = 0 if self.encoder is None else self.encoder.latency
+        return super().latency + self.spec.n - 1 + encoding
+
+    @property
+    def operations_per_cycle(self) -> int:
+        """A multiplication and an addition for each product, of the pair that has most."""
+        return 2 * self.spec.m * self.spec.n * self.spec.codes_per_beat
+
+    def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
+        """Decode rows of A and columns of B after their delays, place the columns, encode."""
+        spec, lane = self.spec, self.spec.element
+        m.submodules.state = state = SumState(lane)
+        m.submodules.flags = flags = Flags(spec, 1 + spec.scale_width, self.column.latency)
+        longest = max(spec.m, spec.n)
+        clears = Cat(clear, late(m, move, "clear", clear[-1], longest - spec.m + 1)[1:])
+        m.d.comb += [
+            state.accept.eq(feed.accept),
+            state.last.eq(self.i_a.payload.last),
+            state.i_a.eq(self.i_a.payload.format),
+            state.i_b.eq(self.i_b.payload.format),
+            flags.move.eq(move),
+            flags.clear.eq(clears),
+            flags.i_tile[0].eq(state.o_overflow),
+        ]
+        if spec.scale_width:
+            m.submodules.scale = scale = Scale(spec)
+            m.d.comb += [
+                scale.accept.eq(feed.accept),
+                scale.i_a.eq(state.o_a),
+                scale.i_b.eq(state.o_b),
+                flags.i_tile[1:].eq(scale.o),
+            ]
+        dual = self.element.dual(state.o_a, state.o_b)
+        modes = late(m, move, "mode", Cat(feed.accept, dual, state.o_a, state.o_b), longest)
+        a, b = (
+            self._decode(m, move, side, modes, clears, found)
+            for side, found in (("a", flags.i_a), ("b", flags.i_b))
+        )
+        tiles = [flags.o_tile.word_select(j, 1 + spec.scale_width) for j in range(spec.n)]
+
+        def drain(number: int, total: Value) -> Value:
+            invalid = flags.o_invalid[number]
+            if self.encoder is None:
+                return Cat(total, invalid)
+            m.submodules[f"encoder{number}"] = encoder = self.encoder.place()
+            m.d.comb += [
+                encoder.en.eq(move),
+                encoder.i.eq(total),
+                encoder.i_scale.eq(tiles[number][1:]),
+                encoder.i_invalid.eq(invalid),
+            ]
+            behind = late(m, move, f"invalid{number}_", invalid, self.encoder.latency + 1)[-1]
+            return Cat(encoder.o, behind)
+
+        row = place_systolic(m, move, self.column, a, b, clear, drain)
+        encoding = 0 if self.encoder is None else self.encoder.latency
+        width = spec.result_width + 1
+        m.d.comb += [
+            self.o_c.payload.invalid.eq(Cat(row[width - 1 :: width])),
+            self.o_c.payload.overflow.eq(late(m, move, "overflow", tiles[-1][0], encoding + 1)[-1]),
+        ]
+        return Cat(row.word_select(j, width)[:-1] for j in range(spec.n))
+
+    def _decode(
+        self, m: Module, move: Value, side: str, modes: list[Value], clears: Value, found: Value
+    ) -> list[Value]:
+        """Place the decoders of the rows of A, or of the columns of B, each after its delay."""
+        lane = self.spec.element
+        words = (self.i_a if side == "a" else self.i_b).payload.data
+        operands: list[Value] = []
+        for number, word in enumerate(skew(m, move, side, words, len(found), lane.WORD)):
+            m.submodules[f"edge_{side}{number}"] = edge = self.edges[side].place()
+            formats = modes[number][2:]
+            m.d.comb += [
+                edge.en.eq(move),
+                edge.i_data.eq(word),
+                edge.i_valid.eq(modes[number][0]),
+                edge.i_dual.eq(modes[number][1]),
+                edge.i_format.eq(formats.word_select("ab".index(side), lane.format_width)),
+                edge.i_clear.eq(clears[number]),
+                found[number].eq(edge.o_invalid),
+            ]
+            operands.append(edge.o)
+        return operands

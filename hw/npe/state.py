@@ -1,0 +1,75 @@
+"""What holds for a whole sum: its formats, and whether it has more words than fit."""
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.npe.lane import LaneSpec
+
+__all__ = ["SumState"]
+
+
+class SumState(wiring.Component):
+    """Keeps the formats of a sum, and counts its words.
+
+    Parameters
+    ----------
+    spec : LaneSpec
+        What: formats, and how many words of each two of them a sum can take.
+
+    Members
+    -------
+    accept, last : In(1)
+        Words are taken; they are the last ones of their sum.
+    i_a, i_b : In
+        Formats that came with the words; those of the first words of a sum count.
+    o_a, o_b : Out
+        Formats of the sum, in the same cycle.
+    o_overflow : Out(1)
+        More words than fit have been taken, before this cycle and since the sum began.
+    """
+
+    accept: Signal
+    last: Signal
+    i_a: Signal
+    i_b: Signal
+    o_a: Signal
+    o_b: Signal
+    o_overflow: Signal
+
+    def __init__(self, spec: LaneSpec):
+        self.spec = spec
+        width = spec.format_width
+        super().__init__({
+            "accept": In(1),
+            "last": In(1),
+            "i_a": In(width),
+            "i_b": In(width),
+            "o_a": Out(width),
+            "o_b": Out(width),
+            "o_overflow": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        first = Signal(init=1)
+        a, b = (Signal(len(self.i_a), name=name, reset_less=True) for name in ("a", "b"))
+        m.d.comb += [self.o_a.eq(Mux(first, self.i_a, a)), self.o_b.eq(Mux(first, self.i_b, b))]
+
+        # Words that may follow the first.
+        words: dict[int, list[str]] = {}
+        width = len(a)
+        for x, y in self.spec.pairs:
+            words.setdefault(self.spec.limit(x, y) - 1, []).append(f"{y:0{width}b}{x:0{width}b}")
+        more = Signal(range(max(words) + 1))
+        with m.Switch(Cat(self.i_a, self.i_b)):
+            for count, pairs in words.items():
+                with m.Case(*pairs):
+                    m.d.comb += more.eq(count)
+        left = Signal.like(more, reset_less=True)
+        with m.If(self.accept):
+            m.d.sync += [a.eq(self.o_a), b.eq(self.o_b), first.eq(self.last)]
+            m.d.sync += left.eq(Mux(first, more, left - 1))
+            # Once it has overflowed, the count goes round.
+            m.d.sync += self.o_overflow.eq(~first & (self.o_overflow | (left == 0)))
+        return m

@@ -1,0 +1,119 @@
+"""Encoders against tables of the sums at which golden's codes change, for all sums."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from amaranth import C, Cat, Const, Module, Mux, Signal, Value
+
+from golden.npe.encoder import EncoderSpec
+from hw.npe.encode import encode
+from verif.formal import holds
+from verif.npe.encodings import segments
+
+
+def look_up(index: Value, values: list[int], width: int) -> Value:
+    """Pick one of 2^len(index) constants by multiplexers."""
+    if len(values) == 1:
+        return C(values[0], width)
+    half = len(values) // 2
+    low, high = (look_up(index[:-1], part, width) for part in (values[:half], values[half:]))
+    return Mux(index[-1], high, low)
+
+
+def equals_table(spec: EncoderSpec, exponent: int | None = None, slip: int = 0) -> bool:
+    """Prove that every sum lies where golden has its code, and that invalid ones are NaN.
+
+    With an `exponent`, that is a run-time exponent of an encoder for all of them.
+    """
+    fmt = spec.code_format
+    table = segments(spec, exponent or 0)
+    half = 1 << (spec.width - 1)
+    # Of a code that no sum has, the range is empty.
+    start, end = [0] * (1 << fmt.width), [0] * (1 << fmt.width)
+    for (low, code), (high, _) in pairwise([*table, (half, 0)]):
+        assert not end[code]
+        start[code], end[code] = low + half + slip, high + half
+
+    def claim(m: Module, number: Signal, invalid: Signal) -> Value:
+        low, high = (bound - spec.fraction_width for bound in spec.exponent_bounds)
+        lsb: int | Value = -spec.fraction_width
+        if exponent is not None:
+            lsb = Const(exponent - spec.fraction_width, range(low, high + 1))
+        code = encode(
+            m,
+            number,
+            lsb,
+            fmt,
+            bounds=(low, high),
+            rounding=spec.rounding,
+            saturate=spec.saturate,
+            invalid=invalid,
+        )
+        # Ascending without a sign.
+        place = Cat(number[:-1], ~number[-1])
+        inside = (look_up(code, start, spec.width + 1) <= place) & (
+            place < look_up(code, end, spec.width + 1)
+        )
+        return Mux(invalid, code == (getattr(fmt, "nan_code", None) or 0), inside)
+
+    return holds(claim, spec.width, 1)
+
+
+def spec_of(name: str, width: int, fraction_width: int, **more: Any) -> EncoderSpec:
+    return EncoderSpec(format=name, width=width, fraction_width=fraction_width, **more)
+
+
+# Sums as exact accumulators hold them, or a few bits at the lower end of the format.
+TABLES = [
+    spec_of("posit8e0", 40, 12),
+    spec_of("posit4e1", 32, 8),
+    spec_of("posit8e2", 20, 24),
+    spec_of("e4m3", 48, 18),
+    spec_of("e4m3", 26, 12, saturate=False),
+    spec_of("e4m3fnuz", 20, 13, saturate=False),
+    spec_of("e5m2", 20, 18, rounding="rtz", saturate=False),
+    spec_of("e3m2", 32, 8),
+    spec_of("e2m3", 32, 6),
+    spec_of("e2m1", 128, 20),
+    spec_of("int8", 24, 6),
+    spec_of("uint4", 16, 3, rounding="rtz"),
+]
+
+
+@pytest.mark.parametrize("spec", TABLES, ids=lambda spec: f"{spec.format}-{spec.width}")
+def test_encoder_equals_table(spec: EncoderSpec) -> None:
+    assert equals_table(spec)
+
+
+# Formats of every kind and shape, also those that reach farther than a short sum.
+SMALL = [
+    "posit3e0", "posit3e3", "posit4e0", "posit6e2", "posit8e0", "posit8e3", "e2m1", "e1m2", "e3m0",
+    "e2m3", "e3m2", "e4m3", "e5m2", "e3m4", "e4m3fnuz", "e4m3ieee", "int4", "int8f6", "uint4",
+]  # fmt: skip
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("fraction_width", [0, 5, 12, 20])
+@pytest.mark.parametrize(("rounding", "saturate"), [("rne", True), ("rtz", True), ("rne", False)])
+@pytest.mark.parametrize("name", SMALL)
+def test_encoder_equals_table_of_short_sums(
+    name: str, rounding: str, saturate: bool, fraction_width: int
+) -> None:
+    if not saturate and ("int" in name or "fnuz" in name):
+        pytest.skip("codes that wrap, or one NaN at both ends, have no order")
+    assert equals_table(spec_of(name, 12, fraction_width, rounding=rounding, saturate=saturate))
+
+
+@pytest.mark.parametrize(
+    ("name", "exponent"), [("e4m3", -3), ("posit8e0", 2), ("posit4e1", -8), ("int8", 7)]
+)
+def test_encoder_equals_table_at_a_run_time_exponent(name: str, exponent: int) -> None:
+    assert equals_table(spec_of(name, 16, 9, exponent_width=4), exponent)
+
+
+def test_encoder_proof_can_fail() -> None:
+    assert not equals_table(spec_of("e2m3", 12, 6), slip=1)
+    wrong = replace(spec_of("e2m3", 12, 6), rounding="rtz")
+    assert segments(wrong) != segments(spec_of("e2m3", 12, 6))

@@ -1,0 +1,26 @@
+"""The encoder's Verilog against golden, on Verilator."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave.simulate import verify
+from hw.catalog import Design
+from verif.cases import case_name
+
+CASES: list[dict[str, Any]] = [
+    {"width": 16, "pipeline": 0},
+    {
+        "format": "e4m3", "width": 48, "fraction_width": 18, "exponent_width": 5,
+        "saturate": False, "pipeline": 2, "adder": "ripple",
+    },
+    {"format": "posit16e1", "width": 128, "fraction_width": 56, "pipeline": 3},
+    {"format": "fp32", "width": 48, "fraction_width": 18},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", CASES, ids=case_name)
+def test_encoder_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
+    result = verify(Design("encoder", parameters), directory=tmp_path)
+    assert result.ok, result

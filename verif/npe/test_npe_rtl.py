@@ -1,0 +1,68 @@
+"""The Verilog of the array of lanes against golden, on Verilator."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave.simulate import verify
+from golden.npe.npe import NpeSpec
+from hw.catalog import Design
+from hw.npe.npe import Npe
+from verif.cases import case_name
+
+CASES: list[dict[str, Any]] = [
+    {},
+    {"m": 1, "n": 1, "formats": "int8,posit8e0", "accumulator_width": 40, "result": "posit8e0"},
+    {
+        "m": 1, "n": 5, "formats": "int4,e2m1", "accumulator_width": 12, "result": "int8",
+        "encoder_pipeline": 0,
+    },
+    {"m": 3, "n": 4, "accumulator_width": 70, "pipeline": 2},
+    {
+        "m": 9, "n": 2, "formats": "int8,posit4e1,e4m3", "accumulator_width": 40,
+        "accumulation": "resolved", "pipeline": 1, "result": "e4m3", "saturate": False,
+        "rounding": "rtz", "encoder_pipeline": 3,
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", CASES, ids=case_name)
+def test_npe_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
+    result = verify(Design("npe", parameters), directory=tmp_path)
+    assert result.ok, result
+
+
+def test_npe_rejects_wrong_kind() -> None:
+    with pytest.raises(TypeError, match="spec must be a NpeSpec, not 8"):
+        Npe(8)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"parameters are accumulation, .*, not encoding"):
+        Npe(NpeSpec(), encoding="booth")
+
+
+def test_npe_rejects_out_of_range() -> None:
+    with pytest.raises(ValueError, match=r"pipeline must be 0\.\.4"):
+        Npe(NpeSpec(), pipeline=5)
+    with pytest.raises(ValueError, match="unknown parameter of npe 'k'"):
+        Design("npe", {"k": 2})
+
+
+def test_npe_latency_is_that_of_its_parts() -> None:
+    cases: list[tuple[dict[str, Any], dict[str, Any], int]] = [
+        ({}, {}, 11),
+        ({"m": 1, "n": 1}, {}, 3),
+        ({}, {"accumulation": "resolved"}, 10),
+        ({"m": 2, "n": 3}, {"pipeline": 3}, 9),
+        ({"result": "e4m3"}, {}, 13),
+        ({"result": "fp32"}, {"encoder_pipeline": 0}, 12),
+    ]
+    for spec, hows, latency in cases:
+        assert Npe(NpeSpec(**spec), **hows).latency == latency
+
+
+def test_npe_with_many_parameters_has_a_name_that_simulators_keep() -> None:
+    names = {Design("npe", case).module for case in CASES} | {
+        Design("npe", CASES[-1] | {"m": 3}).module
+    }
+    assert len(names) == len(CASES) + 1
+    assert max(map(len, names)) <= 120

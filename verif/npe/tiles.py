@@ -1,0 +1,104 @@
+"""Tiles for an array of lanes, and what has to come of them."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from golden.npe.npe import NpeSpec, npe
+
+__all__ = ["Numbers", "Rows", "Tile", "TileMaker", "compare"]
+
+
+class Tile(NamedTuple):
+    """Codes of A, m x K, and B, K x n, and the indices of their formats."""
+
+    a: np.ndarray
+    b: np.ndarray
+    pair: tuple[int, int]
+
+
+class Rows(NamedTuple):
+    """Rows of C: numbers and invalid, rows x n, and overflow, a bit for each row."""
+
+    numbers: np.ndarray
+    invalid: np.ndarray
+    overflow: np.ndarray
+
+
+class Numbers(NamedTuple):
+    """Codes of a format: all numbers, their extremes and zero, ones, and what is no number."""
+
+    every: np.ndarray
+    edges: np.ndarray
+    one: np.ndarray
+    wrong: np.ndarray
+
+
+def compare(spec: NpeSpec, tiles: Sequence[Tile], rows: Rows) -> None:
+    """Check that the rows of some tiles are those that golden gives."""
+    found = [npe(spec, tile.a, tile.b, *tile.pair) for tile in tiles]
+    due = Rows(
+        np.concatenate([numbers for numbers, _, _ in found]),
+        np.concatenate([invalid for _, invalid, _ in found]),
+        np.repeat([overflow for _, _, overflow in found], spec.m),
+    )
+    for name, got, want in zip(Rows._fields, rows, due, strict=True):
+        assert got.shape == want.shape
+        assert got.size > 0
+        differ = np.argwhere(got != want)
+        if differ.size:
+            row, *column = differ[0]
+            tile = tiles[row // spec.m]
+            formats = [spec.element.names[index] for index in tile.pair]
+            raise AssertionError(
+                f"{len(differ)} of {got.size} {name} differ; tile {row // spec.m} ({formats}, K"
+                f" {tile.a.shape[1]}) row {row % spec.m} {column} is {got[(row, *column)]} and"
+                f" must be {want[(row, *column)]}"
+            )
+
+
+class TileMaker:
+    """Draws tiles for an array."""
+
+    def __init__(self, spec: NpeSpec) -> None:
+        self.spec = spec
+        self.lane = spec.element
+
+    @cached_property
+    def numbers(self) -> list[Numbers]:
+        """Codes of each format."""
+        found = []
+        for fmt in self.lane.elements:
+            codes = np.arange(fmt.low, fmt.high + 1)
+            nan = fmt.decode(codes).nan
+            every = codes[~nan]
+            values = fmt.to_float(every)
+            edges = every[np.isin(values, [values.min(), values.max(), 0.0])]
+            found.append(Numbers(every, edges, every[values == 1.0], codes[nan]))
+        return found
+
+    def codes(self, rng: np.random.Generator, index: int, shape: tuple[int, int]) -> np.ndarray:
+        """Draw numbers of a format, one of ten an extreme or zero."""
+        known = self.numbers[index]
+        edge = rng.random(shape) < 0.1
+        return np.where(edge, rng.choice(known.edges, shape), rng.choice(known.every, shape))
+
+    def tile(
+        self,
+        rng: np.random.Generator,
+        k: int,
+        pair: tuple[int, int] | None = None,
+        rate: float = 0.01,
+    ) -> Tile:
+        """Draw a tile of K = k, in any formats if none are given, some codes NaR or NaN."""
+        if pair is None:
+            pair = self.lane.pairs[rng.integers(len(self.lane.pairs))]
+        parts = []
+        for index, shape in zip(pair, ((self.spec.m, k), (k, self.spec.n)), strict=True):
+            part, wrong = self.codes(rng, index, shape), self.numbers[index].wrong
+            if wrong.size:
+                part = np.where(rng.random(shape) < rate, rng.choice(wrong, shape), part)
+            parts.append(part)
+        return Tile(parts[0], parts[1], pair)
