@@ -10,36 +10,22 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from carrysave import digits, paths, simulate
+from carrysave import paths, simulate
 from carrysave.flat import UNKNOWN, Flat, Ids
 from carrysave.replay import Switching, Trace, replay
+from carrysave.stimulus import WARM_UP, Stimulus, Sum
 from carrysave.timing import Delays
-from golden.engine import EngineSpec
-from golden.formats.integer import IntFormat
 from hw.catalog import Design
 from hw.emit import Emission
-from verif.vectors import normal, uniform
 
-__all__ = ["STIMULI", "Activity", "annotated", "assume", "key", "measure", "record"]
+__all__ = ["Activity", "annotated", "assume", "key", "measure", "record"]
 
-STIMULI = {
-    "normal": "normal operands, standard deviation 20/128 of full scale",
-    "uniform": "uniform operands",
-    "digits": "operands of the digits network's layers",
-}
 ASSUMED = 0.2  # transitions per cycle
-LENGTH = 256  # products of a sum
-CYCLES = 2048
-_WARM_UP = 2  # sums before those that count
 _SEED = 1
 _FORMAT = 1  # of what is cached; raise it with any change of it
-
-Sum = tuple[NDArray[np.int64], NDArray[np.int64]]  # a, m x K, and b, K x n
 
 
 @dataclass(frozen=True)
@@ -83,7 +69,7 @@ def measure(design: Design, stimulus: str, flat: Flat, delays: Delays) -> Activi
 
     Parameters
     ----------
-    stimulus : one of ``STIMULI``.
+    stimulus : as :meth:`carrysave.stimulus.Stimulus.parse`.
     delays : of the netlist's cells, in ns.
 
     Raises
@@ -97,7 +83,7 @@ def measure(design: Design, stimulus: str, flat: Flat, delays: Delays) -> Activi
     switching, driven = replay(flat, trace, "clk", delays)
     return Activity(
         flat=flat, switching=switching, annotated=annotated(flat, driven),
-        stimulus=STIMULI[stimulus], cycles=trace.end - trace.first,
+        stimulus=Stimulus.parse(design, stimulus).describe(), cycles=trace.end - trace.first,
         products_per_cycle=trace.products / (trace.end - trace.first),
     )  # fmt: skip
 
@@ -122,9 +108,8 @@ def assume(flat: Flat, clock: str | None) -> Activity:
 
 def record(design: Design, stimulus: str) -> Trace:
     """Simulate a design's Verilog on a stimulus, everything flowing; cached by content."""
-    sums, path = _job(design, stimulus)
+    sums, operands, path = _job(design, stimulus)
     if not path.exists():
-        operands = _pack(sums)
         with TemporaryDirectory() as name:
             folder = Path(name)
             source = paths.write(folder / f"{design.module}.v", Emission(design).verilog)
@@ -143,82 +128,25 @@ def record(design: Design, stimulus: str) -> Trace:
     with np.load(path) as found:
         ports = dict(found)
     starts = ports.pop("starts")
-    products = sum(a.shape[0] * a.shape[1] * b.shape[1] for a, b in sums[_WARM_UP:-1])
+    products = sum(a.shape[0] * a.shape[1] * b.shape[1] for a, b in sums[WARM_UP:-1])
     return Trace(
-        ports=ports, first=int(starts[_WARM_UP]), end=int(starts[-1]), products=products
+        ports=ports, first=int(starts[WARM_UP]), end=int(starts[-1]), products=products
     )  # fmt: skip
 
 
 def key(design: Design, stimulus: str) -> str:
     """Return what a measured activity of a design depends on, the netlist apart."""
-    return _job(design, stimulus)[1].name
+    return _job(design, stimulus)[2].name
 
 
-def _job(design: Design, stimulus: str) -> tuple[list[Sum], Path]:
-    """Return the operands, and the file that what the ports do is kept in."""
-    spec = design.spec
-    m, n = (spec.m, spec.n) if isinstance(spec, EngineSpec) else (1, 1)
-    longest = spec.depth if isinstance(spec, EngineSpec) else LENGTH
-    sums = _operands(spec.a_format, spec.b_format, stimulus, (m, n, spec.k), longest)
+def _job(design: Design, stimulus: str) -> tuple[list[Sum], bytes, Path]:
+    """Return the operands, these packed, and the file that what the ports do is kept in."""
+    chosen = Stimulus.parse(design, stimulus)
+    sums = chosen.sums()
+    packed = chosen.pack(sums)
     job = (files("verif") / "activity.py").read_bytes()
-    parts: list[str | bytes] = [str(_FORMAT), Emission(design).verilog, design.key, job]
-    parts.append(_pack(sums))
-    return sums, paths.cache() / "activity" / f"{paths.digest(parts)[:24]}.npz"
-
-
-def _pack(sums: list[Sum]) -> bytes:
-    packed = io.BytesIO()
-    np.savez(
-        packed, lengths=np.array([a.shape[1] for a, _ in sums]),
-        a=np.concatenate([a.reshape(-1) for a, _ in sums]),
-        b=np.concatenate([b.reshape(-1) for _, b in sums]),
-    )  # fmt: skip
-    return packed.getvalue()
-
-
-def _operands(
-    a_format: IntFormat,
-    b_format: IntFormat,
-    stimulus: str,
-    shape: tuple[int, int, int],
-    longest: int,
-) -> list[Sum]:
-    """Return tiles m x K and K x n: enough for ``CYCLES``, two before and one after."""
-    m, n, k = shape
-    rng = np.random.default_rng(_SEED)
-    if stimulus == "digits":
-        layers = _layers(a_format, b_format)
-    sums: list[Sum] = []
-    beats = 0
-    while beats < CYCLES or len(sums) < _WARM_UP + 2:
-        if stimulus == "digits":
-            x, weights = layers[len(sums) % len(layers)]
-            a = x[rng.integers(len(x), size=m)]
-            b = weights[:, (np.arange(n) + rng.integers(weights.shape[1])) % weights.shape[1]]
-        else:
-            length = min(LENGTH, longest)
-            length -= length % k if length > k else 0
-            draw = {"normal": normal, "uniform": uniform}[stimulus]
-            a, b = draw(rng, a_format, (m, length)), draw(rng, b_format, (length, n))
-        a, b = a[:, :longest], b[:longest]
-        sums.append((a, b))
-        beats = sum(-(-a.shape[1] // k) for a, _ in sums[_WARM_UP:-1])
-    return sums
-
-
-def _layers(a_format: IntFormat, b_format: IntFormat) -> list[Sum]:
-    for name, fmt in (("a", a_format), ("b", b_format)):
-        if (fmt.low, fmt.high) != digits.CODES:
-            raise ValueError(f"{name} must be int8 for digits, not {fmt.low}..{fmt.high}")
-    network, images, _ = digits.load()
-    found = []
-
-    def multiply(x: Any, weights: Any) -> Any:
-        found.append((x.astype(np.int64), weights.astype(np.int64)))
-        return digits.matmul(x, weights)
-
-    network.run(images, multiply)
-    return found
+    parts: list[str | bytes] = [str(_FORMAT), Emission(design).verilog, design.key, job, packed]
+    return sums, packed, paths.cache() / "activity" / f"{paths.digest(parts)[:24]}.npz"
 
 
 def annotated(flat: Flat, driven: Ids) -> float:

@@ -101,6 +101,7 @@ def synthesise(
     clock: str,
     contents: Sequence[bytes],
     read: Sequence[str],
+    place: bool,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
     """Return resources, and Fmax and period of a placed and routed design.
@@ -109,6 +110,7 @@ def synthesise(
     ----------
     contents : the sources' texts, for the cache key.
     read : the Yosys commands that read the sources.
+    place : place and route where that is possible.
 
     Returns
     -------
@@ -126,13 +128,13 @@ def synthesise(
     family = TARGETS[target]
     key = paths.digest([
         str(_FORMAT), repr(family), yosys.version(), nextpnr_version(target) or "", top, clock,
-        *read, *contents,
+        str(place), *read, *contents,
     ])[:32]  # fmt: skip
     record = paths.cache() / "fpga" / f"{key}.json"
     if record.exists():
         return json.loads(record.read_text())
     with TemporaryDirectory() as name:
-        result = _implement(Path(name), target, top, clock, read, progress)
+        result = _implement(Path(name), target, top, clock, read, place, progress)
     paths.write(record, json.dumps(result))
     return result
 
@@ -143,6 +145,7 @@ def _implement(
     top: str,
     clock: str,
     read: Sequence[str],
+    place: bool,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
     """Map, and place and route where that is possible; return what was found."""
@@ -171,6 +174,8 @@ def _implement(
     device = next((d for d in family.devices if _fits(resources, d[2])), None)
     if family.nextpnr is None:
         result["notes"] = ["no open place and route: no Fmax"]
+    elif not place:
+        result["notes"] = ["not placed, no Fmax"]
     elif device is None:
         result["notes"] = [f"larger than {family.devices[-1][0]}: not placed, no Fmax"]
     elif clock not in inputs:

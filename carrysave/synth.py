@@ -19,6 +19,7 @@ from carrysave import fpga, liberty, paths, power, sta
 from carrysave.elaborate import Elaborated, contents, elaborate, kept_modules, reader
 from carrysave.liberty import Library
 from carrysave.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
+from carrysave.stimulus import KINDS, Stimulus, measurable
 from hw import yosys
 from hw.catalog import Design
 from hw.emit import Emission
@@ -29,7 +30,7 @@ Progress = Callable[[str], None]
 
 TARGETS = ("osu018", *fpga.TARGETS)
 OBJECTIVES = ("density", "period", "area")
-ACTIVITIES = ("assumed", *switching.STIMULI)
+ACTIVITIES = ("assumed", *KINDS)
 MEASURED_MACS = 256
 
 
@@ -48,6 +49,7 @@ def synthesise(
     jobs: int = 2,
     design: Design | None = None,
     activity: str = "assumed",
+    place: bool = True,
 ) -> dict[str, Any]:
     """Synthesise a design and return area, timing and power with all that they depend on.
 
@@ -65,7 +67,9 @@ def synthesise(
     progress : called with one line of text whenever something has been done.
     jobs : processes at a time.
     design : what the Verilog is of, if it is generated; a measured activity needs it.
-    activity : what power is for: ``assumed``, or measured on a stimulus of ``ACTIVITIES``.
+    activity : what power is for: ``assumed``, or measured on a stimulus, see
+        :meth:`carrysave.stimulus.Stimulus.parse`.
+    place : place and route on FPGAs where that is possible; else only count resources.
 
     Returns
     -------
@@ -83,7 +87,10 @@ def synthesise(
     """
     _check_choice("objective", objective, OBJECTIVES)
     _check_choice("hierarchy", hierarchy, ("auto", "flat"))
-    _check_choice("activity", activity, ACTIVITIES if design else ("assumed",))
+    if design is None:
+        _check_choice("activity", activity, ("assumed",))
+    elif activity != "assumed":
+        Stimulus.parse(design, activity)
     if period_ns is not None and not period_ns > 0:
         raise ValueError(f"period_ns must be positive, not {period_ns!r}")
     sources = [Path(path) for path in verilog]
@@ -93,7 +100,7 @@ def synthesise(
         raise ValueError(f"top must be a Verilog identifier, not {top!r}")
     say = progress or (lambda text: None)
     if isinstance(target, str) and target in fpga.TARGETS:
-        return _fpga(sources, top, target, clock, operations_per_cycle, say)
+        return _fpga(sources, top, target, clock, operations_per_cycle, place, say)
     if isinstance(target, Library):
         library, target = target, target.name
     else:
@@ -122,12 +129,14 @@ def synthesise_design(
 ) -> dict[str, Any]:
     """Synthesise the generated Verilog of a design; options and result of :func:`synthesise`.
 
-    Power is for normal operands unless `activity` says otherwise, or the design has more than
+    Power is for normal operands unless `activity` says otherwise, or there are no operands for
+    the design, or it has more than
     ``MEASURED_MACS`` multipliers: simulating those takes longer than synthesising them.
     """
     operations = design.component().operations_per_cycle
     if activity is None:
-        activity = "normal" if operations <= 2 * MEASURED_MACS else "assumed"
+        small = operations <= 2 * MEASURED_MACS
+        activity = "normal" if small and measurable(design) else "assumed"
     with TemporaryDirectory() as folder:
         verilog = paths.write(Path(folder) / f"{design.module}.v", Emission(design).verilog)
         result = synthesise(
@@ -323,11 +332,13 @@ def _fpga(
     target: str,
     clock: str,
     operations: float | None,
+    place: bool,
     say: Progress,
 ) -> dict[str, Any]:
     """Return the record of a design on an FPGA."""
     found = fpga.synthesise(
-        top=top, target=target, clock=clock, contents=contents(sources), progress=say,
+        top=top, target=target, clock=clock, contents=contents(sources), place=place,
+        progress=say,
         read=[f"{reader(source)} {yosys.quote(source.resolve())}" for source in sources],
     )  # fmt: skip
     tools = versions()

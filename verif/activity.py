@@ -8,7 +8,12 @@ import numpy as np
 from cocotb.triggers import FallingEdge
 
 from golden.engine import EngineSpec, matmul
+from golden.npe.lane import LaneSpec, lane_sums
+from golden.npe.npe import NpeSpec
+from golden.npe.npe import pack as pack_words
 from golden.pe.mac import MacSpec, mac
+from verif.npe.driver import NpeDriver
+from verif.npe.tiles import Tile, compare
 from verif.streams import (
     Sink,
     Source,
@@ -21,7 +26,7 @@ from verif.streams import (
     unpack,
 )
 from verif.tpe.engine import EngineDriver
-from verif.tpe.tiling import tile_beats
+from verif.tpe.tiling import Job, tile_beats
 
 
 class Recorder:
@@ -62,6 +67,11 @@ async def record(dut: Any) -> None:
     recorder = Recorder(dut)
     if isinstance(spec, EngineSpec):
         send = functools.partial(_engine, EngineDriver(dut, spec))
+    elif isinstance(spec, NpeSpec):
+        send = functools.partial(_npe, NpeDriver(dut, spec, np.random.default_rng(1)))
+    elif isinstance(spec, LaneSpec):
+        fields = ["a", "b", "a_format", "b_format", "last"]
+        send = functools.partial(_lane, dut, Source(dut, "i", fields))
     else:
         send = functools.partial(_pe, dut, Source(dut, "i", ["a", "b", "last"]))
     await start_clock(dut)
@@ -89,6 +99,46 @@ async def _engine(engine: EngineDriver, spec: Any, operands: Any) -> list[int]:
     await deadline(engine.take(len(tiles)), patience, "rows of C")
     assert np.array_equal(engine.rows(), np.concatenate([matmul(spec, a, b) for a, b in tiles]))
     return [engine.a.cycles[low] for low, _ in _spans(np.array(lengths))]
+
+
+async def _npe(engine: NpeDriver, spec: NpeSpec, operands: Any) -> list[int]:
+    """Send all tiles in their formats; return the cycle of each tile's first transfer."""
+    pair = int(operands["pair"][0]), int(operands["pair"][1])
+    lengths = operands["lengths"]
+    tiles = [
+        Tile(operands["a"][i:j].reshape(spec.m, -1), operands["b"][x:y].reshape(-1, spec.n), pair)
+        for (i, j), (x, y) in zip(_spans(lengths * spec.m), _spans(lengths * spec.n), strict=True)
+    ]
+    words = [pack_words(spec, *tile[:2], *pair) for tile in tiles]
+    beats = np.array([b.shape[0] for _, b in words])
+    a, b = np.concatenate([a.T for a, _ in words]), np.concatenate([b for _, b in words])
+    engine.send_job(Job((spec.m, spec.n), beats, a, b), pair)
+    patience = 100 * int(beats.sum()) + 100 * len(tiles) * (spec.m + spec.n) + 10_000
+    await deadline(engine.take(len(tiles)), patience, "rows of C")
+    compare(spec, tiles, engine.rows())
+    return [engine.a.cycles[low] for low, _ in _spans(beats)]
+
+
+async def _lane(dut: Any, source: Source, spec: LaneSpec, operands: Any) -> list[int]:
+    """Send all sums in their formats; return the cycle of each sum's first transfer."""
+    pair = int(operands["pair"][0]), int(operands["pair"][1])
+    spans, pitch = _spans(operands["lengths"]), spec.pitch(*pair)
+    words = [
+        np.concatenate([spec.pack(operands[name][low:high], index, pitch) for low, high in spans])
+        for name, index in zip("ab", pair, strict=True)
+    ]
+    beats = _spans(-(-operands["lengths"] // spec.codes(*pair)))
+    last = np.zeros(len(words[0]), bool)
+    last[[high - 1 for _, high in beats]] = True
+    columns = [*(word.tolist() for word in words), last.astype(int).tolist()]
+    sink = Sink(dut, "o", [name for name in ("sum", "carry") if hasattr(dut, f"o_{name}")])
+    source.send([(a, b, *pair, end) for a, b, end in zip(*columns, strict=True)])
+    await deadline(sink.take(len(spans)), 100 * len(last) + 10_000, "sums")
+    parts = [[int(value, 2) for value in values] for values in sink.pop()]
+    sums = [sum(rows) % (1 << spec.accumulator_width) for rows in zip(*parts, strict=True)]
+    expected, _, _ = lane_sums(spec, words[0], words[1], pair[0], pair[1], last)
+    assert sums == [int(value) % (1 << spec.accumulator_width) for value in expected]
+    return [source.cycles[low] for low, _ in beats]
 
 
 async def _pe(dut: Any, source: Source, spec: Any, operands: Any) -> list[int]:

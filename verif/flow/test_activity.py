@@ -211,7 +211,7 @@ def test_activity_is_that_of_verilator(tmp_path: Path, gated: bool) -> None:
     models.write_text(liberty.cell_models(library))
     folder = tmp_path / "run"
     folder.mkdir()
-    (folder / "operands.npz").write_bytes(activity._pack(activity._job(design, "normal")[0]))
+    (folder / "operands.npz").write_bytes(activity._job(design, "normal")[1])
     done = run(
         build([netlist, models], design.module, waves=True), "verif.activity", seed=1,
         parameters=bench_parameters(design), directory=folder, waves=True,

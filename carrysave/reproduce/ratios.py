@@ -1,22 +1,17 @@
-"""Reproduces published tables: optimised designs and their twins under one flow, side by side."""
+"""Tables of ratios: optimised designs and their twins under one flow, side by side."""
 
-import io
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table as View
-
-from carrysave import paths, synth
+from carrysave import synth
 from carrysave.liberty import Library
 from carrysave.progress import Steps
+from carrysave.reproduce.section import Section, svg, texts
 from hw.catalog import Design
 
-__all__ = ["TABLES", "Row", "Table", "markdown", "print_table", "run", "write"]
+__all__ = ["Row", "Rows", "draw", "ent", "hpca25", "measure", "remarks", "sections"]
 
 Result = dict[str, Any]
 
@@ -41,18 +36,8 @@ class Row:
     remark: str
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of a paper.
-
-    Members
-    -------
-    source : the paper, and where it has its figures from.
-    rows : function that makes the rows, of small designs if it is given True.
-    """
-
-    source: str
-    rows: Callable[[bool], list[Row]]
+Rows = Callable[[bool], list[Row]]
+"""Makes the rows of a table, of small designs if it is given True."""
 
 
 def _pipelined(name: str, depths: Sequence[int], **parameters: Any) -> tuple[Design, ...]:
@@ -65,7 +50,8 @@ def _pipelined(name: str, depths: Sequence[int], **parameters: Any) -> tuple[Des
 _Ratios = tuple[float | None, float | None]
 
 
-def _hpca25(quick: bool) -> list[Row]:
+def hpca25(quick: bool) -> list[Row]:
+    """Make the rows of the HPCA 2025 bit-weight paper's table."""
     # Small enough that power is of a simulation, not of assumed activity.
     side, edge, trees, lanes = (4, 2, 2, 4) if quick else (8, 4, 4, 16)
     square = {"m": side, "n": side}
@@ -106,7 +92,8 @@ def _hpca25(quick: bool) -> list[Row]:
     return rows
 
 
-def _ent(quick: bool) -> list[Row]:
+def ent(quick: bool) -> list[Row]:
+    """Make the rows of the EN-T paper's table."""
     # Ratios of area and energy efficiency at 256 GOPS, 1 TOPS and 4 TOPS.
     paper = {16: (1.087, 1.130), 32: (1.122, 1.175), 64: (1.110, 1.155)}
     rows = []
@@ -128,45 +115,20 @@ _ENT_REMARK = (
     " Booth recoding in each element."
 )
 
-TABLES = {
-    "hpca25": Table(
-        'HPCA 2025, "Exploring the Performance Improvement of Tensor Processing Engines through'
-        ' Transformation in the Bit-weight Dimension of MACs", SMIC 28 nm, Synopsys tools',
-        _hpca25,
-    ),
-    "ent": Table(
-        'ICCD 2024, "EN-T: Optimizing Tensor Computing Engines Performance via Encoder-Based'
-        ' Methodology", 256 GOPS, 1 TOPS and 4 TOPS',
-        _ent,
-    ),
-}
-
 # Beyond this many multipliers a sweep of recipes takes hours, and every design gets one point.
 SWEPT_MACS = 1024
 
 
-def run(
-    name: str, target: str | Library, *, quick: bool, steps: Steps, command: str
-) -> dict[str, Any]:
+def measure(rows: Rows, target: str | Library, quick: bool, steps: Steps) -> dict[str, Any]:
     """Measure all designs of a table.
-
-    Every synthesis is cached by content: a run that was interrupted goes on where it stopped.
-
-    Parameters
-    ----------
-    name : of :data:`TABLES`.
-    target : as :func:`carrysave.synth.synthesise`'s, a cell library.
-    quick : small designs.
-    steps : where progress goes.
-    command : to be written beside the results.
 
     Returns
     -------
-    A dict of plain values: ``source``, ``library``, ``versions``, ``command`` and ``rows``, each
-    with the ``paper``'s and ``our`` ratios, both designs' results, and a sentence on the two.
+    A dict of plain values: ``library``, ``versions`` and ``rows``, each with the ``paper``'s and
+    ``our`` ratios, both designs' results, and a sentence on the two.
     """
-    rows = TABLES[name].rows(quick)
-    designs = list(dict.fromkeys(d for row in rows for d in (*row.optimised, *row.baseline)))
+    made = rows(quick)
+    designs = list(dict.fromkeys(d for row in made for d in (*row.optimised, *row.baseline)))
     found: dict[Design, Result] = {}
     for number, design in enumerate(designs):
         steps.step(f"{number + 1} of {len(designs)}: {design.module}")
@@ -174,13 +136,9 @@ def run(
         found[design] = synth.synthesise_design(design, target, sweep=_swept(design))
     first = found[designs[0]]
     return {
-        "table": name,
-        "quick": quick,
-        "source": TABLES[name].source,
         "library": first["target"],
         "versions": first["versions"],
-        "command": command,
-        "rows": [_compare(row, found) for row in rows],
+        "rows": [_compare(row, found) for row in made],
     }
 
 
@@ -249,15 +207,7 @@ def _ratios(table: dict[str, Any]) -> Iterator[list[str]]:
         densities = [row[side]["gops_per_mm2"] for side in ("optimised", "baseline")]
         kinds = ("area_efficiency", "energy_efficiency")
         ratios = [row[side][kind] for kind in kinds for side in ("paper", "ours")]
-        yield _texts([row["name"], *densities, *ratios], _RATIOS)
-
-
-def _texts(values: Sequence[Any], columns: Sequence[tuple[str, str]]) -> list[str]:
-    """Format values by their columns; text as it is, and a dash for what there is not."""
-    return [
-        value if isinstance(value, str) else "-" if value is None else form.format(value)
-        for value, (_, form) in zip(values, columns, strict=True)
-    ]
+        yield texts([row["name"], *densities, *ratios], _RATIOS)
 
 
 def _cells(table: dict[str, Any]) -> Iterator[list[str]]:
@@ -272,54 +222,23 @@ def _cells(table: dict[str, Any]) -> Iterator[list[str]]:
             ]  # fmt: skip
             for kind in ("area_efficiency", "energy_efficiency"):
                 values += [row["paper"][kind], row["ours"][kind]] if values[0] else ["", ""]
-            yield _texts(values, _COLUMNS)
+            yield texts(values, _COLUMNS)
 
 
-_WIDE = 150
-"""Characters that the whole table needs."""
+def sections(table: dict[str, Any], wide: bool) -> list[Section]:
+    """Return the table, two lines for each comparison; where not `wide`, its ratios alone."""
+    columns = _COLUMNS if wide else _RATIOS
+    lines = list(_cells(table) if wide else _ratios(table))
+    return [Section("", tuple(head for head, _ in columns), lines, 1 + wide)]
 
 
-def print_table(console: Console, table: dict[str, Any]) -> None:
-    """Print a table, and a sentence on each comparison; narrow terminals get its ratios alone."""
-    wide = console.width >= _WIDE
-    view = View(title=table["source"], title_justify="left", header_style="bold")
-    for number, (head, _) in enumerate(_COLUMNS if wide else _RATIOS):
-        view.add_column(head, justify="left" if number < 1 + wide else "right", overflow="fold")
-    for cells in _cells(table) if wide else _ratios(table):
-        view.add_row(*cells)
-    console.print(view)
-    for row in table["rows"]:
-        console.print(f"{row['name']}: {row['why']}", highlight=False, markup=False, soft_wrap=True)
-
-
-def markdown(table: dict[str, Any]) -> str:
-    """Format a table as Markdown, with all that it depends on."""
-    heads = [head for head, _ in _COLUMNS]
-    lines = [f"# {table['table']}", "", f"{table['source']}.", ""]
-    lines += ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
-    lines += ["| " + " | ".join(cells) + " |" for cells in _cells(table)]
-    lines += ["", *(f"- {row['name']}: {row['why']}" for row in table["rows"]), ""]
-    versions = ", ".join(f"{name} {text}" for name, text in table["versions"].items())
-    lines += [f"Library {table['library']}; `{table['command']}`; {versions}.", ""]
-    return "\n".join(lines)
-
-
-def write(folder: Path, table: dict[str, Any]) -> list[Path]:
-    """Write a table as JSON, Markdown and a picture."""
-    stem = f"{table['table']}{'.quick' if table['quick'] else ''}.{table['library']}"
-    contents = {
-        "json": json.dumps(table, indent=2).encode() + b"\n",
-        "md": markdown(table).encode(),
-        "svg": draw(table),
-    }
-    return [paths.write(folder / f"{stem}.{end}", text) for end, text in contents.items()]
+def remarks(table: dict[str, Any]) -> list[str]:
+    """Return a sentence on each comparison."""
+    return [f"{row['name']}: {row['why']}" for row in table["rows"]]
 
 
 def draw(table: dict[str, Any]) -> bytes:
     """Draw the paper's ratios and ours as bars, as SVG."""
-    import matplotlib
-
-    matplotlib.use("svg")
     from matplotlib import pyplot
 
     rows = table["rows"]
@@ -340,9 +259,4 @@ def draw(table: dict[str, Any]) -> bytes:
     axes[0].invert_yaxis()
     axes[1].legend(loc="lower right", fontsize=8)
     figure.suptitle(f"{table['table']}, {table['library']}", fontsize=10)
-    picture = io.BytesIO()
-    # The same result gives the same bytes.
-    with matplotlib.rc_context({"svg.hashsalt": "carrysave", "svg.fonttype": "none"}):
-        figure.savefig(picture, format="svg", metadata={"Date": None})
-    pyplot.close(figure)
-    return picture.getvalue()
+    return svg(figure)

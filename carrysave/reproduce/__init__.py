@@ -1,0 +1,142 @@
+"""Reproduces published tables: designs and their twins under one flow, beside a paper's figures."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as View
+
+from carrysave import paths
+from carrysave.liberty import Library
+from carrysave.progress import Steps
+from carrysave.reproduce import lanes, ratios
+from carrysave.reproduce.section import Section
+
+__all__ = ["TABLES", "Table", "markdown", "print_table", "run", "write"]
+
+Found = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper.
+
+    Members
+    -------
+    source : the paper, and where it has its figures from.
+    measure : measures all designs, small ones if the second argument is True.
+    sections : the parts of what was measured, with all columns if the second argument is True.
+    remarks : sentences on it.
+    draw : a picture of it, as SVG.
+    """
+
+    source: str
+    measure: Callable[[str | Library, bool, Steps], Found]
+    sections: Callable[[Found, bool], list[Section]]
+    remarks: Callable[[Found], list[str]]
+    draw: Callable[[Found], bytes]
+
+
+def _of_ratios(source: str, rows: ratios.Rows) -> Table:
+    return Table(
+        source, partial(ratios.measure, rows), ratios.sections, ratios.remarks, ratios.draw
+    )
+
+
+TABLES = {
+    "hpca25": _of_ratios(
+        'HPCA 2025, "Exploring the Performance Improvement of Tensor Processing Engines through'
+        ' Transformation in the Bit-weight Dimension of MACs", SMIC 28 nm, Synopsys tools',
+        ratios.hpca25,
+    ),
+    "ent": _of_ratios(
+        'ICCD 2024, "EN-T: Optimizing Tensor Computing Engines Performance via Encoder-Based'
+        ' Methodology", 256 GOPS, 1 TOPS and 4 TOPS',
+        ratios.ent,
+    ),
+    "xr-npe": Table(
+        'arXiv 2508.13049, "XR-NPE: High-Throughput Mixed-precision SIMD Neural Processing Engine'
+        ' for Extended Reality Perception Workloads", figures of its abstract, 28 nm and VCU129',
+        lanes.measure,
+        lanes.sections,
+        lanes.remarks,
+        lanes.draw,
+    ),
+}
+
+
+def run(name: str, target: str | Library, *, quick: bool, steps: Steps, command: str) -> Found:
+    """Measure all designs of a table.
+
+    Every synthesis is cached by content: a run that was interrupted goes on where it stopped.
+
+    Parameters
+    ----------
+    name : of :data:`TABLES`.
+    target : as :func:`carrysave.synth.synthesise`'s, a cell library.
+    quick : small designs.
+    steps : where progress goes.
+    command : to be written beside the results.
+
+    Returns
+    -------
+    A dict of plain values: ``table``, ``quick``, ``source``, ``command``, ``library``, ``versions``
+    and what the table has measured.
+    """
+    table = TABLES[name]
+    facts = {"table": name, "quick": quick, "source": table.source, "command": command}
+    return {**facts, **table.measure(target, quick, steps)}
+
+
+_WIDE = 150
+"""Characters that all columns need."""
+
+
+def print_table(console: Console, found: Found) -> None:
+    """Print a table, and the sentences on it; narrow terminals get the columns that count most."""
+    table = TABLES[found["table"]]
+    console.print(found["source"], highlight=False, markup=False, soft_wrap=True)
+    for section in table.sections(found, console.width >= _WIDE):
+        view = View(title=section.title or None, title_justify="left", header_style="bold")
+        for number, head in enumerate(section.heads):
+            named = number < section.names
+            view.add_column(head, justify="left" if named else "right", overflow="fold")
+        for line in section.lines:
+            view.add_row(*line)
+        console.print(view)
+    for remark in table.remarks(found):
+        console.print(remark, highlight=False, markup=False, soft_wrap=True)
+
+
+def markdown(found: Found) -> str:
+    """Format a table as Markdown, with all that it depends on."""
+    table = TABLES[found["table"]]
+    lines = [f"# {found['table']}", "", f"{found['source']}.", ""]
+    for section in table.sections(found, True):
+        if section.title:
+            lines += [f"## {section.title}", ""]
+        lines += ["| " + " | ".join(section.heads) + " |", "|" + " --- |" * len(section.heads)]
+        lines += ["| " + " | ".join(line) + " |" for line in section.lines]
+        lines.append("")
+    lines += [*(f"- {remark}" for remark in table.remarks(found)), ""]
+    versions = ", ".join(f"{name} {text}" for name, text in found["versions"].items())
+    lines += [f"Library {found['library']}; `{found['command']}`; {versions}.", ""]
+    return "\n".join(lines)
+
+
+def write(folder: Path, found: Found) -> list[Path]:
+    """Write a table as JSON, Markdown and a picture."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    stem = f"{found['table']}{'.quick' if found['quick'] else ''}.{found['library']}"
+    contents = {
+        "json": json.dumps(found, indent=2).encode() + b"\n",
+        "md": markdown(found).encode(),
+        "svg": TABLES[found["table"]].draw(found),
+    }
+    return [paths.write(folder / f"{stem}.{end}", text) for end, text in contents.items()]
