@@ -37,11 +37,26 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("cube", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "depth": 9}),
     ("npe", {"m": 2, "n": 2, "formats": "int4,posit4e1", "accumulator_width": 20}),
     ("sl8", {"formats": "int4,e2m3", "accumulator_width": 13}),
+    ("sl16", {"formats": "int4,int16", "accumulator_width": 32}),
+]
+ROW = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
+# Units behind an array, whose mutants take minutes.
+LONG: list[tuple[str, dict[str, Any]]] = [
+    ("encoder", {"format": "e2m3", "width": 10, "fraction_width": 5}),
+    ("requantiser", {"n": 1, "width": 5, "multiplier_width": 3, "out_width": 3}),
+    ("shiftmax", ROW),
+    ("shift_gelu", ROW),
+    ("float_mac", {"a_format": "e2m1", "b_format": "e2m1", "sum_format": "e3m2ieee"}),
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters"), CASES, ids=[f"{name}-{case_name(how)}" for name, how in CASES]
+    ("name", "parameters"),
+    [
+        pytest.param(name, how, id=f"{name}-{case_name(how)}", marks=marks)
+        for cases, marks in ((CASES, ()), (LONG, (pytest.mark.prove,)))
+        for name, how in cases
+    ],
 )
 def test_mutants_are_killed(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     design = Design(name, parameters)

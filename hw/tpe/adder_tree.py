@@ -2,7 +2,7 @@
 
 from golden.tpe.adder_tree import AdderTreeSpec
 from hw.tpe.broadcast import Broadcast
-from hw.tpe.element import TREE_HOWS
+from hw.tpe.element import element_hows
 
 __all__ = ["AdderTree"]
 
@@ -14,4 +14,4 @@ class AdderTree(Broadcast):
     """
 
     SPEC = AdderTreeSpec
-    HOWS = TREE_HOWS
+    HOWS = element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=2)
