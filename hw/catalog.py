@@ -17,6 +17,7 @@ import golden.npe.requantiser
 import golden.npe.shift_gelu
 import golden.npe.shiftmax
 import golden.npe.sl8
+import golden.npe.sl16
 import golden.pe.laconic
 import golden.pe.mac
 import golden.pe.opt1
@@ -40,6 +41,7 @@ from hw.npe.requantiser import Requantiser
 from hw.npe.shift_gelu import ShiftGelu
 from hw.npe.shiftmax import Shiftmax
 from hw.npe.sl8 import Sl8
+from hw.npe.sl16 import Sl16
 from hw.pe.laconic import Laconic
 from hw.pe.mac import Mac
 from hw.pe.opt1 import Opt1
@@ -223,12 +225,25 @@ CATALOG = {
         component=Sl8,
         spec=golden.npe.sl8.Sl8Spec,
         golden=golden.npe.sl8,
-        bench="verif.npe.tb_sl8",
+        bench="verif.npe.tb_lane",
         summary="lane of integers, minifloats and posits of up to 8 bits, exact sums",
         evidence=(
             "cocotb against numpy: all operand pairs, mixed formats, stalls, resets, extremes",
             "formal proof of decoders and step",
             "mutants",
+            "netlist simulation",
+        ),
+    ),
+    "sl16": Entry(
+        component=Sl16,
+        spec=golden.npe.sl16.Sl16Spec,
+        golden=golden.npe.sl16,
+        bench="verif.npe.tb_lane",
+        summary="lane of two 8-bit halves, which 16-bit integers and posits use together",
+        evidence=(
+            "cocotb against numpy: all pairs of 8-bit codes, 16-bit corners and random, mixed"
+            " formats, stalls, resets, extremes, exact cycle count",
+            "formal proof of 8-bit decoders, all 16-bit codes simulated",
             "netlist simulation",
         ),
     ),

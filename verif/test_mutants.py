@@ -37,7 +37,6 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("cube", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "depth": 9}),
     ("npe", {"m": 2, "n": 2, "formats": "int4,posit4e1", "accumulator_width": 20}),
     ("sl8", {"formats": "int4,e2m3", "accumulator_width": 13}),
-    ("sl16", {"formats": "int4,int16", "accumulator_width": 32}),
 ]
 ROW = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
 # Units behind an array, whose mutants take minutes.

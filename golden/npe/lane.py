@@ -99,6 +99,10 @@ class LaneSpec:
         """Codes of a word, of a pair of formats."""
         return self.WORD // self.pitch(a, b)
 
+    def cycles(self, a: int, b: int) -> int:
+        """Cycles of a word, of a pair of formats."""
+        return 1
+
     def lsb(self, a: int, b: int) -> int:
         """Exponent of the last bit of a sum, of a pair of formats."""
         return self.elements[a].lsb + self.elements[b].lsb

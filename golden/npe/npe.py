@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from golden.check import Choice, check_fields, parameter, parameters_of
+from golden.check import Choice, Integer, check_fields, parameter, parameters_of
 from golden.formats.element import ROUNDING, SATURATE, ElementFormat
 from golden.formats.exact import Exact
-from golden.formats.names import FormatName, parse
+from golden.formats.names import parse
 from golden.formats.product import matmul
+from golden.npe.block_scale import BlockScaleSpec
 from golden.npe.lane import LaneSpec
+from golden.npe.result import ResultName
+from golden.npe.scaled import block_width, check_blocks, scaled_matmul
 from golden.npe.sl8 import Sl8Spec
 from golden.tpe.rows import RowsSpec, beat_cycles
 
@@ -20,41 +22,40 @@ __all__ = ["NpeSpec", "cycles", "npe", "pack"]
 
 _LANES = {"sl8": Sl8Spec}
 _FIELDS = parameters_of(Sl8Spec)
-
-
-@dataclass(frozen=True)
-class _Result(FormatName):
-    """The name of a format, or "fixed"."""
-
-    @property
-    def legal(self) -> str:
-        """What names look like."""
-        return f"fixed, or {super().legal}"
-
-    def check(self, name: str, value: Any) -> Any:
-        """Refuse any other name."""
-        return value if value == "fixed" else super().check(name, value)
-
-    def parse(self, name: str, text: str) -> Any:
-        """Read a name."""
-        return text if text == "fixed" else super().parse(name, text)
+_BLOCKS = parameters_of(BlockScaleSpec)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NpeSpec(RowsSpec):
-    """m x n lanes, each of which keeps one sum of a tile of C; a word of each row a beat."""
+    """m x n lanes, each of which keeps one sum of a tile of C; a word of each row a beat.
+
+    With scales, `block` codes along K have one for each row of A and each column of B; the last
+    block of a tile may be shorter. C is fp32 then: the sums of blocks, which are exact, are scaled
+    and added up as :func:`golden.npe.block_scale.block_scale` does.
+    """
 
     lane: str = parameter(Choice("lane", "sl8", tuple(_LANES)))
     formats: str = parameter(_FIELDS["formats"])
     accumulator_width: int = parameter(_FIELDS["accumulator_width"])
-    result: str = parameter(_Result('format of C, or "fixed": sums as they are', "fixed"))
+    result: str = parameter(ResultName('format of C, or "fixed": sums as they are', "fixed"))
     rounding: str = parameter(ROUNDING)
     saturate: bool = parameter(SATURATE)
+    scale: str = parameter(Choice("format of scales of blocks", "none", ("none", "e8m0", "e4m3")))
+    block: int = parameter(Integer("codes along K that have a scale", 32, 1, 1 << 16, "codes"))
+    depth: int = parameter(_BLOCKS["depth"])
 
     def __post_init__(self) -> None:
-        """Check all fields, and that the accumulator holds a word of any pair of formats."""
+        """Check all fields, and that the accumulator holds a word or block of any formats."""
         check_fields(parameters_of(NpeSpec), vars(self))
         self.element  # noqa: B018  (it checks the width)
+        if self.scale == "none":
+            return
+        for name, legal in (("result", "fp32"), ("rounding", "rne")):
+            if getattr(self, name) != legal:
+                raise ValueError(
+                    f"{name} must be {legal} with scales {self.scale}, not {getattr(self, name)!r}"
+                )
+        check_blocks(self.element, self.block)
 
     @property
     def element(self) -> LaneSpec:
@@ -77,6 +78,11 @@ class NpeSpec(RowsSpec):
         return self.accumulator_width if fmt is None else fmt.width
 
     @property
+    def row_width(self) -> int:
+        """Bits of the number of a row, at least one."""
+        return max((self.m - 1).bit_length(), 1)
+
+    @property
     def least_lsb(self) -> int:
         """Least exponent that the last bit of a sum has."""
         return min(self.element.lsb(*pair) for pair in self.element.pairs)
@@ -94,29 +100,56 @@ class NpeSpec(RowsSpec):
         return (self.greatest_lsb - self.least_lsb).bit_length()
 
     @property
+    def block_scale(self) -> BlockScaleSpec:
+        """What scales the sums of blocks and adds them up; of the pair with the least lsb."""
+        return BlockScaleSpec(
+            scale=self.scale,
+            sum_width=block_width(self.element, self.block),
+            fraction_width=-self.least_lsb,
+            depth=self.depth,
+        )
+
+    def beats(self, a: int, b: int) -> int:
+        """Words of a block, of a pair of formats."""
+        return self.block // self.element.codes(a, b)
+
+    def limit(self, a: int, b: int) -> int | None:
+        """Words of a tile that cannot overflow, of a pair of formats; None if none can."""
+        if self.scale == "none":
+            return self.element.limit(a, b)
+        return None if self.scale == "e8m0" else self.depth * self.beats(a, b)
+
+    @property
     def codes_per_beat(self) -> int:
         """Codes of a row in a beat, of the pair of formats that has most."""
         return max(self.element.codes(*pair) for pair in self.element.pairs)
 
 
 def npe(
-    spec: NpeSpec, a: np.ndarray, b: np.ndarray, a_format: int, b_format: int
+    spec: NpeSpec,
+    a: np.ndarray,
+    b: np.ndarray,
+    a_format: int,
+    b_format: int,
+    a_scales: np.ndarray | None = None,
+    b_scales: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Multiply codes exactly, modulo 2^accumulator_width.
+    """Multiply codes exactly, modulo 2^accumulator_width; with scales, those of blocks.
 
     Parameters
     ----------
     spec : formats and width of sums.
     a, b : codes, M x K and K x N.
     a_format, b_format : indices of their formats, see :meth:`LaneSpec.index`.
+    a_scales, b_scales : codes of scales, M x blocks and blocks x N, if there are scales.
 
     Returns
     -------
     c : M x N sums, integers times 2^:meth:`LaneSpec.lsb`; int64, or Python integers where
         accumulator_width is more than 62. A code that is no number counts as zero. Where `result`
         is a format, int64 codes of it; where invalid, those of NaN, NaR or, without one, 0.
-    invalid : M x N bool; the row of A or the column of B has a code that is no number.
-    overflow : the sums have more words than :meth:`LaneSpec.limit`.
+    invalid : M x N bool; the row of A or the column of B has a code, or a scale, that is no number.
+    overflow : the sums have more words than :meth:`NpeSpec.limit`.
     """
     lane = spec.element
     operands = [
@@ -125,14 +158,23 @@ def npe(
     ]
     if any(x.significand.ndim != 2 for x in operands) or np.shape(a)[1] != np.shape(b)[0]:
         raise ValueError(f"a and b must be M x K and K x N, not {np.shape(a)} and {np.shape(b)}")
+    words = -(-np.shape(a)[1] // lane.codes(a_format, b_format))
+    limit = spec.limit(a_format, b_format)
+    overflow = limit is not None and words > limit
+    if (a_scales is None or b_scales is None) != (spec.scale == "none"):
+        raise TypeError(f"a_scales and b_scales must be there where scale is, {spec.scale}")
+    if a_scales is not None and b_scales is not None:
+        unit = replace(spec.block_scale, fraction_width=-lane.lsb(a_format, b_format))
+        codes, invalid = scaled_matmul(unit, spec.block, *operands, scales=(a_scales, b_scales))
+        if spec.saturate:
+            codes = unit.total.encode(unit.total.decode(codes))
+        return codes, invalid, overflow
     exact = matmul(*(Exact.finite(x.significand, x.exponent) for x in operands))
     sums = exact.fixed(lane.lsb(a_format, b_format))
     if spec.accumulator_width > 62:
         sums = sums.astype(object)
     half = 1 << (spec.accumulator_width - 1)
     invalid = np.logical_or.outer(operands[0].nan.any(axis=1), operands[1].nan.any(axis=0))
-    words = -(-np.shape(a)[1] // lane.codes(a_format, b_format))
-    overflow = words > lane.limit(a_format, b_format)
     sums = (sums + half) % (2 * half) - half
     if spec.result_format is None:
         return sums, invalid, overflow
@@ -163,7 +205,12 @@ def pack(
     return lane.pack(a, a_format, pitch), lane.pack(b.T, b_format, pitch).T
 
 
-def cycles(spec: NpeSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latency: int) -> int:
+def cycles(
+    spec: NpeSpec,
+    tiles: Sequence[tuple[np.ndarray, np.ndarray]],
+    latency: int,
+    pairs: Sequence[tuple[int, int]] = (),
+) -> int:
     """Count cycles from the first operand beat to the last row of C, both included.
 
     Parameters
@@ -172,8 +219,17 @@ def cycles(spec: NpeSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latenc
     tiles : words of A, m x beats, and of B, beats x n, of each, as :func:`pack` makes them;
         operands and results flow without stalls. Only the number of beats counts.
     latency : cycles from the last operand beat of a tile to its first row, as the component says.
+    pairs : indices of the formats of each, if there are scales: blocks take at least
+        :attr:`RowsSpec.drain` cycles.
     """
-    return beat_cycles(spec, (a.shape[1] for a, _ in tiles), latency)
+    beats = [a.shape[1] for a, _ in tiles]
+    if spec.scale != "none":
+        sums = []
+        for count, pair in zip(beats, pairs, strict=True):
+            whole, rest = divmod(count, spec.beats(*pair))
+            sums += [spec.beats(*pair)] * whole + [rest] * (rest > 0)
+        beats = sums
+    return beat_cycles(spec, beats, latency)
 
 
 @cache

@@ -38,12 +38,19 @@ def sl8(
     return lane_sums(spec, a, b, a_format, b_format, last)
 
 
-def cycles(spec: Sl8Spec, a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.ndarray:
+def cycles(
+    spec: Sl8Spec,
+    a: np.ndarray,
+    b: np.ndarray,
+    a_format: np.ndarray | int,
+    b_format: np.ndarray | int,
+    last: np.ndarray,
+) -> np.ndarray:
     """Count the cycles that each beat occupies the lane: one.
 
     Parameters
     ----------
-    spec, a, b, last : as :func:`sl8`'s; operands and sums flow without stalls.
+    spec, a, b, a_format, b_format, last : as :func:`sl8`'s; operands and sums flow without stalls.
 
     Returns
     -------

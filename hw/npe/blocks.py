@@ -6,9 +6,9 @@ from golden.formats.integer import IntFormat
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
-from hw.npe.operand import NIBBLE, LanePlan
+from hw.npe.plan import NIBBLE, LanePlan
 
-__all__ = ["blocks", "numbers"]
+__all__ = ["blocks", "multiply", "numbers"]
 
 # Arrival of the product of two nibbles, in XOR gates.
 _BLOCK = 7.0
@@ -35,8 +35,8 @@ def blocks(
     Heap of all that has a lower nibble in it, and that of both upper nibbles.
     """
     wide = max(plan.magnitude_width - NIBBLE, 0)
-    main = BitHeap(plan.widths(False)[0])
-    _multiply(m, main, low[0], low[1], 0)
+    main = BitHeap(plan.product_width)
+    multiply(m, main, low[0], low[1], 0)
     for own, others in ((0, 1), (1, 0)):
         if wide:
             upper = high[own][:wide]
@@ -44,11 +44,11 @@ def blocks(
                 still = Signal(wide, name="isolated")
                 m.d.comb += still.eq(upper & (~dual).replicate(wide))
                 upper = still
-            _multiply(m, main, upper, low[others], NIBBLE)
+            multiply(m, main, upper, low[others], NIBBLE)
     width = max(2 * wide, plan.widths(True)[0]) if plan.dual else 2 * wide
     both = BitHeap(width)
     if width:
-        _multiply(m, both, high[0], high[1], 0)
+        multiply(m, both, high[0], high[1], 0)
     return main, both
 
 
@@ -81,7 +81,7 @@ def numbers(
     return [_resolve(m, low, adder), apart]
 
 
-def _multiply(m: Module, heap: BitHeap, x: Value, y: Value, weight: int) -> None:
+def multiply(m: Module, heap: BitHeap, x: Value, y: Value, weight: int) -> None:
     """Put the product of two unsigned integers on a heap."""
     formats = [IntFormat(width=len(value), signed=False) for value in (x, y)]
     planes = product_planes(m, x, y, formats[0], formats[1], "none", heap.width)

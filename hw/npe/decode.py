@@ -1,22 +1,14 @@
-"""Decoder of an operand's word, in any of some formats, for all of them together."""
-
-from typing import Any
+"""Decoders of an operand's word, in any of some formats."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 
-from golden.formats.element import ElementFormat
-from golden.formats.integer import IntFormat
-from golden.formats.minifloat import MinifloatFormat
 from golden.formats.posit import PositFormat
 from hw.arith.adder import resolve
-from hw.npe.operand import NIBBLE, CodedOperand
+from hw.npe.byte import ByteDecoder, Choices, any_of, constant, join
+from hw.npe.operand import CodedOperand, WideOperand
+from hw.npe.plan import BYTE, NIBBLE, LanePlan
 
-__all__ = ["decode"]
-
-_EXPONENT = 4
-
-# Bits of a field, with the condition under which they count; fields are ORs of these.
-_Choices = list[tuple[Value, list[Value]]]
+__all__ = ["decode", "decode_wide"]
 
 
 def decode(
@@ -39,208 +31,120 @@ def decode(
     -------
     The coded operand, and whether a code of the word is no number; such a code counts as zero.
     """
-    return _Decoder(m, layout, word, index, dual).result()
+    plan = layout.plan
+    # What is the same for all pairs of these formats needs no signal.
+    dual = dual if plan.mixed else C(plan.dual, 1)
+    decoder = ByteDecoder(m, plan, word, chosen_formats(m, plan, index), dual)
+    signs, bits, exponents = decoder.fields()
+    magnitude, invalid = Signal(BYTE, name="magnitude"), Signal()
+    m.d.comb += [magnitude.eq(Cat(bits)), invalid.eq(Cat(decoder.invalid).any())]
+    nibbles = magnitude[:NIBBLE], magnitude[NIBBLE:]
+    return layout.pack(nibbles, signs, exponents, dual), invalid
 
 
-class _Decoder:
-    """Fields of an operand, put together format by format."""
-
-    def __init__(
-        self, m: Module, layout: CodedOperand, word: Value, index: Value, dual: Value
-    ) -> None:
-        self.m = m
-        self.layout = layout
-        self.plan = layout.plan
-        self.word = word
-        self.is_format: dict[str, Value] = {}
-        for number, fmt in enumerate(self.plan.formats):
-            chosen = Signal(name=f"is_{fmt.name}")
-            m.d.comb += chosen.eq(C(1, 1) if len(self.plan.formats) == 1 else index == number)
-            self.is_format[fmt.name] = chosen
-        # What is the same for all pairs of these formats needs no signal.
-        self.dual = dual if self.plan.mixed else C(self.plan.dual, 1)
-        self.exponents: tuple[_Choices, _Choices] = ([], [])
-        self.invalid: list[Value] = []
-
-    def result(self) -> tuple[Value, Value]:
-        """Decode."""
-        signs = self._signs()
-        bits = self._named("absolute", self._absolute(signs))
-        bits = self._named("straight", self._regime(bits))
-        bits = self._named("integer", self._e2m1(bits))
-        bits = self._named("significand", self._minifloats(bits))
-        if self.plan.mixed:
-            # Behind a single code of 4 bits there is none.
-            shown = self.dual | ~self._any(*self.plan.short)
-            bits = [*bits[:NIBBLE], *(bit & shown for bit in bits[NIBBLE:])]
-        bits = self._posit4e1(self._named("shown", bits))
-        magnitude, invalid = Signal(2 * NIBBLE, name="magnitude"), Signal()
-        self.m.d.comb += [magnitude.eq(Cat(bits)), invalid.eq(Cat(self.invalid).any())]
-        exponents = [self._or(choices) for choices in self.exponents]
-        coded = self.layout.pack(
-            (magnitude[:NIBBLE], magnitude[NIBBLE:]),
-            signs,
-            (exponents[0], exponents[1]),
-            self.dual,
-        )
-        return coded, invalid
-
-    def _any(self, *formats: ElementFormat) -> Value:
-        """Whether the format is one of these; constant where it is."""
-        if len(formats) == len(self.plan.formats):
-            return C(1, 1)
-        return Cat(self.is_format[fmt.name] for fmt in formats).any()
-
-    def _named(self, name: str, bits: list[Value]) -> list[Value]:
-        """Make signals of bits, so that what uses them twice does not make them twice."""
-        signal = Signal(len(bits), name=name)
-        self.m.d.comb += signal.eq(Cat(bits))
-        return list(signal)
-
-    def _or(self, choices: _Choices) -> list[Value]:
-        """OR of all bits that count."""
-        return [
-            Cat(chosen & bits[at] for chosen, bits in choices if at < len(bits)).any()
-            for at in range(_EXPONENT)
-        ]
-
-    def _having(self, kind: type[ElementFormat], *, short: bool) -> list[Any]:
-        """List the formats of a kind, of 4 bits or of more."""
-        return [
-            fmt
-            for fmt in self.plan.formats
-            if isinstance(fmt, kind) and (fmt in self.plan.short) == short
-        ]
-
-    def _signs(self) -> list[Value]:
-        """Signs of the codes in both slots."""
-        signs = [Signal(name=f"negative{slot}") for slot in range(2)]
-        widths = sorted({fmt.width for fmt in self.plan.formats})
-        terms = [
-            self._any(*(fmt for fmt in self.plan.formats if fmt.width == width))
-            & self.word[width - 1]
-            for width in widths
-        ]
-        self.m.d.comb += [signs[0].eq(Cat(terms).any()), signs[1].eq(self.word[-1] & self.dual)]
-        return list(signs)
-
-    def _absolute(self, signs: list[Value]) -> list[Value]:
-        """Negate negative two's complement codes, of a word or of each of its nibbles."""
-        m, word = self.m, self.word
-        formats = [f for f in self.plan.formats if isinstance(f, (IntFormat, PositFormat))]
-        if not formats:
-            return list(word)
-        wide = [fmt for fmt in formats if fmt.width > NIBBLE]
-        chosen = self._any(*formats)
-        flips = [Signal(name=f"flip{slot}") for slot in range(2)]
-        m.d.comb += [flips[0].eq(signs[0] & chosen), flips[1].eq(word[-1] & chosen)]
-        low = [[bit ^ flips[0]] for bit in word[:NIBBLE]]
-        high = [[bit ^ flips[1]] for bit in word[NIBBLE:]]
-        low[0].append(flips[0])
-        total = resolve(m, [*low, [C(0, 1)]], "ripple")
-        # Two codes of 4 bits are negated apart.
-        apart = ~self._any(*wide) if wide else C(1, 1)
-        high[0].append(Mux(apart, flips[1], total[NIBBLE]))
-        return [*total[:NIBBLE], *resolve(m, high, "ripple")]
-
-    def _regime(self, code: list[Value]) -> list[Value]:
-        """Take the regime off a posit's magnitude, right-aligned.
-
-        A regime of zeros needs nothing done: the code is a multiple of the least number. Of one of
-        ones, each moves the fraction by two places, and the bit behind becomes the hidden one.
-        """
-        for fmt in self._having(PositFormat, short=False):
-            is_posit, size = self._any(fmt), fmt.width - 1
-            self.invalid.append(is_posit & code[size])
-            ones: list[Value] = [is_posit]
-            for at in reversed(range(size)):
-                more = Signal(name=f"regime{size - at}")
-                self.m.d.comb += more.eq(ones[-1] & code[at])
-                ones.append(more)
-            exact = [0, *(2 * run - 1 for run in range(1, size)), 2 * (size - 1)]
-            runs = [ones[run] & ~ones[run + 1] for run in range(1, size)] + [ones[size]]
-            for run, chosen in enumerate(runs, start=1):
-                self.exponents[0].append((chosen, _constant(exact[run])))
-            code = [
-                code[0] | ones[size - 1],
-                *(code[at] ^ ones[size - 1 - at] for at in range(1, size - 1)),
-                *(bit & ~is_posit for bit in code[size - 1 :]),
-            ]
-        return code
-
-    def _e2m1(self, code: list[Value]) -> list[Value]:
-        """Make integers of significands of two bits, shifted by 0 .. 2."""
-        for fmt in self._having(MinifloatFormat, short=True):
-            chosen = self._any(fmt)
-            for start in range(0, len(code), NIBBLE):
-                mantissa, odd, great, top = code[start : start + NIBBLE]
-                code = [
-                    *code[:start],
-                    mantissa & ~(chosen & great),
-                    Mux(chosen & great, mantissa & ~odd, odd),
-                    great & ~(chosen & odd & ~mantissa),
-                    Mux(chosen, great & odd, top),
-                    *code[start + NIBBLE :],
-                ]
-        return code
-
-    def _minifloats(self, code: list[Value]) -> list[Value]:
-        """Put hidden bits in front of mantissas; formats share one exponent field."""
-        formats = self._having(MinifloatFormat, short=False)
-        if not formats:
-            return code
-        field = []
-        for at in range(max(fmt.exponent_bits for fmt in formats)):
-            bit = Signal(name=f"biased{at}")
-            places = [(f, f.mantissa_bits + at) for f in formats if at < f.exponent_bits]
-            terms = [
-                self._any(*(f for f, place in places if place == own)) & self.word[own]
-                for own in sorted({place for _, place in places})
-            ]
-            self.m.d.comb += bit.eq(Cat(terms).any())
-            field.append(bit)
-        normal, nan = Signal(name="normal"), Signal(name="nan")
-        nans = [
-            self._any(fmt) & self.word[: fmt.width - 1].all()
-            for fmt in formats
-            if fmt.nan_code is not None
-        ]
-        self.m.d.comb += [normal.eq(Cat(field).any()), nan.eq(Cat(nans).any())]
-        self.invalid.append(nan)
-        # One less, but a subnormal's exponent is that of the least normal number.
-        less = [bit ^ (normal & ~Cat(field[:at]).any()) for at, bit in enumerate(field)]
-        self.exponents[0].append((C(1, 1), less))
-        for size in sorted({fmt.mantissa_bits for fmt in formats}):
-            chosen = self._any(*(fmt for fmt in formats if fmt.mantissa_bits == size))
-            code = [
-                *code[:size],
-                Mux(chosen, normal, code[size]),
-                *(bit & ~chosen for bit in code[size + 1 :]),
-            ]
-        return [*(bit & ~nan for bit in code[:NIBBLE]), *code[NIBBLE:]] if nans else code
-
-    def _posit4e1(self, code: list[Value]) -> list[Value]:
-        """Split logarithms of powers of two: 2 bits for the nibble, the rest is the exponent."""
-        scales = {1: 0, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 8}
-        for fmt in self._having(PositFormat, short=True):
-            is_posit = self._any(fmt)
-            powers: list[Value] = []
-            for slot in range(2):
-                own = code[slot * NIBBLE : (slot + 1) * NIBBLE]
-                self.invalid.append(is_posit & own[-1])
-                lines = self._named(f"power{slot}_", [Cat(own[:-1]) == number for number in scales])
-                here = dict(zip(scales.values(), lines, strict=True))
-                for scale, equal in here.items():
-                    chosen = is_posit & equal
-                    self.exponents[slot].append((chosen, _constant(scale // 4 * 4)))
-                powers += [
-                    Cat(equal for scale, equal in here.items() if scale % 4 == at).any()
-                    for at in range(NIBBLE)
-                ]
-            code = [Mux(is_posit, power, bit) for power, bit in zip(powers, code, strict=True)]
-        return code
+def chosen_formats(m: Module, plan: LanePlan, index: Value) -> dict[str, Value]:
+    """Say of each format, by its name, whether it is the one with this index."""
+    found: dict[str, Value] = {}
+    for number, fmt in enumerate(plan.formats):
+        found[fmt.name] = Signal(name=f"is_{fmt.name}")
+        only = len(plan.formats) == 1
+        m.d.comb += found[fmt.name].eq(C(1, 1) if only else index == number)
+    return found
 
 
-def _constant(number: int) -> list[Value]:
-    """Bits of an exponent."""
-    return [C(number >> at & 1, 1) for at in range(_EXPONENT)]
+def decode_wide(
+    m: Module, layout: WideOperand, word: Value, index: Value, mode: tuple[Value, Value, Value]
+) -> tuple[Value, Value]:
+    """Make the coded operand of a word of 16 bits, as :func:`decode`.
+
+    Parameters
+    ----------
+    m, layout, word, index : as those of :func:`decode`.
+    mode : the pair has two codes in 8 bits; it has one in 16; halves of different weight are
+        multiplied, so that those of one operand change places.
+    """
+    low, high = layout.plans
+    # What is the same for all pairs of these formats needs no signal.
+    dual = mode[0] if low.mixed else C(low.dual, 1)
+    wide = mode[1] if low.wide and low.narrow else C(bool(low.wide), 1)
+    is_format = chosen_formats(m, low, index)
+    is_wide = any_of(is_format, *low.wide) if low.wide else C(0, 1)
+    more, shown = Signal(name="more"), Signal(BYTE, name="shown_half")
+    # Behind a single code of 8 bits there is none.
+    m.d.comb += [more.eq(~wide | is_wide), shown.eq(word[BYTE:] & more.replicate(BYTE))]
+    decoders = [ByteDecoder(m, low, word[:BYTE], is_format, dual, top=word[-1])]
+    fields = [decoders[0].fields()]
+    carry = decoders[0].carry
+    decoders.append(ByteDecoder(m, high, shown, is_format, dual, top=word[-1], carry=carry))
+    fields.append(decoders[1].fields())
+    invalid = [one for decoder in decoders for one in decoder.invalid]
+    bits = Signal(2 * BYTE, name="code")
+    m.d.comb += bits.eq(Cat(*fields[0][1], *fields[1][1]))
+    magnitude, exponent = bits, fields[0][2][0]
+    for fmt in low.wide:
+        if isinstance(fmt, PositFormat):
+            magnitude, own, nar = _posit(m, fmt, bits, is_format[fmt.name])
+            invalid.append(nar)
+            chosen = is_format[fmt.name]
+            exponent = join([(C(1, 1), exponent), (chosen, own)], len(own))
+    if layout.crossed:
+        crossed = Signal(2 * BYTE, name="crossed")
+        m.d.comb += crossed.eq(Mux(mode[2], magnitude.rotate_left(BYTE), magnitude))
+        magnitude = crossed
+        columns = [[bit] for bit in exponent] + [[C(0, 1)]] * (BYTE - len(exponent))
+        columns[3].append(mode[2])
+        exponent = list(resolve(m, columns, "ripple"))
+    found = Signal(name="invalid")
+    m.d.comb += found.eq(Cat(invalid).any())
+    halves = (
+        (magnitude[:BYTE], fields[0][0], (exponent, fields[0][2][1])),
+        (magnitude[BYTE:], fields[1][0], fields[1][2]),
+    )
+    return layout.pack(halves, (dual, wide, mode[2])), found
+
+
+def _posit(
+    m: Module, fmt: PositFormat, code: Value, chosen: Value
+) -> tuple[Signal, list[Value], Value]:
+    """Take regime and exponent off the magnitude of a posit with one bit of exponent.
+
+    Returns
+    -------
+    The right-aligned magnitude, or `code` where it is not of this format; its exponent; and whether
+    it is no number.
+    """
+    size = fmt.width - 1
+    first = code[size - 1]
+    # runs[i]: the first i bits are equal.
+    runs: list[Value] = [C(1, 1), chosen]
+    for at in reversed(range(size - 1)):
+        more = Signal(name=f"run{size - at}")
+        m.d.comb += more.eq(runs[-1] & (code[at] == first))
+        runs.append(more)
+    ends = [runs[run] & ~runs[run + 1] for run in range(1, size)] + [runs[size]]
+    lines = Signal(size, name="run_is")
+    m.d.comb += lines.eq(Cat(ends))
+    line = dict(enumerate(lines, start=1))
+    last = size - 2
+    # Behind a run are the bit that ends it, the exponent, the fraction.
+    odd, magnitude = Signal(name="odd"), Signal(len(code), name="posit")
+    m.d.comb += odd.eq(Cat(line[run] & code[last - run] for run in range(1, last + 1)).any())
+    bits: list[Value] = [
+        (code[at] & ~runs[last - at]) | (line[last - at] if at else runs[last])
+        for at in range(last)
+    ]
+    # Of zeros only, there is no one.
+    bits[0] = bits[0] & ~(runs[size] & ~first)
+    bits += [code[at] & ~chosen for at in range(last, len(code))]
+    m.d.comb += magnitude.eq(Cat(bits))
+    choices: Choices = []
+    for run, here in line.items():
+        length = max(last - run, 0)
+        for ones in (0, 1):
+            scale = 2 * (run - 1 if ones else -run)
+            if ones or run < size:
+                exponent = constant(scale - length - fmt.lsb, 6)
+                choices.append((here & (first if ones else ~first), exponent))
+    base = join(choices, 6)
+    total = resolve(m, [[base[0], odd], *([bit] for bit in base[1:])], "ripple")
+    return magnitude, list(total), chosen & code[size]

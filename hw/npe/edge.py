@@ -8,33 +8,45 @@ from golden.npe.npe import NpeSpec
 from hw.cell import Cell
 from hw.npe.lane import LaneCell
 
-__all__ = ["AWords", "BWords", "CNumbers", "EdgeCell", "Scale"]
+__all__ = ["SCALE", "AWords", "BWords", "CNumbers", "EdgeCell", "Scale"]
+
+SCALE = 8
+"""Bits of the code of a block's scale."""
 
 
 class AWords(data.StructLayout):
     """A word of each row of A, row 0 lowest; ``last`` ends the tile's K.
 
-    ``format`` is an index of :attr:`LaneSpec.names`; that of a tile's first beat counts.
+    ``format`` is an index of :attr:`LaneSpec.names`; that of a tile's first beat counts. ``scale``,
+    if there are scales, is the code of each row's, row 0 lowest; those of a block's first beat
+    count. Of scales "e4m3" the sign is ignored.
     """
 
     def __init__(self, spec: NpeSpec):
         lane = spec.element
-        super().__init__({"data": spec.m * lane.WORD, "format": lane.format_width, "last": 1})
+        scale = {} if spec.scale == "none" else {"scale": spec.m * SCALE}
+        super().__init__({
+            "data": spec.m * lane.WORD,
+            **scale,
+            "format": lane.format_width,
+            "last": 1,
+        })
 
 
 class BWords(data.StructLayout):
-    """A word of each column of B, column 0 lowest; ``format`` as that of A."""
+    """A word of each column of B, column 0 lowest; ``scale`` and ``format`` as those of A."""
 
     def __init__(self, spec: NpeSpec):
         lane = spec.element
-        super().__init__({"data": spec.n * lane.WORD, "format": lane.format_width})
+        scale = {} if spec.scale == "none" else {"scale": spec.n * SCALE}
+        super().__init__({"data": spec.n * lane.WORD, **scale, "format": lane.format_width})
 
 
 class CNumbers(data.StructLayout):
     """Row of C: n numbers, the first lowest; ``last`` ends the tile.
 
-    ``invalid``, a bit for each: its row of A or column of B has a code that is no number.
-    ``overflow``, the same for all rows of a tile: it had more words than the sums can take.
+    ``invalid``, a bit for each: its row of A or column of B has a code, or a scale, that is no
+    number. ``overflow``, the same for all rows of a tile: it had more words than the sums can take.
     """
 
     def __init__(self, spec: NpeSpec):

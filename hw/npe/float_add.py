@@ -9,14 +9,19 @@ from amaranth.lib import data
 from golden.formats.minifloat import MinifloatFormat
 from hw.arith.adder import resolve
 from hw.arith.shifter import shift_right
-from hw.npe.normal import Normal, normal
+from hw.npe.normal import Cut, Normal, no_cut, normal
 from hw.npe.round_minifloat import minifloat_reach, round_minifloat
 
 __all__ = ["add", "weighted"]
 
 
 def add(
-    m: Module, kept: data.View, term: data.View, fmt: MinifloatFormat, adder: str = "sklansky"
+    m: Module,
+    kept: data.View,
+    term: data.View,
+    fmt: MinifloatFormat,
+    adder: str = "sklansky",
+    cuts: tuple[Cut, Cut] = (no_cut, no_cut),
 ) -> Value:
     """Add two numbers and round to the nearest, ties to even, as IEEE 754 does.
 
@@ -34,21 +39,24 @@ def add(
         or less.
     fmt : of the sum.
     adder : see :func:`hw.arith.adder.resolve`.
+    cuts : crossings in front of the addition, and in front of the rounding.
 
     Returns
     -------
     The code of the sum.
     """
+    within, behind = cuts
     width = 3 + max(kept.shape().significand_width, term.shape().significand_width)
     x, y = (
         Cat(C(0, width - part.shape().significand_width), part.significand) for part in (kept, term)
     )
     ahead = Signal(signed(len(kept.exponent - term.exponent)), name="ahead")
     swap = Signal(name="swap")
-    differ = Signal(name="differ")
-    large = Signal(width, name="large")
+    differ: Value = Signal(name="differ")
+    large: Value = Signal(width, name="large")
     distance = Signal(len(ahead) - 1, name="distance")
-    exponent = Signal(signed(max(len(kept.exponent), len(term.exponent))), name="exponent")
+    width_of_exponent = max(len(kept.exponent), len(term.exponent))
+    exponent: Value = Signal(signed(width_of_exponent), name="exponent")
     m.d.comb += [
         ahead.eq(kept.exponent - term.exponent),
         swap.eq(ahead[-1]),
@@ -58,6 +66,15 @@ def add(
         exponent.eq(Mux(swap, term.exponent, kept.exponent)),
     ]
     small = align(m, Mux(swap, x, y), distance)
+    nan = kept.nan | term.nan | (kept.infinite & term.infinite & differ)
+    front: Value = Mux(swap, term.sign, kept.sign)
+    kept_infinite, kept_sign = kept.infinite, kept.sign
+    term_infinite, term_sign = term.infinite, term.sign
+    large, small, differ, front, nan = within(large, small, differ, front, nan)
+    kept_infinite, kept_sign, term_infinite, term_sign = within(
+        kept_infinite, kept_sign, term_infinite, term_sign
+    )
+    (exponent,) = within(exponent)
 
     # Two's complement, relative to the sign of the one in front: a carry and a sign before it.
     flipped = Cat(small ^ differ.replicate(width), differ.replicate(2))
@@ -66,24 +83,25 @@ def add(
     total = resolve(m, columns, adder)[1:]
 
     bounds = 1, max(kept.shape().high, term.shape().high)
-    number = normal(m, total, exponent, minifloat_reach(fmt), bounds)
-    infinite = kept.infinite | term.infinite
+    number = normal(m, total, exponent, minifloat_reach(fmt), bounds).cut(behind)
+    infinite = kept_infinite | term_infinite
     sign = Signal(name="sum_sign")
-    m.d.comb += sign.eq(Mux(swap, term.sign, kept.sign) ^ total[-1])
-    with m.If(kept.infinite):
-        m.d.comb += sign.eq(kept.sign)
-    with m.Elif(term.infinite):
-        m.d.comb += sign.eq(term.sign)
+    m.d.comb += sign.eq(front ^ total[-1])
+    with m.If(kept_infinite):
+        m.d.comb += sign.eq(kept_sign)
+    with m.Elif(term_infinite):
+        m.d.comb += sign.eq(term_sign)
     with m.Elif(~total.any()):
         # Zero is +0, unless that of two negative zeros.
-        m.d.comb += sign.eq(kept.sign & term.sign)
+        m.d.comb += sign.eq(kept_sign & term_sign)
+    sum_sign, infinite, nan = behind(sign, infinite, nan)
     return round_minifloat(
         m,
         fmt,
-        replace(weighted(number, -fmt.bias - (width - 1)), sign=sign),
+        replace(weighted(number, -fmt.bias - (width - 1)), sign=sum_sign),
         saturate=False,
         infinite=infinite,
-        nan=kept.nan | term.nan | (kept.infinite & term.infinite & differ),
+        nan=nan,
         adder=adder,
     )
 

@@ -1,6 +1,7 @@
 """Lane of mixed precision: significand products, shifted and summed exactly."""
 
-from typing import ClassVar
+from itertools import zip_longest
+from typing import Any, ClassVar
 
 from amaranth import C, Cat, Module, Signal, Value
 from amaranth.lib import data
@@ -13,13 +14,14 @@ from hw.arith.schedule import sparse_heights
 from hw.arith.shifter import shift_left
 from hw.npe.blocks import blocks, numbers
 from hw.npe.decode import decode
-from hw.npe.operand import NIBBLE, CodedOperand, LanePlan
+from hw.npe.operand import CodedOperand
+from hw.npe.plan import BYTE, NIBBLE, LanePlan
 from hw.pe.cell import KEPT, SumCell
 
-__all__ = ["LaneCell"]
+__all__ = ["PRODUCT", "LaneCell", "Slot", "hold", "is_of"]
 
 # Arrival of a product, and delay of a level of the shifter, in XOR gates.
-_PRODUCT, _LEVEL = 12.0, 1.5
+PRODUCT, _LEVEL = 12.0, 1.5
 
 # What is held in registers, for each number of them.
 _CUTS = (
@@ -29,6 +31,10 @@ _CUTS = (
     ("rows", "product", "term"),
     ("rows", "product", "shift", "term"),
 )
+
+
+Slot = tuple[Value, Value, Value, list[int]]
+"""Sign of a product, its shift, its magnitude, and the widths after each level of the shifter."""
 
 
 class LaneCell(SumCell):
@@ -59,6 +65,11 @@ class LaneCell(SumCell):
 
     module = "lane"
 
+    WORD: ClassVar[int] = BYTE
+
+    a_layout: Any
+    b_layout: Any
+
     HOWS: ClassVar[dict[str, Parameter]] = {
         "accumulation": Choice(
             "form in which the sum is kept", "carry_save", ("carry_save", "resolved")
@@ -79,20 +90,23 @@ class LaneCell(SumCell):
             raise TypeError(f"spec must be a LaneSpec, not {spec!r}")
         hows = {"accumulation": accumulation, "adder": adder, "pipeline": pipeline}
         check_fields(self.HOWS, hows)
-        if spec.WORD != 2 * NIBBLE:
-            raise ValueError(f"spec must be of words of {2 * NIBBLE} bits, not {spec.WORD}")
+        if spec.WORD != self.WORD:
+            raise ValueError(f"spec must be of words of {self.WORD} bits, not {spec.WORD}")
         self.spec = spec
         self.accumulation = accumulation
         self.adder = adder
         self.cuts = _CUTS[pipeline]
         self.plan = LanePlan(spec)
-        self.a_layout = CodedOperand(self.plan, tells=True)
-        self.b_layout = CodedOperand(self.plan, tells=False)
+        self.a_layout, self.b_layout = self._layouts()
         super().__init__(self.a_layout.size, self.b_layout.size, pipeline)
+
+    def _layouts(self) -> tuple[data.StructLayout, data.StructLayout]:
+        """Make the layouts of both coded operands."""
+        return CodedOperand(self.plan, tells=True), CodedOperand(self.plan, tells=False)
 
     def dual(self, a_format: Value, b_format: Value) -> Value:
         """Whether words of these formats, by index, have two codes."""
-        return _is_short(self.spec, a_format) & _is_short(self.spec, b_format)
+        return is_of(self.spec, a_format, NIBBLE) & is_of(self.spec, b_format, NIBBLE)
 
     def encode_a(self, m: Module, a: Value, a_format: Value, dual: Value) -> tuple[Value, Value]:
         """Make ``i_a`` of a word, at the edge of an array; see :func:`hw.npe.decode.decode`.
@@ -128,69 +142,100 @@ class LaneCell(SumCell):
         return [[bit] for bit in resolve(m, rows, self.adder)]
 
     def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
+        heap = BitHeap(self.spec.accumulator_width)
         x, y = data.View(self.a_layout, a), data.View(self.b_layout, b)
-        plan, cuts, adder = self.plan, self.cuts, self.adder
+        for number, slot in enumerate(self._slots(m, enable, x, y)):
+            self._add(m, enable, heap, number, slot)
+        return {0: heap}
+
+    def _slots(self, m: Module, enable: Value, x: data.View, y: data.View) -> list[Slot]:
+        """Multiply magnitudes, and add exponents."""
+        plan, cuts = self.plan, self.cuts
         dual = x.dual if plan.told else C(plan.dual, 1)
-        slots = range(1 + plan.dual)
-        signs: list[Value] = [x.negative[slot] ^ y.negative[slot] for slot in slots]
-        amounts: list[Value] = [
-            _sum(
-                m,
-                self.a_layout.exponent_of(x, slot == 1),
-                self.b_layout.exponent_of(y, slot == 1),
-                len(plan.widths(slot == 1)) - 1,
-            )
-            for slot in slots
-        ]
+        signs, amounts = self._shifts(m, plan, x, y)
         low, high = blocks(m, plan, (x.low, y.low), (x.high, y.high), dual)
         if "rows" in cuts:
             low, high = low.register(m, enable), high.register(m, enable)
-            (dual,) = _hold(m, enable, "dual", [dual])
-            signs, amounts = (_hold(m, enable, "rows", values) for values in (signs, amounts))
-        products = numbers(m, plan, low, high, dual, adder)
-        if "product" in cuts:
-            signs, amounts, products = (
-                _hold(m, enable, "product", values) for values in (signs, amounts, products)
+            (dual,) = hold(m, enable, "dual", [dual])
+            signs, amounts = (hold(m, enable, "rows", values) for values in (signs, amounts))
+        products = numbers(m, plan, low, high, dual, self.adder)
+        return self._held_slots(m, enable, signs, amounts, products, self._widths_of(plan))
+
+    def _widths_of(self, plan: LanePlan) -> list[list[int]]:
+        """List the widths of both codes' shifters."""
+        return [plan.widths(second) for second in (False, True)[: 1 + plan.dual]]
+
+    def _shifts(
+        self, m: Module, plan: LanePlan, x: data.View, y: data.View
+    ) -> tuple[list[Value], list[Value]]:
+        """Signs of products, and by how many places they are to be shifted."""
+        signs: list[Value] = [x.negative[slot] ^ y.negative[slot] for slot in range(1 + plan.dual)]
+        layouts = x.shape(), y.shape()
+        amounts: list[Value] = [
+            _sum(
+                m,
+                layouts[0].exponent_of(x, slot == 1),
+                layouts[1].exponent_of(y, slot == 1),
+                len(widths) - 1,
             )
-        heap = BitHeap(self.spec.accumulator_width)
-        for slot, (sign, amount, product) in enumerate(zip(signs, amounts, products, strict=True)):
-            widths = plan.widths(slot == 1)
-            bits, levels = product, len(amount)
-            for level in range(levels):
-                if "shift" in cuts and level == levels // 2:
-                    sign, amount, bits = _hold(m, enable, "shift", [sign, amount, bits])
-                bits = shift_left(
-                    m, bits, Cat(C(0, level), amount[level]), widths[level + 1], f"left{slot}_"
-                )
-            if "shift" in cuts and not levels:
-                sign, bits = _hold(m, enable, "shift", [sign, bits])
-            term = Signal(len(bits), name=f"term{slot}")
-            m.d.comb += term.eq(bits ^ sign.replicate(len(bits)))
-            whole: list[Value] = [term, sign]
-            if "term" in cuts:
-                whole = _hold(m, enable, "term", whole)
-            arrival = 0.0 if "term" in cuts else _PRODUCT + levels * _LEVEL
-            # The complement is the negative less one.
-            heap.add_term(list(Cat(whole)), signed=True, arrival=arrival)
-            heap.add_bit(whole[1], 0, arrival=arrival)
-        return {0: heap}
+            for slot, widths in enumerate(self._widths_of(plan))
+        ]
+        return signs, amounts
+
+    def _held_slots(
+        self,
+        m: Module,
+        enable: Value,
+        signs: list[Value],
+        amounts: list[Value],
+        products: list[Value],
+        widths: list[list[int]],
+    ) -> list[Slot]:
+        """Put what belongs to a product together, behind a register if there is one."""
+        if "product" in self.cuts:
+            signs, amounts, products = (
+                hold(m, enable, "product", values) for values in (signs, amounts, products)
+            )
+        return list(zip(signs, amounts, products, widths, strict=True))
+
+    def _add(self, m: Module, enable: Value, heap: BitHeap, number: int, slot: Slot) -> None:
+        """Shift a product and put it on the heap, or its negative."""
+        cuts = self.cuts
+        sign, amount, bits, widths = slot
+        levels = len(amount)
+        for level in range(levels):
+            if "shift" in cuts and level == levels // 2:
+                sign, amount, bits = hold(m, enable, "shift", [sign, amount, bits])
+            step = Cat(C(0, level), amount[level])
+            bits = shift_left(m, bits, step, widths[level + 1], f"left{number}_")
+        if "shift" in cuts and not levels:
+            sign, bits = hold(m, enable, "shift", [sign, bits])
+        term = Signal(len(bits), name=f"term{number}")
+        m.d.comb += term.eq(bits ^ sign.replicate(len(bits)))
+        whole: list[Value] = [term, sign]
+        if "term" in cuts:
+            whole = hold(m, enable, "term", whole)
+        arrival = 0.0 if "term" in cuts else PRODUCT + levels * _LEVEL
+        # The complement is the negative less one.
+        heap.add_term(list(Cat(whole)), signed=True, arrival=arrival)
+        heap.add_bit(whole[1], 0, arrival=arrival)
 
 
-def _is_short(spec: LaneSpec, index: Value) -> Value:
-    """Whether the format with this index has a container of a nibble."""
+def is_of(spec: LaneSpec, index: Value, container: int) -> Value:
+    """Whether the format with this index has a container of so many bits."""
     return Cat(
-        index == number for number in range(len(spec.names)) if spec.container(number) == NIBBLE
+        index == number for number in range(len(spec.names)) if spec.container(number) == container
     ).any()
 
 
 def _sum(m: Module, x: list[Value], y: list[Value], width: int) -> Value:
     """Add exponents."""
-    columns = [[a, b] for a, b in zip(x, y, strict=True)]
+    columns = [[a, b] for a, b in zip_longest(x, y, fillvalue=C(0, 1))][:width]
     columns += [[C(0, 1)]] * (width - len(columns))
     return resolve(m, columns, "ripple") if columns else C(0, 0)
 
 
-def _hold(m: Module, enable: Value, name: str, values: list[Value]) -> list[Value]:
+def hold(m: Module, enable: Value, name: str, values: list[Value]) -> list[Value]:
     """Put values in registers."""
     held = [Signal(len(value), name=f"{name}_held", reset_less=True) for value in values]
     with m.If(enable):

@@ -10,10 +10,11 @@ from golden.check import Integer, Parameter, complete
 from golden.npe.npe import NpeSpec
 from hw.cell import Cell
 from hw.feed import Feed
-from hw.npe.drain import EncodeCell
-from hw.npe.edge import AWords, BWords, CNumbers, EdgeCell, Scale
+from hw.npe.drain import EncodeCell, ScaleCell
+from hw.npe.edge import SCALE, AWords, BWords, CNumbers, EdgeCell, Scale
 from hw.npe.flags import Flags
 from hw.npe.lane import LaneCell
+from hw.npe.scales import BlockCount, Scales
 from hw.npe.state import SumState
 from hw.tpe.array import RowsArray, late, skew
 from hw.tpe.systolic_os import SystolicColumn, place_systolic
@@ -28,15 +29,17 @@ class Npe(RowsArray):
     row of A and each column of B; A moves right and B moves down one lane a cycle. Formats are
     taken with the first beat of a tile and travel with the operands: tiles of different formats
     follow each other without a gap. A tile takes a beat for each :meth:`LaneSpec.codes` of K; the
-    next one follows at once if those are at least :attr:`RowsSpec.drain`.
+    next one follows at once if those are at least :attr:`RowsSpec.drain`. With scales, that holds
+    for each block of a tile: its sums leave, and are scaled and added up at the ends of columns.
 
     Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: m n
     words a cycle. Stalls: a missing operand puts a bubble into the array; a row of C that is not
     taken stops all of it: ``o_c.ready`` reaches every register's enable and ``i_a.ready``,
     ``i_b.ready`` combinationally. Overflow: sums are modulo 2^accumulator_width, and exact unless
-    ``overflow`` is set: the tile had more beats than :meth:`LaneSpec.limit`. What is no number
-    counts as zero in a sum and is told by ``invalid``. Rounding, where results are of a format:
-    once, from the exact sum, by one encoder a column.
+    ``overflow`` is set: the tile had more beats than :meth:`NpeSpec.limit`; with scales "e8m0"
+    results become infinities instead. What is no number counts as zero in a sum and is told by
+    ``invalid``. Rounding, where results are of a format: once, from the exact sum, by one encoder a
+    column; with scales "e8m0", of each block's scaled sum and of each addition.
 
     Parameters
     ----------
@@ -45,13 +48,14 @@ class Npe(RowsArray):
     accumulation, adder, pipeline
         How: see :class:`hw.npe.lane.LaneCell`; `adder` is that of the columns too.
     encoder_pipeline : int
-        How: registers in the encoders, if results are of a format; see
-        :class:`hw.npe.drain.EncodeCell`.
+        How: registers in the encoders, if results are of a format, or where blocks are scaled; see
+        :class:`hw.npe.drain.EncodeCell` and :class:`hw.npe.drain.ScaleCell`.
 
     Members
     -------
     i_a : In(stream)
-        :class:`AWords`, for each row a word of K; `format` is the index of A's format.
+        :class:`AWords`, for each row a word of K; `format` is the index of A's format. Only
+        ``last`` ends a tile: of blocks the array counts the words itself.
     i_b : In(stream)
         :class:`BWords`, for each column a word of K; each moves together with one of ``i_a``.
     o_c : Out(stream)
@@ -65,6 +69,7 @@ class Npe(RowsArray):
     }
 
     spec: NpeSpec
+    _blocks: BlockCount
 
     def __init__(self, spec: NpeSpec, **hows: Any):
         if not isinstance(spec, NpeSpec):
@@ -73,8 +78,10 @@ class Npe(RowsArray):
         registers, adder = hows.pop("encoder_pipeline"), hows["adder"]
         self.element = LaneCell(spec.element, **hows)
         self.edges = {side: EdgeCell(self.element, side) for side in "ab"}
-        self.encoder: EncodeCell | None = None
-        if spec.result_format is not None:
+        self.encoder: EncodeCell | ScaleCell | None = None
+        if spec.scale != "none":
+            self.encoder = ScaleCell(spec, registers, adder)
+        elif spec.result_format is not None:
             self.encoder = EncodeCell(spec, registers, adder)
         ports = {
             "i_a": In(stream.Signature(AWords(spec))),
@@ -100,13 +107,78 @@ class Npe(RowsArray):
         """A multiplication and an addition for each product, of the pair that has most."""
         return 2 * self.spec.m * self.spec.n * self.spec.codes_per_beat
 
+    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value]:
+        """Of a tile's blocks, each has sums; only those of the last one make results leave."""
+        if self.spec.scale == "none":
+            return super().ends(m, feed)
+        payload = self.i_a.payload
+        m.submodules.blocks = blocks = BlockCount(self.spec)
+        m.d.comb += [
+            blocks.accept.eq(feed.accept),
+            blocks.last.eq(payload.last),
+            blocks.i_a.eq(payload.format),
+            blocks.i_b.eq(self.i_b.payload.format),
+        ]
+        self._blocks = blocks
+        return blocks.o_last, feed.finish & blocks.o_closes
+
     def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
         """Decode rows of A and columns of B after their delays, place the columns, encode."""
-        spec, lane = self.spec, self.spec.element
-        m.submodules.state = state = SumState(lane)
-        m.submodules.flags = flags = Flags(spec, 1 + spec.scale_width, self.column.latency)
+        spec = self.spec
+        scaled = spec.scale != "none"
         longest = max(spec.m, spec.n)
         clears = Cat(clear, late(m, move, "clear", clear[-1], longest - spec.m + 1)[1:])
+        state, flags = self._watch(m, move, feed, clears)
+        if scaled:
+            scales = self._scales(m, move, feed, clears)
+        dual = self.element.dual(state.o_a, state.o_b)
+        modes = late(m, move, "mode", Cat(feed.accept, dual, state.o_a, state.o_b), longest)
+        a, b = (
+            self._decode(m, move, side, modes, clears, found)
+            for side, found in (("a", flags.i_a), ("b", flags.i_b))
+        )
+        tiles = [flags.o_tile.word_select(j, len(flags.i_tile)) for j in range(spec.n)]
+
+        def drain(number: int, total: Value) -> Value:
+            invalid = flags.o_invalid[number]
+            if self.encoder is None:
+                return Cat(total, invalid)
+            m.submodules[f"encoder{number}"] = encoder = self.encoder.place()
+            m.d.comb += [
+                encoder.en.eq(move),
+                encoder.i.eq(total),
+                encoder.i_scale.eq(tiles[number][1 : 1 + spec.scale_width]),
+                encoder.i_invalid.eq(invalid),
+            ]
+            if scaled:
+                m.d.comb += [
+                    encoder.i_first.eq(tiles[number][-1]),
+                    encoder.i_valid.eq(scales.o_valid[number]),
+                    encoder.i_row.eq(scales.o_row.word_select(number, spec.row_width)),
+                    encoder.i_next.eq(scales.o_next.word_select(number, spec.row_width)),
+                    encoder.i_a.eq(scales.o_a.word_select(number, SCALE)),
+                    encoder.i_b.eq(scales.o_b.word_select(number, SCALE)),
+                ]
+                return Cat(encoder.o, encoder.o_invalid)
+            behind = late(m, move, f"invalid{number}_", invalid, self.encoder.latency + 1)[-1]
+            return Cat(encoder.o, behind)
+
+        row = place_systolic(m, move, self.column, a, b, clear, drain)
+        encoding = 0 if self.encoder is None else self.encoder.latency
+        width = spec.result_width + 1
+        m.d.comb += [
+            self.o_c.payload.invalid.eq(Cat(row[width - 1 :: width])),
+            self.o_c.payload.overflow.eq(late(m, move, "overflow", tiles[-1][0], encoding + 1)[-1]),
+        ]
+        return Cat(row.word_select(j, width)[:-1] for j in range(spec.n))
+
+    def _watch(self, m: Module, move: Value, feed: Feed, clears: Value) -> tuple[SumState, Flags]:
+        """Keep what holds for a whole tile, and send it to the ends of columns."""
+        spec = self.spec
+        scaled = spec.scale != "none"
+        m.submodules.state = state = SumState(spec.element, spec.limit)
+        known = 1 + spec.scale_width + scaled
+        m.submodules.flags = flags = Flags(spec, known, self.column.latency)
         m.d.comb += [
             state.accept.eq(feed.accept),
             state.last.eq(self.i_a.payload.last),
@@ -122,38 +194,23 @@ class Npe(RowsArray):
                 scale.accept.eq(feed.accept),
                 scale.i_a.eq(state.o_a),
                 scale.i_b.eq(state.o_b),
-                flags.i_tile[1:].eq(scale.o),
+                flags.i_tile[1 : 1 + spec.scale_width].eq(scale.o),
             ]
-        dual = self.element.dual(state.o_a, state.o_b)
-        modes = late(m, move, "mode", Cat(feed.accept, dual, state.o_a, state.o_b), longest)
-        a, b = (
-            self._decode(m, move, side, modes, clears, found)
-            for side, found in (("a", flags.i_a), ("b", flags.i_b))
-        )
-        tiles = [flags.o_tile.word_select(j, 1 + spec.scale_width) for j in range(spec.n)]
+        if scaled:
+            m.d.comb += flags.i_tile[-1].eq(self._blocks.o_opens)
+        return state, flags
 
-        def drain(number: int, total: Value) -> Value:
-            invalid = flags.o_invalid[number]
-            if self.encoder is None:
-                return Cat(total, invalid)
-            m.submodules[f"encoder{number}"] = encoder = self.encoder.place()
-            m.d.comb += [
-                encoder.en.eq(move),
-                encoder.i.eq(total),
-                encoder.i_scale.eq(tiles[number][1:]),
-                encoder.i_invalid.eq(invalid),
-            ]
-            behind = late(m, move, f"invalid{number}_", invalid, self.encoder.latency + 1)[-1]
-            return Cat(encoder.o, behind)
-
-        row = place_systolic(m, move, self.column, a, b, clear, drain)
-        encoding = 0 if self.encoder is None else self.encoder.latency
-        width = spec.result_width + 1
+    def _scales(self, m: Module, move: Value, feed: Feed, clears: Value) -> Scales:
+        """Send the scales of blocks to the ends of columns."""
+        m.submodules.scales = scales = Scales(self.spec, self.column.latency)
         m.d.comb += [
-            self.o_c.payload.invalid.eq(Cat(row[width - 1 :: width])),
-            self.o_c.payload.overflow.eq(late(m, move, "overflow", tiles[-1][0], encoding + 1)[-1]),
+            scales.move.eq(move),
+            scales.load.eq(feed.accept & self._blocks.o_first),
+            scales.clear.eq(clears),
+            scales.i_a.eq(self.i_a.payload.scale),
+            scales.i_b.eq(self.i_b.payload.scale),
         ]
-        return Cat(row.word_select(j, width)[:-1] for j in range(spec.n))
+        return scales
 
     def _decode(
         self, m: Module, move: Value, side: str, modes: list[Value], clears: Value, found: Value

@@ -1,5 +1,7 @@
 """What holds for a whole sum: its formats, and whether it has more words than fit."""
 
+from collections.abc import Callable
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -16,6 +18,8 @@ class SumState(wiring.Component):
     ----------
     spec : LaneSpec
         What: formats, and how many words of each two of them a sum can take.
+    limit : function
+        What: how many instead, of two formats; None if they are not to be counted.
 
     Members
     -------
@@ -37,8 +41,9 @@ class SumState(wiring.Component):
     o_b: Signal
     o_overflow: Signal
 
-    def __init__(self, spec: LaneSpec):
+    def __init__(self, spec: LaneSpec, limit: Callable[[int, int], int | None] | None = None):
         self.spec = spec
+        self.limit = spec.limit if limit is None else limit
         width = spec.format_width
         super().__init__({
             "accept": In(1),
@@ -60,8 +65,10 @@ class SumState(wiring.Component):
         words: dict[int, list[str]] = {}
         width = len(a)
         for x, y in self.spec.pairs:
-            words.setdefault(self.spec.limit(x, y) - 1, []).append(f"{y:0{width}b}{x:0{width}b}")
-        more = Signal(range(max(words) + 1))
+            limit = self.limit(x, y)
+            if limit is not None:
+                words.setdefault(limit - 1, []).append(f"{y:0{width}b}{x:0{width}b}")
+        more = Signal(range(max(words, default=0) + 1))
         with m.Switch(Cat(self.i_a, self.i_b)):
             for count, pairs in words.items():
                 with m.Case(*pairs):
@@ -69,7 +76,8 @@ class SumState(wiring.Component):
         left = Signal.like(more, reset_less=True)
         with m.If(self.accept):
             m.d.sync += [a.eq(self.o_a), b.eq(self.o_b), first.eq(self.last)]
-            m.d.sync += left.eq(Mux(first, more, left - 1))
-            # Once it has overflowed, the count goes round.
-            m.d.sync += self.o_overflow.eq(~first & (self.o_overflow | (left == 0)))
+            if words:
+                m.d.sync += left.eq(Mux(first, more, left - 1))
+                # Once it has overflowed, the count goes round.
+                m.d.sync += self.o_overflow.eq(~first & (self.o_overflow | (left == 0)))
         return m

@@ -56,6 +56,16 @@ class RowsArray(wiring.Component):
         """
         raise NotImplementedError
 
+    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value]:
+        """Find out what ends; a tile has one sum for each number of C, or several.
+
+        Returns
+        -------
+        Whether a beat that is offered is the last one of its sums, and whether ``feed.finish``, or
+        only some of them, make results leave.
+        """
+        return self.i_a.payload.last, feed.finish
+
     @property
     def cells(self) -> tuple[Cell, ...]:
         """The column."""
@@ -72,15 +82,16 @@ class RowsArray(wiring.Component):
         move = Signal()
         m.submodules.feed = feed = Feed(spec.drain)
         m.submodules.rows = rows = RowCount(spec, self.latency - 1)
+        last, finish = self.ends(m, feed)
         m.d.comb += [
             move.eq(~self.o_c.valid | self.o_c.ready),
             feed.move.eq(move),
             feed.valid.eq(self.i_a.valid & self.i_b.valid),
-            feed.last.eq(self.i_a.payload.last),
+            feed.last.eq(last),
             self.i_a.ready.eq(feed.accept),
             self.i_b.ready.eq(feed.accept),
             rows.move.eq(move),
-            rows.finish.eq(feed.finish),
+            rows.finish.eq(finish),
             self.o_c.valid.eq(rows.valid),
             self.o_c.payload.last.eq(rows.last),
         ]

@@ -13,11 +13,25 @@ SMALL: dict[str, Any] = {
     "formats": "int4,e2m1",
 }  # fmt: skip
 
+ROW: dict[str, Any] = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
+OWN: dict[str, dict[str, Any]] = {
+    "requantiser": {"n": 1, "width": 6, "multiplier_width": 4, "out_width": 3},
+    "shiftmax": ROW,
+    "shift_gelu": ROW,
+    "encoder": {"format": "e2m3", "width": 10, "fraction_width": 5},
+    "float_mac": {"a_format": "e2m1", "b_format": "e2m1", "sum_format": "e3m2ieee"},
+    "block_scale": {"sum_width": 6, "fraction_width": 2, "depth": 4},
+    "aligned_dot": {
+        "a_format": "e2m1", "b_format": "e2m1", "group": 2, "fraction_width": 6,
+        "sum_mantissa_bits": 3,
+    },
+}  # fmt: skip
+
 
 @pytest.mark.parametrize("name", CATALOG)
 def test_netlist_passes_the_bench(name: str, tmp_path: Path) -> None:
     parameters = {key: SMALL[key] for key in CATALOG[name].parameters if key in SMALL}
-    design = Design(name, parameters)
+    design = Design(name, OWN.get(name, parameters))
     library = liberty.osu018()
     netlist = Path(synth.synthesise_design(design, library)["netlist"])
     models = paths.write(tmp_path / "cells.v", liberty.cell_models(library))

@@ -1,6 +1,5 @@
 """Operands for measured activity: which designs take which."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,11 +73,8 @@ def test_codes_are_drawn_as_they_say(name: str) -> None:
     ("name", "parameters"),
     [("sl8", SMALL_LANE), ("npe", {"m": 2, "n": 1, **SMALL_LANE})],
 )
-def test_lanes_are_recorded(
-    name: str, parameters: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lanes_are_recorded(name: str, parameters: dict[str, Any]) -> None:
     """The job checks the sums; here: in which cycles they count, and that formats differ."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     traces = [activity.record(Design(name, parameters), f"normal:{f}") for f in ("int8", "int4")]
     size = parameters.get("m", 1) * parameters.get("n", 1)
     rates = [trace.products / (trace.end - trace.first) for trace in traces]

@@ -9,6 +9,7 @@ import pytest
 
 from golden.check import Subset, parameters_of
 from golden.gemm import GemmSpec, gemm
+from golden.npe.lane import LaneSpec
 from golden.npe.sl8 import Sl8Spec, cycles, sl8
 from hw.catalog import Design
 from verif.golden.formats.reference import NAN, value
@@ -24,11 +25,11 @@ def words(rng: np.random.Generator, lengths: np.ndarray) -> tuple[np.ndarray, np
     return rng.integers(0, 256, (2, len(last))), last
 
 
-def fractions(spec: Sl8Spec, word: int, index: int, pitch: int) -> list[Fraction | None]:
+def fractions(spec: LaneSpec, word: int, index: int, pitch: int) -> list[Fraction | None]:
     """Values of a word's codes, by the formats' definitions; None for what is no number."""
     found: list[Fraction | None] = []
     fmt = spec.elements[index]
-    for start in range(0, 8, pitch):
+    for start in range(0, spec.WORD, pitch):
         code = word >> start & ((1 << fmt.width) - 1)
         if fmt.low < 0 and code > fmt.high:
             code -= 1 << fmt.width
@@ -162,7 +163,7 @@ def test_formats_are_those_of_the_first_words() -> None:
     index = SPEC.index("int4")
     sums, *_ = sl8(SPEC, a, b, np.array([0, 7, index, 2]), np.array([0, 1, index, 0]), last)
     assert sums.tolist() == [30, 30]
-    assert cycles(SPEC, a, b, last).tolist() == [1, 1, 1, 1]
+    assert cycles(SPEC, a, b, index, index, last).tolist() == [1, 1, 1, 1]
 
 
 def test_pack_is_undone_by_unpack() -> None:

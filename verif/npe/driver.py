@@ -21,16 +21,17 @@ Stalls = Iterator[bool] | None
 class NpeDriver:
     """Sends tiles to an array of lanes and takes the rows of C.
 
-    What the array has to ignore is random: formats with the later beats of a tile, and the bits
-    of a slot above a code.
+    What the array has to ignore is random: formats with the later beats of a tile, scales with the
+    later ones of a block, their signs if they are E4M3, and the bits of a slot above a code.
     """
 
     def __init__(self, dut: Any, spec: NpeSpec, rng: np.random.Generator) -> None:
         self.dut = dut
         self.spec = spec
         self.rng = rng
-        self.a = Source(dut, "i_a", ["data", "format", "last"])
-        self.b = Source(dut, "i_b", ["data", "format"])
+        scale = [] if spec.scale == "none" else ["scale"]
+        self.a = Source(dut, "i_a", ["data", "format", "last", *scale])
+        self.b = Source(dut, "i_b", ["data", "format", *scale])
         self.c = Sink(dut, "o_c", ["data", "invalid", "overflow", "last"])
 
     async def start(self) -> "NpeDriver":
@@ -52,7 +53,9 @@ class NpeDriver:
             words, _ = pack(self.spec, *tile[:2], *tile.pair)
             values = self._beats(words.T, *tile.pair)
             last = [0] * (len(values) - 1) + [1]
-            beats += zip(values, self._formats(tile.pair[0], len(values)), last, strict=True)
+            formats = self._formats(tile.pair[0], len(values))
+            scales = [] if tile.a_scales is None else [self._scales(tile, tile.a_scales.T)]
+            beats += zip(values, formats, last, *scales, strict=True)
         return self.a.send(beats, stalls)
 
     def send_b(self, tiles: Sequence[Tile], stalls: Stalls = None) -> Task[None]:
@@ -61,7 +64,9 @@ class NpeDriver:
         for tile in tiles:
             _, words = pack(self.spec, *tile[:2], *tile.pair)
             values = self._beats(words, tile.pair[1], tile.pair[0])
-            beats += zip(values, self._formats(tile.pair[1], len(values)), strict=True)
+            formats = self._formats(tile.pair[1], len(values))
+            scales = [] if tile.b_scales is None else [self._scales(tile, tile.b_scales)]
+            beats += zip(values, formats, *scales, strict=True)
         return self.b.send(beats, stalls)
 
     def send_job(self, job: Job, pair: tuple[int, int]) -> None:
@@ -113,3 +118,12 @@ class NpeDriver:
         """Make the formats of a tile's beats."""
         later = self.rng.integers(0, 1 << self.spec.element.format_width, count - 1)
         return [index, *later.tolist()]
+
+    def _scales(self, tile: Tile, scales: np.ndarray) -> list[int]:
+        """Make the scales of a tile's beats of those of its blocks, one block a row."""
+        lane = self.spec.element
+        count = -(-tile.a.shape[1] // lane.codes(*tile.pair))
+        beats = self.rng.integers(0, 256, (count, scales.shape[1]))
+        signs = 0 if self.spec.scale == "e8m0" else self.rng.integers(0, 2, scales.shape) << 7
+        beats[:: self.spec.beats(*tile.pair)] = scales | signs
+        return bits(beats, 8)

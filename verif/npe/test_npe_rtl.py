@@ -15,20 +15,70 @@ CASES: list[dict[str, Any]] = [
     {},
     {"m": 1, "n": 1, "formats": "int8,posit8e0", "accumulator_width": 40, "result": "posit8e0"},
     {
-        "m": 1, "n": 5, "formats": "int4,e2m1", "accumulator_width": 12, "result": "int8",
+        "m": 1,
+        "n": 5,
+        "formats": "int4,e2m1",
+        "accumulator_width": 12,
+        "result": "int8",
         "encoder_pipeline": 0,
     },
     {"m": 3, "n": 4, "accumulator_width": 70, "pipeline": 2},
     {
-        "m": 9, "n": 2, "formats": "int8,posit4e1,e4m3", "accumulator_width": 40,
-        "accumulation": "resolved", "pipeline": 1, "result": "e4m3", "saturate": False,
-        "rounding": "rtz", "encoder_pipeline": 3,
+        "m": 9,
+        "n": 2,
+        "formats": "int8,posit4e1,e4m3",
+        "accumulator_width": 40,
+        "accumulation": "resolved",
+        "pipeline": 1,
+        "result": "e4m3",
+        "saturate": False,
+        "rounding": "rtz",
+        "encoder_pipeline": 3,
+    },
+    {
+        "m": 3,
+        "n": 4,
+        "formats": "int8,e2m1,e2m3,e3m2,e4m3",
+        "result": "fp32",
+        "scale": "e8m0",
+        "encoder_pipeline": 2,
+    },
+    {
+        "m": 2,
+        "n": 3,
+        "formats": "int8,e2m1,posit4e1",
+        "accumulator_width": 30,
+        "result": "fp32",
+        "scale": "e4m3",
+        "block": 16,
+        "depth": 5,
+    },
+]
+MORE: list[dict[str, Any]] = [
+    {
+        "m": 9, "n": 2, "formats": "int8,e2m1,posit4e1,e4m3", "result": "fp32", "saturate": False,
+        "scale": "e8m0", "block": 4, "pipeline": 2, "encoder_pipeline": 3,
+    },
+    {
+        "m": 1, "n": 5, "formats": "int4,e4m3", "result": "fp32", "scale": "e8m0", "block": 2,
+        "encoder_pipeline": 0,
+    },
+    {
+        "m": 1, "n": 3, "formats": "e2m1", "accumulator_width": 12, "result": "fp32",
+        "scale": "e4m3", "block": 4, "depth": 3, "accumulation": "resolved", "encoder_pipeline": 3,
     },
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("parameters", CASES, ids=case_name)
 def test_npe_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
+    result = verify(Design("npe", parameters), directory=tmp_path)
+    assert result.ok, result
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("parameters", MORE, ids=case_name)
+def test_npe_rtl_with_more_scales(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("npe", parameters), directory=tmp_path)
     assert result.ok, result
 
@@ -55,6 +105,10 @@ def test_npe_latency_is_that_of_its_parts() -> None:
         ({"m": 2, "n": 3}, {"pipeline": 3}, 9),
         ({"result": "e4m3"}, {}, 13),
         ({"result": "fp32"}, {"encoder_pipeline": 0}, 12),
+        ({"result": "fp32", "scale": "e8m0"}, {"encoder_pipeline": 0}, 12),
+        ({"result": "fp32", "scale": "e8m0"}, {"encoder_pipeline": 3}, 17),
+        ({"result": "fp32", "scale": "e8m0", "m": 3}, {"encoder_pipeline": 3}, 16),
+        ({"result": "fp32", "scale": "e4m3"}, {"encoder_pipeline": 3}, 16),
     ]
     for spec, hows, latency in cases:
         assert Npe(NpeSpec(**spec), **hows).latency == latency

@@ -7,10 +7,12 @@ import pytest
 from amaranth import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
+from golden.npe.lane import LaneSpec
 from golden.npe.sl8 import Sl8Spec
 from hw.npe.decode import decode
 from hw.npe.lane import LaneCell
-from hw.npe.operand import CodedOperand, LanePlan
+from hw.npe.operand import CodedOperand
+from hw.npe.plan import LanePlan
 from verif.formal import holds
 from verif.pe.test_pe_step import columns_worth, worth
 
@@ -32,7 +34,7 @@ def table(m: Module, choice: Value, values: np.ndarray, name: str, width: int = 
     return found
 
 
-def golden(spec: Sl8Spec, index: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def golden(spec: LaneSpec, index: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Significands, exponents above the last bit's, values and NaNs of all bit patterns."""
     fmt = spec.elements[index]
     exact = fmt.decode(fmt.wrap(np.arange(1 << fmt.width)))

@@ -12,11 +12,13 @@ __all__ = ["Numbers", "Rows", "Tile", "TileMaker", "compare"]
 
 
 class Tile(NamedTuple):
-    """Codes of A, m x K, and B, K x n, and the indices of their formats."""
+    """Codes of A, m x K, and B, K x n, the indices of their formats, and scales of blocks."""
 
     a: np.ndarray
     b: np.ndarray
     pair: tuple[int, int]
+    a_scales: np.ndarray | None = None
+    b_scales: np.ndarray | None = None
 
 
 class Rows(NamedTuple):
@@ -38,7 +40,7 @@ class Numbers(NamedTuple):
 
 def compare(spec: NpeSpec, tiles: Sequence[Tile], rows: Rows) -> None:
     """Check that the rows of some tiles are those that golden gives."""
-    found = [npe(spec, tile.a, tile.b, *tile.pair) for tile in tiles]
+    found = [npe(spec, *tile[:2], *tile.pair, *tile[3:]) for tile in tiles]
     due = Rows(
         np.concatenate([numbers for numbers, _, _ in found]),
         np.concatenate([invalid for _, invalid, _ in found]),
@@ -101,4 +103,31 @@ class TileMaker:
             if wrong.size:
                 part = np.where(rng.random(shape) < rate, rng.choice(wrong, shape), part)
             parts.append(part)
-        return Tile(parts[0], parts[1], pair)
+        return self.scaled(rng, parts[0], parts[1], pair, rate)
+
+    def scaled(
+        self,
+        rng: np.random.Generator,
+        a: np.ndarray,
+        b: np.ndarray,
+        pair: tuple[int, int],
+        rate: float = 0.0,
+    ) -> Tile:
+        """Draw scales, if there are any; most near each other, some extremes, some NaN."""
+        if self.spec.scale == "none":
+            return Tile(a, b, pair)
+        blocks = -(-a.shape[1] // self.spec.block)
+        nan = self.no_scale
+        centre = int(rng.integers(0, nan)) if rng.random() < 0.5 else nan // 2
+        scales = []
+        for shape in ((self.spec.m, blocks), (blocks, self.spec.n)):
+            near = np.clip(centre + rng.integers(-6, 7, shape), 0, nan - 1)
+            edges = rng.choice([0, 1, nan - 1], shape)
+            codes = np.where(rng.random(shape) < 0.05, edges, near)
+            scales.append(np.where(rng.random(shape) < rate, nan, codes))
+        return Tile(a, b, pair, *scales)
+
+    @property
+    def no_scale(self) -> int:
+        """Code of a scale that is NaN."""
+        return 255 if self.spec.scale == "e8m0" else 127

@@ -7,7 +7,17 @@ import numpy as np
 
 from verif.streams import bench_spec, generator
 
-__all__ = ["Beats", "all_pairs", "codes", "draw", "ends", "extreme", "make"]
+__all__ = [
+    "Beats",
+    "all_pairs",
+    "codes",
+    "corners",
+    "draw",
+    "ends",
+    "extreme",
+    "make",
+    "pairs",
+]
 
 SPEC = bench_spec()
 
@@ -33,9 +43,13 @@ def ends(lengths: np.ndarray) -> np.ndarray:
 def draw(rng: np.random.Generator, lengths: np.ndarray, seed: int) -> Beats:
     """Draw words and formats for runs of these lengths; some words are extreme."""
     total = lengths.sum()
-    words = rng.integers(0, 256, (2, total))
+    words = rng.integers(0, 1 << SPEC.WORD, (2, total))
     edge = rng.random(words.shape) < 0.2
-    words[edge] = rng.choice([0, 1, 0x7E, 0x7F, 0x80, 0x81, 0xFE, 0xFF, 0x88, 0x77], edge.sum())
+    # Extreme in each 8 bits; as a whole if there are 16.
+    extremes = np.array([0, 1, 0x7E, 0x7F, 0x80, 0x81, 0xFE, 0xFF, 0x88, 0x77])
+    words[edge] = rng.choice(extremes, edge.sum())
+    if SPEC.WORD == 16:
+        words[edge] |= rng.choice([0, 0x7F, 0x80, 0xFF], edge.sum()) << 8
     pairs = rng.integers(0, len(SPEC.names), (2, len(lengths)))
     a, b = np.repeat(pairs, lengths, axis=1)
     return make(list(words), (a, b), ends(lengths), seed)
@@ -61,6 +75,40 @@ def all_pairs(rng: np.random.Generator, pair: tuple[int, int], most: int) -> Bea
     orders = [rng.permutation(len(grid[0])) for _ in range(SPEC.codes(*pair))]
     at = np.stack(orders, axis=1)[:most]
     a, b = (SPEC.pack(side[at], index, pitch)[:, 0] for side, index in zip(grid, pair, strict=True))
-    last = rng.random(len(a)) < 0.2
+    return make([a, b], pair, ends_at(rng, len(a)), 10)
+
+
+def pairs(rng: np.random.Generator, pair: tuple[int, int], count: int) -> Beats:
+    """Return words of 16 bits with random pairs of codes; each word of a, and of b, at most once.
+
+    So 65,536 of them have every code on both sides.
+    """
+    a, b = (rng.permutation(1 << SPEC.WORD)[:count] for _ in pair)
+    return make([a, b], pair, ends_at(rng, count), 11)
+
+
+def corners(rng: np.random.Generator, pair: tuple[int, int]) -> Beats:
+    """Return words of one code with every pair of corners of both formats.
+
+    Of 16 bits these are runs of ones and of zeros, and their neighbours: they are powers of two,
+    least and greatest fractions of each regime of a posit, and codes that are no numbers. Of
+    shorter formats they are all codes.
+    """
+    found = []
+    for index in pair:
+        if SPEC.container(index) < 16:
+            found.append(codes(index) & (1 << SPEC.elements[index].width) - 1)
+        else:
+            powers = 1 << np.arange(16)
+            near = np.concatenate([sign * powers + by for sign in (1, -1) for by in (-1, 0, 1)])
+            found.append(np.unique(near & 0xFFFF))
+    a, b = (grid.reshape(-1) for grid in np.meshgrid(*found))
+    order = rng.permutation(len(a))
+    return make([a[order], b[order]], pair, ends_at(rng, len(a)), 12)
+
+
+def ends_at(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Draw ends of short runs."""
+    last = rng.random(count) < 0.2
     last[-1] = True
-    return make([a, b], pair, last, 10)
+    return last

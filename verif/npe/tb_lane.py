@@ -1,13 +1,13 @@
-"""Bench of the lane of 8-bit words."""
+"""Bench of a lane between two streams."""
 
+import importlib
 from typing import Any
 
 import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from golden.npe.sl8 import cycles, sl8
-from verif.npe.words import Beats, all_pairs, codes, draw, ends, extreme, make
+from verif.npe.words import Beats, all_pairs, codes, corners, draw, ends, extreme, make, pairs
 from verif.streams import (
     SCHEDULES,
     Sink,
@@ -24,8 +24,10 @@ from verif.streams import (
 SPEC = bench_spec()
 LATENCY = bench_parameters()["latency"]
 FIELDS = ["a", "b", "a_format", "b_format", "last"]
-FEW = 512
-"""Pairs of codes of two formats of more than 4 bits."""
+FEW, MANY = 512, 1 << 16
+"""Pairs of codes of two formats of more than 4 bits, and of one of 16."""
+_MODULE = importlib.import_module(bench_parameters()["spec"][0])
+lane, cycles = getattr(_MODULE, _MODULE.__name__.rpartition(".")[2]), _MODULE.cycles
 
 
 class Bench:
@@ -64,7 +66,7 @@ class Bench:
         self.i.send(beats.tolist(), stalls[0])
         taken = self.o.take(len(expected), stalls[1])
         # The slowest schedule moves in one cycle of five.
-        await deadline(taken, 16 * len(beats) + 200 * len(expected) + 1000, "sums")
+        await deadline(taken, 32 * len(beats) + 200 * len(expected) + 1000, "sums")
         results = self.results()
         assert len(results) == len(expected) > 0
         wrong = [at for at, (x, y) in enumerate(zip(results, expected, strict=True)) if x != y]
@@ -77,19 +79,26 @@ class Bench:
 
 def golden(beats: Beats) -> list[tuple[int, bool, bool]]:
     """Return what must come of these beats."""
-    sums, *flags = sl8(SPEC, *beats.T)
+    sums, *flags = lane(SPEC, *beats.T)
     return list(zip(sums.tolist(), *(flag.tolist() for flag in flags), strict=True))
 
 
 @cocotb.test
 async def test_operand_pairs(dut: Any) -> None:
-    """Every pair of codes of one format, and with one of 4 bits as b; of others random ones."""
+    """Every pair of codes of one format, and with one of 4 bits as b; of others random ones.
+
+    Of 16 bits every code on both sides with a random one, and all pairs of corners.
+    """
     rng = generator(10)
     beats = []
     for pair in SPEC.pairs:
         # Of two formats, if the second one has 4 bits.
         whole = pair[0] == pair[1] or SPEC.container(pair[1]) == 4
-        beats.append(all_pairs(rng, pair, 1 << 16 if whole else FEW))
+        if SPEC.pitch(*pair) == 16:
+            beats.append(pairs(rng, pair, MANY if pair[0] == pair[1] else FEW))
+            beats.append(corners(rng, pair))
+        else:
+            beats.append(all_pairs(rng, pair, 1 << 16 if whole else FEW))
     bench = await Bench(dut).start()
     await bench.check(np.concatenate(beats), "flowing", "flowing", 10)
 
@@ -102,7 +111,7 @@ async def test_worst_case_to_the_limit_and_beyond(dut: Any) -> None:
     flagged = 0
     for pair in SPEC.pairs:
         limit = SPEC.limit(*pair)
-        whole = pair[0] == pair[1] and limit < 3000
+        whole = limit < 3000
         lengths = np.array([1, limit, limit + 1, 1] if whole else [1, min(limit, 20) + 1, 1])
         for signs in ((-1, -1), (-1, 1), (1, 1)):
             worst = [extreme(index, pair, sign) for index, sign in zip(pair, signs, strict=True)]
@@ -200,7 +209,7 @@ async def test_latency_and_throughput(dut: Any) -> None:
         bench.i.offers.clear()
         beats = draw(rng, np.full(20, length), 300)
         await bench.check(beats, "flowing", "flowing", 300)
-        spent = cycles(SPEC, beats[:, 0], beats[:, 1], beats[:, 4]).reshape(20, length).sum(axis=1)
+        spent = cycles(SPEC, *beats.T).reshape(20, length).sum(axis=1)
         assert bench.o.cycles[-20] - bench.i.offers[0] == spent[0] - 1 + LATENCY
         assert np.diff(bench.o.cycles[-20:]).tolist() == spent[1:].tolist()
 

@@ -1,0 +1,164 @@
+"""What a lane's formats ask of it: magnitudes, exponents, and widths of products."""
+
+from itertools import product
+
+from golden.formats.element import ElementFormat
+from golden.formats.integer import IntFormat
+from golden.formats.minifloat import MinifloatFormat
+from golden.formats.posit import PositFormat
+from golden.npe.lane import LaneSpec
+
+__all__ = ["BYTE", "NIBBLE", "LanePlan", "magnitudes"]
+
+NIBBLE = 4
+"""Bits of a side of a multiplier's block."""
+
+BYTE = 8
+"""Bits of a word, or of half a word of 16 bits."""
+
+
+def magnitudes(fmt: ElementFormat) -> dict[int, int]:
+    """Greatest magnitude that goes with each exponent; a value is magnitude * 2^(exponent + lsb).
+
+    Magnitudes are integers with as few exponents as their number of bits allows: in 4 bits for
+    formats of 4, else in as many as the longest significand has.
+    """
+    match fmt:
+        case IntFormat():
+            return {0: -fmt.low}
+        case MinifloatFormat() if fmt.width == NIBBLE:
+            return {0: fmt.bounds[1]}
+        case MinifloatFormat():
+            return {e - fmt.lsb: (2 << fmt.mantissa_bits) - 1 for e in fmt.exponents}
+        case PositFormat(exponent_bits=0):
+            # A regime of ones is shorter by a place than the fraction that it leaves room for.
+            longest = (1 << (fmt.width - 2)) - 1
+            steps = enumerate(fmt.exponents)
+            return {e - fmt.lsb: max(longest >> max(at - 1, 0), 1) for at, e in steps}
+        case PositFormat(width=4, exponent_bits=1):
+            return {0: 8, 4: 4, 8: 1}
+        case PositFormat(width=16, exponent_bits=1):
+            found: dict[int, int] = {}
+            for scale in range(-fmt.max_exponent, fmt.max_exponent + 1):
+                run = scale // 2 + 2 if scale >= 0 else -(scale // 2) + 1
+                length = max(fmt.width - 2 - run, 0)
+                if scale - length in fmt.exponents:
+                    e = scale - length - fmt.lsb
+                    found[e] = max(found.get(e, 0), (2 << length) - 1)
+            return found
+    raise NotImplementedError(fmt.name)
+
+
+class LanePlan:
+    """What magnitudes and exponents meet in a lane, of all pairs of its formats.
+
+    A lane of 16-bit words has two halves, each as a lane of 8 bits. A 16-bit code has its magnitude
+    in both of them, and its product is the first half's.
+
+    Parameters
+    ----------
+    spec : formats.
+    half : of a word of 16 bits.
+    """
+
+    def __init__(self, spec: LaneSpec, half: int = 0):
+        self.spec = spec
+        self.half = half
+        formats = spec.elements
+        sizes = {fmt: spec.container(index) for index, fmt in enumerate(formats)}
+        self.formats = formats
+        self.short = tuple(fmt for fmt in formats if sizes[fmt] == NIBBLE)
+        self.wide = tuple(fmt for fmt in formats if sizes[fmt] > BYTE)
+        self.narrow = tuple(fmt for fmt in formats if sizes[fmt] <= BYTE)
+        self.single = len(self.short) < len(formats)
+        """Some pair has one code a word, or half a word."""
+        self.dual = bool(self.short)
+        """Some pair has two codes a word, or half a word."""
+        self.crossed = any(spec.cycles(*pair) > 1 for pair in spec.pairs)
+        """Halves of the same weight and halves of different weight are multiplied in turn."""
+
+    @property
+    def signs(self) -> int:
+        """Codes at most that have a sign of their own."""
+        return bool(self._own(False)) + self.dual
+
+    @property
+    def mixed(self) -> bool:
+        """Both kinds of pairs are there."""
+        return self.single and self.dual
+
+    @property
+    def told(self) -> bool:
+        """A lane must be told which kind: upper nibbles are used by both."""
+        return self.mixed and self.magnitude_width > NIBBLE
+
+    @property
+    def magnitude_width(self) -> int:
+        """Bits of the longest magnitude of one code, as far as it is in this half."""
+        return max(self._part(fmt) for fmt in self.formats)
+
+    @property
+    def high_width(self) -> int:
+        """Bits of the upper nibble: of a long magnitude, or of the second code's."""
+        wide = max(self.magnitude_width - NIBBLE, 0)
+        return max(wide, self.second_width) if self.dual else wide
+
+    @property
+    def low_width(self) -> int:
+        """Bits of the lower nibble."""
+        return min(self.magnitude_width, NIBBLE)
+
+    @property
+    def second_width(self) -> int:
+        """Bits of a magnitude of a format of 4 bits."""
+        return max((_greatest(fmt) for fmt in self.short), default=0).bit_length()
+
+    @property
+    def product_width(self) -> int:
+        """Bits of the product of this half, of first codes."""
+        parts = [2 * self._part(fmt) for fmt in self.wide if self.half]
+        return max([self.widths(False)[0], *parts])
+
+    def places(self, second: bool, crossed: bool = False) -> tuple[int, ...]:
+        """Weights of the bits of an exponent, of a first or a second code.
+
+        Where it is `crossed`, the exponent of halves of different weight is greater by 8.
+        """
+        found = {e for fmt in self._own(second) for e in magnitudes(fmt)}
+        if crossed and not second and not self.half:
+            found |= {e + BYTE for e in found}
+        return tuple(at for at in range(8) if any(e >> at & 1 for e in found))
+
+    def widths(self, second: bool) -> list[int]:
+        """Bits of a product, and of what the shifter has made of it after each of its levels."""
+        formats = self._own(second)
+        rows = [(fmt, e, most) for fmt in formats for e, most in magnitudes(fmt).items()]
+        met = set()
+        for (one, x, p), (other, y, q) in product(rows, rows):
+            met.add((x + y, (p * q).bit_length()))
+            if self.crossed and (one in self.wide or other in self.wide) and p * q >> BYTE:
+                met.add((x + y + BYTE, (p * q >> BYTE).bit_length()))
+        levels = max((e for e, _ in met), default=0).bit_length()
+        return [
+            max(((e & (1 << level) - 1) + length for e, length in met), default=0)
+            for level in range(levels + 1)
+        ]
+
+    def _own(self, second: bool) -> tuple[ElementFormat, ...]:
+        """Return the formats whose products are shifted and summed here."""
+        if second:
+            return self.short
+        return self.narrow if self.half else self.formats
+
+    def _part(self, fmt: ElementFormat) -> int:
+        """Bits of the part of a magnitude in this half."""
+        length = _greatest(fmt).bit_length()
+        if fmt not in self.wide:
+            return length
+        # In turn, either half takes either part.
+        return length - BYTE if self.half and not self.crossed else min(length, BYTE)
+
+
+def _greatest(fmt: ElementFormat) -> int:
+    """Return the greatest magnitude."""
+    return max(magnitudes(fmt).values())
