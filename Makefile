@@ -15,7 +15,7 @@ demo: setup ## the main job: Verilog, regression, digits on simulated hardware, 
 test: setup ## all tests, on two cores; one: .venv/bin/pytest -k NAME
 	@$(python) -m pytest -n 2
 
-prove: setup ## the long proofs
+prove: setup ## the long proofs, simulations and mutants
 	@$(python) -m pytest -n 2 -m prove
 
 check: setup ## lint, format and types

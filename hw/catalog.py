@@ -101,6 +101,7 @@ _FLOAT_EVIDENCE = (
     "cocotb against numpy: all pairs up to 8 x 8 bits, specials, subnormals, cancellation, stalls,"
     " resets",
     "formal proof of addition and rounding in small formats",
+    "netlist simulation",
 )
 
 _ACTIVATION_EVIDENCE = (
@@ -252,7 +253,7 @@ CATALOG = {
         spec=golden.npe.npe.NpeSpec,
         golden=golden.npe.npe,
         bench="verif.npe.tb_npe",
-        summary="output-stationary array of lanes, formats chosen for each tile, exact sums",
+        summary="output-stationary array of lanes: formats chosen for each tile, exact sums, MX scales",
         evidence=(
             "cocotb against numpy: all pairs of formats, mixed tiles, stalls, resets, flags,"
             " extremes, exact cycle count",

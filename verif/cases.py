@@ -1,8 +1,11 @@
 """Names of test cases."""
 
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["case_name"]
+import pytest
+
+__all__ = ["case_name", "long"]
 
 
 def case_name(parameters: dict[str, Any]) -> str:
@@ -12,3 +15,11 @@ def case_name(parameters: dict[str, Any]) -> str:
         for name, value in parameters.items()
     )
     return "-".join(texts) or "default"
+
+
+def long(cases: Iterable[Any]) -> list[Any]:
+    """Leave cases to ``make prove``; tuples are several arguments."""
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.prove)
+        for case in cases
+    ]

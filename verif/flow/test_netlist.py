@@ -7,6 +7,7 @@ import pytest
 
 from carrysave import liberty, paths, simulate, synth
 from hw.catalog import CATALOG, Design
+from verif.cases import long
 
 SMALL: dict[str, Any] = {
     "m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "b_width": 4, "accumulator_width": 12,
@@ -28,7 +29,10 @@ OWN: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CATALOG)
+LONG = ("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac")
+
+
+@pytest.mark.parametrize("name", [*(name for name in CATALOG if name not in LONG), *long(LONG)])
 def test_netlist_passes_the_bench(name: str, tmp_path: Path) -> None:
     parameters = {key: SMALL[key] for key in CATALOG[name].parameters if key in SMALL}
     design = Design(name, OWN.get(name, parameters))

@@ -9,7 +9,7 @@ from carrysave.simulate import verify
 from hw.catalog import Design
 from hw.npe.shift_gelu import ShiftGelu
 from hw.npe.shiftmax import Shiftmax
-from verif.cases import case_name
+from verif.cases import case_name, long
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("shiftmax", {}),
@@ -25,8 +25,13 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+LONG = (1, 5, 6)
+
+
 @pytest.mark.parametrize(
-    ("design", "parameters"), CASES, ids=[f"{name}-{case_name(how)}" for name, how in CASES]
+    ("design", "parameters"),
+    [case for at, plain in enumerate(CASES) for case in (long([plain]) if at in LONG else [plain])],
+    ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_shift_rtl_matches_golden(design: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design(design, parameters), directory=tmp_path)

@@ -12,7 +12,7 @@ from hw.catalog import Design
 from hw.npe.lane import LaneCell
 from hw.npe.sl16 import Sl16
 from hw.npe.wide import WideLaneCell
-from verif.cases import case_name
+from verif.cases import case_name, long
 
 ALL = ",".join(Sl16Spec.FORMATS)
 
@@ -28,7 +28,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", CASES, ids=case_name)
+@pytest.mark.parametrize("parameters", [*long(CASES[:3]), *CASES[3:]], ids=case_name)
 def test_sl16_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("sl16", parameters), directory=tmp_path)
     assert result.ok, result
