@@ -12,7 +12,7 @@ from golden.formats.integer import IntFormat
 from golden.formats.names import parse
 from golden.formats.quire import QuireSpec
 
-__all__ = ["LaneSpec", "lane_sums"]
+__all__ = ["LaneSpec", "cycles", "lane_sums"]
 
 _SL8 = ("int8", "int4", "e2m1", "posit4e1", "e2m3", "e3m2", "e4m3", "posit8e0")
 
@@ -188,6 +188,34 @@ def lane_sums(
         invalid[runs] = _between(wrong.astype(np.int64), stops) > 0
         overflow[runs] = lengths[runs] > spec.limit(*pair)
     return sums, invalid, overflow
+
+
+def cycles(
+    spec: LaneSpec,
+    a: np.ndarray,
+    b: np.ndarray,
+    a_format: np.ndarray | int,
+    b_format: np.ndarray | int,
+    last: np.ndarray,
+) -> np.ndarray:
+    """Count the cycles that each beat occupies the lane: :meth:`LaneSpec.cycles` of its formats.
+
+    Parameters
+    ----------
+    spec, a, b, a_format, b_format, last : as :func:`lane_sums`'s; without stalls.
+
+    Returns
+    -------
+    int64 cycles, one for each beat. A beat's sum comes the component's latency after its last.
+    """
+    last = np.asarray(last, dtype=bool)
+    starts = np.concatenate(([True], last[:-1]))
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(last)), 0))
+    pairs = [np.broadcast_to(indices, last.shape)[first] for indices in (a_format, b_format)]
+    table = np.ones((len(spec.names), len(spec.names)), dtype=np.int64)
+    for pair in spec.pairs:
+        table[pair] = spec.cycles(*pair)
+    return table[pairs[0], pairs[1]]
 
 
 def _products(

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from golden.check import Integer, Subset, parameter
-from golden.npe.lane import LaneSpec, lane_sums
+from golden.npe.lane import LaneSpec, cycles
+from golden.npe.lane import lane_sums as sl16
 
 __all__ = ["Sl16Spec", "cycles", "sl16"]
 
@@ -30,55 +29,3 @@ class Sl16Spec(LaneSpec):
     def cycles(self, a: int, b: int) -> int:
         """Cycles of a word, of a pair of formats."""
         return self.passes if self.pitch(a, b) == self.WORD else 1
-
-
-def sl16(
-    spec: Sl16Spec,
-    a: np.ndarray,
-    b: np.ndarray,
-    a_format: np.ndarray | int,
-    b_format: np.ndarray | int,
-    last: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sum the products of each run of words; see :func:`golden.npe.lane.lane_sums`.
-
-    Parameters
-    ----------
-    spec : formats and width of sums.
-    a, b : words, one for each beat.
-    a_format, b_format : indices of formats; those of the first beat of a run count.
-    last : booleans, one for each beat.
-
-    Returns
-    -------
-    sums, invalid, overflow : one for each `last`.
-    """
-    return lane_sums(spec, a, b, a_format, b_format, last)
-
-
-def cycles(
-    spec: Sl16Spec,
-    a: np.ndarray,
-    b: np.ndarray,
-    a_format: np.ndarray | int,
-    b_format: np.ndarray | int,
-    last: np.ndarray,
-) -> np.ndarray:
-    """Count the cycles that each beat occupies the lane: `passes` of 16-bit pairs, else one.
-
-    Parameters
-    ----------
-    spec, a, b, a_format, b_format, last : as :func:`sl16`'s; operands and sums flow without stalls.
-
-    Returns
-    -------
-    int64 cycles, one for each beat. A beat's sum comes the component's latency after its last.
-    """
-    last = np.asarray(last, dtype=bool)
-    starts = np.concatenate(([True], last[:-1]))
-    first = np.maximum.accumulate(np.where(starts, np.arange(len(last)), 0))
-    pairs = [np.broadcast_to(indices, last.shape)[first] for indices in (a_format, b_format)]
-    table = np.ones((len(spec.names), len(spec.names)), dtype=np.int64)
-    for pair in spec.pairs:
-        table[pair] = spec.cycles(*pair)
-    return table[pairs[0], pairs[1]]

@@ -80,6 +80,16 @@ class BitHeap:
         columns = [[arrival for _, arrival in column] for column in self._all()]
         return schedule(columns, heights)
 
+    def sum_delay(self, heights: Sequence[int], arrival: float) -> float:
+        """Delay of adding all bits to a sum of these heights that is kept so, in XOR gates."""
+        heap = self.copy()
+        heap.add_columns([[C(0, 1)] * height for height in heights], arrival=arrival)
+        return heap.schedule(heights).delay
+
+    def sum_heights(self, arrival: float) -> list[int]:
+        """Choose the heights of such a sum: carries only where passing them on costs time."""
+        return sparse_heights(self.width, lambda heights: self.sum_delay(heights, arrival))
+
     def compress(self, m: Module, heights: Sequence[int]) -> list[list[Value]]:
         """Build the adders that leave at most `heights` bits in each column.
 

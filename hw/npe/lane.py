@@ -10,7 +10,6 @@ from golden.check import Choice, Integer, Parameter, check_fields
 from golden.npe.lane import LaneSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
-from hw.arith.schedule import sparse_heights
 from hw.arith.shifter import shift_left
 from hw.npe.blocks import blocks, numbers
 from hw.npe.decode import decode
@@ -124,13 +123,7 @@ class LaneCell(SumCell):
     def _heights(self, products: BitHeap) -> list[int]:
         if self.accumulation == "resolved":
             return [1] * products.width
-
-        def delay(heights: list[int]) -> float:
-            heap = products.copy()
-            heap.add_columns([[C(0, 1)] * height for height in heights], arrival=KEPT)
-            return heap.schedule(heights).delay
-
-        return sparse_heights(products.width, delay)
+        return products.sum_heights(KEPT)
 
     def _accumulate(
         self, m: Module, products: BitHeap, kept: list[list[Value]]

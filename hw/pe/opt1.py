@@ -1,9 +1,8 @@
 """OPT1: multiply-accumulate that keeps its sum in carry-save form."""
 
-from amaranth import C, Module, Value
+from amaranth import Module, Value
 
 from hw.arith.bit_heap import BitHeap
-from hw.arith.schedule import sparse_heights
 from hw.pe.cell import KEPT, PeCell
 from hw.pe.stream import StreamPe
 
@@ -21,10 +20,10 @@ class Opt1Cell(PeCell):
     module = "opt1"
 
     def _heights(self, products: BitHeap) -> list[int]:
-        return sparse_heights(products.width, lambda heights: _delay(products, heights))
+        return products.sum_heights(KEPT)
 
     def _last_delay(self, products: BitHeap) -> float:
-        return _delay(products, [2] * products.width)
+        return products.sum_delay([2] * products.width, KEPT)
 
     def _accumulate(
         self, m: Module, products: BitHeap, kept: list[list[Value]]
@@ -32,13 +31,6 @@ class Opt1Cell(PeCell):
         """Put the sum on the heap of the products, and compress it to its own shape."""
         products.add_columns(kept, arrival=KEPT)
         return products.compress(m, [len(column) for column in kept])
-
-
-def _delay(products: BitHeap, heights: list[int]) -> float:
-    """Delay of adding products to a sum of these heights, in XOR gates."""
-    heap = products.copy()
-    heap.add_columns([[C(0, 1)] * height for height in heights], arrival=KEPT)
-    return heap.schedule(heights).delay
 
 
 class Opt1(StreamPe):

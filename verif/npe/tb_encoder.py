@@ -8,6 +8,7 @@ from cocotb.triggers import RisingEdge
 
 from golden.formats.integer import IntFormat
 from golden.npe.encoder import encoder
+from verif.bench import Bench
 from verif.npe.encodings import all_turns, any_length
 from verif.streams import (
     SCHEDULES,
@@ -17,9 +18,7 @@ from verif.streams import (
     bench_spec,
     deadline,
     generator,
-    reset,
     schedule,
-    start_clock,
     unpack,
 )
 
@@ -54,24 +53,13 @@ class Beats:
         return encoder(SPEC, self.sums, self.invalid, exponents) % (1 << CODES.width)
 
 
-class Bench:
+class EncoderBench(Bench):
     """The design with its clock running, reset, and its two streams."""
 
     def __init__(self, dut: Any) -> None:
-        self.dut = dut
+        super().__init__(dut)
         self.i = Source(dut, "i", FIELDS)
         self.o = Sink(dut, "o", ["code"])
-
-    async def start(self) -> "Bench":
-        await start_clock(self.dut)
-        await reset(self.dut)
-        return self
-
-    async def restart(self) -> "Bench":
-        """Reset in the middle of whatever goes on; what was under way is forgotten."""
-        again = Bench(self.dut)
-        await reset(self.dut)
-        return again
 
     def codes(self) -> np.ndarray:
         """Return the codes taken since the last call."""
@@ -104,7 +92,7 @@ def draw(rng: np.random.Generator, count: int) -> Beats:
 async def test_all_sums(dut: Any) -> None:
     """Every sum if there are at most 2^16, at a few exponents; random ones if there are more."""
     rng = generator(10)
-    bench = await Bench(dut).start()
+    bench = await EncoderBench(dut).start()
     if SPEC.width > 16:
         await bench.check(draw(rng, 3000), "flowing", "flowing", 10)
         return
@@ -118,7 +106,7 @@ async def test_all_sums(dut: Any) -> None:
 async def test_ties_and_neighbours(dut: Any) -> None:
     """Sums next to every number and tie of the format, those of wide formats apart."""
     rng = generator(20)
-    bench = await Bench(dut).start()
+    bench = await EncoderBench(dut).start()
     low, high = SPEC.exponent_bounds
     for exponent in {low, low // 2, 0, high}:
         sums = all_turns(rng, SPEC, exponent)
@@ -132,7 +120,7 @@ async def test_ties_and_neighbours(dut: Any) -> None:
 async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
     """Random sums under stalls on either side."""
     seed = 30 + 10 * list(SCHEDULES).index(source) + list(SCHEDULES).index(sink)
-    bench = await Bench(dut).start()
+    bench = await EncoderBench(dut).start()
     await bench.check(draw(generator(seed), 150), source, sink, seed)
 
 
@@ -140,7 +128,7 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
 async def test_reset_forgets(dut: Any) -> None:
     """Reset with codes waiting and on their way; then all is as new."""
     rng = generator(200)
-    bench = await Bench(dut).start()
+    bench = await EncoderBench(dut).start()
     for trial in range(16):
         sent = bench.i.send(draw(rng, 12).ports)
         taken = bench.o.take(1000) if trial % 3 else None
@@ -158,7 +146,7 @@ async def test_reset_forgets(dut: Any) -> None:
 @cocotb.test
 async def test_latency_and_throughput(dut: Any) -> None:
     """A code follows its sum after the stated number of cycles, and codes follow each other."""
-    bench = await Bench(dut).start()
+    bench = await EncoderBench(dut).start()
     for count in (1, 20):
         bench.i.offers.clear()
         await bench.check(draw(generator(300), count), "flowing", "flowing", 300)
@@ -169,7 +157,7 @@ async def test_latency_and_throughput(dut: Any) -> None:
 @cocotb.test
 async def test_valid_does_not_wait_for_ready(dut: Any) -> None:
     """A code is offered to a receiver that is not ready, and is then still there."""
-    bench = await Bench(dut).start()
+    bench = await EncoderBench(dut).start()
     beats = draw(generator(400), 1)
     bench.i.send(beats.ports)
     for _ in range(LATENCY + 3):

@@ -6,6 +6,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
+from verif.bench import Bench
 from verif.npe.float_units import KINDS, Columns, unit
 from verif.streams import (
     SCHEDULES,
@@ -15,9 +16,7 @@ from verif.streams import (
     bench_spec,
     deadline,
     generator,
-    reset,
     schedule,
-    start_clock,
 )
 
 UNIT = unit(bench_spec())
@@ -31,24 +30,13 @@ def ends(lengths: np.ndarray) -> np.ndarray:
     return last
 
 
-class Bench:
+class FloatBench(Bench):
     """The design with its clock running, reset, and its two streams."""
 
     def __init__(self, dut: Any) -> None:
-        self.dut = dut
+        super().__init__(dut)
         self.i = Source(dut, "i", UNIT.fields)
         self.o = Sink(dut, "o", ["sum"])
-
-    async def start(self) -> "Bench":
-        await start_clock(self.dut)
-        await reset(self.dut)
-        return self
-
-    async def restart(self) -> "Bench":
-        """Reset in the middle of whatever goes on; what was under way is forgotten."""
-        again = Bench(self.dut)
-        await reset(self.dut)
-        return again
 
     async def check(
         self, columns: Columns, last: np.ndarray, source: str, sink: str, seed: int
@@ -81,7 +69,7 @@ class Bench:
 async def test_single_beats(dut: Any) -> None:
     """Every pair of operands, or of scales, as a sum of its own, where there are at most 2^16."""
     columns = UNIT.everything()
-    bench = await Bench(dut).start()
+    bench = await FloatBench(dut).start()
     if columns is None:
         await bench.draw(np.ones(3000, dtype=int), "extremes", 10)
     else:
@@ -94,7 +82,7 @@ async def test_infinities_are_no_numbers(dut: Any) -> None:
     """An infinity added to the number that its bits would cancel."""
     found = UNIT.infinities()
     if found is not None:
-        bench = await Bench(dut).start()
+        bench = await FloatBench(dut).start()
         await bench.check(*found, "flowing", "flowing", 15)
 
 
@@ -102,7 +90,7 @@ async def test_infinities_are_no_numbers(dut: Any) -> None:
 @cocotb.parametrize(kind=KINDS)
 async def test_matches_golden(dut: Any, kind: str) -> None:
     """Random runs, short and long."""
-    bench = await Bench(dut).start()
+    bench = await FloatBench(dut).start()
     lengths = np.concatenate([
         generator(20).geometric(share, count) for share, count in ((0.4, 400), (0.05, 60))
     ])
@@ -114,7 +102,7 @@ async def test_matches_golden(dut: Any, kind: str) -> None:
 async def test_stalls(dut: Any, source: str, sink: str) -> None:
     """Random runs, single beats back to back among them, under stalls on either side."""
     seed = 30 + 10 * list(SCHEDULES).index(source) + list(SCHEDULES).index(sink)
-    bench = await Bench(dut).start()
+    bench = await FloatBench(dut).start()
     lengths = np.concatenate([
         generator(seed).geometric(0.2, 12),
         np.ones(12, dtype=int),
@@ -127,7 +115,7 @@ async def test_stalls(dut: Any, source: str, sink: str) -> None:
 async def test_reset_forgets(dut: Any) -> None:
     """Reset within a run, with a sum waiting, and with one on its way; then all is as new."""
     rng = generator(200)
-    bench = await Bench(dut).start()
+    bench = await FloatBench(dut).start()
     for trial in range(24):
         lengths = rng.geometric(0.3, 12)
         # NaN would show in whatever it is left in.
@@ -147,7 +135,7 @@ async def test_reset_forgets(dut: Any) -> None:
 @cocotb.test
 async def test_latency_and_throughput(dut: Any) -> None:
     """A sum follows the last beat of its run after the stated cycles, and sums flow."""
-    bench = await Bench(dut).start()
+    bench = await FloatBench(dut).start()
     for length in (1, 2, 5):
         bench.i.cycles.clear()
         bench.o.cycles.clear()
@@ -160,7 +148,7 @@ async def test_latency_and_throughput(dut: Any) -> None:
 @cocotb.test
 async def test_valid_does_not_wait_for_ready(dut: Any) -> None:
     """A sum is offered to a receiver that is not ready, and is then still there."""
-    bench = await Bench(dut).start()
+    bench = await FloatBench(dut).start()
     one = np.array([1])
     columns = UNIT.draw(generator(400), one, "near")
     bench.i.send(UNIT.beats(columns, ends(one)))

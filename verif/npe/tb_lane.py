@@ -7,6 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
+from verif.bench import Bench
 from verif.npe.words import Beats, all_pairs, codes, corners, draw, ends, extreme, make, pairs
 from verif.streams import (
     SCHEDULES,
@@ -16,9 +17,7 @@ from verif.streams import (
     bench_spec,
     deadline,
     generator,
-    reset,
     schedule,
-    start_clock,
 )
 
 SPEC = bench_spec()
@@ -30,25 +29,14 @@ _MODULE = importlib.import_module(bench_parameters()["spec"][0])
 lane, cycles = getattr(_MODULE, _MODULE.__name__.rpartition(".")[2]), _MODULE.cycles
 
 
-class Bench:
+class LaneBench(Bench):
     """The design with its clock running, reset, and its two streams."""
 
     def __init__(self, dut: Any) -> None:
-        self.dut = dut
+        super().__init__(dut)
         self.rows = ["sum", "carry"] if hasattr(dut, "o_carry") else ["sum"]
         self.i = Source(dut, "i", FIELDS)
         self.o = Sink(dut, "o", [*self.rows, "invalid", "overflow"])
-
-    async def start(self) -> "Bench":
-        await start_clock(self.dut)
-        await reset(self.dut)
-        return self
-
-    async def restart(self) -> "Bench":
-        """Reset in the middle of whatever goes on; what was under way is forgotten."""
-        again = Bench(self.dut)
-        await reset(self.dut)
-        return again
 
     def results(self) -> list[tuple[int, bool, bool]]:
         """Return the sums taken since the last call, each with its flags."""
@@ -99,14 +87,14 @@ async def test_operand_pairs(dut: Any) -> None:
             beats.append(corners(rng, pair))
         else:
             beats.append(all_pairs(rng, pair, 1 << 16 if whole else FEW))
-    bench = await Bench(dut).start()
+    bench = await LaneBench(dut).start()
     await bench.check(np.concatenate(beats), "flowing", "flowing", 10)
 
 
 @cocotb.test
 async def test_worst_case_to_the_limit_and_beyond(dut: Any) -> None:
     """Runs of the greatest products; those longer than the limit have the flag."""
-    bench = await Bench(dut).start()
+    bench = await LaneBench(dut).start()
     beats = []
     flagged = 0
     for pair in SPEC.pairs:
@@ -127,7 +115,7 @@ async def test_worst_case_to_the_limit_and_beyond(dut: Any) -> None:
 async def test_order_does_not_matter(dut: Any) -> None:
     """Great products that cancel leave the small one between them, in whatever order."""
     rng = generator(25)
-    bench = await Bench(dut).start()
+    bench = await LaneBench(dut).start()
     for index, fmt in enumerate(SPEC.elements):
         value = fmt.decode(codes(index)).fixed(fmt.lsb)
         small = codes(index)[np.flatnonzero(value == 1)[:1]]
@@ -166,7 +154,7 @@ async def test_invalid_at_each_position(dut: Any) -> None:
     beats.append(draw(rng, np.array([1]), 27))
     sent = np.concatenate(beats)
     assert [flag for _, flag, _ in golden(sent)[: len(due)]] == due
-    await (await Bench(dut).start()).check(sent, "flowing", "flowing", 27)
+    await (await LaneBench(dut).start()).check(sent, "flowing", "flowing", 27)
 
 
 @cocotb.test
@@ -175,7 +163,7 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
     """Random runs, each in formats of its own, single words among them, under stalls."""
     seed = 30 + 10 * list(SCHEDULES).index(source) + list(SCHEDULES).index(sink)
     rng = generator(seed)
-    bench = await Bench(dut).start()
+    bench = await LaneBench(dut).start()
     lengths = np.concatenate([rng.geometric(0.1, 20), np.ones(30, int), rng.geometric(0.5, 20)])
     await bench.check(draw(rng, lengths, seed), source, sink, seed)
 
@@ -184,7 +172,7 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
 async def test_reset_forgets(dut: Any) -> None:
     """Reset within a run, with a sum waiting, and with one on its way; then all is as new."""
     rng = generator(200)
-    bench = await Bench(dut).start()
+    bench = await LaneBench(dut).start()
     for trial in range(24):
         sent = bench.i.send(draw(rng, rng.geometric(0.3, 12), 200).tolist())
         taken = bench.o.take(1000) if trial % 3 else None
@@ -203,7 +191,7 @@ async def test_reset_forgets(dut: Any) -> None:
 async def test_latency_and_throughput(dut: Any) -> None:
     """A sum follows its last words after the stated cycles; there is no gap between sums."""
     rng = generator(300)
-    bench = await Bench(dut).start()
+    bench = await LaneBench(dut).start()
     await bench.check(draw(rng, np.array([1]), 300), "flowing", "flowing", 300)
     for length in (1, 2, 7):
         bench.i.offers.clear()
@@ -217,7 +205,7 @@ async def test_latency_and_throughput(dut: Any) -> None:
 @cocotb.test
 async def test_valid_does_not_wait_for_ready(dut: Any) -> None:
     """A sum is offered to a receiver that is not ready, and is then still there."""
-    bench = await Bench(dut).start()
+    bench = await LaneBench(dut).start()
     beats = draw(generator(400), np.array([1]), 400)
     bench.i.send(beats.tolist())
     for _ in range(LATENCY + 3):

@@ -7,6 +7,7 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from golden.npe.requantiser import Requantisation, requantiser
+from verif.bench import Bench
 from verif.npe.requantisations import draw, unit
 from verif.streams import (
     SCHEDULES,
@@ -17,9 +18,7 @@ from verif.streams import (
     deadline,
     generator,
     pack,
-    reset,
     schedule,
-    start_clock,
     unpack,
 )
 from verif.vectors import corners, uniform
@@ -30,25 +29,14 @@ FIELDS = ["multiplier", "shift", "zero_point", *(["bias"] if SPEC.bias else []),
           "low", "high", "relu"]  # fmt: skip
 
 
-class Bench:
+class RequantiserBench(Bench):
     """The design with its clock running, reset, and its three streams."""
 
     def __init__(self, dut: Any) -> None:
-        self.dut = dut
+        super().__init__(dut)
         self.config = Source(dut, "i_config", FIELDS)
         self.i = Source(dut, "i", ["data", "last"])
         self.o = Sink(dut, "o", ["data", "last"])
-
-    async def start(self) -> "Bench":
-        await start_clock(self.dut)
-        await reset(self.dut)
-        return self
-
-    async def restart(self) -> "Bench":
-        """Reset in the middle of whatever goes on; what was under way is forgotten."""
-        again = Bench(self.dut)
-        await reset(self.dut)
-        return again
 
     async def configure(self, how: Requantisation) -> None:
         """Hand over a requantisation."""
@@ -113,7 +101,7 @@ def tile(rng: np.random.Generator, how: Requantisation, count: int) -> np.ndarra
 async def test_all_sums(dut: Any) -> None:
     """Every sum if there are at most 2^12, else all corners and random ones; many scales."""
     rng = generator(10)
-    bench = await Bench(dut).start()
+    bench = await RequantiserBench(dut).start()
     for trial in range(24):
         how = draw(rng, SPEC, trial)
         await bench.configure(how)
@@ -129,7 +117,7 @@ async def test_all_sums(dut: Any) -> None:
 async def test_every_shift(dut: Any) -> None:
     """Each shift with the greatest, the least normal and random multipliers."""
     rng = generator(20)
-    bench = await Bench(dut).start()
+    bench = await RequantiserBench(dut).start()
     for shift in range(64):
         how = draw(rng, SPEC, shift, shift=shift)
         await bench.configure(how)
@@ -142,7 +130,7 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
     """Tiles under stalls on either side; requantisations wait while rows flow."""
     seed = 30 + 10 * list(SCHEDULES).index(source) + list(SCHEDULES).index(sink)
     rng = generator(seed)
-    bench = await Bench(dut).start()
+    bench = await RequantiserBench(dut).start()
     stalls = schedule(source, generator(seed, 1)), schedule(sink, generator(seed, 2))
     how = draw(rng, SPEC, 0)
     await bench.configure(how)
@@ -173,7 +161,7 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
 async def test_requantisation_goes_first(dut: Any) -> None:
     """Offered together with a row between tiles, it is good for that row."""
     rng = generator(100)
-    bench = await Bench(dut).start()
+    bench = await RequantiserBench(dut).start()
     tiles = []
     taken = bench.o.take(100)
     for trial in range(25):
@@ -190,7 +178,7 @@ async def test_requantisation_goes_first(dut: Any) -> None:
 async def test_no_row_before_a_requantisation(dut: Any) -> None:
     """After reset rows wait for the first requantisation."""
     rng = generator(150)
-    bench = await Bench(dut).start()
+    bench = await RequantiserBench(dut).start()
     for _ in range(2):
         how = draw(rng, SPEC, 0)
         sums = tile(rng, how, 3)
@@ -209,7 +197,7 @@ async def test_no_row_before_a_requantisation(dut: Any) -> None:
 async def test_reset_forgets(dut: Any) -> None:
     """Reset within a tile, with codes waiting and on their way; then all is as new."""
     rng = generator(200)
-    bench = await Bench(dut).start()
+    bench = await RequantiserBench(dut).start()
     for trial in range(24):
         how = draw(rng, SPEC, trial)
         await bench.configure(how)
@@ -232,7 +220,7 @@ async def test_reset_forgets(dut: Any) -> None:
 async def test_latency_and_throughput(dut: Any) -> None:
     """A row's codes follow it after the stated cycles, and rows flow one a cycle."""
     rng = generator(300)
-    bench = await Bench(dut).start()
+    bench = await RequantiserBench(dut).start()
     how = draw(rng, SPEC, 0)
     await bench.configure(how)
     await bench.check(how, tile(rng, how, 40), "flowing", "flowing", 300)
@@ -244,7 +232,7 @@ async def test_latency_and_throughput(dut: Any) -> None:
 async def test_valid_does_not_wait_for_ready(dut: Any) -> None:
     """A row is offered to a receiver that is not ready, and is then still there."""
     rng = generator(400)
-    bench = await Bench(dut).start()
+    bench = await RequantiserBench(dut).start()
     how = draw(rng, SPEC, 0)
     await bench.configure(how)
     sums = tile(rng, how, 1)

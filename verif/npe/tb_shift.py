@@ -7,6 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
+from verif.bench import Bench
 from verif.streams import (
     SCHEDULES,
     Sink,
@@ -16,9 +17,7 @@ from verif.streams import (
     deadline,
     generator,
     pack,
-    reset,
     schedule,
-    start_clock,
     unpack,
 )
 from verif.vectors import normal, uniform
@@ -30,24 +29,13 @@ GOLDEN = importlib.import_module(type(SPEC).__module__)
 LONGEST = min(SPEC.length, 80)
 
 
-class Bench:
+class ShiftBench(Bench):
     """The design with its clock running, reset, and its two streams."""
 
     def __init__(self, dut: Any) -> None:
-        self.dut = dut
+        super().__init__(dut)
         self.i = Source(dut, "i", ["data", "last"])
         self.o = Sink(dut, "o", ["data", "last"])
-
-    async def start(self) -> "Bench":
-        await start_clock(self.dut)
-        await reset(self.dut)
-        return self
-
-    async def restart(self) -> "Bench":
-        """Reset in the middle of whatever goes on; what was under way is forgotten."""
-        again = Bench(self.dut)
-        await reset(self.dut)
-        return again
 
     async def check(
         self, rows: list[np.ndarray], source: str = "flowing", sink: str = "flowing", seed: int = 0
@@ -105,7 +93,7 @@ async def test_all_values(dut: Any) -> None:
     rng = generator(10)
     if len(codes) > 1 << 10:
         codes = np.concatenate([codes[:200], codes[-200:], rng.choice(codes, 600)])
-    bench = await Bench(dut).start()
+    bench = await ShiftBench(dut).start()
     size = max(1, LONGEST - 1)
     tops = [fmt.high, 0, -1, int(rng.integers(1, fmt.high + 1))]
     if size == 1 or LONGEST == 1:
@@ -121,7 +109,7 @@ async def test_all_values(dut: Any) -> None:
 async def test_extremes_do_not_overflow(dut: Any) -> None:
     """Rows of one value, as long as they can be; and of two."""
     fmt = SPEC.in_format
-    bench = await Bench(dut).start()
+    bench = await ShiftBench(dut).start()
     rows = [np.full(LONGEST, code) for code in (fmt.low, -1, 0, 1, fmt.high)]
     for code in (fmt.low, 0, fmt.high - 1):
         mixed = np.full(LONGEST, code)
@@ -134,7 +122,7 @@ async def test_extremes_do_not_overflow(dut: Any) -> None:
 async def test_rows_of_all_lengths(dut: Any) -> None:
     """Rows of each length, a short one after a long one too."""
     rng = generator(20)
-    bench = await Bench(dut).start()
+    bench = await ShiftBench(dut).start()
     lengths = [*range(1, min(LONGEST, 20) + 1), LONGEST, 1, 1, LONGEST]
     await bench.check([draw(rng, length) for length in lengths])
 
@@ -145,7 +133,7 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
     """Random rows under stalls on either side."""
     seed = 30 + 10 * list(SCHEDULES).index(source) + list(SCHEDULES).index(sink)
     rng = generator(seed)
-    bench = await Bench(dut).start()
+    bench = await ShiftBench(dut).start()
     lengths = np.minimum(rng.geometric(0.15, 12), LONGEST)
     await bench.check([draw(rng, length) for length in lengths], source, sink, seed)
 
@@ -154,7 +142,7 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
 async def test_reset_forgets(dut: Any) -> None:
     """Reset while a row comes, is worked at, and leaves; then all is as new."""
     rng = generator(200)
-    bench = await Bench(dut).start()
+    bench = await ShiftBench(dut).start()
     for trial in range(30):
         rows = [draw(rng, min(5, LONGEST)) for _ in range(4)]
         sent = bench.i.send(beats(rows))
@@ -174,7 +162,7 @@ async def test_reset_forgets(dut: Any) -> None:
 async def test_cycles(dut: Any) -> None:
     """Rows take the cycles that golden states, whatever the values."""
     rng = generator(300)
-    bench = await Bench(dut).start()
+    bench = await ShiftBench(dut).start()
     for length in sorted({1, 2, min(3, LONGEST), min(11, LONGEST), LONGEST} & {*range(1, 1000)}):
         if length > LONGEST:
             continue
@@ -190,7 +178,7 @@ async def test_cycles(dut: Any) -> None:
 async def test_throughput(dut: Any) -> None:
     """A row begins in the cycle of the last result of the one before."""
     rng = generator(400)
-    bench = await Bench(dut).start()
+    bench = await ShiftBench(dut).start()
     length = min(4, LONGEST)
     rows = [draw(rng, length) for _ in range(6)]
     await bench.check(rows)
@@ -200,7 +188,7 @@ async def test_throughput(dut: Any) -> None:
 @cocotb.test
 async def test_valid_does_not_wait_for_ready(dut: Any) -> None:
     """A result is offered to a receiver that is not ready, and is then still there."""
-    bench = await Bench(dut).start()
+    bench = await ShiftBench(dut).start()
     row = draw(generator(500), 1)
     bench.i.send(beats([row]))
     for _ in range(LATENCY + 3):

@@ -8,6 +8,7 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from golden.pe.mac import mac
+from verif.bench import Bench
 from verif.streams import (
     SCHEDULES,
     Sink,
@@ -17,9 +18,7 @@ from verif.streams import (
     deadline,
     generator,
     pack,
-    reset,
     schedule,
-    start_clock,
     unpack,
 )
 from verif.vectors import corners, normal, uniform
@@ -29,25 +28,14 @@ LATENCY = bench_parameters()["latency"]
 STALLED = ["sparse", "bursts", "rare", "long"]
 
 
-class Bench:
+class MacBench(Bench):
     """The design with its clock running, reset, and its two streams."""
 
     def __init__(self, dut: Any) -> None:
-        self.dut = dut
+        super().__init__(dut)
         rows = ["sum", "carry"] if hasattr(dut, "o_carry") else ["sum"]
         self.i = Source(dut, "i", ["a", "b", "last"])
         self.o = Sink(dut, "o", rows)
-
-    async def start(self) -> "Bench":
-        await start_clock(self.dut)
-        await reset(self.dut)
-        return self
-
-    async def restart(self) -> "Bench":
-        """Reset in the middle of whatever goes on; what was under way is forgotten."""
-        again = Bench(self.dut)
-        await reset(self.dut)
-        return again
 
     def sums(self) -> np.ndarray:
         """Return the sums taken since the last call."""
@@ -124,14 +112,14 @@ async def test_operand_pairs(dut: Any) -> None:
     places = np.stack([np.roll(order, place) for place in range(SPEC.k)], axis=1)
     last = rng.random(len(a)) < 0.25
     last[-1] = True
-    bench = await Bench(dut).start()
+    bench = await MacBench(dut).start()
     await bench.check(a[places], b[places], last, "flowing", "flowing", 10)
 
 
 @cocotb.test
 async def test_extremes_do_not_overflow(dut: Any) -> None:
     """Runs of one extreme product, longer than the accumulator holds where that is feasible."""
-    bench = await Bench(dut).start()
+    bench = await MacBench(dut).start()
     fa, fb = SPEC.a_format, SPEC.b_format
     wrap = (2 << SPEC.accumulator_width) // max(1, abs(fa.low * fb.low), fa.high * fb.high)
     longest = wrap + 1 if wrap < 8000 else 1000
@@ -148,7 +136,7 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
     """Random runs, single pairs back to back among them, under stalls on either side."""
     seed = 30 + 10 * list(SCHEDULES).index(source) + list(SCHEDULES).index(sink)
     rng = generator(seed)
-    bench = await Bench(dut).start()
+    bench = await MacBench(dut).start()
     for draw in (uniform, normal):
         lengths = np.concatenate([rng.geometric(0.1, 20), np.ones(15, int), rng.geometric(0.5, 20)])
         a = draw(rng, SPEC.a_format, (lengths.sum(), SPEC.k))
@@ -163,7 +151,7 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
 async def test_reset_forgets(dut: Any) -> None:
     """Reset within a run, with a sum waiting, and with one on its way; then all is as new."""
     rng = generator(200)
-    bench = await Bench(dut).start()
+    bench = await MacBench(dut).start()
     for trial in range(24):
         lengths = rng.geometric(0.3, 12)
         a, b = pairs(rng, lengths.sum())
@@ -185,7 +173,7 @@ async def test_reset_forgets(dut: Any) -> None:
 @cocotb.test
 async def test_latency(dut: Any) -> None:
     """A sum follows the first beat of its run after the stated number of cycles."""
-    bench = await Bench(dut).start()
+    bench = await MacBench(dut).start()
     await bench.check(*pairs(generator(300), 1), ends(np.array([1])), "flowing", "flowing", 300)
     for length in (1, 2, 5):
         a, b = pairs(generator(300), length)
@@ -199,7 +187,7 @@ async def test_latency(dut: Any) -> None:
 @cocotb.test
 async def test_throughput(dut: Any) -> None:
     """Sums follow each other as golden states, even if each beat is a sum of its own."""
-    bench = await Bench(dut).start()
+    bench = await MacBench(dut).start()
     for length in (1, 7):
         a, b = pairs(generator(400), 20 * length)
         last = ends(np.full(20, length))
@@ -211,7 +199,7 @@ async def test_throughput(dut: Any) -> None:
 @cocotb.test
 async def test_valid_does_not_wait_for_ready(dut: Any) -> None:
     """A sum is offered to a receiver that is not ready, and is then still there."""
-    bench = await Bench(dut).start()
+    bench = await MacBench(dut).start()
     ones, last = np.ones((1, SPEC.k), int), np.array([True])
     bench.i.send(beats(ones, ones, last))
     for _ in range(spent(ones, ones, last).sum() + LATENCY + 2):
