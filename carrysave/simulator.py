@@ -34,6 +34,8 @@ _BUILD_ARGUMENTS = [
     "--x-initial", "unique",
     # It makes every element of an array a little different.
     "-fno-dfg",
+    # Verilator makes several files of each module, and most of their time goes into its headers.
+    "--output-groups", "2",
 ]  # fmt: skip
 _CONTROL = """\
 `verilator_config
