@@ -103,6 +103,11 @@ class LaneSpec:
         """Cycles of a word, of a pair of formats."""
         return 1
 
+    @property
+    def operations(self) -> int:
+        """A multiplication and an addition for each product of a cycle, of the pair with most."""
+        return max(2 * self.codes(*pair) // self.cycles(*pair) for pair in self.pairs)
+
     def lsb(self, a: int, b: int) -> int:
         """Exponent of the last bit of a sum, of a pair of formats."""
         return self.elements[a].lsb + self.elements[b].lsb

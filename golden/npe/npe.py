@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
-from golden.check import Choice, Integer, check_fields, parameter, parameters_of
+from golden.check import Choice, Integer, Subset, check_fields, parameter, parameters_of
 from golden.formats.element import ROUNDING, SATURATE, ElementFormat
 from golden.formats.exact import Exact
 from golden.formats.names import parse
@@ -16,12 +17,13 @@ from golden.npe.lane import LaneSpec
 from golden.npe.result import ResultName
 from golden.npe.scaled import block_width, check_blocks, scaled_matmul
 from golden.npe.sl8 import Sl8Spec
+from golden.npe.sl16 import Sl16Spec
 from golden.tpe.rows import RowsSpec, beat_cycles
 
 __all__ = ["NpeSpec", "cycles", "npe", "pack"]
 
-_LANES = {"sl8": Sl8Spec}
-_FIELDS = parameters_of(Sl8Spec)
+_LANES: dict[str, type[LaneSpec]] = {"sl8": Sl8Spec, "sl16": Sl16Spec}
+_FIELDS = parameters_of(Sl16Spec)
 _BLOCKS = parameters_of(BlockScaleSpec)
 
 
@@ -35,8 +37,13 @@ class NpeSpec(RowsSpec):
     """
 
     lane: str = parameter(Choice("lane", "sl8", tuple(_LANES)))
-    formats: str = parameter(_FIELDS["formats"])
+    formats: str = parameter(
+        Subset("formats of operands", ",".join(Sl8Spec.FORMATS), Sl16Spec.FORMATS)
+    )
     accumulator_width: int = parameter(_FIELDS["accumulator_width"])
+    passes: int = parameter(
+        Integer('cycles of a word with a 16-bit code, of lane "sl16"', 2, 1, 2, "cycles")
+    )
     result: str = parameter(ResultName('format of C, or "fixed": sums as they are', "fixed"))
     rounding: str = parameter(ROUNDING)
     saturate: bool = parameter(SATURATE)
@@ -60,7 +67,7 @@ class NpeSpec(RowsSpec):
     @property
     def element(self) -> LaneSpec:
         """What one lane computes: formats, containers and limits."""
-        return _element(self.lane, self.formats, self.accumulator_width)
+        return _element(self.lane, self.formats, self.accumulator_width, self.passes)
 
     @property
     def result_format(self) -> ElementFormat | None:
@@ -118,11 +125,6 @@ class NpeSpec(RowsSpec):
         if self.scale == "none":
             return self.element.limit(a, b)
         return None if self.scale == "e8m0" else self.depth * self.beats(a, b)
-
-    @property
-    def codes_per_beat(self) -> int:
-        """Codes of a row in a beat, of the pair of formats that has most."""
-        return max(self.element.codes(*pair) for pair in self.element.pairs)
 
 
 def npe(
@@ -209,7 +211,7 @@ def cycles(
     spec: NpeSpec,
     tiles: Sequence[tuple[np.ndarray, np.ndarray]],
     latency: int,
-    pairs: Sequence[tuple[int, int]] = (),
+    pairs: Sequence[tuple[int, int]],
 ) -> int:
     """Count cycles from the first operand beat to the last row of C, both included.
 
@@ -219,23 +221,29 @@ def cycles(
     tiles : words of A, m x beats, and of B, beats x n, of each, as :func:`pack` makes them;
         operands and results flow without stalls. Only the number of beats counts.
     latency : cycles from the last operand beat of a tile to its first row, as the component says.
-    pairs : indices of the formats of each, if there are scales: blocks take at least
+    pairs : indices of the formats of each. A beat takes :meth:`LaneSpec.cycles`, of which the
+        component's ``ready`` marks the last; with scales, each block takes at least
         :attr:`RowsSpec.drain` cycles.
     """
-    beats = [a.shape[1] for a, _ in tiles]
-    if spec.scale != "none":
-        sums = []
-        for count, pair in zip(beats, pairs, strict=True):
-            whole, rest = divmod(count, spec.beats(*pair))
-            sums += [spec.beats(*pair)] * whole + [rest] * (rest > 0)
-        beats = sums
-    return beat_cycles(spec, beats, latency)
+    sums = []
+    for (a, _), pair in zip(tiles, pairs, strict=True):
+        beats, cycles = a.shape[1], spec.element.cycles(*pair)
+        block = beats if spec.scale == "none" else spec.beats(*pair)
+        whole, rest = divmod(beats, block)
+        sums += [block * cycles] * whole + [rest * cycles] * (rest > 0)
+    return beat_cycles(spec, sums, latency)
 
 
 @cache
-def _element(lane: str, formats: str, accumulator_width: int) -> LaneSpec:
+def _element(lane: str, formats: str, accumulator_width: int, passes: int) -> LaneSpec:
     """Make the spec of a lane, whose checks take a while."""
-    return _LANES[lane](formats=formats, accumulator_width=accumulator_width)
+    found = _LANES[lane]
+    fields: dict[str, Any] = {
+        "formats": formats,
+        "accumulator_width": accumulator_width,
+        "passes": passes,
+    }
+    return found(**{name: fields[name] for name in parameters_of(found)})
 
 
 def _formats(lane: LaneSpec, *indices: int) -> list[ElementFormat]:

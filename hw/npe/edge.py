@@ -72,8 +72,8 @@ class EdgeCell(Cell):
         A word, the first code lowest.
     i_format : In
         Index of its format.
-    i_dual : In(1)
-        Words of this pair of formats have two codes.
+    i_mode : In
+        What :meth:`LaneCell.mode` makes of its tile's formats.
     i_valid : In(1)
         There is a word.
     i_clear : In(1)
@@ -87,7 +87,7 @@ class EdgeCell(Cell):
     en: Signal
     i_data: Signal
     i_format: Signal
-    i_dual: Signal
+    i_mode: Signal
     i_valid: Signal
     i_clear: Signal
     o: Signal
@@ -100,7 +100,7 @@ class EdgeCell(Cell):
             "en": In(1),
             "i_data": In(element.spec.WORD),
             "i_format": In(element.spec.format_width),
-            "i_dual": In(1),
+            "i_mode": In(element.MODE),
             "i_valid": In(1),
             "i_clear": In(1),
             "o": Out(len(element.i_a if side == "a" else element.i_b)),
@@ -109,7 +109,7 @@ class EdgeCell(Cell):
 
     def elaborate(self, platform):
         m = Module()
-        coded, invalid = self.encode(m, self.i_data, self.i_format, self.i_dual)
+        coded, invalid = self.encode(m, self.i_data, self.i_format, self.i_mode)
         found = Signal(reset_less=True)
         with m.If(self.en):
             m.d.sync += found.eq((found & ~self.i_clear) | (invalid & self.i_valid))

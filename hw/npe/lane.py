@@ -66,6 +66,9 @@ class LaneCell(SumCell):
 
     WORD: ClassVar[int] = BYTE
 
+    MODE: ClassVar[int] = 1
+    """Bits of a mode."""
+
     a_layout: Any
     b_layout: Any
 
@@ -107,18 +110,33 @@ class LaneCell(SumCell):
         """Whether words of these formats, by index, have two codes."""
         return is_of(self.spec, a_format, NIBBLE) & is_of(self.spec, b_format, NIBBLE)
 
-    def encode_a(self, m: Module, a: Value, a_format: Value, dual: Value) -> tuple[Value, Value]:
+    def mode(
+        self, m: Module, a_format: Value, b_format: Value, taken: Value
+    ) -> tuple[Value, Value]:
+        """Make what decoders are told of a pair of formats, and whether words are done with.
+
+        Parameters
+        ----------
+        m : where the gates go, and the register that counts the cycles of a word.
+        a_format, b_format : indices of formats, steady until words are done with.
+        taken : words enter the lane in this cycle.
+        """
+        return self.dual(a_format, b_format), C(1, 1)
+
+    def encode_a(self, m: Module, a: Value, a_format: Value, mode: Value) -> tuple[Value, Value]:
         """Make ``i_a`` of a word, at the edge of an array; see :func:`hw.npe.decode.decode`.
+
+        `mode` is that of :meth:`mode`.
 
         Returns
         -------
         ``i_a``, which is 0 for a word that adds nothing, and whether a code is no number.
         """
-        return decode(m, self.a_layout, a, a_format, dual)
+        return decode(m, self.a_layout, a, a_format, mode)
 
-    def encode_b(self, m: Module, b: Value, b_format: Value, dual: Value) -> tuple[Value, Value]:
+    def encode_b(self, m: Module, b: Value, b_format: Value, mode: Value) -> tuple[Value, Value]:
         """Make ``i_b`` of a word, as :meth:`encode_a`."""
-        return decode(m, self.b_layout, b, b_format, dual)
+        return decode(m, self.b_layout, b, b_format, mode)
 
     def _heights(self, products: BitHeap) -> list[int]:
         if self.accumulation == "resolved":

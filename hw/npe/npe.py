@@ -16,10 +16,13 @@ from hw.npe.flags import Flags
 from hw.npe.lane import LaneCell
 from hw.npe.scales import BlockCount, Scales
 from hw.npe.state import SumState
+from hw.npe.wide import WideLaneCell
 from hw.tpe.array import RowsArray, late, skew
 from hw.tpe.systolic_os import SystolicColumn, place_systolic
 
 __all__ = ["Npe"]
+
+_LANES = {"sl8": LaneCell, "sl16": WideLaneCell}
 
 
 class Npe(RowsArray):
@@ -28,18 +31,20 @@ class Npe(RowsArray):
     Computes :func:`golden.npe.npe.npe`, exactly. Operands are decoded at the edge, once for each
     row of A and each column of B; A moves right and B moves down one lane a cycle. Formats are
     taken with the first beat of a tile and travel with the operands: tiles of different formats
-    follow each other without a gap. A tile takes a beat for each :meth:`LaneSpec.codes` of K; the
-    next one follows at once if those are at least :attr:`RowsSpec.drain`. With scales, that holds
+    follow each other without a gap. A tile takes :meth:`LaneSpec.cycles` for each
+    :meth:`LaneSpec.codes` of K; the next one follows at once if those are at least
+    :attr:`RowsSpec.drain`. With scales, that holds
     for each block of a tile: its sums leave, and are scaled and added up at the ends of columns.
 
     Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: m n
-    words a cycle. Stalls: a missing operand puts a bubble into the array; a row of C that is not
-    taken stops all of it: ``o_c.ready`` reaches every register's enable and ``i_a.ready``,
-    ``i_b.ready`` combinationally. Overflow: sums are modulo 2^accumulator_width, and exact unless
-    ``overflow`` is set: the tile had more beats than :meth:`NpeSpec.limit`; with scales "e8m0"
-    results become infinities instead. What is no number counts as zero in a sum and is told by
-    ``invalid``. Rounding, where results are of a format: once, from the exact sum, by one encoder a
-    column; with scales "e8m0", of each block's scaled sum and of each addition.
+    words a cycle, or in :meth:`LaneSpec.cycles`. Stalls: a missing operand puts a bubble into the
+    array; a row of C that is not taken stops all of it: ``o_c.ready`` reaches every register's
+    enable and ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: sums are modulo
+    2^accumulator_width, and exact unless ``overflow`` is set: the tile had more beats than
+    :meth:`NpeSpec.limit`; with scales "e8m0" results become infinities instead. What is no number
+    counts as zero in a sum and is told by ``invalid``. Rounding, where results are of a format:
+    once, from the exact sum, by one encoder a column; with scales "e8m0", of each block's scaled
+    sum and of each addition.
 
     Parameters
     ----------
@@ -69,6 +74,9 @@ class Npe(RowsArray):
     }
 
     spec: NpeSpec
+    _state: SumState
+    _mode: Value
+    _taken: Value
     _blocks: BlockCount
 
     def __init__(self, spec: NpeSpec, **hows: Any):
@@ -76,7 +84,7 @@ class Npe(RowsArray):
             raise TypeError(f"spec must be a NpeSpec, not {spec!r}")
         hows = complete(self.HOWS, hows)
         registers, adder = hows.pop("encoder_pipeline"), hows["adder"]
-        self.element = LaneCell(spec.element, **hows)
+        self.element = _LANES[spec.lane](spec.element, **hows)
         self.edges = {side: EdgeCell(self.element, side) for side in "ab"}
         self.encoder: EncodeCell | ScaleCell | None = None
         if spec.scale != "none":
@@ -105,22 +113,28 @@ class Npe(RowsArray):
     @property
     def operations_per_cycle(self) -> int:
         """A multiplication and an addition for each product, of the pair that has most."""
-        return 2 * self.spec.m * self.spec.n * self.spec.codes_per_beat
+        return self.spec.m * self.spec.n * self.spec.element.operations
 
-    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value]:
-        """Of a tile's blocks, each has sums; only those of the last one make results leave."""
-        if self.spec.scale == "none":
-            return super().ends(m, feed)
+    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value, Value]:
+        """End sums with tiles or blocks; only a tile's last block makes results leave."""
         payload = self.i_a.payload
-        m.submodules.blocks = blocks = BlockCount(self.spec)
-        m.d.comb += [
-            blocks.accept.eq(feed.accept),
-            blocks.last.eq(payload.last),
-            blocks.i_a.eq(payload.format),
-            blocks.i_b.eq(self.i_b.payload.format),
-        ]
-        self._blocks = blocks
-        return blocks.o_last, feed.finish & blocks.o_closes
+        m.submodules.state = self._state = state = SumState(self.spec.element, self.spec.limit)
+        self._mode, done = self.element.mode(m, state.o_a, state.o_b, feed.accept)
+        self._taken = feed.accept & done
+        watches: list[SumState | BlockCount] = [state]
+        last, finish = payload.last, feed.finish
+        if self.spec.scale != "none":
+            m.submodules.blocks = self._blocks = blocks = BlockCount(self.spec)
+            watches.append(blocks)
+            last, finish = blocks.o_last, finish & blocks.o_closes
+        for watch in watches:
+            m.d.comb += [
+                watch.accept.eq(self._taken),
+                watch.last.eq(payload.last),
+                watch.i_a.eq(payload.format),
+                watch.i_b.eq(self.i_b.payload.format),
+            ]
+        return last & done, self._taken, finish
 
     def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
         """Decode rows of A and columns of B after their delays, place the columns, encode."""
@@ -128,11 +142,11 @@ class Npe(RowsArray):
         scaled = spec.scale != "none"
         longest = max(spec.m, spec.n)
         clears = Cat(clear, late(m, move, "clear", clear[-1], longest - spec.m + 1)[1:])
-        state, flags = self._watch(m, move, feed, clears)
+        flags = self._flags(m, move, clears)
         if scaled:
-            scales = self._scales(m, move, feed, clears)
-        dual = self.element.dual(state.o_a, state.o_b)
-        modes = late(m, move, "mode", Cat(feed.accept, dual, state.o_a, state.o_b), longest)
+            scales = self._scales(m, move, clears)
+        state = self._state
+        modes = late(m, move, "mode", Cat(feed.accept, state.o_a, state.o_b, self._mode), longest)
         a, b = (
             self._decode(m, move, side, modes, clears, found)
             for side, found in (("a", flags.i_a), ("b", flags.i_b))
@@ -172,18 +186,13 @@ class Npe(RowsArray):
         ]
         return Cat(row.word_select(j, width)[:-1] for j in range(spec.n))
 
-    def _watch(self, m: Module, move: Value, feed: Feed, clears: Value) -> tuple[SumState, Flags]:
-        """Keep what holds for a whole tile, and send it to the ends of columns."""
-        spec = self.spec
+    def _flags(self, m: Module, move: Value, clears: Value) -> Flags:
+        """Send what holds for a whole tile to the ends of columns."""
+        spec, state = self.spec, self._state
         scaled = spec.scale != "none"
-        m.submodules.state = state = SumState(spec.element, spec.limit)
         known = 1 + spec.scale_width + scaled
         m.submodules.flags = flags = Flags(spec, known, self.column.latency)
         m.d.comb += [
-            state.accept.eq(feed.accept),
-            state.last.eq(self.i_a.payload.last),
-            state.i_a.eq(self.i_a.payload.format),
-            state.i_b.eq(self.i_b.payload.format),
             flags.move.eq(move),
             flags.clear.eq(clears),
             flags.i_tile[0].eq(state.o_overflow),
@@ -191,21 +200,21 @@ class Npe(RowsArray):
         if spec.scale_width:
             m.submodules.scale = scale = Scale(spec)
             m.d.comb += [
-                scale.accept.eq(feed.accept),
+                scale.accept.eq(self._taken),
                 scale.i_a.eq(state.o_a),
                 scale.i_b.eq(state.o_b),
                 flags.i_tile[1 : 1 + spec.scale_width].eq(scale.o),
             ]
         if scaled:
             m.d.comb += flags.i_tile[-1].eq(self._blocks.o_opens)
-        return state, flags
+        return flags
 
-    def _scales(self, m: Module, move: Value, feed: Feed, clears: Value) -> Scales:
+    def _scales(self, m: Module, move: Value, clears: Value) -> Scales:
         """Send the scales of blocks to the ends of columns."""
         m.submodules.scales = scales = Scales(self.spec, self.column.latency)
         m.d.comb += [
             scales.move.eq(move),
-            scales.load.eq(feed.accept & self._blocks.o_first),
+            scales.load.eq(self._taken & self._blocks.o_first),
             scales.clear.eq(clears),
             scales.i_a.eq(self.i_a.payload.scale),
             scales.i_b.eq(self.i_b.payload.scale),
@@ -221,13 +230,13 @@ class Npe(RowsArray):
         operands: list[Value] = []
         for number, word in enumerate(skew(m, move, side, words, len(found), lane.WORD)):
             m.submodules[f"edge_{side}{number}"] = edge = self.edges[side].place()
-            formats = modes[number][2:]
+            mode = modes[number][1:]
             m.d.comb += [
                 edge.en.eq(move),
                 edge.i_data.eq(word),
                 edge.i_valid.eq(modes[number][0]),
-                edge.i_dual.eq(modes[number][1]),
-                edge.i_format.eq(formats.word_select("ab".index(side), lane.format_width)),
+                edge.i_format.eq(mode.word_select("ab".index(side), lane.format_width)),
+                edge.i_mode.eq(mode[2 * lane.format_width :]),
                 edge.i_clear.eq(clears[number]),
                 found[number].eq(edge.o_invalid),
             ]

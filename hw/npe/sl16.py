@@ -1,7 +1,5 @@
 """SL16: one lane of 16-bit words between two streams."""
 
-from amaranth import C, Module, Signal, Value
-
 from golden.npe.sl16 import Sl16Spec
 from hw.npe.stream import StreamLane
 from hw.npe.wide import WideLaneCell
@@ -19,18 +17,3 @@ class Sl16(StreamLane):
 
     SPEC = Sl16Spec
     CELL = WideLaneCell
-
-    _lane: WideLaneCell
-
-    def _mode(
-        self, m: Module, a_format: Value, b_format: Value, taken: Value
-    ) -> tuple[Value, Value]:
-        second = Signal()
-        mode = self._lane.mode(a_format, b_format, second)
-        if not self._lane.plan.crossed:
-            return mode, C(1, 1)
-        first = Signal()
-        m.d.comb += first.eq(mode[1] & ~second)
-        with m.If(taken):
-            m.d.sync += second.eq(first)
-        return mode, ~first

@@ -103,17 +103,7 @@ class StreamLane(wiring.Component):
     @property
     def operations_per_cycle(self) -> int:
         """A multiplication and an addition for each product, in the formats with most of them."""
-        spec = self.spec
-        return max(2 * spec.codes(*pair) // spec.cycles(*pair) for pair in spec.pairs)
-
-    def _mode(
-        self, m: Module, a_format: Value, b_format: Value, taken: Value
-    ) -> tuple[Value, Value]:
-        """Make what decoders are told of the formats, and whether words are done with.
-
-        `taken`: words enter the lane in this cycle.
-        """
-        return self._lane.dual(a_format, b_format), C(1, 1)
+        return self.spec.operations
 
     def elaborate(self, platform):
         m = Module()
@@ -121,7 +111,7 @@ class StreamLane(wiring.Component):
         m.submodules.feed = feed = Feed()
         m.submodules.state = state = SumState(self.spec)
         m.submodules.lane = pe = self.cell.place()
-        mode, done = self._mode(m, state.o_a, state.o_b, feed.accept)
+        mode, done = self._lane.mode(m, state.o_a, state.o_b, feed.accept)
         a, a_invalid = self._lane.encode_a(m, words.a, state.o_a, mode)
         b, b_invalid = self._lane.encode_b(m, words.b, state.o_b, mode)
         move, invalid = Signal(), Signal(reset_less=True)

@@ -31,6 +31,8 @@ class WideLaneCell(LaneCell):
 
     WORD: ClassVar[int] = 2 * BYTE
 
+    MODE: ClassVar[int] = 3
+
     a_layout: WideOperand
     b_layout: WideOperand
 
@@ -38,22 +40,29 @@ class WideLaneCell(LaneCell):
         plans = self.plan, LanePlan(self.spec, 1)
         return WideOperand(plans, tells=True), WideOperand(plans, tells=False)
 
-    def mode(self, a_format: Value, b_format: Value, cross: Value) -> Value:
-        """Make the mode of words of these formats: bits `dual`, `wide` and `cross`.
-
-        `cross`, in the second of two cycles: halves of different weight are multiplied.
-        """
+    def mode(
+        self, m: Module, a_format: Value, b_format: Value, taken: Value
+    ) -> tuple[Value, Value]:
+        """Make the mode: bits `dual`, `wide` and, in the second of two cycles, `cross`."""
         spec = self.spec
-        wide = is_of(spec, a_format, self.WORD) | is_of(spec, b_format, self.WORD)
-        return Cat(self.dual(a_format, b_format), wide, cross)
+        wide, second = Signal(name="wide"), Signal(name="second")
+        m.d.comb += wide.eq(is_of(spec, a_format, self.WORD) | is_of(spec, b_format, self.WORD))
+        mode = Cat(self.dual(a_format, b_format), wide, second)
+        if not self.plan.crossed:
+            return mode, C(1, 1)
+        first = Signal(name="first")
+        m.d.comb += first.eq(wide & ~second)
+        with m.If(taken):
+            m.d.sync += second.eq(first)
+        return mode, ~first
 
-    def encode_a(self, m: Module, a: Value, a_format: Value, dual: Value) -> tuple[Value, Value]:
-        """Make ``i_a`` of a word; `dual` is :meth:`mode`. See :meth:`LaneCell.encode_a`."""
-        return decode_wide(m, self.a_layout, a, a_format, (dual[0], dual[1], dual[2]))
+    def encode_a(self, m: Module, a: Value, a_format: Value, mode: Value) -> tuple[Value, Value]:
+        """Make ``i_a`` of a word. See :meth:`LaneCell.encode_a`."""
+        return decode_wide(m, self.a_layout, a, a_format, (mode[0], mode[1], mode[2]))
 
-    def encode_b(self, m: Module, b: Value, b_format: Value, dual: Value) -> tuple[Value, Value]:
-        """Make ``i_b`` of a word; `dual` is :meth:`mode`. See :meth:`LaneCell.encode_b`."""
-        return decode_wide(m, self.b_layout, b, b_format, (dual[0], dual[1], dual[2]))
+    def encode_b(self, m: Module, b: Value, b_format: Value, mode: Value) -> tuple[Value, Value]:
+        """Make ``i_b`` of a word. See :meth:`LaneCell.encode_b`."""
+        return decode_wide(m, self.b_layout, b, b_format, (mode[0], mode[1], mode[2]))
 
     def _slots(self, m: Module, enable: Value, x: data.View, y: data.View) -> list[Slot]:
         plan, upper = self.a_layout.plans

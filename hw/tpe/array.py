@@ -56,15 +56,16 @@ class RowsArray(wiring.Component):
         """
         raise NotImplementedError
 
-    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value]:
+    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value, Value]:
         """Find out what ends; a tile has one sum for each number of C, or several.
 
         Returns
         -------
-        Whether a beat that is offered is the last one of its sums, and whether ``feed.finish``, or
-        only some of them, make results leave.
+        last : sums end with what is offered.
+        taken : the beat enters the array, which is done with it.
+        finish : results begin to leave; ``feed.finish``, or only some of them.
         """
-        return self.i_a.payload.last, feed.finish
+        return self.i_a.payload.last, feed.accept, feed.finish
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -82,14 +83,14 @@ class RowsArray(wiring.Component):
         move = Signal()
         m.submodules.feed = feed = Feed(spec.drain)
         m.submodules.rows = rows = RowCount(spec, self.latency - 1)
-        last, finish = self.ends(m, feed)
+        last, taken, finish = self.ends(m, feed)
         m.d.comb += [
             move.eq(~self.o_c.valid | self.o_c.ready),
             feed.move.eq(move),
             feed.valid.eq(self.i_a.valid & self.i_b.valid),
             feed.last.eq(last),
-            self.i_a.ready.eq(feed.accept),
-            self.i_b.ready.eq(feed.accept),
+            self.i_a.ready.eq(taken),
+            self.i_b.ready.eq(taken),
             rows.move.eq(move),
             rows.finish.eq(finish),
             self.o_c.valid.eq(rows.valid),

@@ -12,7 +12,7 @@ from golden.engine import EngineSpec
 from golden.formats.exact import Exact
 from golden.formats.integer import IntFormat
 from golden.gemm import GemmSpec, gemm
-from golden.npe.lane import lane_sums
+from golden.npe.lane import LaneSpec, lane_sums
 from golden.npe.npe import NpeSpec, cycles, npe, pack
 from golden.tpe.rows import RowsEngineSpec
 from golden.tpe.rows import cycles as rows_cycles
@@ -25,9 +25,11 @@ NARROW = "int8,int4,e2m1"
 NAMES = [f"{LANE.names[a]}-{LANE.names[b]}" for a, b in PAIRS]
 
 
-def codes(rng: np.random.Generator, index: int, shape: tuple[int, int]) -> np.ndarray:
+def codes(
+    rng: np.random.Generator, index: int, shape: tuple[int, int], lane: LaneSpec = LANE
+) -> np.ndarray:
     """Draw codes of a format, NaR and NaN among them."""
-    fmt = LANE.elements[index]
+    fmt = lane.elements[index]
     return rng.integers(fmt.low, fmt.high, shape, endpoint=True)
 
 
@@ -54,16 +56,27 @@ def test_npe_is_the_exact_product(pair: tuple[int, int]) -> None:
 @pytest.mark.parametrize("width", [40, 48, 63, 64, 100])
 @pytest.mark.parametrize("pair", PAIRS[::5], ids=NAMES[::5])
 def test_npe_is_the_lane_for_each_number(pair: tuple[int, int], width: int) -> None:
-    spec = NpeSpec(accumulator_width=width)
-    rng = np.random.default_rng(width)
-    a, b = codes(rng, pair[0], (4, 21)), codes(rng, pair[1], (21, 3))
+    check_lanes(NpeSpec(accumulator_width=width), pair, width)
+
+
+def test_npe_is_the_lane_of_16_bits_for_each_number() -> None:
+    names = "int8,int4,posit8e0,int16,posit16e1"
+    spec = NpeSpec(lane="sl16", formats=names, accumulator_width=128)
+    for seed, pair in enumerate(spec.element.pairs):
+        check_lanes(spec, pair, seed)
+
+
+def check_lanes(spec: NpeSpec, pair: tuple[int, int], seed: int) -> None:
+    """Compare each number of C with the sum of a lane."""
+    rng, lane = np.random.default_rng(seed), spec.element
+    a, b = codes(rng, pair[0], (4, 21), lane), codes(rng, pair[1], (21, 3), lane)
     sums, invalid, overflow = npe(spec, a, b, *pair)
     a_words, b_words = pack(spec, a, b, *pair)
     beats = a_words.shape[1]
-    assert beats == -(-21 // LANE.codes(*pair)) == b_words.shape[0]
+    assert beats == -(-21 // lane.codes(*pair)) == b_words.shape[0]
     for i, j in itertools.product(range(4), range(3)):
         last = np.arange(beats) == beats - 1
-        one = lane_sums(spec.element, a_words[i], b_words[:, j], *pair, last)
+        one = lane_sums(lane, a_words[i], b_words[:, j], *pair, last)
         assert [part[0] for part in one] == [sums[i, j], invalid[i, j], overflow]
 
 
@@ -167,7 +180,18 @@ def test_cycles_are_those_of_rows_of_integers() -> None:
         spec = NpeSpec(m=m, n=4)
         like = RowsEngineSpec(m=m, n=4)
         tiles = [(np.zeros((m, k)), np.zeros((k, 4))) for k in rng.integers(1, 30, 12)]
-        assert cycles(spec, tiles, 9) == rows_cycles(like, tiles, 9)
+        pairs = [(0, 1)] * len(tiles)
+        assert cycles(spec, tiles, 9, pairs) == rows_cycles(like, tiles, 9)
+
+
+def test_words_of_16_bits_take_their_passes() -> None:
+    names = "int8,int4,int16"
+    one, two = (NpeSpec(m=3, n=2, lane="sl16", formats=names, passes=p) for p in (1, 2))
+    tiles = [(np.zeros((3, beats)), np.zeros((beats, 2))) for beats in (1, 2, 5)]
+    # Tiles end at least three cycles apart: m rows have to leave.
+    for pair, ends in (((0, 1), (1, 4, 9)), ((0, 2), (2, 6, 16)), ((2, 2), (2, 6, 16))):
+        assert cycles(two, tiles, 7, [pair] * 3) == ends[-1] - 1 + 7 + 3
+        assert cycles(one, tiles, 7, [pair] * 3) == 9 - 1 + 7 + 3
 
 
 def test_npe_rejects_what_is_out_of_range() -> None:
@@ -182,7 +206,7 @@ def test_npe_rejects_what_is_out_of_range() -> None:
         npe(SPEC, a, a, 0, 0)
     with pytest.raises(ValueError, match="accumulator_width must be 37"):
         NpeSpec(accumulator_width=36)
-    with pytest.raises(ValueError, match="lane must be one of sl8, not 'sl4'"):
+    with pytest.raises(ValueError, match="lane must be one of sl8, sl16, not 'sl4'"):
         NpeSpec(lane="sl4")
     with pytest.raises(ValueError, match="result must be fixed, or a format such as"):
         NpeSpec(result="fp31")

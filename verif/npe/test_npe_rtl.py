@@ -53,6 +53,7 @@ CASES: list[dict[str, Any]] = [
         "block": 16,
         "depth": 5,
     },
+    {"m": 3, "n": 2, "lane": "sl16", "formats": "int8,e2m1,int16"},
 ]
 MORE: list[dict[str, Any]] = [
     {
@@ -66,6 +67,18 @@ MORE: list[dict[str, Any]] = [
     {
         "m": 1, "n": 3, "formats": "e2m1", "accumulator_width": 12, "result": "fp32",
         "scale": "e4m3", "block": 4, "depth": 3, "accumulation": "resolved", "encoder_pipeline": 3,
+    },
+    {
+        "m": 2, "n": 9, "lane": "sl16", "formats": "int4,posit8e0,posit16e1",
+        "accumulator_width": 128, "pipeline": 3, "result": "posit16e1",
+    },
+    {
+        "m": 9, "n": 1, "lane": "sl16", "formats": "e4m3,int16", "passes": 1,
+        "accumulation": "resolved", "result": "int8", "encoder_pipeline": 0,
+    },
+    {
+        "m": 3, "n": 2, "lane": "sl16", "formats": "int8,int4,int16", "result": "fp32",
+        "scale": "e8m0", "block": 4,
     },
 ]  # fmt: skip
 
