@@ -37,7 +37,7 @@ class LaneSpec:
     FORMATS: ClassVar[tuple[str, ...]] = _SL8
     """Every format there is."""
 
-    LIMIT: ClassVar[int] = 1 << 24
+    LIMIT: ClassVar[int] = 1 << 16
     """Codes of a sum at most."""
 
     def __post_init__(self) -> None:

@@ -145,7 +145,7 @@ def test_limit_is_the_longest_that_cannot_overflow(width: int) -> None:
         assert limit * high < half
         assert -limit * low <= half
         beyond = (limit + 1) * count
-        assert beyond > 1 << 24 or beyond * max(corners) >= half or -beyond * min(corners) > half
+        assert beyond > spec.LIMIT or beyond * max(corners) >= half or -beyond * min(corners) > half
     index = spec.index("e4m3")
     limit = spec.limit(index, index)
     if limit > 10000:

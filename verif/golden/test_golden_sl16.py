@@ -110,7 +110,7 @@ def test_limit_of_16_bits_is_the_longest_that_cannot_overflow() -> None:
         corners = [p * q for p in ALL.elements[x].bounds for q in ALL.elements[y].bounds]
         assert limit * count * max(corners) < 1 << 127
         beyond = (limit + 1) * count
-        assert beyond > 1 << 24 or beyond * max(corners) >= 1 << 127
+        assert beyond > ALL.LIMIT or beyond * max(corners) >= 1 << 127
     index = ALL.index("posit16e1")
     assert ALL.limit(index, index) == 32767
     for length in (32767, 32768):
