@@ -253,7 +253,7 @@ CATALOG = {
         spec=golden.npe.npe.NpeSpec,
         golden=golden.npe.npe,
         bench="verif.npe.tb_npe",
-        summary="output-stationary array of lanes: formats of each tile, exact sums, MX scales",
+        summary="output-stationary array of SL8 or SL16 lanes: formats of each tile, scales",
         evidence=(
             "cocotb against numpy: all pairs of formats, mixed tiles, stalls, resets, flags,"
             " extremes, exact cycle count",
