@@ -1,6 +1,6 @@
 """Names of test cases."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,9 +17,12 @@ def case_name(parameters: dict[str, Any]) -> str:
     return "-".join(texts) or "default"
 
 
-def long(cases: Iterable[Any]) -> list[Any]:
-    """Leave cases to ``make prove``; tuples are several arguments."""
+def long(cases: Sequence[Any], *places: int) -> list[Any]:
+    """Leave the cases at these places, or all, to ``make prove``; tuples are several arguments."""
+    left = {range(len(cases))[place] for place in places} or set(range(len(cases)))
     return [
         pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.prove)
-        for case in cases
+        if at in left
+        else case
+        for at, case in enumerate(cases)
     ]

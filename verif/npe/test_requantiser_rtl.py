@@ -8,7 +8,7 @@ import pytest
 from carrysave.simulate import verify
 from hw.catalog import Design
 from hw.npe.requantiser import Requantiser
-from verif.cases import case_name
+from verif.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {"n": 2},
@@ -23,7 +23,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", CASES, ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 3), ids=case_name)
 def test_requantiser_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("requantiser", parameters), directory=tmp_path)
     assert result.ok, result

@@ -25,12 +25,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-LONG = (1, 5, 6)
-
-
 @pytest.mark.parametrize(
     ("design", "parameters"),
-    [case for at, plain in enumerate(CASES) for case in (long([plain]) if at in LONG else [plain])],
+    long(CASES, 1, 5, 6),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_shift_rtl_matches_golden(design: str, parameters: dict[str, Any], tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from golden.npe.sl16 import Sl16Spec
 from hw.npe.decode import decode_wide
 from hw.npe.operand import WideOperand
 from hw.npe.plan import BYTE, LanePlan
+from verif.cases import long
 from verif.formal import holds
 from verif.npe.test_sl8_prove import fixed, golden, table
 
@@ -75,8 +76,8 @@ def halves_hold(formats: str, *, tells: bool, slip: int = 0) -> bool:
 
 @pytest.mark.parametrize(
     ("formats", "tells"),
-    [(EIGHT, True), ("int4,e2m1,int16", False), ("int8,posit8e0,posit16e1", True),
-     ("posit4e1,e4m3,int16", True)],
+    long([(EIGHT, True), ("int4,e2m1,int16", False), ("int8,posit8e0,posit16e1", True),
+          ("posit4e1,e4m3,int16", True)], 0),
 )  # fmt: skip
 def test_decoder_of_halves(formats: str, tells: bool) -> None:
     assert halves_hold(formats, tells=tells)

@@ -7,7 +7,7 @@ import pytest
 
 from carrysave.simulate import verify
 from hw.catalog import Design
-from verif.cases import case_name
+from verif.cases import case_name, long
 
 SMALL = {"a_width": 5, "b_width": 4, "accumulator_width": 13}
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -30,7 +30,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(
-    ("design", "parameters"), CASES, ids=[f"{name}-{case_name(how)}" for name, how in CASES]
+    ("design", "parameters"),
+    long(CASES, 4, 6, 7, 8, 9),
+    ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_digit_rtl_matches_golden(design: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design(design, parameters), directory=tmp_path)

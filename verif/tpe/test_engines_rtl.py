@@ -7,7 +7,7 @@ import pytest
 
 from carrysave.simulate import verify
 from hw.catalog import Design
-from verif.cases import case_name
+from verif.cases import case_name, long
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("systolic_os", {}),
@@ -40,7 +40,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters"), CASES, ids=[f"{name}-{case_name(how)}" for name, how in CASES]
+    ("name", "parameters"),
+    long(CASES, 2, 9, 13),
+    ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_engine_rtl_matches_golden(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design(name, parameters), directory=tmp_path)
