@@ -53,7 +53,7 @@ _Ratios = tuple[float | None, float | None]
 def hpca25(quick: bool) -> list[Row]:
     """Make the rows of the HPCA 2025 bit-weight paper's table."""
     # Small enough that power is of a simulation, not of assumed activity.
-    side, edge, trees, lanes = (4, 2, 2, 4) if quick else (8, 4, 4, 16)
+    side, edge, trees, lanes = (4, 2, 1, 4) if quick else (8, 4, 4, 16)
     square = {"m": side, "n": side}
     shapes: list[
         tuple[str, str, dict[str, int], tuple[int, ...], str, _Ratios, str]
