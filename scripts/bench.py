@@ -15,7 +15,7 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from carrysave import liberty, paths, simulate, synth
+from carrysave.progress import Steps
 from hw.catalog import Design
 from hw.emit import generate
 
@@ -55,29 +56,37 @@ PARTS = ("quality", "sizes", "simulation")
 
 
 def measure_synthesis(
-    pairs: list[tuple[Design, Design]], library: liberty.Library, console: Console
+    pairs: list[tuple[Design, Design]], library: liberty.Library, steps: Steps
 ) -> list[dict[str, Any]]:
     """Synthesise every design and its twin by the best of a sweep."""
     rows = []
     for pair in pairs:
         found = []
         for design in pair:
-            with console.status(f"synthesise {design.module}"):
-                found.append(synth.synthesise_design(design, library, sweep=True))
+            steps.step(f"synthesise {design.module}")
+            found.append(synth.synthesise_design(design, library, sweep=True))
         ratio = found[0]["gops_per_mm2"] / found[1]["gops_per_mm2"]
         rows += [{**found[0], "ratio_to_twin": ratio}, {**found[1], "ratio_to_twin": 1.0}]
     return rows
 
 
 def measure_sizes(
-    names: Iterable[str], library: liberty.Library, console: Console
+    names: Iterable[str],
+    sizes: Iterable[int],
+    library: liberty.Library,
+    steps: Steps,
+    keep: Callable[[list[dict[str, Any]]], None],
 ) -> list[dict[str, Any]]:
-    """Generate, verify and synthesise engines of growing size, one point each."""
+    """Generate, verify and synthesise engines of growing size, one point each.
+
+    `keep` is called with all rows after each: the largest take long.
+    """
     rows = []
     for name in names:
-        for size in SIZES:
+        for size in sizes:
             design = Design(name, dict.fromkeys(SIDES[name], size))
-            with TemporaryDirectory() as folder, console.status(f"{design.module}"):
+            steps.step(f"generate, verify, synthesise {design.module}")
+            with TemporaryDirectory() as folder:
                 start = time.perf_counter()
                 verilog = generate(design, Path(folder))[0]
                 generated = time.perf_counter() - start
@@ -100,18 +109,20 @@ def measure_sizes(
                     "synthesise_s_or_cached": round(time.perf_counter() - start, 1),
                     **{key: round(found[key], 3) for key in SIZE_FIGURES},
                 })
+            keep(rows)
     return rows
 
 
 SIZE_FIGURES = ("area_um2", "period_ns", "gops_per_mm2")
 
 
-def measure_simulation(console: Console) -> list[dict[str, Any]]:
+def measure_simulation(steps: Steps) -> list[dict[str, Any]]:
     """Multiply 64 x 64 x 256 on 16 x 16, and start the same simulation again."""
     design = Design("systolic_os", {"m": 16, "n": 16})
     rows = []
     for run in ("first", "again"):
-        with TemporaryDirectory() as folder, console.status(f"simulate, {run}"):
+        steps.step(f"simulate, {run}")
+        with TemporaryDirectory() as folder:
             start = time.perf_counter()
             result = simulate.verify(
                 design, seed=1, tests="test_large_product", directory=Path(folder)
@@ -178,6 +189,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--liberty", type=Path, help="cell library; osu018 if absent")
     parser.add_argument("--only", nargs="+", metavar="DESIGN", help="these designs")
+    parser.add_argument(
+        "--sizes", nargs="+", type=int, default=SIZES, metavar="SIDE", help="of part sizes"
+    )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure")
     parser.add_argument("--readme", action="store_true", help="rewrite the tables of README.md")
     arguments = parser.parse_args()
@@ -193,25 +207,38 @@ def main() -> None:
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python "
         f"{platform.python_version()}",
     }
+    path = ROOT / "build" / f"bench.{library.name}.json"
+    steps = Steps(Console(stderr=True))
+
+    def keep(part: str, rows: list[dict[str, Any]]) -> None:
+        """Add a part to what is written already."""
+        record[part] = rows
+        earlier = json.loads(path.read_text()) if path.exists() else {}
+        paths.write(path, json.dumps({**earlier, **record}, indent=2) + "\n")
+
     if "quality" in arguments.parts:
         pairs = [pair for pair in PAIRS if pair[0].name in only]
-        record["quality"] = quality = measure_synthesis(pairs, library, console)
+        with steps:
+            quality = measure_synthesis(pairs, library, steps)
         show(console, f"Area, period, power: {library.name}", quality, QOR)
         record["versions"] = quality[0]["versions"]
+        keep("quality", quality)
         console.print(record["versions"])
         if arguments.readme:
             name = "osu018" if arguments.liberty is None else "sky130"
             write_readme(f"figures {name}", markdown(quality, QOR))
     if "sizes" in arguments.parts:
         names = [name for name in SIDES if name in only]
-        record["sizes"] = sizes = measure_sizes(names, library, console)
+        with steps:
+            sizes = measure_sizes(
+                names, arguments.sizes, library, steps, lambda rows: keep("sizes", rows)
+            )
         show(console, "Cost against size", sizes, dict.fromkeys(sizes[0], "{}"))
     if "simulation" in arguments.parts:
-        record["simulation"] = simulation = measure_simulation(console)
+        with steps:
+            simulation = measure_simulation(steps)
+        keep("simulation", simulation)
         show(console, "64 x 64 x 256", simulation, dict.fromkeys(simulation[0], "{}"))
-    path = ROOT / "build" / f"bench.{library.name}.json"
-    earlier = json.loads(path.read_text()) if path.exists() else {}
-    paths.write(path, json.dumps({**earlier, **record}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
