@@ -29,7 +29,10 @@ OWN: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-LONG = ("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac")
+LONG = (
+    *("mac", "opt2", "opt3", "opt4e", "systolic_ws", "cube", "adder_tree", "matrix_2d", "sl16"),
+    *("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac"),
+)
 
 
 @pytest.mark.parametrize("name", [*(name for name in CATALOG if name not in LONG), *long(LONG)])

@@ -7,7 +7,7 @@ import pytest
 
 from carrysave.simulate import verify
 from hw.catalog import Design
-from verif.cases import case_name
+from verif.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {"group": 8, "fraction_width": 13, "sum_mantissa_bits": 13, "pipeline": 3},
@@ -20,7 +20,7 @@ MORE: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", CASES, ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, -1), ids=case_name)
 def test_aligned_dot_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("aligned_dot", parameters), directory=tmp_path)
     assert result.ok, result

@@ -27,7 +27,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(
     ("design", "parameters"),
-    long(CASES, 1, 5, 6),
+    long(CASES, 1, 2, 5, 6),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_shift_rtl_matches_golden(design: str, parameters: dict[str, Any], tmp_path: Path) -> None:
