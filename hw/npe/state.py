@@ -74,10 +74,13 @@ class SumState(wiring.Component):
                 with m.Case(*pairs):
                     m.d.comb += more.eq(count)
         left = Signal.like(more, reset_less=True)
+        # Until the first words are taken, these follow what is offered: no enable.
+        m.d.sync += [a.eq(self.o_a), b.eq(self.o_b)]
+        if words:
+            # Once it has overflowed, the count goes round.
+            m.d.sync += left.eq(Mux(first, more, left - self.accept))
         with m.If(self.accept):
-            m.d.sync += [a.eq(self.o_a), b.eq(self.o_b), first.eq(self.last)]
+            m.d.sync += first.eq(self.last)
             if words:
-                m.d.sync += left.eq(Mux(first, more, left - 1))
-                # Once it has overflowed, the count goes round.
                 m.d.sync += self.o_overflow.eq(~first & (self.o_overflow | (left == 0)))
         return m
