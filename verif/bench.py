@@ -1,4 +1,4 @@
-"""What every bench of a design between streams has: its clock, and its resets."""
+"""What every bench and driver of a design between streams has: its clock, and its resets."""
 
 from typing import Any, Self
 
@@ -8,10 +8,14 @@ __all__ = ["Bench"]
 
 
 class Bench:
-    """A design with its clock running, reset; benches add its streams."""
+    """A design with its clock running, reset; benches and drivers add its streams.
 
-    def __init__(self, dut: Any) -> None:
+    `more` is whatever else one is made of.
+    """
+
+    def __init__(self, dut: Any, *more: Any) -> None:
         self.dut = dut
+        self._more = more
 
     async def start(self) -> Self:
         """Start the clock, and reset."""
@@ -21,6 +25,6 @@ class Bench:
 
     async def restart(self) -> Self:
         """Reset in the middle of whatever goes on; what was under way is forgotten."""
-        again = type(self)(self.dut)
+        again = type(self)(self.dut, *self._more)
         await reset(self.dut)
         return again

@@ -8,8 +8,9 @@ from cocotb.task import Task
 
 from golden.formats.integer import IntFormat
 from golden.npe.npe import NpeSpec, pack
+from verif.bench import Bench
 from verif.npe.tiles import Rows, Tile
-from verif.streams import Sink, Source, reset, start_clock, unpack
+from verif.streams import Sink, Source, unpack
 from verif.streams import pack as bits
 from verif.tpe.tiling import Job
 
@@ -18,7 +19,7 @@ __all__ = ["NpeDriver"]
 Stalls = Iterator[bool] | None
 
 
-class NpeDriver:
+class NpeDriver(Bench):
     """Sends tiles to an array of lanes and takes the rows of C.
 
     What the array has to ignore is random: formats with the later beats of a tile, scales with the
@@ -26,25 +27,13 @@ class NpeDriver:
     """
 
     def __init__(self, dut: Any, spec: NpeSpec, rng: np.random.Generator) -> None:
-        self.dut = dut
+        super().__init__(dut, spec, rng)
         self.spec = spec
         self.rng = rng
         scale = [] if spec.scale == "none" else ["scale"]
         self.a = Source(dut, "i_a", ["data", "format", "last", *scale])
         self.b = Source(dut, "i_b", ["data", "format", *scale])
         self.c = Sink(dut, "o_c", ["data", "invalid", "overflow", "last"])
-
-    async def start(self) -> "NpeDriver":
-        """Start the clock and reset."""
-        await start_clock(self.dut)
-        await reset(self.dut)
-        return self
-
-    async def restart(self) -> "NpeDriver":
-        """Reset at once, whatever goes on, and return a driver for what follows."""
-        again = NpeDriver(self.dut, self.spec, self.rng)
-        await reset(self.dut)
-        return again
 
     def send_a(self, tiles: Sequence[Tile], stalls: Stalls = None) -> Task[None]:
         """Start to send the beats of A; the last of each tile is marked."""

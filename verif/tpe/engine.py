@@ -7,7 +7,8 @@ import numpy as np
 from cocotb.task import Task
 
 from golden.engine import EngineSpec
-from verif.streams import Sink, Source, pack, reset, start_clock, unpack
+from verif.bench import Bench
+from verif.streams import Sink, Source, pack, unpack
 
 __all__ = ["TRAFFIC", "EngineDriver"]
 
@@ -28,27 +29,15 @@ TRAFFIC = [
 Stalls = Iterator[bool] | None
 
 
-class EngineDriver:
+class EngineDriver(Bench):
     """Sends tiles to an engine and takes the rows of C."""
 
     def __init__(self, dut: Any, spec: EngineSpec) -> None:
-        self.dut = dut
+        super().__init__(dut, spec)
         self.spec = spec
         self.a = Source(dut, "i_a", ["data", "last"])
         self.b = Source(dut, "i_b", ["data"])
         self.c = Sink(dut, "o_c", ["data", "last"])
-
-    async def start(self) -> "EngineDriver":
-        """Start the clock and reset."""
-        await start_clock(self.dut)
-        await reset(self.dut)
-        return self
-
-    async def restart(self) -> "EngineDriver":
-        """Reset at once, whatever goes on, and return a driver for what follows."""
-        again = EngineDriver(self.dut, self.spec)
-        await reset(self.dut)
-        return again
 
     def send_a(
         self, codes: np.ndarray, lengths: Sequence[int], stalls: Stalls = None
