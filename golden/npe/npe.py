@@ -41,9 +41,7 @@ class NpeSpec(RowsSpec):
         Subset("formats of operands", ",".join(Sl8Spec.FORMATS), Sl16Spec.FORMATS)
     )
     accumulator_width: int = parameter(_FIELDS["accumulator_width"])
-    passes: int = parameter(
-        Integer('cycles of a word with a 16-bit code, of lane "sl16"', 2, 1, 2, "cycles")
-    )
+    passes: int = parameter(_FIELDS["passes"])
     result: str = parameter(ResultName('format of C, or "fixed": sums as they are', "fixed"))
     rounding: str = parameter(ROUNDING)
     saturate: bool = parameter(SATURATE)

@@ -189,8 +189,8 @@ def test_words_of_16_bits_take_their_passes() -> None:
     one, two = (NpeSpec(m=3, n=2, lane="sl16", formats=names, passes=p) for p in (1, 2))
     tiles = [(np.zeros((3, beats)), np.zeros((beats, 2))) for beats in (1, 2, 5)]
     # Tiles end at least three cycles apart: m rows have to leave.
-    for pair, ends in (((0, 1), (1, 4, 9)), ((0, 2), (2, 6, 16)), ((2, 2), (2, 6, 16))):
-        assert cycles(two, tiles, 7, [pair] * 3) == ends[-1] - 1 + 7 + 3
+    for pair, busy in (((0, 1), 9), ((0, 2), 16), ((2, 2), 16)):
+        assert cycles(two, tiles, 7, [pair] * 3) == busy - 1 + 7 + 3
         assert cycles(one, tiles, 7, [pair] * 3) == 9 - 1 + 7 + 3
 
 

@@ -97,7 +97,7 @@ def test_pe_step_of_planes(a_signed: bool, b_signed: bool, encoding: str, pipeli
 
 
 @pytest.mark.parametrize("kind", CELLS)
-@pytest.mark.parametrize(("a_width", "b_width", "width"), [(2, 2, 4), (5, 2, 6), (3, 5, 9)])
+@pytest.mark.parametrize(("a_width", "b_width", "width"), [(2, 2, 4), (5, 2, 6), (3, 5, 14)])
 def test_pe_step_odd_widths(kind: str, a_width: int, b_width: int, width: int) -> None:
     if kind == "opt2":
         width = min(width, 7)  # sums of several weights make long proofs
