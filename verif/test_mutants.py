@@ -41,6 +41,7 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("opt2", TINY | {"k": 2}),
     ("laconic", TINY | {"k": 2}),
     ("opt3", TINY),
+    ("opt4c", TINY | {"k": 2}),
     ("encoder", {"format": "e2m3", "width": 10, "fraction_width": 5}),
     ("requantiser", {"n": 1, "width": 5, "multiplier_width": 3, "out_width": 3}),
     ("shiftmax", ROW),
