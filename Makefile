@@ -13,10 +13,10 @@ demo: setup ## the main job: Verilog, regression, digits on simulated hardware, 
 	@.venv/bin/carrysave demo
 
 test: setup ## all tests, on two cores; one: .venv/bin/pytest -k NAME
-	@$(python) -m pytest -n 2
+	@$(python) -m pytest -n 2 --dist worksteal
 
 prove: setup ## the long proofs, simulations and mutants
-	@$(python) -m pytest -n 2 -m prove
+	@$(python) -m pytest -n 2 --dist worksteal -m prove
 
 check: setup ## lint, format and types
 	@$(python) -m ruff check .

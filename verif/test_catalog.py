@@ -36,13 +36,20 @@ CASES: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in CATALOG] + [
 SLOW = {"opt3": 0.5, "opt4c": 0.5, "opt4e": 0.5, "shiftmax": 1, "shift_gelu": 0.25}
 
 
-@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case_name(case[1])}")
+# Of the module, so that all tests of a design follow each other and share its files.
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case_name(case[1])}", scope="module")
 def design(request: pytest.FixtureRequest) -> Design:
     return Design(*request.param)
 
 
-def test_same_design_same_bytes(design: Design, tmp_path: Path) -> None:
-    files = generate(design, tmp_path / "here")
+@pytest.fixture(scope="module")
+def files(design: Design, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Generate a design's files; by ending."""
+    folder = tmp_path_factory.mktemp("generated")
+    return {path.suffix: path for path in generate(design, folder)}
+
+
+def test_same_design_same_bytes(design: Design, files: dict[str, Path], tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from hw.catalog import Design;"
         "from hw.emit import generate;"
@@ -54,37 +61,37 @@ def test_same_design_same_bytes(design: Design, tmp_path: Path) -> None:
             env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
             check=True,
         )
-        for file in files:
+        for file in files.values():
             assert (tmp_path / seed / file.name).read_bytes() == file.read_bytes()
 
 
-def test_accepted_by_verilator(design: Design, tmp_path: Path) -> None:
-    file = verilog(design, tmp_path)
+def test_accepted_by_verilator(design: Design, files: dict[str, Path]) -> None:
     quiet = [f"-Wno-{warning}" for warning in STYLE]
-    lint = verilator("--lint-only", "-Wall", *quiet, "--top-module", design.module, str(file))
+    lint = verilator(
+        "--lint-only", "-Wall", *quiet, "--top-module", design.module, str(files[".v"])
+    )
     assert lint.returncode == 0, lint.stdout
 
 
-def test_accepted_by_icarus(design: Design, tmp_path: Path) -> None:
-    file = verilog(design, tmp_path)
+def test_accepted_by_icarus(design: Design, files: dict[str, Path]) -> None:
     options = ["-g2005", "-Wall", "-Wno-timescale", "-tnull", "-s", design.module]
     lint = subprocess.run(
-        ["iverilog", *options, str(file)], capture_output=True, text=True, check=False
+        ["iverilog", *options, str(files[".v"])], capture_output=True, text=True, check=False
     )
     assert (lint.returncode, lint.stderr) == (0, "")
 
 
-def test_accepted_by_yosys(design: Design, tmp_path: Path) -> None:
-    file = verilog(design, tmp_path)
+def test_accepted_by_yosys(design: Design, files: dict[str, Path]) -> None:
     log = yosys.run(
-        f"read_verilog {file.name}\nhierarchy -check -top {design.module}\nproc\ncheck -assert\n",
-        cwd=tmp_path,
+        f"read_verilog {files['.v'].name}\nhierarchy -check -top {design.module}\n"
+        "proc\ncheck -assert\n",
+        cwd=files[".v"].parent,
     )
     assert "Warning" not in log
 
 
-def test_accepted_by_slang(design: Design, tmp_path: Path) -> None:
-    tree = pyslang.syntax.SyntaxTree.fromFile(str(verilog(design, tmp_path)))
+def test_accepted_by_slang(files: dict[str, Path]) -> None:
+    tree = pyslang.syntax.SyntaxTree.fromFile(str(files[".v"]))
     compilation = pyslang.ast.Compilation()
     compilation.addSyntaxTree(tree)
     errors = [item for item in compilation.getAllDiagnostics() if item.isError()]
@@ -92,8 +99,7 @@ def test_accepted_by_slang(design: Design, tmp_path: Path) -> None:
     assert not errors, report
 
 
-def test_manifest_is_complete(design: Design, tmp_path: Path) -> None:
-    files = {file.suffix: file for file in generate(design, tmp_path)}
+def test_manifest_is_complete(design: Design, files: dict[str, Path]) -> None:
     assert set(files) == {".v", ".json", ".sdc", ".f", ".core"}
     manifest = json.loads(files[".json"].read_text())
     assert manifest["design"] == design.name
@@ -118,12 +124,6 @@ def test_array_size_adds_no_modules() -> None:
     assert names[0] == names[1]
     assert len(modules(large)) == len(names[1])
     assert len(large) < 2_000_000
-
-
-def verilog(design: Design, folder: Path) -> Path:
-    path = folder / f"{design.module}.v"
-    path.write_text(Emission(design).verilog)
-    return path
 
 
 def modules(text: str) -> list[str]:
