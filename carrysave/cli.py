@@ -20,7 +20,7 @@ from carrysave import reproduce as tables
 from carrysave import show as nests
 from carrysave.progress import Steps
 from carrysave.settings import UsageError, check_positive, choose, library_of, output_folder
-from carrysave.stimulus import Stimulus
+from carrysave.stimulus import UNMEASURED, Stimulus
 from hw.catalog import nearest
 from hw.emit import generate as generate_files
 
@@ -255,7 +255,7 @@ def synthesise(
             raise UsageError("--top, --clock and --operations need --verilog")
         chosen, folder = choose(design, parameter, output, config)
         what = chosen.module
-        if activity not in (None, "assumed"):
+        if activity not in (None, *UNMEASURED):
             Stimulus.parse(chosen, activity)
     where = cells.Library.load(liberty) if liberty is not None else target or "osu018"
     with Steps(errors) as steps:

@@ -49,8 +49,10 @@ def report(
     ----------
     operations : operations (2 per multiply-accumulate) per cycle, if they are known.
     design : what the netlist is of; None if that is no design of the catalogue.
-    stimulus : one of ``activity.STIMULI``, or ``assumed``.
+    stimulus : see :meth:`carrysave.stimulus.Stimulus.parse`; or ``assumed``; or ``none``: no power.
     """
+    if stimulus == "none":
+        return {**_NOTHING, "notes": []}
     measured = design is not None and stimulus != "assumed"
     key = paths.digest([
         str(_FORMAT), netlist.read_bytes(), library.sha, str(library.load_ff), str(clock),

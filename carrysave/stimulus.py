@@ -16,7 +16,10 @@ from golden.pe.mac import MacSpec
 from hw.catalog import Design
 from verif.vectors import normal, uniform
 
-__all__ = ["KINDS", "WARM_UP", "Stimulus", "Sum", "measurable"]
+__all__ = ["KINDS", "UNMEASURED", "WARM_UP", "Stimulus", "Sum", "measurable"]
+
+UNMEASURED = ("none", "assumed")
+"""Activities that need no simulation: no power, and the same on every net."""
 
 KINDS = {
     "normal": "normal operands, standard deviation 20/128 of full scale",
@@ -64,9 +67,11 @@ class Stimulus:
         """
         kind, colon, names = text.partition(":")
         if kind not in KINDS:
-            raise ValueError(f"activity must be one of assumed, {', '.join(KINDS)}, not {text!r}")
+            legal = ", ".join((*UNMEASURED, *KINDS))
+            raise ValueError(f"activity must be one of {legal}, not {text!r}")
         if not measurable(design):
-            raise ValueError(f"activity must be assumed for {design.name}, not {text!r}")
+            legal = " or ".join(UNMEASURED)
+            raise ValueError(f"activity must be {legal} for {design.name}, not {text!r}")
         lane = _lane(design)
         if lane is None:
             if colon:

@@ -19,7 +19,7 @@ from carrysave import fpga, liberty, paths, power, sta
 from carrysave.elaborate import Elaborated, contents, elaborate, kept_modules, reader
 from carrysave.liberty import Library
 from carrysave.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
-from carrysave.stimulus import KINDS, Stimulus, measurable
+from carrysave.stimulus import KINDS, UNMEASURED, Stimulus, measurable
 from hw import yosys
 from hw.catalog import Design
 from hw.emit import Emission
@@ -30,7 +30,7 @@ Progress = Callable[[str], None]
 
 TARGETS = ("osu018", *fpga.TARGETS)
 OBJECTIVES = ("density", "period", "area")
-ACTIVITIES = ("assumed", *KINDS)
+ACTIVITIES = (*UNMEASURED, *KINDS)
 MEASURED_MACS = 256
 
 
@@ -67,7 +67,7 @@ def synthesise(
     progress : called with one line of text whenever something has been done.
     jobs : processes at a time.
     design : what the Verilog is of, if it is generated; a measured activity needs it.
-    activity : what power is for: ``assumed``, or measured on a stimulus, see
+    activity : what power is for: ``none``, ``assumed``, or measured on a stimulus, see
         :meth:`carrysave.stimulus.Stimulus.parse`.
     place : place and route on FPGAs where that is possible; else only count resources.
 
@@ -88,8 +88,8 @@ def synthesise(
     _check_choice("objective", objective, OBJECTIVES)
     _check_choice("hierarchy", hierarchy, ("auto", "flat"))
     if design is None:
-        _check_choice("activity", activity, ("assumed",))
-    elif activity != "assumed":
+        _check_choice("activity", activity, UNMEASURED)
+    elif activity not in UNMEASURED:
         Stimulus.parse(design, activity)
     if period_ns is not None and not period_ns > 0:
         raise ValueError(f"period_ns must be positive, not {period_ns!r}")
@@ -107,7 +107,7 @@ def synthesise(
         _check_choice("target", target, TARGETS)
         library = liberty.osu018()
     sta.version()
-    if design is not None and activity != "assumed":
+    if design is not None and activity not in UNMEASURED:
         say(f"simulate {top}")
         switching.record(design, activity)  # what is wrong with it shows before the long work
     elaborated = elaborate(sources, top)

@@ -285,6 +285,7 @@ def test_digits_and_uniform_are_measured_too(tmp_path: Path) -> None:
         name: synth.synthesise_design(design, library, activity=name)["power_mw"]
         for name in synth.ACTIVITIES
     }
+    assert powers.pop("none") is None
     assert len(set(powers.values())) == len(powers)
     assert powers["uniform"] > powers["normal"] > powers["digits"] > 0
 
@@ -296,7 +297,7 @@ def test_digits_need_int8() -> None:
 
 def test_measured_activity_needs_a_design(tmp_path: Path) -> None:
     (tmp_path / "a.v").write_text("module a(input clk, d, output q); assign q = d; endmodule\n")
-    with pytest.raises(ValueError, match="activity must be one of assumed, not 'normal'"):
+    with pytest.raises(ValueError, match="activity must be one of none, assumed, not 'normal'"):
         synth.synthesise([tmp_path / "a.v"], top="a", target="osu018", activity="normal")
 
 

@@ -219,7 +219,7 @@ def refused(outcome: Outcome, says: str) -> None:
         ("synth mac --objective speed", "must be one of density, period, area, not 'speed'"),
         (
             "synth mac --activity much",
-            "must be one of assumed, normal, uniform, digits, not 'much'",
+            "must be one of none, assumed, normal, uniform, digits, not 'much'",
         ),
         ("synth mac --target ecp5 --activity normal", "--activity is for designs of the catalogue"),
         ("synth mac --top mac", "--top, --clock and --operations need --verilog"),

@@ -18,9 +18,9 @@ SMALL_LANE: dict[str, Any] = {"formats": "int8,int4,e4m3", "accumulator_width": 
 @pytest.mark.parametrize(
     ("design", "parameters", "text", "error"),
     [
-        ("mac", {}, "much", "activity must be one of assumed, normal, uniform, digits, not 'much'"),
+        ("mac", {}, "much", "must be one of none, assumed, normal, uniform, digits, not 'much'"),
         ("mac", {}, "normal:int8", "activity must be without a format for mac, not 'normal:int8'"),
-        ("encoder", {}, "normal", "activity must be assumed for encoder, not 'normal'"),
+        ("encoder", {}, "normal", "activity must be none or assumed for encoder, not 'normal'"),
         ("sl8", SMALL_LANE, "normal:", "format must be one of int8, int4, e4m3, not ''"),
         ("sl8", SMALL_LANE, "normal:e2m1", "format must be one of int8, int4, e4m3, not 'e2m1'"),
         ("sl8", SMALL_LANE, "normal:int8,int8,int8", "activity must be of one format or two"),
@@ -44,7 +44,7 @@ def test_stimulus_chooses_formats() -> None:
 def test_stimulus_is_long_enough(name: str) -> None:
     design = Design(name)
     if not measurable(design):
-        with pytest.raises(ValueError, match=f"activity must be assumed for {name}"):
+        with pytest.raises(ValueError, match=f"activity must be none or assumed for {name}"):
             Stimulus.parse(design, "normal")
         return
     sums = Stimulus.parse(design, "normal").sums()
