@@ -1,0 +1,1 @@
+"""The matmul co-processor: registers, memory access, tiling."""
