@@ -258,9 +258,19 @@ def bench_parameters(design: Design) -> dict[str, Any]:
     spec = design.spec
     return {
         "design": design.name,
-        "spec": [type(spec).__module__, type(spec).__name__, dataclasses.asdict(spec)],
+        "spec": _described(spec),
         "latency": design.component().latency,
     }
+
+
+def _described(spec: Any) -> list[Any]:
+    """Name a spec's class and its fields, those that are specs themselves in the same way."""
+    fields = {field.name: getattr(spec, field.name) for field in dataclasses.fields(spec)}
+    values = {
+        name: _described(value) if dataclasses.is_dataclass(value) else value
+        for name, value in fields.items()
+    }
+    return [type(spec).__module__, type(spec).__name__, values]
 
 
 def _junit(xml: Path) -> tuple[int, list[str]]:

@@ -3,6 +3,7 @@
 import difflib
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -25,6 +26,7 @@ import golden.pe.opt2
 import golden.pe.opt3
 import golden.pe.opt4c
 import golden.pe.opt4e
+import golden.soc.coprocessor
 import golden.tpe.adder_tree
 import golden.tpe.cube
 import golden.tpe.digit_column
@@ -32,6 +34,7 @@ import golden.tpe.matrix_2d
 import golden.tpe.systolic_os
 import golden.tpe.systolic_ws
 from golden.check import Parameter, parameters_of
+from golden.engine import EngineSpec
 from hw.npe.aligned_dot import AlignedDot
 from hw.npe.block_scale import BlockScale
 from hw.npe.encoder import Encoder
@@ -49,6 +52,7 @@ from hw.pe.opt2 import Opt2
 from hw.pe.opt3 import Opt3
 from hw.pe.opt4c import Opt4c
 from hw.pe.opt4e import Opt4e
+from hw.soc.coprocessor import Coprocessor
 from hw.tpe.adder_tree import AdderTree
 from hw.tpe.cube import Cube
 from hw.tpe.digit_column import DigitColumn
@@ -69,6 +73,7 @@ class Entry:
     bench: str
     summary: str
     evidence: tuple[str, ...]
+    engine: "EngineText | None" = None  # of what holds one; the spec's and the component's `engine`
 
     @property
     def hows(self) -> dict[str, Parameter]:
@@ -79,7 +84,50 @@ class Entry:
     @property
     def parameters(self) -> dict[str, Parameter]:
         """Every parameter: of what is computed first, of how it is built last."""
-        return {**parameters_of(self.spec), **self.hows}
+        engine = {} if self.engine is None else {"engine": self.engine}
+        return {**engine, **parameters_of(self.spec), **self.hows}
+
+
+@dataclass(frozen=True)
+class EngineText(Parameter):
+    """An engine of the catalogue with its parameters, as in ``systolic_os(m=4,n=4)``."""
+
+    @property
+    def legal(self) -> str:
+        """The engines."""
+        names = [name for name, entry in CATALOG.items() if issubclass(entry.spec, EngineSpec)]
+        return f"one of {', '.join(names)}, with parameters as in {names[0]}(m=4,n=4)"
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse what is no text of an engine."""
+        if not isinstance(value, str):
+            raise self.refuse(name, value, TypeError)
+        self.design(name, value)
+        return value
+
+    def parse(self, name: str, text: str) -> str:
+        """Read an engine; what has its default is left out."""
+        return self.text(self.design(name, text))
+
+    def design(self, name: str, text: str) -> "Design":
+        """Make the engine that a text describes."""
+        found = re.fullmatch(r"(\w+)(?:\((.*)\))?", text)
+        if found is None or found[1] not in CATALOG:
+            raise self.refuse(name, text)
+        pairs = [part.partition("=") for part in (found[2] or "").split(",") if part]
+        if not all(equals for _, equals, _ in pairs):
+            raise self.refuse(name, text)
+        if not issubclass(CATALOG[found[1]].spec, EngineSpec):
+            raise self.refuse(name, text)
+        return Design.parse(found[1], {key.strip(): value for key, _, value in pairs})
+
+    @staticmethod
+    def text(design: "Design") -> str:
+        """Describe an engine by what differs from its defaults."""
+        kinds = design.entry.parameters
+        parts = [f"{key}={value}" for key, value in design.parameters.items()
+                 if value != kinds[key].default]  # fmt: skip
+        return f"{design.name}({','.join(parts)})" if parts else design.name
 
 
 _LONGEST = 120
@@ -327,6 +375,15 @@ CATALOG = {
         summary="groups of products aligned to the greatest exponent and cut, as GPUs do",
         evidence=_FLOAT_EVIDENCE,
     ),
+    "coprocessor": Entry(
+        component=Coprocessor,
+        spec=golden.soc.coprocessor.CoprocessorSpec,
+        golden=golden.soc.coprocessor,
+        bench="verif.soc.tb_coprocessor",
+        summary="matmul co-processor on AXI around any engine: matrices in memory, of any size",
+        evidence=("cocotb against numpy: random jobs, every byte of memory",),
+        engine=EngineText("engine, and what it is built of", "systolic_os"),
+    ),
 }
 
 
@@ -335,6 +392,18 @@ def nearest(name: str, known: Mapping[str, object], what: str) -> ValueError:
     close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
     return ValueError(f"unknown {what} {name!r}; {hint}")
+
+
+def _with(kind: EngineText, own: Mapping[str, str], texts: Mapping[str, str]) -> str:
+    """Describe the engine of a design with the parameters that are not the design's own."""
+    engine = kind.design("engine", own.get("engine", kind.default))
+    kinds = engine.entry.parameters
+    more = {key: text for key, text in texts.items() if key not in own}
+    for key in more:
+        if key not in kinds:
+            raise nearest(key, kinds, f"parameter of {engine.name}")
+    given = {key: kinds[key].parse(key, text) for key, text in more.items()}
+    return kind.text(Design(engine.name, {**engine.parameters, **given}))
 
 
 @dataclass(frozen=True)
@@ -376,6 +445,11 @@ class Design:
         if name not in CATALOG:
             raise nearest(name, CATALOG, "design")
         kinds = CATALOG[name].parameters
+        own = {key: text for key, text in texts.items() if key in kinds}
+        engine = CATALOG[name].engine
+        if len(own) < len(texts) and engine is not None:
+            own["engine"] = _with(engine, own, texts)
+            texts = own
         for key in texts:
             if key not in kinds:
                 raise nearest(key, kinds, f"parameter of {name}")
@@ -387,10 +461,17 @@ class Design:
         return CATALOG[self.name]
 
     @property
+    def engine(self) -> "Design | None":
+        """The engine inside, if it holds one."""
+        kind = self.entry.engine
+        return kind.design("engine", self.parameters["engine"]) if kind is not None else None
+
+    @property
     def spec(self) -> Any:
         """What is computed."""
         names = parameters_of(self.entry.spec)
-        return self.entry.spec(**{name: self.parameters[name] for name in names})
+        inside = {} if self.engine is None else {"engine": self.engine.spec}
+        return self.entry.spec(**{name: self.parameters[name] for name in names}, **inside)
 
     @property
     def module(self) -> str:
@@ -402,7 +483,7 @@ class Design:
         for key, kind in self.entry.parameters.items():
             value = self.parameters[key]
             if value != kind.default:
-                text = str(value).replace(",", "_")
+                text = re.sub(r"[^\w]+", "_", str(value)).strip("_")
                 name += f"_{key}_{text}" if isinstance(value, str) else f"_{key}{int(value)}"
         if len(name) > _LONGEST:
             name = f"{self.name}_{hashlib.sha256(self.key.encode()).hexdigest()[:16]}"
@@ -418,6 +499,12 @@ class Design:
     def component(self) -> Any:
         """Build the component."""
         hows = {name: self.parameters[name] for name in self.entry.hows}
+        if self.engine is not None:
+            hows |= {
+                "engine": self.engine.component(),
+                "number": list(CATALOG).index(self.engine.name),
+                "digest": int(hashlib.sha256(self.key.encode()).hexdigest()[:16], 16),
+            }
         return self.entry.component(self.spec, **hows)
 
     def __hash__(self) -> int:

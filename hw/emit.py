@@ -16,7 +16,7 @@ from amaranth.back import rtlil  # type: ignore[attr-defined]
 from hw import yosys
 from hw.catalog import Design
 from hw.cell import Cell
-from hw.ports import FlatPorts, flat_ports
+from hw.ports import FlatPorts, clock_and_reset, flat_ports
 
 __all__ = ["Emission", "generate"]
 
@@ -45,9 +45,15 @@ class Emission:
         self.design = design
         self.component = design.component()
         self._top = FlatPorts(self.component)
+        clock, reset = clock_and_reset(self.component)
         self._ports: list[dict[str, Any]] = [
-            {"name": "clk", "direction": "input", "width": 1, "is": "clock, rising edge"},
-            {"name": "rst", "direction": "input", "width": 1, "is": "synchronous reset, high"},
+            {"name": clock, "direction": "input", "width": 1, "is": "clock, rising edge"},
+            {
+                "name": reset,
+                "direction": "input",
+                "width": 1,
+                "is": f"synchronous reset, {'low' if reset.endswith('n') else 'high'}",
+            },
             *(
                 {
                     "name": port.name,
@@ -65,6 +71,7 @@ class Emission:
     def manifest(self) -> dict[str, Any]:
         """What is known of the design."""
         design, component = self.design, self.component
+        clock, reset = clock_and_reset(component)
         return {
             "design": design.name,
             "module": design.module,
@@ -72,8 +79,8 @@ class Emission:
             "spec": {"type": type(design.spec).__name__, **asdict(design.spec)},
             "hash": _hash(design.key),
             "ports": self._ports,
-            "clock": "clk",
-            "reset": "rst",
+            "clock": clock,
+            "reset": reset,
             "latency_cycles": component.latency,
             "throughput": {"operations_per_cycle": component.operations_per_cycle},
             "names": {port.path: port.name for port in flat_ports(component)},

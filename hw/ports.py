@@ -1,13 +1,14 @@
-"""Streams as flat ports: the names that a Verilog user connects."""
+"""Streams and buses as flat ports: the names that a Verilog user connects."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from amaranth import Signal, Value
+from amaranth import ClockDomain, ClockSignal, Module, ResetSignal, Signal, Value
 from amaranth.hdl import Elaboratable
+from amaranth.lib import stream
 from amaranth.lib.wiring import In
 
-__all__ = ["FlatPort", "FlatPorts", "flat_ports"]
+__all__ = ["FlatPort", "FlatPorts", "clock_and_reset", "flat_ports"]
 
 
 class FlatPort(NamedTuple):
@@ -20,10 +21,23 @@ class FlatPort(NamedTuple):
 
 
 def flat_ports(component: Any) -> Iterator[FlatPort]:
-    """Name every field of every stream of a component: ``i_a.payload.data`` is ``i_a_data``."""
+    """Name every port of a component.
+
+    Fields of streams: ``i_a.payload.data`` is ``i_a_data``; members of other interfaces:
+    ``m_axi.araddr`` is ``m_axi_araddr``; what is neither has its own name.
+    """
     for name, member in component.signature.members.items():
         port = getattr(component, name)
         inward = member.flow == In
+        if member.is_port:
+            yield FlatPort(name, name, Value.cast(port), inward)
+            continue
+        if not isinstance(member.signature, stream.Signature):
+            for inner, part in port.signature.members.items():
+                yield FlatPort(
+                    f"{name}_{inner}", f"{name}.{inner}", getattr(port, inner), part.flow == In
+                )
+            continue
         yield FlatPort(f"{name}_valid", f"{name}.valid", port.valid, inward)
         yield FlatPort(f"{name}_ready", f"{name}.ready", port.ready, not inward)
         bits = port.payload.as_value()
@@ -32,8 +46,13 @@ def flat_ports(component: Any) -> Iterator[FlatPort]:
             yield FlatPort(f"{name}_{field}", f"{name}.payload.{field}", value, inward)
 
 
+def clock_and_reset(component: Any) -> tuple[str, str]:
+    """Name the clock and reset of a component; a reset ``...n`` is active low."""
+    return getattr(component, "CLOCK", "clk"), getattr(component, "RESET", "rst")
+
+
 class FlatPorts(Elaboratable):
-    """A component with flat ports.
+    """A component with flat ports, clock and reset among them.
 
     Amaranth's own names and packed payloads (``i_a__payload``) are known to no other tool.
 
@@ -44,14 +63,23 @@ class FlatPorts(Elaboratable):
 
     def __init__(self, component: Any):
         self.component = component
-        self.ports: dict[str, tuple[Signal, None]] = {}
-        self._connections: list[Any] = []
+        clock, reset = clock_and_reset(component)
+        self.clock, self.reset = Signal(name=clock), Signal(name=reset)
+        self.ports: dict[str, tuple[Signal, None]] = {
+            clock: (self.clock, None),
+            reset: (self.reset, None),
+        }
+        self._connections: list[Any] = [
+            ClockSignal().eq(self.clock),
+            ResetSignal().eq(~self.reset if reset.endswith("n") else self.reset),
+        ]
         for name, _, value, inward in flat_ports(component):
             signal = Signal(len(value), name=name)
             self.ports[name] = (signal, None)
             self._connections.append(value.eq(signal) if inward else signal.eq(value))
 
     def elaborate(self, platform):
-        m = self.component.elaborate(platform)
+        m: Module = self.component.elaborate(platform)
+        m.domains.sync = ClockDomain()
         m.d.comb += self._connections
         return m

@@ -56,10 +56,17 @@ def bench_parameters() -> dict[str, Any]:
 @functools.cache
 def bench_spec() -> Any:
     """Make the design's spec anew from its fields."""
-    module, name, fields = bench_parameters()["spec"]
+    return _make(bench_parameters()["spec"])
+
+
+def _make(description: Sequence[Any]) -> Any:
+    """Make a spec of its module, its name and its fields."""
+    module, name, fields = description
     cls = getattr(importlib.import_module(module), name)
-    fields = {field.name: fields[field.name] for field in dataclasses.fields(cls) if field.init}
-    return cls(**fields)
+    values = {field.name: fields[field.name] for field in dataclasses.fields(cls) if field.init}
+    return cls(**{
+        key: _make(value) if isinstance(value, list) else value for key, value in values.items()
+    })
 
 
 def generator(*more: int) -> np.random.Generator:

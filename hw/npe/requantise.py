@@ -46,7 +46,7 @@ class Column(Cell):
         The code, of the sum of `pipeline` + 1 cycles before.
     """
 
-    module = "column"
+    module = "requantise"
 
     en: Signal
     i: Signal

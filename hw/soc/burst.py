@@ -1,0 +1,124 @@
+"""Rows of bytes in memory, cut into bursts of the bus."""
+
+from amaranth import C, Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for, exact_log2
+
+from golden.soc.bus import BusSpec
+
+__all__ = ["Beat", "Burst", "Row", "Span", "Splitter"]
+
+PAGE = 12
+"""Bits of an address within 4 KiB, which no burst crosses."""
+
+
+class Row(data.StructLayout):
+    """Row of ``bytes``, 1 or more, from ``address`` on."""
+
+    def __init__(self, spec: BusSpec):
+        super().__init__({"address": spec.address_width, "bytes": spec.LENGTH_WIDTH})
+
+
+class Span(data.StructLayout):
+    """Place of a row in its beats: the first of ``bytes``, 1 or more, is byte ``offset``."""
+
+    def __init__(self, beat_bytes: int):
+        super().__init__({"offset": range(beat_bytes), "bytes": BusSpec.LENGTH_WIDTH})
+
+
+class Burst(data.StructLayout):
+    """Burst of ``length`` + 1 beats from ``address`` on; ``last`` ends the row."""
+
+    def __init__(self, spec: BusSpec):
+        super().__init__({"address": spec.address_width, "length": 8, "last": 1})
+
+
+class Beat(data.StructLayout):
+    """Bits of a beat or a word; ``last`` ends the row."""
+
+    def __init__(self, width: int):
+        super().__init__({"data": width, "last": 1})
+
+
+class Splitter(wiring.Component):
+    """Cuts rows into bursts: as few as the limit of beats and the borders of 4 KiB allow.
+
+    Latency, row to its first burst: 1 cycle. Throughput: one burst per cycle, across rows too.
+    Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
+
+    Parameters
+    ----------
+    spec : BusSpec
+        What: the bus.
+
+    Members
+    -------
+    i_clear : In(1)
+        Forgets the row, and one that is taken in this cycle.
+    i : In(stream)
+        :class:`Row`.
+    o : Out(stream)
+        :class:`Burst`; addresses are multiples of the beat.
+    """
+
+    i_clear: Signal
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, spec: BusSpec):
+        self.spec = spec
+        super().__init__({
+            "i_clear": In(1),
+            "i": In(stream.Signature(Row(spec))),
+            "o": Out(stream.Signature(Burst(spec))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        size = exact_log2(spec.bytes)
+        most = min(spec.burst, (1 << PAGE) // spec.bytes) - 1
+        width = bits_for(most)
+        valid = Signal()
+        # What is left of the row: its address in beats, as page and place, and its beats less one,
+        # of which a burst changes the lower bits; the upper ones go down by at most one.
+        page = Signal(spec.address_width - PAGE, reset_less=True)
+        place = Signal(PAGE - size, reset_less=True)
+        low = Signal(width, reset_less=True)
+        high = Signal(spec.LENGTH_WIDTH + 1 - size - width, reset_less=True)
+
+        limited, final = Signal(), Signal()
+        room = Signal(width)
+        over = Signal(width + 1)
+        m.d.comb += [
+            limited.eq(~place > most),
+            room.eq(Mux(limited, most, ~place)),
+            # low - room - 1, and no borrow.
+            over.eq(low + ~room),
+            final.eq((high == 0) & ~over[width]),
+            self.o.valid.eq(valid),
+            self.o.payload.address.eq(Cat(C(0, size), place, page)),
+            self.o.payload.length.eq(Mux(final, low, room)),
+            self.o.payload.last.eq(final),
+            self.i.ready.eq(~valid | (self.o.ready & final)),
+        ]
+        with m.If(self.o.ready):
+            m.d.sync += [
+                place.eq(Mux(limited, place + (most + 1), 0)),
+                page.eq(Mux(limited, page, page + 1)),
+                low.eq(over),
+                high.eq(Mux(over[width], high, high - 1)),
+            ]
+        with m.If(self.i.ready):
+            row = self.i.payload
+            left = Signal(spec.LENGTH_WIDTH + 1)
+            m.d.comb += left.eq(row.bytes + (row.address[:size] - 1))
+            m.d.sync += [
+                valid.eq(self.i.valid),
+                Cat(place, page).eq(row.address[size:]),
+                Cat(low, high).eq(left[size:]),
+            ]
+        with m.If(self.i_clear):
+            m.d.sync += valid.eq(0)
+        return m

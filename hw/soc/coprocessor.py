@@ -1,0 +1,126 @@
+"""The matmul co-processor: registers, memory access and tiling around any engine."""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any, ClassVar
+
+from amaranth import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from golden.check import Parameter
+from golden.soc.spec import CoprocessorSpec
+from hw.cell import Cell
+from hw.soc.axi import Axi4, Axi4Lite
+from hw.soc.core import Core
+from hw.soc.registers import Registers
+
+__all__ = ["Coprocessor"]
+
+
+class Coprocessor(wiring.Component):
+    """Multiplies matrices in memory, of any size, on one start: C = requantise(A x B + bias).
+
+    Computes :func:`golden.soc.coprocessor.coprocessor`. Blocks of A and B are loaded while the
+    block before is multiplied, and the block before that is stored.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: engine, bus, stores.
+    engine : wiring.Component
+        How: the engine of that spec.
+    number, digest : int
+        What discovery says: the engine's kind, and a hash of all parameters.
+
+    Members
+    -------
+    s_axi : In(Axi4Lite)
+        Registers, see ``coprocessor.rdl``.
+    m_axi : Out(Axi4)
+        Memory.
+    interrupt : Out(1)
+        A level.
+    """
+
+    HOWS: ClassVar[dict[str, Parameter]] = {}
+    CLOCK: ClassVar[str] = "aclk"
+    RESET: ClassVar[str] = "aresetn"
+
+    s_axi: wiring.PureInterface
+    m_axi: wiring.PureInterface
+    interrupt: Signal
+
+    def __init__(self, spec: CoprocessorSpec, *, engine: Any, number: int = 0, digest: int = 0):
+        if not isinstance(spec, CoprocessorSpec):
+            raise TypeError(f"spec must be a CoprocessorSpec, not {spec!r}")
+        self.spec = spec
+        self.core = Core(spec, engine)
+        self.registers = Registers(discovery(spec, number, digest))
+        super().__init__({
+            "s_axi": In(Axi4Lite(self.registers.file.address_width)),
+            "m_axi": Out(Axi4(spec)),
+            "interrupt": Out(1),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Those of engine, stores and requantiser."""
+        return self.core.cells
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last operands of a tile to its first row: the engine's."""
+        return self.core.engine.latency
+
+    @property
+    def operations_per_cycle(self) -> float:
+        """The engine's: a multiplication and an addition for each product."""
+        return self.core.engine.operations_per_cycle
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.registers = registers = self.registers
+        m.submodules.core = core = self.core
+        connect(m, flipped(self.s_axi), registers.s_axi)
+        connect(m, core.m_axi, flipped(self.m_axi))
+        starts = Signal()
+        m.d.comb += [
+            self.interrupt.eq(registers.o_interrupt),
+            core.i_job.eq(registers.o_job),
+            core.i_stop.eq(registers.o_reset),
+            registers.i_ready.eq(core.o_idle),
+            registers.i_idle.eq(core.o_idle),
+            starts.eq(registers.o_start & registers.i_ready),
+            core.i_start.eq(starts),
+            registers.i_done.eq(core.o_done),
+            registers.i_error.eq(core.o_error),
+            registers.i_error.valid.eq(core.o_error.valid & core.o_done),
+            registers.i_reset_done.eq(registers.o_reset & core.o_idle),
+        ]
+        return m
+
+
+def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, int]:
+    """Tell what the discovery registers say of a build."""
+    parts = [int(part) for part in version("carrysave").split(".")[:3]]
+    engine = spec.engine
+    return {
+        "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
+        "engine": number,
+        "tile_m": engine.m,
+        "tile_n": engine.n,
+        "tile_k": engine.k,
+        "a_bits": spec.a_bits,
+        "b_bits": spec.b_bits,
+        "c_bits": 8 * spec.code_bytes,
+        "sum_bytes": spec.sum_bytes,
+        "data_width": spec.data_width,
+        "address_width": spec.address_width,
+        "k_max": engine.depth,
+        "sums": spec.sums,
+        "a_bytes": spec.a_bytes,
+        "b_bytes": spec.b_bytes,
+        "features": spec.requantise | spec.bias << 2,
+        "hash": digest,
+    }

@@ -1,0 +1,328 @@
+"""One job at a time: loads, multiplies, adds up, requantises, stores."""
+
+from typing import Any
+
+from amaranth import Cat, Module, ResetInserter, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, connect
+
+from golden.soc.spec import CoprocessorSpec
+from hw.cell import Cell
+from hw.soc.axi import Axi4, Axi4Read, Axi4Write
+from hw.soc.drain import Drain
+from hw.soc.job import Requantising
+from hw.soc.load import BIAS, A, B, Loader
+from hw.soc.operand import Operand
+from hw.soc.prepare import Prepare
+from hw.soc.queue import Queue
+from hw.soc.read import ReadMaster
+from hw.soc.registers import ErrorLayout, JobLayout
+from hw.soc.store import OperandStore
+from hw.soc.sums import Sums
+from hw.soc.tiles import BlockDone, SumsRequest, TileWalk
+from hw.soc.unpack import Unpacker
+from hw.soc.write import WriteMaster
+
+__all__ = ["Core"]
+
+_READ, _WRITE = 16, 17
+
+
+class Core(wiring.Component):
+    """Computes one product at a time, block by block.
+
+    While a block is multiplied the next one is loaded, and the last one stored. After an error
+    no burst begins any more; those under way are completed, and everything is as after reset.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: bus, stores, requantiser.
+    engine : wiring.Component
+        How: the engine of that spec.
+
+    Members
+    -------
+    m_axi : Out(Axi4)
+        Memory.
+    i_job : In(JobLayout)
+        The job; does not change while one is under way.
+    i_start : In(1)
+        Begin; only while ``o_idle``.
+    i_stop : In(1)
+        Give up what is under way, and stay idle as long as it is high.
+    o_idle : Out(1)
+        No job is under way, and no burst.
+    o_done : Out(1)
+        The job has ended, in this one cycle; with an error if ``o_error.valid``.
+    o_error : Out(ErrorLayout)
+        What went wrong.
+    o_events : Out
+        For counters; what happens in this cycle.
+    """
+
+    EVENTS = ("compute", "stall_load", "stall_store", "read_beats", "write_beats")
+
+    m_axi: wiring.PureInterface
+    i_job: data.View
+    i_start: Signal
+    i_stop: Signal
+    o_idle: Signal
+    o_done: Signal
+    o_error: data.View
+    o_events: data.View
+
+    def __init__(self, spec: CoprocessorSpec, engine: Any):
+        self.spec = spec
+        self.engine = engine
+        self.operands = {side: Operand(spec, side) for side in "ab"}
+        self.biases = OperandStore(
+            "bias_bank", 1, spec.bias_slices * spec.engine.n * spec.sum_bytes, spec.bias_words
+        )
+        self.sums = Sums(spec)
+        self.drain = Drain(spec)
+        super().__init__({
+            "m_axi": Out(Axi4(spec)),
+            "i_job": In(JobLayout()),
+            "i_start": In(1),
+            "i_stop": In(1),
+            "o_idle": Out(1),
+            "o_done": Out(1),
+            "o_error": Out(ErrorLayout),
+            "o_events": Out(data.StructLayout(dict.fromkeys(self.EVENTS, 1))),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Those of the engine, the stores and the requantiser."""
+        stores = [operand.store for operand in self.operands.values()]
+        if self.spec.bias:
+            stores.append(self.biases)
+        banks = [cell for store in stores for cell in store.cells]
+        return (*self.engine.cells, *banks, *self.sums.cells, *self.drain.cells)
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        m.submodules.prepare = prepare = Prepare(spec)
+        m.submodules.read = read = ReadMaster(spec)
+        m.submodules.write = write = WriteMaster(spec)
+        for master, channels in ((read, Axi4Read(spec)), (write, Axi4Write(spec))):
+            for name, member in channels.members.items():
+                port, own = getattr(self.m_axi, name), getattr(master.axi, name)
+                m.d.comb += port.eq(own) if member.flow == Out else own.eq(port)
+
+        # All of the datapath begins anew with each job.
+        begin, stop, clear, done = Signal(), Signal(), Signal(), Signal()
+        path = Module()
+        m.submodules.path = ResetInserter(clear)(path)
+        job = prepare.o_geometry
+        m.d.comb += [
+            prepare.i_job.eq(self.i_job),
+            read.i_stop.eq(stop),
+            write.i_stop.eq(stop),
+            self.o_events.read_beats.eq(read.o_beats),
+            self.o_events.write_beats.eq(write.o_beats),
+        ]
+        error = data.View(ErrorLayout, Signal(ErrorLayout.as_shape().size, name="error"))
+        self._move(path, job, begin, clear, done, read, write)
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += [self.o_idle.eq(1), clear.eq(1)]
+                with m.If(self.i_stop):
+                    m.next = "STOP"
+                with m.Elif(self.i_start):
+                    m.d.comb += prepare.i_start.eq(1)
+                    m.d.sync += error.eq(0)
+                    m.next = "PREPARE"
+            with m.State("PREPARE"):
+                m.d.comb += clear.eq(1)
+                with m.If(prepare.o_done):
+                    m.next = "BEGIN"
+                    with m.If(prepare.o_error != 0):
+                        m.d.sync += [error.valid.eq(1), error.code.eq(prepare.o_error)]
+                        m.next = "DONE"
+            with m.State("BEGIN"):
+                m.d.comb += begin.eq(1)
+                m.next = "RUN"
+            with m.State("RUN"):
+                with m.If(self.i_stop):
+                    m.next = "STOP"
+                with m.Elif(read.o_error | write.o_error):
+                    for master, code in ((write, _WRITE), (read, _READ)):
+                        with m.If(master.o_error):
+                            m.d.sync += [
+                                error.valid.eq(1),
+                                error.code.eq(code),
+                                error.response.eq(master.o_response),
+                                error.address.eq(master.o_address),
+                            ]
+                    m.next = "STOP"
+                with m.Elif(done & read.o_idle & write.o_idle):
+                    m.next = "DONE"
+            with m.State("STOP"):
+                m.d.comb += [stop.eq(1), clear.eq(1)]
+                with m.If(read.o_idle & write.o_idle):
+                    m.next = "DONE"
+                    with m.If(self.i_stop):
+                        m.next = "STOPPED"
+            with m.State("STOPPED"):
+                m.d.comb += [self.o_idle.eq(1), stop.eq(1), clear.eq(1)]
+                with m.If(~self.i_stop):
+                    m.next = "IDLE"
+            with m.State("DONE"):
+                m.d.comb += [self.o_done.eq(1), clear.eq(1)]
+                m.next = "IDLE"
+        m.d.comb += self.o_error.eq(error)
+        return m
+
+    def _move(
+        self,
+        m: Module,
+        job: data.View,
+        begin: Signal,
+        clear: Signal,
+        done: Signal,
+        read: ReadMaster,
+        write: WriteMaster,
+    ) -> None:
+        """Connect the way of an operand: memory, store, engine, sums, memory."""
+        spec = self.spec
+        m.submodules.engine = engine = self.engine
+        m.submodules.loader = loader = Loader(spec)
+        m.submodules.tiles = tiles = TileWalk(spec, self.operands["a"], self.operands["b"])
+        m.submodules.sums = sums = self.sums
+        m.submodules.drain = drain = self.drain
+        m.submodules.requests = requests = Queue(SumsRequest(spec), 16)
+        m.submodules.blocks = blocks = Queue(BlockDone(spec), 4)
+        m.d.comb += [part.i_geometry.eq(job) for part in (loader, tiles, sums, drain)]
+        m.d.comb += [part.i_start.eq(begin) for part in (loader, tiles, drain)]
+        connect(m, tiles.o_sums, requests.i)
+        connect(m, requests.o, sums.i)
+        connect(m, tiles.o_done, blocks.i)
+        connect(m, blocks.o, drain.i)
+        connect(m, engine.o_c, sums.i_rows)
+
+        full, free = {}, {}
+        for side, operand in self.operands.items():
+            m.submodules[f"operand_{side}"] = operand
+            m.submodules[f"requests_{side}"] = queue = Queue(operand.request, 2)
+            connect(m, getattr(tiles, f"o_{side}"), queue.i)
+            connect(m, queue.o, operand.i)
+            connect(m, operand.o, getattr(engine, f"i_{side}"))
+            m.submodules[f"store_{side}"] = store = operand.store
+            stride = job[f"{side}_stride"]
+            m.d.comb += [
+                store.i_stride.eq(stride),
+                operand.i_stride.eq(stride),
+                store.en.eq(operand.en),
+                store.o_half.eq(operand.o_half),
+                store.o_address.eq(operand.o_address),
+                operand.i_words.eq(store.o),
+                getattr(tiles, f"i_full_{side}").eq(store.o_full),
+            ]
+            full[side], free[side] = store, operand.o_release
+        self._receive(m, loader, read, {A: full["a"], B: full["b"]})
+        m.d.comb += loader.i_free.eq(Cat(free["a"], free["b"], sums.o_bias_release))
+        if spec.bias:
+            self._add_bias(m, sums)
+
+        m.d.comb += [
+            sums.en.eq(drain.en),
+            sums.i_half.eq(drain.o_half),
+            sums.i_address.eq(drain.o_address),
+            drain.i_row.eq(sums.o),
+            drain.i_full.eq(sums.o_full),
+            sums.i_free.eq(drain.o_free),
+            write.i_data.valid.eq(drain.o.valid),
+            write.i_data.payload.data.eq(drain.o.payload.data),
+            write.i_data.payload.strb.eq(drain.o.payload.strb),
+            drain.o.ready.eq(write.i_data.ready),
+        ]
+        connect(m, drain.o_rows, write.i)
+        if spec.requantise:
+            m.d.comb += drain.i_requantising.valid.eq(begin)
+            for name, _ in Requantising(spec):
+                source = self.i_job.mode.relu if name == "relu" else self.i_job[name]
+                m.d.comb += drain.i_requantising.payload[name].eq(source)
+        ended = Signal()
+        with m.If(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last):
+            m.d.sync += ended.eq(1)
+        m.d.comb += done.eq(ended & drain.o_idle)
+
+    def _receive(
+        self, m: Module, loader: Loader, read: ReadMaster, stores: dict[int, OperandStore]
+    ) -> None:
+        """Send the loader's rows to the bus, and what comes to their stores."""
+        spec = self.spec
+        if spec.bias:
+            stores = {**stores, BIAS: self.biases}
+            m.submodules.store_bias = self.biases
+        beat = spec.bytes
+        place = data.StructLayout({
+            "offset": range(beat), "bytes": spec.LENGTH_WIDTH, "to": 2, "last": 1,
+        })  # fmt: skip
+        m.submodules.rows = rows = Queue(place, 2 * spec.outstanding)
+        row, next_ = loader.o.payload, rows.o.payload
+        m.d.comb += [
+            read.i.valid.eq(loader.o.valid & rows.i.ready),
+            read.i.payload.address.eq(row.address),
+            read.i.payload.bytes.eq(row.bytes),
+            rows.i.valid.eq(loader.o.valid & read.i.ready),
+            rows.i.payload.offset.eq(row.address),
+            rows.i.payload.bytes.eq(row.bytes),
+            rows.i.payload.to.eq(row.to),
+            rows.i.payload.last.eq(row.last),
+            loader.o.ready.eq(read.i.ready & rows.i.ready),
+        ]
+        # The row whose beats come now; the next one is told to its unpacker meanwhile.
+        coming, to = Signal(), Signal(2)
+        leaves = read.o.valid & read.o.ready & read.o.payload.last
+        announce = Signal()
+        m.d.comb += announce.eq(~coming | leaves)
+        with m.If(leaves):
+            m.d.sync += coming.eq(0)
+        with m.If(rows.o.valid & rows.o.ready):
+            m.d.sync += [coming.eq(1), to.eq(next_.to)]
+        for number, store in stores.items():
+            word_bytes = len(store.i.payload.data) // 8
+            m.submodules[f"unpack{number}"] = unpacker = Unpacker(beat, word_bytes)
+            m.submodules[f"ends{number}"] = ends = Queue(data.StructLayout({"last": 1}), 4)
+            mine, here = next_.to == number, coming & (to == number)
+            m.d.comb += [
+                unpacker.i_row.valid.eq(rows.o.valid & announce & mine & ends.i.ready),
+                unpacker.i_row.payload.offset.eq(next_.offset),
+                unpacker.i_row.payload.bytes.eq(next_.bytes),
+                ends.i.valid.eq(rows.o.valid & announce & mine & unpacker.i_row.ready),
+                ends.i.payload.last.eq(next_.last),
+                unpacker.i.valid.eq(read.o.valid & here),
+                unpacker.i.payload.eq(read.o.payload),
+                ends.o.ready.eq(store.i.valid & store.i.payload.last),
+                store.i_end.eq(ends.o.payload.last),
+            ]
+            connect(m, unpacker.o, store.i)
+            with m.If(mine):
+                m.d.comb += rows.o.ready.eq(announce & unpacker.i_row.ready & ends.i.ready)
+            with m.If(here):
+                m.d.comb += read.o.ready.eq(unpacker.i.ready)
+
+    def _add_bias(self, m: Module, sums: Sums) -> None:
+        """Read the biases of a tile's columns."""
+        spec, store = self.spec, self.biases
+        half, chosen = Signal(), Signal(range(spec.bias_slices))
+        width = spec.engine.c_format.width
+        with m.If(sums.o_bias_release):
+            m.d.sync += half.eq(~half)
+        m.d.sync += chosen.eq(sums.o_bias)
+        part = store.o.word_select(chosen, spec.engine.n * 8 * spec.sum_bytes)
+        m.d.comb += [
+            store.en.eq(1),
+            store.o_half.eq(half),
+            store.o_address.eq(sums.o_bias // spec.bias_slices),
+            sums.i_bias.eq(
+                Cat(
+                    part.word_select(column, 8 * spec.sum_bytes)[:width]
+                    for column in range(spec.engine.n)
+                )
+            ),
+        ]

@@ -1,0 +1,147 @@
+"""The store of sums: the engine's rows are added up here, and leave from here."""
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.soc.spec import CoprocessorSpec
+from hw.cell import Cell
+from hw.engine import CRow
+from hw.soc.job import Geometry
+from hw.soc.store import Bank
+from hw.soc.tiles import SumsRequest
+
+__all__ = ["Sums"]
+
+
+class Sums(wiring.Component):
+    """Two halves of rows of n sums: one takes what the engine makes, one leaves.
+
+    Throughput: a row of a tile a cycle. A row is there to be read 2 cycles after it is taken; no
+    row is read again before that, since a block of one tile is added up in the engine.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: the engine, the store.
+
+    Members
+    -------
+    i_geometry : In
+        The job.
+    i : In(stream)
+        :class:`SumsRequest`: where the next tile goes.
+    i_rows : In(stream)
+        :class:`CRow`, of the engine.
+    o_bias : Out
+        Columns whose biases are wanted; ``i_bias`` has them in the next cycle.
+    o_bias_release : Out(1)
+        The block's biases are of no use any more.
+    o_full : Out(1)
+        A block is complete.
+    i_free : In(1)
+        Its half can be filled again.
+    en, i_half, i_address : In
+        Read: from which half, which row.
+    o : Out
+        The row of the last ``en``.
+    """
+
+    i_geometry: data.View
+    i: stream.Interface
+    i_rows: stream.Interface
+    o_bias: Signal
+    i_bias: Signal
+    o_bias_release: Signal
+    o_full: Signal
+    i_free: Signal
+    en: Signal
+    i_half: Signal
+    i_address: Signal
+    o: Signal
+
+    def __init__(self, spec: CoprocessorSpec):
+        self.spec = spec
+        width = spec.engine.n * spec.engine.c_format.width
+        self.bank = Bank("sums_bank", width, spec.rows)
+        super().__init__({
+            "i_geometry": In(Geometry(spec)),
+            "i": In(stream.Signature(SumsRequest(spec))),
+            "i_rows": In(stream.Signature(CRow(spec.engine))),
+            "o_bias": Out(range(spec.rows)),
+            "i_bias": In(width),
+            "o_bias_release": Out(1),
+            "o_full": Out(1),
+            "i_free": In(1),
+            "en": In(1),
+            "i_half": In(1),
+            "i_address": In(range(spec.rows)),
+            "o": Out(width),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The bank of a half."""
+        return (self.bank,)
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, request, row = self.spec, self.i.payload, self.i_rows.payload
+        free = Signal(2, init=2)
+        half, inside = Signal(), Signal()
+        taken, ends, done = Signal(), Signal(), Signal()
+        below, address = Signal(range(spec.rows)), Signal(range(spec.rows))
+        m.d.comb += [
+            self.i_rows.ready.eq(self.i.valid & (free != 0)),
+            taken.eq(self.i_rows.valid & self.i_rows.ready),
+            ends.eq(taken & row.last),
+            self.i.ready.eq(ends),
+            done.eq(ends & request.done),
+            address.eq(Mux(inside, below, request.address)),
+            self.o_bias.eq(request.column),
+            self.o_bias_release.eq(done & self.i_geometry.biased),
+        ]
+        m.d.sync += free.eq(free + self.i_free - done)
+        with m.If(taken):
+            m.d.sync += [inside.eq(~row.last), below.eq(address + self.i_geometry.across)]
+        with m.If(done):
+            m.d.sync += half.eq(~half)
+
+        late = data.StructLayout({
+            "rows": len(row.data), "address": len(address), "half": 1, "add": 1, "bias": 1,
+        })  # fmt: skip
+        write = data.View(late, Signal(late.size, name="write", reset_less=True))
+        writes = Signal()
+        m.d.sync += [
+            writes.eq(taken),
+            self.o_full.eq(done),
+            write.rows.eq(row.data),
+            write.address.eq(address),
+            write.half.eq(half),
+            write.add.eq(request.add),
+            write.bias.eq(request.bias),
+        ]
+        banks = [self.bank.place() for _ in range(2)]
+        for number in range(2):
+            m.submodules[f"half{number}"] = bank = banks[number]
+            leaves = self.en & (self.i_half == number)
+            m.d.comb += [
+                bank.write.eq(writes & (write.half == number)),
+                bank.i_address.eq(write.address),
+                bank.en.eq(leaves | (taken & (half == number))),
+                bank.o_address.eq(Mux(leaves, self.i_address, address)),
+            ]
+        before = Mux(write.add, Mux(write.half, banks[1].o, banks[0].o), 0)
+        before = Mux(write.bias, self.i_bias, before)
+        width = len(row.data) // spec.engine.n
+        total = Cat(
+            (write.rows.word_select(column, width) + before.word_select(column, width))[:width]
+            for column in range(spec.engine.n)
+        )
+        for bank in banks:
+            m.d.comb += bank.i.eq(total)
+        left = Signal()
+        with m.If(self.en):
+            m.d.sync += left.eq(self.i_half)
+        m.d.comb += self.o.eq(Mux(left, banks[1].o, banks[0].o))
+        return m

@@ -1,0 +1,181 @@
+"""The order of tiles: what the engine is given, and where its sums go."""
+
+from amaranth import C, Cat, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.soc.spec import CoprocessorSpec
+from hw.soc.job import Geometry
+from hw.soc.operand import Operand
+from hw.soc.walk import BlockWalk
+
+__all__ = ["BlockDone", "SumsRequest", "TileWalk"]
+
+
+class SumsRequest(data.StructLayout):
+    """Where a tile's sums go: row 0 to ``address``, those below `p_stride` apart.
+
+    ``column`` is the tile's place in its row. What is there is added if ``add``, the biases of the
+    columns if ``bias``; ``done`` completes a block.
+    """
+
+    def __init__(self, spec: CoprocessorSpec):
+        super().__init__({
+            "address": range(spec.rows),
+            "column": range(spec.rows),
+            "add": 1,
+            "bias": 1,
+            "done": 1,
+        })
+
+
+class BlockDone(data.StructLayout):
+    """A block of C: its size, and whether it is the last one of its row or column of blocks."""
+
+    def __init__(self, spec: CoprocessorSpec):
+        size = spec.DIMENSION_WIDTH
+        super().__init__({"rows": size, "columns": size, "last_row": 1, "last_column": 1})
+
+
+class TileWalk(wiring.Component):
+    """Steps through the tiles of blocks that are loaded, row by row, one a cycle.
+
+    The sums of a block that is a single tile stay in the engine for all of K; other blocks are
+    added up in their store.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: widths.
+    a, b : Operand
+        What: who takes the requests.
+
+    Members
+    -------
+    i_geometry : In
+        The job.
+    i_start : In(1)
+        It begins.
+    i_full_a, i_full_b : In(1)
+        A half of the store of A, of B, has been filled.
+    o_a, o_b : Out(stream)
+        :class:`TileRequest` of each side.
+    o_sums : Out(stream)
+        :class:`SumsRequest`.
+    o_done : Out(stream)
+        :class:`BlockDone`, when a block's last tile has been asked for.
+    o_last : Out(1)
+        It is the last block.
+    """
+
+    i_geometry: data.View
+    i_start: Signal
+    i_full_a: Signal
+    i_full_b: Signal
+    o_a: stream.Interface
+    o_b: stream.Interface
+    o_sums: stream.Interface
+    o_done: stream.Interface
+    o_last: Signal
+
+    def __init__(self, spec: CoprocessorSpec, a: Operand, b: Operand):
+        self.spec = spec
+        super().__init__({
+            "i_geometry": In(Geometry(spec)),
+            "i_start": In(1),
+            "i_full_a": In(1),
+            "i_full_b": In(1),
+            "o_a": Out(stream.Signature(a.request)),
+            "o_b": Out(stream.Signature(b.request)),
+            "o_sums": Out(stream.Signature(SumsRequest(spec))),
+            "o_done": Out(stream.Signature(BlockDone(spec))),
+            "o_last": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, job, engine = self.spec, self.i_geometry, self.spec.engine
+        m.submodules.walk = walk = BlockWalk(spec)
+        a, b, sums, done = (port.payload for port in (self.o_a, self.o_b, self.o_sums, self.o_done))
+        # Halves that are full, and which is read.
+        counts = {side: Signal(2, name=f"full_{side}") for side in "ab"}
+        halves = {side: Signal(name=f"half_{side}") for side in "ab"}
+        # What of the block is left, from this tile on.
+        rows, columns = (Signal(spec.DIMENSION_WIDTH, name=name) for name in ("rows", "columns"))
+        a_address, row_address = Signal(range(spec.a_words)), Signal(range(spec.rows))
+        word, slice_ = Signal(range(spec.b_words)), Signal(range(spec.b_slices))
+        column = Signal(range(spec.rows))
+        right, below = Signal(), Signal()  # the tile is the last one of its row, in the last row
+        single, ends, step, leave = Signal(), Signal(), Signal(), Signal()
+        streams = (self.o_a, self.o_b, self.o_sums, self.o_done)
+        m.d.comb += [
+            walk.i_geometry.eq(job),
+            walk.i_start.eq(self.i_start),
+            right.eq(columns <= engine.n),
+            below.eq(rows <= engine.m),
+            single.eq((walk.o_rows <= engine.m) & (walk.o_columns <= engine.n)),
+            ends.eq(walk.o_last_code | ~single),
+            a.half.eq(halves["a"]),
+            a.address.eq(a_address),
+            a.rows.eq(Mux(below, rows, engine.m)),
+            a.codes.eq(walk.o_codes),
+            a.last.eq(ends),
+            a.release.eq(right & below & ~walk.o_keep_a),
+            b.half.eq(halves["b"]),
+            b.address.eq(word),
+            b.slice.eq(slice_),
+            b.codes.eq(walk.o_codes),
+            b.release.eq(right & below & ~walk.o_keep_b),
+            sums.address.eq(row_address + column),
+            sums.column.eq(column),
+            sums.add.eq(~walk.o_first_code & ~single),
+            sums.bias.eq(job.biased & (walk.o_first_code | single)),
+            sums.done.eq(right & below & walk.o_last_code),
+            done.rows.eq(walk.o_rows),
+            done.columns.eq(walk.o_columns),
+            done.last_row.eq(walk.o_last_row),
+            done.last_column.eq(walk.o_last_column),
+            leave.eq(step & right & below),
+            walk.i_next.eq(leave),
+            self.o_last.eq(walk.o_last),
+        ]
+        keeps = {"a": walk.o_keep_a, "b": walk.o_keep_b}
+        fulls = {"a": self.i_full_a, "b": self.i_full_b}
+        for side in "ab":
+            past = leave & ~keeps[side]
+            m.d.sync += [
+                counts[side].eq(counts[side] + fulls[side] - past),
+                halves[side].eq(halves[side] ^ past),
+            ]
+        with m.FSM():
+            with m.State("BLOCK"), m.If(walk.o_valid & (counts["a"] != 0) & (counts["b"] != 0)):
+                m.d.sync += [rows.eq(walk.o_rows), columns.eq(walk.o_columns)]
+                m.d.sync += [a_address.eq(0), row_address.eq(0)]
+                m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
+                m.next = "TILES"
+            with m.State("TILES"):
+                # All that take part do so in one cycle.
+                wanted = (C(1), C(1), ends, sums.done)
+                goes = [~want | port.ready for port, want in zip(streams, wanted, strict=True)]
+                for number, (port, want) in enumerate(zip(streams, wanted, strict=True)):
+                    others = Cat(goes[:number], goes[number + 1 :])
+                    m.d.comb += port.valid.eq(want & others.all())
+                m.d.comb += step.eq(Cat(goes).all())
+                with m.If(step):
+                    m.d.sync += [columns.eq(columns - engine.n), column.eq(column + 1)]
+                    if spec.b_slices == 1:
+                        m.d.sync += word.eq(word + 1)
+                    else:
+                        m.d.sync += slice_.eq(slice_ + 1)
+                        with m.If(slice_ == spec.b_slices - 1):
+                            m.d.sync += word.eq(word + 1)
+                    with m.If(right):
+                        m.d.sync += [columns.eq(walk.o_columns), rows.eq(rows - engine.m)]
+                        m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
+                        m.d.sync += [
+                            a_address.eq(a_address + job.a_stride),
+                            row_address.eq(row_address + job.p_stride),
+                        ]
+                with m.If(leave):
+                    m.next = "BLOCK"
+        return m

@@ -1,0 +1,193 @@
+"""Memory behind an AXI4 manager under cocotb: latency, stalls, errors, and the bus's rules."""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.task import Task
+from cocotb.triggers import RisingEdge
+
+__all__ = ["CHANNELS", "Memory"]
+
+CHANNELS = ("ar", "r", "aw", "w", "b")
+_FREE = 1 << 30
+
+
+class Memory:
+    """Bytes from address 0 on, read and written by bursts in order.
+
+    Every rule that a manager has to keep is checked: offers stay, bursts are INCR, of whole beats
+    at aligned addresses, inside of 4 KiB and of the memory; WLAST is right; at most `outstanding`
+    bursts are under way.
+
+    Members
+    -------
+    data : uint8.
+    read_beats, write_beats : beats so far.
+    faults : response to a beat whose address is a key, of reads (``"r"``) and of writes.
+    busy : bursts under way.
+    """
+
+    def __init__(
+        self,
+        dut: Any,
+        data: np.ndarray,
+        *,
+        latency: int = 0,
+        outstanding: int = 64,
+        stalls: Mapping[str, Iterator[bool] | None] | None = None,
+    ) -> None:
+        self.dut = dut
+        self.data = data
+        self.latency = latency
+        self.outstanding = outstanding
+        self.stalls = dict.fromkeys(CHANNELS) | dict(stalls or {})
+        self.faults: dict[str, dict[int, int]] = {"r": {}, "w": {}}
+        self.read_beats = self.write_beats = 0
+        self.bursts: list[tuple[str, int, int]] = []
+        self.bytes = len(dut.m_axi_wstrb)
+        self._reads: deque[tuple[int, int, int]] = deque()  # due, address, beats left
+        self._writes: deque[tuple[int, int]] = deque()  # address, beats
+        self._answers: deque[tuple[int, int]] = deque()  # due, response
+        self._held: dict[str, tuple[str, ...] | None] = dict.fromkeys(CHANNELS)
+        for name in ("arready", "rvalid", "awready", "wready", "bvalid"):
+            getattr(dut, f"m_axi_{name}").value = 0
+
+    @property
+    def busy(self) -> int:
+        """Bursts that have begun and not ended."""
+        return len(self._reads) + len(self._writes) + len(self._answers)
+
+    def start(self) -> list[Task[None]]:
+        """Serve both directions from now on."""
+        return [cocotb.start_soon(self._serve_reads()), cocotb.start_soon(self._serve_writes())]
+
+    def _go(self, channel: str) -> bool:
+        stall = self.stalls[channel]
+        return stall is None or next(stall)
+
+    def _port(self, name: str) -> Any:
+        return getattr(self.dut, f"m_axi_{name}")
+
+    def _accept(self, channel: str) -> tuple[int, int]:
+        """Take an address, and check the burst."""
+        address, length, size, burst = (
+            int(self._port(f"{channel}{name}").value) for name in ("addr", "len", "size", "burst")
+        )
+        end = address + (length + 1) * self.bytes
+        assert burst == 1, f"burst {burst} is not INCR"
+        assert 1 << size == self.bytes, f"size {size}"
+        assert address % self.bytes == 0, f"address {address:#x} is inside of a beat"
+        assert address >> 12 == (end - 1) >> 12, f"burst {address:#x}..{end:#x} crosses 4 KiB"
+        assert end <= len(self.data), f"burst {address:#x}..{end:#x} is outside of the memory"
+        self.bursts.append((channel, address, length + 1))
+        return address, length + 1
+
+    def _hold(self, channel: str, names: tuple[str, ...], taken: bool) -> None:
+        """Check that what is offered stays until it is taken."""
+        values = tuple(str(self._port(name).value) for name in names)
+        held = self._held[channel]
+        assert held in (None, values), f"{channel} changed while it waited: {held} to {values}"
+        self._held[channel] = None if taken else values
+
+    async def _serve_reads(self) -> None:
+        edge = RisingEdge(self.dut.aclk)
+        arvalid, arready = self._port("arvalid"), self._port("arready")
+        rvalid, rready = self._port("rvalid"), self._port("rready")
+        rdata, rresp, rlast = (self._port(name) for name in ("rdata", "rresp", "rlast"))
+        names = ("araddr", "arlen", "arsize", "arburst", "arcache", "arprot")
+        ready, offered, now = False, False, 0
+        while True:
+            await edge
+            now += 1
+            if arvalid.value == 1:
+                self._hold("ar", names, ready)
+                if ready:
+                    address, beats = self._accept("ar")
+                    self._reads.append((now + self.latency, address, beats))
+                    assert len(self._reads) <= self.outstanding
+            else:
+                assert self._held["ar"] is None, "arvalid was withdrawn"
+            if offered and rready.value == 1:
+                self.read_beats += 1
+                due, address, beats = self._reads.popleft()
+                if beats > 1:
+                    self._reads.appendleft((due, address + self.bytes, beats - 1))
+                offered = False
+            go = self._go("ar")
+            if go != ready:
+                arready.value = int(go)
+                ready = go
+            if not offered:
+                offered = bool(self._reads) and self._reads[0][0] <= now and self._go("r")
+                if offered:
+                    _, address, beats = self._reads[0]
+                    beat = self.data[address : address + self.bytes]
+                    rdata.value = int.from_bytes(beat.tobytes(), "little")
+                    rresp.value = self.faults["r"].get(address, 0)
+                    rlast.value = int(beats == 1)
+                rvalid.value = int(offered)
+
+    async def _serve_writes(self) -> None:
+        edge = RisingEdge(self.dut.aclk)
+        awvalid, awready = self._port("awvalid"), self._port("awready")
+        wvalid, wready = self._port("wvalid"), self._port("wready")
+        bvalid, bready, bresp = (self._port(name) for name in ("bvalid", "bready", "bresp"))
+        names = ("awaddr", "awlen", "awsize", "awburst", "awcache", "awprot")
+        aw, w, offered, now = False, False, False, 0
+        done, response = 0, 0
+        while True:
+            await edge
+            now += 1
+            if awvalid.value == 1:
+                self._hold("aw", names, aw)
+                if aw:
+                    self._writes.append(self._accept("aw"))
+                    assert len(self._writes) + len(self._answers) <= self.outstanding
+            else:
+                assert self._held["aw"] is None, "awvalid was withdrawn"
+            if wvalid.value == 1:
+                self._hold("w", ("wdata", "wstrb", "wlast"), w)
+                if w:
+                    assert self._writes, "data before its address"
+                    address, beats = self._writes[0]
+                    response = max(response, self._write(address + done * self.bytes))
+                    done += 1
+                    last = int(self._port("wlast").value)
+                    assert last == (done == beats), f"wlast {last} at beat {done} of {beats}"
+                    if last:
+                        self._writes.popleft()
+                        self._answers.append((now + self.latency, response))
+                        done = response = 0
+            else:
+                assert self._held["w"] is None, "wvalid was withdrawn"
+            if offered and bready.value == 1:
+                self._answers.popleft()
+                offered = False
+            for channel, port, was in (("aw", awready, aw), ("w", wready, w)):
+                go = self._go(channel)
+                if channel == "w":
+                    # The data of an address that has not been taken waits.
+                    go = go and bool(self._writes)
+                if go != was:
+                    port.value = int(go)
+                aw, w = (go, w) if channel == "aw" else (aw, go)
+            if not offered:
+                offered = bool(self._answers) and self._answers[0][0] <= now and self._go("b")
+                if offered:
+                    bresp.value = self._answers[0][1]
+                bvalid.value = int(offered)
+
+    def _write(self, address: int) -> int:
+        """Write the strobed bytes of a beat; returns the response."""
+        self.write_beats += 1
+        strobe = int(self._port("wstrb").value)
+        response = self.faults["w"].get(address, 0)
+        if strobe and not response:
+            data = int(self._port("wdata").value).to_bytes(self.bytes, "little")
+            for byte in range(self.bytes):
+                if strobe >> byte & 1:
+                    self.data[address + byte] = data[byte]
+        return response
