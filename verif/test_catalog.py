@@ -17,12 +17,12 @@ from hw.catalog import CATALOG, Design
 from hw.emit import Emission, generate
 from verif.cases import case_name
 
-# What does not concern correctness: names, no timescale, registers that have both an initial value
-# and a reset, ports and bits that nobody reads at the edge of an array, and constants and ! of
-# another width than their context's, which Yosys writes and Verilog defines.
+# What does not concern correctness: names, `interrupt` among them, no timescale, registers that
+# have both an initial value and a reset, ports and bits that nobody reads at the edge of an array,
+# and constants and ! of another width than their context's, which Yosys writes and Verilog defines.
 STYLE = [
-    "DECLFILENAME", "PINCONNECTEMPTY", "PROCASSINIT", "TIMESCALEMOD", "UNUSEDPARAM", "UNUSEDSIGNAL",
-    "WIDTHEXPAND", "WIDTHTRUNC",
+    "DECLFILENAME", "PINCONNECTEMPTY", "PROCASSINIT", "SYMRSVDWORD", "TIMESCALEMOD", "UNUSEDPARAM",
+    "UNUSEDSIGNAL", "WIDTHEXPAND", "WIDTHTRUNC",
 ]  # fmt: skip
 
 CASES: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in CATALOG] + [

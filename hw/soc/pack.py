@@ -103,6 +103,7 @@ class Packer(wiring.Component):
         low = Signal(width, reset_less=True)
         high = Signal(len(row.bytes) - width, reset_less=True)
         size, over = Signal(width), Signal(width + 1)
+        count = Signal(range(lanes + 1))
         final, whole = Signal(), Signal()
         m.d.comb += [
             whole.eq(number == self.pieces - 1),
@@ -110,7 +111,8 @@ class Packer(wiring.Component):
             over.eq(low + ~size + 1),
             final.eq((high == 0) & ~over[width]),
             piece.start.eq(0),
-            piece.count.eq(Mux(final, low + 1, size)),
+            count.eq(Mux(final, low + 1, size)),
+            piece.count.eq(count),
             piece.at.eq(at),
             piece.last.eq(final),
         ]
@@ -144,7 +146,7 @@ class Packer(wiring.Component):
             source.eq(words.word_select(number, 8 * beat)),
             piece.data.eq(
                 Cat(
-                    Cat(source.word_select(byte, 8), 1) & (piece.count > byte).replicate(9)
+                    Cat(source.word_select(byte, 8), 1) & (count > byte).replicate(9)
                     for byte in range(lanes)
                 )
             ),

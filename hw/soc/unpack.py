@@ -1,6 +1,6 @@
 """Unpacker: beats of rows at any byte to words of rows."""
 
-from amaranth import Cat, Module, Mux, ResetInserter, Signal
+from amaranth import C, Cat, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -73,6 +73,12 @@ class Unpacker(wiring.Component):
         # First byte of the next beat, and last byte of the last one.
         first = Signal(range(self.beat_bytes), reset_less=True)
         final = Signal(range(self.beat_bytes), reset_less=True)
+
+        def inside(byte: int) -> Value:
+            """Whether a byte of the beat is of the row."""
+            begun = first <= byte if byte < self.beat_bytes - 1 else C(1, 1)
+            return begun & (~beat.last | (final >= byte)) if byte else begun
+
         m.d.comb += [
             gather.i.valid.eq(self.i.valid & known),
             self.i.ready.eq(gather.i.ready & known),
@@ -81,8 +87,7 @@ class Unpacker(wiring.Component):
             self.i_row.ready.eq(~known | end),
             piece.data.eq(
                 Cat(
-                    beat.data.word_select(byte, 8)
-                    & ((first <= byte) & (~beat.last | (final >= byte))).replicate(8)
+                    beat.data.word_select(byte, 8) & inside(byte).replicate(8)
                     for byte in range(self.beat_bytes)
                 )
             ),
