@@ -381,7 +381,11 @@ CATALOG = {
         golden=golden.soc.coprocessor,
         bench="verif.soc.tb_coprocessor",
         summary="matmul co-processor on AXI around any engine: matrices in memory, of any size",
-        evidence=("cocotb against numpy: random jobs, every byte of memory",),
+        evidence=(
+            "cocotb against numpy: random jobs, every byte of memory; stalls, errors of memory,"
+            " resets, illegal jobs, exact refusals",
+            "formal proof of the AXI handshakes, of bursts and of the register slave",
+        ),
         engine=EngineText("engine, and what it is built of", "systolic_os"),
     ),
 }

@@ -27,13 +27,14 @@ class Matrix:
         """First address behind it."""
         return self.address + (self.rows - 1) * self.distance + self.row_bytes
 
-    def _places(self) -> np.ndarray:
+    def places(self) -> np.ndarray:
+        """List the addresses of all bytes, rows x bytes."""
         starts = self.address + self.distance * np.arange(self.rows)
         return starts[:, None] + np.arange(self.row_bytes)
 
     def load(self, memory: np.ndarray) -> np.ndarray:
         """Read codes, unsigned: rows x columns, int64; of 64 bits, modulo 2^64."""
-        data = memory[self._places()]
+        data = memory[self.places()]
         if self.bits < 8:
             parts = np.arange(0, 8, self.bits)
             codes = data[:, :, None] >> parts & (1 << self.bits) - 1
@@ -44,4 +45,4 @@ class Matrix:
     def store(self, memory: np.ndarray, codes: np.ndarray) -> None:
         """Write codes of whole bytes, modulo 2^bits."""
         words = np.ascontiguousarray(codes.astype(np.int64)).astype(f"<i{self.bits // 8}")
-        memory[self._places()] = words.view(np.uint8)
+        memory[self.places()] = words.view(np.uint8)

@@ -7,6 +7,7 @@ from cocotb.triggers import RisingEdge
 
 from golden.soc.coprocessor import Job
 from hw.soc.register_map import layout_of
+from verif.streams import cycle
 
 __all__ = ["ARGUMENTS", "Host", "descriptor"]
 
@@ -96,6 +97,18 @@ class Host:
         for number, word in enumerate(words[:-1]):
             await self.write(ARGUMENTS + 4 * number, int(word))
         await self.write(0, 1)
+
+    async def time(self, job: Job) -> int:
+        """Run a job, and count the cycles from the start until the interrupt is there."""
+        await self.write(0x08, 1)
+        await self.write(0x04, 1)
+        await self.start(job)
+        began = cycle()
+        await RisingEdge(self.dut.interrupt)
+        cycles = cycle() - began
+        await self.write(0x0C, 1)
+        assert not await self.read(0xA0) & 255
+        return cycles
 
     async def wait(self, cycles: int = 300_000) -> int:
         """Wait until the job has ended; returns its error code."""

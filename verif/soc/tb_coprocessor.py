@@ -1,5 +1,6 @@
 """Bench of the co-processor: jobs in memory, every byte of which is compared with the twin's."""
 
+from dataclasses import replace
 from typing import Any
 
 import cocotb
@@ -8,7 +9,14 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from golden.npe.requantiser import Requantisation
-from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, matrices
+from golden.soc.coprocessor import (
+    CoprocessorSpec,
+    Error,
+    Job,
+    coprocessor,
+    error_of,
+    matrices,
+)
 from verif.soc.host import Host
 from verif.soc.memory import CHANNELS, Memory
 from verif.streams import PERIOD_NS, bench_spec, generator, schedule
@@ -17,9 +25,9 @@ SPEC: CoprocessorSpec = bench_spec()
 SIZE = 1 << 16
 
 
-async def start(dut: Any, **options: Any) -> tuple[Host, Memory]:
+async def start(dut: Any, *, size: int = SIZE, **options: Any) -> tuple[Host, Memory]:
     """Reset the co-processor, with random bytes in memory."""
-    data = generator(0).integers(0, 256, SIZE, dtype=np.uint8)
+    data = generator(0).integers(0, 256, size, dtype=np.uint8)
     host = Host(dut)
     memory = Memory(dut, data, outstanding=SPEC.outstanding, **options)
     Clock(dut.aclk, PERIOD_NS, unit="ns").start()
@@ -90,26 +98,132 @@ async def test_small(dut: Any) -> None:
         dut._log.info("%d cycles", await run(host, memory, draw(rng, m, n, k)))
 
 
+def any_job(rng: np.random.Generator, likely: float) -> Job:
+    """Draw a job of any size, with whatever the co-processor can do."""
+    m, n, k = (int(rng.geometric(likely)) for _ in range(3))
+    more: dict[str, Any] = {"by_columns": bool(rng.integers(2))}
+    more["bias"] = SPEC.bias and bool(rng.integers(2))
+    if SPEC.requantise and rng.integers(2):
+        more["requantisation"] = requantisation(rng)
+    if rng.integers(2):
+        blocks = [int(rng.integers(1, most + 1)) for most in SPEC.default_blocks]
+        if SPEC.fits(*blocks):
+            more |= dict(zip(("block_m", "block_n", "block_k"), blocks, strict=True))
+    return draw(rng, m, n, k, **more)
+
+
 @cocotb.test
 async def test_random(dut: Any) -> None:
     host, memory = await start(dut)
     rng = generator(2)
-    for _ in range(20):
-        m, n, k = (int(rng.geometric(0.05)) for _ in range(3))
-        more: dict[str, Any] = {"bias": bool(rng.integers(2)), "by_columns": bool(rng.integers(2))}
-        if rng.integers(2):
-            more["requantisation"] = requantisation(rng)
-        await run(host, memory, draw(rng, m, n, k, **more))
+    for _ in range(40):
+        await run(host, memory, any_job(rng, 0.05))
 
 
 @cocotb.test
 @cocotb.parametrize(kind=("sparse", "bursts", "rare", "long"))
 async def test_stalls(dut: Any, kind: str) -> None:
     rng = generator(3)
-    stalls = {
-        channel: schedule(kind, generator(4, number)) for number, channel in enumerate(CHANNELS)
-    }
+    stalls = {channel: schedule(kind, generator(4, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await start(dut, latency=20, stalls=stalls)
-    for _ in range(5):
-        m, n, k = (int(rng.geometric(0.06)) for _ in range(3))
-        await run(host, memory, draw(rng, m, n, k, bias=True, requantisation=requantisation(rng)))
+    for _ in range(8):
+        await run(host, memory, any_job(rng, 0.07))
+
+
+@cocotb.test
+async def test_refused(dut: Any) -> None:
+    """Whatever is wrong with a job, it is told, and nothing is read or written."""
+    host, memory = await start(dut)
+    rng = generator(5)
+    good = draw(rng, 9, 10, 11)
+    high = 1 << SPEC.address_width
+    wrong: list[dict[str, Any]] = [
+        {"m": 0}, {"n": 0}, {"k": 0}, {"m": 1 << 24}, {"n": 1 << 31},
+        {"k": SPEC.engine.depth + 1},
+        {"lda": good.lda - good.lda}, {"ldb": 1}, {"ldc": 10 * SPEC.sum_bytes - 1},
+        {"a": high - 1}, {"b": high - 5}, {"c": high - 8},
+        {"m": (1 << 24) - 1, "lda": (1 << 32) - 1, "a": high - (1 << 32)},
+        {"block_m": 1 << 20, "block_n": 1, "block_k": 1},
+        {"block_m": 1, "block_n": 1 << 20, "block_k": 8},
+        {"block_m": 1, "block_n": 1, "block_k": 1 << 20},
+    ]  # fmt: skip
+    if not SPEC.requantise:
+        wrong.append({"requantisation": requantisation(rng)})
+    if not SPEC.bias:
+        wrong.append({"bias": 0})
+    seen = set()
+    for changes in wrong:
+        job = replace(good, **changes)
+        error = error_of(SPEC, job)
+        assert error, changes
+        seen.add(error)
+        await run(host, memory, job)
+        assert memory.read_beats == memory.write_beats == 0, changes
+    assert seen >= {Error.DIMENSION, Error.K_TOO_LARGE, Error.WRAPS, Error.BLOCKS}
+    await run(host, memory, good)
+
+
+@cocotb.test
+@cocotb.parametrize(way=("r", "w"), response=(2, 3))
+async def test_errors_of_memory(dut: Any, way: str, response: int) -> None:
+    """An error on any beat ends the job, with its address; the next one is right."""
+    rng = generator(6, response)
+    stalls = {channel: schedule("bursts", generator(7, i)) for i, channel in enumerate(CHANNELS)}
+    host, memory = await start(dut, latency=10, stalls=stalls)
+    for _ in range(12):
+        job = draw(rng, 7, 9, 40, bias=SPEC.bias)
+        matrix = matrices(SPEC, job)["c" if way == "w" else str(rng.choice(["a", "b"]))]
+        row = int(rng.integers(matrix.rows))
+        address = matrix.address + row * matrix.distance + int(rng.integers(matrix.row_bytes))
+        address -= address % SPEC.bytes
+        memory.faults[way] = {address: response}
+        before = memory.data.copy()
+        await host.start(job)
+        assert await host.wait() == (Error.WRITE if way == "w" else Error.READ)
+        assert await host.read(0xA0) >> 8 & 3 == response
+        told = await host.read(0xA8) | await host.read(0xAC) << 32
+        assert any(
+            at == told and at <= address < at + beats * SPEC.bytes for _, at, beats in memory.bursts
+        )
+        assert memory.busy == 0
+        outside = np.ones(len(before), bool)
+        outside[matrices(SPEC, job)["c"].places()] = False
+        assert np.array_equal(memory.data[outside], before[outside])
+        memory.faults[way] = {}
+        await run(host, memory, draw(rng, 5, 6, 7))
+
+
+@cocotb.test
+async def test_resets(dut: Any) -> None:
+    """After a soft reset at any moment the co-processor is idle, and the next job is right."""
+    rng = generator(8)
+    stalls = {channel: schedule("rare", generator(9, i)) for i, channel in enumerate(CHANNELS)}
+    host, memory = await start(dut, latency=30, stalls=stalls)
+    for _ in range(40):
+        await host.start(draw(rng, 9, 12, 70, bias=SPEC.bias))
+        await ClockCycles(dut.aclk, int(rng.integers(1, 900)))
+        await host.write(0, 1 << 31)
+        while await host.read(0) & 1 << 31:
+            pass
+        assert memory.busy == 0
+        assert await host.read(0) & 4
+        await run(host, memory, draw(rng, 5, 3, 6))
+
+
+@cocotb.test
+async def test_configuration_while_busy(dut: Any) -> None:
+    """Writes to a job that runs have no effect, and are told."""
+    host, memory = await start(dut, latency=40)
+    rng = generator(10)
+    job = draw(rng, 11, 12, 50)
+    expected = memory.data.copy()
+    coprocessor(SPEC, expected, job)
+    await host.start(job)
+    for address in range(0x10, 0x90, 4):
+        await host.write(address, 0xFFFFFFFF)
+    assert await host.wait() == Error.NONE
+    assert np.array_equal(memory.data, expected)
+    assert await host.read(0xA0) >> 16 & 1
+    await host.write(0xA0, 1 << 16)
+    assert not await host.read(0xA0) >> 16 & 1
+    assert await host.read(0x10) == job.a

@@ -1,0 +1,51 @@
+"""Cycles of jobs on the co-processor, as its planner cuts them, with a memory of some latency."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import cocotb
+import numpy as np
+
+from golden.soc.blocking import plan
+from golden.soc.coprocessor import Job, coprocessor
+from verif.soc.tb_coprocessor import SPEC, requantisation, start
+from verif.streams import bench_parameters, generator
+
+
+@cocotb.test
+async def measure(dut: Any) -> None:
+    """Run the jobs of the parameters, each of M, K, N, and write what they took."""
+    parameters = bench_parameters()
+    host, memory = await start(dut, latency=parameters["latency_cycles"], size=1 << 22)
+    found = []
+    for m, k, n in parameters["jobs"]:
+        job = _place(m, n, k)
+        expected = memory.data.copy()
+        assert not coprocessor(SPEC, expected, job)
+        beats = memory.read_beats, memory.write_beats
+        cycles = await host.time(job)
+        assert np.array_equal(memory.data, expected), f"{m} x {k} x {n}"
+        found.append({
+            "m": m, "k": k, "n": n, "cycles": cycles,
+            "blocks": [job.block_m, job.block_n, job.block_k],
+            "read_beats": memory.read_beats - beats[0],
+            "write_beats": memory.write_beats - beats[1],
+        })  # fmt: skip
+        Path("measured.json").write_text(json.dumps(found))
+
+
+def _place(m: int, n: int, k: int) -> Job:
+    """Place a product in memory, every row at a whole beat; int8 in, int8 out."""
+    align = SPEC.bytes
+
+    def up(size: int) -> int:
+        return -(-size // align) * align
+
+    lda, ldb, ldc = up(k * SPEC.a_bits // 8), up(n * SPEC.b_bits // 8), up(n * SPEC.code_bytes)
+    blocks = plan(SPEC, m, n, k, SPEC.code_bytes)
+    return Job(
+        a=0, b=m * lda, c=m * lda + k * ldb, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc,
+        requantisation=requantisation(generator(m, n, k)),
+        block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
+    )  # fmt: skip
