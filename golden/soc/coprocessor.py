@@ -19,6 +19,7 @@ class Error(IntEnum):
     NONE = 0
     DIMENSION = 1
     K_TOO_LARGE = 2
+    MISALIGNED = 3
     WRAPS = 4
     MODE = 5
     BLOCKS = 6

@@ -13,6 +13,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.cell import Cell
 from hw.soc.axi import Axi4, Axi4Lite
 from hw.soc.core import Core
+from hw.soc.jobs import Jobs
 from hw.soc.registers import Registers
 
 __all__ = ["Coprocessor"]
@@ -84,21 +85,48 @@ class Coprocessor(wiring.Component):
         m.submodules.core = core = self.core
         connect(m, flipped(self.s_axi), registers.s_axi)
         connect(m, core.m_axi, flipped(self.m_axi))
-        starts = Signal()
+        m.submodules.jobs = jobs = Jobs(self.spec)
         m.d.comb += [
             self.interrupt.eq(registers.o_interrupt),
-            core.i_job.eq(registers.o_job),
+            jobs.i_start.eq(registers.o_start & registers.i_ready),
+            jobs.i_stop.eq(registers.o_reset),
+            jobs.i_ring.eq(registers.o_ring),
+            jobs.i_count.eq(registers.o_count),
+            jobs.i_job.eq(registers.o_job),
+            jobs.i_idle.eq(core.o_idle),
+            jobs.i_done.eq(core.o_done),
+            jobs.i_error.eq(core.o_error),
+            jobs.i_descriptor.eq(core.o_descriptor),
+            core.i_fetch.eq(jobs.o_fetch),
+            core.i_address.eq(jobs.o_address),
+            core.i_start.eq(jobs.o_run),
+            core.i_job.eq(jobs.o_job),
             core.i_stop.eq(registers.o_reset),
-            registers.i_ready.eq(core.o_idle),
-            registers.i_idle.eq(core.o_idle),
-            starts.eq(registers.o_start & registers.i_ready),
-            core.i_start.eq(starts),
-            registers.i_done.eq(core.o_done),
-            registers.i_error.eq(core.o_error),
-            registers.i_error.valid.eq(core.o_error.valid & core.o_done),
+            registers.i_ready.eq(jobs.o_idle),
+            registers.i_idle.eq(jobs.o_idle),
+            registers.i_done.eq(jobs.o_done),
+            registers.i_error.eq(jobs.o_error),
+            registers.i_error.valid.eq(jobs.o_error.valid & jobs.o_done),
+            registers.i_ring_done.eq(jobs.o_count),
             registers.i_reset_done.eq(registers.o_reset & core.o_idle),
         ]
+        self._count(m)
         return m
+
+    def _count(self, m: Module) -> None:
+        """Count what happens from a start to its end."""
+        counters, core = self.registers.i_counters, self.core
+        started = self.registers.o_start & self.registers.i_ready
+        busy = Signal()
+        m.d.sync += busy.eq((busy | started) & ~self.registers.i_done & ~self.registers.o_reset)
+        steps = {"cycles": busy, **{name: core.o_events[name] for name in core.EVENTS}}
+        for name, step in steps.items():
+            count = Signal(64, name=f"count_{name}")
+            m.d.comb += counters[name].eq(count)
+            with m.If(started | self.registers.o_reset):
+                m.d.sync += count.eq(0)
+            with m.Elif(busy):
+                m.d.sync += count.eq(count + step)
 
 
 def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, int]:
@@ -121,6 +149,6 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         "sums": spec.sums,
         "a_bytes": spec.a_bytes,
         "b_bytes": spec.b_bytes,
-        "features": spec.requantise | spec.bias << 2,
+        "features": spec.requantise | spec.bias << 2 | 1 << 4,
         "hash": digest,
     }

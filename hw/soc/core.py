@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import Cat, Module, ResetInserter, Signal
+from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect
 
@@ -25,7 +25,7 @@ from hw.soc.write import WriteMaster
 
 __all__ = ["Core"]
 
-_READ, _WRITE = 16, 17
+_READ, _WRITE, _DESCRIPTOR = 16, 17, 18
 
 
 class Core(wiring.Component):
@@ -49,6 +49,8 @@ class Core(wiring.Component):
         The job; does not change while one is under way.
     i_start : In(1)
         Begin; only while ``o_idle``.
+    i_fetch, i_address : In
+        Read the descriptor there instead; ``o_descriptor`` stands from ``o_done`` on.
     i_stop : In(1)
         Give up what is under way, and stay idle as long as it is high.
     o_idle : Out(1)
@@ -61,16 +63,20 @@ class Core(wiring.Component):
         For counters; what happens in this cycle.
     """
 
-    EVENTS = ("compute", "stall_load", "stall_store", "read_beats", "write_beats")
+    EVENTS = ("compute", "stall_load", "stall_store", "read_beats", "write_beats", "macs")
 
     m_axi: wiring.PureInterface
     i_job: data.View
     i_start: Signal
+    i_fetch: Signal
+    i_address: Signal
+    o_descriptor: data.View
     i_stop: Signal
     o_idle: Signal
     o_done: Signal
     o_error: data.View
     o_events: data.View
+    _events: dict[str, Signal]
 
     def __init__(self, spec: CoprocessorSpec, engine: Any):
         self.spec = spec
@@ -85,11 +91,16 @@ class Core(wiring.Component):
             "m_axi": Out(Axi4(spec)),
             "i_job": In(JobLayout()),
             "i_start": In(1),
+            "i_fetch": In(1),
+            "i_address": In(64),
+            "o_descriptor": Out(JobLayout()),
             "i_stop": In(1),
             "o_idle": Out(1),
             "o_done": Out(1),
             "o_error": Out(ErrorLayout),
-            "o_events": Out(data.StructLayout(dict.fromkeys(self.EVENTS, 1))),
+            "o_events": Out(
+                data.StructLayout({name: 64 if name == "macs" else 1 for name in self.EVENTS})
+            ),
         })
 
     @property
@@ -104,6 +115,7 @@ class Core(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
+        self._events = {name: Signal.like(self.o_events[name], name=name) for name in self.EVENTS}
         m.submodules.prepare = prepare = Prepare(spec)
         m.submodules.read = read = ReadMaster(spec)
         m.submodules.write = write = WriteMaster(spec)
@@ -121,11 +133,22 @@ class Core(wiring.Component):
             prepare.i_job.eq(self.i_job),
             read.i_stop.eq(stop),
             write.i_stop.eq(stop),
-            self.o_events.read_beats.eq(read.o_beats),
-            self.o_events.write_beats.eq(write.o_beats),
+            self._events["read_beats"].eq(read.o_beats),
+            self._events["write_beats"].eq(write.o_beats),
+            *(self.o_events[name].eq(event) for name, event in self._events.items()),
         ]
         error = data.View(ErrorLayout, Signal(ErrorLayout.as_shape().size, name="error"))
-        self._move(path, job, begin, clear, done, read, write)
+        asks, beats, fetches, gathers = (
+            Signal(name=name) for name in ("asks", "beats", "fetches", "gathers")
+        )
+        row = self._move(path, job, begin, done, read, write, asks, beats)
+        descriptor = self.o_descriptor.as_value()
+        m.d.comb += [
+            read.o.ready.eq(beats | gathers),
+            read.i.valid.eq(asks | fetches),
+            read.i.payload.address.eq(Mux(fetches, self.i_address, row.address)),
+            read.i.payload.bytes.eq(Mux(fetches, len(descriptor) // 8, row.bytes)),
+        ]
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += [self.o_idle.eq(1), clear.eq(1)]
@@ -135,6 +158,36 @@ class Core(wiring.Component):
                     m.d.comb += prepare.i_start.eq(1)
                     m.d.sync += error.eq(0)
                     m.next = "PREPARE"
+                with m.Elif(self.i_fetch):
+                    m.d.sync += error.eq(0)
+                    m.next = "FETCH"
+            with m.State("FETCH"):
+                m.d.comb += [clear.eq(1), fetches.eq(1)]
+                with m.If(self.i_stop):
+                    m.next = "STOP"
+                with m.Elif(read.i.ready):
+                    m.next = "FETCHING"
+            with m.State("FETCHING"):
+                m.d.comb += [clear.eq(1), gathers.eq(1)]
+                with m.If(read.o.valid):
+                    m.d.sync += descriptor.eq(
+                        Cat(descriptor, read.o.payload.data)[spec.data_width :]
+                    )
+                with m.If(self.i_stop):
+                    m.next = "STOP"
+                with m.Elif(read.o.valid & read.o.payload.last):
+                    m.next = "FETCHED"
+            with m.State("FETCHED"):
+                m.d.comb += clear.eq(1)
+                m.next = "DONE"
+                with m.If(read.o_error):
+                    m.d.sync += [
+                        error.valid.eq(1),
+                        error.code.eq(_DESCRIPTOR),
+                        error.response.eq(read.o_response),
+                        error.address.eq(read.o_address),
+                    ]
+                    m.next = "STOP"
             with m.State("PREPARE"):
                 m.d.comb += clear.eq(1)
                 with m.If(prepare.o_done):
@@ -181,12 +234,18 @@ class Core(wiring.Component):
         m: Module,
         job: data.View,
         begin: Signal,
-        clear: Signal,
         done: Signal,
         read: ReadMaster,
         write: WriteMaster,
-    ) -> None:
-        """Connect the way of an operand: memory, store, engine, sums, memory."""
+        asks: Signal,
+        beats: Signal,
+    ) -> data.View:
+        """Connect the way of an operand: memory, store, engine, sums, memory.
+
+        Returns
+        -------
+        The row that is asked for, when `asks`; `beats` says that what comes can be taken.
+        """
         spec = self.spec
         m.submodules.engine = engine = self.engine
         m.submodules.loader = loader = Loader(spec)
@@ -222,7 +281,7 @@ class Core(wiring.Component):
                 getattr(tiles, f"i_full_{side}").eq(store.o_full),
             ]
             full[side], free[side] = store, operand.o_release
-        self._receive(m, loader, read, {A: full["a"], B: full["b"]})
+        self._receive(m, loader, read, {A: full["a"], B: full["b"]}, asks, beats)
         m.d.comb += loader.i_free.eq(Cat(free["a"], free["b"], sums.o_bias_release))
         if spec.bias:
             self._add_bias(m, sums)
@@ -245,13 +304,36 @@ class Core(wiring.Component):
             for name, _ in Requantising(spec):
                 source = self.i_job.mode.relu if name == "relu" else self.i_job[name]
                 m.d.comb += drain.i_requantising.payload[name].eq(source)
+        self._watch(m, engine, tiles)
         ended = Signal()
         with m.If(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last):
             m.d.sync += ended.eq(1)
         m.d.comb += done.eq(ended & drain.o_idle)
+        return loader.o.payload
+
+    def _watch(self, m: Module, engine: Any, tiles: TileWalk) -> None:
+        """Tell what happens: operands taken, or missing; sums that wait; products that count."""
+        events = self._events
+        area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
+        m.d.sync += [
+            area.eq(tiles.o_area),
+            codes.eq(tiles.o_codes),
+            events["macs"].eq(area * codes),
+        ]
+        m.d.comb += [
+            events["compute"].eq(engine.i_a.valid & engine.i_a.ready),
+            events["stall_load"].eq(~(engine.i_a.valid & engine.i_b.valid)),
+            events["stall_store"].eq(engine.o_c.valid & ~engine.o_c.ready),
+        ]
 
     def _receive(
-        self, m: Module, loader: Loader, read: ReadMaster, stores: dict[int, OperandStore]
+        self,
+        m: Module,
+        loader: Loader,
+        read: ReadMaster,
+        stores: dict[int, OperandStore],
+        asks: Signal,
+        beats: Signal,
     ) -> None:
         """Send the loader's rows to the bus, and what comes to their stores."""
         spec = self.spec
@@ -265,9 +347,7 @@ class Core(wiring.Component):
         m.submodules.rows = rows = Queue(place, 2 * spec.outstanding)
         row, next_ = loader.o.payload, rows.o.payload
         m.d.comb += [
-            read.i.valid.eq(loader.o.valid & rows.i.ready),
-            read.i.payload.address.eq(row.address),
-            read.i.payload.bytes.eq(row.bytes),
+            asks.eq(loader.o.valid & rows.i.ready),
             rows.i.valid.eq(loader.o.valid & read.i.ready),
             rows.i.payload.offset.eq(row.address),
             rows.i.payload.bytes.eq(row.bytes),
@@ -304,7 +384,7 @@ class Core(wiring.Component):
             with m.If(mine):
                 m.d.comb += rows.o.ready.eq(announce & unpacker.i_row.ready & ends.i.ready)
             with m.If(here):
-                m.d.comb += read.o.ready.eq(unpacker.i.ready)
+                m.d.comb += beats.eq(unpacker.i.ready)
 
     def _add_bias(self, m: Module, sums: Sums) -> None:
         """Read the biases of a tile's columns."""

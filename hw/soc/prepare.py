@@ -113,7 +113,7 @@ class Prepare(wiring.Component):
         ]
 
         # Then products, one after the other: x * y + sum.
-        width = max(spec.address_width, BYTES_WIDTH + size) + 2
+        width = 66  # an address of 64 bits, and more
         x, y = Signal(size), Signal(BYTES_WIDTH + size)
         total, step = Signal(width), Signal(range(8))
         products: list[tuple[Value, Value, Value | int, int | None]] = [

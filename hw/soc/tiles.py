@@ -66,6 +66,9 @@ class TileWalk(wiring.Component):
         :class:`BlockDone`, when a block's last tile has been asked for.
     o_last : Out(1)
         It is the last block.
+    o_area, o_codes : Out
+        Numbers of C in the tile that is asked for in this cycle, and codes of K; 0 if there is
+        none.
     """
 
     i_geometry: data.View
@@ -77,6 +80,8 @@ class TileWalk(wiring.Component):
     o_sums: stream.Interface
     o_done: stream.Interface
     o_last: Signal
+    o_area: Signal
+    o_codes: Signal
 
     def __init__(self, spec: CoprocessorSpec, a: Operand, b: Operand):
         self.spec = spec
@@ -90,6 +95,8 @@ class TileWalk(wiring.Component):
             "o_sums": Out(stream.Signature(SumsRequest(spec))),
             "o_done": Out(stream.Signature(BlockDone(spec))),
             "o_last": Out(1),
+            "o_area": Out(range(spec.engine.m * spec.engine.n + 1)),
+            "o_codes": Out(spec.DIMENSION_WIDTH),
         })
 
     def elaborate(self, platform):
@@ -161,6 +168,9 @@ class TileWalk(wiring.Component):
                     others = Cat(goes[:number], goes[number + 1 :])
                     m.d.comb += port.valid.eq(want & others.all())
                 m.d.comb += step.eq(Cat(goes).all())
+                inside = Mux(right, columns, engine.n)
+                area = a.rows * inside[: len(self.o_area)]
+                m.d.comb += [self.o_codes.eq(walk.o_codes), self.o_area.eq(Mux(step, area, 0))]
                 with m.If(step):
                     m.d.sync += [columns.eq(columns - engine.n), column.eq(column + 1)]
                     if spec.b_slices == 1:

@@ -98,6 +98,12 @@ class Host:
             await self.write(ARGUMENTS + 4 * number, int(word))
         await self.write(0, 1)
 
+    async def start_ring(self, address: int, count: int) -> None:
+        """Start the jobs whose descriptors are in memory; of none, that in the registers."""
+        for number, word in enumerate((address & 0xFFFFFFFF, address >> 32, count)):
+            await self.write(0x90 + 4 * number, word)
+        await self.write(0, 1)
+
     async def time(self, job: Job) -> int:
         """Run a job, and count the cycles from the start until the interrupt is there."""
         await self.write(0x08, 1)

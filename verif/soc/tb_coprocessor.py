@@ -17,7 +17,7 @@ from golden.soc.coprocessor import (
     error_of,
     matrices,
 )
-from verif.soc.host import Host
+from verif.soc.host import Host, descriptor
 from verif.soc.memory import CHANNELS, Memory
 from verif.streams import PERIOD_NS, bench_spec, generator, schedule
 
@@ -141,7 +141,7 @@ async def test_refused(dut: Any) -> None:
         {"m": 0}, {"n": 0}, {"k": 0}, {"m": 1 << 24}, {"n": 1 << 31},
         {"k": SPEC.engine.depth + 1},
         {"lda": good.lda - good.lda}, {"ldb": 1}, {"ldc": 10 * SPEC.sum_bytes - 1},
-        {"a": high - 1}, {"b": high - 5}, {"c": high - 8},
+        {"a": high - 1}, {"c": (1 << 64) - 64}, {"b": high - 5}, {"c": high - 8},
         {"m": (1 << 24) - 1, "lda": (1 << 32) - 1, "a": high - (1 << 32)},
         {"block_m": 1 << 20, "block_n": 1, "block_k": 1},
         {"block_m": 1, "block_n": 1 << 20, "block_k": 8},
@@ -227,3 +227,66 @@ async def test_configuration_while_busy(dut: Any) -> None:
     await host.write(0xA0, 1 << 16)
     assert not await host.read(0xA0) >> 16 & 1
     assert await host.read(0x10) == job.a
+
+
+@cocotb.test
+async def test_ring(dut: Any) -> None:
+    """A list of jobs, each of which reads what the one before wrote, runs on one start."""
+    host, memory = await start(dut, latency=7)
+    rng = generator(11)
+    for count in (1, 2, 5):
+        jobs = [draw(rng, 6, 5, 9)]
+        for _ in range(count - 1):
+            last = jobs[-1]
+            # The sums of the last job are the codes of this one.
+            k = last.n * SPEC.sum_bytes * 8 // SPEC.a_bits
+            following = draw(rng, 6, 4, k, by_columns=True)
+            jobs.append(replace(following, a=last.c, lda=last.ldc))
+        ring = SIZE - 4096
+        image = b"".join(descriptor(job) for job in jobs)
+        memory.data[ring : ring + len(image)] = np.frombuffer(image, np.uint8)
+        expected = memory.data.copy()
+        assert not any(coprocessor(SPEC, expected, job) for job in jobs)
+        await host.start_ring(ring, count)
+        assert await host.wait() == Error.NONE
+        assert np.array_equal(memory.data, expected)
+        assert await host.read(0x9C) == count
+    # The second of three is illegal; the third is not run.
+    jobs = [draw(rng, 3, 3, 3), replace(draw(rng, 3, 3, 3), k=0), draw(rng, 3, 3, 3)]
+    image = b"".join(descriptor(job) for job in jobs)
+    memory.data[ring : ring + len(image)] = np.frombuffer(image, np.uint8)
+    expected = memory.data.copy()
+    coprocessor(SPEC, expected, jobs[0])
+    await host.start_ring(ring, 3)
+    assert await host.wait() == Error.DIMENSION
+    assert np.array_equal(memory.data, expected)
+    assert (await host.read(0x9C), await host.read(0xA4)) == (1, 1)
+    # A descriptor that cannot be read, and one at no whole beat.
+    memory.faults["r"] = {ring + 128: 2}
+    await host.start_ring(ring, 2)
+    assert await host.wait() == Error.DESCRIPTOR
+    assert await host.read(0xA4) == 1
+    memory.faults["r"] = {}
+    await host.start_ring(ring + 1, 2)
+    assert await host.wait() == Error.MISALIGNED
+    await host.start_ring(0, 0)
+    await host.wait()
+    await run(host, memory, draw(rng, 5, 6, 7))
+
+
+@cocotb.test
+async def test_counters(dut: Any) -> None:
+    """Counters are those of the last start."""
+    host, memory = await start(dut, latency=9)
+    rng = generator(12)
+    for _ in range(3):
+        job = any_job(rng, 0.06)
+        beats = memory.read_beats, memory.write_beats
+        cycles = await run(host, memory, job)
+        names = ("cycles", "compute", "stall_load", "stall_store", "read", "write", "macs")
+        values = {name: await host.read(0xB0 + 8 * i) for i, name in enumerate(names)}
+        assert values["macs"] == job.m * job.n * job.k
+        assert values["read"] == memory.read_beats - beats[0]
+        assert values["write"] == memory.write_beats - beats[1]
+        assert values["compute"] * SPEC.engine.m * SPEC.engine.n * SPEC.engine.k >= values["macs"]
+        assert values["compute"] + values["stall_load"] <= values["cycles"] <= cycles

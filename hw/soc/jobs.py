@@ -1,0 +1,143 @@
+"""Which job comes next: the one in the registers, or those of a ring in memory."""
+
+from amaranth import Module, ResetInserter, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from golden.soc.bus import BusSpec
+from hw.soc.registers import ErrorLayout, JobLayout
+
+__all__ = ["Jobs"]
+
+_MISALIGNED = 3
+_BYTES = 128
+
+
+class Jobs(wiring.Component):
+    """Runs the jobs of one start, each after the one before has been stored.
+
+    Parameters
+    ----------
+    spec : BusSpec
+        What: descriptors begin at whole beats.
+
+    Members
+    -------
+    i_start : In(1)
+        Begin; only while ``o_idle``.
+    i_stop : In(1)
+        Give up.
+    i_ring, i_count : In
+        Address of the descriptors, and how many; of none, the job is ``i_job``.
+    i_job : In(JobLayout)
+        The job in the registers.
+    o_fetch, o_run : Out(1)
+        Ask the core, which is idle, to read the descriptor at ``o_address``, or to run ``o_job``.
+    i_idle, i_done, i_error, i_descriptor : In
+        Of the core: idle, done with what was asked, how that ended, and the descriptor.
+    o_idle, o_done : Out(1)
+        Nothing is under way; all is done, in this one cycle.
+    o_error : Out(ErrorLayout)
+        With ``o_done``: how it ended, and the number of the job that failed.
+    o_count : Out(32)
+        Jobs that are done.
+    """
+
+    i_start: Signal
+    i_stop: Signal
+    i_ring: Signal
+    i_count: Signal
+    i_job: data.View
+    o_fetch: Signal
+    o_run: Signal
+    o_address: Signal
+    o_job: data.View
+    i_idle: Signal
+    i_done: Signal
+    i_error: data.View
+    i_descriptor: data.View
+    o_idle: Signal
+    o_done: Signal
+    o_error: data.View
+    o_count: Signal
+
+    def __init__(self, spec: BusSpec):
+        self.spec = spec
+        super().__init__({
+            "i_start": In(1),
+            "i_stop": In(1),
+            "i_ring": In(64),
+            "i_count": In(32),
+            "i_job": In(JobLayout()),
+            "o_fetch": Out(1),
+            "o_run": Out(1),
+            "o_address": Out(64),
+            "o_job": Out(JobLayout()),
+            "i_idle": In(1),
+            "i_done": In(1),
+            "i_error": In(ErrorLayout),
+            "i_descriptor": In(JobLayout()),
+            "o_idle": Out(1),
+            "o_done": Out(1),
+            "o_error": Out(ErrorLayout),
+            "o_count": Out(32),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        ring = Signal()
+        wide = self.spec.address_width
+        last = (self.o_count + 1)[:32] == self.i_count
+        with m.If(ring):
+            m.d.comb += self.o_job.eq(self.i_descriptor)
+        with m.Else():
+            m.d.comb += self.o_job.eq(self.i_job)
+        m.d.comb += [
+            self.o_error.eq(self.i_error),
+            self.o_error.job.eq(self.o_count),
+        ]
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += self.o_idle.eq(self.i_idle)
+                with m.If(self.i_start & ~self.i_stop):
+                    m.d.sync += [self.o_count.eq(0), self.o_address.eq(self.i_ring)]
+                    m.d.sync += ring.eq(self.i_count != 0)
+                    m.next = "RUN"
+                    with m.If(self.i_count != 0):
+                        m.next = "FETCH"
+                        with m.If(self.i_ring[: exact_log2(self.spec.bytes)] != 0):
+                            m.next = "MISALIGNED"
+            with m.State("MISALIGNED"):
+                m.d.comb += [
+                    self.o_done.eq(1),
+                    self.o_error.valid.eq(1),
+                    self.o_error.code.eq(_MISALIGNED),
+                    self.o_error.response.eq(0),
+                    self.o_error.address.eq(self.o_address),
+                ]
+                m.next = "IDLE"
+            with m.State("FETCH"):
+                m.d.comb += self.o_fetch.eq(1)
+                m.next = "FETCHING"
+            with m.State("FETCHING"), m.If(self.i_done):
+                m.next = "RUN"
+                with m.If(self.i_error.valid):
+                    m.d.comb += self.o_done.eq(1)
+                    m.next = "IDLE"
+            with m.State("RUN"):
+                m.d.comb += self.o_run.eq(1)
+                m.next = "RUNNING"
+            with m.State("RUNNING"), m.If(self.i_done):
+                with m.If(self.i_error.valid):
+                    m.d.comb += self.o_done.eq(1)
+                    m.next = "IDLE"
+                with m.Else():
+                    m.d.sync += self.o_count.eq(self.o_count + 1)
+                    m.d.sync += self.o_address.eq((self.o_address + _BYTES)[:wide])
+                    m.next = "FETCH"
+                    with m.If(~ring | last):
+                        m.d.comb += self.o_done.eq(1)
+                        m.next = "IDLE"
+        # The core is told to give up too, and says when it has.
+        return ResetInserter(self.i_stop)(m)
