@@ -9,7 +9,6 @@ Everything is written to build/bench.json; synthesis results are cached by conte
 
 import argparse
 import json
-import math
 import os
 import platform
 import re
@@ -84,7 +83,11 @@ def measure_sizes(
     rows = []
     for name in names:
         for size in sizes:
-            design = Design(name, dict.fromkeys(SIDES[name], size))
+            try:
+                design = Design(name, dict.fromkeys(SIDES[name], size))
+            except ValueError as error:
+                steps.step(f"no {name} of {size}: {error}")
+                continue
             steps.step(f"generate, verify, synthesise {design.module}")
             with TemporaryDirectory() as folder:
                 start = time.perf_counter()
@@ -101,7 +104,7 @@ def measure_sizes(
                 found = synth.synthesise_design(design, library, activity="none")
                 rows.append({
                     "design": design.module,
-                    "macs": math.prod(getattr(design.spec, side) for side in "mnk"),
+                    "macs": round(design.component().operations_per_cycle / 2, 1),
                     "generate_s": round(generated, 1),
                     "bytes": len(text),
                     "modules": len(re.findall(r"^module ", text, re.MULTILINE)),
@@ -114,6 +117,18 @@ def measure_sizes(
 
 
 SIZE_FIGURES = ("area_um2", "period_ns", "gops_per_mm2")
+SIZE_COLUMNS = {
+    "design": "{}",
+    "macs": "{:g}",
+    "bytes": "{:,}",
+    "modules": "{}",
+    "verified": "{}",
+    "area_um2": "{:,.0f}",
+    "period_ns": "{:.3f}",
+    "gops_per_mm2": "{:.1f}",
+    "generate_s": "{:.1f}",
+    "synthesise_s_or_cached": "{:.1f}",
+}
 
 
 def measure_simulation(steps: Steps) -> list[dict[str, Any]]:
@@ -159,8 +174,8 @@ QOR = {
 def show(console: Console, title: str, rows: list[dict[str, Any]], columns: dict[str, str]) -> None:
     """Print a table."""
     view = Table(title=title, title_justify="left")
-    for key in columns:
-        view.add_column(key, justify="left" if key in ("design", "module") else "right")
+    for key, form in columns.items():
+        view.add_column(key, justify="left" if form == "{}" else "right")
     for cells in table(rows, columns):
         view.add_row(*cells)
     console.print(view)
@@ -233,7 +248,9 @@ def main() -> None:
             sizes = measure_sizes(
                 names, arguments.sizes, library, steps, lambda rows: keep("sizes", rows)
             )
-        show(console, "Cost against size", sizes, dict.fromkeys(sizes[0], "{}"))
+        show(console, "Cost against size", sizes, SIZE_COLUMNS)
+        if arguments.readme:
+            write_readme("sizes", markdown(sizes, SIZE_COLUMNS))
     if "simulation" in arguments.parts:
         with steps:
             simulation = measure_simulation(steps)

@@ -1,0 +1,128 @@
+"""Measure the co-processor: cycles of products against what engine and bus allow at best.
+
+.venv/bin/python scripts/bench_coprocessor.py
+
+Every product is simulated, with a memory that answers after 50 cycles, and compared with numpy.
+Writes build/coprocessor.json and build/coprocessor.svg.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from carrysave import paths, simulate
+from carrysave.progress import Steps
+from carrysave.reproduce.section import svg
+from hw.catalog import Design
+from hw.emit import Emission
+from scripts.bench import markdown, show, write_readme
+
+ROOT = Path(__file__).resolve().parents[1]
+LATENCY = 50
+# M, K, N: large, and the small, thin and odd shapes on which users lose.
+JOBS = [
+    (256, 256, 256), (1, 256, 256), (256, 1, 256), (256, 256, 1), (10, 10, 10), (100, 200, 300),
+    (64, 64, 4096), (64, 4096, 64),
+]  # fmt: skip
+SIDES = (8, 16)
+COLUMNS = {
+    "engine": "{}",
+    "M x K x N": "{}",
+    "cycles": "{:,}",
+    "at best": "{:,}",
+    "of the best": "{:.1%}",
+    "of peak": "{:.1%}",
+    "beats read": "{:,}",
+    "blocks": "{}",
+}
+
+
+def measure(side: int, jobs: list[tuple[int, int, int]], folder: Path) -> list[dict[str, Any]]:
+    """Run jobs on a co-processor around a systolic array of so many rows and columns."""
+    design = Design("coprocessor", {"engine": f"systolic_os(m={side},n={side})"})
+    run = simulate.new_folder(folder, design.module)
+    verilog = paths.write(run / f"{design.module}.v", Emission(design).verilog)
+    result = simulate.run(
+        simulate.build([verilog], design.module),
+        "verif.soc.measure",
+        parameters={
+            **simulate.bench_parameters(design), "latency_cycles": LATENCY, "jobs": jobs
+        },
+        seed=1,
+        directory=run,
+        deadline=3600,
+    )  # fmt: skip
+    if not result.ok:
+        raise SystemExit(f"failed: {', '.join(result.failed)}; see {result.log}")
+    rows = json.loads((run / "measured.json").read_text())
+    for row in rows:
+        m, k, n = (row[size] for size in "mkn")
+        best = max(-(-m // side) * -(-n // side) * k, row["read_beats"], row["write_beats"])
+        row |= {
+            "side": side,
+            "engine": f"{side} x {side}",
+            "M x K x N": f"{m} x {k} x {n}",
+            "macs": m * n * k,
+            "at best": best,
+            "of the best": best / row["cycles"],
+            "of peak": m * n * k / side**2 / row["cycles"],
+            "beats read": row["read_beats"],
+            "blocks": " x ".join(map(str, row["blocks"])),
+        }
+    return rows
+
+
+def draw(path: Path, rows: list[dict[str, Any]], beat: int = 16) -> None:
+    """Draw the roofline: products a cycle against products for each byte on the bus."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5))
+    for side, colour in zip(SIDES, ("tab:blue", "tab:orange"), strict=True):
+        mine = [row for row in rows if row["side"] == side]
+        peak = side * side
+        ends = [0.05, peak / beat, 1000]
+        axes.plot(ends, [min(peak, x * beat) for x in ends], color=colour, lw=1)
+        for row in mine:
+            moved = beat * max(row["read_beats"], row["write_beats"])
+            x, y = row["macs"] / moved, row["macs"] / row["cycles"]
+            axes.plot(x, y, "o", color=colour)
+            name = "x".join(str(row[size]) for size in "mkn")
+            axes.annotate(name, (x, y), fontsize=6, xytext=(3, -7), textcoords="offset points")
+    axes.set(xscale="log", yscale="log", xlabel="products for each byte, busier way of the bus",
+             ylabel="products a cycle")  # fmt: skip
+    axes.set_title(f"M x K x N on {', '.join(f'{side} x {side}' for side in SIDES)}, int8,"
+                   " 16 bytes a cycle", fontsize=9)  # fmt: skip
+    paths.write(path, svg(figure))
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--readme", action="store_true", help="rewrite the table of README.md")
+    arguments = parser.parse_args()
+    console = Console() if sys.stdout.isatty() else Console(width=140)
+    rows: list[dict[str, Any]] = []
+    with Steps(Console(stderr=True)) as steps:
+        for side in SIDES:
+            steps.step(f"simulate {side} x {side}")
+            rows += measure(side, JOBS, ROOT / "build" / "runs")
+    show(console, f"Co-processor, 128-bit bus, {LATENCY} cycles of latency", rows, COLUMNS)
+    if arguments.readme:
+        write_readme("coprocessor", markdown(rows, COLUMNS))
+    console.print(
+        "at best: the most of beats of operands to the engine, beats read, beats written; of peak:"
+        " products that count against m n of every cycle"
+    )
+    paths.write(ROOT / "build" / "coprocessor.json", json.dumps(rows, indent=2) + "\n")
+    draw(ROOT / "build" / "coprocessor.svg", rows)
+
+
+if __name__ == "__main__":
+    main()
