@@ -8,6 +8,7 @@ Writes build/coprocessor.json and build/coprocessor.svg.
 
 import argparse
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -89,12 +90,21 @@ def draw(path: Path, rows: list[dict[str, Any]], beat: int = 16) -> None:
         peak = side * side
         ends = [0.05, peak / beat, 1000]
         axes.plot(ends, [min(peak, x * beat) for x in ends], color=colour, lw=1)
+        # Products that stand at nearly the same place share a label.
+        labels: dict[tuple[int, int], list[tuple[float, float, str]]] = {}
         for row in mine:
             moved = beat * max(row["read_beats"], row["write_beats"])
             x, y = row["macs"] / moved, row["macs"] / row["cycles"]
             axes.plot(x, y, "o", color=colour)
+            place = round(4 * math.log10(x)), round(6 * math.log10(y))
             name = "x".join(str(row[size]) for size in "mkn")
-            axes.annotate(name, (x, y), fontsize=6, xytext=(3, -7), textcoords="offset points")
+            labels.setdefault(place, []).append((x, y, name))
+        for points in labels.values():
+            axes.annotate(
+                "\n".join(name for *_, name in points), points[0][:2], fontsize=6, color=colour,
+                va="top" if side == SIDES[0] else "bottom", textcoords="offset points",
+                xytext=(4, -4 if side == SIDES[0] else 4),
+            )  # fmt: skip
     axes.set(xscale="log", yscale="log", xlabel="products for each byte, busier way of the bus",
              ylabel="products a cycle")  # fmt: skip
     axes.set_title(f"M x K x N on {', '.join(f'{side} x {side}' for side in SIDES)}, int8,"

@@ -20,6 +20,10 @@ class Blocks:
     by_columns: bool = False
 
 
+_LATENCY = 64
+"""Cycles of a read, as the planner supposes."""
+
+
 @dataclass(frozen=True)
 class Cost:
     """What a product costs at least, by a plan: cycles, and beats of the bus."""
@@ -32,26 +36,28 @@ class Cost:
 def cost(spec: CoprocessorSpec, blocks: Blocks, m: int, n: int, k: int, c_bytes: int) -> Cost:
     """Estimate what an M x K by K x N product costs, numbers of C being of so many bytes.
 
-    Rows begin at whole beats. The first block is loaded before anything is multiplied, the last
+    Rows begin at whole beats. Short ones cost what their latency does, shared by all bursts that
+    may be under way. The first block is loaded before anything is multiplied, the last
     one leaves when all is; between, the slowest of load, engine and store counts.
     """
     engine = spec.engine
+    least = -(-_LATENCY // spec.outstanding)
     rows, columns, codes = blocks.m * engine.m, blocks.n * engine.n, blocks.k * engine.k
     ups, acrosses, depths = (
         -(-size // part) for size, part in ((m, rows), (n, columns), (k, codes))
     )
 
-    def beats(count: int, length: int, part: int, bits: int) -> int:
+    def beats(count: int, length: int, part: int, bits: int, least: int = least) -> int:
         """Count beats of so many rows, each of so many numbers, read by parts."""
         whole, rest = divmod(length, part)
         sizes = [part] * whole + [rest] * (rest > 0)
-        return count * sum(-(-size * bits // spec.data_width) for size in sizes)
+        return count * sum(max(-(-size * bits // spec.data_width), least) for size in sizes)
 
-    keeps_a = depths == 1 and not blocks.by_columns
-    keeps_b = depths == 1 and blocks.by_columns
-    a = beats(m, k, codes, spec.a_bits) * (1 if keeps_a else acrosses)
-    b = beats(k, n, columns, spec.b_bits) * (1 if keeps_b else ups)
-    c = beats(m, n, columns, 8 * c_bytes)
+    times_a = 1 if depths == 1 and not blocks.by_columns else acrosses
+    times_b = 1 if depths == 1 and blocks.by_columns else ups
+    of_a, of_b = (m, k, codes, spec.a_bits), (k, n, columns, spec.b_bits)
+    of_c = (m, n, columns, 8 * c_bytes)
+    load = times_a * beats(*of_a) + times_b * beats(*of_b)
     first = beats(min(m, rows), min(k, codes), codes, spec.a_bits)
     first += beats(min(k, codes), min(n, columns), columns, spec.b_bits)
     tiles = -(-m // engine.m) * -(-n // engine.n)
@@ -63,7 +69,9 @@ def cost(spec: CoprocessorSpec, blocks: Blocks, m: int, n: int, k: int, c_bytes:
         passes = [blocks.k] * whole + [rest] * (rest > 0)
     busy = tiles * sum(max(beat, drain) for beat in passes)
     last = beats(min(m, rows), min(n, columns), columns, 8 * c_bytes)
-    return Cost(first + max(busy, a + b - first, c) + last, a + b, c)
+    cycles = first + max(busy, load - first, beats(*of_c)) + last
+    read = times_a * beats(*of_a, least=1) + times_b * beats(*of_b, least=1)
+    return Cost(cycles, read, beats(*of_c, least=1))
 
 
 @cache

@@ -23,17 +23,21 @@ def container(width: int) -> int:
 class CoprocessorSpec(BusSpec):
     """An engine between operand stores and a store of sums, on one memory.
 
-    Operands are stored by halves: one is filled while the other is multiplied. Sums are too: one
-    half leaves while the other is added up. A block of C is computed as a whole, tile by tile,
-    over all of K, so that each code of A and of B is used for several tiles.
+    Operands are stored in parts: some are filled while one is multiplied, so that the latency of
+    memory does not count. Sums are stored in halves: one leaves while the other is added up. A
+    block of C is computed as a whole, tile by tile, over all of K, so that each code of A and of B
+    is used for several tiles.
     """
 
     engine: EngineSpec = field(default_factory=SystolicOsSpec)
     sums: int = parameter(Integer("numbers of C in a block, at most", 4096, 1, 1 << 20))
-    a_bytes: int = parameter(Integer("half a store of A", 8192, 64, 1 << 22, "bytes"))
-    b_bytes: int = parameter(Integer("half a store of B", 8192, 64, 1 << 22, "bytes"))
+    a_bytes: int = parameter(Integer("a part of the store of A", 4096, 64, 1 << 22, "bytes"))
+    b_bytes: int = parameter(Integer("a part of the store of B", 4096, 64, 1 << 22, "bytes"))
     bias: bool = parameter(Flag("a bias for each column can be added", True))
     requantise: bool = parameter(Flag("sums can leave as codes", True))
+
+    PARTS = 4
+    """Parts of a store of operands, a power of two."""
 
     DIMENSION_WIDTH = 24
     """Bits of M and of N."""
@@ -89,12 +93,12 @@ class CoprocessorSpec(BusSpec):
 
     @property
     def a_words(self) -> int:
-        """Words of half a store of A, of each of the tile's rows."""
+        """Words of a part of the store of A, of each of the tile's rows."""
         return self.a_bytes // (self.engine.m * self.a_word_bytes)
 
     @property
     def b_words(self) -> int:
-        """Words of half a store of B, of each of the beat's rows."""
+        """Words of a part of the store of B, of each of the beat's rows."""
         return self.b_bytes // (self.engine.k * self.b_word_bytes)
 
     @property
@@ -109,7 +113,7 @@ class CoprocessorSpec(BusSpec):
 
     @property
     def bias_words(self) -> int:
-        """Words of half the store of biases, of as many tiles as stand side by side in a block."""
+        """Words of a part of the store of biases, of the tiles side by side in a block."""
         return -(-(self.rows // self.engine.m) // self.bias_slices)
 
     @property

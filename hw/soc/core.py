@@ -11,7 +11,7 @@ from hw.cell import Cell
 from hw.soc.axi import Axi4, Axi4Read, Axi4Write
 from hw.soc.drain import Drain
 from hw.soc.job import Requantising
-from hw.soc.load import BIAS, A, B, Loader
+from hw.soc.load import BIAS, BIAS_PARTS, A, B, Loader
 from hw.soc.operand import Operand
 from hw.soc.prepare import Prepare
 from hw.soc.queue import Queue
@@ -83,7 +83,11 @@ class Core(wiring.Component):
         self.engine = engine
         self.operands = {side: Operand(spec, side) for side in "ab"}
         self.biases = OperandStore(
-            "bias_bank", 1, spec.bias_slices * spec.engine.n * spec.sum_bytes, spec.bias_words
+            "bias_bank",
+            1,
+            spec.bias_slices * spec.engine.n * spec.sum_bytes,
+            spec.bias_words,
+            BIAS_PARTS,
         )
         self.sums = Sums(spec)
         self.drain = Drain(spec)
@@ -275,7 +279,7 @@ class Core(wiring.Component):
                 store.i_stride.eq(stride),
                 operand.i_stride.eq(stride),
                 store.en.eq(operand.en),
-                store.o_half.eq(operand.o_half),
+                store.o_part.eq(operand.o_part),
                 store.o_address.eq(operand.o_address),
                 operand.i_words.eq(store.o),
                 getattr(tiles, f"i_full_{side}").eq(store.o_full),
@@ -389,19 +393,19 @@ class Core(wiring.Component):
     def _add_bias(self, m: Module, sums: Sums) -> None:
         """Read the biases of a tile's columns."""
         spec, store = self.spec, self.biases
-        half, chosen = Signal(), Signal(range(spec.bias_slices))
+        part, chosen = Signal(range(BIAS_PARTS)), Signal(range(spec.bias_slices))
         width = spec.engine.c_format.width
         with m.If(sums.o_bias_release):
-            m.d.sync += half.eq(~half)
+            m.d.sync += part.eq(part + 1)
         m.d.sync += chosen.eq(sums.o_bias)
-        part = store.o.word_select(chosen, spec.engine.n * 8 * spec.sum_bytes)
+        words = store.o.word_select(chosen, spec.engine.n * 8 * spec.sum_bytes)
         m.d.comb += [
             store.en.eq(1),
-            store.o_half.eq(half),
+            store.o_part.eq(part),
             store.o_address.eq(sums.o_bias // spec.bias_slices),
             sums.i_bias.eq(
                 Cat(
-                    part.word_select(column, 8 * spec.sum_bytes)[:width]
+                    words.word_select(column, 8 * spec.sum_bytes)[:width]
                     for column in range(spec.engine.n)
                 )
             ),

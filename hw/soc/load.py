@@ -9,10 +9,11 @@ from golden.soc.spec import CoprocessorSpec
 from hw.soc.job import Geometry
 from hw.soc.walk import BlockWalk
 
-__all__ = ["A", "B", "BIAS", "Loader", "RowRequest"]
+__all__ = ["A", "B", "BIAS", "BIAS_PARTS", "Loader", "RowRequest"]
 
 A, B, BIAS = range(3)
 """Where a row goes."""
+BIAS_PARTS = 2
 
 
 class RowRequest(data.StructLayout):
@@ -28,7 +29,7 @@ class RowRequest(data.StructLayout):
 
 
 class Loader(wiring.Component):
-    """Asks for what the blocks need, a row a cycle, as soon as half a store is free for it.
+    """Asks for what the blocks need, a row a cycle, as soon as a part of a store is free for it.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class Loader(wiring.Component):
     i_start : In(1)
         It begins.
     i_free : In(3)
-        A half of the store of A, B, biases has become free.
+        A part of the store of A, B, biases has become free.
     o : Out(stream)
         :class:`RowRequest`.
     """
@@ -65,7 +66,8 @@ class Loader(wiring.Component):
         m = Module()
         spec, job = self.spec, self.i_geometry
         m.submodules.walk = walk = BlockWalk(spec)
-        free = [Signal(2, name=f"free{to}", init=2) for to in range(3)]
+        parts = {A: spec.PARTS, B: spec.PARTS, BIAS: BIAS_PARTS}
+        free = [Signal(range(parts[to] + 1), name=f"free{to}", init=parts[to]) for to in range(3)]
         taken = [Signal(name=f"take{to}") for to in range(3)]
         for to in range(3):
             m.d.sync += free[to].eq(free[to] + self.i_free[to] - taken[to])
@@ -90,7 +92,7 @@ class Loader(wiring.Component):
         ]
 
         def begin(to: int, skip: Value, count: Value, then: str) -> None:
-            """Wait for half a store, unless there is nothing to load."""
+            """Wait for a part of a store, unless there is nothing to load."""
             with m.If(skip):
                 m.next = then
             with m.Elif(free[to] != 0):

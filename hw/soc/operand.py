@@ -15,12 +15,12 @@ class TileRequest(data.StructLayout):
     """A tile's operands: where they begin in a store, and how many there are.
 
     ``codes`` are those of K; ``rows`` those of A that are inside of C. ``last`` ends the sums,
-    ``release`` the use of the half.
+    ``release`` the use of the part.
     """
 
     def __init__(self, spec: CoprocessorSpec, words: int, slices: int):
         super().__init__({
-            "half": 1,
+            "part": range(spec.PARTS),
             "address": range(words),
             "slice": range(slices),
             "codes": spec.DIMENSION_WIDTH,
@@ -51,12 +51,12 @@ class Operand(wiring.Component):
         :class:`TileRequest`.
     i_stride : In
         Words from a row of B to the next one in its bank.
-    en, o_half, o_address : Out
+    en, o_part, o_address : Out
         Read from the store.
     i_words : In
         What was read with the last ``en``.
     o_release : Out(1)
-        The half can be filled again.
+        The part can be filled again.
     o : Out(stream)
         :class:`ASlice` or :class:`BSlice`.
     """
@@ -64,7 +64,7 @@ class Operand(wiring.Component):
     i: stream.Interface
     i_stride: Signal
     en: Signal
-    o_half: Signal
+    o_part: Signal
     o_address: Signal
     i_words: Signal
     o_release: Signal
@@ -82,13 +82,13 @@ class Operand(wiring.Component):
             self.banks, self.bits, self.width = engine.k, spec.b_bits, engine.b_width
             self.words, self.slices, self.codes = spec.b_words, spec.b_slices, engine.n
             word_bytes = spec.b_word_bytes
-        self.store = OperandStore(f"{side}_bank", self.banks, word_bytes, self.words)
+        self.store = OperandStore(f"{side}_bank", self.banks, word_bytes, self.words, spec.PARTS)
         self.request = TileRequest(spec, self.words, self.slices)
         super().__init__({
             "i": In(stream.Signature(self.request)),
             "i_stride": In(range(self.words + 1)),
             "en": Out(1),
-            "o_half": Out(1),
+            "o_part": Out(range(spec.PARTS)),
             "o_address": Out(range(self.words)),
             "i_words": In(8 * word_bytes * self.banks),
             "o_release": Out(1),
@@ -112,7 +112,7 @@ class Operand(wiring.Component):
             final.eq(tile.codes <= k),
             self.i.ready.eq(~busy | (issue & final)),
             self.en.eq(issue),
-            self.o_half.eq(tile.half),
+            self.o_part.eq(tile.part),
             self.o_address.eq(tile.address),
             self.o_release.eq(issue & final & tile.release),
         ]

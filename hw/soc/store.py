@@ -67,7 +67,7 @@ class Bank(Cell):
 
 
 class OperandStore(wiring.Component):
-    """Two halves of words; one is filled row by row, each row into the next bank.
+    """Parts of words; one after the other is filled row by row, each row into the next bank.
 
     Row r of a block is in bank r mod `banks`, from address (r div `banks`) * stride.
 
@@ -76,7 +76,9 @@ class OperandStore(wiring.Component):
     name : str
         What: of the module of a bank.
     banks, word_bytes, words : int
-        What: banks, bytes of a word, and words of half a bank.
+        What: banks, bytes of a word, and words of a part of a bank.
+    parts : int
+        What: a power of two.
 
     Members
     -------
@@ -87,9 +89,9 @@ class OperandStore(wiring.Component):
     i_end : In(1)
         The row is its block's last one.
     o_full : Out(1)
-        A half has been filled with the last cycle.
-    en, o_half, o_address : In
-        Read: from which half, which word of all banks.
+        A part has been filled with the last cycle.
+    en, o_part, o_address : In
+        Read: from which part, which word of all banks.
     o : Out
         The words of all banks, bank 0 lowest, of the last ``en``.
     """
@@ -99,22 +101,24 @@ class OperandStore(wiring.Component):
     i_end: Signal
     o_full: Signal
     en: Signal
-    o_half: Signal
+    o_part: Signal
     o_address: Signal
     o: Signal
 
-    def __init__(self, name: str, banks: int, word_bytes: int, words: int):
+    def __init__(self, name: str, banks: int, word_bytes: int, words: int, parts: int):
         self.banks = banks
         self.words = words
-        # Halves begin at a power of two: which one is the highest bit of an address.
-        self.bank = Bank(name, 8 * word_bytes, 2 << max(words - 1, 1).bit_length())
+        self.parts = parts
+        # Parts begin at a power of two: which one is in the highest bits of an address.
+        self.high = max(words - 1, 1).bit_length()
+        self.bank = Bank(name, 8 * word_bytes, parts << self.high)
         super().__init__({
             "i_stride": In(range(words + 1)),
             "i": In(stream.Signature(Beat(8 * word_bytes))),
             "i_end": In(1),
             "o_full": Out(1),
             "en": In(1),
-            "o_half": In(1),
+            "o_part": In(range(parts)),
             "o_address": In(range(words)),
             "o": Out(banks * 8 * word_bytes),
         })
@@ -126,7 +130,7 @@ class OperandStore(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        half = Signal()
+        part = Signal(range(self.parts))
         base, word = (Signal(range(self.words + 1), name=name) for name in ("base", "word"))
         chosen = Signal(self.banks, init=1)
         taken, ends = Signal(), Signal()
@@ -144,19 +148,19 @@ class OperandStore(wiring.Component):
             with m.If(chosen[-1]):
                 m.d.sync += [base.eq(base + self.i_stride), word.eq(base + self.i_stride)]
         with m.If(ends & self.i_end):
-            m.d.sync += [base.eq(0), word.eq(0), chosen.eq(1), half.eq(~half)]
-        high = len(self.bank.i_address) - 1
+            m.d.sync += [base.eq(0), word.eq(0), chosen.eq(1), part.eq(part + 1)]
+        high = self.high
         words = []
         for number in range(self.banks):
             m.submodules[f"bank{number}"] = bank = self.bank.place()
             m.d.comb += [
                 bank.write.eq(taken & chosen[number]),
                 bank.i_address.eq(word[:high]),
-                bank.i_address[high].eq(half),
+                bank.i_address[high:].eq(part),
                 bank.i.eq(self.i.payload.data),
                 bank.en.eq(self.en),
                 bank.o_address.eq(self.o_address),
-                bank.o_address[high].eq(self.o_half),
+                bank.o_address[high:].eq(self.o_part),
             ]
             words.append(bank.o)
         m.d.comb += self.o.eq(Cat(words))

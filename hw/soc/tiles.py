@@ -57,7 +57,7 @@ class TileWalk(wiring.Component):
     i_start : In(1)
         It begins.
     i_full_a, i_full_b : In(1)
-        A half of the store of A, of B, has been filled.
+        A part of the store of A, of B, has been filled.
     o_a, o_b : Out(stream)
         :class:`TileRequest` of each side.
     o_sums : Out(stream)
@@ -104,9 +104,9 @@ class TileWalk(wiring.Component):
         spec, job, engine = self.spec, self.i_geometry, self.spec.engine
         m.submodules.walk = walk = BlockWalk(spec)
         a, b, sums, done = (port.payload for port in (self.o_a, self.o_b, self.o_sums, self.o_done))
-        # Halves that are full, and which is read.
-        counts = {side: Signal(2, name=f"full_{side}") for side in "ab"}
-        halves = {side: Signal(name=f"half_{side}") for side in "ab"}
+        # Parts that are full, and which is read.
+        counts = {side: Signal(range(spec.PARTS + 1), name=f"full_{side}") for side in "ab"}
+        parts = {side: Signal(range(spec.PARTS), name=f"part_{side}") for side in "ab"}
         # What of the block is left, from this tile on.
         rows, columns = (Signal(spec.DIMENSION_WIDTH, name=name) for name in ("rows", "columns"))
         a_address, row_address = Signal(range(spec.a_words)), Signal(range(spec.rows))
@@ -122,13 +122,13 @@ class TileWalk(wiring.Component):
             below.eq(rows <= engine.m),
             single.eq((walk.o_rows <= engine.m) & (walk.o_columns <= engine.n)),
             ends.eq(walk.o_last_code | ~single),
-            a.half.eq(halves["a"]),
+            a.part.eq(parts["a"]),
             a.address.eq(a_address),
             a.rows.eq(Mux(below, rows, engine.m)),
             a.codes.eq(walk.o_codes),
             a.last.eq(ends),
             a.release.eq(right & below & ~walk.o_keep_a),
-            b.half.eq(halves["b"]),
+            b.part.eq(parts["b"]),
             b.address.eq(word),
             b.slice.eq(slice_),
             b.codes.eq(walk.o_codes),
@@ -152,7 +152,7 @@ class TileWalk(wiring.Component):
             past = leave & ~keeps[side]
             m.d.sync += [
                 counts[side].eq(counts[side] + fulls[side] - past),
-                halves[side].eq(halves[side] ^ past),
+                parts[side].eq(parts[side] + past),
             ]
         with m.FSM():
             with m.State("BLOCK"), m.If(walk.o_valid & (counts["a"] != 0) & (counts["b"] != 0)):
