@@ -1,6 +1,7 @@
 """Bench of the integer activations, which take rows and give rows as long."""
 
 import importlib
+from itertools import product
 from typing import Any
 
 import cocotb
@@ -103,6 +104,18 @@ async def test_all_values(dut: Any) -> None:
         below = rng.permutation(codes[codes <= top])
         parts = [below[at : at + size] for at in range(0, len(below), size)]
         await bench.check([np.append(part, top) for part in parts])
+
+
+@cocotb.test(skip=SPEC.width > 10)
+async def test_all_rows(dut: Any) -> None:
+    """Every row there can be, of the lengths of which there are few."""
+    fmt = SPEC.in_format
+    codes = range(fmt.low, fmt.high + 1)
+    bench = await ShiftBench(dut).start()
+    for length in range(1, LONGEST + 1):
+        if len(codes) ** length > 1 << 10:
+            break
+        await bench.check([np.array(row) for row in product(codes, repeat=length)])
 
 
 @cocotb.test
