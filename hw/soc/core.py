@@ -11,10 +11,10 @@ from hw.cell import Cell
 from hw.soc.axi import Axi4, Axi4Read, Axi4Write
 from hw.soc.drain import Drain
 from hw.soc.job import Requantising
+from hw.soc.ledger import Ledger
 from hw.soc.load import BIAS, BIAS_PARTS, A, B, Loader
 from hw.soc.operand import Operand
 from hw.soc.prepare import Prepare
-from hw.soc.queue import Queue
 from hw.soc.read import ReadMaster
 from hw.soc.registers import ErrorLayout, JobLayout
 from hw.soc.store import OperandStore
@@ -256,8 +256,8 @@ class Core(wiring.Component):
         m.submodules.tiles = tiles = TileWalk(spec, self.operands["a"], self.operands["b"])
         m.submodules.sums = sums = self.sums
         m.submodules.drain = drain = self.drain
-        m.submodules.requests = requests = Queue(SumsRequest(spec), 16)
-        m.submodules.blocks = blocks = Queue(BlockDone(spec), 4)
+        m.submodules.requests = requests = Ledger(SumsRequest(spec), 16)
+        m.submodules.blocks = blocks = Ledger(BlockDone(spec), 4)
         m.d.comb += [part.i_geometry.eq(job) for part in (loader, tiles, sums, drain)]
         m.d.comb += [part.i_start.eq(begin) for part in (loader, tiles, drain)]
         connect(m, tiles.o_sums, requests.i)
@@ -269,7 +269,7 @@ class Core(wiring.Component):
         full, free = {}, {}
         for side, operand in self.operands.items():
             m.submodules[f"operand_{side}"] = operand
-            m.submodules[f"requests_{side}"] = queue = Queue(operand.request, 2)
+            m.submodules[f"requests_{side}"] = queue = Ledger(operand.request, 2)
             connect(m, getattr(tiles, f"o_{side}"), queue.i)
             connect(m, queue.o, operand.i)
             connect(m, operand.o, getattr(engine, f"i_{side}"))
@@ -348,7 +348,7 @@ class Core(wiring.Component):
         place = data.StructLayout({
             "offset": range(beat), "bytes": spec.LENGTH_WIDTH, "to": 2, "last": 1,
         })  # fmt: skip
-        m.submodules.rows = rows = Queue(place, 2 * spec.outstanding)
+        m.submodules.rows = rows = Ledger(place, 2 * spec.outstanding)
         row, next_ = loader.o.payload, rows.o.payload
         m.d.comb += [
             asks.eq(loader.o.valid & rows.i.ready),
@@ -371,7 +371,7 @@ class Core(wiring.Component):
         for number, store in stores.items():
             word_bytes = len(store.i.payload.data) // 8
             m.submodules[f"unpack{number}"] = unpacker = Unpacker(beat, word_bytes)
-            m.submodules[f"ends{number}"] = ends = Queue(data.StructLayout({"last": 1}), 4)
+            m.submodules[f"ends{number}"] = ends = Ledger(data.StructLayout({"last": 1}), 4)
             mine, here = next_.to == number, coming & (to == number)
             m.d.comb += [
                 unpacker.i_row.valid.eq(rows.o.valid & announce & mine & ends.i.ready),

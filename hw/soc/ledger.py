@@ -1,4 +1,4 @@
-"""Ledger of what is under way on a bus, in order."""
+"""Ledger of what is under way, in order."""
 
 from typing import Any
 
