@@ -23,6 +23,7 @@ from carrysave.stimulus import KINDS, UNMEASURED, Stimulus, measurable
 from hw import yosys
 from hw.catalog import Design
 from hw.emit import Emission
+from hw.ports import clock_and_reset
 
 __all__ = ["ACTIVITIES", "OBJECTIVES", "TARGETS", "synthesise", "synthesise_design"]
 
@@ -133,7 +134,8 @@ def synthesise_design(
     the design, or it has more than
     ``MEASURED_MACS`` multipliers: simulating those takes longer than synthesising them.
     """
-    operations = design.component().operations_per_cycle
+    component = design.component()
+    operations = component.operations_per_cycle
     if activity is None:
         small = operations <= 2 * MEASURED_MACS
         activity = "normal" if small and measurable(design) else "assumed"
@@ -143,6 +145,7 @@ def synthesise_design(
             [verilog],
             top=design.module,
             target=target,
+            clock=clock_and_reset(component)[0],
             operations_per_cycle=operations,
             design=design,
             activity=activity,

@@ -116,7 +116,7 @@ class Host:
         assert not await self.read(0xA0) & 255
         return cycles
 
-    async def wait(self, cycles: int = 300_000) -> int:
+    async def wait(self, cycles: int = 3_000_000) -> int:
         """Wait until the job has ended; returns its error code."""
         for _ in range(cycles // 8):
             if await self.read(0) & 2:
