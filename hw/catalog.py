@@ -95,7 +95,7 @@ class EngineText(Parameter):
     @property
     def legal(self) -> str:
         """The engines."""
-        names = [name for name, entry in CATALOG.items() if issubclass(entry.spec, EngineSpec)]
+        names = [name for name, entry in CATALOG.items() if issubclass(entry.spec, _ENGINES)]
         return f"one of {', '.join(names)}, with parameters as in {names[0]}(m=4,n=4)"
 
     def check(self, name: str, value: Any) -> Any:
@@ -114,10 +114,12 @@ class EngineText(Parameter):
         found = re.fullmatch(r"(\w+)(?:\((.*)\))?", text)
         if found is None or found[1] not in CATALOG:
             raise self.refuse(name, text)
-        pairs = [part.partition("=") for part in (found[2] or "").split(",") if part]
+        # Of some parameters the value has commas too.
+        parts = re.split(r",(?=\s*\w+=)", found[2] or "")
+        pairs = [part.partition("=") for part in parts if part]
         if not all(equals for _, equals, _ in pairs):
             raise self.refuse(name, text)
-        if not issubclass(CATALOG[found[1]].spec, EngineSpec):
+        if not issubclass(CATALOG[found[1]].spec, _ENGINES):
             raise self.refuse(name, text)
         return Design.parse(found[1], {key.strip(): value for key, _, value in pairs})
 
@@ -129,6 +131,9 @@ class EngineText(Parameter):
                  if value != kinds[key].default]  # fmt: skip
         return f"{design.name}({','.join(parts)})" if parts else design.name
 
+
+_ENGINES = (EngineSpec, golden.npe.npe.NpeSpec)
+"""Specs of what a co-processor can hold."""
 
 _LONGEST = 120
 """Characters of a module's name; Verilator replaces what is longer than 127."""
@@ -502,14 +507,20 @@ class Design:
 
     def component(self) -> Any:
         """Build the component."""
-        hows = {name: self.parameters[name] for name in self.entry.hows}
+        hows = self._hows
         if self.engine is not None:
+            inside = self.engine.entry.component(self.spec.inside.spec, **self.engine._hows)
             hows |= {
-                "engine": self.engine.component(),
+                "engine": inside,
                 "number": list(CATALOG).index(self.engine.name),
                 "digest": int(hashlib.sha256(self.key.encode()).hexdigest()[:16], 16),
             }
         return self.entry.component(self.spec, **hows)
+
+    @property
+    def _hows(self) -> dict[str, Any]:
+        """Values of the parameters of how it is built."""
+        return {name: self.parameters[name] for name in self.entry.hows}
 
     def __hash__(self) -> int:
         """Hash the canonical JSON."""

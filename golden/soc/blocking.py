@@ -40,7 +40,7 @@ def cost(spec: CoprocessorSpec, blocks: Blocks, m: int, n: int, k: int, c_bytes:
     may be under way. The first block is loaded before anything is multiplied, the last
     one leaves when all is; between, the slowest of load, engine and store counts.
     """
-    engine = spec.engine
+    engine = spec.inside
     least = -(-_LATENCY // spec.outstanding)
     rows, columns, codes = blocks.m * engine.m, blocks.n * engine.n, blocks.k * engine.k
     ups, acrosses, depths = (
@@ -85,7 +85,7 @@ def plan(spec: CoprocessorSpec, m: int, n: int, k: int, c_bytes: int) -> Blocks:
 
 def _candidates(spec: CoprocessorSpec, m: int, n: int, k: int) -> Iterator[Blocks]:
     """Blocks that cut each side into like parts."""
-    engine = spec.engine
+    engine = spec.inside
     beats = -(-k // engine.k)
     for up in _sizes(-(-m // engine.m), spec.a_words):
         for across in _sizes(-(-n // engine.n), spec.rows // (up * engine.m)):

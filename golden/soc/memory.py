@@ -33,16 +33,26 @@ class Matrix:
         return starts[:, None] + np.arange(self.row_bytes)
 
     def load(self, memory: np.ndarray) -> np.ndarray:
-        """Read codes, unsigned: rows x columns, int64; of 64 bits, modulo 2^64."""
+        """Read codes, unsigned: rows x columns, int64; Python integers if of 64 bits or more."""
         data = memory[self.places()]
         if self.bits < 8:
             parts = np.arange(0, 8, self.bits)
             codes = data[:, :, None] >> parts & (1 << self.bits) - 1
             return codes.reshape(self.rows, -1)[:, : self.columns].astype(np.int64)
-        words = np.ascontiguousarray(data).view(f"<u{self.bits // 8}")
-        return words.astype(np.int64)
+        numbers = data.reshape(self.rows, self.columns, self.bits // 8)
+        if self.bits > 32:
+            numbers = numbers.astype(object)
+        return (numbers.astype(numbers.dtype if self.bits > 32 else np.int64)
+                << 8 * np.arange(self.bits // 8)).sum(axis=-1)  # fmt: skip
 
     def store(self, memory: np.ndarray, codes: np.ndarray) -> None:
-        """Write codes of whole bytes, modulo 2^bits."""
-        words = np.ascontiguousarray(codes.astype(np.int64)).astype(f"<i{self.bits // 8}")
-        memory[self.places()] = words.view(np.uint8)
+        """Write codes, modulo 2^bits; of the last byte of a row, what is no code is 0."""
+        if self.bits < 8:
+            count = 8 // self.bits
+            filled = np.pad(codes, [(0, 0), (0, -self.columns % count)]) & (1 << self.bits) - 1
+            parts = filled.reshape(self.rows, -1, count) << self.bits * np.arange(count)
+            memory[self.places()] = parts.sum(axis=-1).astype(np.uint8)
+            return
+        steps = 8 * np.arange(self.bits // 8)
+        parts = codes.astype(object if self.bits > 32 else np.int64)[..., None] >> steps & 0xFF
+        memory[self.places()] = parts.astype(np.uint8).reshape(self.rows, -1)

@@ -5,18 +5,13 @@ from functools import cached_property
 
 from golden.check import Flag, Integer, check_fields, parameter, parameters_of
 from golden.engine import EngineSpec
+from golden.npe.npe import NpeSpec
 from golden.npe.requantiser import RequantiserSpec
 from golden.soc.bus import BusSpec
+from golden.soc.mode import Inside, Mode, container, inside
 from golden.tpe.systolic_os import SystolicOsSpec
 
-__all__ = ["CoprocessorSpec", "container"]
-
-_BITS = (2, 4, 8, 16, 32, 64)
-
-
-def container(width: int) -> int:
-    """Bits in memory of a number of so many bits: the next power of two."""
-    return next(bits for bits in _BITS if bits >= width)
+__all__ = ["CoprocessorSpec"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +24,13 @@ class CoprocessorSpec(BusSpec):
     is used for several tiles.
     """
 
-    engine: EngineSpec = field(default_factory=SystolicOsSpec)
+    engine: EngineSpec | NpeSpec = field(default_factory=SystolicOsSpec)
     sums: int = parameter(Integer("numbers of C in a block, at most", 4096, 1, 1 << 20))
     a_bytes: int = parameter(Integer("a part of the store of A", 4096, 64, 1 << 22, "bytes"))
     b_bytes: int = parameter(Integer("a part of the store of B", 4096, 64, 1 << 22, "bytes"))
     bias: bool = parameter(Flag("a bias for each column can be added", True))
     requantise: bool = parameter(Flag("sums can leave as codes", True))
+    per_column: bool = parameter(Flag("each column can have its own requantisation", True))
 
     PARTS = 4
     """Parts of a store of operands, a power of two."""
@@ -46,130 +42,167 @@ class CoprocessorSpec(BusSpec):
         """Check the fields, and that a tile fits."""
         super().__post_init__()
         check_fields(parameters_of(CoprocessorSpec), vars(self))
-        engine = self.engine
+        inside = self.inside
         least = {
-            "sums": engine.m * engine.n,
-            "a_bytes": engine.m * self.a_word_bytes,
-            "b_bytes": engine.k * self.b_word_bytes,
+            "sums": inside.m * inside.n,
+            "a_bytes": inside.m * self.a_word_bytes,
+            "b_bytes": inside.k * self.b_word_bytes,
         }
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise ValueError(f"{name} must be {value} or more, not {getattr(self, name)}")
+        if self.requantise and inside.result is None and inside.sum_width > _WIDEST:
+            raise ValueError(
+                f"requantise must be false with sums of {inside.sum_width} bits: "
+                f"the requantiser takes up to {_WIDEST}"
+            )
+
+    @cached_property
+    def inside(self) -> Inside:
+        """The engine, as the co-processor sees it."""
+        return inside(self.engine)
+
+    @cached_property
+    def kinds(self) -> tuple[Mode, ...]:
+        """A mode for each way in which codes lie in memory."""
+        return tuple({mode.kind: mode for mode in self.inside.modes.values()}.values())
 
     @property
     def a_bits(self) -> int:
-        """Bits of a code of A in memory."""
-        return container(self.engine.a_code_width)
+        """Most bits of a word of A in memory."""
+        return max(mode.a_bits for mode in self.kinds)
 
     @property
     def b_bits(self) -> int:
-        """Bits of a code of B in memory."""
-        return container(self.engine.b_width)
+        """Most bits of a word of B in memory."""
+        return max(mode.b_bits for mode in self.kinds)
 
     @property
     def sum_bytes(self) -> int:
         """Bytes of a sum in memory, two's complement if the engine's sums are."""
-        return max(container(self.engine.c_format.width) // 8, 1)
+        return max(container(self.inside.sum_width) // 8, 1)
 
     @property
-    def a_slices(self) -> int:
+    def number_width(self) -> int:
+        """Bits of a sum in its store: one more if it comes with a flag."""
+        return self.inside.sum_width + self.inside.flags
+
+    def a_slices(self, kind: Mode) -> int:
         """Beats of a row of A in a word of its store: a power of two."""
-        return _slices(self.bytes, self.engine.k * self.a_bits)
+        return 8 * self.a_word_bytes // (self.inside.k * kind.a_bits)
 
-    @property
-    def b_slices(self) -> int:
+    def b_slices(self, kind: Mode) -> int:
         """Tiles of a row of B in a word of its store: a power of two."""
-        return _slices(self.bytes, self.engine.n * self.b_bits)
+        return 8 * self.b_word_bytes // (self.inside.n * kind.b_bits)
 
     @property
     def a_word_bytes(self) -> int:
         """Bytes of a word of the store of A, of one row."""
-        return self.a_slices * self.engine.k * self.a_bits // 8
+        return _word(self.bytes, self.inside.k * self.a_bits)
 
     @property
     def b_word_bytes(self) -> int:
         """Bytes of a word of the store of B, of one row."""
-        return self.b_slices * self.engine.n * self.b_bits // 8
+        return _word(self.bytes, self.inside.n * self.b_bits)
 
     @property
     def a_words(self) -> int:
         """Words of a part of the store of A, of each of the tile's rows."""
-        return self.a_bytes // (self.engine.m * self.a_word_bytes)
+        return self.a_bytes // (self.inside.m * self.a_word_bytes)
 
     @property
     def b_words(self) -> int:
         """Words of a part of the store of B, of each of the beat's rows."""
-        return self.b_bytes // (self.engine.k * self.b_word_bytes)
+        return self.b_bytes // (self.inside.k * self.b_word_bytes)
 
     @property
     def rows(self) -> int:
         """Rows of n sums in half their store."""
-        return self.sums // self.engine.n
+        return self.sums // self.inside.n
+
+    def row_slices(self, size: int) -> int:
+        """Tiles side by side in a word of what has so many bytes for each column: of biases."""
+        return _word(self.bytes, self.inside.n * 8 * size) // (self.inside.n * size)
+
+    def row_words(self, size: int) -> int:
+        """Words of it, of the tiles side by side in a block."""
+        return -(-(self.rows // self.inside.m) // self.row_slices(size))
 
     @property
-    def bias_slices(self) -> int:
-        """Tiles' biases in a word of their store: a power of two."""
-        return _slices(self.bytes, self.engine.n * 8 * self.sum_bytes)
+    def code_bits(self) -> int:
+        """Bits in memory of a code of C: whole bytes, or half ones if a tile's row is whole."""
+        result = self.inside.result
+        bits = container(self.requantiser.out_width if result is None else result.width)
+        return bits if bits * self.inside.n % 8 == 0 else 8
 
-    @property
-    def bias_words(self) -> int:
-        """Words of a part of the store of biases, of the tiles side by side in a block."""
-        return -(-(self.rows // self.engine.m) // self.bias_slices)
-
-    @property
-    def code_bytes(self) -> int:
-        """Bytes of a requantised code in memory."""
-        return container(self.requantiser.out_width) // 8
-
-    def fits(self, m: int, n: int, k: int) -> bool:
+    def fits(self, m: int, n: int, k: int, kind: Mode | None = None) -> bool:
         """Whether the stores hold blocks of m x n tiles and k beats, whose rows begin at bytes."""
-        engine = self.engine
+        inside, kind = self.inside, kind or self.kinds[0]
         return (
-            k * engine.k * self.a_bits % 8 == 0
-            and n * engine.n * self.b_bits % 8 == 0
-            and m * -(-k // self.a_slices) <= self.a_words
-            and k * -(-n // self.b_slices) <= self.b_words
-            and m * engine.m * n <= self.rows
+            k * inside.k * kind.a_bits % 8 == 0
+            and n * inside.n * kind.b_bits % 8 == 0
+            and m * -(-k // self.a_slices(kind)) <= self.a_words
+            and k * -(-n // self.b_slices(kind)) <= self.b_words
+            and m * inside.m * n <= self.rows
         )
 
-    def most_beats(self, m: int, n: int) -> int:
+    def most_beats(self, m: int, n: int, kind: Mode | None = None) -> int:
         """Count the beats of K that the stores hold of m x n tiles; 0 if none."""
-        k = min(self.a_words // m * self.a_slices, self.b_words // -(-n // self.b_slices))
-        while k and not self.fits(m, n, k):
+        kind = kind or self.kinds[0]
+        k = min(
+            self.a_words // m * self.a_slices(kind), self.b_words // -(-n // self.b_slices(kind))
+        )
+        while k and not self.fits(m, n, k, kind):
             k -= 1
         return k
 
-    @cached_property
-    def default_blocks(self) -> tuple[int, int, int]:
+    def default_blocks(self, kind: Mode | None = None) -> tuple[int, int, int]:
         """Tiles down and across, and beats of K, of the blocks that the hardware chooses.
 
         Those of least traffic, of large matrices; then of most beats. The rows of a tile take as
         many cycles to leave: of K, a block has as many beats at least, if the stores hold them.
         """
-        engine = self.engine
-        return min(
-            (
-                (m, n, k)
-                for m in range(1, min(self.a_words, self.rows // engine.m) + 1)
-                for n in range(1, self.rows // (m * engine.m) + 1)
-                if (k := self.most_beats(m, n))
-            ),
-            key=lambda sizes: (
-                sizes[2] < engine.m + 2,
-                1 / (sizes[0] * engine.m) + 1 / (sizes[1] * engine.n),
-                -sizes[2],
-            ),
-        )
+        return self._default_blocks[(kind or self.kinds[0]).kind]
+
+    @cached_property
+    def _default_blocks(self) -> dict[tuple[int, int, int], tuple[int, int, int]]:
+        inside = self.inside
+        return {
+            kind.kind: min(
+                (
+                    (m, n, k)
+                    for m in range(1, min(self.a_words, self.rows // inside.m) + 1)
+                    for n in range(1, self.rows // (m * inside.m) + 1)
+                    if (k := self.most_beats(m, n, kind))
+                ),
+                key=lambda sizes: (
+                    sizes[2] < inside.m + 2,
+                    1 / (sizes[0] * inside.m) + 1 / (sizes[1] * inside.n),
+                    -sizes[2],
+                ),
+            )
+            for kind in self.kinds
+        }
+
+    @cached_property
+    def requantiser(self) -> RequantiserSpec:
+        """What makes codes of integer sums."""
+        width = min(max(self.inside.sum_width, 4), _WIDEST)
+        return RequantiserSpec(n=self.inside.n, width=width, per_column=self.requantises_columns)
 
     @property
-    def requantiser(self) -> RequantiserSpec:
-        """What makes codes of sums."""
-        return RequantiserSpec(n=self.engine.n, width=max(self.engine.c_format.width, 4))
+    def requantises_columns(self) -> bool:
+        """Whether a job can have a requantisation for each column."""
+        return self.requantise and self.per_column and self.inside.result is None
 
 
-def _slices(beat: int, bits: int) -> int:
-    """Count slices of so many bits, a power of two of them, that are at least a beat of bytes."""
+_WIDEST = 63
+"""Bits of a sum that the requantiser takes."""
+
+
+def _word(beat: int, bits: int) -> int:
+    """Count the bytes of a word of slices of so many bits, a power of two, of a beat or more."""
     slices = 1
     while slices * bits < 8 * beat or slices * bits % 8:
         slices *= 2
-    return slices
+    return slices * bits // 8

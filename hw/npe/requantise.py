@@ -1,5 +1,7 @@
 """Requantiser of one column: product, floor, rounding, zero point and limits."""
 
+from collections.abc import Collection
+
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
@@ -32,6 +34,9 @@ class Column(Cell):
         What: widths and rounding.
     encoding, adder, pipeline
         How: as :class:`Requantiser`'s.
+    travels : bool
+        How: multiplier, shift and zero point are those of the sum that comes with them, and travel
+        along; else they do not change while sums are under way.
 
     Members
     -------
@@ -39,9 +44,10 @@ class Column(Cell):
         Where it is low, nothing moves.
     i : In
         A sum.
-    i_multiplier, i_shift, i_zero_point, i_bias, i_low, i_high, i_relu : In
-        What does not change while sums are under way; the multiplier as
-        :func:`hw.arith.product.encode` makes it.
+    i_multiplier, i_shift, i_zero_point : In
+        Its scale; the multiplier as :func:`hw.arith.product.encode` makes it.
+    i_bias, i_low, i_high, i_relu : In
+        What does not change while sums are under way.
     o : Out
         The code, of the sum of `pipeline` + 1 cycles before.
     """
@@ -59,10 +65,19 @@ class Column(Cell):
     i_relu: Signal
     o: Signal
 
-    def __init__(self, spec: RequantiserSpec, *, encoding: str, adder: str, pipeline: int):
+    def __init__(
+        self,
+        spec: RequantiserSpec,
+        *,
+        encoding: str,
+        adder: str,
+        pipeline: int,
+        travels: bool = False,
+    ):
         self.spec = spec
         self.encoding = encoding
         self.adder = adder
+        self.travels = travels
         self.cuts = (_BIAS_CUTS if spec.bias else _CUTS)[pipeline]
         super().__init__({
             "en": In(1),
@@ -88,11 +103,13 @@ class Column(Cell):
         heap = self._heap(m, total)
         product = resolve(m, heap.compress(m, [2] * heap.width), self.adder)
         product = self._cut(m, "product", product)
-        scaled = self._cut(m, "scaled", divide(m, spec, product, self.i_shift))
+        shift = self._along(m, "shift", self.i_shift, ("sum", "rows", "product"))
+        scaled = self._cut(m, "scaled", divide(m, spec, product, shift))
+        zero_point = self._along(m, "zero_point", self.i_zero_point, self.cuts)
         with m.If(self.en):
             m.d.sync += self.o.eq(
                 code(
-                    m, spec, scaled, self.i_zero_point, self.i_low, self.i_high, self.i_relu,
+                    m, spec, scaled, zero_point, self.i_low, self.i_high, self.i_relu,
                     self.adder,
                 )
             )  # fmt: skip
@@ -107,18 +124,30 @@ class Column(Cell):
             m.d.sync += held.eq(value)
         return held
 
+    def _along(self, m: Module, name: str, value: Value, stages: Collection[str]) -> Value:
+        """Delay what comes with a sum as those stages delay the sum, if it travels."""
+        for number, stage in enumerate(self.cuts if self.travels else ()):
+            if stage in stages:
+                held = Signal(len(value), name=f"{name}{number}", reset_less=True)
+                with m.If(self.en):
+                    m.d.sync += held.eq(value)
+                value = held
+        return value
+
     def _heap(self, m: Module, total: Value) -> BitHeap:
         """Put the product on a heap, and half a unit where it is rounded first."""
         spec = self.spec
+        multiplier = self._along(m, "multiplier", self.i_multiplier, ("sum",))
+        shift = self._along(m, "first_shift", self.i_shift, ("sum",))
         heap = BitHeap(spec.width + spec.multiplier_width)
         planes = product_planes(
-            m, self.i_multiplier, total, spec.multiplier_format, spec.sum_format,
+            m, multiplier, total, spec.multiplier_format, spec.sum_format,
             self.encoding, heap.width,
         )  # fmt: skip
         for weight, plane in planes.items():
             heap.add_heap(plane, weight)
         if spec.rounding == "double":
-            heap.add_bit(rounds_first(spec, self.i_shift), spec.multiplier_width - 1)
+            heap.add_bit(rounds_first(spec, shift), spec.multiplier_width - 1)
         if self.cuts.count("rows") == 2:
             (rows,) = heap.cuts(1, lambda left: left.schedule([2] * left.width).delay)
             heap = heap.register(m, self.en, rows)

@@ -72,12 +72,12 @@ class Coprocessor(wiring.Component):
     @property
     def latency(self) -> int:
         """Cycles from the last operands of a tile to its first row: the engine's."""
-        return self.core.engine.latency
+        return self.core.path.engine.latency
 
     @property
     def operations_per_cycle(self) -> float:
         """The engine's: a multiplication and an addition for each product."""
-        return self.core.engine.operations_per_cycle
+        return self.core.path.engine.operations_per_cycle
 
     def elaborate(self, platform):
         m = Module()
@@ -108,6 +108,7 @@ class Coprocessor(wiring.Component):
             registers.i_error.eq(jobs.o_error),
             registers.i_error.valid.eq(jobs.o_error.valid & jobs.o_done),
             registers.i_ring_done.eq(jobs.o_count),
+            registers.i_invalid.eq(core.o_events.invalid),
             registers.i_reset_done.eq(registers.o_reset & core.o_idle),
         ]
         self._count(m)
@@ -119,7 +120,7 @@ class Coprocessor(wiring.Component):
         started = self.registers.o_start & self.registers.i_ready
         busy = Signal()
         m.d.sync += busy.eq((busy | started) & ~self.registers.i_done & ~self.registers.o_reset)
-        steps = {"cycles": busy, **{name: core.o_events[name] for name in core.EVENTS}}
+        steps = {"cycles": busy, **{name: core.o_events[name] for name in _COUNTED}}
         for name, step in steps.items():
             count = Signal(64, name=f"count_{name}")
             m.d.comb += counters[name].eq(count)
@@ -129,26 +130,30 @@ class Coprocessor(wiring.Component):
                 m.d.sync += count.eq(count + step)
 
 
+_COUNTED = ("compute", "stall_load", "stall_store", "read_beats", "write_beats", "macs")
+
+
 def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, int]:
     """Tell what the discovery registers say of a build."""
     parts = [int(part) for part in version("carrysave").split(".")[:3]]
-    engine = spec.engine
+    inside = spec.inside
+    features = {0: spec.requantise, 1: spec.requantises_columns, 2: spec.bias, 3: True, 4: True}
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
         "engine": number,
-        "tile_m": engine.m,
-        "tile_n": engine.n,
-        "tile_k": engine.k,
+        "tile_m": inside.m,
+        "tile_n": inside.n,
+        "tile_k": inside.k,
         "a_bits": spec.a_bits,
         "b_bits": spec.b_bits,
-        "c_bits": 8 * spec.code_bytes,
+        "c_bits": spec.code_bits,
         "sum_bytes": spec.sum_bytes,
         "data_width": spec.data_width,
         "address_width": spec.address_width,
-        "k_max": engine.depth,
+        "k_max": min(mode.limit for mode in inside.modes.values()),
         "sums": spec.sums,
         "a_bytes": spec.a_bytes,
         "b_bytes": spec.b_bytes,
-        "features": spec.requantise | spec.bias << 2 | 1 << 4,
+        "features": sum(has << bit for bit, has in features.items()),
         "hash": digest,
     }

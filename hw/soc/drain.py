@@ -6,9 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
 from hw.cell import Cell
-from hw.npe.requantiser import Requantiser
+from hw.npe.requantiser import Requantisation
 from hw.soc.burst import Row
-from hw.soc.job import Geometry, Requantising
+from hw.soc.codes import Codes
+from hw.soc.job import Geometry, bytes_of
 from hw.soc.pack import Packed, Packer
 from hw.soc.tiles import BlockDone
 
@@ -31,16 +32,20 @@ class Drain(wiring.Component):
         The job.
     i_start : In(1)
         It begins.
-    i_requantising : In(stream)
-        How sums become codes, if the spec says that they can; taken before a job begins.
+    i_how : In
+        How sums become codes, see :class:`hw.soc.codes.Codes`; scales are those of ``i_row``.
     i : In(stream)
         :class:`BlockDone`: what blocks there will be.
     i_full : In(1)
         A half of the store of sums is complete.
     en, o_half, o_address : Out
         Read from the store; ``i_row`` is what was read with the last ``en``.
+    o_column : Out
+        The place of its tile in a row of tiles.
     o_free : Out(1)
         The half can be filled again.
+    o_invalid : Out(1)
+        In this cycle a row leaves with a sum that is no number.
     o_rows : Out(stream)
         :class:`hw.soc.burst.Row`: where rows of C go.
     o : Out(stream)
@@ -51,22 +56,23 @@ class Drain(wiring.Component):
 
     i_geometry: data.View
     i_start: Signal
-    i_requantising: stream.Interface
+    i_how: data.View
     i: stream.Interface
     i_full: Signal
     en: Signal
     o_half: Signal
     o_address: Signal
     i_row: Signal
+    o_column: Signal
     o_free: Signal
+    o_invalid: Signal
     o_rows: stream.Interface
     o: stream.Interface
     o_idle: Signal
 
     def __init__(self, spec: CoprocessorSpec):
         self.spec = spec
-        engine = spec.engine
-        self.requantiser = Requantiser(spec.requantiser) if spec.requantise else None
+        self.codes = Codes(spec) if spec.requantise else None
         ports = {
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
@@ -75,30 +81,32 @@ class Drain(wiring.Component):
             "en": Out(1),
             "o_half": Out(1),
             "o_address": Out(range(spec.rows)),
-            "i_row": In(engine.n * engine.c_format.width),
+            "i_row": In(spec.inside.n * spec.number_width),
+            "o_column": Out(range(spec.rows)),
             "o_free": Out(1),
+            "o_invalid": Out(1),
             "o_rows": Out(stream.Signature(Row(spec))),
             "o": Out(stream.Signature(Packed(spec.bytes))),
             "o_idle": Out(1),
         }
-        if spec.requantise:
-            ports["i_requantising"] = In(stream.Signature(Requantising(spec)))
+        if spec.requantise and spec.inside.result is None:
+            ports["i_how"] = In(Requantisation(spec.requantiser))
         super().__init__(ports)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
         """The column of the requantiser."""
-        return () if self.requantiser is None else self.requantiser.cells
+        return () if self.codes is None else self.codes.cells
 
     def elaborate(self, platform):
         m = Module()
         spec, job, block = self.spec, self.i_geometry, self.i.payload
         codes = job.requantised if spec.requantise else C(0, 1)
-        code_bytes = max(spec.requantiser.out_width // 8, 1)
+        n = spec.inside.n
 
         def length(numbers: Value) -> Value:
             """Count the bytes of so many numbers of C."""
-            return Mux(codes, numbers * code_bytes, numbers * spec.sum_bytes)
+            return Mux(codes, bytes_of(numbers, spec.code_bits), numbers * spec.sum_bytes)
 
         # Addresses of rows, ahead of their sums.
         full = Signal(2)
@@ -108,9 +116,9 @@ class Drain(wiring.Component):
         address = Signal(spec.address_width)
         rows = Signal(spec.DIMENSION_WIDTH)
         busy, asks, done = Signal(), Signal(), Signal()
-        packers = [Packer(spec.bytes, spec.engine.n * spec.sum_bytes)]
+        packers = [Packer(spec.bytes, n * spec.sum_bytes)]
         if spec.requantise:
-            packers.append(Packer(spec.bytes, spec.engine.n * code_bytes))
+            packers.append(Packer(spec.bytes, n * spec.code_bits // 8))
         ready = Mux(codes, packers[-1].i_row.ready, packers[0].i_row.ready)
         m.d.comb += [
             address.eq(row + offset),
@@ -128,17 +136,21 @@ class Drain(wiring.Component):
         half, valid, move, ends, held = (Signal(name=name) for name in (
             "half", "valid", "move", "ends", "held"
         ))  # fmt: skip
-        right = columns <= spec.engine.n
+        right = columns <= n
         m.d.comb += [
             self.en.eq(busy & (left != 0) & move),
             self.o_half.eq(half),
             self.o_address.eq(base + column),
+            self.o_column.eq(column),
             ends.eq(self.en & right & (left == 1)),
             # What was read last stands at the store's output until it is taken.
             self.o_free.eq(held & move),
         ]
+        # Columns beyond C are no part of a byte, and no number that is none.
+        inside = Signal(n, reset_less=True)
         with m.If(self.en):
-            m.d.sync += [columns.eq(columns - spec.engine.n), column.eq(column + 1)]
+            m.d.sync += inside.eq(Cat(columns > number for number in range(n)))
+            m.d.sync += [columns.eq(columns - n), column.eq(column + 1)]
             with m.If(right):
                 m.d.sync += [columns.eq(block.columns), column.eq(0)]
                 m.d.sync += [base.eq(base + job.across), left.eq(left - 1)]
@@ -172,13 +184,19 @@ class Drain(wiring.Component):
             with m.Elif(~job.by_columns | block.last_row):
                 m.d.sync += offset.eq(offset + length(job.columns))
 
-        self._pack(m, packers, codes, valid, move, length(block.columns), address, asks)
+        width = spec.number_width
+        numbers = [
+            self.i_row.word_select(number, width) & inside[number].replicate(width)
+            for number in range(n)
+        ]
+        self._pack(m, packers, numbers, codes, valid, move, length(block.columns), address, asks)
         return m
 
     def _pack(
         self,
         m: Module,
         packers: list[Packer],
+        numbers: list[Value],
         codes: Value,
         valid: Value,
         move: Value,
@@ -199,32 +217,30 @@ class Drain(wiring.Component):
             ]
             with m.If(chosen):
                 m.d.comb += [self.o.valid.eq(packer.o.valid), self.o.payload.eq(packer.o.payload)]
-        width = spec.engine.c_format.width
-        sums = [self.i_row.word_select(column, width) for column in range(spec.engine.n)]
-        if spec.engine.c_format.signed:
-            sums = [value.as_signed() for value in sums]
-        wide = [Signal(8 * spec.sum_bytes, name=f"sum{column}") for column in range(len(sums))]
-        m.d.comb += [signal.eq(value) for signal, value in zip(wide, sums, strict=True)]
+        inside, wide = spec.inside, []
+        for number, value in enumerate(numbers):
+            total = value[: inside.sum_width]
+            wide.append(Signal(8 * spec.sum_bytes, name=f"sum{number}"))
+            m.d.comb += wide[-1].eq(total.as_signed() if inside.signed else total)
         m.d.comb += [
             packers[0].i.valid.eq(valid & ~codes),
             packers[0].i.payload.data.eq(Cat(wide)),
         ]
         taken: Value = packers[0].i.ready
-        if self.requantiser is not None:
-            m.submodules.requantiser = unit = self.requantiser
-            narrow = [signal[: spec.requantiser.width] for signal in wide]
+        if self.codes is not None:
+            m.submodules.codes = unit = self.codes
             m.d.comb += [
-                unit.i_config.valid.eq(self.i_requantising.valid),
-                self.i_requantising.ready.eq(unit.i_config.ready),
+                unit.i_geometry.eq(self.i_geometry),
                 unit.i.valid.eq(valid & codes),
-                unit.i.payload.data.eq(Cat(narrow)),
-                # Never inside of a tile: the next requantisation is taken between two jobs.
-                unit.i.payload.last.eq(1),
+                unit.i.payload.eq(Cat(numbers)),
                 packers[1].i.valid.eq(unit.o.valid),
-                packers[1].i.payload.data.eq(unit.o.payload.data),
+                packers[1].i.payload.data.eq(unit.o.payload),
                 unit.o.ready.eq(packers[1].i.ready),
             ]
-            for name, _ in unit.i_config.payload.shape():
-                m.d.comb += unit.i_config.payload[name].eq(self.i_requantising.payload[name])
+            if inside.result is None:
+                m.d.comb += unit.i_how.eq(self.i_how)
             taken = Mux(codes, unit.i.ready, taken)
         m.d.comb += move.eq(~valid | taken)
+        if inside.flags:
+            flags = Cat(value[-1] for value in numbers)
+            m.d.comb += self.o_invalid.eq(valid & taken & flags.any())

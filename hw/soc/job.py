@@ -1,10 +1,14 @@
 """What the parts of the co-processor are told of a job."""
 
+from collections.abc import Callable, Sequence
+
+from amaranth import Array, Value
+from amaranth.hdl import ValueLike
 from amaranth.lib import data
 
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["BYTES_WIDTH", "Geometry", "Requantising"]
+__all__ = ["BYTES_WIDTH", "Geometry", "bytes_of", "pick", "words_bytes"]
 
 BYTES_WIDTH = 32
 """Bits of a distance between rows, in bytes."""
@@ -13,13 +17,22 @@ BYTES_WIDTH = 32
 class Geometry(data.StructLayout):
     """A product and its blocks, checked: sizes in numbers, addresses and distances in bytes.
 
+    ``kind`` is an index of :attr:`CoprocessorSpec.kinds`; ``k`` and ``codes``, of a block, count
+    words along K, of the last of which ``tail`` bits are of the product, all, if that is 0, and
+    ``missing`` codes are not.
     ``across`` are the tiles of a block's row; ``a_stride``, ``b_stride`` words of a row of a block
-    in the stores; ``p_stride`` rows of sums from a tile to the one below it.
+    in the stores; ``p_stride`` rows of sums from a tile to the one below it. ``exponent`` is how
+    far that of a sum's last bit is above the least.
     """
 
     def __init__(self, spec: CoprocessorSpec):
         size, address = spec.DIMENSION_WIDTH, spec.address_width
+        most = max(mode.exponent for mode in spec.inside.modes.values())
         super().__init__({
+            "kind": range(len(spec.kinds)),
+            "tail": range(spec.inside.a_width),
+            "missing": range(max(kind.codes for kind in spec.kinds)),
+            "exponent": range(most + 1),
             "m": size,
             "n": size,
             "k": size,
@@ -35,24 +48,31 @@ class Geometry(data.StructLayout):
             "b": address,
             "c": address,
             "bias": address,
+            "requant": address,
             "lda": BYTES_WIDTH,
             "ldb": BYTES_WIDTH,
             "ldc": BYTES_WIDTH,
             "biased": 1,
             "requantised": 1,
+            "per_column": 1,
+            "accumulate": 1,
         })
 
 
-class Requantising(data.StructLayout):
-    """How sums become codes."""
+def pick(make: Callable[[int], ValueLike], keys: Sequence[int], index: Value) -> Value:
+    """Make a value of the key that an index chooses; equal keys make one value."""
+    made = {key: Value.cast(make(key)) for key in dict.fromkeys(keys)}
+    if len(made) == 1:
+        return made[keys[0]]
+    return Value.cast(Array([made[key] for key in keys])[index])
 
-    def __init__(self, spec: CoprocessorSpec):
-        unit = spec.requantiser
-        super().__init__({
-            "multiplier": unit.multiplier_width,
-            "shift": unit.shift_format.width,
-            "zero_point": unit.out_width,
-            "low": unit.out_width,
-            "high": unit.out_width,
-            "relu": 1,
-        })
+
+def bytes_of(numbers: Value, bits: int) -> Value:
+    """Count the bytes of so many numbers, whose bits are a power of two or whole bytes."""
+    return numbers * (bits // 8) if bits >= 8 else (numbers + (8 // bits - 1)) // (8 // bits)
+
+
+def words_bytes(spec: CoprocessorSpec, side: str, words: Value, kind: Value) -> Value:
+    """Count the bytes of so many words of A or of B."""
+    bits = [getattr(mode, f"{side}_bits") for mode in spec.kinds]
+    return pick(lambda size: bytes_of(words, size), bits, kind)

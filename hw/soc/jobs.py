@@ -1,17 +1,18 @@
 """Which job comes next: the one in the registers, or those of a ring in memory."""
 
-from amaranth import Module, ResetInserter, Signal
+from amaranth import Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from golden.soc.bus import BusSpec
+from golden.soc.job import Error
 from hw.soc.registers import ErrorLayout, JobLayout
 
 __all__ = ["Jobs"]
 
-_MISALIGNED = 3
 _BYTES = 128
+"""Of a descriptor."""
 
 
 class Jobs(wiring.Component):
@@ -89,6 +90,9 @@ class Jobs(wiring.Component):
         ring = Signal()
         wide = self.spec.address_width
         last = (self.o_count + 1)[:32] == self.i_count
+        misaligned = self.i_ring[: exact_log2(self.spec.bytes)] != 0
+        end = self.i_ring + self.i_count * _BYTES - 1
+        refused = Signal(8)
         with m.If(ring):
             m.d.comb += self.o_job.eq(self.i_descriptor)
         with m.Else():
@@ -106,13 +110,14 @@ class Jobs(wiring.Component):
                     m.next = "RUN"
                     with m.If(self.i_count != 0):
                         m.next = "FETCH"
-                        with m.If(self.i_ring[: exact_log2(self.spec.bytes)] != 0):
-                            m.next = "MISALIGNED"
-            with m.State("MISALIGNED"):
+                        with m.If(misaligned | (end[wide:] != 0)):
+                            m.d.sync += refused.eq(Mux(misaligned, Error.MISALIGNED, Error.WRAPS))
+                            m.next = "REFUSED"
+            with m.State("REFUSED"):
                 m.d.comb += [
                     self.o_done.eq(1),
                     self.o_error.valid.eq(1),
-                    self.o_error.code.eq(_MISALIGNED),
+                    self.o_error.code.eq(refused),
                     self.o_error.response.eq(0),
                     self.o_error.address.eq(self.o_address),
                 ]
@@ -134,7 +139,7 @@ class Jobs(wiring.Component):
                     m.next = "IDLE"
                 with m.Else():
                     m.d.sync += self.o_count.eq(self.o_count + 1)
-                    m.d.sync += self.o_address.eq((self.o_address + _BYTES)[:wide])
+                    m.d.sync += self.o_address.eq(self.o_address + _BYTES)
                     m.next = "FETCH"
                     with m.If(~ring | last):
                         m.d.comb += self.o_done.eq(1)

@@ -1,19 +1,24 @@
-"""The loader: asks for the rows of blocks of A and B, and for biases, in the order of use."""
+"""The loader: asks for the rows of blocks, and what goes with them, in the order of use."""
 
 from amaranth import C, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
+from golden.soc.job import RECORD_BYTES
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import Geometry
+from hw.soc.job import Geometry, words_bytes
 from hw.soc.walk import BlockWalk
 
-__all__ = ["A", "B", "BIAS", "BIAS_PARTS", "Loader", "RowRequest"]
+__all__ = ["A", "ADDEND", "B", "BIAS", "RECORD", "Loader", "RowRequest", "parts"]
 
-A, B, BIAS = range(3)
+A, B, BIAS, RECORD, ADDEND = range(5)
 """Where a row goes."""
-BIAS_PARTS = 2
+
+
+def parts(spec: CoprocessorSpec) -> dict[int, int]:
+    """Count the parts of each store: how many blocks may be in it."""
+    return {A: spec.PARTS, B: spec.PARTS, BIAS: 2, RECORD: 4, ADDEND: 2}
 
 
 class RowRequest(data.StructLayout):
@@ -23,7 +28,7 @@ class RowRequest(data.StructLayout):
         super().__init__({
             "address": spec.address_width,
             "bytes": BusSpec.LENGTH_WIDTH,
-            "to": 2,
+            "to": range(5),
             "last": 1,
         })
 
@@ -42,8 +47,8 @@ class Loader(wiring.Component):
         The job.
     i_start : In(1)
         It begins.
-    i_free : In(3)
-        A part of the store of A, B, biases has become free.
+    i_free : In(5)
+        A part of the store of A, B, biases, records, sums has become free.
     o : Out(stream)
         :class:`RowRequest`.
     """
@@ -58,7 +63,7 @@ class Loader(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
-            "i_free": In(3),
+            "i_free": In(5),
             "o": Out(stream.Signature(RowRequest(spec))),
         })
 
@@ -66,10 +71,10 @@ class Loader(wiring.Component):
         m = Module()
         spec, job = self.spec, self.i_geometry
         m.submodules.walk = walk = BlockWalk(spec)
-        parts = {A: spec.PARTS, B: spec.PARTS, BIAS: BIAS_PARTS}
-        free = [Signal(range(parts[to] + 1), name=f"free{to}", init=parts[to]) for to in range(3)]
-        taken = [Signal(name=f"take{to}") for to in range(3)]
-        for to in range(3):
+        free, taken = [], []
+        for to, most in parts(spec).items():
+            taken.append(Signal(name=f"take{to}"))
+            free.append(Signal(range(most + 1), name=f"free{to}", init=most))
             m.d.sync += free[to].eq(free[to] + self.i_free[to] - taken[to])
 
         left = Signal(spec.DIMENSION_WIDTH)
@@ -79,11 +84,16 @@ class Loader(wiring.Component):
         a_base, a_row = (Signal(spec.address_width, name=name) for name in ("a_base", "a_row"))
         a_offset = Signal(spec.address_width)
         b_row, b_offset = (Signal(spec.address_width, name=name) for name in ("b_row", "b_offset"))
-        bias = Signal(spec.address_width)
+        c_start, c_row, c_offset = (
+            Signal(spec.address_width, name=name) for name in ("c_start", "c_row", "c_offset")
+        )
+        bias, record = Signal(spec.address_width), Signal(spec.address_width)
         lengths = {
-            A: _bytes(walk.o_codes, spec.a_bits),
-            B: _bytes(walk.o_columns, spec.b_bits),
-            BIAS: _bytes(walk.o_columns, 8 * spec.sum_bytes),
+            A: words_bytes(spec, "a", walk.o_codes, job.kind),
+            B: words_bytes(spec, "b", walk.o_columns, job.kind),
+            BIAS: walk.o_columns * spec.sum_bytes,
+            RECORD: walk.o_columns * RECORD_BYTES,
+            ADDEND: walk.o_columns * spec.sum_bytes,
         }
         m.d.comb += [
             walk.i_geometry.eq(job),
@@ -116,22 +126,41 @@ class Loader(wiring.Component):
 
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
-                m.d.sync += [a_base.eq(job.a), a_row.eq(job.a), a_offset.eq(0)]
-                m.d.sync += [b_row.eq(job.b), b_offset.eq(0), bias.eq(job.bias)]
+                m.d.sync += [
+                    a_base.eq(job.a),
+                    a_row.eq(job.a),
+                    a_offset.eq(0),
+                    b_row.eq(job.b),
+                    b_offset.eq(0),
+                    c_start.eq(job.c),
+                    c_row.eq(job.c),
+                    c_offset.eq(0),
+                    bias.eq(job.bias),
+                    record.eq(job.requant),
+                ]
                 m.next = "BIAS"
-            # Biases first: a block begins when A and B are there, one of which may be already.
+            # Operands last: a block begins when A and B are there, one of which may be already.
             with m.State("BIAS"):
-                begin(BIAS, ~(job.biased & walk.o_first_code), C(1), "A")
+                begin(BIAS, ~(job.biased & walk.o_first_code), C(1), "RECORD")
             with m.State(f"ROWS{BIAS}"):
-                ask(BIAS, bias, "A")
+                ask(BIAS, bias, "RECORD")
+            with m.State("RECORD"):
+                begin(RECORD, ~(job.per_column & walk.o_first_code), C(1), "A")
+            with m.State(f"ROWS{RECORD}"):
+                ask(RECORD, record, "A")
             with m.State("A"):
                 begin(A, walk.o_again_a, walk.o_rows, "B")
             with m.State(f"ROWS{A}"), m.If(ask(A, a_row + a_offset, "B")):
                 m.d.sync += a_row.eq(a_row + job.lda)
             with m.State("B"):
-                begin(B, walk.o_again_b, walk.o_codes, "NEXT")
-            with m.State(f"ROWS{B}"), m.If(ask(B, b_row + b_offset, "NEXT")):
+                begin(B, walk.o_again_b, walk.o_codes, "ADDEND")
+            with m.State(f"ROWS{B}"), m.If(ask(B, b_row + b_offset, "ADDEND")):
                 m.d.sync += b_row.eq(b_row + job.ldb)
+            # Sums of C after them: they wait until the last block but one has left.
+            with m.State("ADDEND"):
+                begin(ADDEND, ~(job.accumulate & walk.o_first_code), walk.o_rows, "NEXT")
+            with m.State(f"ROWS{ADDEND}"), m.If(ask(ADDEND, c_row + c_offset, "NEXT")):
+                m.d.sync += c_row.eq(c_row + job.ldc)
             with m.State("NEXT"):
                 m.d.comb += walk.i_next.eq(1)
                 row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
@@ -139,28 +168,34 @@ class Loader(wiring.Component):
                 with m.If(walk.o_last_code):
                     m.d.sync += [a_offset.eq(0), b_row.eq(job.b)]
                 with m.Else():
-                    m.d.sync += a_offset.eq(a_offset + _bytes(job.codes, spec.a_bits))
+                    m.d.sync += a_offset.eq(a_offset + words_bytes(spec, "a", job.codes, job.kind))
                 # Blocks below: the next row, if this block's were asked for, is theirs.
                 with m.If(row_ends & walk.o_last_row):
                     m.d.sync += [a_base.eq(job.a), a_row.eq(job.a)]
+                    m.d.sync += [c_start.eq(job.c), c_row.eq(job.c)]
                 with m.Elif(row_ends):
-                    m.d.sync += a_base.eq(a_row)
+                    m.d.sync += [a_base.eq(a_row), c_start.eq(c_row)]
                 with m.Elif(~walk.o_keep_a):
                     m.d.sync += a_row.eq(a_base)
+                with m.If(walk.o_last_code & ~row_ends):
+                    m.d.sync += c_row.eq(c_start)
                 with m.If(column_ends & walk.o_last_column):
-                    m.d.sync += [b_offset.eq(0), bias.eq(job.bias)]
-                with m.Elif(column_ends):
                     m.d.sync += [
-                        b_offset.eq(b_offset + _bytes(job.columns, spec.b_bits)),
-                        bias.eq(bias + _bytes(job.columns, 8 * spec.sum_bytes)),
+                        b_offset.eq(0),
+                        c_offset.eq(0),
+                        bias.eq(job.bias),
+                        record.eq(job.requant),
+                    ]
+                with m.Elif(column_ends):
+                    sums = job.columns * spec.sum_bytes
+                    m.d.sync += [
+                        b_offset.eq(b_offset + words_bytes(spec, "b", job.columns, job.kind)),
+                        c_offset.eq(c_offset + sums),
+                        bias.eq(bias + sums),
+                        record.eq(record + job.columns * RECORD_BYTES),
                     ]
                 with m.If(walk.o_last):
                     m.next = "IDLE"
                 with m.Else():
                     m.next = "BIAS"
         return m
-
-
-def _bytes(numbers: Value, bits: int) -> Value:
-    """Count the bytes of so many numbers."""
-    return numbers * (bits // 8) if bits >= 8 else (numbers + (8 // bits - 1)) // (8 // bits)

@@ -1,21 +1,28 @@
 """From the stores of operands to the engine: beats of a tile, masked at its edges."""
 
-from amaranth import Cat, Module, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.engine import ASlice, BSlice
+from hw.soc.job import Geometry, pick
 from hw.soc.store import OperandStore
 
-__all__ = ["Operand", "TileRequest"]
+__all__ = ["Operand", "Words", "TileRequest"]
+
+
+class Words(data.StructLayout):
+    """Words of the engine, row by row; ``last`` ends the sums."""
+
+    def __init__(self, width: int):
+        super().__init__({"data": width, "last": 1})
 
 
 class TileRequest(data.StructLayout):
     """A tile's operands: where they begin in a store, and how many there are.
 
-    ``codes`` are those of K; ``rows`` those of A that are inside of C. ``last`` ends the sums,
-    ``release`` the use of the part.
+    ``codes`` are words along K, the last of which is that of K if ``tail``; ``rows`` those of A
+    that are inside of C. ``last`` ends the sums, ``release`` the use of the part.
     """
 
     def __init__(self, spec: CoprocessorSpec, words: int, slices: int):
@@ -24,7 +31,8 @@ class TileRequest(data.StructLayout):
             "address": range(words),
             "slice": range(slices),
             "codes": spec.DIMENSION_WIDTH,
-            "rows": range(spec.engine.m + 1),
+            "rows": range(spec.inside.m + 1),
+            "tail": 1,
             "last": 1,
             "release": 1,
         })
@@ -34,7 +42,8 @@ class Operand(wiring.Component):
     """Reads tiles of A, or of B, from its store, a beat a cycle, and hands them to the engine.
 
     A beat of A is the next slice of a word of each row; one of B is the same slice of the rows
-    that are next, a word of each. Rows of A outside of C, and rows of B beyond K, are zeros.
+    that are next, a word of each. Rows of A outside of C, rows of B beyond K, and codes beyond K
+    in the last word, are zeros.
 
     Latency, tile to its first beat: 3 cycles. Tiles follow each other without a gap.
 
@@ -49,8 +58,8 @@ class Operand(wiring.Component):
     -------
     i : In(stream)
         :class:`TileRequest`.
-    i_stride : In
-        Words from a row of B to the next one in its bank.
+    i_geometry : In
+        The job.
     en, o_part, o_address : Out
         Read from the store.
     i_words : In
@@ -58,11 +67,11 @@ class Operand(wiring.Component):
     o_release : Out(1)
         The part can be filled again.
     o : Out(stream)
-        :class:`ASlice` or :class:`BSlice`.
+        :class:`Words`.
     """
 
     i: stream.Interface
-    i_stride: Signal
+    i_geometry: data.View
     en: Signal
     o_part: Signal
     o_address: Signal
@@ -71,33 +80,33 @@ class Operand(wiring.Component):
     o: stream.Interface
 
     def __init__(self, spec: CoprocessorSpec, side: str):
-        engine = spec.engine
+        inside = spec.inside
         self.spec = spec
         self.side = side
         if side == "a":
-            self.banks, self.bits, self.width = engine.m, spec.a_bits, engine.a_code_width
-            self.words, self.slices, self.codes = spec.a_words, spec.a_slices, engine.k
-            word_bytes = spec.a_word_bytes
+            self.banks, self.across, self.width = inside.m, inside.k, inside.a_width
+            self.words, self.slices, word_bytes = spec.a_words, spec.a_slices, spec.a_word_bytes
         else:
-            self.banks, self.bits, self.width = engine.k, spec.b_bits, engine.b_width
-            self.words, self.slices, self.codes = spec.b_words, spec.b_slices, engine.n
-            word_bytes = spec.b_word_bytes
+            self.banks, self.across, self.width = inside.k, inside.n, inside.b_width
+            self.words, self.slices, word_bytes = spec.b_words, spec.b_slices, spec.b_word_bytes
+        most = max(self.slices(kind) for kind in spec.kinds)
         self.store = OperandStore(f"{side}_bank", self.banks, word_bytes, self.words, spec.PARTS)
-        self.request = TileRequest(spec, self.words, self.slices)
+        self.request = TileRequest(spec, self.words, most)
         super().__init__({
             "i": In(stream.Signature(self.request)),
-            "i_stride": In(range(self.words + 1)),
+            "i_geometry": In(Geometry(spec)),
             "en": Out(1),
             "o_part": Out(range(spec.PARTS)),
             "o_address": Out(range(self.words)),
             "i_words": In(8 * word_bytes * self.banks),
             "o_release": Out(1),
-            "o": Out(stream.Signature(ASlice(engine) if side == "a" else BSlice(engine))),
+            "o": Out(stream.Signature(Words(self.banks * self.across * self.width))),
         })
 
     def elaborate(self, platform):
         m = Module()
-        k = self.spec.engine.k
+        job, k = self.i_geometry, self.spec.inside.k
+        slices = [self.slices(kind) for kind in self.spec.kinds]
         move = Signal()
         busy, issue, final = Signal(), Signal(), Signal()
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
@@ -105,6 +114,7 @@ class Operand(wiring.Component):
         valid = Signal()
         chosen = Signal(len(tile.slice), reset_less=True)
         mask, last = Signal(self.banks, reset_less=True), Signal(reset_less=True)
+        tail = Signal(reset_less=True)
         inside = tile.rows if self.side == "a" else tile.codes
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),
@@ -119,12 +129,13 @@ class Operand(wiring.Component):
         with m.If(issue):
             m.d.sync += tile.codes.eq(tile.codes - k)
             if self.side == "b":
-                m.d.sync += tile.address.eq(tile.address + self.i_stride)
-            elif self.slices == 1:
+                m.d.sync += tile.address.eq(tile.address + job.b_stride)
+            elif max(slices) == 1:
                 m.d.sync += tile.address.eq(tile.address + 1)
             else:
-                m.d.sync += tile.slice.eq(tile.slice + 1)
-                with m.If(tile.slice == self.slices - 1):
+                ends = tile.slice == pick(lambda count: C(count - 1), slices, job.kind)
+                m.d.sync += tile.slice.eq(Mux(ends, 0, tile.slice + 1))
+                with m.If(ends):
                     m.d.sync += tile.address.eq(tile.address + 1)
         with m.If(self.i.ready):
             m.d.sync += [busy.eq(self.i.valid), tile.eq(self.i.payload)]
@@ -134,21 +145,45 @@ class Operand(wiring.Component):
                 chosen.eq(tile.slice),
                 mask.eq(Cat(number < inside for number in range(self.banks))),
                 last.eq(final & tile.last),
+                tail.eq(final & tile.tail & (job.tail != 0)),
                 self.o.valid.eq(valid),
-                self.o.payload.data.eq(self._codes(chosen, mask)),
+                self.o.payload.last.eq(last),
+                self.o.payload.data.eq(self._words(chosen, mask, tail)),
             ]
-            if self.side == "a":
-                m.d.sync += self.o.payload.last.eq(last)
         return m
 
-    def _codes(self, chosen: Value, mask: Value) -> Value:
-        """Take the chosen slice of each bank's word, zeros where it is masked, code by code."""
-        codes: list[Value] = []
+    def _words(self, chosen: Value, mask: Value, tail: Value) -> Value:
+        """Take the chosen slice of each bank's word, zeros where it is masked, word by word."""
+        job, width = self.i_geometry, self.width
+        kinds = self.spec.kinds
+        shapes = [(kind.codes, getattr(kind, f"{self.side}_bits")) for kind in kinds]
+        inside: Value = C((1 << width) - 1, width)
+        if any(kind.codes > 1 for kind in kinds):
+            inside = Mux(tail, (1 << job.tail) - 1, inside)[:width]
+        words: list[Value] = []
         for number in range(self.banks):
-            word = self.i_words.word_select(number, len(self.i_words) // self.banks)
-            part = word.word_select(chosen, self.codes * self.bits)
-            codes += (
-                part.word_select(code, self.bits)[: self.width] & mask[number].replicate(self.width)
-                for code in range(self.codes)
+            row = self.i_words.word_select(number, len(self.i_words) // self.banks)
+
+            def of(shape: int, row: Value = row) -> Value:
+                codes, bits = shapes[shape]
+                part = row.word_select(chosen, self.across * bits)
+                return Cat(
+                    _spread(part.word_select(word, bits), codes, width)
+                    for word in range(self.across)
+                )
+
+            part = pick(of, [shapes.index(shape) for shape in shapes], job.kind)
+            words += (
+                part.word_select(word, width) & inside & mask[number].replicate(width)
+                for word in range(self.across)
             )
-        return Cat(codes)
+        return Cat(words)
+
+
+def _spread(word: Value, codes: int, width: int) -> Value:
+    """Put the codes of a word in memory into their slots of the engine's."""
+    bits, pitch = len(word) // codes, width // codes
+    kept = min(bits, pitch)
+    return Cat(
+        Cat(word.word_select(code, bits)[:kept], C(0, pitch - kept)) for code in range(codes)
+    )

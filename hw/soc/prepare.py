@@ -1,11 +1,12 @@
 """Checks a job before anything is read or written, and works out what the other parts need."""
 
-from amaranth import C, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from golden.soc.job import RECORD_BYTES, Error
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import BYTES_WIDTH, Geometry
+from hw.soc.job import BYTES_WIDTH, Geometry, bytes_of, pick, words_bytes
 from hw.soc.registers import JobLayout
 
 __all__ = ["Prepare"]
@@ -15,7 +16,7 @@ class Prepare(wiring.Component):
     """Refuses illegal jobs; the reasons, and their order, are those of the golden model.
 
     Ends of matrices and sizes of blocks take a product each, one bit of a factor a cycle. Latency:
-    4 cycles and, for each matrix, one for each bit of its rows, and as many for blocks.
+    5 cycles and, for each matrix, one for each bit of its rows, and as many for blocks.
 
     Parameters
     ----------
@@ -54,80 +55,100 @@ class Prepare(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        spec, engine, job, out = self.spec, self.spec.engine, self.i_job, self.o_geometry
-        default = spec.default_blocks
-        size = spec.DIMENSION_WIDTH
+        spec, inside, job, out = self.spec, self.spec.inside, self.i_job, self.o_geometry
+        size, mode = spec.DIMENSION_WIDTH, job.mode
+        known, limit = self._formats(m)
+        kind = out.kind
+        codes = [kind.codes for kind in spec.kinds]
+        words, tail, missing = Signal(size), Signal(len(out.tail)), Signal(len(out.missing))
+        m.d.comb += [
+            words.eq(pick(lambda count: (job.k + count - 1) // count, codes, kind)),
+            tail.eq(pick(lambda count: (job.k % count) * (inside.a_width // count), codes, kind)),
+            missing.eq(pick(lambda count: -job.k % count, codes, kind)),
+        ]
         given = (job.block_m != 0) & (job.block_n != 0) & (job.block_k != 0)
         blocks = [Signal(32, name=f"block_{side}") for side in "mnk"]
-        for block, own, chosen in zip(
-            blocks, default, (job.block_m, job.block_n, job.block_k), strict=True
-        ):
-            m.d.comb += block.eq(Mux(given, chosen, own))
+        chosen = (job.block_m, job.block_n, job.block_k)
+        for side, block in enumerate(blocks):
+            defaults = [spec.default_blocks(kind)[side] for kind in spec.kinds]
+            m.d.comb += block.eq(Mux(given, chosen[side], pick(C, defaults, kind)))
         block_m, block_n, block_k = blocks
-        c_bits = Mux(job.mode.requantise, spec.code_bytes, spec.sum_bytes)
         lengths = {
-            "a": (job.k * spec.a_bits + 7) >> 3,
-            "b": (job.n * spec.b_bits + 7) >> 3,
-            "c": job.n * c_bits,
+            "a": words_bytes(spec, "a", words, kind),
+            "b": words_bytes(spec, "b", job.n, kind),
+            "c": Mux(mode.requantise, bytes_of(job.n, spec.code_bits), job.n * spec.sum_bytes),
             "bias": job.n * spec.sum_bytes,
+            "requant": job.n * RECORD_BYTES,
         }
 
         with m.If(self.i_start):
+            m.d.sync += [self.o_error.eq(Error.NONE), self.o_done.eq(0)]
+        fills = Signal()
+        m.d.sync += fills.eq(self.i_start)
+        with m.If(fills):
             m.d.sync += [
                 out.m.eq(job.m),
                 out.n.eq(job.n),
-                out.k.eq(job.k),
-                out.rows.eq(block_m * engine.m),
-                out.columns.eq(block_n * engine.n),
-                out.codes.eq(block_k * engine.k),
+                out.k.eq(words),
+                out.tail.eq(tail),
+                out.missing.eq(missing),
+                out.rows.eq(block_m * inside.m),
+                out.columns.eq(block_n * inside.n),
+                out.codes.eq(block_k * inside.k),
                 out.across.eq(block_n),
-                out.p_stride.eq(block_n * engine.m),
-                out.a_stride.eq(_divided(block_k, spec.a_slices)),
-                out.b_stride.eq(_divided(block_n, spec.b_slices)),
-                out.by_columns.eq(job.mode.order),
-                out.biased.eq(job.mode.bias),
-                out.requantised.eq(job.mode.requantise),
-                *(out[name].eq(job[name]) for name in ("a", "b", "c", "bias")),
+                out.p_stride.eq(block_n * inside.m),
+                out.a_stride.eq(self._words("a", block_k, kind)),
+                out.b_stride.eq(self._words("b", block_n, kind)),
+                out.by_columns.eq(mode.order),
+                out.biased.eq(mode.bias),
+                out.requantised.eq(mode.requantise),
+                out.per_column.eq(mode.per_column),
+                out.accumulate.eq(mode.accumulate),
+                *(out[name].eq(job[name]) for name in ("a", "b", "c", "bias", "requant")),
                 *(out[name].eq(job[name]) for name in ("lda", "ldb", "ldc")),
             ]
 
         # What stops a job at once, in the order in which it is told.
         zero = (job.m == 0) | (job.n == 0) | (job.k == 0)
         large = (job.m >> size != 0) | (job.n >> size != 0) | (job.k >> size != 0)
-        mode = job.mode
         unsupported = (
-            (mode.a_format != 0)
-            | (mode.b_format != 0)
-            | mode.per_column
-            | mode.accumulate
+            ~known
+            | (mode.per_column & ~(mode.requantise & spec.requantises_columns))
+            | (mode.accumulate & (mode.requantise | mode.bias))
             | (mode.bias & (not spec.bias))
             | (mode.requantise & (not spec.requantise))
         )
         short = (job.lda < lengths["a"]) | (job.ldb < lengths["b"]) | (job.ldc < lengths["c"])
-        split = self._split(block_n, block_k)
+        split = self._split(block_n, block_k, kind)
         reasons = [
-            (zero | large, 1),
-            (job.k > engine.depth, 2),
-            (unsupported, 5),
-            (short, 7),
+            (zero | large, Error.DIMENSION),
+            (unsupported, Error.MODE),
+            (job.k > limit, Error.K_TOO_LARGE),
+            (short, Error.LEADING_DIMENSION),
         ]
 
         # Then products, one after the other: x * y + sum.
         width = 66  # an address of 64 bits, and more
         x, y = Signal(size), Signal(BYTES_WIDTH + size)
-        total, step = Signal(width), Signal(range(8))
-        products: list[tuple[Value, Value, Value | int, int | None]] = [
-            (job.m - 1, job.lda, job.a + lengths["a"] - 1, None),
-            (job.k - 1, job.ldb, job.b + lengths["b"] - 1, None),
-            (job.m - 1, job.ldc, job.c + lengths["c"] - 1, None),
-            (C(0), job.ldc, Mux(mode.bias, job.bias + lengths["bias"] - 1, 0), None),
-            (block_m, out.a_stride, 0, spec.a_words),
-            (block_k, out.b_stride, 0, spec.b_words),
-            (block_m, out.p_stride, 0, spec.rows),
+        ends: list[tuple[Value, Value, Value]] = [
+            (job.m - 1, job.lda, job.a + lengths["a"] - 1),
+            (words - 1, job.ldb, job.b + lengths["b"] - 1),
+            (job.m - 1, job.ldc, job.c + lengths["c"] - 1),
+            (C(0), job.ldc, Mux(mode.bias, job.bias + lengths["bias"] - 1, 0)),
+            (C(0), job.ldc, Mux(mode.per_column, job.requant + lengths["requant"] - 1, 0)),
         ]
+        sizes: list[tuple[Value, Value, int]] = [
+            (block_m, out.a_stride, spec.a_words),
+            (block_k, out.b_stride, spec.b_words),
+            (block_m, out.p_stride, spec.rows),
+        ]
+        count = len(ends) + len(sizes)
+        total, step = Signal(width), Signal(range(count))
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
-                m.d.sync += [self.o_error.eq(0), step.eq(0), self.o_done.eq(0)]
+                m.d.sync += step.eq(0)
+                m.next = "FORMATS"
+            with m.State("FORMATS"):
                 m.next = "SIZES"
             with m.State("SIZES"):
                 m.next = "BEGIN"
@@ -137,15 +158,18 @@ class Prepare(wiring.Component):
                         m.next = "DONE"
             with m.State("BEGIN"):
                 m.next = "MULTIPLY"
-                with m.If((step == 4) & ~given):
+                with m.If((step == len(ends)) & ~given):
                     m.next = "DONE"
-                with m.Elif((step == 4) & split):
-                    m.d.sync += self.o_error.eq(6)
+                with m.Elif((step == len(ends)) & split):
+                    m.d.sync += self.o_error.eq(Error.BLOCKS)
                     m.next = "DONE"
                 with m.Switch(step):
-                    for number, (factor, other, start, _) in enumerate(products):
+                    for number, (factor, other, start) in enumerate(ends):
                         with m.Case(number):
                             m.d.sync += [x.eq(factor), y.eq(other), total.eq(start)]
+                    for number, (factor, other, _) in enumerate(sizes, len(ends)):
+                        with m.Case(number):
+                            m.d.sync += [x.eq(factor), y.eq(other), total.eq(0)]
             with m.State("MULTIPLY"):
                 with m.If(x != 0):
                     m.d.sync += [x.eq(x >> 1), y.eq(y << 1)]
@@ -154,34 +178,60 @@ class Prepare(wiring.Component):
                 with m.Else():
                     m.d.sync += step.eq(step + 1)
                     m.next = "BEGIN"
+                    with m.If(step < len(ends)), m.If(total[spec.address_width :] != 0):
+                        m.d.sync += self.o_error.eq(Error.WRAPS)
+                        m.next = "DONE"
                     with m.Switch(step):
-                        for number, (*_, limit) in enumerate(products):
-                            wrong = (
-                                total[spec.address_width :] != 0 if limit is None else total > limit
-                            )
-                            with m.Case(number), m.If(wrong):
-                                m.d.sync += self.o_error.eq(4 if limit is None else 6)
+                        for number, (_, _, most) in enumerate(sizes, len(ends)):
+                            with m.Case(number), m.If(total > most):
+                                m.d.sync += self.o_error.eq(Error.BLOCKS)
                                 m.next = "DONE"
-                    with m.If(step == len(products) - 1):
+                    with m.If(step == count - 1):
                         m.next = "DONE"
             with m.State("DONE"):
                 m.d.sync += self.o_done.eq(1)
                 m.next = "IDLE"
         return m
 
-    def _split(self, block_n: Value, block_k: Value) -> Value:
+    def _formats(self, m: Module) -> tuple[Value, Value]:
+        """Look up what a pair of formats means; returns whether there is one, and K at most."""
+        modes = self.spec.inside.modes
+        known, limit = Signal(), Signal(self.spec.DIMENSION_WIDTH + 1)
+        out = self.o_geometry
+        numbers = self.i_job.mode.a_format, self.i_job.mode.b_format
+        m.d.sync += known.eq(0)
+        with m.Switch(Cat(*numbers)):
+            for (a, b), mode in modes.items():
+                kind = [kind.kind for kind in self.spec.kinds].index(mode.kind)
+                with m.Case(b << len(numbers[0]) | a):
+                    m.d.sync += [
+                        known.eq(1),
+                        limit.eq(mode.limit),
+                        out.kind.eq(kind),
+                        out.exponent.eq(mode.exponent),
+                    ]
+        return known, limit
+
+    def _words(self, side: str, count: Value, kind: Value) -> Value:
+        """Count the words of so many slices in a store."""
+        of = self.spec.a_slices if side == "a" else self.spec.b_slices
+        slices = [of(kind) for kind in self.spec.kinds]
+        return pick(lambda size: (count + size - 1) // size, slices, kind)
+
+    def _split(self, block_n: Value, block_k: Value, kind: Value) -> Value:
         """Whether blocks are too large to be counted, or begin inside of a byte."""
-        spec = self.spec
-        bits = [
-            (block_n, spec.engine.n * spec.b_bits, spec.b_words * spec.b_slices),
-            (block_k, spec.engine.k * spec.a_bits, spec.a_words * spec.a_slices),
-        ]
+        spec, inside = self.spec, self.spec.inside
+        sides = [
+            (block_n, [inside.n * kind.b_bits for kind in spec.kinds],
+             [spec.b_words * spec.b_slices(kind) for kind in spec.kinds]),
+            (block_k, [inside.k * kind.a_bits for kind in spec.kinds],
+             [spec.a_words * spec.a_slices(kind) for kind in spec.kinds]),
+        ]  # fmt: skip
         wrong = self.i_job.block_m > spec.a_words
-        for count, width, most in bits:
-            wrong |= (count > most) | ((count * width)[:3] != 0)
+        for count, widths, most in sides:
+
+            def inside_byte(width: int, count: Value = count) -> Value:
+                return (count * width)[:3] != 0
+
+            wrong |= (count > pick(C, most, kind)) | pick(inside_byte, widths, kind)
         return wrong
-
-
-def _divided(count: Value, slices: int) -> Value:
-    """Count the words of so many slices."""
-    return (count + slices - 1) // slices

@@ -85,6 +85,8 @@ class Registers(wiring.Component):
         The start has ended, in this one cycle; also after an error.
     i_error : In(ErrorLayout)
         Report of a job that failed; the first of a start is kept.
+    i_invalid : In(1)
+        A sum was no number.
     i_ring_done : In(32)
         Jobs completed of the last start.
     i_counters : In(CountersLayout)
@@ -105,6 +107,7 @@ class Registers(wiring.Component):
     i_idle: Signal
     i_done: Signal
     i_error: data.View
+    i_invalid: Signal
     i_ring_done: Signal
     i_counters: data.View
     o_reset: Signal
@@ -124,6 +127,7 @@ class Registers(wiring.Component):
             "i_idle": In(1),
             "i_done": In(1),
             "i_error": In(ErrorLayout),
+            "i_invalid": In(1),
             "i_ring_done": In(32),
             "i_counters": In(CountersLayout()),
             "o_reset": Out(1),
@@ -179,6 +183,10 @@ class Registers(wiring.Component):
                 getattr(file, f"error_{name}_load").eq(first),
                 getattr(file, f"error_{name}_clear").eq(taken),
             ]
+        m.d.comb += [
+            file.error_invalid_set.eq(self.i_invalid & ~file.ctrl_reset),
+            file.error_invalid_clear.eq(taken),
+        ]
         m.d.sync += self.o_interrupt.eq(
             file.gier_enable & (file.isr_done & file.ier_done | file.isr_error & file.ier_error)
         )

@@ -1,17 +1,23 @@
 """The store of sums: the engine's rows are added up here, and leave from here."""
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
 from hw.cell import Cell
-from hw.engine import CRow
 from hw.soc.job import Geometry
 from hw.soc.store import Bank
 from hw.soc.tiles import SumsRequest
 
-__all__ = ["Sums"]
+__all__ = ["SumRow", "Sums"]
+
+
+class SumRow(data.StructLayout):
+    """Row of n sums, each with its flag if it has one; ``last`` ends the tile."""
+
+    def __init__(self, spec: CoprocessorSpec):
+        super().__init__({"data": spec.inside.n * spec.number_width, "last": 1})
 
 
 class Sums(wiring.Component):
@@ -32,7 +38,9 @@ class Sums(wiring.Component):
     i : In(stream)
         :class:`SumsRequest`: where the next tile goes.
     i_rows : In(stream)
-        :class:`CRow`, of the engine.
+        :class:`SumRow`, of the engine.
+    i_write, i_write_half, i_write_address, i_write_row : In
+        A row that is there before, see :class:`hw.soc.addends.Addends`.
     o_bias : Out
         Columns whose biases are wanted; ``i_bias`` has them in the next cycle.
     o_bias_release : Out(1)
@@ -50,6 +58,10 @@ class Sums(wiring.Component):
     i_geometry: data.View
     i: stream.Interface
     i_rows: stream.Interface
+    i_write: Signal
+    i_write_half: Signal
+    i_write_address: Signal
+    i_write_row: Signal
     o_bias: Signal
     i_bias: Signal
     o_bias_release: Signal
@@ -62,12 +74,16 @@ class Sums(wiring.Component):
 
     def __init__(self, spec: CoprocessorSpec):
         self.spec = spec
-        width = spec.engine.n * spec.engine.c_format.width
+        width = spec.inside.n * spec.number_width
         self.bank = Bank("sums_bank", width, spec.rows)
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i": In(stream.Signature(SumsRequest(spec))),
-            "i_rows": In(stream.Signature(CRow(spec.engine))),
+            "i_rows": In(stream.Signature(SumRow(spec))),
+            "i_write": In(1),
+            "i_write_half": In(1),
+            "i_write_address": In(range(spec.rows)),
+            "i_write_row": In(width),
             "o_bias": Out(range(spec.rows)),
             "i_bias": In(width),
             "o_bias_release": Out(1),
@@ -122,26 +138,36 @@ class Sums(wiring.Component):
             write.bias.eq(request.bias),
         ]
         banks = [self.bank.place() for _ in range(2)]
+        total = Signal(len(row.data))
         for number in range(2):
             m.submodules[f"half{number}"] = bank = banks[number]
             leaves = self.en & (self.i_half == number)
+            # What is there before a block is written while the other half is in use.
+            before = self.i_write & (self.i_write_half == number)
             m.d.comb += [
-                bank.write.eq(writes & (write.half == number)),
-                bank.i_address.eq(write.address),
+                bank.write.eq(before | (writes & (write.half == number))),
+                bank.i_address.eq(Mux(before, self.i_write_address, write.address)),
+                bank.i.eq(Mux(before, self.i_write_row, total)),
                 bank.en.eq(leaves | (taken & (half == number))),
                 bank.o_address.eq(Mux(leaves, self.i_address, address)),
             ]
-        before = Mux(write.add, Mux(write.half, banks[1].o, banks[0].o), 0)
-        before = Mux(write.bias, self.i_bias, before)
-        width = len(row.data) // spec.engine.n
-        total = Cat(
-            (write.rows.word_select(column, width) + before.word_select(column, width))[:width]
-            for column in range(spec.engine.n)
-        )
-        for bank in banks:
-            m.d.comb += bank.i.eq(total)
+        found = Mux(write.add, Mux(write.half, banks[1].o, banks[0].o), 0)
+        found = Mux(write.bias, self.i_bias, found)
+        m.d.comb += total.eq(self._add(write.rows, found))
         left = Signal()
         with m.If(self.en):
             m.d.sync += left.eq(self.i_half)
         m.d.comb += self.o.eq(Mux(left, banks[1].o, banks[0].o))
         return m
+
+    def _add(self, one: Value, other: Value) -> Value:
+        """Add rows number by number; what is no number stays none."""
+        width, flags = self.spec.number_width, self.spec.inside.flags
+        parts: list[Value] = []
+        for at in range(0, len(one), width):
+            x, y = one[at : at + width], other[at : at + width]
+            if flags:
+                parts.append(Cat((x[:-1] + y[:-1])[: width - 1], x[-1] | y[-1]))
+            else:
+                parts.append((x + y)[:width])
+        return Cat(parts)

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import Geometry
+from hw.soc.job import Geometry, pick
 from hw.soc.operand import Operand
 from hw.soc.walk import BlockWalk
 
@@ -56,8 +56,8 @@ class TileWalk(wiring.Component):
         The job.
     i_start : In(1)
         It begins.
-    i_full_a, i_full_b : In(1)
-        A part of the store of A, of B, has been filled.
+    i_full_a, i_full_b, i_full_c : In(1)
+        A part of the store of A, of B, has been filled; and half that of sums, with those before.
     o_a, o_b : Out(stream)
         :class:`TileRequest` of each side.
     o_sums : Out(stream)
@@ -75,6 +75,7 @@ class TileWalk(wiring.Component):
     i_start: Signal
     i_full_a: Signal
     i_full_b: Signal
+    i_full_c: Signal
     o_a: stream.Interface
     o_b: stream.Interface
     o_sums: stream.Interface
@@ -90,18 +91,19 @@ class TileWalk(wiring.Component):
             "i_start": In(1),
             "i_full_a": In(1),
             "i_full_b": In(1),
+            "i_full_c": In(1),
             "o_a": Out(stream.Signature(a.request)),
             "o_b": Out(stream.Signature(b.request)),
             "o_sums": Out(stream.Signature(SumsRequest(spec))),
             "o_done": Out(stream.Signature(BlockDone(spec))),
             "o_last": Out(1),
-            "o_area": Out(range(spec.engine.m * spec.engine.n + 1)),
+            "o_area": Out(range(spec.inside.m * spec.inside.n + 1)),
             "o_codes": Out(spec.DIMENSION_WIDTH),
         })
 
     def elaborate(self, platform):
         m = Module()
-        spec, job, engine = self.spec, self.i_geometry, self.spec.engine
+        spec, job, engine = self.spec, self.i_geometry, self.spec.inside
         m.submodules.walk = walk = BlockWalk(spec)
         a, b, sums, done = (port.payload for port in (self.o_a, self.o_b, self.o_sums, self.o_done))
         # Parts that are full, and which is read.
@@ -110,7 +112,9 @@ class TileWalk(wiring.Component):
         # What of the block is left, from this tile on.
         rows, columns = (Signal(spec.DIMENSION_WIDTH, name=name) for name in ("rows", "columns"))
         a_address, row_address = Signal(range(spec.a_words)), Signal(range(spec.rows))
-        word, slice_ = Signal(range(spec.b_words)), Signal(range(spec.b_slices))
+        slices = [spec.b_slices(kind) for kind in spec.kinds]
+        codes = [kind.codes for kind in spec.kinds]
+        word, slice_ = Signal(range(spec.b_words)), Signal(range(max(slices)))
         column = Signal(range(spec.rows))
         right, below = Signal(), Signal()  # the tile is the last one of its row, in the last row
         single, ends, step, leave = Signal(), Signal(), Signal(), Signal()
@@ -127,15 +131,17 @@ class TileWalk(wiring.Component):
             a.rows.eq(Mux(below, rows, engine.m)),
             a.codes.eq(walk.o_codes),
             a.last.eq(ends),
+            a.tail.eq(walk.o_last_code),
             a.release.eq(right & below & ~walk.o_keep_a),
             b.part.eq(parts["b"]),
             b.address.eq(word),
             b.slice.eq(slice_),
             b.codes.eq(walk.o_codes),
+            b.tail.eq(walk.o_last_code),
             b.release.eq(right & below & ~walk.o_keep_b),
             sums.address.eq(row_address + column),
             sums.column.eq(column),
-            sums.add.eq(~walk.o_first_code & ~single),
+            sums.add.eq((~walk.o_first_code & ~single) | job.accumulate),
             sums.bias.eq(job.biased & (walk.o_first_code | single)),
             sums.done.eq(right & below & walk.o_last_code),
             done.rows.eq(walk.o_rows),
@@ -154,8 +160,13 @@ class TileWalk(wiring.Component):
                 counts[side].eq(counts[side] + fulls[side] - past),
                 parts[side].eq(parts[side] + past),
             ]
+        # Sums that are there before wait for the first block of K.
+        waits, sums_full = Signal(), Signal(range(3))
+        m.d.comb += waits.eq(job.accumulate & walk.o_first_code)
+        m.d.sync += sums_full.eq(sums_full + self.i_full_c - (leave & waits))
+        full = (counts["a"] != 0) & (counts["b"] != 0) & (~waits | (sums_full != 0))
         with m.FSM():
-            with m.State("BLOCK"), m.If(walk.o_valid & (counts["a"] != 0) & (counts["b"] != 0)):
+            with m.State("BLOCK"), m.If(walk.o_valid & full):
                 m.d.sync += [rows.eq(walk.o_rows), columns.eq(walk.o_columns)]
                 m.d.sync += [a_address.eq(0), row_address.eq(0)]
                 m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
@@ -170,14 +181,20 @@ class TileWalk(wiring.Component):
                 m.d.comb += step.eq(Cat(goes).all())
                 inside = Mux(right, columns, engine.n)
                 area = a.rows * inside[: len(self.o_area)]
-                m.d.comb += [self.o_codes.eq(walk.o_codes), self.o_area.eq(Mux(step, area, 0))]
+                counted = pick(lambda count: walk.o_codes * count, codes, job.kind)
+                missing = Mux(walk.o_last_code, job.missing, 0)
+                m.d.comb += [
+                    self.o_codes.eq(counted - missing),
+                    self.o_area.eq(Mux(step, area, 0)),
+                ]
                 with m.If(step):
                     m.d.sync += [columns.eq(columns - engine.n), column.eq(column + 1)]
-                    if spec.b_slices == 1:
+                    if max(slices) == 1:
                         m.d.sync += word.eq(word + 1)
                     else:
-                        m.d.sync += slice_.eq(slice_ + 1)
-                        with m.If(slice_ == spec.b_slices - 1):
+                        final = slice_ == pick(lambda count: C(count - 1), slices, job.kind)
+                        m.d.sync += slice_.eq(Mux(final, 0, slice_ + 1))
+                        with m.If(final):
                             m.d.sync += word.eq(word + 1)
                     with m.If(right):
                         m.d.sync += [columns.eq(walk.o_columns), rows.eq(rows - engine.m)]

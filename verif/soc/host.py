@@ -22,12 +22,16 @@ def descriptor(job: Job) -> bytes:
         name: getattr(job, name) for name in ("a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc")
     }
     values |= {f"block_{side}": getattr(job, f"block_{side}") for side in "mnk"}
-    mode = {"order": job.by_columns}
+    mode = {"order": job.by_columns, "a_format": job.a_format, "b_format": job.b_format}
+    mode |= {"accumulate": job.accumulate, "requantise": job.codes}
+    if job.records is not None:
+        values["requant"] = job.records
+        mode["per_column"] = True
     if job.bias is not None:
         values["bias"] = job.bias
         mode["bias"] = True
     if how is not None:
-        mode |= {"requantise": True, "relu": how.relu}
+        mode["relu"] = how.relu
         values |= {
             "multiplier": int(how.multiplier[0]),
             "shift": int(how.shift[0]),

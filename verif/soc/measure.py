@@ -42,8 +42,8 @@ def _place(m: int, n: int, k: int) -> Job:
     def up(size: int) -> int:
         return -(-size // align) * align
 
-    lda, ldb, ldc = up(k * SPEC.a_bits // 8), up(n * SPEC.b_bits // 8), up(n * SPEC.code_bytes)
-    blocks = plan(SPEC, m, n, k, SPEC.code_bytes)
+    lda, ldb, ldc = up(k * SPEC.a_bits // 8), up(n * SPEC.b_bits // 8), up(n * SPEC.code_bits // 8)
+    blocks = plan(SPEC, m, n, k, SPEC.code_bits // 8)
     return Job(
         a=0, b=m * lda, c=m * lda + k * ldb, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc,
         requantisation=requantisation(generator(m, n, k)),

@@ -17,6 +17,7 @@ from golden.soc.coprocessor import (
     error_of,
     matrices,
 )
+from golden.soc.job import RECORD_BYTES
 from verif.soc.host import Host, descriptor
 from verif.soc.memory import CHANNELS, Memory
 from verif.streams import PERIOD_NS, bench_spec, generator, schedule
@@ -41,13 +42,15 @@ async def start(dut: Any, *, size: int = SIZE, **options: Any) -> tuple[Host, Me
 
 def draw(rng: np.random.Generator, m: int, n: int, k: int, **more: Any) -> Job:
     """Place a product somewhere in memory, rows at any byte and at any distance."""
-    codes = more.get("requantisation") is not None
+    codes = more.get("requantisation") is not None or more.get("encode", False)
+    mode = SPEC.inside.modes[more.get("a_format", 0), more.get("b_format", 0)]
     bits = {
-        "a": SPEC.a_bits,
-        "b": SPEC.b_bits,
-        "c": 8 * (SPEC.code_bytes if codes else SPEC.sum_bytes),
+        "a": mode.a_bits,
+        "b": mode.b_bits,
+        "c": SPEC.code_bits if codes else 8 * SPEC.sum_bytes,
     }
-    shapes = {"a": (m, k), "b": (k, n), "c": (m, n)}
+    words = -(-k // mode.codes)
+    shapes = {"a": (m, words), "b": (words, n), "c": (m, n)}
     found: dict[str, Any] = {}
     free = int(rng.integers(0, 64))
     for name, (rows, columns) in shapes.items():
@@ -58,6 +61,9 @@ def draw(rng: np.random.Generator, m: int, n: int, k: int, **more: Any) -> Job:
     if more.pop("bias", False):
         more["bias"] = free
         free += n * SPEC.sum_bytes
+    if more.pop("records", False):
+        more["records"] = free
+        free += n * RECORD_BYTES
     assert free <= SIZE, "the matrices do not fit into the memory"
     return Job(m=m, n=n, k=k, **found, **more)
 
@@ -74,8 +80,22 @@ def requantisation(rng: np.random.Generator) -> Requantisation:
     )
 
 
+def fill_records(memory: Memory, job: Job) -> None:
+    """Put a requantisation of each column into memory, few of whose codes are at a limit."""
+    if job.records is None:
+        return
+    rng = generator(20, job.records)
+    for column in range(job.n):
+        how = requantisation(rng)
+        record = int(how.multiplier[0]) | int(how.shift[0]) << 32
+        record |= (int(how.zero_point[0]) & 0xFFFF) << 48
+        at = job.records + column * RECORD_BYTES
+        memory.data[at : at + RECORD_BYTES] = list(record.to_bytes(RECORD_BYTES, "little"))
+
+
 async def run(host: Host, memory: Memory, job: Job) -> int:
     """Run a job, and compare every byte of memory; returns its cycles."""
+    fill_records(memory, job)
     expected = memory.data.copy()
     error = coprocessor(SPEC, expected, job)
     await host.start(job)
@@ -103,12 +123,21 @@ def any_job(rng: np.random.Generator, likely: float) -> Job:
     m, n, k = (int(rng.geometric(likely)) for _ in range(3))
     more: dict[str, Any] = {"by_columns": bool(rng.integers(2))}
     more["bias"] = SPEC.bias and bool(rng.integers(2))
+    pairs = list(SPEC.inside.modes)
+    more["a_format"], more["b_format"] = pair = pairs[rng.integers(len(pairs))]
     if SPEC.requantise and rng.integers(2):
-        more["requantisation"] = requantisation(rng)
+        if SPEC.inside.result is None:
+            more["requantisation"] = requantisation(rng)
+            more["records"] = SPEC.requantises_columns and bool(rng.integers(2))
+        else:
+            more["encode"] = True
+    elif not more["bias"]:
+        more["accumulate"] = bool(rng.integers(2))
     if rng.integers(2):
-        blocks = [int(rng.integers(1, most + 1)) for most in SPEC.default_blocks]
-        if SPEC.fits(*blocks):
-            more |= dict(zip(("block_m", "block_n", "block_k"), blocks, strict=True))
+        mode = SPEC.inside.modes[pair]
+        up, across, depth = (int(rng.integers(1, most + 1)) for most in SPEC.default_blocks(mode))
+        if SPEC.fits(up, across, depth, mode):
+            more |= {"block_m": up, "block_n": across, "block_k": depth}
     return draw(rng, m, n, k, **more)
 
 
@@ -139,7 +168,8 @@ async def test_refused(dut: Any) -> None:
     high = 1 << SPEC.address_width
     wrong: list[dict[str, Any]] = [
         {"m": 0}, {"n": 0}, {"k": 0}, {"m": 1 << 24}, {"n": 1 << 31},
-        {"k": SPEC.engine.depth + 1},
+        {"k": SPEC.kinds[0].limit + 1}, {"a_format": 15, "b_format": 15},
+        {"accumulate": True, "bias": 0},
         {"lda": good.lda - good.lda}, {"ldb": 1}, {"ldc": 10 * SPEC.sum_bytes - 1},
         {"a": high - 1}, {"c": (1 << 64) - 64}, {"b": high - 5}, {"c": high - 8},
         {"m": (1 << 24) - 1, "lda": (1 << 32) - 1, "a": high - (1 << 32)},
@@ -269,6 +299,11 @@ async def test_ring(dut: Any) -> None:
     memory.faults["r"] = {}
     await host.start_ring(ring + 1, 2)
     assert await host.wait() == Error.MISALIGNED
+    # Beyond the address space, and from inside of it to beyond it.
+    top = 1 << SPEC.address_width
+    for address in {top % (1 << 64), top - 128} - {0}:
+        await host.start_ring(address, 2)
+        assert await host.wait() == Error.WRAPS
     await host.start_ring(0, 0)
     await host.wait()
     await run(host, memory, draw(rng, 5, 6, 7))
@@ -285,8 +320,14 @@ async def test_counters(dut: Any) -> None:
         cycles = await run(host, memory, job)
         names = ("cycles", "compute", "stall_load", "stall_store", "read", "write", "macs")
         values = {name: await host.read(0xB0 + 8 * i) for i, name in enumerate(names)}
+        per_beat = (
+            SPEC.inside.m
+            * SPEC.inside.n
+            * SPEC.inside.k
+            * SPEC.inside.modes[job.a_format, job.b_format].codes
+        )
         assert values["macs"] == job.m * job.n * job.k
         assert values["read"] == memory.read_beats - beats[0]
         assert values["write"] == memory.write_beats - beats[1]
-        assert values["compute"] * SPEC.engine.m * SPEC.engine.n * SPEC.engine.k >= values["macs"]
+        assert values["compute"] * per_beat >= values["macs"]
         assert values["compute"] + values["stall_load"] <= values["cycles"] <= cycles

@@ -18,6 +18,11 @@ CASES: list[dict[str, Any]] = [
         "data_width": 32, "address_width": 32, "sums": 60, "a_bytes": 128, "b_bytes": 256,
         "bias": False, "requantise": False, "burst": 4, "outstanding": 2,
     },
+    # Words of two codes, half bytes of C, codes that are no numbers.
+    {
+        "engine": "npe(m=2,n=2,formats=int8,int4,posit4e1,e4m3,result=e2m1)",
+        "data_width": 64, "sums": 64, "a_bytes": 256, "b_bytes": 256,
+    },
 ]  # fmt: skip
 LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "digit_column(m=2,n=4,k=2,a_signed=False)", "data_width": 128},
@@ -25,6 +30,11 @@ LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5)"},
     SMALL | {"engine": "matrix_2d(m=2,n=3,pe=mac)"},
     SMALL | {"engine": "adder_tree(n=3,k=7)"},
+    SMALL | {"engine": "npe(m=2,n=3,formats=int8,int4,accumulator_width=32)"},
+    SMALL | {
+        "engine": "npe(m=3,n=2,lane=sl16,formats=int4,e4m3,int16,posit16e1,"
+        "accumulator_width=128,result=posit16e1)"
+    },
     {"engine": "systolic_os(m=16,n=16,a_width=16)", "data_width": 256, "sums": 1024},
 ]
 

@@ -1,0 +1,124 @@
+"""Jobs of the matmul co-processor: what they read and write, and why they are refused."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from golden.npe.requantiser import Requantisation
+from golden.soc.memory import Matrix
+from golden.soc.mode import Mode
+from golden.soc.spec import CoprocessorSpec
+
+__all__ = ["RECORD_BYTES", "Error", "Job", "error_of", "matrices"]
+
+RECORD_BYTES = 8
+"""Of the requantisation of a column: multiplier (32 bits), shift (8), 0 (8), zero point (16)."""
+
+
+class Error(IntEnum):
+    """Why a job was refused, or ended."""
+
+    NONE = 0
+    DIMENSION = 1
+    K_TOO_LARGE = 2
+    MISALIGNED = 3
+    WRAPS = 4
+    MODE = 5
+    BLOCKS = 6
+    LEADING_DIMENSION = 7
+    READ = 16
+    WRITE = 17
+    DESCRIPTOR = 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One product. Addresses are of bytes; the distances between rows, ld*, too.
+
+    a_format, b_format are numbers of the engine's formats. C is of sums; of codes if there is a
+    requantisation, whose multiplier, shift and zero point come from `records` in memory if that is
+    given, or if `encode`: then sums are rounded to the engine's format of results. `accumulate`
+    adds the sums that C is of before. block_m, block_n are tiles of a block of C, block_k beats of
+    K that are multiplied at once; 0 leaves them to the hardware. Blocks are computed row by row,
+    or by_columns.
+    """
+
+    a: int
+    b: int
+    c: int
+    m: int
+    n: int
+    k: int
+    lda: int
+    ldb: int
+    ldc: int
+    a_format: int = 0
+    b_format: int = 0
+    bias: int | None = None
+    requantisation: Requantisation | None = None
+    records: int | None = None
+    encode: bool = False
+    accumulate: bool = False
+    block_m: int = 0
+    block_n: int = 0
+    block_k: int = 0
+    by_columns: bool = False
+
+    @property
+    def codes(self) -> bool:
+        """C is of codes, not of sums."""
+        return self.requantisation is not None or self.encode
+
+
+def mode_of(spec: CoprocessorSpec, job: Job) -> Mode | None:
+    """Find how codes of a job's formats lie in memory; None if there are no such formats."""
+    return spec.inside.modes.get((job.a_format, job.b_format))
+
+
+def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
+    """Lay out what a job reads and writes: a, b, c; bias and records if there are any.
+
+    Those of a and b are of words, see :class:`golden.soc.mode.Mode`.
+    """
+    mode = mode_of(spec, job) or spec.kinds[0]
+    bits = spec.code_bits if job.codes else 8 * spec.sum_bytes
+    words = -(-job.k // mode.codes)
+    found = {
+        "a": Matrix(address=job.a, rows=job.m, columns=words, distance=job.lda, bits=mode.a_bits),
+        "b": Matrix(address=job.b, rows=words, columns=job.n, distance=job.ldb, bits=mode.b_bits),
+        "c": Matrix(address=job.c, rows=job.m, columns=job.n, distance=job.ldc, bits=bits),
+    }
+    for name, address, size in (
+        ("bias", job.bias, spec.sum_bytes),
+        ("records", job.records, RECORD_BYTES),
+    ):
+        if address is not None:
+            found[name] = Matrix(address=address, rows=1, columns=job.n, distance=0, bits=8 * size)
+    return found
+
+
+def error_of(spec: CoprocessorSpec, job: Job) -> Error:
+    """Say why a job is refused, before anything is read or written; the first reason counts."""
+    if not all(0 < size < 1 << spec.DIMENSION_WIDTH for size in (job.m, job.n, job.k)):
+        return Error.DIMENSION
+    mode = mode_of(spec, job)
+    by_columns = job.records is not None
+    if (
+        mode is None
+        or (job.bias is not None and not spec.bias)
+        or (job.codes and not spec.requantise)
+        or (job.encode != job.codes if spec.inside.result is not None else job.encode)
+        or (by_columns and not (job.codes and spec.requantises_columns))
+        or (job.accumulate and (job.codes or job.bias is not None))
+    ):
+        return Error.MODE
+    if job.k > mode.limit:
+        return Error.K_TOO_LARGE
+    found = matrices(spec, job)
+    if any(found[name].distance < found[name].row_bytes for name in "abc"):
+        return Error.LEADING_DIMENSION
+    if any(matrix.end > 1 << spec.address_width for matrix in found.values()):
+        return Error.WRAPS
+    blocks = job.block_m, job.block_n, job.block_k
+    if all(blocks) and not spec.fits(*blocks, mode):
+        return Error.BLOCKS
+    return Error.NONE

@@ -1,0 +1,274 @@
+"""The way of a job's numbers: memory, stores, engine, sums, memory."""
+
+from typing import Any
+
+from amaranth import Cat, Module, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from golden.soc.job import RECORD_BYTES
+from golden.soc.spec import CoprocessorSpec
+from hw.cell import Cell
+from hw.soc.addends import Addends
+from hw.soc.burst import Beat, Row
+from hw.soc.columns import ColumnStore
+from hw.soc.drain import Drain
+from hw.soc.job import Geometry
+from hw.soc.ledger import Ledger
+from hw.soc.load import ADDEND, BIAS, RECORD, A, B, Loader, parts
+from hw.soc.operand import Operand
+from hw.soc.pack import Packed
+from hw.soc.receive import Receiver
+from hw.soc.registers import JobLayout
+from hw.soc.sums import Sums
+from hw.soc.tiles import BlockDone, SumsRequest, TileWalk
+
+__all__ = ["EVENTS", "Datapath"]
+
+EVENTS = {"compute": 1, "stall_load": 1, "stall_store": 1, "macs": 64, "invalid": 1}
+
+
+class Datapath(wiring.Component):
+    """Loads blocks, multiplies, adds up, requantises, stores; begins anew with a reset.
+
+    While a block is multiplied the next one is loaded, and the last one stored.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: bus, stores, requantiser.
+    engine : wiring.Component
+        How: the engine of that spec.
+
+    Members
+    -------
+    i_geometry, i_job : In
+        The job: what is worked out, and what is as it was given.
+    i_start : In(1)
+        Begin.
+    o_row : Out(stream)
+        :class:`hw.soc.burst.Row`, to read.
+    i : In(stream)
+        :class:`hw.soc.burst.Beat`: what is read.
+    o_rows : Out(stream)
+        :class:`hw.soc.burst.Row`, to write.
+    o : Out(stream)
+        :class:`hw.soc.pack.Packed`: what is written there.
+    o_done : Out(1)
+        All is on its way to memory.
+    o_events : Out
+        What happens in this cycle: beats of operands, waiting for operands or for room for sums,
+        products that count, sums that are no numbers.
+    """
+
+    i_geometry: data.View
+    i_job: data.View
+    i_start: Signal
+    o_row: stream.Interface
+    i: stream.Interface
+    o_rows: stream.Interface
+    o: stream.Interface
+    o_done: Signal
+    o_events: data.View
+
+    def __init__(self, spec: CoprocessorSpec, engine: Any):
+        self.spec = spec
+        self.engine = engine
+        self.operands = {side: Operand(spec, side) for side in "ab"}
+        self.sums = Sums(spec)
+        self.drain = Drain(spec)
+        self.columns: dict[int, ColumnStore] = {}
+        most = parts(spec)
+        if spec.bias:
+            self.columns[BIAS] = ColumnStore(spec, "bias_bank", spec.sum_bytes, most[BIAS])
+        if spec.requantises_columns:
+            self.columns[RECORD] = ColumnStore(spec, "record_bank", RECORD_BYTES, most[RECORD])
+        super().__init__({
+            "i_geometry": In(Geometry(spec)),
+            "i_job": In(JobLayout()),
+            "i_start": In(1),
+            "o_row": Out(stream.Signature(Row(spec))),
+            "i": In(stream.Signature(Beat(spec.data_width))),
+            "o_rows": Out(stream.Signature(Row(spec))),
+            "o": Out(stream.Signature(Packed(spec.bytes))),
+            "o_done": Out(1),
+            "o_events": Out(data.StructLayout(EVENTS)),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Those of the engine, the stores and the requantiser."""
+        stores = [operand.store for operand in self.operands.values()]
+        banks = [cell for store in stores for cell in store.cells]
+        banks += [cell for store in self.columns.values() for cell in store.cells]
+        return (*self.engine.cells, *banks, *self.sums.cells, *self.drain.cells)
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, job = self.spec, self.i_geometry
+        m.submodules.engine = engine = self.engine
+        m.submodules.loader = loader = Loader(spec)
+        m.submodules.tiles = tiles = TileWalk(spec, self.operands["a"], self.operands["b"])
+        m.submodules.sums = sums = self.sums
+        m.submodules.drain = drain = self.drain
+        m.submodules.requests = requests = Ledger(SumsRequest(spec), 16)
+        m.submodules.blocks = blocks = Ledger(BlockDone(spec), 4)
+        takers: tuple[Any, ...] = (loader, tiles, sums, drain, *self.operands.values())
+        m.d.comb += [part.i_geometry.eq(job) for part in takers]
+        m.d.comb += [part.i_start.eq(self.i_start) for part in (loader, tiles, drain)]
+        connect(m, tiles.o_sums, requests.i)
+        connect(m, requests.o, sums.i)
+        connect(m, tiles.o_done, blocks.i)
+        connect(m, blocks.o, drain.i)
+
+        for side, operand in self.operands.items():
+            m.submodules[f"operand_{side}"] = operand
+            m.submodules[f"store_{side}"] = store = operand.store
+            m.submodules[f"requests_{side}"] = queue = Ledger(operand.request, 2)
+            connect(m, getattr(tiles, f"o_{side}"), queue.i)
+            connect(m, queue.o, operand.i)
+            m.d.comb += [
+                store.i_stride.eq(job[f"{side}_stride"]),
+                store.en.eq(operand.en),
+                store.o_part.eq(operand.o_part),
+                store.o_address.eq(operand.o_address),
+                operand.i_words.eq(store.o),
+                getattr(tiles, f"i_full_{side}").eq(store.o_full),
+            ]
+        self._receive(m, loader, tiles)
+        self._multiply(m)
+        m.d.comb += loader.i_free.eq(
+            Cat(
+                self.operands["a"].o_release,
+                self.operands["b"].o_release,
+                sums.o_bias_release,
+                drain.o_free & job.per_column,
+                drain.o_free & job.accumulate,
+            )
+        )
+        if BIAS in self.columns:
+            self._add_bias(m, self.columns[BIAS])
+        if spec.requantise and spec.inside.result is None:
+            self._scale(m)
+        m.d.comb += [
+            sums.en.eq(drain.en),
+            sums.i_half.eq(drain.o_half),
+            sums.i_address.eq(drain.o_address),
+            drain.i_row.eq(sums.o),
+            drain.i_full.eq(sums.o_full),
+            sums.i_free.eq(drain.o_free),
+        ]
+        connect(m, drain.o, flipped(self.o))
+        connect(m, drain.o_rows, flipped(self.o_rows))
+
+        area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
+        ended = Signal()
+        m.d.sync += [area.eq(tiles.o_area), codes.eq(tiles.o_codes)]
+        with m.If(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last):
+            m.d.sync += ended.eq(1)
+        m.d.sync += self.o_events.macs.eq(area * codes)
+        m.d.comb += [
+            self.o_done.eq(ended & drain.o_idle),
+            self.o_events.compute.eq(engine.i_a.valid & engine.i_a.ready),
+            self.o_events.stall_load.eq(~(engine.i_a.valid & engine.i_b.valid)),
+            self.o_events.stall_store.eq(engine.o_c.valid & ~engine.o_c.ready),
+            self.o_events.invalid.eq(drain.o_invalid),
+        ]
+        return m
+
+    def _receive(self, m: Module, loader: Loader, tiles: TileWalk) -> None:
+        """Send the loader's rows to the bus, and what comes to its store."""
+        spec = self.spec
+        m.submodules.addends = addends = Addends(spec)
+        stores: dict[int, Any] = {
+            A: self.operands["a"].store, B: self.operands["b"].store,
+            **self.columns, ADDEND: addends,
+        }  # fmt: skip
+        words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
+        m.submodules.receiver = receiver = Receiver(spec, words)
+        connect(m, loader.o, receiver.i_row)
+        connect(m, receiver.o_row, flipped(self.o_row))
+        connect(m, flipped(self.i), receiver.i)
+        for to, store in stores.items():
+            connect(m, getattr(receiver, f"o{to}"), store.i)
+            if to in self.columns:
+                m.submodules[f"columns{to}"] = store
+            else:
+                m.d.comb += store.i_end.eq(receiver.o_end[to])
+        m.d.comb += [
+            addends.i_geometry.eq(self.i_geometry),
+            self.sums.i_write.eq(addends.write),
+            self.sums.i_write_half.eq(addends.o_half),
+            self.sums.i_write_address.eq(addends.o_address),
+            self.sums.i_write_row.eq(addends.o),
+            tiles.i_full_c.eq(addends.o_full),
+        ]
+
+    def _multiply(self, m: Module) -> None:
+        """Connect the engine."""
+        engine, rows, inside = self.engine, self.sums.i_rows, self.spec.inside
+        for side, operand in self.operands.items():
+            port = getattr(engine, f"i_{side}")
+            m.d.comb += [
+                port.valid.eq(operand.o.valid),
+                port.payload.data.eq(operand.o.payload.data),
+                operand.o.ready.eq(port.ready),
+            ]
+            if len(inside.modes) > 1:
+                m.d.comb += port.payload.format.eq(self.i_job.mode[f"{side}_format"])
+        row = engine.o_c.payload
+        numbers: list[Value] = [
+            row.data.word_select(number, inside.sum_width) for number in range(inside.n)
+        ]
+        if inside.flags:
+            numbers = [Cat(value, row.invalid[number]) for number, value in enumerate(numbers)]
+        m.d.comb += [
+            engine.i_a.payload.last.eq(self.operands["a"].o.payload.last),
+            rows.valid.eq(engine.o_c.valid),
+            rows.payload.data.eq(Cat(numbers)),
+            rows.payload.last.eq(row.last),
+            engine.o_c.ready.eq(rows.ready),
+        ]
+
+    def _add_bias(self, m: Module, store: ColumnStore) -> None:
+        """Read the biases of a tile's columns."""
+        spec, sums = self.spec, self.sums
+        words = [
+            store.o.word_select(column, 8 * spec.sum_bytes)[: spec.inside.sum_width]
+            for column in range(spec.inside.n)
+        ]
+        m.d.comb += [
+            store.en.eq(1),
+            store.i_column.eq(sums.o_bias),
+            store.i_release.eq(sums.o_bias_release),
+            sums.i_bias.eq(Cat(Cat(word, 0) if spec.inside.flags else word for word in words)),
+        ]
+
+    def _scale(self, m: Module) -> None:
+        """Tell the drain how sums become codes: as the job says, or as the record of a column."""
+        spec, drain = self.spec, self.drain
+        how, unit = drain.i_how, spec.requantiser
+        fields = {"multiplier": (0, unit.multiplier_width), "zero_point": (48, unit.out_width),
+                  "shift": (32, unit.shift_format.width)}  # fmt: skip
+        store = self.columns.get(RECORD)
+        for name, (low, width) in fields.items():
+            given = self.i_job[name][:width]
+            if store is None:
+                m.d.comb += how[name].eq(given)
+                continue
+            records = [store.o.word_select(column, 64) for column in range(unit.n)]
+            with m.If(self.i_geometry.per_column):
+                m.d.comb += how[name].eq(Cat(record[low : low + width] for record in records))
+            with m.Else():
+                m.d.comb += how[name].eq(given.replicate(unit.n))
+        m.d.comb += [
+            how.low.eq(self.i_job.low),
+            how.high.eq(self.i_job.high),
+            how.relu.eq(self.i_job.mode.relu),
+        ]
+        if store is not None:
+            m.d.comb += [
+                store.en.eq(drain.en),
+                store.i_column.eq(drain.o_column),
+                store.i_release.eq(drain.o_free & self.i_geometry.per_column),
+            ]
