@@ -17,6 +17,7 @@ __all__ = [
     "catalogue",
     "print_catalogue",
     "print_files",
+    "print_packing",
     "print_synthesis",
     "print_verification",
     "verification",
@@ -71,6 +72,28 @@ def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any
         f" {manifest['throughput']['operations_per_cycle']} operations per cycle,"
         f" {len(manifest['modules'])} generated modules",
     )
+
+
+def print_packing(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
+    """Print what was written, and the sections of the image."""
+    width = max(len(str(path)) for path in files)
+    for path in files:
+        _say(console, f"{path!s:{width}}  {path.stat().st_size:>9,} bytes")
+    layout = manifest["layout"]
+    weights = manifest["k"] * manifest["n"]
+    _say(
+        console,
+        f"{manifest['k']} x {manifest['n']} weights, {manifest['levels']}, {layout['bits']} bits,"
+        f" {manifest['groups']} groups of {layout['group']}, scales {manifest['scale_format']};"
+        f" {layout['layout']}, keys of {layout['fold']}, beats of {layout['k']} x {layout['n']}",
+    )
+    for name, section in manifest["sections"].items():
+        share = 8 * section["bytes"] / weights
+        _say(
+            console,
+            f"  {name:14}at {section['offset']:>9,}  {section['bytes']:>9,} bytes"
+            f"  {share:.3f} bits a weight",
+        )
 
 
 def _say(console: Console, text: str) -> None:

@@ -13,7 +13,7 @@ from golden.formats.mx import MxFormat
 from golden.formats.nvfp4 import NvFormat
 from golden.formats.posit import PositFormat
 
-__all__ = ["FormatName", "FormatParameter", "parse"]
+__all__ = ["FormatName", "FormatParameter", "minifloat", "parse"]
 
 _INT = re.compile(r"(u?)int(\d+)(?:f(\d+))?")
 _MINIFLOAT = re.compile(r"e(\d+)m(\d+)(ieee|nan|finite|fnuz)(?:_b(-?\d+))?")
@@ -95,3 +95,11 @@ def parse(name: str) -> ElementFormat | BlockFormat:
         if isinstance(element, ElementFormat):
             return MxFormat(element=element, block=int(found[2] or 32))
     raise ValueError(f"name must be that of a format, such as int8 or e4m3, not {name!r}")
+
+
+def minifloat(name: str) -> MinifloatFormat:
+    """Return the minifloat format of that :attr:`name`; ValueError if there is none."""
+    found = parse(name)
+    if not isinstance(found, MinifloatFormat):
+        raise ValueError(f"name must be that of a minifloat format, such as fp16, not {name!r}")
+    return found

@@ -1,0 +1,1 @@
+"""Lookup in place of multiplication: weights offline, tables, and what the units compute."""

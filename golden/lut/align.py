@@ -1,0 +1,41 @@
+"""Floats as integers with a shared exponent: how activations come to tables of integers."""
+
+import numpy as np
+
+from golden.check import Integer
+from golden.formats.block import Blocks
+from golden.formats.integer import IntFormat
+from golden.formats.minifloat import MinifloatFormat
+from golden.formats.mx import MxFormat
+
+__all__ = ["align", "aligned_format"]
+
+_WIDTH = Integer("bits of an aligned activation", 13, 2, 16, "bits")
+
+
+def aligned_format(width: int, block: int) -> MxFormat:
+    """Return the format: integers of `width` bits, of which the least never comes, and E8M0 scales.
+
+    A scale is that power of two by which the block's greatest magnitude is 1 at least, and below 2;
+    integers have width - 2 bits behind the point.
+    """
+    _WIDTH.check("width", width)
+    return MxFormat(element=IntFormat(width=width, fraction_width=width - 2), block=block)
+
+
+def align(
+    fmt: MinifloatFormat, codes: np.ndarray, *, width: int, block: int, rounding: str = "rne"
+) -> Blocks:
+    """Align activations in blocks along K to the block's greatest exponent.
+
+    What is behind the last bit is rounded by `rounding`, "rne" or "rtz". Where it rounds up to the
+    next power of two, it saturates.
+
+    Parameters
+    ----------
+    fmt : format of activations.
+    codes : their codes, M x K.
+    width : bits of the integers, 2..16.
+    block : activations per exponent; K for one per row.
+    """
+    return aligned_format(width, block).quantise(fmt.to_float(codes), rounding=rounding)

@@ -1,0 +1,73 @@
+"""Fields of any width in bytes, and trits in bytes."""
+
+import numpy as np
+
+__all__ = ["TRITS", "pack_fields", "pack_trits", "trit_bytes", "unpack_fields", "unpack_trits"]
+
+TRITS = {8: 5, 5: 3}
+"""Trits in a field of so many bits."""
+
+
+def pack_fields(fields: np.ndarray, width: int) -> bytes:
+    """Put integers, modulo 2^width, side by side: the first in the lowest bits of the first byte.
+
+    Parameters
+    ----------
+    fields : integers, of any shape, in C order.
+    width : bits of each, 1..64.
+    """
+    patterns = np.ascontiguousarray(fields, dtype="<i8").reshape(-1)
+    raw = patterns.view(np.uint8).reshape(-1, 8)
+    bits = np.unpackbits(raw, axis=1, count=width, bitorder="little")
+    return np.packbits(bits.reshape(-1), bitorder="little").tobytes()
+
+
+def unpack_fields(data: bytes, width: int, count: int, *, signed: bool = False) -> np.ndarray:
+    """Return `count` integers that :func:`pack_fields` has packed, int64."""
+    if len(data) < -(-count * width // 8):
+        raise ValueError(f"data must be {-(-count * width // 8)} bytes, not {len(data)}")
+    bits = np.unpackbits(
+        np.frombuffer(data, dtype=np.uint8), count=count * width, bitorder="little"
+    )
+    padded = np.zeros((count, 64), dtype=np.uint8)
+    padded[:, :width] = bits.reshape(count, width)
+    if signed:
+        padded[:, width:] = padded[:, width - 1 : width]
+    return np.packbits(padded, axis=1, bitorder="little").view("<i8").reshape(-1).astype(np.int64)
+
+
+def trit_bytes(field: int) -> int:
+    """Codes of a field that stand for trits: 243 of 256, or 27 of 32."""
+    return int(3 ** TRITS[field])
+
+
+def pack_trits(weights: np.ndarray, field: int = 8) -> np.ndarray:
+    """Return the codes of five (8 bits) or three (5 bits) weights each: sum of (w_i + 1) 3^i.
+
+    Parameters
+    ----------
+    weights : -1, 0 and 1; zeros are appended up to a multiple.
+    field : bits of a code, 8 or 5.
+    """
+    trits = TRITS[field]
+    flat = np.asarray(weights, dtype=np.int64).reshape(-1)
+    padded = np.pad(flat, (0, -flat.size % trits))
+    return (padded.reshape(-1, trits) + 1) @ 3 ** np.arange(trits)
+
+
+def unpack_trits(codes: np.ndarray, field: int = 8) -> np.ndarray:
+    """Return the weights of codes; a code that stands for nothing gives zeros.
+
+    The code is scaled to a fraction of 2^field, so that its digits leave at the top when it is
+    multiplied by 3, the last weight's first: hardware needs no division.
+    """
+    trits, size = TRITS[field], trit_bytes(field)
+    codes = np.asarray(codes, dtype=np.int64).reshape(-1)
+    rest = -(-(codes << field) // size)
+    weights = np.zeros((codes.size, trits), dtype=np.int64)
+    for place in reversed(range(trits)):
+        rest = 3 * rest
+        weights[:, place] = (rest >> field) - 1
+        rest &= (1 << field) - 1
+    weights[codes >= size] = 0
+    return weights.reshape(-1)

@@ -1,0 +1,107 @@
+"""Matrix products by lookup, one bit plane of the weights after the other."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Choice, Integer, parameter
+from golden.formats.integer import IntFormat
+from golden.lut.table import TableSpec, fold, keys, lookup, tables
+
+__all__ = ["LookupSpec", "constants", "lookup_matmul", "odd", "planes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LookupSpec(TableSpec):
+    """Lookups of weights on the odd grid: code q of W bits is 2 q - (2^W - 1), W signs +-2^w.
+
+    A beat has `lookups` groups, whose entries are added up before the accumulator; it takes a cycle
+    for each plane. In order "inner", the planes of a beat follow each other, the least first, and
+    their sums are shifted; in order "outer", all beats of a plane, the greatest first, and the
+    accumulator doubles between planes. An entry is negated by "carry", exactly, or by "constant":
+    all its bits are inverted, which is 1 too little, and :func:`constants` are left to be added.
+    """
+
+    planes: int = parameter(Integer("bits of a weight", 2, 1, 8, "planes"))
+    lookups: int = parameter(Integer("groups added up per cycle", 4, 1, 64, "groups"))
+    order: str = parameter(Choice("order of planes and beats", "inner", ("inner", "outer")))
+    negation: str = parameter(Choice("how entries are negated", "carry", ("carry", "constant")))
+
+    @property
+    def k(self) -> int:
+        """Activations of a beat."""
+        return self.group * self.lookups
+
+    @property
+    def q_format(self) -> IntFormat:
+        """Format of a weight's code."""
+        return IntFormat(width=self.planes, signed=False)
+
+    @property
+    def lane_format(self) -> IntFormat:
+        """Format of the sum of a cycle's entries."""
+        return IntFormat(width=self.entry_format.width + (self.lookups - 1).bit_length())
+
+
+def odd(codes: np.ndarray, width: int) -> np.ndarray:
+    """Return the odd integers 2 q - (2^width - 1) that codes q stand for."""
+    return 2 * codes - ((1 << width) - 1)
+
+
+def planes(codes: np.ndarray, width: int) -> np.ndarray:
+    """Return the signs -1 and 1 of each bit plane, width x K x N; :func:`odd` is their sum."""
+    return 2 * (codes[None] >> np.arange(width)[:, None, None] & 1) - 1
+
+
+def constants(codes: np.ndarray, group: int) -> np.ndarray:
+    """Return what negation by "constant" leaves to be added, for each column.
+
+    It is the sum of signs times powers of two, and so of the last codes of all groups. Nothing is
+    left by a group that is filled up: its last code is 0.
+
+    Parameters
+    ----------
+    codes : weights on the odd grid, K x N.
+    group : rows per key.
+    """
+    return codes[group - 1 :: group].sum(axis=0)
+
+
+def lookup_matmul(spec: LookupSpec, a: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Multiply activations by weights on the odd grid, by lookup.
+
+    Beats are filled up with activations 0 and codes 0, which add nothing.
+
+    Parameters
+    ----------
+    spec : tables, planes, and their order.
+    a : activations, M x K.
+    codes : weights, K x N.
+
+    Returns
+    -------
+    int64 sums, M x N; with negation by "constant", less :func:`constants`.
+    """
+    codes = spec.q_format.check("codes", codes)
+    beats = -(-codes.shape[0] // spec.k)
+    entries = tables(spec, np.pad(a, ((0, 0), (0, beats * spec.k - a.shape[1]))))
+    folded = fold(np.pad(codes, ((0, beats * spec.k - codes.shape[0]), (0, 0))), spec.group)
+    # Of each plane and beat, the sum of its lookups: what the accumulator sees in a cycle.
+    cycles = []
+    for plane in range(spec.planes):
+        index, sign = keys(folded, spec.group, plane)
+        found = lookup(entries, index)
+        found = np.where(sign, ~found if spec.negation == "constant" else -found, found)
+        lanes = found.reshape(a.shape[0], beats, spec.lookups, codes.shape[1]).sum(axis=2)
+        cycles.append(spec.lane_format.check("lane sums", lanes))
+    total = np.zeros((a.shape[0], codes.shape[1]), dtype=np.int64)
+    if spec.order == "inner":
+        for beat in range(beats):
+            for plane in range(spec.planes):
+                total += cycles[plane][:, beat] << plane
+    else:
+        for plane in reversed(range(spec.planes)):
+            total = 2 * total
+            for beat in range(beats):
+                total += cycles[plane][:, beat]
+    return total

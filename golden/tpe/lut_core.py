@@ -1,0 +1,135 @@
+"""LUT tensor core: tables over activations, looked up by bit planes of low-bit weights."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Choice, Flag, Integer, parameter
+from golden.engine import matmul
+from golden.formats.integer import IntFormat
+from golden.lut.lookup import LookupSpec, constants
+from golden.lut.table import TableSpec, fold
+from golden.tpe.rows import RowsEngineSpec, beat_cycles
+
+__all__ = ["LutCoreSpec", "cycles", "lut_core"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LutCoreSpec(RowsEngineSpec):
+    """A tile of C is m rows, each with its tables, by n columns; a beat takes b_width cycles.
+
+    With `weights` "integer", C is A x B for codes of B in two's complement or unsigned: the core
+    corrects its sums by the activations' sums. "odd" leaves that out: a code q of B, unsigned,
+    stands for 2 q - (2^b_width - 1). Entries are negated by "carry", exactly, or by "constant",
+    which is for "odd" alone: C is then less :func:`golden.lut.lookup.constants`.
+
+    Where `folded`, codes of B come as keys (:meth:`b_patterns`), folded beforehand.
+    """
+
+    m: int = parameter(Integer("rows of C per tile", 2, 1, 64, "rows"))
+    n: int = parameter(Integer("columns of C per tile", 64, 1, 256, "columns"))
+    b_width: int = parameter(Integer("bits of a weight", 2, 1, 8, "planes"))
+    group: int = parameter(Integer("activations per table", 4, 2, 5, "activations"))
+    lookups: int = parameter(Integer("groups added up per cycle", 4, 1, 16, "groups"))
+    symmetric: bool = parameter(Flag("the least code of A never comes", False))
+    weights: str = parameter(Choice("what codes of B stand for", "integer", ("integer", "odd")))
+    negation: str = parameter(Choice("how entries are negated", "carry", ("carry", "constant")))
+    folded: bool = parameter(Flag("B comes as keys, folded beforehand", True))
+
+    def __post_init__(self) -> None:
+        """Check all fields, and that they go together."""
+        super().__post_init__()
+        if self.weights == "odd" and self.b_signed:
+            raise ValueError("b_signed must be false where weights is odd, not True")
+        if self.weights != "odd" and self.negation == "constant":
+            raise ValueError("negation must be carry where weights is integer, not 'constant'")
+        if self.symmetric and not self.a_signed:
+            raise ValueError("symmetric must be false where a_signed is false, not True")
+
+    @property
+    def k(self) -> int:
+        """Codes of K per beat."""
+        return self.group * self.lookups
+
+    @property
+    def lookup(self) -> LookupSpec:
+        """What one row of the core computes."""
+        return LookupSpec(
+            **vars(self.table),
+            planes=self.b_width,
+            lookups=self.lookups,
+            negation=self.negation,
+        )
+
+    @property
+    def table(self) -> TableSpec:
+        """One table."""
+        return TableSpec(
+            group=self.group,
+            a_width=self.a_width,
+            a_signed=self.a_signed,
+            symmetric=self.symmetric,
+        )
+
+    @property
+    def odd_format(self) -> IntFormat:
+        """Format of sums on the odd grid; negated by "constant", of these as they are."""
+        greatest = self.depth * self.table.greatest * ((1 << self.b_width) - 1)
+        if self.negation == "constant":
+            beats = -(-self.depth // self.k)
+            greatest += beats * self.lookups * ((1 << self.b_width) - 1)
+        return IntFormat(width=greatest.bit_length() + 1)
+
+    @property
+    def c_format(self) -> IntFormat:
+        """Format of C: the least that holds every sum of `depth` products."""
+        return self.odd_format if self.weights == "odd" else super().c_format
+
+    def b_patterns(self, codes: np.ndarray) -> np.ndarray:
+        """Return the bit patterns in which codes of B come, whole beats x n.
+
+        Filled up with codes 0; folded, in offset binary, so that bit planes are signs.
+        """
+        patterns = self.b_format.check("b", codes) - (self.b_format.low if self.folded else 0)
+        padded = np.pad(patterns, ((0, -codes.shape[0] % self.k), (0, 0)))
+        return fold(padded, self.group) if self.folded else padded & (1 << self.b_width) - 1
+
+    @property
+    def operations_per_cycle(self) -> float:
+        """Multiplications and additions per cycle."""
+        return 2 * self.m * self.n * self.k / self.b_width
+
+
+def lut_core(spec: LutCoreSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply codes.
+
+    Parameters
+    ----------
+    spec : formats and depth.
+    a, b : codes, M x K and K x N, K <= spec.depth.
+
+    Returns
+    -------
+    int64 codes of C, M x N.
+    """
+    a = spec.table.check(a)
+    c = matmul(spec, a, b)
+    if spec.weights == "odd":
+        c = 2 * c - ((1 << spec.b_width) - 1) * a.sum(axis=1, keepdims=True)
+        if spec.negation == "constant":
+            c = c - constants(np.asarray(b), spec.group)
+    return c
+
+
+def cycles(spec: LutCoreSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latency: int) -> int:
+    """Count cycles from the first operand beat to the last row of C, both included.
+
+    Parameters
+    ----------
+    spec : the core.
+    tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls.
+    latency : cycles from the last plane of a tile to its first row, as the component says.
+    """
+    beats = (-(-a.shape[1] // spec.k) * spec.b_width for a, _ in tiles)
+    return beat_cycles(spec, beats, latency)

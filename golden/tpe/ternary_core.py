@@ -1,0 +1,106 @@
+"""Ternary core: sums of activations, of their negatives and of nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Choice, Flag, Integer, parameter
+from golden.engine import matmul
+from golden.formats.integer import IntFormat
+from golden.lut.ternary import pair_key, read_code, table_key
+from golden.tpe.rows import RowsEngineSpec, beat_cycles
+
+__all__ = ["TernaryCoreSpec", "cycles", "ternary_core"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TernaryCoreSpec(RowsEngineSpec):
+    """A tile of C is m rows by n columns of weights -1, 0 and 1 in two bits; -2 is 0.
+
+    By `mode`, a weight selects an activation ("direct"), pairs of weights one of four sums
+    ("pair"), `group` weights one of (3^group - 1) / 2 ("table"), or two planes of signs, in a
+    cycle each, sums of `group` ("two_plane"). Where `keys`, pairs and groups come as their keys.
+    """
+
+    m: int = parameter(Integer("rows of C per tile", 2, 1, 64, "rows"))
+    n: int = parameter(Integer("columns of C per tile", 64, 1, 256, "columns"))
+    b_width: int = parameter(Integer("bits of a weight", 2, 2, 2, "bits"))
+    k: int = parameter(Integer("codes of K per beat", 16, 1, 80, "codes"))
+    mode: str = parameter(
+        Choice("how weights select", "direct", ("direct", "pair", "table", "two_plane"))
+    )
+    group: int = parameter(Integer("weights per table", 2, 2, 5, "weights"))
+    keys: bool = parameter(Flag("B comes as keys of pairs or groups", False))
+
+    def __post_init__(self) -> None:
+        """Check all fields, and that they go together."""
+        super().__post_init__()
+        if not self.b_signed:
+            raise ValueError("b_signed must be true, not False")
+        if self.mode in ("direct", "pair") and self.group != 2:
+            raise ValueError(f"group must be 2 where mode is {self.mode}, not {self.group!r}")
+        if self.mode != "direct" and self.k % self.group:
+            raise ValueError(f"k must be a multiple of group, {self.group}, not {self.k!r}")
+        if self.keys and self.mode not in ("pair", "table"):
+            raise ValueError(f"keys must be false where mode is {self.mode}, not True")
+
+    @property
+    def c_format(self) -> IntFormat:
+        """Format of C: the least that holds every sum of `depth` products."""
+        fmt = self.a_format
+        greatest = self.depth * max(fmt.high, -fmt.low)
+        return IntFormat(width=greatest.bit_length() + 1)
+
+    @property
+    def planes(self) -> int:
+        """Cycles of a beat."""
+        return 2 if self.mode == "two_plane" else 1
+
+    def b_patterns(self, codes: np.ndarray) -> np.ndarray:
+        """Return the bit patterns in which codes of B come, whole beats x n.
+
+        Filled up with weights 0. A key is in the 2 * group bits of its weights, the lowest first.
+        """
+        weights = read_code(self.b_format.check("b", codes))
+        padded = np.pad(weights, ((0, -codes.shape[0] % self.k), (0, 0)))
+        if not self.keys:
+            return padded & 3
+        key = pair_key(padded) if self.mode == "pair" else table_key(padded, self.group)
+        places = 2 * np.arange(self.group)[:, None]
+        return (key[:, None] >> places & 3).reshape(padded.shape)
+
+    @property
+    def operations_per_cycle(self) -> float:
+        """Multiplications and additions per cycle."""
+        return 2 * self.m * self.n * self.k / self.planes
+
+
+def ternary_core(spec: TernaryCoreSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply codes exactly.
+
+    Parameters
+    ----------
+    spec : formats and depth.
+    a, b : codes, M x K and K x N, K <= spec.depth.
+
+    Returns
+    -------
+    int64 codes of C, M x N.
+    """
+    return matmul(spec, a, read_code(spec.b_format.check("b", b)))
+
+
+def cycles(
+    spec: TernaryCoreSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latency: int
+) -> int:
+    """Count cycles from the first operand beat to the last row of C, both included.
+
+    Parameters
+    ----------
+    spec : the core.
+    tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls.
+    latency : cycles from the last plane of a tile to its first row, as the component says.
+    """
+    beats = (-(-a.shape[1] // spec.k) * spec.planes for a, _ in tiles)
+    return beat_cycles(spec, beats, latency)
