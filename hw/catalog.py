@@ -27,6 +27,7 @@ import golden.pe.opt3
 import golden.pe.opt4c
 import golden.pe.opt4e
 import golden.soc.coprocessor
+import golden.soc.streams
 import golden.tpe.adder_tree
 import golden.tpe.cube
 import golden.tpe.digit_column
@@ -391,6 +392,15 @@ CATALOG = {
             " resets, illegal jobs, exact refusals",
             "formal proof of the AXI handshakes, of bursts and of the register slave",
         ),
+        engine=EngineText("engine, and what it is built of", "systolic_os"),
+    ),
+    "coprocessor_stream": Entry(
+        component=Coprocessor,
+        spec=golden.soc.streams.CoprocessorStreamSpec,
+        golden=golden.soc.streams,
+        bench="verif.soc.tb_coprocessor_stream",
+        summary="the same between AXI4-Streams of A, of B and of C, for a DMA of the user's",
+        evidence=("cocotb against numpy: random jobs, every beat; stalls, resets, illegal jobs",),
         engine=EngineText("engine, and what it is built of", "systolic_os"),
     ),
 }

@@ -31,7 +31,9 @@ def coprocessor(spec: CoprocessorSpec, memory: np.ndarray, job: Job) -> Error:
         return error
     found, inside = matrices(spec, job), spec.inside
     pair = job.a_format, job.b_format
-    sums, invalid = inside.sums(found["a"].load(memory), found["b"].load(memory), job.k, pair)
+    a, b = (found[side].load(memory) for side in "ab")
+    scales = tuple(found[side].load(memory) for side in ("a_scales", "b_scales") if side in found)
+    sums, invalid = inside.sums(a, b, job.k, pair, scales)
     for name, added in (("bias", "bias" in found), ("c", job.accumulate)):
         if added:
             sums = wrap(

@@ -37,9 +37,10 @@ class Job:
     a_format, b_format are numbers of the engine's formats. C is of sums; of codes if there is a
     requantisation, whose multiplier, shift and zero point come from `records` in memory if that is
     given, or if `encode`: then sums are rounded to the engine's format of results. `accumulate`
-    adds the sums that C is of before. block_m, block_n are tiles of a block of C, block_k beats of
-    K that are multiplied at once; 0 leaves them to the hardware. Blocks are computed row by row,
-    or by_columns.
+    adds the sums that C is of before. If the engine has scales of blocks of codes, those of A are a
+    matrix of bytes, M x blocks, and those of B, blocks x N. block_m, block_n are tiles of a block
+    of C, block_k beats of K that are multiplied at once; 0 leaves them to the hardware. Blocks are
+    computed row by row, or by_columns.
     """
 
     a: int
@@ -51,6 +52,10 @@ class Job:
     lda: int
     ldb: int
     ldc: int
+    a_scales: int = 0
+    b_scales: int = 0
+    ldsa: int = 0
+    ldsb: int = 0
     a_format: int = 0
     b_format: int = 0
     bias: int | None = None
@@ -87,6 +92,14 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         "b": Matrix(address=job.b, rows=words, columns=job.n, distance=job.ldb, bits=mode.b_bits),
         "c": Matrix(address=job.c, rows=job.m, columns=job.n, distance=job.ldc, bits=bits),
     }
+    if spec.inside.block:
+        blocks = -(-job.k // spec.inside.block)
+        found["a_scales"] = Matrix(
+            address=job.a_scales, rows=job.m, columns=blocks, distance=job.ldsa, bits=8
+        )
+        found["b_scales"] = Matrix(
+            address=job.b_scales, rows=blocks, columns=job.n, distance=job.ldsb, bits=8
+        )
     for name, address, size in (
         ("bias", job.bias, spec.sum_bytes),
         ("records", job.records, RECORD_BYTES),
@@ -108,13 +121,17 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         or (job.codes and not spec.requantise)
         or (job.encode != job.codes if spec.inside.result is not None else job.encode)
         or (by_columns and not (job.codes and spec.requantises_columns))
-        or (job.accumulate and (job.codes or job.bias is not None))
+        or (job.accumulate and (job.codes or job.bias is not None or not spec.accumulates))
     ):
         return Error.MODE
     if job.k > mode.limit:
         return Error.K_TOO_LARGE
-    found = matrices(spec, job)
-    if any(found[name].distance < found[name].row_bytes for name in "abc"):
+    found = {} if spec.STREAM else matrices(spec, job)
+    if any(
+        matrix.distance < matrix.row_bytes
+        for name, matrix in found.items()
+        if name not in ("bias", "records")
+    ):
         return Error.LEADING_DIMENSION
     if any(matrix.end > 1 << spec.address_width for matrix in found.values()):
         return Error.WRAPS

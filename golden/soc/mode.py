@@ -17,6 +17,9 @@ __all__ = ["Inside", "Mode", "Pair", "container", "inside", "wrap"]
 Pair = tuple[int, int]
 """Numbers of the formats of A and of B."""
 
+_MOST = (1 << 24) - 1
+"""Codes along K."""
+
 _BITS = (2, 4, 8, 16, 32, 64, 128)
 
 
@@ -62,7 +65,8 @@ class Inside(ABC):
     engine's ports; ``sum_width``, ``signed`` those of a sum.
     With ``flags``, a sum comes with a bit that says that it is no number. If ``result`` is a
     format, sums, of units of at least 2^`least_exponent`, can be rounded to it; else they can be
-    requantised.
+    requantised. If ``block`` is not 0, so many codes along K have a scale of 8 bits, one for each
+    row of A and one for each column of B; sums are fp32 then, and cannot be added up outside.
     """
 
     spec: EngineSpec | NpeSpec
@@ -78,6 +82,7 @@ class Inside(ABC):
     rounding: str = "rne"
     saturate: bool = True
     least_exponent: int = 0
+    block: int = 0
 
     @cached_property
     @abstractmethod
@@ -86,7 +91,12 @@ class Inside(ABC):
 
     @abstractmethod
     def sums(
-        self, a: np.ndarray, b: np.ndarray, k: int, pair: Pair
+        self,
+        a: np.ndarray,
+        b: np.ndarray,
+        k: int,
+        pair: Pair,
+        scales: tuple[np.ndarray, ...] = (),
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply words as they are in memory, of K codes: sums, and which are no numbers."""
 
@@ -116,7 +126,12 @@ class _Integers(Inside):
         return {(0, 0): Mode(1, *bits, self.spec.depth)}
 
     def sums(
-        self, a: np.ndarray, b: np.ndarray, k: int, pair: Pair
+        self,
+        a: np.ndarray,
+        b: np.ndarray,
+        k: int,
+        pair: Pair,
+        scales: tuple[np.ndarray, ...] = (),
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply exactly."""
         found = matmul(self.spec, self.spec.a_format.wrap(a), self.spec.b_format.wrap(b))
@@ -130,17 +145,20 @@ class _Lanes(Inside):
     flags = True
 
     def __init__(self, spec: NpeSpec):
-        if spec.scale != "none":
-            raise ValueError(f"scale of the engine must be none, not {spec.scale!r}")
-        self.spec = replace(spec, result="fixed")
+        scaled = spec.scale != "none"
+        self.spec = spec if scaled else replace(spec, result="fixed")
         self.lane = spec.element
         self.m, self.n = spec.m, spec.n
         self.a_width = self.b_width = self.lane.WORD
-        self.sum_width = spec.accumulator_width
-        self.result, self.rounding, self.saturate = (
-            spec.result_format, spec.rounding, spec.saturate
-        )  # fmt: skip
+        self.sum_width = self.spec.result_width
+        self.rounding, self.saturate = spec.rounding, spec.saturate
         self.least_exponent = spec.least_lsb
+        if not scaled:
+            self.result = spec.result_format
+            return
+        self.block = spec.block
+        if spec.block.bit_count() != 1:
+            raise ValueError(f"block must be a power of two, not {spec.block}")
 
     @cached_property
     def modes(self) -> Mapping[Pair, Mode]:
@@ -153,13 +171,18 @@ class _Lanes(Inside):
                 codes=codes,
                 a_bits=a_bits,
                 b_bits=b_bits,
-                limit=lane.limit(*pair) * codes,
+                limit=min((self.spec.limit(*pair) or _MOST) * codes, _MOST),
                 exponent=lane.lsb(*pair) - self.least_exponent,
             )
         return found
 
     def sums(
-        self, a: np.ndarray, b: np.ndarray, k: int, pair: Pair
+        self,
+        a: np.ndarray,
+        b: np.ndarray,
+        k: int,
+        pair: Pair,
+        scales: tuple[np.ndarray, ...] = (),
     ) -> tuple[np.ndarray, np.ndarray]:
         """Take words apart, and multiply exactly."""
         codes = self.modes[pair].codes
@@ -168,7 +191,7 @@ class _Lanes(Inside):
             fmt, bits = self.lane.elements[number], self.lane.container(number)
             parts = (words[..., None] >> bits * np.arange(codes)) & (1 << fmt.width) - 1
             operands.append(fmt.wrap(parts.reshape(len(words), -1)[:, :k]))
-        found, invalid, _ = npe(self.spec, operands[0], operands[1].T, *pair)
+        found, invalid, _ = npe(self.spec, operands[0], operands[1].T, *pair, *scales)
         return found, invalid
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from golden.check import Flag, Integer, check_fields, parameter, parameters_of
 from golden.engine import EngineSpec
@@ -11,12 +12,12 @@ from golden.soc.bus import BusSpec
 from golden.soc.mode import Inside, Mode, container, inside
 from golden.tpe.systolic_os import SystolicOsSpec
 
-__all__ = ["CoprocessorSpec"]
+__all__ = ["CoprocessorSpec", "CoprocessorStreamSpec"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CoprocessorSpec(BusSpec):
-    """An engine between operand stores and a store of sums, on one memory.
+    """An engine between operand stores and a store of sums, on one memory, or between streams.
 
     Operands are stored in parts: some are filled while one is multiplied, so that the latency of
     memory does not count. Sums are stored in halves: one leaves while the other is added up. A
@@ -38,6 +39,9 @@ class CoprocessorSpec(BusSpec):
     DIMENSION_WIDTH = 24
     """Bits of M and of N."""
 
+    STREAM: ClassVar[bool] = False
+    """Operands come and results leave as streams."""
+
     def __post_init__(self) -> None:
         """Check the fields, and that a tile fits."""
         super().__post_init__()
@@ -51,6 +55,10 @@ class CoprocessorSpec(BusSpec):
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise ValueError(f"{name} must be {value} or more, not {getattr(self, name)}")
+        if inside.block and not self.scales:
+            raise ValueError(f"a_bytes and b_bytes must hold a block of {inside.block} codes")
+        if inside.block and (self.bias or self.requantise):
+            raise ValueError("bias and requantise must be false where blocks have scales, not true")
         if self.requantise and inside.result is None and inside.sum_width > _WIDEST:
             raise ValueError(
                 f"requantise must be false with sums of {inside.sum_width} bits: "
@@ -128,6 +136,24 @@ class CoprocessorSpec(BusSpec):
         """Words of it, of the tiles side by side in a block."""
         return -(-(self.rows // self.inside.m) // self.row_slices(size))
 
+    @cached_property
+    def scales(self) -> int:
+        """Scales along K in a part of their store; 0 if there are none."""
+        block = self.inside.block
+        if not block:
+            return 0
+        return max(self.most_beats(1, 1, kind) * kind.codes // block for kind in self.kinds)
+
+    @property
+    def a_scale_bytes(self) -> int:
+        """Bytes of a word of the store of A's scales, of one row."""
+        return _word(self.bytes, 8)
+
+    @property
+    def b_scale_bytes(self) -> int:
+        """Bytes of a word of the store of B's scales: one for each column of a tile, or more."""
+        return _word(self.bytes, 8 * self.inside.n)
+
     @property
     def code_bits(self) -> int:
         """Bits in memory of a code of C: whole bytes, or half ones if a tile's row is whole."""
@@ -136,8 +162,13 @@ class CoprocessorSpec(BusSpec):
         return bits if bits * self.inside.n % 8 == 0 else 8
 
     def fits(self, m: int, n: int, k: int, kind: Mode | None = None) -> bool:
-        """Whether the stores hold blocks of m x n tiles and k beats, whose rows begin at bytes."""
+        """Whether the stores hold blocks of m x n tiles and k beats, whose rows begin at bytes.
+
+        Where codes have scales, a block is a tile, of whole blocks of codes.
+        """
         inside, kind = self.inside, kind or self.kinds[0]
+        if inside.block and not (m == n == 1 and k * kind.codes % inside.block == 0):
+            return False
         return (
             k * inside.k * kind.a_bits % 8 == 0
             and n * inside.n * kind.b_bits % 8 == 0
@@ -191,9 +222,25 @@ class CoprocessorSpec(BusSpec):
         return RequantiserSpec(n=self.inside.n, width=width, per_column=self.requantises_columns)
 
     @property
+    def accumulates(self) -> bool:
+        """Whether a job can add to the sums that C is of before."""
+        return not (self.STREAM or self.inside.block)
+
+    @property
     def requantises_columns(self) -> bool:
         """Whether a job can have a requantisation for each column."""
         return self.requantise and self.per_column and self.inside.result is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoprocessorStreamSpec(CoprocessorSpec):
+    """The same with a stream of A and its scales, one of all else that is read, and one of C.
+
+    Rows of blocks come in the order in which they are asked for, see :mod:`golden.soc.streams`,
+    each from byte 0 of a beat on. Addresses and distances of a job have no meaning.
+    """
+
+    STREAM: ClassVar[bool] = True
 
 
 _WIDEST = 63

@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
 
-__all__ = ["Axi4", "Axi4Lite", "Axi4Read", "Axi4Write"]
+__all__ = ["Axi4", "Axi4Lite", "Axi4Read", "Axi4Stream", "Axi4Write"]
 
 
 class Axi4Read(wiring.Signature):
@@ -84,4 +84,17 @@ class Axi4Lite(wiring.Signature):
             "rresp": In(2),
             "rvalid": In(1),
             "rready": Out(1),
+        })
+
+
+class Axi4Stream(wiring.Signature):
+    """AXI4-Stream of a transmitter; ``tkeep`` marks the bytes that count."""
+
+    def __init__(self, spec: BusSpec):
+        super().__init__({
+            "tdata": Out(spec.data_width),
+            "tkeep": Out(spec.bytes),
+            "tlast": Out(1),
+            "tvalid": Out(1),
+            "tready": In(1),
         })

@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from golden.check import Parameter
 from golden.soc.spec import CoprocessorSpec
 from hw.cell import Cell
-from hw.soc.axi import Axi4, Axi4Lite
-from hw.soc.core import Core
+from hw.soc.axi import Axi4Lite
+from hw.soc.core import Core, memory_ports
 from hw.soc.jobs import Jobs
 from hw.soc.registers import Registers
 
@@ -39,7 +39,8 @@ class Coprocessor(wiring.Component):
     s_axi : In(Axi4Lite)
         Registers, see ``coprocessor.rdl``.
     m_axi : Out(Axi4)
-        Memory.
+        Memory; or, of a :class:`CoprocessorStreamSpec`, ``s_axis_a``, ``s_axis_b`` and
+        ``m_axis_c``, see :func:`hw.soc.core.memory_ports`.
     interrupt : Out(1)
         A level.
     """
@@ -49,7 +50,6 @@ class Coprocessor(wiring.Component):
     RESET: ClassVar[str] = "aresetn"
 
     s_axi: wiring.PureInterface
-    m_axi: wiring.PureInterface
     interrupt: Signal
 
     def __init__(self, spec: CoprocessorSpec, *, engine: Any, number: int = 0, digest: int = 0):
@@ -60,7 +60,7 @@ class Coprocessor(wiring.Component):
         self.registers = Registers(discovery(spec, number, digest))
         super().__init__({
             "s_axi": In(Axi4Lite(self.registers.file.address_width)),
-            "m_axi": Out(Axi4(spec)),
+            **memory_ports(spec),
             "interrupt": Out(1),
         })
 
@@ -84,7 +84,9 @@ class Coprocessor(wiring.Component):
         m.submodules.registers = registers = self.registers
         m.submodules.core = core = self.core
         connect(m, flipped(self.s_axi), registers.s_axi)
-        connect(m, core.m_axi, flipped(self.m_axi))
+        for name, member in memory_ports(self.spec).items():
+            ends = getattr(core, name), flipped(getattr(self, name))
+            connect(m, *(ends if member.flow == Out else reversed(ends)))
         m.submodules.jobs = jobs = Jobs(self.spec)
         m.d.comb += [
             self.interrupt.eq(registers.o_interrupt),
@@ -137,7 +139,10 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
     """Tell what the discovery registers say of a build."""
     parts = [int(part) for part in version("carrysave").split(".")[:3]]
     inside = spec.inside
-    features = {0: spec.requantise, 1: spec.requantises_columns, 2: spec.bias, 3: True, 4: True}
+    features = {
+        0: spec.requantise, 1: spec.requantises_columns, 2: spec.bias,
+        3: spec.accumulates, 4: not spec.STREAM, 5: spec.inside.block != 0, 6: spec.STREAM,
+    }  # fmt: skip
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
         "engine": number,

@@ -4,19 +4,28 @@ from typing import Any
 
 from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.job import Error
 from golden.soc.spec import CoprocessorSpec
 from hw.cell import Cell
-from hw.soc.axi import Axi4, Axi4Read, Axi4Write
+from hw.soc.axi import Axi4, Axi4Read, Axi4Stream, Axi4Write
 from hw.soc.datapath import EVENTS, Datapath
 from hw.soc.prepare import Prepare
 from hw.soc.read import ReadMaster
 from hw.soc.registers import ErrorLayout, JobLayout
+from hw.soc.streams import StreamReader, StreamWriter
 from hw.soc.write import WriteMaster
 
-__all__ = ["Core"]
+__all__ = ["Core", "memory_ports"]
+
+
+def memory_ports(spec: CoprocessorSpec) -> dict[str, wiring.Member]:
+    """List the ports to memory: AXI4, or streams of A, of all else that is read, and of C."""
+    if not spec.STREAM:
+        return {"m_axi": Out(Axi4(spec))}
+    one = Axi4Stream(spec)
+    return {"s_axis_a": In(one), "s_axis_b": In(one), "m_axis_c": Out(one)}
 
 
 class Core(wiring.Component):
@@ -33,8 +42,8 @@ class Core(wiring.Component):
 
     Members
     -------
-    m_axi : Out(Axi4)
-        Memory.
+    m_axi, or s_axis_a, s_axis_b, m_axis_c
+        See :func:`memory_ports`.
     i_job : In(JobLayout)
         The job; does not change while one is under way.
     i_start : In(1)
@@ -54,7 +63,6 @@ class Core(wiring.Component):
         of the bus.
     """
 
-    m_axi: wiring.PureInterface
     i_job: data.View
     i_start: Signal
     i_fetch: Signal
@@ -71,7 +79,7 @@ class Core(wiring.Component):
         self.engine = engine
         self.path = Datapath(spec, engine)
         super().__init__({
-            "m_axi": Out(Axi4(spec)),
+            **memory_ports(spec),
             "i_job": In(JobLayout()),
             "i_start": In(1),
             "i_fetch": In(1),
@@ -93,12 +101,7 @@ class Core(wiring.Component):
         m = Module()
         spec, path = self.spec, self.path
         m.submodules.prepare = prepare = Prepare(spec)
-        m.submodules.read = read = ReadMaster(spec)
-        m.submodules.write = write = WriteMaster(spec)
-        for master, channels in ((read, Axi4Read(spec)), (write, Axi4Write(spec))):
-            for name, member in channels.members.items():
-                port, own = getattr(self.m_axi, name), getattr(master.axi, name)
-                m.d.comb += port.eq(own) if member.flow == Out else own.eq(port)
+        read, write = self._streams(m) if spec.STREAM else self._masters(m)
 
         # All of the datapath begins anew with each job.
         begin, stop, clear = Signal(), Signal(), Signal()
@@ -127,8 +130,10 @@ class Core(wiring.Component):
             write.i.payload.eq(path.o_rows.payload),
             path.o_rows.ready.eq(write.i.ready),
             write.i_data.valid.eq(path.o.valid),
-            write.i_data.payload.data.eq(path.o.payload.data),
-            write.i_data.payload.strb.eq(path.o.payload.strb),
+            *(
+                write.i_data.payload[name].eq(path.o.payload[name])
+                for name, _ in write.i_data.payload.shape()
+            ),
             path.o.ready.eq(write.i_data.ready),
         ]
         error = data.View(ErrorLayout, Signal(ErrorLayout.as_shape().size, name="error"))
@@ -211,3 +216,28 @@ class Core(wiring.Component):
                 m.next = "IDLE"
         m.d.comb += self.o_error.eq(error)
         return m
+
+    def _port(self, name: str) -> Any:
+        """Return a port to memory, of which there are those of :func:`memory_ports`."""
+        return getattr(self, name)
+
+    def _masters(self, m: Module) -> tuple[Any, Any]:
+        """Read and write memory."""
+        spec, m_axi = self.spec, self._port("m_axi")
+        m.submodules.read = read = ReadMaster(spec)
+        m.submodules.write = write = WriteMaster(spec)
+        for master, channels in ((read, Axi4Read(spec)), (write, Axi4Write(spec))):
+            for name, member in channels.members.items():
+                port, own = getattr(m_axi, name), getattr(master.axi, name)
+                m.d.comb += port.eq(own) if member.flow == Out else own.eq(port)
+        return read, write
+
+    def _streams(self, m: Module) -> tuple[Any, Any]:
+        """Read and write streams."""
+        m.submodules.read = read = StreamReader(self.spec)
+        m.submodules.write = write = StreamWriter(self.spec)
+        connect(m, flipped(self._port("s_axis_a")), read.a)
+        connect(m, flipped(self._port("s_axis_b")), read.b)
+        connect(m, write.c, flipped(self._port("m_axis_c")))
+        m.d.comb += [read.i_of_b.eq(self.path.o_of_b), write.i_final.eq(self.path.o_final)]
+        return read, write

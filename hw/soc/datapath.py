@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import Cat, Module, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -13,10 +13,10 @@ from hw.soc.addends import Addends
 from hw.soc.burst import Beat, Row
 from hw.soc.columns import ColumnStore
 from hw.soc.drain import Drain
-from hw.soc.job import Geometry
+from hw.soc.job import Geometry, pick
 from hw.soc.ledger import Ledger
-from hw.soc.load import ADDEND, BIAS, RECORD, A, B, Loader, parts
-from hw.soc.operand import Operand
+from hw.soc.load import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Loader, parts
+from hw.soc.operand import Operand, sides
 from hw.soc.pack import Packed
 from hw.soc.receive import Receiver
 from hw.soc.registers import JobLayout
@@ -26,6 +26,8 @@ from hw.soc.tiles import BlockDone, SumsRequest, TileWalk
 __all__ = ["EVENTS", "Datapath"]
 
 EVENTS = {"compute": 1, "stall_load": 1, "stall_store": 1, "macs": 64, "invalid": 1}
+
+_PLACES = {"a": A, "b": B, "a_scales": A_SCALES, "b_scales": B_SCALES}
 
 
 class Datapath(wiring.Component):
@@ -47,11 +49,11 @@ class Datapath(wiring.Component):
     i_start : In(1)
         Begin.
     o_row : Out(stream)
-        :class:`hw.soc.burst.Row`, to read.
+        :class:`hw.soc.burst.Row`, to read; ``o_of_b``: it is none of A, nor of its scales.
     i : In(stream)
         :class:`hw.soc.burst.Beat`: what is read.
     o_rows : Out(stream)
-        :class:`hw.soc.burst.Row`, to write.
+        :class:`hw.soc.burst.Row`, to write; ``o_final``: it is the last one.
     o : Out(stream)
         :class:`hw.soc.pack.Packed`: what is written there.
     o_done : Out(1)
@@ -65,8 +67,10 @@ class Datapath(wiring.Component):
     i_job: data.View
     i_start: Signal
     o_row: stream.Interface
+    o_of_b: Signal
     i: stream.Interface
     o_rows: stream.Interface
+    o_final: Signal
     o: stream.Interface
     o_done: Signal
     o_events: data.View
@@ -74,7 +78,7 @@ class Datapath(wiring.Component):
     def __init__(self, spec: CoprocessorSpec, engine: Any):
         self.spec = spec
         self.engine = engine
-        self.operands = {side: Operand(spec, side) for side in "ab"}
+        self.operands = {name: Operand(spec, side) for name, side in sides(spec).items()}
         self.sums = Sums(spec)
         self.drain = Drain(spec)
         self.columns: dict[int, ColumnStore] = {}
@@ -88,8 +92,10 @@ class Datapath(wiring.Component):
             "i_job": In(JobLayout()),
             "i_start": In(1),
             "o_row": Out(stream.Signature(Row(spec))),
+            "o_of_b": Out(1),
             "i": In(stream.Signature(Beat(spec.data_width))),
             "o_rows": Out(stream.Signature(Row(spec))),
+            "o_final": Out(1),
             "o": Out(stream.Signature(Packed(spec.bytes))),
             "o_done": Out(1),
             "o_events": Out(data.StructLayout(EVENTS)),
@@ -108,7 +114,7 @@ class Datapath(wiring.Component):
         spec, job = self.spec, self.i_geometry
         m.submodules.engine = engine = self.engine
         m.submodules.loader = loader = Loader(spec)
-        m.submodules.tiles = tiles = TileWalk(spec, self.operands["a"], self.operands["b"])
+        m.submodules.tiles = tiles = TileWalk(spec, sides(spec))
         m.submodules.sums = sums = self.sums
         m.submodules.drain = drain = self.drain
         m.submodules.requests = requests = Ledger(SumsRequest(spec), 16)
@@ -121,31 +127,32 @@ class Datapath(wiring.Component):
         connect(m, tiles.o_done, blocks.i)
         connect(m, blocks.o, drain.i)
 
-        for side, operand in self.operands.items():
-            m.submodules[f"operand_{side}"] = operand
-            m.submodules[f"store_{side}"] = store = operand.store
-            m.submodules[f"requests_{side}"] = queue = Ledger(operand.request, 2)
-            connect(m, getattr(tiles, f"o_{side}"), queue.i)
+        strides = {"a": job.a_stride, "b": job.b_stride}
+        for number, (name, operand) in enumerate(self.operands.items()):
+            m.submodules[f"operand_{name}"] = operand
+            m.submodules[f"store_{name}"] = store = operand.store
+            m.submodules[f"requests_{name}"] = queue = Ledger(operand.request, 2)
+            connect(m, getattr(tiles, f"o_{name}"), queue.i)
             connect(m, queue.o, operand.i)
+            stride = strides.get(name, C(operand.side.words if name == "a_scales" else 1))
             m.d.comb += [
-                store.i_stride.eq(job[f"{side}_stride"]),
+                store.i_stride.eq(stride),
+                operand.i_stride.eq(stride),
                 store.en.eq(operand.en),
                 store.o_part.eq(operand.o_part),
                 store.o_address.eq(operand.o_address),
                 operand.i_words.eq(store.o),
-                getattr(tiles, f"i_full_{side}").eq(store.o_full),
+                tiles.i_full[number].eq(store.o_full),
             ]
         self._receive(m, loader, tiles)
         self._multiply(m)
-        m.d.comb += loader.i_free.eq(
-            Cat(
-                self.operands["a"].o_release,
-                self.operands["b"].o_release,
-                sums.o_bias_release,
-                drain.o_free & job.per_column,
-                drain.o_free & job.accumulate,
-            )
-        )
+        m.d.comb += [
+            *(loader.i_free[_PLACES[name]].eq(operand.o_release)
+              for name, operand in self.operands.items()),
+            loader.i_free[BIAS].eq(sums.o_bias_release),
+            loader.i_free[RECORD].eq(drain.o_free & job.per_column),
+            loader.i_free[ADDEND].eq(drain.o_free & job.accumulate),
+        ]  # fmt: skip
         if BIAS in self.columns:
             self._add_bias(m, self.columns[BIAS])
         if spec.requantise and spec.inside.result is None:
@@ -168,6 +175,7 @@ class Datapath(wiring.Component):
             m.d.sync += ended.eq(1)
         m.d.sync += self.o_events.macs.eq(area * codes)
         m.d.comb += [
+            self.o_final.eq(drain.o_final),
             self.o_done.eq(ended & drain.o_idle),
             self.o_events.compute.eq(engine.i_a.valid & engine.i_a.ready),
             self.o_events.stall_load.eq(~(engine.i_a.valid & engine.i_b.valid)),
@@ -181,9 +189,10 @@ class Datapath(wiring.Component):
         spec = self.spec
         m.submodules.addends = addends = Addends(spec)
         stores: dict[int, Any] = {
-            A: self.operands["a"].store, B: self.operands["b"].store,
-            **self.columns, ADDEND: addends,
-        }  # fmt: skip
+            **{_PLACES[name]: operand.store for name, operand in self.operands.items()},
+            **self.columns,
+            ADDEND: addends,
+        }
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
         m.submodules.receiver = receiver = Receiver(spec, words)
         connect(m, loader.o, receiver.i_row)
@@ -196,6 +205,7 @@ class Datapath(wiring.Component):
             else:
                 m.d.comb += store.i_end.eq(receiver.o_end[to])
         m.d.comb += [
+            self.o_of_b.eq(receiver.o_of_b),
             addends.i_geometry.eq(self.i_geometry),
             self.sums.i_write.eq(addends.write),
             self.sums.i_write_half.eq(addends.o_half),
@@ -207,12 +217,15 @@ class Datapath(wiring.Component):
     def _multiply(self, m: Module) -> None:
         """Connect the engine."""
         engine, rows, inside = self.engine, self.sums.i_rows, self.spec.inside
-        for side, operand in self.operands.items():
-            port = getattr(engine, f"i_{side}")
+        for side in "ab":
+            operand, port = self.operands[side], getattr(engine, f"i_{side}")
+            ready: Value = C(1, 1)
+            if inside.block:
+                ready = self._take_scales(m, side, port)
             m.d.comb += [
-                port.valid.eq(operand.o.valid),
+                port.valid.eq(operand.o.valid & ready),
                 port.payload.data.eq(operand.o.payload.data),
-                operand.o.ready.eq(port.ready),
+                operand.o.ready.eq(port.ready & ready),
             ]
             if len(inside.modes) > 1:
                 m.d.comb += port.payload.format.eq(self.i_job.mode[f"{side}_format"])
@@ -229,6 +242,21 @@ class Datapath(wiring.Component):
             rows.payload.last.eq(row.last),
             engine.o_c.ready.eq(rows.ready),
         ]
+
+    def _take_scales(self, m: Module, side: str, port: Any) -> Value:
+        """Send a block's scales with its words; returns whether they are there."""
+        spec, scales = self.spec, self.operands[f"{side}_scales"].o
+        each = [spec.inside.block // mode.codes for mode in spec.kinds]
+        left, ends = Signal(range(spec.inside.block), name=f"{side}_block"), Signal()
+        count = pick(lambda size: C(size - 1), each, self.i_geometry.kind)
+        m.d.comb += [
+            ends.eq((left == count) | self.operands[side].o.payload.last),
+            port.payload.scale.eq(scales.payload.data),
+            scales.ready.eq(port.valid & port.ready & ends),
+        ]
+        with m.If(port.valid & port.ready):
+            m.d.sync += left.eq(Mux(ends, 0, left + 1))
+        return scales.valid
 
     def _add_bias(self, m: Module, store: ColumnStore) -> None:
         """Read the biases of a tile's columns."""

@@ -48,6 +48,8 @@ class Drain(wiring.Component):
         In this cycle a row leaves with a sum that is no number.
     o_rows : Out(stream)
         :class:`hw.soc.burst.Row`: where rows of C go.
+    o_final : Out(1)
+        The row is the last one of C.
     o : Out(stream)
         :class:`hw.soc.pack.Packed`: their beats.
     o_idle : Out(1)
@@ -67,6 +69,7 @@ class Drain(wiring.Component):
     o_free: Signal
     o_invalid: Signal
     o_rows: stream.Interface
+    o_final: Signal
     o: stream.Interface
     o_idle: Signal
 
@@ -86,6 +89,7 @@ class Drain(wiring.Component):
             "o_free": Out(1),
             "o_invalid": Out(1),
             "o_rows": Out(stream.Signature(Row(spec))),
+            "o_final": Out(1),
             "o": Out(stream.Signature(Packed(spec.bytes))),
             "o_idle": Out(1),
         }
@@ -125,6 +129,7 @@ class Drain(wiring.Component):
             self.o_rows.payload.address.eq(address),
             self.o_rows.payload.bytes.eq(length(block.columns)),
             self.o_rows.valid.eq(busy & (rows != 0) & ready),
+            self.o_final.eq(block.last_row & block.last_column & (rows == 1)),
             asks.eq(self.o_rows.valid & self.o_rows.ready),
         ]
         with m.If(asks):
@@ -211,7 +216,7 @@ class Drain(wiring.Component):
             m.submodules[f"packer{number}"] = packer
             m.d.comb += [
                 packer.i_row.valid.eq(asks & chosen),
-                packer.i_row.payload.offset.eq(address),
+                packer.i_row.payload.offset.eq(0 if spec.STREAM else address),
                 packer.i_row.payload.bytes.eq(length),
                 packer.o.ready.eq(self.o.ready & chosen),
             ]

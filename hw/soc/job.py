@@ -8,7 +8,7 @@ from amaranth.lib import data
 
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["BYTES_WIDTH", "Geometry", "bytes_of", "pick", "words_bytes"]
+__all__ = ["BYTES_WIDTH", "Geometry", "bytes_of", "pick", "scales_of", "words_bytes"]
 
 BYTES_WIDTH = 32
 """Bits of a distance between rows, in bytes."""
@@ -49,9 +49,13 @@ class Geometry(data.StructLayout):
             "c": address,
             "bias": address,
             "requant": address,
+            "a_scales": address,
+            "b_scales": address,
             "lda": BYTES_WIDTH,
             "ldb": BYTES_WIDTH,
             "ldc": BYTES_WIDTH,
+            "ldsa": BYTES_WIDTH,
+            "ldsb": BYTES_WIDTH,
             "biased": 1,
             "requantised": 1,
             "per_column": 1,
@@ -76,3 +80,9 @@ def words_bytes(spec: CoprocessorSpec, side: str, words: Value, kind: Value) -> 
     """Count the bytes of so many words of A or of B."""
     bits = [getattr(mode, f"{side}_bits") for mode in spec.kinds]
     return pick(lambda size: bytes_of(words, size), bits, kind)
+
+
+def scales_of(spec: CoprocessorSpec, words: Value, kind: Value) -> Value:
+    """Count the scales of so many words along K."""
+    each = [spec.inside.block // mode.codes for mode in spec.kinds]
+    return pick(lambda size: (words + (size - 1)) // size, each, kind)

@@ -5,8 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from golden.soc.bus import BusSpec
 from golden.soc.job import Error
+from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers import ErrorLayout, JobLayout
 
 __all__ = ["Jobs"]
@@ -20,8 +20,8 @@ class Jobs(wiring.Component):
 
     Parameters
     ----------
-    spec : BusSpec
-        What: descriptors begin at whole beats.
+    spec : CoprocessorSpec
+        What: descriptors begin at whole beats; between streams there are none.
 
     Members
     -------
@@ -63,7 +63,7 @@ class Jobs(wiring.Component):
     o_error: data.View
     o_count: Signal
 
-    def __init__(self, spec: BusSpec):
+    def __init__(self, spec: CoprocessorSpec):
         self.spec = spec
         super().__init__({
             "i_start": In(1),
@@ -110,8 +110,9 @@ class Jobs(wiring.Component):
                     m.next = "RUN"
                     with m.If(self.i_count != 0):
                         m.next = "FETCH"
-                        with m.If(misaligned | (end[wide:] != 0)):
-                            m.d.sync += refused.eq(Mux(misaligned, Error.MISALIGNED, Error.WRAPS))
+                        wrong = Mux(misaligned, Error.MISALIGNED, Error.WRAPS)
+                        with m.If(misaligned | (end[wide:] != 0) | self.spec.STREAM):
+                            m.d.sync += refused.eq(Error.MODE if self.spec.STREAM else wrong)
                             m.next = "REFUSED"
             with m.State("REFUSED"):
                 m.d.comb += [

@@ -7,18 +7,21 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.bus import BusSpec
 from golden.soc.job import RECORD_BYTES
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import Geometry, words_bytes
+from hw.soc.job import Geometry, scales_of, words_bytes
 from hw.soc.walk import BlockWalk
 
-__all__ = ["A", "ADDEND", "B", "BIAS", "RECORD", "Loader", "RowRequest", "parts"]
+__all__ = [
+    "A", "ADDEND", "A_SCALES", "B", "BIAS", "B_SCALES", "RECORD", "Loader", "RowRequest", "parts"
+]  # fmt: skip
 
-A, B, BIAS, RECORD, ADDEND = range(5)
+A, B, A_SCALES, B_SCALES, BIAS, RECORD, ADDEND = range(7)
 """Where a row goes."""
 
 
 def parts(spec: CoprocessorSpec) -> dict[int, int]:
     """Count the parts of each store: how many blocks may be in it."""
-    return {A: spec.PARTS, B: spec.PARTS, BIAS: 2, RECORD: 4, ADDEND: 2}
+    operands = dict.fromkeys((A, B, A_SCALES, B_SCALES), spec.PARTS)
+    return {**operands, BIAS: 2, RECORD: 4, ADDEND: 2}
 
 
 class RowRequest(data.StructLayout):
@@ -28,7 +31,7 @@ class RowRequest(data.StructLayout):
         super().__init__({
             "address": spec.address_width,
             "bytes": BusSpec.LENGTH_WIDTH,
-            "to": range(5),
+            "to": range(7),
             "last": 1,
         })
 
@@ -47,8 +50,8 @@ class Loader(wiring.Component):
         The job.
     i_start : In(1)
         It begins.
-    i_free : In(5)
-        A part of the store of A, B, biases, records, sums has become free.
+    i_free : In(7)
+        A part of the store of A, B, their scales, biases, records, sums has become free.
     o : Out(stream)
         :class:`RowRequest`.
     """
@@ -63,7 +66,7 @@ class Loader(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
-            "i_free": In(5),
+            "i_free": In(7),
             "o": Out(stream.Signature(RowRequest(spec))),
         })
 
@@ -84,6 +87,10 @@ class Loader(wiring.Component):
         a_base, a_row = (Signal(spec.address_width, name=name) for name in ("a_base", "a_row"))
         a_offset = Signal(spec.address_width)
         b_row, b_offset = (Signal(spec.address_width, name=name) for name in ("b_row", "b_offset"))
+        sa_base, sa_row, sa_offset, sb_row, sb_offset = (
+            Signal(spec.address_width, name=name)
+            for name in ("sa_base", "sa_row", "sa_offset", "sb_row", "sb_offset")
+        )
         c_start, c_row, c_offset = (
             Signal(spec.address_width, name=name) for name in ("c_start", "c_row", "c_offset")
         )
@@ -91,6 +98,8 @@ class Loader(wiring.Component):
         lengths = {
             A: words_bytes(spec, "a", walk.o_codes, job.kind),
             B: words_bytes(spec, "b", walk.o_columns, job.kind),
+            A_SCALES: self._scales(walk.o_codes),
+            B_SCALES: walk.o_columns,
             BIAS: walk.o_columns * spec.sum_bytes,
             RECORD: walk.o_columns * RECORD_BYTES,
             ADDEND: walk.o_columns * spec.sum_bytes,
@@ -124,9 +133,16 @@ class Loader(wiring.Component):
                     m.next = then
             return self.o.ready
 
+        scaled = spec.inside.block != 0
+        after_a, after_b = ("A_SCALES", "B_SCALES") if scaled else ("B", "ADDEND")
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
                 m.d.sync += [
+                    sa_base.eq(job.a_scales),
+                    sa_row.eq(job.a_scales),
+                    sa_offset.eq(0),
+                    sb_row.eq(job.b_scales),
+                    sb_offset.eq(0),
                     a_base.eq(job.a),
                     a_row.eq(job.a),
                     a_offset.eq(0),
@@ -149,13 +165,23 @@ class Loader(wiring.Component):
             with m.State(f"ROWS{RECORD}"):
                 ask(RECORD, record, "A")
             with m.State("A"):
-                begin(A, walk.o_again_a, walk.o_rows, "B")
-            with m.State(f"ROWS{A}"), m.If(ask(A, a_row + a_offset, "B")):
+                begin(A, walk.o_again_a, walk.o_rows, after_a)
+            with m.State(f"ROWS{A}"), m.If(ask(A, a_row + a_offset, after_a)):
                 m.d.sync += a_row.eq(a_row + job.lda)
             with m.State("B"):
-                begin(B, walk.o_again_b, walk.o_codes, "ADDEND")
-            with m.State(f"ROWS{B}"), m.If(ask(B, b_row + b_offset, "ADDEND")):
+                begin(B, walk.o_again_b, walk.o_codes, after_b)
+            with m.State(f"ROWS{B}"), m.If(ask(B, b_row + b_offset, after_b)):
                 m.d.sync += b_row.eq(b_row + job.ldb)
+            if scaled:
+                with m.State("A_SCALES"):
+                    begin(A_SCALES, walk.o_again_a, walk.o_rows, "B")
+                with m.State(f"ROWS{A_SCALES}"), m.If(ask(A_SCALES, sa_row + sa_offset, "B")):
+                    m.d.sync += sa_row.eq(sa_row + job.ldsa)
+                with m.State("B_SCALES"):
+                    count = self._scales(walk.o_codes)
+                    begin(B_SCALES, walk.o_again_b, count, "ADDEND")
+                with m.State(f"ROWS{B_SCALES}"), m.If(ask(B_SCALES, sb_row + sb_offset, "ADDEND")):
+                    m.d.sync += sb_row.eq(sb_row + job.ldsb)
             # Sums of C after them: they wait until the last block but one has left.
             with m.State("ADDEND"):
                 begin(ADDEND, ~(job.accumulate & walk.o_first_code), walk.o_rows, "NEXT")
@@ -167,21 +193,25 @@ class Loader(wiring.Component):
                 column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
                 with m.If(walk.o_last_code):
                     m.d.sync += [a_offset.eq(0), b_row.eq(job.b)]
+                    m.d.sync += [sa_offset.eq(0), sb_row.eq(job.b_scales)]
                 with m.Else():
+                    m.d.sync += sa_offset.eq(sa_offset + self._scales(job.codes))
                     m.d.sync += a_offset.eq(a_offset + words_bytes(spec, "a", job.codes, job.kind))
                 # Blocks below: the next row, if this block's were asked for, is theirs.
                 with m.If(row_ends & walk.o_last_row):
                     m.d.sync += [a_base.eq(job.a), a_row.eq(job.a)]
                     m.d.sync += [c_start.eq(job.c), c_row.eq(job.c)]
+                    m.d.sync += [sa_base.eq(job.a_scales), sa_row.eq(job.a_scales)]
                 with m.Elif(row_ends):
-                    m.d.sync += [a_base.eq(a_row), c_start.eq(c_row)]
+                    m.d.sync += [a_base.eq(a_row), c_start.eq(c_row), sa_base.eq(sa_row)]
                 with m.Elif(~walk.o_keep_a):
-                    m.d.sync += a_row.eq(a_base)
+                    m.d.sync += [a_row.eq(a_base), sa_row.eq(sa_base)]
                 with m.If(walk.o_last_code & ~row_ends):
                     m.d.sync += c_row.eq(c_start)
                 with m.If(column_ends & walk.o_last_column):
                     m.d.sync += [
                         b_offset.eq(0),
+                        sb_offset.eq(0),
                         c_offset.eq(0),
                         bias.eq(job.bias),
                         record.eq(job.requant),
@@ -190,6 +220,7 @@ class Loader(wiring.Component):
                     sums = job.columns * spec.sum_bytes
                     m.d.sync += [
                         b_offset.eq(b_offset + words_bytes(spec, "b", job.columns, job.kind)),
+                        sb_offset.eq(sb_offset + job.columns),
                         c_offset.eq(c_offset + sums),
                         bias.eq(bias + sums),
                         record.eq(record + job.columns * RECORD_BYTES),
@@ -199,3 +230,9 @@ class Loader(wiring.Component):
                 with m.Else():
                     m.next = "BIAS"
         return m
+
+    def _scales(self, words: Value) -> Value:
+        """Count the scales of so many words along K; none, if codes have none."""
+        if not self.spec.inside.block:
+            return C(0)
+        return scales_of(self.spec, words, self.i_geometry.kind)

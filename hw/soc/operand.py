@@ -1,5 +1,8 @@
 """From the stores of operands to the engine: beats of a tile, masked at its edges."""
 
+from dataclasses import dataclass
+from typing import Any
+
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -8,7 +11,63 @@ from golden.soc.spec import CoprocessorSpec
 from hw.soc.job import Geometry, pick
 from hw.soc.store import OperandStore
 
-__all__ = ["Operand", "Words", "TileRequest"]
+__all__ = ["Operand", "Side", "TileRequest", "Words", "sides"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """What an engine takes of one kind: words of A, of B, or their scales.
+
+    A beat has `across` words of each of `banks` rows, `k` steps along K. The next beat is the next
+    slice of the same rows; or, where `down`, the same slice of the next rows. `shapes` are codes of
+    a word and its bits in memory, of each kind of mode; `width` those of the engine's port.
+    """
+
+    name: str
+    banks: int
+    across: int
+    width: int
+    k: int
+    down: bool
+    shapes: tuple[tuple[int, int], ...]
+    word_bytes: int
+    words: int
+
+    @property
+    def slices(self) -> list[int]:
+        """Slices of a word in the store, for each kind of mode."""
+        return [8 * self.word_bytes // (self.across * bits) for _, bits in self.shapes]
+
+
+def sides(spec: CoprocessorSpec) -> dict[str, Side]:
+    """List what an engine takes: "a", "b" and, if codes have scales, "a_scales", "b_scales"."""
+    inside, kinds = spec.inside, spec.kinds
+    found = [
+        Side(
+            name="a", banks=inside.m, across=inside.k, width=inside.a_width, k=inside.k,
+            down=False, shapes=tuple((kind.codes, kind.a_bits) for kind in kinds),
+            word_bytes=spec.a_word_bytes, words=spec.a_words,
+        ),
+        Side(
+            name="b", banks=inside.k, across=inside.n, width=inside.b_width, k=inside.k,
+            down=True, shapes=tuple((kind.codes, kind.b_bits) for kind in kinds),
+            word_bytes=spec.b_word_bytes, words=spec.b_words,
+        ),
+    ]  # fmt: skip
+    if inside.block:
+        common: dict[str, Any] = {"width": 8, "k": 1, "shapes": ((1, 8),) * len(kinds)}
+        found += [
+            Side(
+                name="a_scales", banks=inside.m, across=1, down=False,
+                word_bytes=spec.a_scale_bytes, words=-(-spec.scales // spec.a_scale_bytes),
+                **common,
+            ),
+            Side(
+                name="b_scales", banks=1, across=inside.n, down=True,
+                word_bytes=spec.b_scale_bytes, words=spec.scales, **common,
+            ),
+        ]  # fmt: skip
+    return {side.name: side for side in found}
 
 
 class Words(data.StructLayout):
@@ -51,8 +110,8 @@ class Operand(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: the engine, the stores.
-    side : str
-        What: "a" or "b".
+    side : Side
+        What: which words.
 
     Members
     -------
@@ -60,6 +119,8 @@ class Operand(wiring.Component):
         :class:`TileRequest`.
     i_geometry : In
         The job.
+    i_stride : In
+        Words from a row to the next one in its bank.
     en, o_part, o_address : Out
         Read from the store.
     i_words : In
@@ -72,6 +133,7 @@ class Operand(wiring.Component):
 
     i: stream.Interface
     i_geometry: data.View
+    i_stride: Signal
     en: Signal
     o_part: Signal
     o_address: Signal
@@ -79,43 +141,38 @@ class Operand(wiring.Component):
     o_release: Signal
     o: stream.Interface
 
-    def __init__(self, spec: CoprocessorSpec, side: str):
-        inside = spec.inside
+    def __init__(self, spec: CoprocessorSpec, side: Side):
         self.spec = spec
         self.side = side
-        if side == "a":
-            self.banks, self.across, self.width = inside.m, inside.k, inside.a_width
-            self.words, self.slices, word_bytes = spec.a_words, spec.a_slices, spec.a_word_bytes
-        else:
-            self.banks, self.across, self.width = inside.k, inside.n, inside.b_width
-            self.words, self.slices, word_bytes = spec.b_words, spec.b_slices, spec.b_word_bytes
-        most = max(self.slices(kind) for kind in spec.kinds)
-        self.store = OperandStore(f"{side}_bank", self.banks, word_bytes, self.words, spec.PARTS)
-        self.request = TileRequest(spec, self.words, most)
+        self.store = OperandStore(
+            f"{side.name}_bank", side.banks, side.word_bytes, side.words, spec.PARTS
+        )
+        self.request = TileRequest(spec, side.words, max(side.slices))
         super().__init__({
             "i": In(stream.Signature(self.request)),
             "i_geometry": In(Geometry(spec)),
             "en": Out(1),
             "o_part": Out(range(spec.PARTS)),
-            "o_address": Out(range(self.words)),
-            "i_words": In(8 * word_bytes * self.banks),
+            "o_address": Out(range(side.words)),
+            "i_stride": In(range(side.words + 1)),
+            "i_words": In(8 * side.word_bytes * side.banks),
             "o_release": Out(1),
-            "o": Out(stream.Signature(Words(self.banks * self.across * self.width))),
+            "o": Out(stream.Signature(Words(side.banks * side.across * side.width))),
         })
 
     def elaborate(self, platform):
         m = Module()
-        job, k = self.i_geometry, self.spec.inside.k
-        slices = [self.slices(kind) for kind in self.spec.kinds]
+        job, side = self.i_geometry, self.side
+        k, slices, banks = side.k, side.slices, side.banks
         move = Signal()
         busy, issue, final = Signal(), Signal(), Signal()
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
         # A slice is chosen in the cycle in which its word arrives.
         valid = Signal()
         chosen = Signal(len(tile.slice), reset_less=True)
-        mask, last = Signal(self.banks, reset_less=True), Signal(reset_less=True)
+        mask, last = Signal(banks, reset_less=True), Signal(reset_less=True)
         tail = Signal(reset_less=True)
-        inside = tile.rows if self.side == "a" else tile.codes
+        inside = tile.codes if side.down else tile.rows
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),
             issue.eq(busy & move),
@@ -128,8 +185,8 @@ class Operand(wiring.Component):
         ]
         with m.If(issue):
             m.d.sync += tile.codes.eq(tile.codes - k)
-            if self.side == "b":
-                m.d.sync += tile.address.eq(tile.address + job.b_stride)
+            if side.down:
+                m.d.sync += tile.address.eq(tile.address + self.i_stride)
             elif max(slices) == 1:
                 m.d.sync += tile.address.eq(tile.address + 1)
             else:
@@ -143,7 +200,7 @@ class Operand(wiring.Component):
             m.d.sync += [
                 valid.eq(busy),
                 chosen.eq(tile.slice),
-                mask.eq(Cat(number < inside for number in range(self.banks))),
+                mask.eq(Cat(number < inside for number in range(banks))),
                 last.eq(final & tile.last),
                 tail.eq(final & tile.tail & (job.tail != 0)),
                 self.o.valid.eq(valid),
@@ -154,28 +211,27 @@ class Operand(wiring.Component):
 
     def _words(self, chosen: Value, mask: Value, tail: Value) -> Value:
         """Take the chosen slice of each bank's word, zeros where it is masked, word by word."""
-        job, width = self.i_geometry, self.width
-        kinds = self.spec.kinds
-        shapes = [(kind.codes, getattr(kind, f"{self.side}_bits")) for kind in kinds]
+        job, side, width = self.i_geometry, self.side, self.side.width
+        shapes = side.shapes
         inside: Value = C((1 << width) - 1, width)
-        if any(kind.codes > 1 for kind in kinds):
+        if any(codes > 1 for codes, _ in shapes):
             inside = Mux(tail, (1 << job.tail) - 1, inside)[:width]
         words: list[Value] = []
-        for number in range(self.banks):
-            row = self.i_words.word_select(number, len(self.i_words) // self.banks)
+        for number in range(side.banks):
+            row = self.i_words.word_select(number, 8 * side.word_bytes)
 
             def of(shape: int, row: Value = row) -> Value:
                 codes, bits = shapes[shape]
-                part = row.word_select(chosen, self.across * bits)
+                part = row.word_select(chosen, side.across * bits)
                 return Cat(
                     _spread(part.word_select(word, bits), codes, width)
-                    for word in range(self.across)
+                    for word in range(side.across)
                 )
 
             part = pick(of, [shapes.index(shape) for shape in shapes], job.kind)
             words += (
                 part.word_select(word, width) & inside & mask[number].replicate(width)
-                for word in range(self.across)
+                for word in range(side.across)
             )
         return Cat(words)
 

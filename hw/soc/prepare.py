@@ -6,10 +6,13 @@ from amaranth.lib.wiring import In, Out
 
 from golden.soc.job import RECORD_BYTES, Error
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import BYTES_WIDTH, Geometry, bytes_of, pick, words_bytes
+from hw.soc.job import BYTES_WIDTH, Geometry, bytes_of, pick, scales_of, words_bytes
 from hw.soc.registers import JobLayout
 
 __all__ = ["Prepare"]
+
+_COPIED = ("a", "b", "c", "bias", "requant", "a_scales", "b_scales",
+           "lda", "ldb", "ldc", "ldsa", "ldsb")  # fmt: skip
 
 
 class Prepare(wiring.Component):
@@ -104,8 +107,7 @@ class Prepare(wiring.Component):
                 out.requantised.eq(mode.requantise),
                 out.per_column.eq(mode.per_column),
                 out.accumulate.eq(mode.accumulate),
-                *(out[name].eq(job[name]) for name in ("a", "b", "c", "bias", "requant")),
-                *(out[name].eq(job[name]) for name in ("lda", "ldb", "ldc")),
+                *(out[name].eq(job[name]) for name in _COPIED),
             ]
 
         # What stops a job at once, in the order in which it is told.
@@ -114,18 +116,22 @@ class Prepare(wiring.Component):
         unsupported = (
             ~known
             | (mode.per_column & ~(mode.requantise & spec.requantises_columns))
-            | (mode.accumulate & (mode.requantise | mode.bias))
+            | (mode.accumulate & (mode.requantise | mode.bias | (not spec.accumulates)))
             | (mode.bias & (not spec.bias))
             | (mode.requantise & (not spec.requantise))
         )
         short = (job.lda < lengths["a"]) | (job.ldb < lengths["b"]) | (job.ldc < lengths["c"])
+        scales = scales_of(spec, words, kind) if inside.block else C(0)
+        if inside.block:
+            short |= (job.ldsa < scales) | (job.ldsb < job.n)
         split = self._split(block_n, block_k, kind)
         reasons = [
             (zero | large, Error.DIMENSION),
             (unsupported, Error.MODE),
             (job.k > limit, Error.K_TOO_LARGE),
-            (short, Error.LEADING_DIMENSION),
         ]
+        if not spec.STREAM:
+            reasons.append((short, Error.LEADING_DIMENSION))
 
         # Then products, one after the other: x * y + sum.
         width = 66  # an address of 64 bits, and more
@@ -137,6 +143,13 @@ class Prepare(wiring.Component):
             (C(0), job.ldc, Mux(mode.bias, job.bias + lengths["bias"] - 1, 0)),
             (C(0), job.ldc, Mux(mode.per_column, job.requant + lengths["requant"] - 1, 0)),
         ]
+        if inside.block:
+            ends += [
+                (job.m - 1, job.ldsa, job.a_scales + scales - 1),
+                (scales - 1, job.ldsb, job.b_scales + job.n - 1),
+            ]
+        if spec.STREAM:
+            ends = []
         sizes: list[tuple[Value, Value, int]] = [
             (block_m, out.a_stride, spec.a_words),
             (block_k, out.b_stride, spec.b_words),
@@ -178,7 +191,8 @@ class Prepare(wiring.Component):
                 with m.Else():
                     m.d.sync += step.eq(step + 1)
                     m.next = "BEGIN"
-                    with m.If(step < len(ends)), m.If(total[spec.address_width :] != 0):
+                    beyond = total[spec.address_width :] != 0
+                    with m.If((step < len(ends)) & beyond):
                         m.d.sync += self.o_error.eq(Error.WRAPS)
                         m.next = "DONE"
                     with m.Switch(step):
@@ -234,4 +248,8 @@ class Prepare(wiring.Component):
                 return (count * width)[:3] != 0
 
             wrong |= (count > pick(C, most, kind)) | pick(inside_byte, widths, kind)
+        if inside.block:
+            each = [inside.block // mode.codes for mode in spec.kinds]
+            wrong |= (self.i_job.block_m != 1) | (self.i_job.block_n != 1)
+            wrong |= pick(lambda size: block_k[: size.bit_length() - 1] != 0, each, kind)
         return wrong

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.burst import Beat, Row
 from hw.soc.ledger import Ledger
-from hw.soc.load import RowRequest
+from hw.soc.load import A_SCALES, A, RowRequest
 from hw.soc.unpack import Unpacker
 
 __all__ = ["Receiver"]
@@ -31,6 +31,8 @@ class Receiver(wiring.Component):
         :class:`RowRequest`.
     o_row : Out(stream)
         :class:`hw.soc.burst.Row`.
+    o_of_b : Out(1)
+        The row is none of A, nor of its scales.
     i : In(stream)
         :class:`hw.soc.burst.Beat`: the beats of rows, in order.
     o0, o1, .. : Out(stream)
@@ -41,6 +43,7 @@ class Receiver(wiring.Component):
 
     i_row: stream.Interface
     o_row: stream.Interface
+    o_of_b: Signal
     i: stream.Interface
     o_end: Signal
 
@@ -50,6 +53,7 @@ class Receiver(wiring.Component):
         super().__init__({
             "i_row": In(stream.Signature(RowRequest(spec))),
             "o_row": Out(stream.Signature(Row(spec))),
+            "o_of_b": Out(1),
             "i": In(stream.Signature(Beat(spec.data_width))),
             "o_end": Out(max(words) + 1),
             **{f"o{to}": Out(stream.Signature(Beat(8 * count))) for to, count in words.items()},
@@ -69,7 +73,8 @@ class Receiver(wiring.Component):
             self.o_row.payload.address.eq(row.address),
             self.o_row.payload.bytes.eq(row.bytes),
             rows.i.valid.eq(self.i_row.valid & self.o_row.ready),
-            rows.i.payload.offset.eq(row.address),
+            self.o_of_b.eq((row.to != A) & (row.to != A_SCALES)),
+            rows.i.payload.offset.eq(0 if spec.STREAM else row.address),
             rows.i.payload.bytes.eq(row.bytes),
             rows.i.payload.to.eq(row.to),
             rows.i.payload.last.eq(row.last),

@@ -1,12 +1,14 @@
 """The order of tiles: what the engine is given, and where its sums go."""
 
+from collections.abc import Mapping
+
 from amaranth import C, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import Geometry, pick
-from hw.soc.operand import Operand
+from hw.soc.job import Geometry, pick, scales_of
+from hw.soc.operand import Side, TileRequest
 from hw.soc.walk import BlockWalk
 
 __all__ = ["BlockDone", "SumsRequest", "TileWalk"]
@@ -47,8 +49,8 @@ class TileWalk(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: widths.
-    a, b : Operand
-        What: who takes the requests.
+    sides : mapping of str to Side
+        What: what the engine takes.
 
     Members
     -------
@@ -56,9 +58,11 @@ class TileWalk(wiring.Component):
         The job.
     i_start : In(1)
         It begins.
-    i_full_a, i_full_b, i_full_c : In(1)
-        A part of the store of A, of B, has been filled; and half that of sums, with those before.
-    o_a, o_b : Out(stream)
+    i_full : In
+        A part of the store of a side has been filled; a bit for each.
+    i_full_c : In(1)
+        Half the store of sums has been, with those of before.
+    o_a, o_b, .. : Out(stream)
         :class:`TileRequest` of each side.
     o_sums : Out(stream)
         :class:`SumsRequest`.
@@ -73,8 +77,7 @@ class TileWalk(wiring.Component):
 
     i_geometry: data.View
     i_start: Signal
-    i_full_a: Signal
-    i_full_b: Signal
+    i_full: Signal
     i_full_c: Signal
     o_a: stream.Interface
     o_b: stream.Interface
@@ -84,16 +87,18 @@ class TileWalk(wiring.Component):
     o_area: Signal
     o_codes: Signal
 
-    def __init__(self, spec: CoprocessorSpec, a: Operand, b: Operand):
+    def __init__(self, spec: CoprocessorSpec, sides: Mapping[str, Side]):
         self.spec = spec
+        self.sides = sides
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
-            "i_full_a": In(1),
-            "i_full_b": In(1),
+            "i_full": In(len(sides)),
             "i_full_c": In(1),
-            "o_a": Out(stream.Signature(a.request)),
-            "o_b": Out(stream.Signature(b.request)),
+            **{
+                f"o_{name}": Out(stream.Signature(TileRequest(spec, side.words, max(side.slices))))
+                for name, side in sides.items()
+            },
             "o_sums": Out(stream.Signature(SumsRequest(spec))),
             "o_done": Out(stream.Signature(BlockDone(spec))),
             "o_last": Out(1),
@@ -106,19 +111,20 @@ class TileWalk(wiring.Component):
         spec, job, engine = self.spec, self.i_geometry, self.spec.inside
         m.submodules.walk = walk = BlockWalk(spec)
         a, b, sums, done = (port.payload for port in (self.o_a, self.o_b, self.o_sums, self.o_done))
+        asks = {name: getattr(self, f"o_{name}") for name in self.sides}
         # Parts that are full, and which is read.
-        counts = {side: Signal(range(spec.PARTS + 1), name=f"full_{side}") for side in "ab"}
-        parts = {side: Signal(range(spec.PARTS), name=f"part_{side}") for side in "ab"}
+        counts = {name: Signal(range(spec.PARTS + 1), name=f"full_{name}") for name in asks}
+        parts = {name: Signal(range(spec.PARTS), name=f"part_{name}") for name in asks}
         # What of the block is left, from this tile on.
         rows, columns = (Signal(spec.DIMENSION_WIDTH, name=name) for name in ("rows", "columns"))
         a_address, row_address = Signal(range(spec.a_words)), Signal(range(spec.rows))
-        slices = [spec.b_slices(kind) for kind in spec.kinds]
-        codes = [kind.codes for kind in spec.kinds]
+        slices = self.sides["b"].slices
+        each = [kind.codes for kind in spec.kinds]
         word, slice_ = Signal(range(spec.b_words)), Signal(range(max(slices)))
         column = Signal(range(spec.rows))
         right, below = Signal(), Signal()  # the tile is the last one of its row, in the last row
         single, ends, step, leave = Signal(), Signal(), Signal(), Signal()
-        streams = (self.o_a, self.o_b, self.o_sums, self.o_done)
+        streams = (*asks.values(), self.o_sums, self.o_done)
         m.d.comb += [
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),
@@ -126,19 +132,9 @@ class TileWalk(wiring.Component):
             below.eq(rows <= engine.m),
             single.eq((walk.o_rows <= engine.m) & (walk.o_columns <= engine.n)),
             ends.eq(walk.o_last_code | ~single),
-            a.part.eq(parts["a"]),
             a.address.eq(a_address),
-            a.rows.eq(Mux(below, rows, engine.m)),
-            a.codes.eq(walk.o_codes),
-            a.last.eq(ends),
-            a.tail.eq(walk.o_last_code),
-            a.release.eq(right & below & ~walk.o_keep_a),
-            b.part.eq(parts["b"]),
             b.address.eq(word),
             b.slice.eq(slice_),
-            b.codes.eq(walk.o_codes),
-            b.tail.eq(walk.o_last_code),
-            b.release.eq(right & below & ~walk.o_keep_b),
             sums.address.eq(row_address + column),
             sums.column.eq(column),
             sums.add.eq((~walk.o_first_code & ~single) | job.accumulate),
@@ -152,19 +148,28 @@ class TileWalk(wiring.Component):
             walk.i_next.eq(leave),
             self.o_last.eq(walk.o_last),
         ]
-        keeps = {"a": walk.o_keep_a, "b": walk.o_keep_b}
-        fulls = {"a": self.i_full_a, "b": self.i_full_b}
-        for side in "ab":
-            past = leave & ~keeps[side]
+        for number, (name, port) in enumerate(asks.items()):
+            request, scaled = port.payload, name.endswith("scales")
+            keep = walk.o_keep_a if name.startswith("a") else walk.o_keep_b
+            past = leave & ~keep
             m.d.sync += [
-                counts[side].eq(counts[side] + fulls[side] - past),
-                parts[side].eq(parts[side] + past),
+                counts[name].eq(counts[name] + self.i_full[number] - past),
+                parts[name].eq(parts[name] + past),
+            ]
+            codes = scales_of(spec, walk.o_codes, job.kind) if scaled else walk.o_codes
+            m.d.comb += [
+                request.part.eq(parts[name]),
+                request.rows.eq(Mux(below, rows, engine.m)),
+                request.codes.eq(codes),
+                request.last.eq(ends),
+                request.tail.eq(walk.o_last_code),
+                request.release.eq(right & below & ~keep),
             ]
         # Sums that are there before wait for the first block of K.
         waits, sums_full = Signal(), Signal(range(3))
         m.d.comb += waits.eq(job.accumulate & walk.o_first_code)
         m.d.sync += sums_full.eq(sums_full + self.i_full_c - (leave & waits))
-        full = (counts["a"] != 0) & (counts["b"] != 0) & (~waits | (sums_full != 0))
+        full = Cat(count != 0 for count in counts.values()).all() & (~waits | (sums_full != 0))
         with m.FSM():
             with m.State("BLOCK"), m.If(walk.o_valid & full):
                 m.d.sync += [rows.eq(walk.o_rows), columns.eq(walk.o_columns)]
@@ -173,7 +178,7 @@ class TileWalk(wiring.Component):
                 m.next = "TILES"
             with m.State("TILES"):
                 # All that take part do so in one cycle.
-                wanted = (C(1), C(1), ends, sums.done)
+                wanted = (*(C(1) for _ in asks), ends, sums.done)
                 goes = [~want | port.ready for port, want in zip(streams, wanted, strict=True)]
                 for number, (port, want) in enumerate(zip(streams, wanted, strict=True)):
                     others = Cat(goes[:number], goes[number + 1 :])
@@ -181,7 +186,7 @@ class TileWalk(wiring.Component):
                 m.d.comb += step.eq(Cat(goes).all())
                 inside = Mux(right, columns, engine.n)
                 area = a.rows * inside[: len(self.o_area)]
-                counted = pick(lambda count: walk.o_codes * count, codes, job.kind)
+                counted = pick(lambda count: walk.o_codes * count, each, job.kind)
                 missing = Mux(walk.o_last_code, job.missing, 0)
                 m.d.comb += [
                     self.o_codes.eq(counted - missing),

@@ -19,7 +19,22 @@ def descriptor(job: Job) -> bytes:
     """Write a job as memory has it, and the registers from `ARGUMENTS` on."""
     how = job.requantisation
     values: dict[str, Any] = {
-        name: getattr(job, name) for name in ("a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc")
+        name: getattr(job, name)
+        for name in (
+            "a",
+            "b",
+            "c",
+            "m",
+            "n",
+            "k",
+            "lda",
+            "ldb",
+            "ldc",
+            "a_scales",
+            "b_scales",
+            "ldsa",
+            "ldsb",
+        )
     }
     values |= {f"block_{side}": getattr(job, f"block_{side}") for side in "mnk"}
     mode = {"order": job.by_columns, "a_format": job.a_format, "b_format": job.b_format}

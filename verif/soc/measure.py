@@ -9,7 +9,8 @@ import numpy as np
 
 from golden.soc.blocking import plan
 from golden.soc.coprocessor import Job, coprocessor
-from verif.soc.tb_coprocessor import SPEC, requantisation, start
+from verif.soc.jobs import requantisation
+from verif.soc.tb_coprocessor import SPEC, start
 from verif.streams import bench_parameters, generator
 
 

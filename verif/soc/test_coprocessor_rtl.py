@@ -31,7 +31,8 @@ LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "matrix_2d(m=2,n=3,pe=mac)"},
     SMALL | {"engine": "adder_tree(n=3,k=7)"},
     SMALL | {"engine": "npe(m=2,n=3,formats=int8,int4,accumulator_width=32)"},
-    SMALL | {
+    SMALL
+    | {
         "engine": "npe(m=3,n=2,lane=sl16,formats=int4,e4m3,int16,posit16e1,"
         "accumulator_width=128,result=posit16e1)"
     },
@@ -42,4 +43,20 @@ LONG: list[dict[str, Any]] = [
 @pytest.mark.parametrize("parameters", [*CASES, *long(LONG)], ids=case_name)
 def test_coprocessor_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("coprocessor", parameters), seed=1, directory=tmp_path)
+    assert result.ok, f"{result.failed}; see {result.log}"
+
+
+STREAMS: list[dict[str, Any]] = [SMALL | {"engine": "systolic_os(m=4,n=4)"}]
+LONG_STREAMS: list[dict[str, Any]] = [
+    SMALL | {"engine": "npe(m=2,n=3,formats=int8,posit4e1,e4m3,result=e4m3)"},
+    SMALL | {
+        "engine": "npe(m=2,n=2,formats=int8,e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
+        "bias": False, "requantise": False,
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", [*STREAMS, *long(LONG_STREAMS)], ids=case_name)
+def test_coprocessor_stream_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
+    result = verify(Design("coprocessor_stream", parameters), seed=1, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"

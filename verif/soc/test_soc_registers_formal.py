@@ -135,7 +135,7 @@ def test_registers_change_only_as_they_should() -> None:
     arguments = [name for name in stored if name.startswith(("job_", "ring_"))]
     constant = Cat(same[name] for name in (*arguments, "gier_enable", "ier_done", "ier_error"))
     claim("only_writes_configure", quiet & ~write, constant.all())
-    reports = Cat(dut.i_done, dut.i_error.valid, dut.i_ready, dut.o_reset)
+    reports = Cat(dut.i_done, dut.i_error.valid, dut.i_invalid, dut.i_ready, dut.o_reset)
     still = quiet & past(~reports.any())
     claim("nothing_changes_by_itself", still & ~read & ~write, Cat(same.values()).all())
     busy = dut.o_start | ~dut.i_idle | dut.o_reset
@@ -157,6 +157,7 @@ def test_registers_change_only_as_they_should() -> None:
     counts = quiet & past(~dut.o_reset)
     claim("done_is_kept", counts & past(dut.i_done), file.isr_done & file.ctrl_done)
     claim("error_is_kept", counts & past(dut.i_error.valid), file.isr_error)
+    claim("invalid_is_kept", counts & past(dut.i_invalid), file.error_invalid)
     control = past(bus.read & (bus.read_address == 0))
     claim("only_a_read_clears_done", quiet & past(file.ctrl_done) & ~control, file.ctrl_done)
     status = (file.isr_done & file.ier_done) | (file.isr_error & file.ier_error)
