@@ -1,5 +1,6 @@
 """The co-processor's register map for other tools: C, HTML, IP-XACT, Python, pyuvm."""
 
+import json
 import re
 import shutil
 import zlib
@@ -16,9 +17,9 @@ from peakrdl_python.systemrdl_node_hashes import NodeHashingMethod
 from peakrdl_pyuvm.exporter import PyUVMExporter  # type: ignore[import-untyped]
 from systemrdl.node import AddrmapNode
 
-from hw.soc.register_map import MAP, register_map
+from hw.soc.register_map import MAP, fields_of, register_map
 
-__all__ = ["export"]
+__all__ = ["export", "write_header"]
 
 
 def export(folder: Path, parameters: Mapping[str, int], *, name: str = MAP) -> list[Path]:
@@ -57,9 +58,7 @@ def export(folder: Path, parameters: Mapping[str, int], *, name: str = MAP) -> l
 
 def _write(top: AddrmapNode, folder: Path, name: str, version: int) -> None:
     """Run the exporters; types have the names of instances, which parameters do not change."""
-    CHeaderExporter().export(
-        top, str(folder / f"{name}.h"), std=CStandard.gnu11, reuse_typedefs=False
-    )
+    write_header(top, folder / f"{name}.h")
     numbers = f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
     IPXACTExporter(vendor="carrysave", library="carrysave", version=numbers).export(
         top, str(folder / f"{name}.xml")
@@ -75,3 +74,34 @@ def _write(top: AddrmapNode, folder: Path, name: str, version: int) -> None:
     stamp = zlib.crc32((folder / f"{name}.xml").read_bytes())
     text = re.sub(r"(BUILD_TS = |\?ts=)\d+", rf"\g<1>{stamp}", index.read_text())
     index.write_text(re.sub(r"\s*<script async src=\"https:[^>]*></script>", "", text))
+
+
+def write_header(top: AddrmapNode, path: Path) -> None:
+    """Write the C header of a map, with what values of fields are called."""
+    # C99 has no static_assert, by which later standards would check the size of the map.
+    CHeaderExporter().export(top, str(path), std=CStandard.gnu99, reuse_typedefs=False)
+    path.write_text(_with_codes(path.read_text(), top))
+
+
+def _with_codes(header: str, top: AddrmapNode) -> str:
+    """Add what values of fields are called, which the exporter leaves out, to the C header."""
+    lines = []
+    text = json.dumps  # quotes, as C does
+    for field in fields_of(top):
+        codes = field.codes
+        if not codes:
+            continue
+        path = (*field.register.get_path_segments(), field.node.inst_name)
+        macro = "__".join(path).upper()
+        lines += [
+            f"// codes - {'.'.join(path)}",
+            *(f"#define {macro}__{c.identifier.upper()}_code {c.value:#x}" for c in codes),
+            f"#define {macro}_LIST(X) \\",
+            *(f"    X({c.value:#x}, {text(c.name)}, {text(c.meaning)}) \\" for c in codes),
+            "",
+            "",
+        ]
+    mark = f"// addrmap - {top.inst_name}\n"
+    before, found, after = header.partition(mark)
+    assert found, "the header has no map"
+    return before + "\n".join(lines) + mark + after

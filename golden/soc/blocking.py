@@ -1,13 +1,96 @@
-"""How a product is cut into blocks, and what that costs."""
+"""How a product is cut into blocks, and what that costs; the standard library alone."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from typing import ClassVar
 
-from golden.soc.spec import CoprocessorSpec
+__all__ = ["Blocks", "Cost", "Stores", "cost", "plan", "word_bytes"]
 
-__all__ = ["Blocks", "Cost", "cost", "plan"]
+_LATENCY = 64
+"""Cycles of a read, as the planner supposes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stores:
+    """What decides about blocks; discovery registers have the same names.
+
+    `a_bits`, `b_bits` are bits of words of A and B in memory, `a_widest`, `b_widest` the most that
+    they can have; 0 if all have as many. If `block` is not 0, so many words along K have a scale:
+    then a block of C is a tile, and of K whole blocks of words.
+    """
+
+    tile_m: int
+    tile_n: int
+    tile_k: int
+    a_bits: int
+    b_bits: int
+    data_width: int
+    outstanding: int
+    sums: int
+    a_bytes: int
+    b_bytes: int
+    a_widest: int = 0
+    b_widest: int = 0
+    block: int = 0
+
+    DIMENSION_WIDTH: ClassVar[int] = 24
+    """Bits of M, of N and of K."""
+
+    @property
+    def a_slices(self) -> int:
+        """Beats of a row of A in a word of its store: a power of two."""
+        return 8 * self.a_word_bytes // (self.tile_k * self.a_bits)
+
+    @property
+    def b_slices(self) -> int:
+        """Tiles of a row of B in a word of its store: a power of two."""
+        return 8 * self.b_word_bytes // (self.tile_n * self.b_bits)
+
+    @property
+    def a_word_bytes(self) -> int:
+        """Bytes of a word of the store of A, of one row."""
+        return word_bytes(self.data_width, self.tile_k * (self.a_widest or self.a_bits))
+
+    @property
+    def b_word_bytes(self) -> int:
+        """Bytes of a word of the store of B, of one row."""
+        return word_bytes(self.data_width, self.tile_n * (self.b_widest or self.b_bits))
+
+    @property
+    def a_words(self) -> int:
+        """Words of a part of the store of A, of each of the tile's rows."""
+        return self.a_bytes // (self.tile_m * self.a_word_bytes)
+
+    @property
+    def b_words(self) -> int:
+        """Words of a part of the store of B, of each of the beat's rows."""
+        return self.b_bytes // (self.tile_k * self.b_word_bytes)
+
+    @property
+    def rows(self) -> int:
+        """Rows of n sums in half their store."""
+        return self.sums // self.tile_n
+
+    def fits(self, m: int, n: int, k: int) -> bool:
+        """Whether the stores hold blocks of m x n tiles and k beats, whose rows begin at bytes."""
+        if self.block and not (m == n == 1 and k % self.block == 0):
+            return False
+        return (
+            k * self.tile_k * self.a_bits % 8 == 0
+            and n * self.tile_n * self.b_bits % 8 == 0
+            and m * -(-k // self.a_slices) <= self.a_words
+            and k * -(-n // self.b_slices) <= self.b_words
+            and m * self.tile_m * n <= self.rows
+        )
+
+    def most_beats(self, m: int, n: int) -> int:
+        """Count the beats of K that the stores hold of m x n tiles; 0 if none."""
+        k = min(self.a_words // m * self.a_slices, self.b_words // -(-n // self.b_slices))
+        while k and not self.fits(m, n, k):
+            k -= 1
+        return k
 
 
 @dataclass(frozen=True)
@@ -20,10 +103,6 @@ class Blocks:
     by_columns: bool = False
 
 
-_LATENCY = 64
-"""Cycles of a read, as the planner supposes."""
-
-
 @dataclass(frozen=True)
 class Cost:
     """What a product costs at least, by a plan: cycles, and beats of the bus."""
@@ -33,16 +112,24 @@ class Cost:
     write_beats: int
 
 
-def cost(spec: CoprocessorSpec, blocks: Blocks, m: int, n: int, k: int, c_bytes: int) -> Cost:
-    """Estimate what an M x K by K x N product costs, numbers of C being of so many bytes.
+def word_bytes(beat: int, bits: int) -> int:
+    """Count the bytes of a word of slices of so many bits, a power of two: of a beat or more."""
+    count = 1
+    while count * bits < beat or count * bits % 8:
+        count *= 2
+    return count * bits // 8
+
+
+def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) -> Cost:
+    """Estimate what an M x K by K x N product costs, numbers of C being of so many bits.
 
     Rows begin at whole beats. Short ones cost what their latency does, shared by all bursts that
     may be under way. The first block is loaded before anything is multiplied, the last
     one leaves when all is; between, the slowest of load, engine and store counts.
     """
-    engine = spec.inside
-    least = -(-_LATENCY // spec.outstanding)
-    rows, columns, codes = blocks.m * engine.m, blocks.n * engine.n, blocks.k * engine.k
+    least = -(-_LATENCY // stores.outstanding)
+    tile_m, tile_n, tile_k = stores.tile_m, stores.tile_n, stores.tile_k
+    rows, columns, codes = blocks.m * tile_m, blocks.n * tile_n, blocks.k * tile_k
     ups, acrosses, depths = (
         -(-size // part) for size, part in ((m, rows), (n, columns), (k, codes))
     )
@@ -50,53 +137,71 @@ def cost(spec: CoprocessorSpec, blocks: Blocks, m: int, n: int, k: int, c_bytes:
     def beats(count: int, length: int, part: int, bits: int, least: int = least) -> int:
         """Count beats of so many rows, each of so many numbers, read by parts."""
         whole, rest = divmod(length, part)
-        sizes = [part] * whole + [rest] * (rest > 0)
-        return count * sum(max(-(-size * bits // spec.data_width), least) for size in sizes)
+        found = whole * max(-(-part * bits // stores.data_width), least)
+        return count * (found + (max(-(-rest * bits // stores.data_width), least) if rest else 0))
 
     times_a = 1 if depths == 1 and not blocks.by_columns else acrosses
     times_b = 1 if depths == 1 and blocks.by_columns else ups
-    of_a, of_b = (m, k, codes, spec.a_bits), (k, n, columns, spec.b_bits)
-    of_c = (m, n, columns, 8 * c_bytes)
+    of_a, of_b = (m, k, codes, stores.a_bits), (k, n, columns, stores.b_bits)
+    of_c = (m, n, columns, c_bits)
     load = times_a * beats(*of_a) + times_b * beats(*of_b)
-    first = beats(min(m, rows), min(k, codes), codes, spec.a_bits)
-    first += beats(min(k, codes), min(n, columns), columns, spec.b_bits)
-    tiles = -(-m // engine.m) * -(-n // engine.n)
-    drain = engine.m + (engine.m - 1) // 8
+    first = beats(min(m, rows), min(k, codes), codes, stores.a_bits)
+    first += beats(min(k, codes), min(n, columns), columns, stores.b_bits)
+    tiles = -(-m // tile_m) * -(-n // tile_n)
+    drain = tile_m + (tile_m - 1) // 8
+    whole, rest = divmod(-(-k // tile_k), blocks.k)
     if blocks.m == blocks.n == 1:
-        passes = [-(-k // engine.k)]
+        busy = max(-(-k // tile_k), drain)
     else:
-        whole, rest = divmod(-(-k // engine.k), blocks.k)
-        passes = [blocks.k] * whole + [rest] * (rest > 0)
-    busy = tiles * sum(max(beat, drain) for beat in passes)
-    last = beats(min(m, rows), min(n, columns), columns, 8 * c_bytes)
-    cycles = first + max(busy, load - first, beats(*of_c)) + last
+        busy = whole * max(blocks.k, drain) + (max(rest, drain) if rest else 0)
+    last = beats(min(m, rows), min(n, columns), columns, c_bits)
+    cycles = first + max(tiles * busy, load - first, beats(*of_c)) + last
     read = times_a * beats(*of_a, least=1) + times_b * beats(*of_b, least=1)
     return Cost(cycles, read, beats(*of_c, least=1))
 
 
 @cache
-def plan(spec: CoprocessorSpec, m: int, n: int, k: int, c_bytes: int) -> Blocks:
+def plan(stores: Stores, m: int, n: int, k: int, c_bits: int) -> Blocks:
     """Choose blocks: least traffic of those that cost a fiftieth more than the fewest cycles."""
-    costs = {blocks: cost(spec, blocks, m, n, k, c_bytes) for blocks in _candidates(spec, m, n, k)}
-    limit = 1.02 * min(found.cycles for found in costs.values())
-    good = {blocks: found for blocks, found in costs.items() if found.cycles <= limit}
+    costs = {
+        blocks: cost(stores, blocks, m, n, k, c_bits) for blocks in _candidates(stores, m, n, k)
+    }
+    least = min(found.cycles for found in costs.values())
+    good = {blocks: found for blocks, found in costs.items() if 50 * found.cycles <= 51 * least}
     return min(good, key=lambda blocks: (good[blocks].read_beats, good[blocks].cycles))
 
 
-def _candidates(spec: CoprocessorSpec, m: int, n: int, k: int) -> Iterator[Blocks]:
-    """Blocks that cut each side into like parts."""
-    engine = spec.inside
-    beats = -(-k // engine.k)
-    for up in _sizes(-(-m // engine.m), spec.a_words):
-        for across in _sizes(-(-n // engine.n), spec.rows // (up * engine.m)):
-            most = min(spec.most_beats(up, across), beats)
-            depths = {most} | {depth for depth in _sizes(beats, most) if depth >= engine.m}
-            for depth, by_columns in product(depths, (False, True)):
-                blocks = Blocks(up, across, depth, by_columns)
-                if depth and spec.fits(up, across, depth):
-                    yield blocks
+def _candidates(stores: Stores, m: int, n: int, k: int) -> Iterator[Blocks]:
+    """Blocks that cut each side into like parts, as far as parts of rows can begin at bytes."""
+    beats = -(-k // stores.tile_k)
+    grain_n = _grain(stores.tile_n * stores.b_bits)
+    grain_k = stores.block or _grain(stores.tile_k * stores.a_bits)
+    for up in _sizes(-(-m // stores.tile_m), stores.a_words):
+        most_n = stores.rows // (up * stores.tile_m)
+        for across in _sizes(-(-n // stores.tile_n), most_n, grain_n):
+            most = stores.most_beats(up, across)
+            longest = min(most, _up(beats, grain_k))
+            depths = {longest} | {
+                depth for depth in _sizes(beats, most, grain_k) if depth >= stores.tile_m
+            }
+            for depth, by_columns in product(sorted(depths - {0}, reverse=True), (False, True)):
+                if stores.fits(up, across, depth):
+                    yield Blocks(up, across, depth, by_columns)
 
 
-def _sizes(whole: int, most: int) -> list[int]:
-    """List the least sizes that cut a whole into as many parts, none greater than `most`."""
-    return sorted({-(-whole // -(-whole // size)) for size in range(1, min(whole, most) + 1)})
+def _grain(bits: int) -> int:
+    """Count the numbers of so many bits that fill whole bytes: a power of two."""
+    return next(count for count in (1, 2, 4, 8) if count * bits % 8 == 0)
+
+
+def _up(size: int, grain: int) -> int:
+    return -(-size // grain) * grain
+
+
+def _sizes(whole: int, most: int, grain: int = 1) -> list[int]:
+    """List the least sizes that cut a whole into as many parts, none greater than `most`.
+
+    All are multiples of the grain.
+    """
+    sizes = {_up(-(-whole // -(-whole // size)), grain) for size in range(1, min(whole, most) + 1)}
+    return sorted(size for size in sizes if size <= most)

@@ -84,6 +84,11 @@ class Inside(ABC):
     least_exponent: int = 0
     block: int = 0
 
+    @property
+    def words(self) -> list[tuple[int, bool]]:
+        """Bits of words of A and of B as integers, and whether they are signed."""
+        return [(self.a_width, False), (self.b_width, False)]
+
     @cached_property
     @abstractmethod
     def modes(self) -> Mapping[Pair, Mode]:
@@ -118,6 +123,11 @@ class _Integers(Inside):
         self.m, self.n, self.k = spec.m, spec.n, spec.k
         self.a_width, self.b_width = spec.a_code_width, spec.b_width
         self.sum_width, self.signed = spec.c_format.width, spec.c_format.signed
+
+    @property
+    def words(self) -> list[tuple[int, bool]]:
+        """Codes."""
+        return [(fmt.width, fmt.signed) for fmt in (self.spec.a_format, self.spec.b_format)]
 
     @cached_property
     def modes(self) -> Mapping[Pair, Mode]:

@@ -8,6 +8,7 @@ from golden.check import Flag, Integer, check_fields, parameter, parameters_of
 from golden.engine import EngineSpec
 from golden.npe.npe import NpeSpec
 from golden.npe.requantiser import RequantiserSpec
+from golden.soc.blocking import Stores, word_bytes
 from golden.soc.bus import BusSpec
 from golden.soc.mode import Inside, Mode, container, inside
 from golden.tpe.systolic_os import SystolicOsSpec
@@ -36,8 +37,8 @@ class CoprocessorSpec(BusSpec):
     PARTS = 4
     """Parts of a store of operands, a power of two."""
 
-    DIMENSION_WIDTH = 24
-    """Bits of M and of N."""
+    DIMENSION_WIDTH = Stores.DIMENSION_WIDTH
+    """Bits of M, of N and of K."""
 
     STREAM: ClassVar[bool] = False
     """Operands come and results leave as streams."""
@@ -95,42 +96,68 @@ class CoprocessorSpec(BusSpec):
         """Bits of a sum in its store: one more if it comes with a flag."""
         return self.inside.sum_width + self.inside.flags
 
+    def stores(self, kind: Mode | None = None) -> Stores:
+        """Collect what decides about blocks, where codes lie in memory in that way."""
+        return self._stores[(kind or self.kinds[0]).kind]
+
+    @cached_property
+    def _stores(self) -> dict[tuple[int, int, int], Stores]:
+        inside = self.inside
+        return {
+            kind.kind: Stores(
+                tile_m=inside.m,
+                tile_n=inside.n,
+                tile_k=inside.k,
+                a_bits=kind.a_bits,
+                b_bits=kind.b_bits,
+                data_width=self.data_width,
+                outstanding=self.outstanding,
+                sums=self.sums,
+                a_bytes=self.a_bytes,
+                b_bytes=self.b_bytes,
+                a_widest=self.a_bits,
+                b_widest=self.b_bits,
+                block=inside.block // kind.codes,
+            )
+            for kind in self.kinds
+        }
+
     def a_slices(self, kind: Mode) -> int:
         """Beats of a row of A in a word of its store: a power of two."""
-        return 8 * self.a_word_bytes // (self.inside.k * kind.a_bits)
+        return self.stores(kind).a_slices
 
     def b_slices(self, kind: Mode) -> int:
         """Tiles of a row of B in a word of its store: a power of two."""
-        return 8 * self.b_word_bytes // (self.inside.n * kind.b_bits)
+        return self.stores(kind).b_slices
 
     @property
     def a_word_bytes(self) -> int:
         """Bytes of a word of the store of A, of one row."""
-        return _word(self.bytes, self.inside.k * self.a_bits)
+        return self.stores().a_word_bytes
 
     @property
     def b_word_bytes(self) -> int:
         """Bytes of a word of the store of B, of one row."""
-        return _word(self.bytes, self.inside.n * self.b_bits)
+        return self.stores().b_word_bytes
 
     @property
     def a_words(self) -> int:
         """Words of a part of the store of A, of each of the tile's rows."""
-        return self.a_bytes // (self.inside.m * self.a_word_bytes)
+        return self.stores().a_words
 
     @property
     def b_words(self) -> int:
         """Words of a part of the store of B, of each of the beat's rows."""
-        return self.b_bytes // (self.inside.k * self.b_word_bytes)
+        return self.stores().b_words
 
     @property
     def rows(self) -> int:
         """Rows of n sums in half their store."""
-        return self.sums // self.inside.n
+        return self.stores().rows
 
     def row_slices(self, size: int) -> int:
         """Tiles side by side in a word of what has so many bytes for each column: of biases."""
-        return _word(self.bytes, self.inside.n * 8 * size) // (self.inside.n * size)
+        return word_bytes(self.data_width, self.inside.n * 8 * size) // (self.inside.n * size)
 
     def row_words(self, size: int) -> int:
         """Words of it, of the tiles side by side in a block."""
@@ -142,17 +169,17 @@ class CoprocessorSpec(BusSpec):
         block = self.inside.block
         if not block:
             return 0
-        return max(self.most_beats(1, 1, kind) * kind.codes // block for kind in self.kinds)
+        return max(self.stores(kind).most_beats(1, 1) * kind.codes // block for kind in self.kinds)
 
     @property
     def a_scale_bytes(self) -> int:
         """Bytes of a word of the store of A's scales, of one row."""
-        return _word(self.bytes, 8)
+        return word_bytes(self.data_width, 8)
 
     @property
     def b_scale_bytes(self) -> int:
         """Bytes of a word of the store of B's scales: one for each column of a tile, or more."""
-        return _word(self.bytes, 8 * self.inside.n)
+        return word_bytes(self.data_width, 8 * self.inside.n)
 
     @property
     def code_bits(self) -> int:
@@ -162,30 +189,8 @@ class CoprocessorSpec(BusSpec):
         return bits if bits * self.inside.n % 8 == 0 else 8
 
     def fits(self, m: int, n: int, k: int, kind: Mode | None = None) -> bool:
-        """Whether the stores hold blocks of m x n tiles and k beats, whose rows begin at bytes.
-
-        Where codes have scales, a block is a tile, of whole blocks of codes.
-        """
-        inside, kind = self.inside, kind or self.kinds[0]
-        if inside.block and not (m == n == 1 and k * kind.codes % inside.block == 0):
-            return False
-        return (
-            k * inside.k * kind.a_bits % 8 == 0
-            and n * inside.n * kind.b_bits % 8 == 0
-            and m * -(-k // self.a_slices(kind)) <= self.a_words
-            and k * -(-n // self.b_slices(kind)) <= self.b_words
-            and m * inside.m * n <= self.rows
-        )
-
-    def most_beats(self, m: int, n: int, kind: Mode | None = None) -> int:
-        """Count the beats of K that the stores hold of m x n tiles; 0 if none."""
-        kind = kind or self.kinds[0]
-        k = min(
-            self.a_words // m * self.a_slices(kind), self.b_words // -(-n // self.b_slices(kind))
-        )
-        while k and not self.fits(m, n, k, kind):
-            k -= 1
-        return k
+        """Whether the stores hold blocks of m x n tiles and k beats, see :meth:`Stores.fits`."""
+        return self.stores(kind).fits(m, n, k)
 
     def default_blocks(self, kind: Mode | None = None) -> tuple[int, int, int]:
         """Tiles down and across, and beats of K, of the blocks that the hardware chooses.
@@ -204,7 +209,7 @@ class CoprocessorSpec(BusSpec):
                     (m, n, k)
                     for m in range(1, min(self.a_words, self.rows // inside.m) + 1)
                     for n in range(1, self.rows // (m * inside.m) + 1)
-                    if (k := self.most_beats(m, n, kind))
+                    if (k := self.stores(kind).most_beats(m, n))
                 ),
                 key=lambda sizes: (
                     sizes[2] < inside.m + 2,
@@ -214,6 +219,13 @@ class CoprocessorSpec(BusSpec):
             )
             for kind in self.kinds
         }
+
+    @property
+    def numbers(self) -> list[tuple[int, bool]]:
+        """Bits of words of A and of B, of sums, and of codes of C, and whether they are signed."""
+        inside, codes = self.inside, self.requantiser.out_format
+        result = (codes.width, codes.signed) if inside.result is None else (self.code_bits, False)
+        return [*inside.words, (inside.sum_width, inside.signed), result]
 
     @cached_property
     def requantiser(self) -> RequantiserSpec:
@@ -245,11 +257,3 @@ class CoprocessorStreamSpec(CoprocessorSpec):
 
 _WIDEST = 63
 """Bits of a sum that the requantiser takes."""
-
-
-def _word(beat: int, bits: int) -> int:
-    """Count the bytes of a word of slices of so many bits, a power of two, of a beat or more."""
-    slices = 1
-    while slices * bits < 8 * beat or slices * bits % 8:
-        slices *= 2
-    return slices * bits // 8

@@ -142,6 +142,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
     features = {
         0: spec.requantise, 1: spec.requantises_columns, 2: spec.bias,
         3: spec.accumulates, 4: not spec.STREAM, 5: spec.inside.block != 0, 6: spec.STREAM,
+        7: len(spec.inside.modes) > 1,
     }  # fmt: skip
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
@@ -161,4 +162,8 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         "b_bytes": spec.b_bytes,
         "features": sum(has << bit for bit, has in features.items()),
         "hash": digest,
+        "numbers": sum(
+            (width | signed << 7) << 8 * place for place, (width, signed) in enumerate(spec.numbers)
+        ),
+        "outstanding": spec.outstanding,
     }

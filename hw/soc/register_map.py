@@ -13,10 +13,19 @@ from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
 
 from golden.check import Integer
 
-__all__ = ["MAP", "MapField", "fields_of", "layout_of", "parameters_of", "register_map"]
+__all__ = ["MAP", "Code", "MapField", "fields_of", "layout_of", "parameters_of", "register_map"]
 
 MAP = "carrysave_coprocessor"
 _SOURCE = Path(__file__).with_name("coprocessor.rdl")
+
+
+class Code(NamedTuple):
+    """A value of a field that has a name: an identifier, a name in words, a sentence."""
+
+    value: int
+    identifier: str
+    name: str
+    meaning: str
 
 
 class MapField(NamedTuple):
@@ -40,6 +49,14 @@ class MapField(NamedTuple):
             return "stored"
         return "wire" if self.node.is_hw_writable else "constant"
 
+    @property
+    def codes(self) -> list[Code]:
+        """What its values are called, if they have names."""
+        return [
+            Code(int(member), member.name, member.rdl_name or member.name, member.rdl_desc or "")
+            for member in self.node.get_property("encode") or ()
+        ]
+
     def of(self, part: data.View) -> Value:
         """Take the field's bits from the registers of a part of the map, see :func:`layout_of`."""
         start = 8 * self.register.address_offset + self.node.low
@@ -53,7 +70,7 @@ class MapField(NamedTuple):
 @cache
 def parameters_of() -> dict[str, Integer]:
     """Parameters of the map: what the discovery registers say of a build."""
-    widths = {"features": 7, "hash": 64}
+    widths = {"features": 8, "hash": 64}
     return {
         name: Integer("see the register of this name", 0, 0, (1 << widths.get(name, 32)) - 1)
         for name in _compile(MAP, ()).parameters

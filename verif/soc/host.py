@@ -5,64 +5,29 @@ from typing import Any
 import numpy as np
 from cocotb.triggers import RisingEdge
 
+from carrysave import driver
 from golden.soc.coprocessor import Job
-from hw.soc.register_map import layout_of
 from verif.streams import cycle
 
 __all__ = ["ARGUMENTS", "Host", "descriptor"]
 
 ARGUMENTS = 0x10
-_JOB = layout_of("JOB")
 
 
 def descriptor(job: Job) -> bytes:
-    """Write a job as memory has it, and the registers from `ARGUMENTS` on."""
+    """Write a job of the golden model as memory has it, and the registers from `ARGUMENTS` on."""
+    values = dict(vars(job))
     how = job.requantisation
-    values: dict[str, Any] = {
-        name: getattr(job, name)
-        for name in (
-            "a",
-            "b",
-            "c",
-            "m",
-            "n",
-            "k",
-            "lda",
-            "ldb",
-            "ldc",
-            "a_scales",
-            "b_scales",
-            "ldsa",
-            "ldsb",
-        )
-    }
-    values |= {f"block_{side}": getattr(job, f"block_{side}") for side in "mnk"}
-    mode = {"order": job.by_columns, "a_format": job.a_format, "b_format": job.b_format}
-    mode |= {"accumulate": job.accumulate, "requantise": job.codes}
-    if job.records is not None:
-        values["requant"] = job.records
-        mode["per_column"] = True
-    if job.bias is not None:
-        values["bias"] = job.bias
-        mode["bias"] = True
     if how is not None:
-        mode["relu"] = how.relu
-        values |= {
-            "multiplier": int(how.multiplier[0]),
-            "shift": int(how.shift[0]),
-            "zero_point": int(how.zero_point[0]),
-            "low": -128 if how.low is None else how.low,
-            "high": 127 if how.high is None else how.high,
-        }
-    image = 0
-    for name, value in values.items():
-        field = _JOB[name]
-        width = 64 if field.shape == 64 else 32
-        image |= (int(value) & ((1 << width) - 1)) << field.offset
-    modes = _JOB["mode"]
-    for name, flag in mode.items():
-        image |= int(flag) << modes.offset + modes.shape[name].offset
-    return image.to_bytes(_JOB.size // 8, "little")
+        values["requantisation"] = driver.Requantisation(
+            multiplier=int(how.multiplier[0]),
+            shift=int(how.shift[0]),
+            zero_point=int(how.zero_point[0]),
+            low=-128 if how.low is None else how.low,
+            high=127 if how.high is None else how.high,
+            relu=how.relu,
+        )
+    return driver.descriptor(driver.Job(**values))
 
 
 class Host:

@@ -44,7 +44,7 @@ def _place(m: int, n: int, k: int) -> Job:
         return -(-size // align) * align
 
     lda, ldb, ldc = up(k * SPEC.a_bits // 8), up(n * SPEC.b_bits // 8), up(n * SPEC.code_bits // 8)
-    blocks = plan(SPEC, m, n, k, SPEC.code_bits // 8)
+    blocks = plan(SPEC.stores(), m, n, k, SPEC.code_bits)
     return Job(
         a=0, b=m * lda, c=m * lda + k * ldb, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc,
         requantisation=requantisation(generator(m, n, k)),

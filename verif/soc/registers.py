@@ -44,6 +44,8 @@ BUILD = {
     "b_bytes": 2048,
     "features": 0b101101,
     "hash": 0x0123456789ABCDEF,
+    "numbers": 0x87_2B_85_0C,
+    "outstanding": 23,
 }
 
 

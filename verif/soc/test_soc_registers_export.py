@@ -48,8 +48,8 @@ def places() -> Places:
 def test_export_c_header_agrees(folder: Path, language: str, tmp_path: Path) -> None:
     compiler = shutil.which({"c": "cc", "c++": "c++"}[language])
     assert compiler, "no compiler"
-    lines = ["#include <stddef.h>", f'#include "{NAME}.h"', f"typedef {NAME}_t map;",
-             f"typedef {NAME}__JOB_t job;"]  # fmt: skip
+    lines = ["#include <assert.h>", "#include <stddef.h>", f'#include "{NAME}.h"',
+             f"typedef {NAME}_t map;", f"typedef {NAME}__JOB_t job;"]  # fmt: skip
 
     def claim(condition: str) -> None:
         lines.append(f'static_assert({condition}, "{condition}");')
@@ -60,7 +60,9 @@ def test_export_c_header_agrees(folder: Path, language: str, tmp_path: Path) -> 
         macro = "__".join([NAME, *path, own]).upper()
         claim(f"{macro}_bp == {field.node.low}")
         claim(f"{macro}_bm == {((1 << field.node.width) - 1) << field.node.low:#x}u")
-    claim("sizeof(map) == 0x150")
+        for code in field.codes:
+            claim(f"{macro}__{code.identifier.upper()}_code == {code.value}")
+    claim("sizeof(map) == 0x158")
     claim("sizeof(job) == 128")
     claim(f"{NAME.upper()}__TILE_M__VALUE_reset == {BUILD['tile_m']}")
     source = tmp_path / "claims.c"

@@ -1,0 +1,26 @@
+"""Driver of the matmul co-processor: numpy in, numpy out. It needs numpy alone, on Python 3.10.
+
+For a board, :func:`carrysave.pack.driver.python` writes this package without the generators.
+"""
+
+from .codes import Number
+from .coprocessor import Coprocessor
+from .errors import CoprocessorError, JobError, JobTimeout
+from .info import Counters, Info
+from .job import Job, Requantisation, descriptor
+from .matrix import Matrix, Product
+
+__all__ = [
+    "Coprocessor",
+    "CoprocessorError",
+    "Counters",
+    "Info",
+    "Job",
+    "JobError",
+    "JobTimeout",
+    "Matrix",
+    "Number",
+    "Product",
+    "Requantisation",
+    "descriptor",
+]

@@ -1,0 +1,161 @@
+/* Driver of the carrysave matmul co-processor: C = requantise(A x B + bias), matrices in memory.
+ *
+ * C99 or C++, no allocation, no state but that in `carrysave`. Registers are those of
+ * carrysave_coprocessor.h, which is made from the register map of the hardware.
+ *
+ * To adapt it to a platform, name a header of your own in CARRYSAVE_CONFIG that defines any of:
+ *
+ *   CARRYSAVE_READ(device, offset)            read a register of 32 bits
+ *   CARRYSAVE_WRITE(device, offset, value)    write one
+ *   CARRYSAVE_BARRIER(device)                 memory before it is seen by the device, and back
+ *   CARRYSAVE_CLEAN(device, address, bytes)   write caches back to memory, before a start
+ *   CARRYSAVE_INVALIDATE(device, address, bytes)  drop what caches hold, before C is read
+ *   CARRYSAVE_RESET_POLLS                     reads of a register after which a reset is given up
+ *
+ * Addresses are those that the device puts on its bus. */
+
+#ifndef CARRYSAVE_H
+#define CARRYSAVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CARRYSAVE_DESCRIPTOR_BYTES 128u
+#define CARRYSAVE_RECORD_BYTES 8u
+#define CARRYSAVE_DIMENSION_MAX 0xFFFFFFu /* M, N, K */
+
+typedef enum {
+    CARRYSAVE_OK,
+    /* What is wrong with the device. */
+    CARRYSAVE_NO_DEVICE, /* another device, or none */
+    CARRYSAVE_OTHER_ABI, /* another version of the register map */
+    CARRYSAVE_BUSY,      /* a job is under way */
+    CARRYSAVE_FAILED,    /* a job failed: see `error`; the device was reset */
+    CARRYSAVE_TIMEOUT,   /* given up; the device was reset */
+    CARRYSAVE_LOST,      /* it cannot be reset, and may go on writing to memory */
+    CARRYSAVE_DISTURBED, /* registers were written during a run; the device was reset */
+    /* What is wrong with a job; nothing was started. */
+    CARRYSAVE_BAD_DIMENSION,
+    CARRYSAVE_BAD_K,
+    CARRYSAVE_BAD_MODE, /* it needs what the device does not have */
+    CARRYSAVE_BAD_ROW,
+    CARRYSAVE_BAD_ADDRESS,
+    CARRYSAVE_BAD_BLOCK,
+    CARRYSAVE_BAD_REQUANTISATION,
+    CARRYSAVE_BAD_RING
+} carrysave_status;
+
+/* Integers from low to high, in containers of `bits`. */
+typedef struct {
+    uint32_t bits, width;
+    bool is_signed;
+} carrysave_number;
+
+/* What the device tells of itself. */
+typedef struct {
+    uint32_t version, engine;
+    uint64_t hash;
+    uint32_t tile_m, tile_n, tile_k;
+    uint32_t k_max, address_width, data_width, outstanding;
+    uint32_t sums, a_bytes, b_bytes;
+    carrysave_number a, b, sum, code;
+    bool requantiser, per_column, bias, accumulate, ring, scales;
+} carrysave_info;
+
+/* Why a job failed; code and response as register ERROR has them. */
+typedef struct {
+    uint32_t code, response, job;
+    uint64_t address;
+} carrysave_error;
+
+typedef struct {
+    uint64_t cycles, compute, stall_load, stall_store, read_beats, write_beats, macs;
+} carrysave_counters;
+
+typedef struct {
+    volatile void *base;
+    void *context; /* the caller's own */
+    carrysave_info info;
+    carrysave_error error; /* of the last run that failed */
+    uint32_t jobs_done;    /* of the last run */
+} carrysave;
+
+/* A product; carrysave_job_init fills in what is mostly so. */
+typedef struct {
+    uint64_t a, b, c;
+    uint32_t m, n, k;
+    uint32_t lda, ldb, ldc; /* bytes from a row to the next */
+    uint64_t bias;          /* address of N sums, if add_bias */
+    uint64_t records;       /* address of N records, if per_column */
+    bool add_bias, requantise, per_column, accumulate, relu, by_columns;
+    uint32_t a_format, b_format; /* numbers of the engine's own */
+    uint32_t multiplier, shift;
+    int32_t zero_point, low, high;
+    uint32_t block_m, block_n, block_k; /* tiles, tiles, beats; any 0: the device's choice */
+} carrysave_job;
+
+/* Called between polls; false gives up. It may wait for the interrupt, or sleep. */
+typedef bool (*carrysave_wait_function)(carrysave *device, void *argument);
+
+/* Read what the device at `base` is, and reset it. */
+carrysave_status carrysave_open(carrysave *device, volatile void *base, void *context);
+
+/* Let bursts under way end, drop jobs, and give registers their reset values. */
+carrysave_status carrysave_reset(carrysave *device);
+
+/* Enable the interrupt at the end of a start, or disable it. It is cleared by carrysave_wait. */
+void carrysave_interrupt(carrysave *device, bool enable);
+
+/* Describe a product of matrices whose rows begin at whole beats; codes of full range in C if
+ * requantise. Addresses, and what else is wanted, are the caller's to set. */
+void carrysave_job_init(const carrysave *device, carrysave_job *job, uint32_t m, uint32_t n,
+                        uint32_t k, bool requantise);
+
+/* Choose the blocks of a job; better than the device's own choice for small and odd sizes. */
+void carrysave_plan(const carrysave *device, carrysave_job *job);
+
+/* Say whether the device would refuse a job. */
+carrysave_status carrysave_check(const carrysave *device, const carrysave_job *job);
+
+/* Write a job as memory has it, whatever the byte order of this processor. */
+void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_DESCRIPTOR_BYTES]);
+
+/* Write how one column is requantised, as memory has it. */
+void carrysave_record(uint32_t multiplier, uint32_t shift, int32_t zero_point,
+                      uint8_t record[CARRYSAVE_RECORD_BYTES]);
+
+/* Check and start one job, whose operands are cleaned from caches before. */
+carrysave_status carrysave_start(carrysave *device, const carrysave_job *job);
+
+/* Check and start several jobs, in order, each of which may read what those before it wrote.
+ * `ring` is memory for their descriptors, `address` the same memory as the device sees it, at a
+ * whole beat; it must stay until they have ended. */
+carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jobs, uint32_t count,
+                                      void *ring, uint64_t address);
+
+/* Wait for the end of what was started: at most `polls` polls, 0 for no limit, with a call of
+ * `wait`, if not null, between two. After an error or a timeout the device is reset. */
+carrysave_status carrysave_wait(carrysave *device, uint32_t polls, carrysave_wait_function wait,
+                                void *argument);
+
+/* Drop what caches hold of C, before it is read. */
+void carrysave_finish(carrysave *device, const carrysave_job *jobs, uint32_t count);
+
+/* Read what the last start took; 0 after a reset. */
+void carrysave_read_counters(carrysave *device, carrysave_counters *counters);
+
+/* Name a status, the code of an error, the answer of memory. */
+const char *carrysave_status_text(carrysave_status status);
+const char *carrysave_error_text(uint32_t code);
+const char *carrysave_response_text(uint32_t response);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

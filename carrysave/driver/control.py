@@ -1,0 +1,220 @@
+"""Starts jobs by registers, waits for their end, and tells how they ended."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from .codes import Number
+from .errors import CoprocessorError, JobError, JobTimeout
+from .info import Counters, Info
+from .job import Job, descriptor
+from .matrix import Allocate, Matrix
+from .registers import FIELDS, JOB, JOB_BYTES
+
+__all__ = ["Control", "Registers"]
+
+_COUNTERS = tuple(name[9:-3] for name in FIELDS if name.startswith("counters_") and "_lo" in name)
+_BYTE = Number.of(8, 8, False)
+
+
+class Registers(Protocol):
+    """Memory-mapped registers, as ``pynq.MMIO``; offsets in bytes, words of 32 bits."""
+
+    def read(self, offset: int) -> int:
+        """Read a register."""
+
+    def write(self, offset: int, value: int) -> None:
+        """Write a register."""
+
+
+class Control:
+    """Runs jobs on a co-processor.
+
+    It is reset when it is opened, and after an error, a timeout or an interruption.
+
+    Parameters
+    ----------
+    registers : of the co-processor.
+    allocate : makes contiguous memory, as ``pynq.allocate``.
+    interrupt : waits for the interrupt, at most as many seconds as it is given; may return early.
+        None: registers are polled.
+    timeout : seconds after which a run is given up.
+    poll : seconds from a poll to the next.
+    clock : present time in seconds.
+
+    Members
+    -------
+    info : what the hardware tells of itself.
+    lost : it could not be reset, and may go on writing to memory.
+
+    Raises
+    ------
+    CoprocessorError
+        There is no co-processor of this driver's version.
+    """
+
+    info: Info
+
+    def __init__(
+        self,
+        registers: Registers,
+        allocate: Allocate,
+        *,
+        interrupt: Callable[[float], Any] | None = None,
+        timeout: float = 10.0,
+        poll: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._registers = registers
+        self._allocate = allocate
+        self._interrupt = interrupt
+        self._timeout = timeout
+        self._poll = poll
+        self._clock = clock
+        self._ring: Matrix | None = None
+        self._held: list[Any] = []
+        self.lost = False
+        self.open()
+
+    def open(self) -> None:
+        """Read what the hardware tells of itself, and reset it."""
+        self.info = Info.read(self._get)
+        self.reset()
+
+    def run_jobs(self, jobs: Sequence[Job], *, timeout: float | None = None) -> Counters:
+        """Run jobs in order, on one start.
+
+        Raises
+        ------
+        ValueError
+            There is no job, or several for a build without a ring.
+        JobError
+            One was refused, or memory answered with an error; those before it are done.
+        JobTimeout
+            They did not end in time.
+        CoprocessorError
+            The co-processor does something else, or cannot be reset any more.
+        """
+        if not jobs:
+            raise ValueError("jobs must be one or more, not none")
+        if len(jobs) > 1:
+            self.info.require("ring")
+        if not self._get("ctrl_idle"):
+            raise CoprocessorError("the co-processor is busy; reset() drops what it does")
+        try:
+            self._start(jobs)
+            self._wait(self._timeout if timeout is None else timeout, len(jobs))
+            return self._finish()
+        except BaseException:
+            # Also after a key that was pressed, nothing may go on writing to memory.
+            self.reset()
+            raise
+
+    def reset(self) -> None:
+        """Drop what is under way: bursts come to their end, registers have reset values again.
+
+        Raises
+        ------
+        CoprocessorError
+            Memory does not answer.
+        """
+        self.lost = True
+        self._put("ctrl_reset", 1)
+        deadline = self._clock() + self._timeout
+        while self._get("ctrl_reset"):
+            if self._clock() > deadline:
+                raise CoprocessorError("the co-processor cannot be reset: memory does not answer")
+        self.lost = False
+        self._held.clear()
+        if self._interrupt is not None:
+            self._put("ier_done", 1)
+            self._put("gier_enable", 1)
+
+    def _start(self, jobs: Sequence[Job]) -> None:
+        """Write one job to registers, or several to memory, and start."""
+        if len(jobs) == 1:
+            words = np.frombuffer(descriptor(jobs[0]), "<u4")
+            # The last word is reserved.
+            for place, word in enumerate(words[:-1]):
+                self._registers.write(JOB + 4 * place, int(word))
+            self._put("ring_count", 0)
+        else:
+            ring = self._descriptors(jobs)
+            self._put("ring_lo", ring & 0xFFFFFFFF)
+            self._put("ring_hi", ring >> 32)
+            self._put("ring_count", len(jobs))
+        self._put("ctrl_start", 1)
+
+    def _descriptors(self, jobs: Sequence[Job]) -> int:
+        """Write jobs to memory; returns its address."""
+        image = b"".join(descriptor(job) for job in jobs)
+        rows = np.frombuffer(image, np.uint8).reshape(-1, JOB_BYTES)
+        if self._ring is None or self._ring.shape[0] != len(jobs):
+            if self._ring is not None:
+                self._ring.free()
+            self._ring = self._bytes(rows)
+        else:
+            self._ring.write_bytes(rows)
+        return self._ring.address
+
+    def _bytes(self, rows: np.ndarray) -> Matrix:
+        """Place rows of bytes on the device."""
+        matrix = self._matrix(rows.shape, _BYTE)
+        matrix.write_bytes(rows)
+        return matrix
+
+    def _matrix(self, shape: tuple[int, ...], number: Number) -> Matrix:
+        """Make a matrix where the device can reach it."""
+        rows, columns = shape
+        matrix = Matrix(self._allocate, (rows, columns), number, self.info.stores.data_width // 8)
+        width = self.info.address_width
+        if matrix.end > 1 << width:
+            matrix.free()
+            raise ValueError(f"memory must end below 2^{width}, not at {matrix.end:#x}")
+        return matrix
+
+    def _wait(self, timeout: float, jobs: int) -> None:
+        """Wait until a start has ended."""
+        deadline = self._clock() + timeout
+        while not self._get("ctrl_done"):
+            left = deadline - self._clock()
+            if left <= 0:
+                done = self._get("ring_done")
+                raise JobTimeout(f"{done} of {jobs} jobs ended within {timeout:g} s")
+            if self._interrupt is not None:
+                self._interrupt(left)
+            elif self._poll:
+                time.sleep(min(self._poll, left))
+        if self._interrupt is not None:
+            address = FIELDS["isr_done"][0]
+            self._registers.write(address, self._registers.read(address))
+
+    def _finish(self) -> Counters:
+        """Read how a start ended."""
+        code = self._get("error_code")
+        if code:
+            address = self._get("error_address_lo") | self._get("error_address_hi") << 32
+            raise JobError(code, self._get("error_response"), address, self._get("error_job"))
+        if self._get("error_ignored"):
+            raise CoprocessorError("registers were written by something else during the run")
+        return self.counters()
+
+    def counters(self) -> Counters:
+        """Read what the last start took; after a reset, 0."""
+        values = {
+            name: self._get(f"counters_{name}_lo") | self._get(f"counters_{name}_hi") << 32
+            for name in _COUNTERS
+        }
+        return Counters(**values, peak=self.info.peak)
+
+    def _get(self, name: str) -> int:
+        """Read the register of a field, and return the field."""
+        address, low, width = FIELDS[name]
+        return self._registers.read(address) >> low & (1 << width) - 1
+
+    def _put(self, name: str, value: int) -> None:
+        """Write the register of a field, whose other fields become 0."""
+        address, low, _ = FIELDS[name]
+        self._registers.write(address, value << low)

@@ -1,0 +1,226 @@
+"""The driver of a co-processor behind its registers."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .blocking import Blocks, Stores, plan
+from .codes import Number
+from .control import Control
+from .info import Counters
+from .job import Job, Requantisation
+from .matrix import Matrix, Product
+
+__all__ = ["Coprocessor"]
+
+
+class Coprocessor(Control):
+    """Multiplies integer matrices on a matmul co-processor: C = requantise(A x B + bias).
+
+    Parameters and members are those of :class:`Control`.
+    """
+
+    def run(self, products: Sequence[Product], *, timeout: float | None = None) -> Counters:
+        """Run products in order, on one start; each may read what those before it wrote.
+
+        Raises
+        ------
+        ValueError, JobError, JobTimeout, CoprocessorError
+            As :meth:`Control.run_jobs`.
+        """
+        try:
+            return self.run_jobs([product.job for product in products], timeout=timeout)
+        except BaseException:
+            if self.lost:
+                self._held.append(products)  # the device may still write to their memory
+            raise
+
+    def empty(self, shape: tuple[int, int], number: Number) -> Matrix:
+        """Make a matrix on the device, such as ``empty((m, n), device.info.codes)``."""
+        for size in shape:
+            self._check_size(size, f"shape {shape}")
+        return self._matrix(shape, number)
+
+    def place(self, values: Any, number: Number, name: str = "values") -> Matrix:
+        """Make a matrix on the device of the rows of an array, such as of ``device.info.a``."""
+        array = number.check(name, values)
+        if array.ndim != 2:
+            raise ValueError(f"{name} must be rows x columns, not of shape {array.shape}")
+        matrix = self.empty(array.shape, number)
+        matrix.write(array, name)
+        return matrix
+
+    def product(
+        self,
+        a: Matrix,
+        b: Matrix,
+        bias: Matrix | None = None,
+        *,
+        requantisation: Requantisation | None = None,
+        out: Matrix | None = None,
+        accumulate: bool = False,
+        a_format: int = 0,
+        b_format: int = 0,
+        blocks: Blocks | None = None,
+    ) -> Product:
+        """Make a product of matrices that are on the device.
+
+        Parameters
+        ----------
+        a, b : of M x K numbers of ``info.a``, and of K x N of ``info.b``.
+        bias : 1 x N sums, added to each row.
+        requantisation : how sums become codes; None: C is of sums.
+        out : M x N, of ``info.sums`` or ``info.codes``; made if None.
+        accumulate : add to the sums that are in `out`.
+        a_format, b_format : numbers of the engine's own.
+        blocks : how the product is cut; the planner's choice if None.
+
+        Raises
+        ------
+        TypeError, ValueError
+            What the hardware would refuse, or not compute.
+        """
+        info = self.info
+        for feature in ("formats", "scales", "stream"):
+            if feature in info.features:
+                raise ValueError(f"products must be given as jobs to an engine with {feature}")
+        (m, k), (k_of_b, n) = a.shape, b.shape
+        if k != k_of_b:
+            raise ValueError(f"b must have {k} rows, as many as a has columns, not {k_of_b}")
+        if k > info.k_max:
+            raise ValueError(f"K must be 1..{info.k_max}, not {k}")
+        _check_number("a", a, info.a)
+        _check_number("b", b, info.b)
+        number, per_column = info.sums, False
+        if requantisation is not None:
+            info.require("requantiser")
+            number, per_column = requantisation.check(info.codes, n), requantisation.per_column
+            low, high = requantisation.limits(info.codes)
+            requantisation = replace(requantisation, low=low, high=high)
+        if per_column:
+            info.require("per_column")
+        if accumulate:
+            info.require("accumulate")
+            if requantisation is not None or out is None:
+                raise ValueError("accumulate must be with sums in out, and without requantisation")
+        if bias is not None:
+            info.require("bias")
+            _check_number("bias", bias, info.sums)
+            _check_shape("bias", bias, (1, n))
+        if out is not None:
+            _check_shape("out", out, (m, n))
+            if not out.number.holds(number):
+                raise ValueError(f"out must hold {number}, not {out.number}")
+        if blocks is None:
+            blocks = plan(info.stores, m, n, k, number.bits)
+        elif not info.stores.fits(blocks.m, blocks.n, blocks.k):
+            raise ValueError(f"blocks must fit into the stores, not {blocks}")
+
+        c = self.empty((m, n), number) if out is None else out
+        records = None
+        if requantisation is not None and per_column:
+            records = self._bytes(requantisation.records(n).reshape(1, -1))
+        job = Job(
+            a=a.address, b=b.address, c=c.address, m=m, n=n, k=k, lda=a.distance,
+            ldb=b.distance, ldc=c.distance, bias=None if bias is None else bias.address,
+            requantisation=requantisation, records=None if records is None else records.address,
+            accumulate=accumulate, a_format=a_format, b_format=b_format, block_m=blocks.m,
+            block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
+        )  # fmt: skip
+        kept = (a, b, c, bias, records)
+        return Product(job, c, tuple(matrix for matrix in kept if matrix is not None))
+
+    def matmul(
+        self,
+        a: Any,
+        b: Any,
+        bias: Any = None,
+        *,
+        requantisation: Requantisation | None = None,
+        out: Any = None,
+        accumulate: bool = False,
+        a_format: int = 0,
+        b_format: int = 0,
+        timeout: float | None = None,
+    ) -> Any:
+        """Multiply, once.
+
+        Parameters
+        ----------
+        a, b, bias, out : arrays, or matrices on the device; see :meth:`product`. An array `out`
+            gets C and, to be added to, holds sums before.
+        requantisation, accumulate, a_format, b_format : see :meth:`product`.
+        timeout : seconds, if they are not those of the device.
+
+        Returns
+        -------
+        `out` if there is one; else an array, of sums or of codes.
+
+        Raises
+        ------
+        TypeError, ValueError, JobError, JobTimeout
+            As :meth:`product` and :meth:`run`.
+        """
+        with ExitStack() as own:
+
+            def release(matrix: Matrix) -> None:
+                if not self.lost:
+                    matrix.free()
+
+            def place(values: Any, number: Number, name: str) -> Matrix:
+                if isinstance(values, Matrix):
+                    return values
+                matrix = self.place(values, number, name)
+                own.callback(release, matrix)
+                return matrix
+
+            info = self.info
+            left = place(a, info.a, "a")
+            right = place(b, info.b, "b")
+            added = None
+            if bias is not None:
+                row = bias if isinstance(bias, Matrix) else np.atleast_2d(bias)
+                added = place(row, info.sums, "bias")
+            target = out if isinstance(out, Matrix) else None
+            if accumulate and target is None and out is not None:
+                target = place(out, info.sums, "out")
+            how: dict[str, Any] = {
+                "requantisation": requantisation, "accumulate": accumulate,
+                "a_format": a_format, "b_format": b_format,
+            }  # fmt: skip
+            product = self.product(left, right, added, out=target, **how)
+            given = {id(matrix) for matrix in (left, right, added, target)}
+            for matrix in product.kept:
+                if id(matrix) not in given:
+                    own.callback(release, matrix)
+            if isinstance(out, np.ndarray):
+                _check_shape("out", out, product.c.shape)
+                if not np.can_cast(product.c.number.dtype, out.dtype, "safe"):
+                    raise TypeError(f"out must hold {product.c.number.dtype}, not {out.dtype}")
+            self.run([product], timeout=timeout)
+            if isinstance(out, Matrix):
+                return out
+            result = product.c.read()
+            if out is None:
+                return result
+            out[...] = result
+            return out
+
+    @staticmethod
+    def _check_size(size: int, what: str) -> None:
+        most = (1 << Stores.DIMENSION_WIDTH) - 1
+        if not 1 <= size <= most:
+            raise ValueError(f"sizes must be 1..{most}, not of {what}")
+
+
+def _check_number(name: str, matrix: Matrix, number: Number) -> None:
+    if not number.holds(matrix.number):
+        raise ValueError(f"{name} must be of {number}, not of {matrix.number}")
+
+
+def _check_shape(name: str, matrix: Any, shape: tuple[int, int]) -> None:
+    if matrix.shape != shape:
+        raise ValueError(f"{name} must be of shape {shape}, not {matrix.shape}")

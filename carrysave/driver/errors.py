@@ -1,0 +1,34 @@
+"""What can go wrong, as exceptions."""
+
+from .registers import ERRORS, RESPONSES
+
+__all__ = ["CoprocessorError", "JobError", "JobTimeout"]
+
+
+class CoprocessorError(RuntimeError):
+    """The hardware is not what the driver expects, or does not do what it was told."""
+
+
+class JobTimeout(CoprocessorError):
+    """Jobs did not end in time; the co-processor was reset and can be used again."""
+
+
+class JobError(CoprocessorError):
+    """A job was refused or failed; the co-processor was reset and can be used again.
+
+    Members
+    -------
+    code, name : what, see the register ERROR.
+    response : answer of memory, such as ``"SLVERR"``; ``"OKAY"`` if memory is not the cause.
+    address : of the burst that failed; 0 if memory is not the cause.
+    job : number of the job in the list that was run, from 0.
+    """
+
+    def __init__(self, code: int, response: int, address: int, job: int) -> None:
+        self.code = code
+        self.name, meaning = ERRORS.get(code, ("unknown error", "The driver has no such code."))
+        self.response = RESPONSES[response]
+        self.address = address
+        self.job = job
+        where = f" ({self.response} at {address:#x})" if response else ""
+        super().__init__(f"job {job}: {self.name}{where}: {meaning}")

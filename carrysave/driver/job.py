@@ -1,0 +1,168 @@
+"""A job as the registers, and descriptors in memory, have it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .codes import Number
+from .registers import FIELDS, JOB, JOB_BYTES
+
+__all__ = ["RECORD_BYTES", "Job", "Requantisation", "descriptor"]
+
+RECORD_BYTES = 8
+"""Bytes of a column's record: multiplier, 4; shift, 1; none, 1; zero point, 2."""
+
+Numbers = int | np.ndarray
+
+
+@dataclass(frozen=True)
+class Requantisation:
+    """How sums become codes: clamp(((sum * multiplier + 2^(shift - 1)) >> shift) + zero_point).
+
+    Parameters
+    ----------
+    multiplier, shift, zero_point : integers; arrays if they are not the same for each column.
+    low, high : limits of the codes; None for those of the codes' format.
+    relu : raise codes below the zero point to it.
+    """
+
+    multiplier: Numbers
+    shift: Numbers
+    zero_point: Numbers = 0
+    low: int | None = None
+    high: int | None = None
+    relu: bool = False
+
+    @property
+    def per_column(self) -> bool:
+        """Whether columns differ."""
+        return any(np.ndim(value) for value in (self.multiplier, self.shift, self.zero_point))
+
+    def limits(self, codes: Number) -> tuple[int, int]:
+        """Least and greatest code, those of the format where none are given."""
+        low = codes.low if self.low is None else self.low
+        high = codes.high if self.high is None else self.high
+        return low, high
+
+    def check(self, codes: Number, columns: int) -> Number:
+        """Refuse what the hardware does not take; returns the codes that can come out."""
+        for name, number in (
+            ("multiplier", Number.of(32, FIELDS["job_multiplier"][2], False)),
+            ("shift", Number.of(8, FIELDS["job_shift"][2], False)),
+            ("zero_point", codes),
+        ):
+            values = number.check(name, getattr(self, name))
+            if values.ndim and values.shape != (columns,):
+                raise ValueError(f"{name} must be one or {columns} in a row, not {values.shape}")
+        low, high = self.limits(codes)
+        codes.check("low", low)
+        codes.check("high", high)
+        zero = np.asarray(self.zero_point)
+        top = max(low, int(zero.max())) if self.relu else low
+        if top > high:
+            raise ValueError(f"high must be {top} or more, not {high}")
+        least = max(low, int(zero.min())) if self.relu else low
+        return replace(codes, low=least, high=high)
+
+    def records(self, columns: int) -> np.ndarray:
+        """Write a record for each column, as memory has them: columns x bytes."""
+        kind = np.dtype([("m", "<u4"), ("shift", "u1"), ("none", "u1"), ("zero_point", "<i2")])
+        found = np.zeros(columns, kind)
+        found["m"], found["shift"] = self.multiplier, self.shift
+        found["zero_point"] = self.zero_point
+        return found.view(np.uint8).reshape(columns, RECORD_BYTES)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One product: addresses, sizes, distances between rows in bytes, and what is done.
+
+    `bias` and `records` are addresses, of sums and of requantisations of columns, None without.
+    `encode` rounds sums to the engine's format of results; `a_scales`, `b_scales`, `ldsa`, `ldsb`
+    are where scales of blocks of codes are, if the engine has them.
+    Blocks of C are of block_m x block_n tiles and block_k beats; 0 leaves that to the hardware.
+    """
+
+    a: int
+    b: int
+    c: int
+    m: int
+    n: int
+    k: int
+    lda: int
+    ldb: int
+    ldc: int
+    bias: int | None = None
+    requantisation: "Requantisation | None" = None
+    records: int | None = None
+    encode: bool = False
+    accumulate: bool = False
+    a_format: int = 0
+    b_format: int = 0
+    a_scales: int = 0
+    b_scales: int = 0
+    ldsa: int = 0
+    ldsb: int = 0
+    block_m: int = 0
+    block_n: int = 0
+    block_k: int = 0
+    by_columns: bool = False
+
+
+def descriptor(job: Job) -> bytes:
+    """Write a job as memory has it; also the image of the registers from `JOB` on.
+
+    Raises
+    ------
+    ValueError
+        A number that its field cannot hold.
+    """
+    words = [0] * (JOB_BYTES // 4)
+
+    def put(name: str, value: int) -> None:
+        address, low, width = FIELDS[f"job_{name}"]
+        if not -(1 << width - 1) <= value < 1 << width:
+            raise ValueError(f"{name} must be of {width} bits, not {value}")
+        words[(address - JOB) // 4] |= (value & ((1 << width) - 1)) << low
+
+    def put_address(name: str, value: int) -> None:
+        put(f"{name}_lo", value & 0xFFFFFFFF)
+        put(f"{name}_hi", value >> 32)
+
+    for name in ("a", "b", "c", "a_scales", "b_scales"):
+        put_address(name, getattr(job, name))
+    for name in (
+        "m",
+        "n",
+        "k",
+        "lda",
+        "ldb",
+        "ldc",
+        "ldsa",
+        "ldsb",
+        "block_m",
+        "block_n",
+        "block_k",
+    ):
+        put(name, getattr(job, name))
+    for name in ("a_format", "b_format", "accumulate"):
+        put(f"mode_{name}", int(getattr(job, name)))
+    put("mode_order", int(job.by_columns))
+    if job.bias is not None:
+        put("mode_bias", 1)
+        put_address("bias", job.bias)
+    how = job.requantisation
+    put("mode_requantise", int(job.encode or how is not None))
+    if how is not None:
+        put("mode_relu", int(how.relu))
+        if how.low is None or how.high is None:
+            raise ValueError("low and high must be given in a job")
+        put("low", how.low)
+        put("high", how.high)
+        if job.records is not None:
+            put("mode_per_column", 1)
+            put_address("requant", job.records)
+        else:
+            for name in ("multiplier", "shift", "zero_point"):
+                put(name, int(getattr(how, name)))
+    return b"".join(word.to_bytes(4, "little") for word in words)

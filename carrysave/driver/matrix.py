@@ -1,0 +1,86 @@
+"""Matrices that stay in the device's memory, and products of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .codes import Number
+from .job import Job
+
+__all__ = ["Allocate", "Matrix", "Product"]
+
+Allocate = Callable[..., Any]
+"""As ``pynq.allocate``: takes `shape` and `dtype`, returns an array with an address."""
+
+
+class Matrix:
+    """Rows of numbers in contiguous memory, each row at a whole beat of the bus.
+
+    Parameters
+    ----------
+    allocate : makes the memory.
+    shape : rows and columns.
+    number : what a number is.
+    beat : bytes of a beat.
+    """
+
+    def __init__(
+        self, allocate: Allocate, shape: tuple[int, int], number: Number, beat: int
+    ) -> None:
+        self.shape = shape
+        self.number = number
+        rows, columns = shape
+        self.row_bytes = number.row_bytes(columns)
+        self.distance = -(-self.row_bytes // beat) * beat
+        # One beat more, because an allocator need not align.
+        buffer: Any = allocate(shape=(rows * self.distance + beat,), dtype=np.uint8)
+        address = getattr(buffer, "device_address", None)
+        start = int(buffer.physical_address if address is None else address)
+        self.address = -(-start // beat) * beat
+        self._buffer: Any = buffer
+        skip = self.address - start
+        data = np.asarray(buffer)[skip : skip + rows * self.distance]
+        self._rows = data.reshape(rows, self.distance)[:, : self.row_bytes]
+        # What a cache has of it must not be written over what the device writes.
+        buffer.flush()
+
+    @property
+    def end(self) -> int:
+        """First address behind it."""
+        return self.address + (self.shape[0] - 1) * self.distance + self.row_bytes
+
+    def write(self, values: Any, name: str = "values") -> None:
+        """Copy numbers to the device; the errors of :meth:`Number.check`."""
+        array = self.number.check(name, values)
+        if array.shape != self.shape:
+            raise ValueError(f"{name} must be of shape {self.shape}, not {array.shape}")
+        self._rows[:] = self.number.pack(array)
+        self._buffer.flush()
+
+    def write_bytes(self, data: np.ndarray) -> None:
+        """Copy rows of bytes to the device."""
+        self._rows[:] = data
+        self._buffer.flush()
+
+    def read(self) -> np.ndarray:
+        """Copy numbers from the device."""
+        self._buffer.invalidate()
+        return self.number.unpack(self._rows, self.shape[1])
+
+    def free(self) -> None:
+        """Give the memory back, where the allocator takes it before the garbage collector does."""
+        free = getattr(self._buffer, "freebuffer", None)
+        if free is not None:
+            free()
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product that can be run, as often as wanted; `c` is what it writes."""
+
+    job: Job
+    c: Matrix
+    kept: tuple[Matrix, ...]
+    """All that the device reads, and that must not be freed before."""

@@ -1,0 +1,354 @@
+"""The Python driver, and the C driver behind its interface, on a co-processor in software."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from carrysave.driver import (
+    Coprocessor,
+    CoprocessorError,
+    JobError,
+    JobTimeout,
+    Number,
+    Requantisation,
+)
+from golden.soc.blocking import Blocks
+from golden.soc.coprocessor import CoprocessorSpec
+from golden.soc.memory import Matrix
+from golden.tpe.cube import CubeSpec
+from golden.tpe.systolic_os import SystolicOsSpec
+from verif.soc import c_driver
+from verif.soc.device_memory import Pool
+from verif.soc.driver_checks import check_network, check_products, draw, expected
+from verif.soc.software_device import SoftwareDevice
+
+BASE = 0x12_3456_7000
+SMALL: dict[str, Any] = {"data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes": 512}
+SPECS = {
+    "int8": CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), **SMALL),
+    "int4 x uint6": CoprocessorSpec(
+        engine=CubeSpec(m=3, n=5, k=3, a_width=4, b_width=6, b_signed=False, depth=30),
+        data_width=32, address_width=40, sums=60, a_bytes=128, b_bytes=256, bias=False,
+        requantise=False, outstanding=2,
+    ),
+    "uint2 x int4": CoprocessorSpec(
+        engine=SystolicOsSpec(m=2, n=5, a_width=2, a_signed=False, b_width=4, depth=20), **SMALL
+    ),
+    "unsigned": CoprocessorSpec(
+        engine=SystolicOsSpec(m=2, n=3, a_width=7, a_signed=False, b_width=3, b_signed=False),
+        requantise=False, **SMALL,
+    ),
+    "int16, sums of 64 bits": CoprocessorSpec(
+        engine=SystolicOsSpec(m=2, n=3, a_width=16, b_width=16), **SMALL
+    ),
+}  # fmt: skip
+RNG = np.random.default_rng
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return c_driver.load(c_driver.compile_driver(tmp_path_factory.mktemp("driver")))
+
+
+class Rig:
+    """A driver on a co-processor in software."""
+
+    def __init__(self, language: str, library: Any, spec: CoprocessorSpec, **features: bool):
+        self.spec = spec
+        self.memory = RNG(1).integers(0, 256, 1 << 20, dtype=np.uint8)
+        self.hardware = SoftwareDevice(spec, self.memory, BASE, **features)
+        self.pool = Pool(self.memory, RNG(2), BASE, manual=language == "c")
+        self.now = 0.0
+        self.language = language
+        self.library = library
+
+    def open(self, **more: Any) -> Coprocessor:
+        more = {"clock": self.clock, "timeout": 3.0, **more}
+        if self.language == "c":
+            return c_driver.CDevice(self.library, self.hardware, self.pool, **more)
+        return Coprocessor(self.hardware, self.pool, **more)
+
+    def clock(self) -> float:
+        self.now += 0.001
+        return self.now
+
+
+@pytest.fixture(params=["python", "c"])
+def rig(request: pytest.FixtureRequest, library: Any) -> Any:
+    def make(spec: str = "int8", **features: bool) -> Rig:
+        return Rig(request.param, library, SPECS[spec], **features)
+
+    return make
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_driver_products(rig: Any, spec: str) -> None:
+    made = rig(spec)
+    device = made.open()
+    assert device.info.engine == 7
+    assert device.info.hash == 0x1234567890ABCDEF
+    made.hardware.polls = 3
+    check_products(device, made.spec, RNG(3), 25)
+    assert not made.pool.live, "a product leaves memory behind"
+
+
+def test_driver_network_on_one_start(rig: Any) -> None:
+    made = rig()
+    check_network(made.open(), made.spec, RNG(4))
+    assert made.hardware.starts == [3, 3, 0]
+
+
+def test_driver_writes_into_what_it_is_given(rig: Any) -> None:
+    made = rig()
+    device = made.open()
+    info, rng = device.info, RNG(5)
+    a, b = draw(rng, info.a, 3, 9), draw(rng, info.b, 9, 4)
+    into = np.zeros((3, 4), np.int64)
+    assert device.matmul(a, b, out=into) is into
+    assert np.array_equal(into, expected(made.spec, a, b))
+    matrix, weights = device.empty((3, 4), info.sums), device.place(b, info.b)
+    assert device.matmul(a, weights, out=matrix) is matrix
+    assert np.array_equal(matrix.read(), into)
+    assert len(made.pool.live) == 2
+    codes = np.ones((3, 4), np.int32)
+    device.matmul(a, weights, requantisation=Requantisation(1 << 30, 36, low=0), out=codes)
+    assert codes.min() == 0
+    # Codes from 0 on can be A of unsigned numbers, and all codes cannot.
+    some, every = Number(8, True, 0, 127), Number.of(8, 8, True)
+    unsigned = Number.of(8, 8, False)
+    assert every.holds(every)
+    assert every.holds(some)
+    assert unsigned.holds(some)
+    assert not unsigned.holds(every)
+    assert not every.holds(unsigned)
+
+
+def test_driver_refuses_in_python(rig: Any) -> None:
+    """Nothing is written to registers before all that can be known has been checked."""
+    made = rig(per_column=False, accumulate=False)
+    device = made.open()
+    info = device.info
+    a, b = np.ones((3, 5), int), np.ones((5, 4), int)
+    how = Requantisation(1, 1)
+    square = device.empty((4, 4), info.sums)
+    given = device.empty((3, 4), info.sums)
+    writes, live = made.hardware.writes, len(made.pool.live)
+
+    def refused(message: str, *arguments: Any, kind: type = ValueError, **more: Any) -> None:
+        with pytest.raises(kind, match=message):
+            device.matmul(*arguments, **more)
+        assert (made.hardware.writes, len(made.pool.live)) == (writes, live)
+
+    refused("a must be -128..127, not 128", a + 127, b)
+    refused("b must be -128..127, not -129", a, b - 130)
+    refused("a must be of integers, not of float64", a * 1.0, b, kind=TypeError)
+    refused("b must have 5 rows, as many as a has columns, not 3", a, a)
+    refused(r"a must be rows x columns, not of shape \(3,\)", a[:, 0], b)
+    refused(r"sizes must be 1..16777215, not of shape \(0, 5\)", a[:0], b)
+    refused(r"bias must be of shape \(1, 4\), not \(1, 3\)", a, b, [1, 2, 3])
+    refused(r"bias must be -2147483648..2147483647, not 2147483648", a, b, [0, 0, 0, 1 << 31])
+    refused(r"out must be of shape \(3, 4\), not \(4, 4\)", a, b, out=square)
+    refused(r"out must be of shape \(3, 4\), not \(4, 3\)", a, b, out=np.zeros((4, 3)))
+    refused("out must hold int32, not int16", a, b, out=np.zeros((3, 4), np.int16), kind=TypeError)
+    refused("out must hold Number.bits=8", a, b, requantisation=how, out=given)
+    with pytest.raises(ValueError, match=r"K must be 1..65536, not 65537"):
+        device.product(device.empty((1, 65537), info.a), device.empty((65537, 1), info.b))
+    live = len(made.pool.live)
+    refused("multiplier must be 0..2147483647, not -1", a, b, requantisation=Requantisation(-1, 1))
+    refused("shift must be 0..63, not 64", a, b, requantisation=Requantisation(1, 64))
+    refused("zero_point must be -128..127, not 200", a, b, requantisation=Requantisation(1, 1, 200))
+    refused("low must be -128..127, not -129", a, b, requantisation=Requantisation(1, 1, 0, -129))
+    refused("high must be 5 or more, not 4", a, b, requantisation=Requantisation(1, 1, 0, 5, 4))
+    refused("high must be 9 or more, not 8", a, b,
+            requantisation=Requantisation(1, 1, 9, -9, 8, relu=True))  # fmt: skip
+    refused("built without per_column; it has bias, requantiser, ring", a, b,
+            requantisation=Requantisation(np.ones(4, int), 1))  # fmt: skip
+    refused("built without accumulate", a, b, out=np.zeros((3, 4), int), accumulate=True)
+    with pytest.raises(ValueError, match="a must be of Number"):
+        device.product(square, square)
+    with pytest.raises(ValueError, match="blocks must fit into the stores"):
+        device.product(device.place(a, info.a), device.place(b, info.b), blocks=Blocks(99, 1, 8))
+    with pytest.raises(ValueError, match="one or more, not none"):
+        Coprocessor.run_jobs(device, [])
+    assert made.hardware.writes == writes
+
+
+def test_driver_refuses_what_the_build_lacks(rig: Any) -> None:
+    made = rig("int4 x uint6", ring=False, accumulate=False)
+    device = made.open()
+    a, b = np.ones((2, 2), int), np.ones((2, 2), int)
+    with pytest.raises(ValueError, match="built without bias; it has none"):
+        device.matmul(a, b, [1, 2])
+    with pytest.raises(ValueError, match="built without requantiser"):
+        device.matmul(a, b, requantisation=Requantisation(1, 1))
+    with pytest.raises(ValueError, match=r"a must be -8..7, not 8"):
+        device.matmul(a + 7, b)
+    with pytest.raises(ValueError, match=r"b must be 0..63, not -1"):
+        device.matmul(a, b - 2)
+    product = device.product(device.place(a, device.info.a), device.place(b, device.info.b))
+    with pytest.raises((ValueError, CoprocessorError), match="built without"):
+        device.run([product, product])
+    high = made.hardware.constants
+    high["address_width"] = 32
+    with pytest.raises(ValueError, match=r"memory must end below 2.32, not at 0x12"):
+        made.open().matmul(a, b)
+
+
+def test_driver_opens_its_own_hardware_only(rig: Any) -> None:
+    made = rig()
+    made.hardware.constants["magic"] = 0xDEADBEEF
+    with pytest.raises(CoprocessorError, match=r"no co-processor|there is no co-processor"):
+        made.open()
+    other = rig()
+    other.hardware.constants["abi"] = 2
+    with pytest.raises(CoprocessorError, match=r"ABI must be 1, as this driver's, not 2|version"):
+        other.open()
+    assert made.hardware.writes == other.hardware.writes == 0
+
+
+def test_driver_tells_what_failed_and_goes_on(rig: Any) -> None:
+    made = rig()
+    device = made.open()
+    a, b = draw(RNG(6), device.info.a, 4, 6), draw(RNG(7), device.info.b, 6, 2)
+    made.hardware.fault = 16, 3, 0x5_0000_1240
+    message = r"job 0: read error \(DECERR at 0x500001240\): Memory answered a read with an error"
+    with pytest.raises(JobError, match=message) as told:
+        device.matmul(a, b)
+    error = told.value
+    assert (error.code, error.name, error.response) == (16, "read error", "DECERR")
+    assert (error.address, error.job) == (0x5_0000_1240, 0)
+    product = device.product(device.place(a, device.info.a), device.place(b, device.info.b))
+    made.hardware.fault_at = 1
+    with pytest.raises(JobError, match="job 1: read error"):
+        device.run([product, product])
+    assert np.array_equal(product.c.read(), expected(made.spec, a, b))
+    for matrix in product.kept:
+        matrix.free()
+    made.hardware.fault_at = 0
+    made.hardware.fault = 2, 0, 0
+    with pytest.raises(JobError, match="job 0: K too large: K is more than K_MAX"):
+        device.matmul(a, b)
+    made.hardware.fault = 99, 0, 0
+    with pytest.raises(JobError, match="unknown error"):
+        device.matmul(a, b)
+    made.hardware.fault = None
+    assert device.counters().cycles == 0, "it was not reset"
+    assert np.array_equal(device.matmul(a, b), expected(made.spec, a, b))
+    made.hardware.write(0xA0, 1 << 16)
+    with pytest.raises(CoprocessorError, match="written by something else"):
+        device.matmul(a, b)
+    assert np.array_equal(device.matmul(a, b), expected(made.spec, a, b))
+
+
+def test_driver_gives_up_in_time(rig: Any) -> None:
+    made = rig()
+    device = made.open()
+    a, b = draw(RNG(8), device.info.a, 4, 6), draw(RNG(9), device.info.b, 6, 2)
+    made.hardware.hangs = True
+    before = made.now
+    with pytest.raises(JobTimeout, match=r"0 of 1 jobs ended within 0.5 s|1 of 1 jobs ended"):
+        device.matmul(a, b, timeout=0.5)
+    assert 0.5 < made.now - before < 0.6
+    assert not made.pool.live
+    made.hardware.hangs = False
+    assert np.array_equal(device.matmul(a, b), expected(made.spec, a, b))
+    # Until it can be reset, nobody else may have the memory that it writes to.
+    made.hardware.hangs = "reset"
+    made.hardware.fault = 17, 2, 0
+    with pytest.raises(CoprocessorError, match="cannot be reset"):
+        device.matmul(a, b)
+    assert device.lost
+    assert len(made.pool.live) == 3
+    with pytest.raises(CoprocessorError, match="busy"):
+        device.matmul(a, b)
+    made.hardware.hangs, made.hardware.fault = False, None
+    device.reset()
+    assert np.array_equal(device.matmul(a, b), expected(made.spec, a, b))
+
+
+def test_driver_stops_the_hardware_when_it_is_interrupted(rig: Any) -> None:
+    made = rig()
+
+    def press(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    device = made.open(interrupt=press)
+    made.hardware.hangs = True
+    with pytest.raises(KeyboardInterrupt):
+        device.matmul(np.ones((1, 1), int), np.ones((1, 1), int))
+    assert made.hardware.read(0) == 1 << 2
+    assert not made.pool.live
+
+
+def test_driver_waits_for_the_interrupt(rig: Any) -> None:
+    made = rig()
+    levels = []
+
+    def wait(seconds: float) -> bool:
+        assert 0 < seconds <= 3
+        levels.append(made.hardware.interrupt)
+        return True
+
+    device = made.open(interrupt=wait)
+    made.hardware.polls = 1
+    a, b = draw(RNG(10), device.info.a, 2, 2), draw(RNG(11), device.info.b, 2, 2)
+    for _ in range(3):
+        assert not made.hardware.interrupt
+        assert np.array_equal(device.matmul(a, b), expected(made.spec, a, b))
+    assert levels == [True] * 3
+    made.hardware.fault = 16, 2, 0
+    with pytest.raises(JobError):
+        device.matmul(a, b)
+    made.hardware.fault = None
+    device.matmul(a, b)
+    assert levels == [True] * 5, "interrupts are not enabled again after a reset"
+
+
+def test_driver_describes_what_the_model_cannot_do(rig: Any) -> None:
+    """Requantisation of each column, accumulation and formats, as the descriptor has them."""
+    made = rig(per_column=True, accumulate=True)
+    device = made.open()
+    info = device.info
+    a, b = draw(RNG(12), info.a, 2, 3), draw(RNG(13), info.b, 3, 4)
+    how = Requantisation(
+        np.array([5, 1 << 30, 7, (1 << 31) - 1]), 40, np.array([-128, 3, 127, 0]), high=100
+    )
+    product = device.product(device.place(a, info.a), device.place(b, info.b), requantisation=how)
+    device.run([product])
+    (fields,) = made.hardware.done
+    assert fields.mode.per_column
+    assert fields.mode.requantise
+    assert (fields.low, fields.high, fields.multiplier) == (0x10000 - 128, 100, 0)
+    records = made.memory[fields.requant - BASE :][:32].tobytes()
+    assert records == bytes.fromhex(
+        "05000000 28 00 80ff  00000040 28 00 0300  07000000 28 00 7f00  ffffff7f 28 00 0000"
+    )
+    c = device.place(draw(RNG(14), info.sums, 2, 4), info.sums)
+    before = c.read()
+    device.matmul(a, b, out=c, accumulate=True, a_format=3, b_format=9)
+    (fields,) = made.hardware.done
+    assert (fields.mode.accumulate, fields.mode.a_format, fields.mode.b_format) == (1, 3, 9)
+    assert not np.array_equal(c.read(), before)
+    with pytest.raises(ValueError, match="accumulate must be with sums in out"):
+        device.matmul(a, b, accumulate=True)
+    with pytest.raises(ValueError, match="accumulate must be with sums in out"):
+        device.matmul(a, b, out=c, accumulate=True, requantisation=how)
+    with pytest.raises(ValueError, match=r"shift must be one or 4 in a row, not \(3,\)"):
+        device.matmul(a, b, requantisation=Requantisation(1, np.ones(3, int)))
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(("bits", "width"), [(2, 2), (4, 3), (4, 4), (8, 8), (16, 11), (64, 40)])
+def test_driver_packs_as_the_golden_memory(bits: int, width: int, signed: bool) -> None:
+    number = Number.of(bits, width, signed)
+    assert number.high - number.low == (1 << width) - 1
+    for columns in (1, 2, 3, 5, 8, 9):
+        values = draw(RNG([bits, columns]), number, 7, columns)
+        data = number.pack(values)
+        assert data.shape == (7, number.row_bytes(columns))
+        matrix = Matrix(address=0, rows=7, columns=columns, distance=data.shape[1], bits=bits)
+        assert np.array_equal(matrix.load(data.ravel()), values.astype(object) & (1 << bits) - 1)
+        found = number.unpack(data, columns)
+        assert found.dtype == number.dtype
+        assert np.array_equal(found, values)

@@ -1,0 +1,39 @@
+"""Both drivers, in Verilator, on the co-processors that its own bench verifies."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave import paths, simulate
+from hw.catalog import Design
+from hw.emit import Emission
+from verif.cases import case_name, long
+from verif.soc import c_driver
+from verif.soc.test_coprocessor_rtl import CASES, SMALL
+
+MORE: list[dict[str, Any]] = [
+    # Sums of 64 bits, without a requantiser, which takes many minutes to compile; codes of 2 and of
+    # 4 bits; the defaults.
+    SMALL | {"engine": "systolic_os(m=2,n=3,a_width=16,b_width=16)", "requantise": False},
+    SMALL | {"engine": "systolic_os(m=2,n=5,a_width=2,a_signed=False,b_width=4)"},
+    {},
+]
+
+
+@pytest.mark.parametrize("parameters", [CASES[0], *long([*CASES[1:], *MORE])], ids=case_name)
+def test_driver_rtl(parameters: dict[str, Any], tmp_path: Path) -> None:
+    design = Design("coprocessor", parameters)
+    verilog = paths.write(tmp_path / f"{design.module}.v", Emission(design).verilog)
+    folder = tmp_path / "driver"
+    folder.mkdir()
+    library = c_driver.compile_driver(folder)
+    result = simulate.run(
+        simulate.build([verilog], design.module),
+        "verif.soc.tb_driver",
+        parameters={**simulate.bench_parameters(design), "library": str(library)},
+        seed=1,
+        directory=tmp_path / "run",
+    )
+    assert result.ok, f"{result.failed}; see {result.log}"
+    assert result.tests == 10
