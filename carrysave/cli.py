@@ -22,6 +22,7 @@ from carrysave import weights as layers
 from carrysave.progress import Steps
 from carrysave.settings import UsageError, check_positive, choose, library_of, output_folder
 from carrysave.stimulus import UNMEASURED, Stimulus
+from golden.soc.spec import CoprocessorSpec
 from hw.catalog import nearest
 from hw.emit import generate as generate_files
 
@@ -112,16 +113,26 @@ def generate(
 ) -> int:
     """Write a design: Verilog-2005, manifest, constraints, file list, FuseSoC core.
 
+    The co-processor is a folder, in which are also its register map, IP-XACT, a LiteX module
+    and a README.
+
     **Examples:**
 
     - `carrysave generate systolic_os -p m=16 -p n=16`
+    - `carrysave generate coprocessor -p engine=systolic_os -p m=16 -p n=16`
     - `carrysave generate opt1 -p a_width=4 -p b_width=4 -o rtl`
     """
     check_positive("--period", period, " ns")
     chosen, folder = choose(design, parameter, output, config)
     with Steps(errors) as steps:
         steps.step(f"generate {chosen.module}")
-        files = generate_files(chosen, folder, period_ns=period)
+        if isinstance(chosen.spec, CoprocessorSpec) and not chosen.spec.STREAM:
+            # Slow to load, and used here only.
+            from carrysave.integration import pack
+
+            files = pack.generate(chosen, folder, period_ns=period, progress=steps.step)
+        else:
+            files = generate_files(chosen, folder, period_ns=period)
     manifest = json.loads(next(path for path in files if path.suffix == ".json").read_text())
     if json_:
         print(json.dumps({"files": [str(path) for path in files], **manifest}, indent=2))

@@ -62,10 +62,17 @@ def print_catalogue(console: Console, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
-    """Print what was written."""
-    width = max(len(str(path)) for path in files)
+    """Print what was written: files beside the first one, and the folders that are there."""
+    root = files[0].parent
+    sizes: dict[str, list[int]] = {}
     for path in files:
-        _say(console, f"{path!s:{width}}  {path.stat().st_size:>9,} bytes")
+        inside = path.relative_to(root).parts
+        name = f"{root / inside[0]}{'/' if len(inside) > 1 else ''}"
+        sizes.setdefault(name, []).append(path.stat().st_size)
+    width = max(map(len, sizes))
+    for name, own in sizes.items():
+        count = f", {len(own)} files" if len(own) > 1 else ""
+        _say(console, f"{name:{width}}  {sum(own):>9,} bytes{count}")
     _say(
         console,
         f"{manifest['module']}: latency {manifest['latency_cycles']} cycles,"

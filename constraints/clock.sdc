@@ -1,13 +1,15 @@
-# One clock, for every generated design; times in ns. The environment variable
-# CARRYSAVE_PERIOD_NS overrides the period.
+# One clock; times in ns. The environment variable CARRYSAVE_PERIOD_NS overrides the period.
 
-set period 10.0
+set period @period@
 if {[info exists ::env(CARRYSAVE_PERIOD_NS)]} { set period $::env(CARRYSAVE_PERIOD_NS) }
 
-create_clock -name clk -period $period [get_ports clk]
+# The share of a period that a path takes outside, before an input and after an output.
+set outside @outside@
 
-# Ports start and end in registers of the neighbours, so paths to them count in full.
-foreach port [all_inputs] {
-    if {[get_property $port full_name] ne "clk"} { set_input_delay 0 -clock clk $port }
-}
-set_output_delay 0 -clock clk [all_outputs]
+create_clock -name @clock@ -period $period [get_ports @clock@]
+
+# The reset is among them: it is synchronous, so that its end must reach all registers in time.
+set_input_delay [expr {$outside * $period}] -clock @clock@ [get_ports {
+@inputs@}]
+set_output_delay [expr {$outside * $period}] -clock @clock@ [get_ports {
+@outputs@}]

@@ -7,7 +7,13 @@ from amaranth.hdl import Elaboratable
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-__all__ = ["Cell", "Placement"]
+__all__ = ["UNINITIALISED", "Cell", "Placement"]
+
+UNINITIALISED = "carrysave_uninitialised"
+"""Attribute of memories of which no word is used before it is written.
+
+Amaranth gives each word of a memory an initial value; these are emitted without, which in Verilog
+is a line for each word."""
 
 
 class Cell(wiring.Component):

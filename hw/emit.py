@@ -15,14 +15,15 @@ from amaranth.back import rtlil  # type: ignore[attr-defined]
 
 from hw import yosys
 from hw.catalog import Design
-from hw.cell import Cell
+from hw.cell import UNINITIALISED, Cell
+from hw.constraints import sdc
+from hw.fusesoc import core
+from hw.interfaces import attributes_of, interfaces_of
 from hw.ports import FlatPorts, clock_and_reset, flat_ports
 
 __all__ = ["Emission", "generate"]
 
-CONSTRAINTS = Path(__file__).parents[1] / "constraints" / "clock.sdc"
-
-_STRIP = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
+_STRIP = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding", UNINITIALISED)
 
 
 class Emission:
@@ -35,6 +36,10 @@ class Emission:
 
     Attributes
     ----------
+    ports : list of dict
+        Name, direction, width and meaning of every port.
+    interfaces : list of Interface
+        Which of them belong together; none of designs without a bus.
     verilog : str
         Verilog-2005, with a header that says what it is. The same design gives the same bytes.
     manifest : dict
@@ -46,7 +51,7 @@ class Emission:
         self.component = design.component()
         self._top = FlatPorts(self.component)
         clock, reset = clock_and_reset(self.component)
-        self._ports: list[dict[str, Any]] = [
+        self.ports: list[dict[str, Any]] = [
             {"name": clock, "direction": "input", "width": 1, "is": "clock, rising edge"},
             {
                 "name": reset,
@@ -64,6 +69,7 @@ class Emission:
                 for port in flat_ports(self.component)
             ),
         ]
+        self.interfaces = interfaces_of(self.component)
         self._cells = _all_cells(self.component.cells)
         self.verilog = self._header() + self._convert()
 
@@ -78,7 +84,8 @@ class Emission:
             "parameters": dict(design.parameters),
             "spec": {"type": type(design.spec).__name__, **asdict(design.spec)},
             "hash": _hash(design.key),
-            "ports": self._ports,
+            "ports": self.ports,
+            "interfaces": [interface._asdict() for interface in self.interfaces],
             "clock": clock,
             "reset": reset,
             "latency_cycles": component.latency,
@@ -108,7 +115,7 @@ class Emission:
             "made by     " + ", ".join(f"{name} {text}" for name, text in _versions().items()),
             "",
             "Ports; element 0 of a row or column is in the lowest bits.",
-            *("  {direction:6} {width:5}  {name:12} {is}".format(**p) for p in self._ports),
+            *("  {direction:6} {width:5}  {name:12} {is}".format(**p) for p in self.ports),
         ]
         return "".join(f"// {line}".rstrip() + "\n" for line in lines) + "\n"
 
@@ -122,12 +129,19 @@ class Emission:
             )
         text = _place_names(text, module, self._cells)
         attributes = " ".join(f"-remove {name}" for name in _STRIP)
+        # Last, because Yosys moves attributes from one port to another that is driven alike.
+        marks = "".join(
+            f'setattr -set {name} "{value}" {module}/w:{port}\n'
+            for port, named in attributes_of(self.interfaces).items()
+            for name, value in named.items()
+        )
         with TemporaryDirectory() as folder:
             (Path(folder) / "design.il").write_text(text)
             yosys.run(
                 "read_rtlil design.il\n"
                 "proc\nopt_expr\nopt_clean\npmuxtree\nopt_dff\nopt_clean -purge\n"
-                f"memory_collect\nattrmap {attributes}\nattrmap -modattr {attributes}\n"
+                f"memory_collect\nsetparam -set INIT 1'x a:{UNINITIALISED}\n"
+                f"attrmap {attributes}\nattrmap -modattr {attributes}\n{marks}"
                 "write_verilog design.v",
                 cwd=folder,
             )
@@ -170,7 +184,9 @@ def _versions() -> dict[str, str]:
     return {name: version(name) for name in ("carrysave", "amaranth", "pyosys")}
 
 
-def generate(design: Design, folder: Path, *, period_ns: float = 10.0) -> list[Path]:
+def generate(
+    design: Design, folder: Path, *, period_ns: float = 10.0, name: str | None = None
+) -> list[Path]:
     """Write the files of a design, and return their paths.
 
     Parameters
@@ -178,6 +194,7 @@ def generate(design: Design, folder: Path, *, period_ns: float = 10.0) -> list[P
     design : what to write.
     folder : where; made if it is not there.
     period_ns : clock period in the constraints, ns.
+    name : what FuseSoC calls it, see :func:`hw.fusesoc.core`.
 
     Returns
     -------
@@ -185,14 +202,14 @@ def generate(design: Design, folder: Path, *, period_ns: float = 10.0) -> list[P
     """
     emission = Emission(design)
     module = design.module
+    constraints = {"constraints": ("SDC", [f"{module}.sdc"])}
     texts = {
         "v": emission.verilog,
         "json": json.dumps(emission.manifest, indent=2) + "\n",
-        "sdc": CONSTRAINTS.read_text().replace("set period 10.0", f"set period {period_ns:g}"),
+        "sdc": sdc(emission.ports, clock_and_reset(emission.component)[0], period_ns=period_ns),
         "f": f"{module}.v\n",
-        "core": _CORE.format(module=module, version=version("carrysave"),
-                             summary=design.entry.summary),
-    }  # fmt: skip
+        "core": core(module, design.entry.summary, constraints, name=name),
+    }
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for ending, text in texts.items():
@@ -202,24 +219,3 @@ def generate(design: Design, folder: Path, *, period_ns: float = 10.0) -> list[P
         partial.replace(path)
         paths.append(path)
     return paths
-
-
-_CORE = """\
-CAPI=2:
-
-name: "carrysave::{module}:{version}"
-description: "{summary}"
-
-filesets:
-  rtl:
-    files: [{module}.v]
-    file_type: verilogSource
-  constraints:
-    files: [{module}.sdc]
-    file_type: SDC
-
-targets:
-  default:
-    filesets: [rtl]
-    toplevel: {module}
-"""

@@ -1,6 +1,7 @@
 """Driver of the matmul co-processor: numpy in, numpy out. It needs numpy alone, on Python 3.10.
 
-For a board, :func:`carrysave.pack.driver.python` writes this package without the generators.
+For a board, :func:`carrysave.integration.driver_sources.python` writes this package without the
+generators.
 """
 
 from .codes import Number

@@ -4,6 +4,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
+from hw.interfaces import Bus
 
 __all__ = ["Axi4", "Axi4Lite", "Axi4Read", "Axi4Stream", "Axi4Write"]
 
@@ -58,6 +59,16 @@ class Axi4(wiring.Signature):
 
     def __init__(self, spec: BusSpec):
         super().__init__({**Axi4Write(spec).members, **Axi4Read(spec).members})
+        self.bus = Bus("AXI4", {
+            "DATA_WIDTH": spec.data_width,
+            "ADDR_WIDTH": spec.address_width,
+            "ID_WIDTH": 0,
+            "MAX_BURST_LENGTH": spec.burst,
+            "NUM_READ_OUTSTANDING": spec.outstanding,
+            "NUM_WRITE_OUTSTANDING": spec.outstanding,
+            "SUPPORTS_NARROW_BURST": 0,
+            **dict.fromkeys(("HAS_LOCK", "HAS_QOS", "HAS_REGION"), 0),
+        })  # fmt: skip
 
 
 class Axi4Lite(wiring.Signature):
@@ -85,6 +96,7 @@ class Axi4Lite(wiring.Signature):
             "rvalid": In(1),
             "rready": Out(1),
         })
+        self.bus = Bus("AXI4LITE", {"DATA_WIDTH": 32, "ADDR_WIDTH": address_width})
 
 
 class Axi4Stream(wiring.Signature):
@@ -98,3 +110,6 @@ class Axi4Stream(wiring.Signature):
             "tvalid": Out(1),
             "tready": In(1),
         })
+        self.bus = Bus(
+            "AXI4STREAM", {"TDATA_NUM_BYTES": spec.bytes, "HAS_TKEEP": 1, "HAS_TLAST": 1}
+        )

@@ -48,6 +48,7 @@ class Coprocessor(wiring.Component):
     HOWS: ClassVar[dict[str, Parameter]] = {}
     CLOCK: ClassVar[str] = "aclk"
     RESET: ClassVar[str] = "aresetn"
+    INTERRUPT: ClassVar[str] = "interrupt"
 
     s_axi: wiring.PureInterface
     interrupt: Signal

@@ -114,6 +114,7 @@ class Registers(wiring.Component):
     i_reset_done: Signal
 
     def __init__(self, parameters: Mapping[str, int]):
+        self.parameters = dict(parameters)
         self.map = register_map(parameters)
         self.file = RegisterFile(self.map, kept=("ctrl_reset",))
         super().__init__({

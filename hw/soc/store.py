@@ -1,11 +1,11 @@
 """Stores of operands: rows of words, one bank for each row that a beat needs at once."""
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.cell import Cell
+from hw.cell import UNINITIALISED, Cell
 from hw.soc.burst import Beat
 
 __all__ = ["Bank", "OperandStore"]
@@ -13,6 +13,8 @@ __all__ = ["Bank", "OperandStore"]
 
 class Bank(Cell):
     """Block RAM: a word is written and a word is read a cycle.
+
+    It has no initial contents: no result may depend on a word that was not written.
 
     Parameters
     ----------
@@ -53,7 +55,10 @@ class Bank(Cell):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = memory = Memory(shape=self.width, depth=self.depth, init=[])  # type: ignore[var-annotated]
+        memory: Memory[int, Value] = Memory(
+            shape=self.width, depth=self.depth, init=[], attrs={UNINITIALISED: "1"}
+        )
+        m.submodules.memory = memory
         write, read = memory.write_port(), memory.read_port()
         m.d.comb += [
             write.en.eq(self.write),

@@ -18,8 +18,8 @@ from carrysave.driver import (
     descriptor,
 )
 from carrysave.driver.registers import ERRORS, RESPONSES
-from carrysave.pack import driver
-from carrysave.pack.registers import write_header
+from carrysave.integration import driver_sources as driver
+from carrysave.integration.registers import write_header
 from hw.soc.register_map import parameters_of, register_map
 from verif.soc.device_memory import Pool
 

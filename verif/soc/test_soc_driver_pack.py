@@ -12,7 +12,7 @@ import pytest
 
 from carrysave.driver import registers
 from carrysave.driver.linux import DmaMemory, MappedRegisters, UioInterrupt
-from carrysave.pack import driver
+from carrysave.integration import driver_sources as driver
 from golden.soc.blocking import Stores, plan
 from hw.soc.register_map import fields_of, parameters_of, register_map
 

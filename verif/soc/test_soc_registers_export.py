@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from carrysave.pack import registers
+from carrysave.integration import registers
 from hw.soc.register_map import MapField, fields_of, register_map
 from verif.soc.registers import BUILD
 
@@ -184,7 +184,8 @@ def test_export_is_deterministic(folder: Path, tmp_path: Path) -> None:
     """In another process, with another hash of strings, at another time, in another folder."""
     program = (
         "import sys; from pathlib import Path; import time; time.time = lambda: 1e9\n"
-        "from carrysave.pack.registers import export; from verif.soc.registers import BUILD\n"
+        "from carrysave.integration.registers import export\n"
+        "from verif.soc.registers import BUILD\n"
         f"export(Path(sys.argv[1]), BUILD, name={NAME!r})"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "77"}

@@ -1,0 +1,1 @@
+"""What goes with a co-processor's Verilog, for those who put it into a design."""

@@ -1,0 +1,92 @@
+"""What ports are for, as tools know it that connect blocks: buses, clock, reset, interrupt."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from amaranth.lib.wiring import In
+
+__all__ = ["Bus", "Interface", "attributes_of", "interfaces_of"]
+
+
+class Bus(NamedTuple):
+    """What a signature of a bus says of itself as its member ``bus``."""
+
+    protocol: str
+    parameters: Mapping[str, int]
+
+
+class Interface(NamedTuple):
+    """Ports that belong together.
+
+    Members
+    -------
+    name : of the bus, or of the one port.
+    kind : ``AXI4``, ``AXI4LITE``, ``AXI4STREAM``, ``clock``, ``reset`` or ``interrupt``.
+    inward : whether it is an input, or the subordinate of a bus.
+    ports : by the names that the standard of the bus has for them.
+    parameters : as Vivado names them.
+    """
+
+    name: str
+    kind: str
+    inward: bool
+    ports: Mapping[str, str]
+    parameters: Mapping[str, str | int]
+
+
+def interfaces_of(component: Any) -> list[Interface]:
+    """List the interfaces of a component that has buses; of any other, none."""
+    buses = []
+    for name, member in component.signature.members.items():
+        bus = None if member.is_port else getattr(member.signature, "bus", None)
+        if bus is not None:
+            ports = {port.upper(): f"{name}_{port}" for port in member.signature.members}
+            buses.append(Interface(name, bus.protocol, member.flow == In, ports, bus.parameters))
+    if not buses:
+        return []
+    clock, reset = component.CLOCK, component.RESET
+    level = "ACTIVE_LOW" if reset.endswith("n") else "ACTIVE_HIGH"
+    associated = {
+        "ASSOCIATED_BUSIF": ":".join(bus.name for bus in buses),
+        "ASSOCIATED_RESET": reset,
+    }
+    interrupt = component.INTERRUPT
+    return [
+        Interface(clock, "clock", True, {"CLK": clock}, associated),
+        Interface(reset, "reset", True, {"RST": reset}, {"POLARITY": level}),
+        *buses,
+        Interface(
+            interrupt, "interrupt", False, {"INTERRUPT": interrupt}, {"SENSITIVITY": "LEVEL_HIGH"}
+        ),
+    ]
+
+
+_ABSTRACTIONS = {
+    "AXI4": "xilinx.com:interface:aximm:1.0",
+    "AXI4LITE": "xilinx.com:interface:aximm:1.0",
+    "AXI4STREAM": "xilinx.com:interface:axis:1.0",
+    "clock": "xilinx.com:signal:clock:1.0",
+    "reset": "xilinx.com:signal:reset:1.0",
+    "interrupt": "xilinx.com:signal:interrupt:1.0",
+}
+
+
+def attributes_of(interfaces: Iterable[Interface]) -> dict[str, dict[str, str]]:
+    """Attributes of Verilog, by port, from which Vivado makes interfaces.
+
+    Those of an interface as a whole stand at its first port.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for interface in interfaces:
+        parameters = dict(interface.parameters)
+        if interface.kind in ("AXI4", "AXI4LITE"):
+            parameters = {"PROTOCOL": interface.kind, **parameters}
+        whole = ", ".join([
+            f"XIL_INTERFACENAME {interface.name}",
+            *(f"{key} {value}" for key, value in parameters.items()),
+        ])
+        for logical, port in interface.ports.items():
+            kind = _ABSTRACTIONS[interface.kind]
+            found[port] = {"X_INTERFACE_INFO": f"{kind} {interface.name} {logical}"}
+        found[next(iter(interface.ports.values()))]["X_INTERFACE_PARAMETER"] = whole
+    return found
