@@ -26,6 +26,7 @@ __all__ = [
     "multiply",
     "new_folder",
     "run",
+    "run_network",
     "verify",
 ]
 
@@ -248,6 +249,49 @@ def multiply(
     ]
 
 
+def run_network(
+    design: Design,
+    x: np.ndarray,
+    layers: Sequence[tuple[np.ndarray, np.ndarray, tuple[int, ...]]],
+    directory: Path,
+    deadline: float = 3600.0,
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Run fully connected layers on the simulated co-processor, by its driver, on one start.
+
+    Parameters
+    ----------
+    design : a co-processor whose codes of C are codes of A.
+    x : inputs of the first layer, a row each.
+    layers : weights, bias and requantisation (multiplier, shift, zero point, low, high) of each;
+        that of the last one is not used.
+    directory : folder in which this run gets a new folder of its own.
+    deadline : seconds after which the simulation is ended.
+
+    Returns
+    -------
+    Sums of the last layer, and the hardware's counters.
+
+    Raises
+    ------
+    RuntimeError : if the simulation fails; names the log.
+    """
+    folder = new_folder(directory, design.module)
+    arrays: dict[str, Any] = {"x": x, "layers": len(layers)}
+    for number, (weights, bias, how) in enumerate(layers):
+        arrays |= {f"weights{number}": weights, f"bias{number}": bias, f"how{number}": how}
+    np.savez(folder / "network.npz", **arrays)
+    result = run(
+        build([_verilog(design, folder)], design.module),
+        "verif.soc.network",
+        parameters=bench_parameters(design),
+        directory=folder,
+        deadline=deadline,
+    )
+    if not result.ok:
+        raise RuntimeError(f"simulation failed: {', '.join(result.failed)}; see {result.log}")
+    return np.load(folder / "sums.npy"), json.loads((folder / "counters.json").read_text())
+
+
 def _verilog(design: Design, folder: Path) -> Path:
     """Write the design's Verilog into `folder`."""
     return paths.write(folder / f"{design.module}.v", Emission(design).verilog)
@@ -258,6 +302,7 @@ def bench_parameters(design: Design) -> dict[str, Any]:
     spec = design.spec
     return {
         "design": design.name,
+        "key": design.key,
         "spec": _described(spec),
         "latency": design.component().latency,
     }

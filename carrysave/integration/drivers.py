@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from carrysave.integration import driver_sources
+from carrysave.integration import driver_sources as written
 
 __all__ = ["DRIVERS", "Driver", "files", "start", "write"]
 
@@ -27,44 +27,40 @@ class Driver(NamedTuple):
 
 
 _PYTHON = """\
-With the Python driver, which needs numpy alone; `drivers/python` on the path, on a PYNQ board:
+Python, with PYNQ (without it: `MappedRegisters`, `DmaMemory` and `UioInterrupt` of
+`carrysave_driver.linux`):
 
 ```python
-from carrysave_driver import Coprocessor, Requantisation
-device = Coprocessor(pynq.MMIO(base, 4096), pynq.allocate)
-sums = device.matmul(a, b)                             # numpy in, numpy out
-how = Requantisation(multiplier=1 << 30, shift=40, relu=True)
-data = device.place(a, device.info.a)                  # stays on the device
-first = device.product(data, device.place(w1, device.info.b), requantisation=how)
-last = device.product(first.c, device.place(w2, device.info.b))
-counters = device.run([first, last])                   # both on one start
-print(last.c.read(), counters.cycles, counters.utilisation)
+import sys
+sys.path.insert(0, "drivers/python")
+import numpy as np
+from carrysave_driver import Coprocessor
+from pynq import MMIO, allocate
+
+device = Coprocessor(MMIO(0x3000_0000, 512), allocate)
+a, b = np.ones((100, 200), np.int8), np.ones((200, 300), np.int8)
+c = device.matmul(a, b)
 ```"""
 
 _C = """\
-With the C driver, which needs the header of the registers beside it:
+C, with `drivers/c/carrysave.c` compiled along, `-Idrivers/c -Iregisters`:
 
 ```c
+#include "carrysave.h"
+
 carrysave device;
 carrysave_job job;
-carrysave_status s = carrysave_open(&device, (volatile void *)0xA0000000u, NULL);
-if (s) return s;
-carrysave_job_init(&device, &job, 64, 64, 64, false);  /* M, N, K; C is of sums */
-job.a = a_bus; job.b = b_bus; job.c = c_bus;
+carrysave_open(&device, (volatile void *)0x30000000, NULL);
+carrysave_job_init(&device, &job, 100, 300, 200, false); /* M, N, K, sums */
+job.a = 0x10000000; job.b = 0x10100000; job.c = 0x10200000;
 carrysave_plan(&device, &job);
-s = carrysave_start(&device, &job);
-if (!s) s = carrysave_wait(&device, 1000000, NULL, NULL);
-if (!s) carrysave_finish(&device, &job, 1);
+if (carrysave_start(&device, &job) == CARRYSAVE_OK)
+    carrysave_wait(&device, 0, NULL, NULL);
 ```"""
 
-DRIVERS = (
-    Driver(
-        "drivers/python",
-        "driver in Python: numpy in, numpy out",
-        lambda folder: driver_sources.python(folder / "carrysave_driver"),
-        _PYTHON,
-    ),
-    Driver("drivers/c", "driver in C99, without dependencies", driver_sources.c, _C),
+DRIVERS: tuple[Driver, ...] = (
+    Driver("drivers/python/carrysave_driver", "Python, with numpy alone", written.python, _PYTHON),
+    Driver("drivers/c", "C driver, C99 or C++, of the header in `registers/`", written.c, _C),
 )
 """Those that a pack holds."""
 

@@ -34,7 +34,11 @@ def main(request: Path, folder: Path) -> None:
         raise UsageError(f"parameters are design, parameters, period, not {', '.join(given)}")
     check_positive("period", period, " ns")
     design = Design.parse(name, values)
-    generate = pack.generate if isinstance(design.spec, CoprocessorSpec) else emit.generate
+    generate = (
+        pack.generate
+        if isinstance(design.spec, CoprocessorSpec) and not design.spec.STREAM
+        else emit.generate
+    )
     generate(design, folder, period_ns=period, name=asked["vlnv"])
 
 

@@ -139,7 +139,7 @@ class Core(wiring.Component):
         error = data.View(ErrorLayout, Signal(ErrorLayout.as_shape().size, name="error"))
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += [self.o_idle.eq(1), clear.eq(1)]
+                m.d.comb += [self.o_idle.eq(~self.i_stop), clear.eq(1)]
                 with m.If(self.i_stop):
                     m.next = "STOP"
                 with m.Elif(self.i_start):

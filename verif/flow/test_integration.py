@@ -19,7 +19,7 @@ from lxml import etree
 
 from carrysave import integration, liberty, sta
 from carrysave.cli import main
-from carrysave.integration import generator, pack
+from carrysave.integration import drivers, generator, pack
 from carrysave.integration.block import Block
 from carrysave.settings import UsageError
 from carrysave.simulator import verilator
@@ -106,12 +106,13 @@ def test_pack_lists_every_file(made: Made) -> None:
     assert files == set(digests(made.folder))
     assert len(files) == len(made.said["files"])
     top = {f"{MODULE}{end}" for end in (".v", ".json", ".xml", ".core", ".f", "_litex.py")}
-    folders = {"constraints", "licences", "registers"}
+    folders = {"constraints", "drivers", "licences", "registers"}
     assert {path.name for path in made.folder.iterdir()} == {
         *top, *folders, "README.md", "block.svg",
     }  # fmt: skip
     readme = made.text("README.md")
     assert all(f"`{name}" in readme for name in top | folders)
+    assert all(f"`{driver.folder}/`" in readme for driver in drivers.DRIVERS)
     assert "](block.svg)" in readme
     ElementTree.fromstring(made.text("block.svg"))
     assert json.loads(made.text(f"{MODULE}.json"))["verilog_sha256"] == (
@@ -412,6 +413,24 @@ def test_pack_readme_agrees(made: Made, block: Block) -> None:
     assert codes == {int(code) for code in Error}
     licences = {path.parent.name for path in made.folder.glob("licences/*/*")}
     assert set(re.findall(r"`licences/([\w-]+)/`", readme)) == licences
+
+
+def test_pack_drivers_are_whole(made: Made, tmp_path: Path) -> None:
+    """The C driver compiles beside the register map, with the README's lines; Python imports."""
+    readme = made.text("README.md")
+    lines = readme.partition("C, with `drivers/c/carrysave.c`")[2].partition("```c\n")[2]
+    head, _, body = lines.partition("```")[0].partition("\n\n")
+    main_c = tmp_path / "main.c"
+    main_c.write_text(f"{head}\nint main(void) {{\n{body}return 0; }}\n")
+    source = made.folder / "drivers" / "c" / "carrysave.c"
+    command = ["cc", "-std=c99", "-Wall", "-Werror", f"-I{source.parent}",
+               f"-I{made.folder / 'registers'}", str(main_c), str(source), "-o",
+               str(tmp_path / "main")]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import carrysave_driver"
+    folder = made.folder / "drivers" / "python"
+    subprocess.run([sys.executable, "-IB", "-c", program, str(folder)], check=True)
 
 
 def test_pack_is_the_same_again(made: Made, tmp_path: Path) -> None:

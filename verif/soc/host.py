@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from cocotb.triggers import RisingEdge
+from cocotb.types import Logic
 
 from carrysave import driver
 from golden.soc.coprocessor import Job
@@ -12,6 +13,7 @@ from verif.streams import cycle
 __all__ = ["ARGUMENTS", "Host", "descriptor"]
 
 ARGUMENTS = 0x10
+_ONE = Logic(1)
 
 
 def descriptor(job: Job) -> bytes:
@@ -33,6 +35,9 @@ def descriptor(job: Job) -> bytes:
 class Host:
     """Reads and writes registers."""
 
+    DEADLINE = 1000
+    """Cycles within which an access ends."""
+
     def __init__(self, dut: Any) -> None:
         self.dut = dut
         for name in ("awvalid", "wvalid", "arvalid", "awprot", "arprot"):
@@ -43,37 +48,55 @@ class Host:
     def _port(self, name: str) -> Any:
         return getattr(self.dut, f"s_axi_{name}")
 
-    async def write(self, address: int, value: int, strobe: int = 15) -> int:
-        """Write a register; returns the response."""
+    async def write(
+        self, address: int, value: int, strobe: int = 15, *, aw: int = 0, w: int = 0, b: int = 0
+    ) -> int:
+        """Write a register, with so many cycles before each channel; returns the response."""
         edge = RisingEdge(self.dut.aclk)
         self._port("awaddr").value = address
         self._port("wdata").value = value
         self._port("wstrb").value = strobe
-        waiting = {"aw", "w"}
-        for channel in waiting:
-            self._port(f"{channel}valid").value = 1
-        while True:
+        self._port("bready").value = int(b == 0)
+        waiting = {"aw": aw, "w": w}
+        for now in range(self.DEADLINE):
+            for channel, wait in waiting.items():
+                if now == wait:
+                    self._port(f"{channel}valid").value = 1
+            if now == b > 0:
+                self._port("bready").value = 1
             await edge
-            for channel in sorted(waiting):
-                if self._port(f"{channel}ready").value == 1:
-                    waiting.discard(channel)
+            for channel in [name for name, wait in waiting.items() if now >= wait]:
+                if self._port(f"{channel}ready").value == _ONE:
+                    del waiting[channel]
                     self._port(f"{channel}valid").value = 0
-            if self._port("bvalid").value == 1:
+            if now >= b and self._port("bvalid").value == _ONE:
                 return int(self._port("bresp").value)
+        raise AssertionError(f"no response to a write of {address:#x}")
 
-    async def read(self, address: int) -> int:
-        """Read a register."""
+    async def access(self, address: int, *, ar: int = 0, r: int = 0) -> tuple[int, int]:
+        """Read, with so many cycles before each channel; returns the response and the data."""
         edge = RisingEdge(self.dut.aclk)
         self._port("araddr").value = address
-        self._port("arvalid").value = 1
-        while True:
+        self._port("rready").value = int(r == 0)
+        asked = False
+        for now in range(self.DEADLINE):
+            if now == ar:
+                self._port("arvalid").value = 1
+            if now == r > 0:
+                self._port("rready").value = 1
             await edge
-            if self._port("arready").value == 1:
+            if not asked and now >= ar and self._port("arready").value == _ONE:
                 self._port("arvalid").value = 0
-            if self._port("rvalid").value == 1:
-                self._port("arvalid").value = 0
-                assert self._port("rresp").value == 0
-                return int(self._port("rdata").value)
+                asked = True
+            if now >= r and self._port("rvalid").value == _ONE:
+                return int(self._port("rresp").value), int(self._port("rdata").value)
+        raise AssertionError(f"no response to a read of {address:#x}")
+
+    async def read(self, address: int) -> int:
+        """Read a register that is there."""
+        response, value = await self.access(address)
+        assert response == 0, f"response {response} to a read of {address:#x}"
+        return value
 
     async def start(self, job: Job) -> None:
         """Write a job's registers, and start it."""

@@ -6,19 +6,39 @@ from typing import Any
 
 import cocotb
 import numpy as np
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from golden.soc.blocking import plan
-from golden.soc.coprocessor import Job, coprocessor
-from verif.soc.jobs import requantisation
-from verif.soc.tb_coprocessor import SPEC, start
-from verif.streams import bench_parameters, generator
+from golden.soc.coprocessor import CoprocessorSpec, Job, coprocessor
+from verif.soc.environment.modes import requantisation
+from verif.soc.host import Host
+from verif.soc.memory import Memory
+from verif.streams import PERIOD_NS, bench_parameters, bench_spec, generator
+
+SPEC: CoprocessorSpec = bench_spec()
+SIZE = 1 << 22
+
+
+async def start(dut: Any, latency: int) -> tuple[Host, Memory]:
+    """Reset the co-processor, with random bytes in memory."""
+    data = generator(0).integers(0, 256, SIZE, dtype=np.uint8)
+    host = Host(dut)
+    memory = Memory(dut, data, outstanding=SPEC.outstanding, latency=latency)
+    Clock(dut.aclk, PERIOD_NS, unit="ns").start()
+    dut.aresetn.value = 0
+    await ClockCycles(dut.aclk, 2)
+    dut.aresetn.value = 1
+    memory.start()
+    await RisingEdge(dut.aclk)
+    return host, memory
 
 
 @cocotb.test
 async def measure(dut: Any) -> None:
     """Run the jobs of the parameters, each of M, K, N, and write what they took."""
     parameters = bench_parameters()
-    host, memory = await start(dut, latency=parameters["latency_cycles"], size=1 << 22)
+    host, memory = await start(dut, parameters["latency_cycles"])
     found = []
     for m, k, n in parameters["jobs"]:
         job = _place(m, n, k)

@@ -1,22 +1,23 @@
 """Memory behind an AXI4 manager under cocotb: latency, stalls, errors, and the bus's rules."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import cocotb
 import numpy as np
 from cocotb.task import Task
 from cocotb.triggers import RisingEdge
+from cocotb.types import Logic
 
 __all__ = ["CHANNELS", "Memory"]
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
-_FREE = 1 << 30
+_ONE = Logic(1)  # made anew, it takes most of a comparison
 
 
 class Memory:
-    """Bytes from address 0 on, read and written by bursts in order.
+    """Bytes from address `base` on, read and written by bursts in order.
 
     Every rule that a manager has to keep is checked: offers stay, bursts are INCR, of whole beats
     at aligned addresses, inside of 4 KiB and of the memory; WLAST is right; at most `outstanding`
@@ -26,8 +27,10 @@ class Memory:
     -------
     data : uint8.
     read_beats, write_beats : beats so far.
-    faults : response to a beat whose address is a key, of reads (``"r"``) and of writes.
+    faults : response to a beat whose address is a key, of reads (``"r"``) and of writes; what is
+        read then is wrong, and nothing is written.
     busy : bursts under way.
+    watch : called with each burst that ends: way, address, beats, responses of beats that fail.
     """
 
     def __init__(
@@ -44,11 +47,15 @@ class Memory:
         self.latency = latency
         self.outstanding = outstanding
         self.stalls = dict.fromkeys(CHANNELS) | dict(stalls or {})
+        self.base = 0
         self.faults: dict[str, dict[int, int]] = {"r": {}, "w": {}}
+        self.watch: Callable[[str, int, int, dict[int, int]], None] = lambda *_: None
         self.read_beats = self.write_beats = 0
         self.bursts: list[tuple[str, int, int]] = []
         self.bytes = len(dut.m_axi_wstrb)
-        self._reads: deque[tuple[int, int, int]] = deque()  # due, address, beats left
+        self._ports: dict[str, Any] = {}
+        self._reads: deque[tuple[int, int, int, int]] = deque()  # due, address, beats, beats gone
+        self._errors: dict[str, dict[int, int]] = {"r": {}, "w": {}}
         self._writes: deque[tuple[int, int]] = deque()  # address, beats
         self._answers: deque[tuple[int, int]] = deque()  # due, response
         self._held: dict[str, tuple[str, ...] | None] = dict.fromkeys(CHANNELS)
@@ -69,7 +76,9 @@ class Memory:
         return stall is None or next(stall)
 
     def _port(self, name: str) -> Any:
-        return getattr(self.dut, f"m_axi_{name}")
+        if name not in self._ports:
+            self._ports[name] = getattr(self.dut, f"m_axi_{name}")
+        return self._ports[name]
 
     def _accept(self, channel: str) -> tuple[int, int]:
         """Take an address, and check the burst."""
@@ -81,12 +90,15 @@ class Memory:
         assert 1 << size == self.bytes, f"size {size}"
         assert address % self.bytes == 0, f"address {address:#x} is inside of a beat"
         assert address >> 12 == (end - 1) >> 12, f"burst {address:#x}..{end:#x} crosses 4 KiB"
-        assert end <= len(self.data), f"burst {address:#x}..{end:#x} is outside of the memory"
+        inside = self.base <= address and end <= self.base + len(self.data)
+        assert inside, f"burst {address:#x}..{end:#x} is outside of the memory"
         self.bursts.append((channel, address, length + 1))
         return address, length + 1
 
     def _hold(self, channel: str, names: tuple[str, ...], taken: bool) -> None:
         """Check that what is offered stays until it is taken."""
+        if taken and self._held[channel] is None:
+            return
         values = tuple(str(self._port(name).value) for name in names)
         held = self._held[channel]
         assert held in (None, values), f"{channel} changed while it waited: {held} to {values}"
@@ -102,19 +114,21 @@ class Memory:
         while True:
             await edge
             now += 1
-            if arvalid.value == 1:
+            if arvalid.value == _ONE:
                 self._hold("ar", names, ready)
                 if ready:
                     address, beats = self._accept("ar")
-                    self._reads.append((now + self.latency, address, beats))
+                    self._reads.append((now + self.latency, address, beats, 0))
                     assert len(self._reads) <= self.outstanding
             else:
                 assert self._held["ar"] is None, "arvalid was withdrawn"
-            if offered and rready.value == 1:
+            if offered and rready.value == _ONE:
                 self.read_beats += 1
-                due, address, beats = self._reads.popleft()
-                if beats > 1:
-                    self._reads.appendleft((due, address + self.bytes, beats - 1))
+                due, address, beats, gone = self._reads.popleft()
+                if gone + 1 < beats:
+                    self._reads.appendleft((due, address, beats, gone + 1))
+                else:
+                    self._end("r", address, beats)
                 offered = False
             go = self._go("ar")
             if go != ready:
@@ -123,11 +137,13 @@ class Memory:
             if not offered:
                 offered = bool(self._reads) and self._reads[0][0] <= now and self._go("r")
                 if offered:
-                    _, address, beats = self._reads[0]
-                    beat = self.data[address : address + self.bytes]
-                    rdata.value = int.from_bytes(beat.tobytes(), "little")
-                    rresp.value = self.faults["r"].get(address, 0)
-                    rlast.value = int(beats == 1)
+                    _, address, beats, gone = self._reads[0]
+                    start = address + gone * self.bytes - self.base
+                    beat = self.data[start : start + self.bytes]
+                    response = self._fault("r", address, gone)
+                    rdata.value = int.from_bytes((~beat if response else beat).tobytes(), "little")
+                    rresp.value = response
+                    rlast.value = int(gone + 1 == beats)
                 rvalid.value = int(offered)
 
     async def _serve_writes(self) -> None:
@@ -141,29 +157,29 @@ class Memory:
         while True:
             await edge
             now += 1
-            if awvalid.value == 1:
+            if awvalid.value == _ONE:
                 self._hold("aw", names, aw)
                 if aw:
                     self._writes.append(self._accept("aw"))
                     assert len(self._writes) + len(self._answers) <= self.outstanding
             else:
                 assert self._held["aw"] is None, "awvalid was withdrawn"
-            if wvalid.value == 1:
+            if wvalid.value == _ONE:
                 self._hold("w", ("wdata", "wstrb", "wlast"), w)
                 if w:
                     assert self._writes, "data before its address"
                     address, beats = self._writes[0]
-                    response = max(response, self._write(address + done * self.bytes))
+                    response = max(response, self._write(address, done))
                     done += 1
                     last = int(self._port("wlast").value)
                     assert last == (done == beats), f"wlast {last} at beat {done} of {beats}"
                     if last:
-                        self._writes.popleft()
+                        self._end("w", *self._writes.popleft())
                         self._answers.append((now + self.latency, response))
                         done = response = 0
             else:
                 assert self._held["w"] is None, "wvalid was withdrawn"
-            if offered and bready.value == 1:
+            if offered and bready.value == _ONE:
                 self._answers.popleft()
                 offered = False
             for channel, port, was in (("aw", awready, aw), ("w", wready, w)):
@@ -180,14 +196,27 @@ class Memory:
                     bresp.value = self._answers[0][1]
                 bvalid.value = int(offered)
 
-    def _write(self, address: int) -> int:
+    def _fault(self, way: str, address: int, beat: int) -> int:
+        """Answer a beat of a burst."""
+        response = self.faults[way].get(address + beat * self.bytes, 0)
+        if response:
+            self._errors[way][beat] = response
+        return response
+
+    def _end(self, way: str, address: int, beats: int) -> None:
+        """Tell that all beats of a burst have passed."""
+        errors, self._errors[way] = self._errors[way], {}
+        self.watch(way, address, beats, errors)
+
+    def _write(self, address: int, beat: int) -> int:
         """Write the strobed bytes of a beat; returns the response."""
         self.write_beats += 1
         strobe = int(self._port("wstrb").value)
-        response = self.faults["w"].get(address, 0)
+        response = self._fault("w", address, beat)
         if strobe and not response:
+            start = address + beat * self.bytes - self.base
             data = int(self._port("wdata").value).to_bytes(self.bytes, "little")
             for byte in range(self.bytes):
                 if strobe >> byte & 1:
-                    self.data[address + byte] = data[byte]
+                    self.data[start + byte] = data[byte]
         return response

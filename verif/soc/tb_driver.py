@@ -19,7 +19,7 @@ from verif.soc.device_memory import Pool
 from verif.soc.driver_checks import check_network, check_products, draw, expected
 from verif.soc.host import Host
 from verif.soc.memory import CHANNELS, Memory
-from verif.soc.tb_coprocessor import SPEC, start
+from verif.soc.tb_coprocessor_formats import SPEC, start
 from verif.streams import bench_parameters, generator, schedule
 
 LANGUAGES = ("python", "c")

@@ -1,12 +1,15 @@
 """The co-processor in Verilator against its golden model, around every engine."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave import paths
+from carrysave.simulate import bench_parameters, build, run, verify
 from hw.catalog import Design
+from hw.emit import Emission
 from verif.cases import case_name, long
 
 SMALL = {"data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes": 512}
@@ -18,11 +21,6 @@ CASES: list[dict[str, Any]] = [
         "data_width": 32, "address_width": 32, "sums": 60, "a_bytes": 128, "b_bytes": 256,
         "bias": False, "requantise": False, "burst": 4, "outstanding": 2,
     },
-    # Words of two codes, half bytes of C, codes that are no numbers.
-    {
-        "engine": "npe(m=2,n=2,formats=int8,int4,posit4e1,e4m3,result=e2m1)",
-        "data_width": 64, "sums": 64, "a_bytes": 256, "b_bytes": 256,
-    },
 ]  # fmt: skip
 LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "digit_column(m=2,n=4,k=2,a_signed=False)", "data_width": 128},
@@ -30,13 +28,12 @@ LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5)"},
     SMALL | {"engine": "matrix_2d(m=2,n=3,pe=mac)"},
     SMALL | {"engine": "adder_tree(n=3,k=7)"},
-    SMALL | {"engine": "npe(m=2,n=3,formats=int8,int4,accumulator_width=32)"},
-    SMALL
-    | {
-        "engine": "npe(m=3,n=2,lane=sl16,formats=int4,e4m3,int16,posit16e1,"
-        "accumulator_width=128,result=posit16e1)"
-    },
     {"engine": "systolic_os(m=16,n=16,a_width=16)", "data_width": 256, "sums": 1024},
+]
+
+
+ALL: list[dict[str, Any]] = [
+    SMALL | {"engine": "systolic_os(m=3,n=3)", "sums": 64, "a_bytes": 128, "b_bytes": 128}
 ]
 
 
@@ -44,6 +41,55 @@ LONG: list[dict[str, Any]] = [
 def test_coprocessor_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("coprocessor", parameters), seed=1, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"
+    found = json.loads((result.directory / "coverage.json").read_text())
+    assert [each["title"] for each in found] == ["Orders, pairs", "Bursts"]
+    assert all(not cross["holes"] for each in found for cross in each["crosses"])
+    assert "0 holes" in (result.directory / "coverage.md").read_text()
+
+
+@pytest.mark.parametrize("parameters", long(ALL), ids=case_name)
+def test_coprocessor_rtl_all_combinations(parameters: dict[str, Any], tmp_path: Path) -> None:
+    run_bench(Design("coprocessor", parameters), "verif.soc.tb_coprocessor_long", tmp_path)
+
+
+def run_bench(design: Design, bench: str, folder: Path) -> None:
+    """Run another bench than the catalogue's."""
+    verilog = paths.write(folder / f"{design.module}.v", Emission(design).verilog)
+    result = run(
+        build([verilog], design.module),
+        bench,
+        parameters=bench_parameters(design),
+        seed=1,
+        directory=folder,
+        deadline=3600,
+    )
+    assert result.ok, f"{result.failed}; see {result.log}"
+
+
+# Words of two codes, half bytes of C, codes that are no numbers; sums added up, and by columns.
+FORMATS: list[dict[str, Any]] = [
+    {
+        "engine": "npe(m=2,n=2,formats=int8,int4,posit4e1,e4m3,result=e2m1)",
+        "data_width": 64, "sums": 64, "a_bytes": 256, "b_bytes": 256,
+    },
+]  # fmt: skip
+LONG_FORMATS: list[dict[str, Any]] = [
+    SMALL | {"engine": "systolic_os(m=4,n=4)"},
+    SMALL | {"engine": "npe(m=2,n=3,formats=int8,int4,accumulator_width=32)"},
+    SMALL | {
+        "engine": "npe(m=2,n=2,formats=int8,e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
+        "bias": False, "requantise": False,
+    },
+    SMALL | {
+        "engine": "npe(m=3,n=2,lane=sl16,formats=int4,e4m3,int16,posit16e1,"
+        "accumulator_width=128,result=posit16e1)"
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", [*FORMATS, *long(LONG_FORMATS)], ids=case_name)
+def test_coprocessor_rtl_formats(parameters: dict[str, Any], tmp_path: Path) -> None:
+    run_bench(Design("coprocessor", parameters), "verif.soc.tb_coprocessor_formats", tmp_path)
 
 
 STREAMS: list[dict[str, Any]] = [SMALL | {"engine": "systolic_os(m=4,n=4)"}]

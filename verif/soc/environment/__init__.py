@@ -1,0 +1,1 @@
+"""The environment in which the co-processor is verified: agents, twin, scoreboard, coverage."""
