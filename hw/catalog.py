@@ -27,7 +27,7 @@ import golden.pe.opt3
 import golden.pe.opt4c
 import golden.pe.opt4e
 import golden.soc.coprocessor
-import golden.soc.streams
+import golden.soc.coprocessor_stream
 import golden.tpe.adder_tree
 import golden.tpe.cube
 import golden.tpe.digit_column
@@ -54,6 +54,7 @@ from hw.pe.opt3 import Opt3
 from hw.pe.opt4c import Opt4c
 from hw.pe.opt4e import Opt4e
 from hw.soc.coprocessor import Coprocessor
+from hw.soc.coprocessor_stream import CoprocessorStream
 from hw.tpe.adder_tree import AdderTree
 from hw.tpe.cube import Cube
 from hw.tpe.digit_column import DigitColumn
@@ -395,9 +396,9 @@ CATALOG = {
         engine=EngineText("engine, and what it is built of", "systolic_os"),
     ),
     "coprocessor_stream": Entry(
-        component=Coprocessor,
-        spec=golden.soc.streams.CoprocessorStreamSpec,
-        golden=golden.soc.streams,
+        component=CoprocessorStream,
+        spec=golden.soc.coprocessor_stream.CoprocessorStreamSpec,
+        golden=golden.soc.coprocessor_stream,
         bench="verif.soc.tb_coprocessor_stream",
         summary="the same between AXI4-Streams of A, of B and of C, for a DMA of the user's",
         evidence=("cocotb against numpy: random jobs, every beat; stalls, resets, illegal jobs",),

@@ -8,10 +8,7 @@ from golden.soc.memory import Matrix
 from golden.soc.mode import Mode
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["RECORD_BYTES", "Error", "Job", "error_of", "matrices"]
-
-RECORD_BYTES = 8
-"""Of the requantisation of a column: multiplier (32 bits), shift (8), 0 (8), zero point (16)."""
+__all__ = ["Error", "Job", "error_of", "matrices"]
 
 
 class Error(IntEnum):
@@ -102,7 +99,7 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         )
     for name, address, size in (
         ("bias", job.bias, spec.sum_bytes),
-        ("records", job.records, RECORD_BYTES),
+        ("records", job.records, spec.RECORD_BYTES),
     ):
         if address is not None:
             found[name] = Matrix(address=address, rows=1, columns=job.n, distance=0, bits=8 * size)

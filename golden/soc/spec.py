@@ -40,6 +40,9 @@ class CoprocessorSpec(BusSpec):
     DIMENSION_WIDTH = Stores.DIMENSION_WIDTH
     """Bits of M, of N and of K."""
 
+    RECORD_BYTES: ClassVar[int] = 8
+    """Of a column's requantisation: multiplier (32 bits), shift (8), 0 (8), zero point (16)."""
+
     STREAM: ClassVar[bool] = False
     """Operands come and results leave as streams."""
 
@@ -248,8 +251,8 @@ class CoprocessorSpec(BusSpec):
 class CoprocessorStreamSpec(CoprocessorSpec):
     """The same with a stream of A and its scales, one of all else that is read, and one of C.
 
-    Rows of blocks come in the order in which they are asked for, see :mod:`golden.soc.streams`,
-    each from byte 0 of a beat on. Addresses and distances of a job have no meaning.
+    Rows of blocks come in the order of :func:`golden.soc.coprocessor_stream.rows`, each from byte 0
+    of a beat on. Addresses and distances of a job have no meaning.
     """
 
     STREAM: ClassVar[bool] = True

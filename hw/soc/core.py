@@ -6,14 +6,13 @@ from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from golden.soc.job import Error
 from golden.soc.spec import CoprocessorSpec
 from hw.cell import Cell
 from hw.soc.axi import Axi4, Axi4Read, Axi4Stream, Axi4Write
 from hw.soc.datapath import EVENTS, Datapath
 from hw.soc.prepare import Prepare
 from hw.soc.read import ReadMaster
-from hw.soc.registers import ErrorLayout, JobLayout
+from hw.soc.registers import ERRORS, ErrorLayout, JobLayout
 from hw.soc.streams import StreamReader, StreamWriter
 from hw.soc.write import WriteMaster
 
@@ -171,7 +170,7 @@ class Core(wiring.Component):
                 with m.If(read.o_error):
                     m.d.sync += [
                         error.valid.eq(1),
-                        error.code.eq(Error.DESCRIPTOR),
+                        error.code.eq(ERRORS["ring_read"]),
                         error.response.eq(read.o_response),
                         error.address.eq(read.o_address),
                     ]
@@ -190,7 +189,7 @@ class Core(wiring.Component):
                 with m.If(self.i_stop):
                     m.next = "STOP"
                 with m.Elif(read.o_error | write.o_error):
-                    for master, code in ((write, Error.WRITE), (read, Error.READ)):
+                    for master, code in ((write, ERRORS["write"]), (read, ERRORS["read"])):
                         with m.If(master.o_error):
                             m.d.sync += [
                                 error.valid.eq(1),

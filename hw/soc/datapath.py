@@ -6,7 +6,6 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from golden.soc.job import RECORD_BYTES
 from golden.soc.spec import CoprocessorSpec
 from hw.cell import Cell
 from hw.soc.addends import Addends
@@ -86,7 +85,7 @@ class Datapath(wiring.Component):
         if spec.bias:
             self.columns[BIAS] = ColumnStore(spec, "bias_bank", spec.sum_bytes, most[BIAS])
         if spec.requantises_columns:
-            self.columns[RECORD] = ColumnStore(spec, "record_bank", RECORD_BYTES, most[RECORD])
+            self.columns[RECORD] = ColumnStore(spec, "record_bank", spec.RECORD_BYTES, most[RECORD])
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_job": In(JobLayout()),

@@ -5,9 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from golden.soc.job import Error
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.registers import ErrorLayout, JobLayout
+from hw.soc.registers import ERRORS, ErrorLayout, JobLayout
 
 __all__ = ["Jobs"]
 
@@ -110,9 +109,11 @@ class Jobs(wiring.Component):
                     m.next = "RUN"
                     with m.If(self.i_count != 0):
                         m.next = "FETCH"
-                        wrong = Mux(misaligned, Error.MISALIGNED, Error.WRAPS)
+                        wrong = Mux(misaligned, ERRORS["misaligned"], ERRORS["address_range"])
                         with m.If(misaligned | (end[wide:] != 0) | self.spec.STREAM):
-                            m.d.sync += refused.eq(Error.MODE if self.spec.STREAM else wrong)
+                            m.d.sync += refused.eq(
+                                ERRORS["unsupported"] if self.spec.STREAM else wrong
+                            )
                             m.next = "REFUSED"
             with m.State("REFUSED"):
                 m.d.comb += [

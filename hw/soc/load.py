@@ -5,7 +5,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
-from golden.soc.job import RECORD_BYTES
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.job import Geometry, scales_of, words_bytes
 from hw.soc.walk import BlockWalk
@@ -101,7 +100,7 @@ class Loader(wiring.Component):
             A_SCALES: self._scales(walk.o_codes),
             B_SCALES: walk.o_columns,
             BIAS: walk.o_columns * spec.sum_bytes,
-            RECORD: walk.o_columns * RECORD_BYTES,
+            RECORD: walk.o_columns * spec.RECORD_BYTES,
             ADDEND: walk.o_columns * spec.sum_bytes,
         }
         m.d.comb += [
@@ -223,7 +222,7 @@ class Loader(wiring.Component):
                         sb_offset.eq(sb_offset + job.columns),
                         c_offset.eq(c_offset + sums),
                         bias.eq(bias + sums),
-                        record.eq(record + job.columns * RECORD_BYTES),
+                        record.eq(record + job.columns * spec.RECORD_BYTES),
                     ]
                 with m.If(walk.o_last):
                     m.next = "IDLE"

@@ -4,10 +4,9 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from golden.soc.job import RECORD_BYTES, Error
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.job import BYTES_WIDTH, Geometry, bytes_of, pick, scales_of, words_bytes
-from hw.soc.registers import JobLayout
+from hw.soc.registers import ERRORS, JobLayout
 
 __all__ = ["Prepare"]
 
@@ -81,11 +80,11 @@ class Prepare(wiring.Component):
             "b": words_bytes(spec, "b", job.n, kind),
             "c": Mux(mode.requantise, bytes_of(job.n, spec.code_bits), job.n * spec.sum_bytes),
             "bias": job.n * spec.sum_bytes,
-            "requant": job.n * RECORD_BYTES,
+            "requant": job.n * spec.RECORD_BYTES,
         }
 
         with m.If(self.i_start):
-            m.d.sync += [self.o_error.eq(Error.NONE), self.o_done.eq(0)]
+            m.d.sync += [self.o_error.eq(ERRORS["none"]), self.o_done.eq(0)]
         fills = Signal()
         m.d.sync += fills.eq(self.i_start)
         with m.If(fills):
@@ -126,12 +125,12 @@ class Prepare(wiring.Component):
             short |= (job.ldsa < scales) | (job.ldsb < job.n)
         split = self._split(block_n, block_k, kind)
         reasons = [
-            (zero | large, Error.DIMENSION),
-            (unsupported, Error.MODE),
-            (job.k > limit, Error.K_TOO_LARGE),
+            (zero | large, ERRORS["zero_dimension"]),
+            (unsupported, ERRORS["unsupported"]),
+            (job.k > limit, ERRORS["long_k"]),
         ]
         if not spec.STREAM:
-            reasons.append((short, Error.LEADING_DIMENSION))
+            reasons.append((short, ERRORS["short_row"]))
 
         # Then products, one after the other: x * y + sum.
         width = 66  # an address of 64 bits, and more
@@ -174,7 +173,7 @@ class Prepare(wiring.Component):
                 with m.If((step == len(ends)) & ~given):
                     m.next = "DONE"
                 with m.Elif((step == len(ends)) & split):
-                    m.d.sync += self.o_error.eq(Error.BLOCKS)
+                    m.d.sync += self.o_error.eq(ERRORS["bad_block"])
                     m.next = "DONE"
                 with m.Switch(step):
                     for number, (factor, other, start) in enumerate(ends):
@@ -193,12 +192,12 @@ class Prepare(wiring.Component):
                     m.next = "BEGIN"
                     beyond = total[spec.address_width :] != 0
                     with m.If((step < len(ends)) & beyond):
-                        m.d.sync += self.o_error.eq(Error.WRAPS)
+                        m.d.sync += self.o_error.eq(ERRORS["address_range"])
                         m.next = "DONE"
                     with m.Switch(step):
                         for number, (_, _, most) in enumerate(sizes, len(ends)):
                             with m.Case(number), m.If(total > most):
-                                m.d.sync += self.o_error.eq(Error.BLOCKS)
+                                m.d.sync += self.o_error.eq(ERRORS["bad_block"])
                                 m.next = "DONE"
                     with m.If(step == count - 1):
                         m.next = "DONE"

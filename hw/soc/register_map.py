@@ -13,7 +13,16 @@ from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
 
 from golden.check import Integer
 
-__all__ = ["MAP", "Code", "MapField", "fields_of", "layout_of", "parameters_of", "register_map"]
+__all__ = [
+    "MAP",
+    "Code",
+    "MapField",
+    "codes_of",
+    "fields_of",
+    "layout_of",
+    "parameters_of",
+    "register_map",
+]
 
 MAP = "carrysave_coprocessor"
 _SOURCE = Path(__file__).with_name("coprocessor.rdl")
@@ -117,6 +126,12 @@ def fields_of(part: AddrmapNode | RegfileNode) -> Iterator[MapField]:
             path = [name.lower() for name in node.parent.get_path_segments()[1:]]
             own = [] if node.inst_name == "value" else [node.inst_name]
             yield MapField("_".join(path + own), node.parent, node)
+
+
+def codes_of(field: str) -> dict[str, int]:
+    """List the values of a field that have names, by their identifiers."""
+    found = next(each for each in fields_of(_compile(MAP, ())) if each.name == field)
+    return {code.identifier: code.value for code in found.codes}
 
 
 def layout_of(name: str) -> data.FlexibleLayout:

@@ -10,9 +10,13 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.soc.axi import Axi4Lite
 from hw.soc.axi_lite import AxiLiteSlave
 from hw.soc.register_file import RegisterFile
-from hw.soc.register_map import layout_of, register_map
+from hw.soc.register_map import codes_of, layout_of, register_map
 
-__all__ = ["CountersLayout", "ErrorLayout", "JobLayout", "Registers"]
+__all__ = ["ERRORS", "CountersLayout", "ErrorLayout", "JobLayout", "Registers"]
+
+
+ERRORS = codes_of("error_code")
+"""Codes of errors, by the names of the map."""
 
 
 class _PartLayout(data.FlexibleLayout):

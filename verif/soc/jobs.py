@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from golden.npe.requantiser import Requantisation
-from golden.soc.job import RECORD_BYTES, Job
+from golden.soc.job import Job
 from golden.soc.spec import CoprocessorSpec
 from verif.streams import generator
 
@@ -45,7 +45,7 @@ def draw(
         free += n * spec.sum_bytes
     if more.pop("records", False):
         more["records"] = free
-        free += n * RECORD_BYTES
+        free += n * CoprocessorSpec.RECORD_BYTES
     assert free <= SIZE, "the matrices do not fit into the memory"
     return Job(m=m, n=n, k=k, **found, **more)
 
@@ -71,8 +71,10 @@ def fill_records(memory: np.ndarray, job: Job) -> None:
         how = requantisation(rng)
         record = int(how.multiplier[0]) | int(how.shift[0]) << 32
         record |= (int(how.zero_point[0]) & 0xFFFF) << 48
-        at = job.records + column * RECORD_BYTES
-        memory[at : at + RECORD_BYTES] = list(record.to_bytes(RECORD_BYTES, "little"))
+        at = job.records + column * CoprocessorSpec.RECORD_BYTES
+        memory[at : at + CoprocessorSpec.RECORD_BYTES] = list(
+            record.to_bytes(CoprocessorSpec.RECORD_BYTES, "little")
+        )
 
 
 def any_job(spec: CoprocessorSpec, rng: np.random.Generator, likely: float) -> Job:

@@ -9,8 +9,8 @@ from cocotb.clock import Clock
 from cocotb.task import Task
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from golden.soc.coprocessor_stream import Row, coprocessor_stream, rows
 from golden.soc.job import Error, Job, error_of
-from golden.soc.streams import Row, coprocessor_stream, rows
 from verif.soc.host import Host
 from verif.soc.jobs import SIZE, any_job, draw, fill_records
 from verif.streams import PERIOD_NS, bench_spec, generator, schedule
