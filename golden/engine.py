@@ -66,6 +66,16 @@ class EngineSpec(TileSpec, SumsSpec):
         """Codes of K per beat."""
         return 1
 
+    @property
+    def plain(self) -> bool:
+        """Codes of B come as they are, and stand for themselves."""
+        return True
+
+    @property
+    def planes(self) -> int:
+        """Cycles for which a beat of A and B must be there: it is taken in the last of them."""
+        return 1
+
 
 def matmul(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Multiply codes exactly.

@@ -43,6 +43,15 @@ class OperandsSpec:
         return codes
 
     @property
+    def a_low(self) -> int:
+        """Least code of a that may come."""
+        return self.a_format.low
+
+    def b_patterns(self, codes: np.ndarray) -> np.ndarray:
+        """Return the bit patterns, modulo 2^b_width, in which codes of B come, whole beats x n."""
+        return codes
+
+    @property
     def signed(self) -> bool:
         """Products, and sums of them, are two's complement."""
         return self.a_signed or self.b_signed

@@ -20,6 +20,7 @@ import golden.npe.shiftmax
 import golden.npe.sl8
 import golden.npe.sl16
 import golden.pe.laconic
+import golden.pe.lmul
 import golden.pe.mac
 import golden.pe.opt1
 import golden.pe.opt2
@@ -29,11 +30,15 @@ import golden.pe.opt4e
 import golden.soc.coprocessor
 import golden.soc.coprocessor_stream
 import golden.tpe.adder_tree
+import golden.tpe.bitserial_core
 import golden.tpe.cube
 import golden.tpe.digit_column
+import golden.tpe.lut_core
 import golden.tpe.matrix_2d
+import golden.tpe.shift_add_core
 import golden.tpe.systolic_os
 import golden.tpe.systolic_ws
+import golden.tpe.ternary_core
 from golden.check import Parameter, parameters_of
 from golden.engine import EngineSpec
 from hw.npe.aligned_dot import AlignedDot
@@ -47,6 +52,7 @@ from hw.npe.shiftmax import Shiftmax
 from hw.npe.sl8 import Sl8
 from hw.npe.sl16 import Sl16
 from hw.pe.laconic import Laconic
+from hw.pe.lmul import Lmul
 from hw.pe.mac import Mac
 from hw.pe.opt1 import Opt1
 from hw.pe.opt2 import Opt2
@@ -56,11 +62,15 @@ from hw.pe.opt4e import Opt4e
 from hw.soc.coprocessor import Coprocessor
 from hw.soc.coprocessor_stream import CoprocessorStream
 from hw.tpe.adder_tree import AdderTree
+from hw.tpe.bitserial_core import BitserialCore
 from hw.tpe.cube import Cube
 from hw.tpe.digit_column import DigitColumn
+from hw.tpe.lut_core import LutCore
 from hw.tpe.matrix_2d import Matrix2d
+from hw.tpe.shift_add_core import ShiftAddCore
 from hw.tpe.systolic_os import SystolicOs
 from hw.tpe.systolic_ws import SystolicWs
+from hw.tpe.ternary_core import TernaryCore
 
 __all__ = ["CATALOG", "Design", "Entry", "nearest"]
 
@@ -123,7 +133,10 @@ class EngineText(Parameter):
             raise self.refuse(name, text)
         if not issubclass(CATALOG[found[1]].spec, _ENGINES):
             raise self.refuse(name, text)
-        return Design.parse(found[1], {key.strip(): value for key, _, value in pairs})
+        design = Design.parse(found[1], {key.strip(): value for key, _, value in pairs})
+        if isinstance(design.spec, EngineSpec) and not design.spec.plain:
+            raise ValueError(f"{name} must take codes of B as they are, not {text!r}")
+        return design
 
     @staticmethod
     def text(design: "Design") -> str:
@@ -229,6 +242,17 @@ CATALOG = {
         summary="the same with four lanes of digits and one accumulator (OPT4E)",
         evidence=_PE_EVIDENCE,
     ),
+    "lmul": Entry(
+        component=Lmul,
+        spec=golden.pe.lmul.LmulSpec,
+        golden=golden.pe.lmul,
+        bench="verif.pe.tb_lmul",
+        summary="L-Mul: products of floats by adding codes; exact ones of FP8 by a carry",
+        evidence=(
+            "cocotb against numpy: all pairs of formats up to 8 bits, corners, stalls, resets",
+            "netlist simulation",
+        ),
+    ),
     "systolic_os": Entry(
         component=SystolicOs,
         spec=golden.tpe.systolic_os.SystolicOsSpec,
@@ -276,6 +300,38 @@ CATALOG = {
         bench="verif.tpe.tb_engine",
         summary="digit-serial columns: digits of A selected once, zero digits skipped",
         evidence=(*_ENGINE_EVIDENCE, "mutants"),
+    ),
+    "lut_core": Entry(
+        component=LutCore,
+        spec=golden.tpe.lut_core.LutCoreSpec,
+        golden=golden.tpe.lut_core,
+        bench="verif.tpe.tb_engine",
+        summary="LUT tensor core: bit planes of low-bit weights look up sums of activations",
+        evidence=(*_ENGINE_EVIDENCE, "mutants"),
+    ),
+    "bitserial_core": Entry(
+        component=BitserialCore,
+        spec=golden.tpe.bitserial_core.BitserialCoreSpec,
+        golden=golden.tpe.bitserial_core,
+        bench="verif.tpe.tb_engine",
+        summary="bit-serial core: bit planes of low-bit weights gate activations",
+        evidence=_ENGINE_EVIDENCE,
+    ),
+    "shift_add_core": Entry(
+        component=ShiftAddCore,
+        spec=golden.tpe.shift_add_core.ShiftAddCoreSpec,
+        golden=golden.tpe.shift_add_core,
+        bench="verif.tpe.tb_engine",
+        summary="shift-add core: gated, shifted activations, all bits of a weight in a cycle",
+        evidence=_ENGINE_EVIDENCE,
+    ),
+    "ternary_core": Entry(
+        component=TernaryCore,
+        spec=golden.tpe.ternary_core.TernaryCoreSpec,
+        golden=golden.tpe.ternary_core,
+        bench="verif.tpe.tb_engine",
+        summary="ternary core: activations, or sums from tables, added, subtracted or left out",
+        evidence=_ENGINE_EVIDENCE,
     ),
     "sl8": Entry(
         component=Sl8,
@@ -504,7 +560,8 @@ class Design:
             value = self.parameters[key]
             if value != kind.default:
                 text = re.sub(r"[^\w]+", "_", str(value)).strip("_")
-                name += f"_{key}_{text}" if isinstance(value, str) else f"_{key}{int(value)}"
+                number = str(int(value)).replace("-", "m") if not isinstance(value, str) else ""
+                name += f"_{key}_{text}" if isinstance(value, str) else f"_{key}{number}"
         if len(name) > _LONGEST:
             name = f"{self.name}_{hashlib.sha256(self.key.encode()).hexdigest()[:16]}"
         return name

@@ -1,6 +1,6 @@
 """Cells: components that become one Verilog module each, however often they are placed."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth import ClockSignal, Instance, Module, Signal, ValueCastable
 from amaranth.hdl import Elaboratable
@@ -20,11 +20,14 @@ class Cell(wiring.Component):
     """A component that is converted once and placed by reference.
 
     Its ports are plain signals, its only clock is ``sync`` and none of its registers is reset, so
-    that a module has the port ``clk`` and no ``rst``.
+    that a module has the port ``clk``, unless it has no registers, and no ``rst``.
     """
 
     module: str
     """Name of the Verilog module inside its design."""
+
+    CLOCKED: ClassVar[bool] = True
+    """It has registers."""
 
     @property
     def cells(self) -> tuple["Cell", ...]:
@@ -57,7 +60,7 @@ class Placement(Elaboratable):
             raise AttributeError(f"{self.cell.module} has no port {name}") from None
 
     def elaborate(self, platform):
-        connections = {"i_clk": ClockSignal()}
+        connections = {"i_clk": ClockSignal()} if self.cell.CLOCKED else {}
         for path, member, _ in self.cell.signature.flatten(self.cell):
             (name,) = path
             direction = "i" if member.flow == In else "o"

@@ -32,6 +32,9 @@ ROW = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
 # For `make prove`: designs much like those above, and units whose mutants take minutes.
 LONG: list[tuple[str, dict[str, Any]]] = [
     ("digit_column", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "depth": 9}),
+    ("lut_core", {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "depth": 9}),
+    ("lut_core", {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "depth": 9, "table": "half"}),
+    ("lmul", {"format": "e4m3", "mode": "exact"}),
     ("mac", TINY),
     ("opt1", TINY),
     # Booth: that select lines exclude each other is beyond an induction over all states.

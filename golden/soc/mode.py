@@ -207,4 +207,8 @@ class _Lanes(Inside):
 
 def inside(engine: EngineSpec | NpeSpec) -> Inside:
     """See an engine as the co-processor does; ValueError for one that it cannot hold."""
-    return _Lanes(engine) if isinstance(engine, NpeSpec) else _Integers(engine)
+    if isinstance(engine, NpeSpec):
+        return _Lanes(engine)
+    if not engine.plain:
+        raise ValueError("engine must take codes of B as they are, not as keys or other numbers")
+    return _Integers(engine)

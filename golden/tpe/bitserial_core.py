@@ -22,9 +22,14 @@ class BitserialCoreSpec(RowsEngineSpec):
     k: int = parameter(Integer("codes of K per beat", 16, 1, 80, "codes"))
 
     @property
+    def planes(self) -> int:
+        """Cycles of a beat."""
+        return self.b_width
+
+    @property
     def operations_per_cycle(self) -> float:
         """Multiplications and additions per cycle."""
-        return 2 * self.m * self.n * self.k / self.b_width
+        return 2 * self.m * self.n * self.k / self.planes
 
 
 def cycles(
@@ -38,5 +43,5 @@ def cycles(
     tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls.
     latency : cycles from the last plane of a tile to its first row, as the component says.
     """
-    beats = (-(-a.shape[1] // spec.k) * spec.b_width for a, _ in tiles)
+    beats = (-(-a.shape[1] // spec.k) * spec.planes for a, _ in tiles)
     return beat_cycles(spec, beats, latency)

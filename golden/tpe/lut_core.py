@@ -17,7 +17,9 @@ __all__ = ["LutCoreSpec", "cycles", "lut_core"]
 
 @dataclass(frozen=True, kw_only=True)
 class LutCoreSpec(RowsEngineSpec):
-    """A tile of C is m rows, each with its tables, by n columns; a beat takes b_width cycles.
+    """A tile of C is m rows, each with its tables, by n columns.
+
+    A beat takes b_width cycles, one for each bit plane of its weights; or one, where `parallel`.
 
     With `weights` "integer", C is A x B for codes of B in two's complement or unsigned: the core
     corrects its sums by the activations' sums. "odd" leaves that out: a code q of B, unsigned,
@@ -30,12 +32,13 @@ class LutCoreSpec(RowsEngineSpec):
     m: int = parameter(Integer("rows of C per tile", 2, 1, 64, "rows"))
     n: int = parameter(Integer("columns of C per tile", 64, 1, 256, "columns"))
     b_width: int = parameter(Integer("bits of a weight", 2, 1, 8, "planes"))
-    group: int = parameter(Integer("activations per table", 4, 2, 5, "activations"))
-    lookups: int = parameter(Integer("groups added up per cycle", 4, 1, 16, "groups"))
+    group: int = parameter(Integer("activations per table", 2, 2, 5, "activations"))
+    lookups: int = parameter(Integer("groups added up per cycle", 8, 1, 16, "groups"))
     symmetric: bool = parameter(Flag("the least code of A never comes", False))
     weights: str = parameter(Choice("what codes of B stand for", "integer", ("integer", "odd")))
     negation: str = parameter(Choice("how entries are negated", "carry", ("carry", "constant")))
     folded: bool = parameter(Flag("B comes as keys, folded beforehand", True))
+    parallel: bool = parameter(Flag("all bit planes of a beat in one cycle", False))
 
     def __post_init__(self) -> None:
         """Check all fields, and that they go together."""
@@ -73,6 +76,11 @@ class LutCoreSpec(RowsEngineSpec):
         )
 
     @property
+    def a_low(self) -> int:
+        """Least code of A that may come."""
+        return -self.table.greatest if self.symmetric else super().a_low
+
+    @property
     def odd_format(self) -> IntFormat:
         """Format of sums on the odd grid; negated by "constant", of these as they are."""
         greatest = self.depth * self.table.greatest * ((1 << self.b_width) - 1)
@@ -96,9 +104,19 @@ class LutCoreSpec(RowsEngineSpec):
         return fold(padded, self.group) if self.folded else padded & (1 << self.b_width) - 1
 
     @property
+    def plain(self) -> bool:
+        """Codes of B come as they are, and stand for themselves."""
+        return not self.folded and self.weights == "integer"
+
+    @property
+    def planes(self) -> int:
+        """Cycles of a beat."""
+        return 1 if self.parallel else self.b_width
+
+    @property
     def operations_per_cycle(self) -> float:
         """Multiplications and additions per cycle."""
-        return 2 * self.m * self.n * self.k / self.b_width
+        return 2 * self.m * self.n * self.k / self.planes
 
 
 def lut_core(spec: LutCoreSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -131,5 +149,5 @@ def cycles(spec: LutCoreSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], la
     tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls.
     latency : cycles from the last plane of a tile to its first row, as the component says.
     """
-    beats = (-(-a.shape[1] // spec.k) * spec.b_width for a, _ in tiles)
+    beats = (-(-a.shape[1] // spec.k) * spec.planes for a, _ in tiles)
     return beat_cycles(spec, beats, latency)

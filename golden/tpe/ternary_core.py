@@ -53,6 +53,11 @@ class TernaryCoreSpec(RowsEngineSpec):
         return IntFormat(width=greatest.bit_length() + 1)
 
     @property
+    def plain(self) -> bool:
+        """Codes of B stand for themselves: -2 does not."""
+        return False
+
+    @property
     def planes(self) -> int:
         """Cycles of a beat."""
         return 2 if self.mode == "two_plane" else 1

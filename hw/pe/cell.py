@@ -13,7 +13,7 @@ from hw.arith.carry_save import CarrySave, Planes
 from hw.arith.product import ENCODINGS, coded_width, encode, product_planes
 from hw.cell import Cell
 
-__all__ = ["KEPT", "Hop", "PeCell", "SumCell"]
+__all__ = ["KEPT", "CarrySaveSum", "Hop", "PeCell", "SumCell"]
 
 KEPT = 0.6
 """Arrival of the sum so far, in XOR gates: one gate clears it."""
@@ -60,7 +60,7 @@ class SumCell(Cell):
         self.pipeline = pipeline
         self._widths = a_width, b_width
         parts = [(weight, CarrySave(self._heights(heap))) for weight, heap in self._plan().items()]
-        self.layout = Planes(parts) if self.SEPARATE else parts[0][1]
+        self.layout = self._layout(parts)
         super().__init__({
             "en": In(1),
             "i_a": In(a_width),
@@ -69,6 +69,10 @@ class SumCell(Cell):
             "o_done": Out(1),
             "o": Out(self.layout),
         })
+
+    def _layout(self, parts: list[tuple[int, CarrySave]]) -> CarrySave | Planes:
+        """Choose the form of ``o``, given the logarithm of the weight of each heap and its sum."""
+        return Planes(parts) if self.SEPARATE else parts[0][1]
 
     def _heights(self, products: BitHeap) -> list[int]:
         """Choose the bits of the sum in each column."""
@@ -115,6 +119,23 @@ class SumCell(Cell):
         """Make heaps of products to plan with."""
         a, b = (Signal(width) for width in self._widths)
         return self._products(Module(), C(1, 1), a, b)
+
+
+class CarrySaveSum(SumCell):
+    """Compresses what comes and the sum so far together, with no carry propagation.
+
+    The sum keeps a carry only at weights where passing it on would cost time.
+    """
+
+    def _heights(self, products: BitHeap) -> list[int]:
+        return products.sum_heights(KEPT)
+
+    def _accumulate(
+        self, m: Module, products: BitHeap, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Put the sum on the heap of the products, and compress it to its own shape."""
+        products.add_columns(kept, arrival=KEPT)
+        return products.compress(m, [len(column) for column in kept])
 
 
 class PeCell(SumCell):

@@ -1,21 +1,22 @@
 """Arrays in which A reaches all columns at once: 2D matrix, 3D cube, multiplier-adder trees."""
 
 from amaranth import Cat, Module, Signal, Value
+from amaranth.lib.wiring import Member
 
 from golden.tpe.rows import RowsEngineSpec, RowsSpec
 from hw.cell import Placement
-from hw.pe.cell import PeCell
+from hw.pe.cell import PeCell, SumCell
 from hw.tpe.column import Column
 from hw.tpe.rows import RowsEngine
 
-__all__ = ["Broadcast"]
+__all__ = ["Broadcast", "BroadcastColumn", "place_columns"]
 
 
 class BroadcastColumn(Column):
     """A column of elements without operand registers: A comes from the edge, B from above."""
 
-    def __init__(self, spec: RowsSpec, element: PeCell, adder: str):
-        super().__init__(spec, element, adder)
+    def __init__(self, spec: RowsSpec, element: SumCell, adder: str, **members: Member):
+        super().__init__(spec, element, adder, **members)
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
         """Give each element its row of A, and B with as many cycles of delay as its row has."""
@@ -49,18 +50,24 @@ class Broadcast(RowsEngine):
         self, m: Module, move: Value, a: list[Value], b: list[Value], clear: Value
     ) -> Value:
         """Place the columns side by side; all work at the same time."""
-        held_a = Signal(len(Cat(a)), reset_less=True)
-        held_clear = Signal(len(clear), reset_less=True)
-        with m.If(move):
-            m.d.sync += [held_a.eq(Cat(a)), held_clear.eq(clear)]
-        row: list[Value] = []
-        for number, codes in enumerate(b):
-            m.submodules[f"column{number}"] = column = self.column.place()
-            m.d.comb += [
-                column.en.eq(move),
-                column.i_a.eq(held_a),
-                column.i_b.eq(codes),
-                column.i_clear.eq(held_clear),
-            ]
-            row.append(column.o)
-        return Cat(row)
+        return Cat(column.o for column in place_columns(m, move, self.column, Cat(a), b, clear))
+
+
+def place_columns(
+    m: Module, move: Value, column: Column, a: Value, b: list[Value], clear: Value
+) -> list[Placement]:
+    """Place as many columns as there are operands b; a and clear are held in registers before."""
+    held_a = Signal(len(a), reset_less=True)
+    held_clear = Signal(len(clear), reset_less=True)
+    with m.If(move):
+        m.d.sync += [held_a.eq(a), held_clear.eq(clear)]
+    columns = [column.place() for _ in b]
+    for number, (placed, codes) in enumerate(zip(columns, b, strict=True)):
+        m.submodules[f"column{number}"] = placed
+        m.d.comb += [
+            placed.en.eq(move),
+            placed.i_a.eq(held_a),
+            placed.i_b.eq(codes),
+            placed.i_clear.eq(held_clear),
+        ]
+    return columns

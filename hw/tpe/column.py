@@ -1,6 +1,6 @@
 """One column of an array whose rows of C are done one cycle apart: its sums leave by a bus."""
 
-from amaranth import C, Module, Mux, Signal
+from amaranth import C, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Member, Out
 
 from golden.tpe.rows import RowsSpec
@@ -72,16 +72,25 @@ class Column(Cell):
         """Cycles from ``i_clear``, as it stands in a register, to the sum."""
         layout = self.element.layout
         bus = 1 if self._bus else 0
-        return bus + self.element.pipeline + layout.registers + bool(layout.carries)
+        return bus + self.element.pipeline + layout.registers + self.adds
+
+    @property
+    def adds(self) -> bool:
+        """Whether anything is left to be added to what is on the bus."""
+        return bool(self.element.layout.carries)
 
     @property
     def _bus(self) -> bool:
         """Whether sums go by a bus: a single one can be resolved where it stands."""
-        return self.spec.m > 1 or not self.element.layout.carries
+        return self.spec.m > 1 or not self.adds
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
         """Connect the operands of the elements."""
         raise NotImplementedError
+
+    def settle(self, m: Module, rows: list[list[Value]]) -> list[list[Value]]:
+        """Make of the columns of a sum those that are resolved, of at most two bits."""
+        return rows
 
     def elaborate(self, platform):
         m = Module()
@@ -101,11 +110,11 @@ class Column(Cell):
             with m.If(self.en):
                 m.d.sync += bus.as_value().eq(sums)
 
-        if not layout.carries:
+        if not self.adds:
             m.d.comb += self.o.eq(bus.as_value())
             return m
         total = Signal(layout.width, reset_less=True)
-        added = resolve(m, layout.rows(m, self.en, bus), self.adder)
+        added = resolve(m, self.settle(m, layout.rows(m, self.en, bus)), self.adder)
         with m.If(self.en):
             m.d.sync += total.eq(added)
         m.d.comb += self.o.eq(total)

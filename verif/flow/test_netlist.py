@@ -24,6 +24,9 @@ OWN: dict[str, dict[str, Any]] = {
         "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,depth=300)", "data_width": 32,
         "sums": 16, "a_bytes": 64, "b_bytes": 64, "outstanding": 2,
     },
+    "lut_core": {"m": 2, "n": 2, "lookups": 1, "depth": 20, "a_width": 4},
+    "ternary_core": {"m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "mode": "pair"},
+    "lmul": {"format": "e2m3", "mode": "exact"},
     "float_mac": {"a_format": "e2m1", "b_format": "e2m1", "sum_format": "e3m2ieee"},
     "block_scale": {"sum_width": 6, "fraction_width": 2, "depth": 4},
     "aligned_dot": {
@@ -36,7 +39,7 @@ OWN: dict[str, dict[str, Any]] = {
 LONG = (
     *("mac", "opt2", "opt3", "opt4e", "systolic_ws", "cube", "adder_tree", "matrix_2d", "sl16"),
     *("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac"),
-    "coprocessor",
+    *("coprocessor", "bitserial_core", "shift_add_core", "ternary_core"),
 )
 
 

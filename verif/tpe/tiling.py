@@ -19,7 +19,7 @@ class Job:
     -------
     shape : rows and columns of C.
     lengths : beats of each tile.
-    a, b : codes of each beat, beats x (m k) and beats x (k n).
+    a, b : codes of each beat, beats x (m k), and patterns, beats x (k n).
     """
 
     shape: tuple[int, int]
@@ -38,10 +38,10 @@ def tile_beats(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarr
 
     Returns
     -------
-    Codes of the beats, ... x beats x (m k) and ... x beats x (k n).
+    Codes of the beats of A, ... x beats x (m k), and patterns of those of B, ... x beats x (k n).
     """
     pad = -a.shape[-1] % spec.k
-    a, b = _pad(a, -1, pad), _pad(b, -2, pad)
+    a, b = _pad(a, -1, pad), _patterns(spec, _pad(b, -2, pad))
     beats = a.shape[-1] // spec.k
     slices = np.moveaxis(a.reshape(*a.shape[:-1], beats, spec.k), -3, -2)
     return (
@@ -91,6 +91,13 @@ def save(path: Path, jobs: Sequence[Job]) -> None:
         a=np.concatenate([job.a for job in jobs]),
         b=np.concatenate([job.b for job in jobs]),
     )
+
+
+def _patterns(spec: EngineSpec, b: np.ndarray) -> np.ndarray:
+    """Return the patterns of codes of B, ... x K x n."""
+    columns = np.moveaxis(b, -2, 0)
+    patterns = spec.b_patterns(columns.reshape(len(columns), -1))
+    return np.moveaxis(patterns.reshape(len(patterns), *columns.shape[1:]), 0, -2)
 
 
 def _pad(array: np.ndarray, axis: int, count: int) -> np.ndarray:

@@ -1,0 +1,172 @@
+"""L-Mul: products of floating-point numbers by one addition."""
+
+from typing import ClassVar
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.check import Choice, Parameter, check_fields
+from golden.formats.minifloat import MinifloatFormat
+from golden.pe.lmul import LmulSpec
+from hw.arith.adder import ADDERS, resolve
+from hw.arith.bit_heap import BitHeap
+from hw.cell import Cell
+
+__all__ = ["Lmul", "LmulOperands"]
+
+
+class LmulOperands(data.StructLayout):
+    """Two codes."""
+
+    def __init__(self, spec: LmulSpec):
+        super().__init__({"a": spec.number.width, "b": spec.number.width})
+
+
+class Lmul(wiring.Component):
+    """Multiplies pairs of codes of a floating-point format by adding them.
+
+    Computes :func:`golden.pe.lmul.lmul`, exactly.
+
+    Latency: 1 cycle. Throughput: a pair a cycle. Stalls: ``o.ready`` reaches ``i.ready``
+    combinationally.
+
+    Parameters
+    ----------
+    spec : LmulSpec
+        What: format, and what is added.
+    adder : str
+        How: see :func:`hw.arith.adder.resolve`.
+
+    Members
+    -------
+    i : In(stream)
+        :class:`LmulOperands`.
+    o : Out(stream)
+        ``product``, a code.
+    """
+
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        "adder": Choice("carry-propagate adder", "sklansky", ADDERS)
+    }
+
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, spec: LmulSpec, *, adder: str = "sklansky"):
+        if not isinstance(spec, LmulSpec):
+            raise TypeError(f"spec must be an LmulSpec, not {spec!r}")
+        check_fields(self.HOWS, {"adder": adder})
+        self.spec = spec
+        self.adder = adder
+        super().__init__({
+            "i": In(stream.Signature(LmulOperands(spec))),
+            "o": Out(stream.Signature(data.StructLayout({"product": spec.number.width}))),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """None."""
+        return ()
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a pair to its product."""
+        return 1
+
+    @property
+    def operations_per_cycle(self) -> int:
+        """A multiplication; there is nothing to add it to, but two codes."""
+        return 2
+
+    def elaborate(self, platform):
+        m = Module()
+        product = self.product(m, self.i.payload.a, self.i.payload.b)
+        m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid):
+            m.d.sync += self.o.payload.product.eq(product)
+        return m
+
+    def product(self, m: Module, a: Value, b: Value) -> Value:
+        """Make the code of a product."""
+        spec, fmt = self.spec, self.spec.number
+        mantissa, body = fmt.mantissa_bits, fmt.width - 1
+        added = Signal(body + 2)
+        m.d.comb += added.eq(self._add(m, a[:body], b[:body]))
+        over = ~added[-1] & (added[:-1] > fmt.max_code)
+        under = added[-1] | ~added[mantissa:-1].any()
+
+        beyond = fmt.nan_code if fmt.infinity_code is None else fmt.infinity_code
+        if spec.saturate or beyond is None:
+            beyond = fmt.max_code
+        zeros, nans, infinities = Signal(2), Signal(2), Signal(2)
+        for side, code in enumerate((a, b)):
+            zero, nan, infinite = _kind(code, fmt)
+            m.d.comb += [zeros[side].eq(zero), nans[side].eq(nan), infinities[side].eq(infinite)]
+        infinite = infinities.any()
+        zero = zeros.any() | (under & ~infinite)
+        nan = nans.any() | (infinite & zeros.any())
+        if beyond == fmt.nan_code:
+            nan = nan | (over & ~zero)
+
+        magnitude = Mux(over, beyond & fmt.sign_code - 1, added[:body])
+        if fmt.infinity_code is not None:
+            magnitude = Mux(infinite, fmt.infinity_code, magnitude)
+        signed = ~zero if fmt.specials == "fnuz" else C(1, 1)
+        code = Signal(fmt.width, name="code")
+        m.d.comb += code.eq(Cat(Mux(zero, 0, magnitude), (a[-1] ^ b[-1]) & signed))
+        return code if fmt.nan_code is None else Mux(nan, fmt.nan_code, code)
+
+    def _add(self, m: Module, x: Value, y: Value) -> Value:
+        """Add two magnitudes, and what belongs to them."""
+        spec, fmt = self.spec, self.spec.number
+        heap = BitHeap(len(x) + 2)
+        heap.add_term(list(x), signed=False)
+        heap.add_term(list(y), signed=False)
+        heap.constant += spec.addend - (fmt.bias << fmt.mantissa_bits)
+        if spec.mode == "exact":
+            pairs = Cat(x[: fmt.mantissa_bits], y[: fmt.mantissa_bits])
+            up = Signal()
+            m.d.comb += up.eq(Cat(pairs == pair for pair in _rounded_up(fmt.mantissa_bits)).any())
+            heap.add_bit(up, 0, arrival=3.0)
+        return resolve(m, heap.compress(m, [2] * heap.width), self.adder)
+
+
+def _kind(code: Value, fmt: MinifloatFormat) -> tuple[Value, Value, Value]:
+    """Say whether a code is zero or subnormal, NaN, and infinity."""
+    body = code[:-1]
+    exponent = body[fmt.mantissa_bits :]
+    zero, never = ~exponent.any(), C(0, 1)
+    match fmt.specials:
+        case "ieee":
+            fraction = body[: fmt.mantissa_bits].any()
+            return zero, exponent.all() & fraction, exponent.all() & ~fraction
+        case "nan":
+            return zero, body.all(), never
+        case "fnuz":
+            return zero, code == fmt.sign_code, never
+    return zero, never, never
+
+
+def _rounded_up(mantissa_bits: int) -> list[int]:
+    """Find the pairs of mantissas, y above x, whose rounded product has a code one greater.
+
+    The sum of their codes without it is x + y, which leaves x y out and, where that makes the
+    product 2 or more, counts the rest of it double.
+    """
+    one = 1 << mantissa_bits
+    found = []
+    for pair in range(one * one):
+        y, x = divmod(pair, one)
+        product = (one + x) * (one + y)
+        places = mantissa_bits + (product >= 2 * one * one)
+        kept, rest = divmod(product, 1 << places)
+        half = 1 << places - 1
+        kept += rest > half or (rest == half and kept & 1)
+        code = kept - one + (places - mantissa_bits) * one
+        assert code - (x + y) in (0, 1)
+        if code > x + y:
+            found.append(pair)
+    return found

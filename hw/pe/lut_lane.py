@@ -1,0 +1,176 @@
+"""Lanes that look up sums of activations by the bits of their weights, and add them up."""
+
+from amaranth import Cat, Module, Mux, Signal, Value
+
+from golden.formats.integer import IntFormat
+from hw.arith.bit_heap import BitHeap
+from hw.pe.lane import LaneCell
+from hw.pe.lut_table import LutTable
+
+__all__ = ["BitLane", "LutLane", "gather"]
+
+# Arrivals in XOR gates after the operands.
+_GATED, _CHOSEN, _FLIPPED, _SIGN = 0.6, 2.0, 3.0, 0.6
+
+
+class BitLane(LaneCell):
+    """Adds the activations whose weight's bit is set. Members: see :class:`LaneCell`.
+
+    Parameters
+    ----------
+    fmt : IntFormat
+        What: activations.
+    count : int
+        What: activations a cycle.
+    negative : bool
+        What: they are subtracted.
+    more
+        As those of :class:`LaneCell`.
+    """
+
+    module = "bit_lane"
+
+    def __init__(self, fmt: IntFormat, count: int, *, negative: bool = False, **more: int):
+        self.fmt = fmt
+        self.count = count
+        self.negative = negative
+        super().__init__(count * fmt.width, count, **more)
+
+    def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
+        heap = BitHeap(self.width)
+        fmt = self.fmt
+        for number in range(self.count):
+            gated = Signal(fmt.width, name=f"x{number}")
+            own = a.word_select(number, fmt.width)
+            m.d.comb += gated.eq(own & b[number].replicate(fmt.width))
+            _put(heap, gated, fmt.signed, self.negative, _GATED)
+        return heap
+
+
+class LutLane(LaneCell):
+    """Adds the entries of tables that the bits of weights, or keys, select.
+
+    Members: see :class:`LaneCell`; ``i_a`` has the entries of all tables, ``i_b`` the bits of a
+    plane, in the order of the weights; or of some planes, the least significant first.
+
+    Parameters
+    ----------
+    table : LutTable
+        What: a table.
+    lookups : int
+        What: tables.
+    folded : bool
+        What: weights come as keys, see :func:`golden.lut.table.fold`.
+    exact : bool
+        What: entries of half tables are negated exactly, not by inverting them only.
+    weight : IntFormat
+        What: as much of a weight as comes at a time; what its sign selects of full tables is
+        subtracted.
+    more
+        As those of :class:`LaneCell`.
+    """
+
+    module = "lut_lane"
+
+    def __init__(
+        self,
+        table: LutTable,
+        lookups: int,
+        *,
+        folded: bool,
+        exact: bool = True,
+        weight: IntFormat,
+        **more: int,
+    ):
+        self.table = table
+        self.lookups = lookups
+        self.folded = folded
+        self.exact = exact
+        self.weight = weight
+        group = table.spec.group
+        super().__init__(lookups * len(table.o), lookups * group * weight.width, **more)
+
+    def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
+        heap = BitHeap(self.width)
+        for plane in range(self.weight.width):
+            bits = b.word_select(plane, len(b) // self.weight.width)
+            for number in range(self.lookups):
+                entries = a.word_select(number, len(self.table.o))
+                key = list(bits.word_select(number, self.table.group))
+                heap.add_heap(self._look_up(m, entries, key, plane, f"x{plane}_{number}"), plane)
+        return heap
+
+    def _look_up(self, m: Module, a: Value, bits: list[Value], plane: int, name: str) -> BitHeap:
+        """Put what a table has for the bits of a plane on a heap."""
+        heap = BitHeap(self.width - plane)
+        table = self.table
+        if self.folded != (table.form == "half"):
+            bits = [bit ^ bits[-1] for bit in bits[:-1]] + bits[-1:]
+        if table.form == "full":
+            lines = _lines(m, bits, f"{name}_is")[1:]
+            chosen, signed = gather(m, lines, table.entries(a), table.formats, name)
+            negative = self.weight.signed and plane == self.weight.width - 1
+            _put(heap, chosen, signed, negative, _CHOSEN)
+            return heap
+        sign = bits.pop()
+        found = _multiplex(m, table.entries(a), bits, f"{name}_entry")
+        flipped = Signal(len(found), name=name)
+        m.d.comb += flipped.eq(found ^ sign.replicate(len(found)))
+        _put(heap, flipped, True, False, _FLIPPED)
+        if self.exact:
+            # A halved odd entry is negated by inverting it.
+            heap.add_bit(sign & ~a[-1] if table.halved else sign, 0, arrival=_SIGN)
+        return heap
+
+
+def gather(
+    m: Module, lines: list[Value], entries: list[Value], formats: list[IntFormat], name: str
+) -> tuple[Value, bool]:
+    """Select the entry whose line is set; zero without any.
+
+    Returns
+    -------
+    The entry, and whether it is two's complement.
+    """
+    signed = any(fmt.signed for fmt in formats)
+    chosen = Signal(max(fmt.width + (signed and not fmt.signed) for fmt in formats), name=name)
+    m.d.comb += chosen.eq(
+        Cat(
+            Cat(
+                line & entry[min(place, fmt.width - 1)]
+                for line, entry, fmt in zip(lines, entries, formats, strict=True)
+                if fmt.signed or place < fmt.width
+            ).any()
+            for place in range(len(chosen))
+        )
+    )
+    return chosen, signed
+
+
+def _put(heap: BitHeap, bits: Value, signed: bool, negative: bool, arrival: float) -> None:
+    """Put a number, or its negative, on a heap."""
+    for place, bit in enumerate(bits):
+        top = signed and place == len(bits) - 1
+        heap.add_bit(bit, place, arrival=arrival, negative=negative != top)
+
+
+def _lines(m: Module, bits: list[Value], name: str) -> list[Value]:
+    """Make a line for each number that bits can be."""
+    lines: list[Value] = []
+    for number in range(1 << len(bits)):
+        line = Signal(name=f"{name}{number}")
+        chosen = [bit if number >> at & 1 else ~bit for at, bit in enumerate(bits)]
+        m.d.comb += line.eq(Cat(chosen).all())
+        lines.append(line)
+    return lines
+
+
+def _multiplex(m: Module, entries: list[Value], bits: list[Value], name: str) -> Value:
+    """Select one of a power of two of entries of one width."""
+    if len(bits) > 1:
+        lines = _lines(m, bits, f"{name}_is")
+        formats = [IntFormat(width=len(entries[0]))] * len(entries)
+        return gather(m, lines, entries, formats, name)[0]
+    found = Signal(len(entries[0]), name=name)
+    m.d.comb += found.eq(Mux(bits[0], entries[1], entries[0]))
+    return found

@@ -1,0 +1,137 @@
+"""Tables over a few activations: what entries there are, and their generator."""
+
+from amaranth import Cat, Module, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from golden.formats.integer import IntFormat
+from golden.lut.table import TableSpec
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+from hw.cell import Cell
+
+__all__ = ["FORMS", "LutTable", "Table"]
+
+FORMS = ("full", "half")
+
+# Bits of a number, whether it is two's complement, and whether it counts negative.
+Term = tuple[Value, bool, bool]
+
+
+class Table(Cell):
+    """Makes the entries of one table of activations.
+
+    Members
+    -------
+    i : In
+        Activations, the first lowest.
+    o : Out
+        Entries, each as wide as its format in :attr:`formats`, the first lowest; then `more` bits.
+    """
+
+    CLOCKED = False
+
+    i: Signal
+    o: Signal
+
+    def __init__(
+        self, group: int, a_format: IntFormat, formats: list[IntFormat], adder: str, more: int = 0
+    ):
+        self.group = group
+        self.a_format = a_format
+        self.formats = formats
+        self.adder = adder
+        super().__init__({
+            "i": In(group * a_format.width),
+            "o": Out(sum(fmt.width for fmt in formats) + more),
+        })
+
+    def entries(self, bits: Value) -> list[Value]:
+        """Cut ``o``, or a copy of it, into entries."""
+        found, start = [], 0
+        for fmt in self.formats:
+            found.append(bits[start : start + fmt.width])
+            start += fmt.width
+        return found
+
+    def make(self, m: Module, codes: list[Value]) -> list[Value]:
+        """Make the entries."""
+        raise NotImplementedError
+
+    def elaborate(self, platform):
+        m = Module()
+        width = self.a_format.width
+        codes = [self.i.word_select(at, width) for at in range(self.group)]
+        m.d.comb += self.o.eq(Cat(self.make(m, codes)))
+        return m
+
+    def add(self, m: Module, one: Term, other: Term, fmt: IntFormat) -> Value:
+        """Add two numbers up."""
+        heap = BitHeap(fmt.width)
+        for bits, signed, negative in (one, other):
+            for place, bit in enumerate(bits):
+                heap.add_bit(bit, place, negative=negative != (signed and place == len(bits) - 1))
+        return resolve(m, heap.compress(m, [2] * fmt.width), self.adder)
+
+
+class LutTable(Table):
+    """Makes the entries of a full table, or of half of one with signs.
+
+    A half table has the sums +-a_0 +-a_1 ... in which the last activation is negative, as
+    :func:`golden.lut.table.half_table` orders them. A full one has the sums of the activations
+    whose bits are set in the entry's number, but for number 0: the sums of what a bit plane of
+    weights selects, without signs.
+
+    All entries of a half table are odd, or none is. `halved` leaves out the lowest bit, which comes
+    once, behind the entries. Members: see :class:`Table`.
+    """
+
+    module = "table"
+
+    def __init__(
+        self, spec: TableSpec, form: str, adder: str = "sklansky", *, halved: bool = False
+    ):
+        self.spec = spec
+        self.form = form
+        self.halved = halved
+        formats = [IntFormat(width=spec.entry_format.width - halved)] * spec.entries
+        if form == "full":
+            formats = [self._format(number.bit_count()) for number in range(1, 1 << spec.group)]
+        super().__init__(spec.group, spec.a_format, formats, adder, int(halved))
+
+    def _format(self, count: int) -> IntFormat:
+        """Format of sums of so many activations."""
+        spec = self.spec
+        high = count * spec.a_format.high
+        least = -spec.greatest if spec.symmetric else spec.a_format.low
+        width = max(high, -count * least - 1).bit_length() + spec.a_signed
+        return IntFormat(width=width, signed=spec.a_signed)
+
+    def make(self, m: Module, codes: list[Value]) -> list[Value]:
+        """Make the entries."""
+        signed = self.spec.a_signed
+        if self.form == "half":
+            sums = [bits for bits, *_ in self._half(m, [(code, signed, True) for code in codes])]
+            return [*(bits[1:] for bits in sums), sums[0][0]] if self.halved else sums
+        sums = []
+        for number, fmt in enumerate(self.formats, start=1):
+            top = number.bit_length() - 1
+            rest = number ^ 1 << top
+            bits = codes[top]
+            if rest:
+                bits = self.add(m, (bits, signed, False), (sums[rest - 1], signed, False), fmt)
+            sums.append(bits)
+        return sums
+
+    def _half(self, m: Module, terms: list[Term]) -> list[Term]:
+        """Make the half table of some activations from those of the two halves of them."""
+        if len(terms) == 1:
+            return terms
+        low = len(terms) // 2
+        half = self._half(m, terms[:low])
+        full = half + [(bits, signed, not negative) for bits, signed, negative in reversed(half)]
+        fmt = IntFormat(width=(len(terms) * self.spec.greatest).bit_length() + 1)
+        return [
+            (self.add(m, below, above, fmt), True, False)
+            for above in self._half(m, terms[low:])
+            for below in full
+        ]

@@ -1,0 +1,94 @@
+"""Lane of ternary weights: activations, or sums of them, added, subtracted or left out."""
+
+from amaranth import C, Cat, Module, Signal, Value
+
+from golden.formats.integer import IntFormat
+from hw.arith.bit_heap import BitHeap
+from hw.pe.lane import LaneCell
+from hw.pe.lut_lane import gather
+from hw.pe.ternary_table import TernaryTable
+
+__all__ = ["TernaryLane"]
+
+# Arrivals in XOR gates after the operands.
+_CHOSEN, _SIGN = 3.0, 0.6
+
+
+class TernaryLane(LaneCell):
+    """Adds what two-bit weights, or keys of several, select. Members: see :class:`LaneCell`.
+
+    What is subtracted is inverted, and the sign added; both leave 0 what is 0.
+
+    Parameters
+    ----------
+    fmt : IntFormat
+        What: activations.
+    count : int
+        What: weights a cycle.
+    table : TernaryTable or None
+        How: table of a group of activations; None, where weights select single ones.
+    keys : str
+        What: "none", or what groups come as: keys of a "pair" or of a "table".
+    more
+        As those of :class:`LaneCell`.
+    """
+
+    module = "ternary_lane"
+
+    def __init__(
+        self, fmt: IntFormat, count: int, *, table: TernaryTable | None, keys: str, **more: int
+    ):
+        self.fmt = fmt
+        self.table = table
+        self.keys = keys
+        self.count = count
+        width = fmt.width if table is None else len(table.o)
+        group = 1 if table is None else table.group
+        super().__init__(count // group * width, 2 * count, planes=1, **more)
+
+    def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
+        heap = BitHeap(self.width)
+        table = self.table
+        for number in range(self.count if table is None else self.count // table.group):
+            name = f"x{number}"
+            if table is None:
+                code = b.word_select(number, 2)
+                own = a.word_select(number, self.fmt.width)
+                inverted, sign = self._single(m, own, code, name)
+            else:
+                key = b.word_select(number, 2 * table.group)
+                own = a.word_select(number, len(table.o))
+                inverted, sign = self._group(m, table, own, key, name)
+            heap.add_term(list(inverted), signed=True, arrival=_CHOSEN)
+            heap.add_bit(sign, 0, arrival=_SIGN)
+        return heap
+
+    def _single(self, m: Module, a: Value, code: Value, name: str) -> tuple[Value, Value]:
+        """Make an activation, its inverse, or zero; and whether it is the inverse."""
+        extended = a if self.fmt.signed else Cat(a, C(0, 1))
+        chosen = Signal(len(extended), name=name)
+        plus, minus = Signal(name=f"{name}_plus"), Signal(name=f"{name}_minus")
+        m.d.comb += [
+            plus.eq(code[0] & ~code[1]),
+            minus.eq(code[0] & code[1]),
+            chosen.eq(
+                (extended & plus.replicate(len(chosen)))
+                | (~extended & minus.replicate(len(chosen)))
+            ),
+        ]
+        return chosen, minus
+
+    def _group(
+        self, m: Module, table: TernaryTable, a: Value, key: Value, name: str
+    ) -> tuple[Value, Value]:
+        """Make an entry, its inverse, or zero; and whether it is the inverse."""
+        if self.keys == "none":
+            codes = [key.word_select(at, 2) for at in range(table.group)]
+            lines, sign = table.select(m, codes, name)
+        else:
+            lines, sign = table.read(m, key, self.keys == "pair", name)
+        chosen, signed = gather(m, lines, table.entries(a), table.formats, name)
+        extended = chosen if signed else Cat(chosen, C(0, 1))
+        inverted = Signal(len(extended), name=f"{name}_inverted")
+        m.d.comb += inverted.eq(extended ^ sign.replicate(len(extended)))
+        return inverted, sign

@@ -1,0 +1,54 @@
+"""Bit-serial core."""
+
+from typing import Any, ClassVar
+
+from amaranth import Cat, Value
+
+from golden.check import Parameter, complete
+from golden.tpe.bitserial_core import BitserialCoreSpec
+from hw.pe.lut_lane import BitLane
+from hw.tpe.planes import PLANE_HOWS, Correction, PlanesEngine
+
+__all__ = ["BitserialCore"]
+
+
+class BitserialCore(PlanesEngine):
+    """Multiplies matrices by adding the activations that a bit plane of weights selects.
+
+    Computes :func:`golden.tpe.bitserial_core.bitserial_core`, exactly; see :class:`PlanesEngine`.
+    Signed weights are made unsigned, and sums corrected by the sum of the row's activations.
+
+    Parameters
+    ----------
+    pipeline, adder
+        How: see :class:`PlanesEngine`.
+    """
+
+    SPEC = BitserialCoreSpec
+    HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS
+
+    def __init__(self, spec: BitserialCoreSpec, **hows: Any):
+        if not isinstance(spec, BitserialCoreSpec):
+            raise TypeError(f"spec must be a BitserialCoreSpec, not {spec!r}")
+        hows = complete(self.HOWS, hows)
+        planes = spec.planes
+        correct = spec.b_signed and planes > 1
+        lane = BitLane(
+            spec.a_format,
+            spec.k,
+            negative=spec.b_signed and planes == 1,
+            width=spec.c_format.width,
+            planes=planes,
+            pipeline=hows["pipeline"],
+        )
+        super().__init__(
+            spec,
+            lane,
+            adder=hows["adder"],
+            correction=Correction(activations=-1, shift=planes - 1) if correct else None,
+        )
+
+    def weights(self, codes: list[Value], plane: int) -> Value:
+        """Make bits of offset binary."""
+        other = self.correction is not None and plane == self.planes - 1
+        return Cat(~code[plane] if other else code[plane] for code in codes)

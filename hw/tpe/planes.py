@@ -1,0 +1,316 @@
+"""Arrays whose weights come bit plane by bit plane: beats that last some cycles, corrected sums."""
+
+from dataclasses import dataclass, replace
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from golden.check import Parameter
+from golden.formats.integer import IntFormat
+from golden.tpe.rows import RowsEngineSpec
+from hw.arith.bit_heap import BitHeap
+from hw.cell import Cell, Placement
+from hw.engine import ASlice, BSlice, CRow
+from hw.feed import Feed
+from hw.pe.cell import CarrySaveSum, PeCell, SumCell
+from hw.pe.lane import LaneCell
+from hw.pe.lut_table import Table
+from hw.pe.mac import MacCell
+from hw.tpe.array import RowsArray, late, skew
+from hw.tpe.broadcast import BroadcastColumn, place_columns
+from hw.tpe.column import Column
+
+__all__ = ["PLANE_HOWS", "Correction", "PlanesEngine"]
+
+PLANE_HOWS: dict[str, Parameter] = {
+    "pipeline": replace(PeCell.HOWS["pipeline"], default=0),
+    "adder": MacCell.HOWS["adder"],
+}
+
+
+_GATED = 0.6
+"""Arrival of a bit that a gate holds back, in XOR gates."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correction:
+    """What is added to sums: of a row's activations, and of the parities of groups of them.
+
+    Members
+    -------
+    activations, parities : factors of both.
+    group : activations of a parity.
+    shift : logarithm of what all this is multiplied by.
+    dropped : lowest bits of all this that are 0, and are left out.
+    """
+
+    activations: int
+    parities: int = 0
+    group: int = 1
+    shift: int = 0
+    dropped: int = 0
+
+
+class ActivationSum(CarrySaveSum):
+    """Adds up a correction, of the activations of each beat where ``i_b`` is set.
+
+    Parameters
+    ----------
+    fmt, count : IntFormat, int
+        What: activations.
+    correction : Correction
+        What: factors.
+    width : int
+        What: bits of the sum.
+    pipeline : int
+        How: registers between activations and sum.
+    """
+
+    module = "activations"
+
+    def __init__(
+        self, fmt: IntFormat, count: int, correction: Correction, *, width: int, pipeline: int
+    ):
+        self.fmt = fmt
+        self.count = count
+        self.correction = correction
+        self.width = width
+        super().__init__(count * fmt.width, 1, pipeline)
+
+    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
+        heap = BitHeap(self.width)
+        correction, fmt = self.correction, self.fmt
+        codes = [a.word_select(number, fmt.width) for number in range(self.count)]
+        for number, code in enumerate(codes):
+            for place, bit in enumerate(code):
+                gated = Signal(name=f"x{number}_{place}")
+                m.d.comb += gated.eq(bit & b)
+                negative = fmt.signed and place == fmt.width - 1
+                _times(heap, gated, place, correction.activations * (-1 if negative else 1))
+        for start in range(0, self.count if correction.parities else 0, correction.group):
+            odd = Signal(name=f"odd{start}")
+            lowest = Cat(code[0] for code in codes[start : start + correction.group])
+            m.d.comb += odd.eq(lowest.xor() & b)
+            _times(heap, odd, 0, correction.parities)
+        for _ in range(self.pipeline):
+            heap = heap.register(m, enable)
+        return {0: heap}
+
+
+def _times(heap: BitHeap, bit: Value, place: int, factor: int) -> None:
+    """Put a bit times a factor on a heap: as few bits as its digits -1, 0 and 1 allow."""
+    weight = place
+    while factor:
+        digit = 2 - factor % 4 if factor % 2 else 0
+        if digit:
+            heap.add_bit(bit, weight, arrival=_GATED, negative=digit < 0)
+        factor = (factor - digit) // 2
+        weight += 1
+
+
+class CorrectionColumn(Column):
+    """Sums that correct those of all columns, one for each row, a cycle before they are needed."""
+
+    module = "correction"
+
+    @property
+    def adds(self) -> bool:
+        """Whether there is an adder: always, so that it takes as long as in other columns."""
+        return True
+
+    def connect(self, m: Module, rows: list[Placement]) -> None:
+        """Give each row what has come for it."""
+        bits = late(m, self.en, "b", self.i_b, len(rows))
+        for number, (row, bit) in enumerate(zip(rows, bits, strict=True)):
+            m.d.comb += [
+                row.i_a.eq(self.i_a.word_select(number, len(row.i_a))),
+                row.i_b.eq(bit),
+                row.i_clear.eq(self.i_clear[number]),
+            ]
+
+
+class CorrectedColumn(BroadcastColumn):
+    """A column to whose sums a number is added where they are resolved.
+
+    Members
+    -------
+    i_more : In
+        The number, times 2^-shift.
+    """
+
+    i_more: Signal
+
+    def __init__(self, spec: RowsEngineSpec, element: SumCell, adder: str, *, shift: int):
+        self.shift = shift
+        super().__init__(spec, element, adder, i_more=In(element.layout.width - shift))
+
+    @property
+    def adds(self) -> bool:
+        """Whether anything is added: always."""
+        return True
+
+    def settle(self, m: Module, rows: list[list[Value]]) -> list[list[Value]]:
+        """Add the number."""
+        heap = BitHeap(len(rows))
+        heap.add_columns(rows)
+        heap.add_term(list(self.i_more), self.shift, signed=False)
+        return heap.compress(m, [2] * len(rows))
+
+
+class PlanesEngine(RowsArray):
+    """Multiplies matrices by m x n lanes that take one bit of each of their weights a cycle.
+
+    A beat of A and B stays for as many cycles as its weights have planes, and is taken with the
+    last one. A row of A, or its tables, goes to all n lanes of its row of the array; a plane of a
+    column of B to all m lanes of its column, each row one cycle after the one above.
+
+    Latency, last plane of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k
+    multiply-accumulates of a bit a cycle. Stalls: as those of :class:`hw.tpe.rows.RowsEngine`,
+    between planes too. Overflow: none for K <= depth.
+
+    Parameters
+    ----------
+    spec : RowsEngineSpec
+        What: tile, formats, depth.
+    element : SumCell
+        How: the lane.
+    correction : Correction or None
+        What: is added to sums.
+    dropped : int
+        How: lowest bits of sums that C does not have.
+    pipeline : int
+        How: registers between operands and accumulators.
+    adder : str
+        How: carry propagation, once a column and in tables.
+
+    Members
+    -------
+    i_a : In(stream)
+        :class:`ASlice`, k columns of the tile of A.
+    i_b : In(stream)
+        :class:`BSlice`, k rows of the tile of B; each moves together with one of ``i_a``.
+    o_c : Out(stream)
+        :class:`CRow`, the rows of the tile of C, row 0 first.
+    """
+
+    spec: RowsEngineSpec
+    column: BroadcastColumn
+    table: Table | None = None
+    """Makes what lanes take of a group of codes."""
+
+    def __init__(
+        self,
+        spec: RowsEngineSpec,
+        element: SumCell,
+        *,
+        adder: str,
+        correction: Correction | None = None,
+        dropped: int = 0,
+    ):
+        self.planes = spec.planes
+        self.dropped = dropped
+        self.element = element
+        self.correction: CorrectionColumn | None = None
+        column = BroadcastColumn(spec, element, adder)
+        if correction is not None:
+            sums = ActivationSum(
+                spec.a_format,
+                spec.k,
+                correction,
+                width=element.layout.width - correction.shift + correction.dropped,
+                pipeline=element.pipeline,
+            )
+            self._unused = correction.dropped
+            column = CorrectedColumn(spec, element, adder, shift=correction.shift)
+            self.correction = CorrectionColumn(spec, sums, adder)
+        ports = {
+            "i_a": In(stream.Signature(ASlice(spec))),
+            "i_b": In(stream.Signature(BSlice(spec))),
+            "o_c": Out(stream.Signature(CRow(spec))),
+        }
+        super().__init__(spec, column, ports)
+
+    def code(self, m: Module, a: Value) -> Value:
+        """Make of a row's k codes what lanes take: the codes, or their tables."""
+        if self.table is None:
+            return a
+        tables = []
+        width = len(self.table.i)
+        for number in range(len(a) // width):
+            m.submodules += (table := self.table.place())
+            m.d.comb += table.i.eq(a.word_select(number, width))
+            tables.append(table.o)
+        return Cat(tables)
+
+    def weights(self, codes: list[Value], plane: int) -> Value:
+        """Make of a column's k codes what lanes take of them in a plane: its bits.
+
+        Where no plane comes, tables are zeros, and whatever is made adds nothing.
+        """
+        return Cat(code[plane] for code in codes)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The column, that of corrections, and the table."""
+        return tuple(filter(None, (self.column, self.correction, self.table)))
+
+    @property
+    def operations_per_cycle(self) -> float:
+        """A multiplication and an addition for each product."""
+        return 2 * self.spec.m * self.spec.n * self.spec.k / self.planes
+
+    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value, Value]:
+        """Take a beat with its last plane."""
+        self._comes = feed.accept
+        if self.planes == 1:
+            self._lines: Value = C(1, 1)
+        else:
+            lines = Signal(self.planes, init=1, name="plane")
+            with m.If(feed.accept):
+                m.d.sync += lines.eq(lines.rotate_left(1))
+            self._lines = lines
+        last = self._lines[-1]
+        return self.i_a.payload.last & last, feed.accept & last, feed.finish
+
+    def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
+        """Make operands of lanes, place these, and correct their sums."""
+        spec = self.spec
+        a, b = self.i_a.payload.data, self.i_b.payload.data
+        lines = self._lines
+        width = spec.k * spec.a_width
+        own = a[:width]
+        below = skew(m, move, "a", Mux(feed.accept, a, 0), spec.m, width)[1:]
+        # Row 0 is coded while it is still decided whether its beat is accepted.
+        rows = [Mux(feed.accept, self.code(m, own), 0), *(self.code(m, row) for row in below)]
+        if isinstance(self.element, LaneCell) and self.element.planes > 1:
+            controls = late(m, move, "control", Cat(feed.accept, lines[0]), spec.m)
+            rows = [Cat(*pair) for pair in zip(rows, controls, strict=True)]
+        columns = []
+        for number in range(spec.n):
+            codes = [b.word_select(at * spec.n + number, spec.b_width) for at in range(spec.k)]
+            planes = [self.weights(codes, plane) for plane in range(self.planes)]
+            columns.append(_select(planes, lines))
+        placed = place_columns(m, move, self.column, Cat(rows), columns, clear)
+        if self.correction is not None:
+            m.submodules.correction = correction = self.correction.place()
+            m.d.comb += [
+                correction.en.eq(move),
+                correction.i_a.eq(Cat(own, *below)),
+                correction.i_b.eq(feed.accept & lines[0]),
+                correction.i_clear.eq(clear),
+                *(column.i_more.eq(correction.o[self._unused :]) for column in placed),
+            ]
+        return Cat(column.o[self.dropped :] for column in placed)
+
+
+def _select(planes: list[Value], lines: Value) -> Value:
+    """Select what belongs to the line that is set."""
+    if len(planes) == 1:
+        return planes[0]
+    if len(planes) == 2:
+        return Mux(lines[1], planes[1], planes[0])
+    return Cat(
+        Cat(line & bit for line, bit in zip(lines, bits, strict=True)).any()
+        for bits in zip(*planes, strict=True)
+    )

@@ -1,0 +1,44 @@
+"""Shift-add core."""
+
+from typing import Any, ClassVar
+
+from amaranth import Cat, Value
+
+from golden.check import Parameter, complete
+from golden.tpe.shift_add_core import ShiftAddCoreSpec
+from hw.pe.shift_lane import ShiftLane
+from hw.tpe.planes import PLANE_HOWS, PlanesEngine
+
+__all__ = ["ShiftAddCore"]
+
+
+class ShiftAddCore(PlanesEngine):
+    """Multiplies matrices by adding gated, shifted activations, all bits of a weight in a cycle.
+
+    Computes :func:`golden.tpe.shift_add_core.shift_add_core`, exactly; see :class:`PlanesEngine`.
+
+    Parameters
+    ----------
+    pipeline, adder
+        How: see :class:`PlanesEngine`.
+    """
+
+    SPEC = ShiftAddCoreSpec
+    HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS
+
+    def __init__(self, spec: ShiftAddCoreSpec, **hows: Any):
+        if not isinstance(spec, ShiftAddCoreSpec):
+            raise TypeError(f"spec must be a ShiftAddCoreSpec, not {spec!r}")
+        hows = complete(self.HOWS, hows)
+        lane = ShiftLane(
+            spec.a_format,
+            spec.b_format,
+            spec.k,
+            width=spec.c_format.width,
+            pipeline=hows["pipeline"],
+        )
+        super().__init__(spec, lane, adder=hows["adder"])
+
+    def weights(self, codes: list[Value], plane: int) -> Value:
+        """Make whole codes."""
+        return Cat(codes)

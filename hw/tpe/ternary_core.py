@@ -1,0 +1,65 @@
+"""Ternary core."""
+
+from typing import Any, ClassVar
+
+from amaranth import Cat, Value
+
+from golden.check import Parameter, complete
+from golden.formats.integer import IntFormat
+from golden.lut.table import TableSpec
+from golden.tpe.ternary_core import TernaryCoreSpec
+from hw.pe.lane import LaneCell
+from hw.pe.lut_lane import LutLane
+from hw.pe.lut_table import LutTable, Table
+from hw.pe.ternary_lane import TernaryLane
+from hw.pe.ternary_table import TernaryTable
+from hw.tpe.planes import PLANE_HOWS, PlanesEngine
+
+__all__ = ["TernaryCore"]
+
+
+class TernaryCore(PlanesEngine):
+    """Multiplies matrices by weights -1, 0 and 1.
+
+    Computes :func:`golden.tpe.ternary_core.ternary_core`, exactly; see :class:`PlanesEngine`.
+    Tables of a beat are made at the edge of the array, once for all columns. Two planes of signs
+    select from half tables, as in a LUT core; their sum is twice that of C.
+
+    Parameters
+    ----------
+    pipeline, adder
+        How: see :class:`PlanesEngine`.
+    """
+
+    SPEC = TernaryCoreSpec
+    HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS
+
+    spec: TernaryCoreSpec
+
+    def __init__(self, spec: TernaryCoreSpec, **hows: Any):
+        if not isinstance(spec, TernaryCoreSpec):
+            raise TypeError(f"spec must be a TernaryCoreSpec, not {spec!r}")
+        hows = complete(self.HOWS, hows)
+        self.table: Table | None = None
+        twice = spec.mode == "two_plane"
+        more = {"width": spec.c_format.width + twice, "pipeline": hows["pipeline"]}
+        lane: LaneCell
+        if twice:
+            signs = TableSpec(group=spec.group, a_width=spec.a_width, a_signed=spec.a_signed)
+            self.table = half = LutTable(signs, "half", hows["adder"])
+            bit = IntFormat(width=1, signed=False)
+            lane = LutLane(half, spec.k // spec.group, folded=False, weight=bit, planes=1, **more)
+        else:
+            table = None
+            if spec.mode != "direct":
+                table = TernaryTable(spec.group, spec.a_format, hows["adder"])
+            keys = spec.mode if spec.keys else "none"
+            lane = TernaryLane(spec.a_format, spec.k, table=table, keys=keys, **more)
+            self.table = table
+        super().__init__(spec, lane, adder=hows["adder"], dropped=int(twice))
+
+    def weights(self, codes: list[Value], plane: int) -> Value:
+        """Make codes or keys as they are; of two planes, where a weight is 1, and not -1."""
+        if self.planes == 1:
+            return Cat(codes)
+        return Cat(~(code[0] & code[1]) if plane else code[0] & ~code[1] for code in codes)

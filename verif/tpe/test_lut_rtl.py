@@ -1,0 +1,178 @@
+"""The Verilog of the LUT core and of its rivals against golden, on Verilator."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave.simulate import verify
+from golden.tpe.lut_core import LutCoreSpec
+from hw.catalog import Design
+from hw.emit import Emission
+from hw.tpe.bitserial_core import BitserialCore
+from hw.tpe.lut_core import LutCore
+from hw.tpe.shift_add_core import ShiftAddCore
+from hw.tpe.ternary_core import TernaryCore
+from verif.cases import case_name, long
+
+FEW: list[tuple[str, dict[str, Any]]] = [
+    ("lut_core", {"m": 3, "n": 3, "lookups": 2, "depth": 50, "b_width": 3}),
+    (
+        "lut_core",
+        {"m": 2, "n": 3, "group": 3, "lookups": 2, "depth": 41, "table": "half", "pipeline": 1},
+    ),
+    ("bitserial_core", {"m": 2, "n": 3, "k": 5, "depth": 33, "a_width": 4}),
+    ("ternary_core", {"m": 2, "n": 3, "k": 6, "group": 3, "mode": "table", "depth": 40}),
+]
+MORE: list[tuple[str, dict[str, Any]]] = [
+    ("lut_core", {}),
+    ("lut_core", {"m": 1, "n": 1, "lookups": 1, "depth": 1, "b_width": 1}),
+    ("lut_core", {"m": 1, "n": 2, "lookups": 3, "depth": 300, "b_width": 8, "a_width": 5}),
+    ("lut_core", {"m": 9, "n": 2, "lookups": 2, "depth": 70, "b_width": 4, "folded": False}),
+    ("lut_core", {"n": 3, "group": 3, "lookups": 3, "depth": 1 << 16, "b_signed": False}),
+    (
+        "lut_core",
+        {"n": 3, "group": 4, "lookups": 1, "depth": 30, "a_signed": False, "a_width": 3,
+         "b_width": 5, "pipeline": 2},
+    ),
+    ("lut_core", {"n": 2, "group": 5, "lookups": 1, "depth": 20, "b_width": 1, "folded": False}),
+    (
+        "lut_core",
+        {"n": 3, "lookups": 2, "depth": 20, "b_width": 2, "a_signed": False, "b_signed": False,
+         "folded": False},
+    ),
+    ("lut_core", {"n": 3, "lookups": 2, "depth": 20, "symmetric": True, "a_width": 16}),
+    (
+        "lut_core",
+        {"n": 3, "group": 2, "lookups": 3, "depth": 45, "b_width": 1, "table": "half",
+         "folded": False},
+    ),
+    (
+        "lut_core",
+        {"m": 1, "n": 3, "group": 4, "lookups": 2, "depth": 300, "b_width": 4, "table": "half"},
+    ),
+    (
+        "lut_core",
+        {"m": 10, "n": 2, "group": 5, "lookups": 1, "depth": 25, "b_width": 2, "table": "half",
+         "b_signed": False, "symmetric": True},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "group": 3, "lookups": 2, "depth": 31, "b_width": 3, "table": "half",
+         "a_signed": False, "b_signed": False, "a_width": 4, "folded": False},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "group": 4, "lookups": 2, "depth": 50, "b_width": 2, "table": "half",
+         "weights": "odd", "b_signed": False, "negation": "constant"},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "group": 2, "lookups": 4, "depth": 50, "b_width": 1, "table": "half",
+         "weights": "odd", "b_signed": False, "negation": "constant", "symmetric": True,
+         "folded": False},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "group": 3, "lookups": 1, "depth": 50, "b_width": 3, "table": "half",
+         "weights": "odd", "b_signed": False, "pipeline": 1},
+    ),
+    ("lut_core", {"n": 3, "lookups": 2, "depth": 50, "b_width": 2, "parallel": True}),
+    (
+        "lut_core",
+        {"n": 3, "group": 3, "lookups": 1, "depth": 50, "b_width": 4, "parallel": True,
+         "folded": False, "pipeline": 1},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "group": 3, "lookups": 2, "depth": 50, "b_width": 3, "parallel": True,
+         "table": "half"},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "group": 4, "lookups": 1, "depth": 50, "b_width": 2, "parallel": True,
+         "table": "half", "weights": "odd", "b_signed": False, "negation": "constant"},
+    ),
+    ("bitserial_core", {"m": 1, "n": 2, "k": 1, "depth": 300, "b_width": 1}),
+    ("bitserial_core", {"m": 3, "n": 3, "k": 7, "depth": 20, "b_width": 8, "pipeline": 1}),
+    (
+        "bitserial_core",
+        {"n": 3, "k": 3, "depth": 30, "b_width": 4, "b_signed": False, "a_signed": False},
+    ),
+    ("bitserial_core", {"n": 3, "k": 4, "depth": 30, "b_width": 1, "b_signed": False}),
+    ("shift_add_core", {"n": 3, "k": 5, "depth": 40}),
+    ("shift_add_core", {"m": 1, "n": 2, "k": 2, "depth": 40, "b_width": 1, "pipeline": 1}),
+    ("shift_add_core", {"n": 3, "k": 3, "depth": 300, "b_width": 8, "b_signed": False}),
+    (
+        "shift_add_core",
+        {"m": 9, "n": 2, "k": 1, "depth": 9, "b_width": 3, "a_signed": False, "b_signed": False},
+    ),
+    ("ternary_core", {"n": 3, "k": 5, "depth": 40}),
+    ("ternary_core", {"n": 3, "k": 3, "depth": 300, "a_signed": False, "pipeline": 1}),
+    ("ternary_core", {"n": 3, "k": 6, "mode": "pair", "depth": 50}),
+    ("ternary_core", {"n": 3, "k": 2, "mode": "pair", "keys": True, "depth": 9}),
+    ("ternary_core", {"n": 3, "k": 4, "mode": "pair", "keys": True, "a_signed": False}),
+    ("ternary_core", {"n": 3, "k": 4, "mode": "table", "depth": 21, "a_width": 4}),
+    (
+        "ternary_core",
+        {"n": 3, "k": 4, "group": 4, "mode": "table", "keys": True, "depth": 50, "a_width": 3},
+    ),
+    (
+        "ternary_core",
+        {"n": 2, "k": 5, "group": 5, "mode": "table", "depth": 50, "a_width": 2, "pipeline": 1},
+    ),
+    (
+        "ternary_core",
+        {"n": 3, "k": 6, "group": 3, "mode": "table", "keys": True, "a_signed": False, "depth": 9},
+    ),
+    ("ternary_core", {"n": 3, "k": 4, "mode": "two_plane", "depth": 50}),
+    (
+        "ternary_core",
+        {"m": 1, "n": 3, "k": 8, "group": 4, "mode": "two_plane", "depth": 50, "a_signed": False},
+    ),
+]  # fmt: skip
+CASES = [*FEW, *MORE]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    long(CASES, *range(len(FEW), len(CASES))),
+    ids=[f"{name}-{case_name(how)}" for name, how in CASES],
+)
+def test_lut_rtl_matches_golden(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
+    result = verify(Design(name, {"m": 2, **parameters}), directory=tmp_path)
+    assert result.ok, result
+
+
+@pytest.mark.parametrize("component", [LutCore, BitserialCore, ShiftAddCore, TernaryCore])
+def test_lut_rejects_wrong_kind(component: Any) -> None:
+    with pytest.raises(TypeError, match=f"spec must be an? {component.__name__}Spec, not 8"):
+        component(8)
+
+
+def test_lut_rejects_out_of_range() -> None:
+    with pytest.raises(ValueError, match="table must be half where weights is odd, not 'full'"):
+        LutCore(LutCoreSpec(weights="odd", b_signed=False))
+    with pytest.raises(ValueError, match="pipeline must be 0"):
+        LutCore(LutCoreSpec(), pipeline=9)
+    with pytest.raises(ValueError, match=r"lookups must be 1\.\.16 groups, not 17"):
+        Design("lut_core", {"lookups": 17})
+
+
+@pytest.mark.parametrize("weights", ["integer", "odd"])
+def test_correction_is_built_where_it_is_needed(weights: str) -> None:
+    half = {"n": 2, "table": "half", "weights": weights, "b_signed": weights == "integer"}
+    assert ("__correction(" in Emission(Design("lut_core", half)).verilog) == (weights == "integer")
+
+
+@pytest.mark.parametrize("engine", ["lut_core", "lut_core(folded=false,table=half,weights=odd,"
+                                    "b_signed=false)", "ternary_core"])  # fmt: skip
+def test_coprocessor_refuses_weights_that_are_no_codes(engine: str) -> None:
+    with pytest.raises(ValueError, match="engine must take codes of B as they are, not"):
+        Design("coprocessor", {"engine": engine})
+
+
+def test_coprocessor_takes_weights_that_are_codes() -> None:
+    engine = Design("coprocessor", {"engine": "lut_core(m=2,n=2,folded=false)"}).engine
+    assert engine is not None
+    assert engine.name == "lut_core"
