@@ -25,8 +25,9 @@ STYLE = [
     "UNUSEDSIGNAL", "WIDTHEXPAND", "WIDTHTRUNC",
 ]  # fmt: skip
 
-# The co-processor of a small engine: Amaranth takes 12 s for the default one.
-SMALL = {"coprocessor": {"engine": "systolic_os(m=2,n=2)", "data_width": 32, "sums": 64}}
+# The co-processors of a small engine: Amaranth takes 12 s for the default one.
+ENGINE = {"engine": "systolic_os(m=2,n=2)", "data_width": 32}
+SMALL = {"coprocessor": ENGINE | {"sums": 64}, "coprocessor_stream": ENGINE}
 CASES: list[tuple[str, dict[str, Any]]] = [(name, SMALL.get(name, {})) for name in CATALOG] + [
     ("mac", {"a_width": 2, "b_width": 2, "accumulator_width": 4, "encoding": "operator"}),
     ("opt1", {"a_width": 5, "b_width": 3, "a_signed": False, "pipeline": 1}),

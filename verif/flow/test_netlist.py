@@ -15,15 +15,16 @@ SMALL: dict[str, Any] = {
 }  # fmt: skip
 
 ROW: dict[str, Any] = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
+ENGINE: dict[str, Any] = {
+    "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,depth=300)", "data_width": 32,
+}  # fmt: skip
 OWN: dict[str, dict[str, Any]] = {
     "requantiser": {"n": 1, "width": 6, "multiplier_width": 4, "out_width": 3},
     "shiftmax": ROW,
     "shift_gelu": ROW,
     "encoder": {"format": "e2m3", "width": 10, "fraction_width": 5},
-    "coprocessor": {
-        "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,depth=300)", "data_width": 32,
-        "sums": 16, "a_bytes": 64, "b_bytes": 64, "outstanding": 2,
-    },
+    "coprocessor": ENGINE | {"sums": 16, "a_bytes": 64, "b_bytes": 64, "outstanding": 2},
+    "coprocessor_stream": ENGINE,
     "lut_core": {"m": 2, "n": 2, "lookups": 1, "depth": 20, "a_width": 4},
     "ternary_core": {"m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "mode": "pair"},
     "lmul": {"format": "e2m3", "mode": "exact"},
@@ -39,7 +40,7 @@ OWN: dict[str, dict[str, Any]] = {
 LONG = (
     *("mac", "opt2", "opt3", "opt4e", "systolic_ws", "cube", "adder_tree", "matrix_2d", "sl16"),
     *("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac"),
-    *("coprocessor", "bitserial_core", "shift_add_core", "ternary_core"),
+    *("coprocessor", "coprocessor_stream", "bitserial_core", "shift_add_core", "ternary_core"),
 )
 
 

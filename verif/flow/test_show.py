@@ -17,7 +17,8 @@ Show = Callable[..., tuple[int, str, str]]
 FAMILY = tuple(
     name
     for name, entry in CATALOG.items()
-    if name != "laconic" and entry.component.__module__.startswith(("hw.pe.", "hw.tpe."))
+    if {"pe", "encoding"} & set(entry.parameters)  # digits of an operand, which are a loop
+    and entry.component.__module__.startswith(("hw.pe.", "hw.tpe."))
 )
 VALUES: dict[str, tuple[Any, ...]] = {
     "pe": ("mac", "opt1", "opt2", "opt3", "opt4c", "opt4e"),

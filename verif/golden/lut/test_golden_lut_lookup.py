@@ -187,15 +187,15 @@ def test_lut_core_is_an_engine_of_integers(width: int, signed: bool) -> None:
 
 
 def test_lut_core_leaves_constants_to_be_added() -> None:
-    spec = LutCoreSpec(b_width=3, b_signed=False, weights="odd", negation="constant")
+    spec = LutCoreSpec(b_width=3, b_signed=False, weights="odd", negation="constant", group=4)
     rng = np.random.default_rng(1)
     a, b = rng.integers(-128, 128, (2, 37)), rng.integers(0, 8, (37, 9))
     c = lut_core(spec, a, b)
     assert np.array_equal(c, lookup_matmul(spec.lookup, a, b))
-    assert np.array_equal(c + constants(b, 4), a @ (2 * b - 7))
+    assert np.array_equal(c + constants(b, spec.group), a @ (2 * b - 7))
     # What inverting leaves out is room of its own: 31 times -1, and 7 keys with a sign.
     low = LutCoreSpec(a_width=2, symmetric=True, b_width=1, b_signed=False, weights="odd",
-                      negation="constant", depth=31)  # fmt: skip
+                      negation="constant", group=4, depth=31)  # fmt: skip
     worst = lut_core(low, np.full((1, 31), -1), np.ones((31, 1), int))
     assert worst.tolist() == [[-38]]
     low.c_format.check("c", worst)
