@@ -191,10 +191,11 @@ class Prepare(wiring.Component):
                     m.d.sync += step.eq(step + 1)
                     m.next = "BEGIN"
                     beyond = total[spec.address_width :] != 0
-                    with m.If((step < len(ends)) & beyond):
-                        m.d.sync += self.o_error.eq(ERRORS["address_range"])
-                        m.next = "DONE"
                     with m.Switch(step):
+                        for number in range(len(ends)):
+                            with m.Case(number), m.If(beyond):
+                                m.d.sync += self.o_error.eq(ERRORS["address_range"])
+                                m.next = "DONE"
                         for number, (_, _, most) in enumerate(sizes, len(ends)):
                             with m.Case(number), m.If(total > most):
                                 m.d.sync += self.o_error.eq(ERRORS["bad_block"])
