@@ -26,11 +26,11 @@ PATIENCE = 400
 TINY = {"a_width": 3, "b_width": 3, "accumulator_width": 8}
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("systolic_os", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "depth": 9}),
-    ("npe", {"m": 2, "n": 2, "formats": "int4,posit4e1", "accumulator_width": 20}),
 ]
 ROW = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
 # For `make prove`: designs much like those above, and units whose mutants take minutes.
 LONG: list[tuple[str, dict[str, Any]]] = [
+    ("npe", {"m": 2, "n": 2, "formats": "int4,posit4e1", "accumulator_width": 20}),
     ("digit_column", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "depth": 9}),
     ("lut_core", {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "depth": 9}),
     ("lut_core", {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "depth": 9, "table": "half"}),

@@ -40,6 +40,7 @@ OWN: dict[str, dict[str, Any]] = {
 LONG = (
     *("mac", "opt2", "opt3", "opt4e", "systolic_ws", "cube", "adder_tree", "matrix_2d", "sl16"),
     *("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac"),
+    *("digit_column", "laconic", "sl8", "lut_core"),
     *("coprocessor", "coprocessor_stream", "bitserial_core", "shift_add_core", "ternary_core"),
 )
 
