@@ -25,9 +25,16 @@ STYLE = [
     "UNUSEDSIGNAL", "WIDTHEXPAND", "WIDTHTRUNC",
 ]  # fmt: skip
 
-# The co-processors of a small engine: Amaranth takes 12 s for the default one.
+# Less than the defaults: Amaranth takes 12 s for a co-processor, and Verilator, which copies every
+# lane into its place, minutes for 128.
 ENGINE = {"engine": "systolic_os(m=2,n=2)", "data_width": 32}
-SMALL = {"coprocessor": ENGINE | {"sums": 64}, "coprocessor_stream": ENGINE}
+LANES = ("lut_core", "bitserial_core", "ternary_core", "shift_add_core")
+SMALL: dict[str, dict[str, Any]] = {
+    "coprocessor": ENGINE | {"sums": 64},
+    "coprocessor_stream": ENGINE,
+    "aligned_dot": {"group": 2},
+    **{name: {"n": 4} for name in LANES},
+}
 CASES: list[tuple[str, dict[str, Any]]] = [(name, SMALL.get(name, {})) for name in CATALOG] + [
     ("mac", {"a_width": 2, "b_width": 2, "accumulator_width": 4, "encoding": "operator"}),
     ("opt1", {"a_width": 5, "b_width": 3, "a_signed": False, "pipeline": 1}),
