@@ -3,19 +3,21 @@
 .venv/bin/python scripts/bench_coprocessor.py
 
 Every product is simulated, with a memory that answers after 50 cycles, and compared with numpy.
-Writes build/coprocessor.json and build/coprocessor.svg.
+Then counts what all but the engine costs on FPGAs. Writes build/coprocessor.json and
+build/coprocessor.svg.
 """
 
 import argparse
 import json
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from carrysave import paths, simulate
+from carrysave import paths, simulate, synth
 from carrysave.progress import Steps
 from carrysave.reproduce.section import svg
 from hw.catalog import Design
@@ -40,6 +42,50 @@ COLUMNS = {
     "beats read": "{:,}",
     "blocks": "{}",
 }
+FPGAS = ("xilinx", "ecp5")
+ENGINE = {"m": 8, "n": 8, "pe": "mac", "encoding": "operator", "adder": "operator", "pipeline": 1}
+SHELLS: dict[str, dict[str, Any]] = {
+    "128-bit bus": {},
+    "32-bit bus, sums only": {"data_width": 32, "bias": False, "requantise": False},
+}
+COSTS = {
+    "part": "{}", "FPGA": "{}", "LUTs": "{:,}", "FFs": "{:,}", "DSPs": "{:,}", "BRAMs": "{:,}",
+}  # fmt: skip
+
+
+def costs(folder: Path, steps: Steps) -> list[dict[str, Any]]:
+    """Count the resources of co-processors whose engine is a black box, and of the engine."""
+    engine = f"systolic_os({','.join(f'{name}={value}' for name, value in ENGINE.items())})"
+    parts = {"engine, systolic_os 8 x 8": (Design("systolic_os", ENGINE), "")}
+    for name, parameters in SHELLS.items():
+        design = Design("coprocessor", {"engine": engine, **parameters})
+        parts[f"shell, {name}"] = design, f"{design.module}__core__path__engine"
+    rows = []
+    for name, (design, inside) in parts.items():
+        steps.step(f"count {name}")
+        verilog = Emission(design).verilog
+        if inside:
+            verilog = without(verilog, inside)
+        path = paths.write(folder / f"{design.module}.v", verilog)
+        clock = "aclk" if inside else "clk"
+        for target in FPGAS:
+            found = synth.synthesise(
+                [path], top=design.module, target=target, clock=clock, place=False
+            )
+            counts = {key: found[key.lower()] for key in COSTS if key.lower() in found}
+            rows.append({"part": name, "FPGA": target, **counts})
+    return rows
+
+
+def without(verilog: str, module: str) -> str:
+    """Leave of a module its ports only, as a black box."""
+    start = verilog.index(f"module {module}(")
+    end = verilog.index("endmodule", start)
+    text = verilog[start:end]
+    ports = re.findall(r"^\s*(?:input|output) [^;]*;", text, re.MULTILINE)
+    head = text[: text.index(";") + 1]
+    box = "\n".join(["(* blackbox *)", head, *ports, ""])
+    return verilog[:start] + box + verilog[end:]
 
 
 def measure(side: int, jobs: list[tuple[int, int, int]], folder: Path) -> list[dict[str, Any]]:
@@ -123,14 +169,18 @@ def main() -> None:
         for side in SIDES:
             steps.step(f"simulate {side} x {side}")
             rows += measure(side, JOBS, ROOT / "build" / "runs")
+        shells = costs(ROOT / "build" / "runs", steps)
     show(console, f"Co-processor, 128-bit bus, {LATENCY} cycles of latency", rows, COLUMNS)
+    show(console, "Resources, not placed", shells, COSTS)
     if arguments.readme:
         write_readme("coprocessor", markdown(rows, COLUMNS))
+        write_readme("shell", markdown(shells, COSTS))
     console.print(
         "at best: the most of beats of operands to the engine, beats read, beats written; of peak:"
         " products that count against m n of every cycle"
     )
-    paths.write(ROOT / "build" / "coprocessor.json", json.dumps(rows, indent=2) + "\n")
+    found = {"products": rows, "resources": shells, "versions": synth.versions()}
+    paths.write(ROOT / "build" / "coprocessor.json", json.dumps(found, indent=2) + "\n")
     draw(ROOT / "build" / "coprocessor.svg", rows)
 
 

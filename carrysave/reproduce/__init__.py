@@ -13,7 +13,7 @@ from rich.table import Table as View
 from carrysave import paths
 from carrysave.liberty import Library
 from carrysave.progress import Steps
-from carrysave.reproduce import lanes, ratios
+from carrysave.reproduce import lanes, luts, luts_view, ratios
 from carrysave.reproduce.section import Section
 
 __all__ = ["TABLES", "Table", "markdown", "print_table", "run", "write"]
@@ -65,6 +65,14 @@ TABLES = {
         lanes.sections,
         lanes.remarks,
         lanes.draw,
+    ),
+    "lut-tensor-core": Table(
+        'ISCA 2025, "LUT Tensor Core: A Software-Hardware Co-Design for LUT-Based Low-Bit LLM'
+        ' Inference", its ablation (Table 2) and the ratios of its text, 28 nm',
+        luts.measure,
+        luts_view.sections,
+        luts_view.remarks,
+        luts_view.draw,
     ),
 }
 

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from carrysave import paths, synth
+from carrysave import synth
 from carrysave.liberty import Library
 from carrysave.progress import Steps
+from carrysave.reproduce.resources import count
 from carrysave.reproduce.section import Section, svg, texts
 from golden.formats.element import ElementFormat
 from golden.formats.names import parse
 from golden.formats.quire import QuireSpec
 from golden.npe.lane import LaneSpec
 from hw.catalog import Design
-from hw.emit import Emission
 
 __all__ = ["draw", "measure", "remarks", "sections"]
 
@@ -83,7 +83,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     def counts(fields: dict[str, Any], fpga: str) -> Result:
         design = Design("npe", {"m": side, "n": side, **fields, **_FPGA})
         step(f"{design.module}, {fpga}")
-        return _counts(design, fpga)
+        return count(design, fpga)
 
     lanes = {name: (lane(alone[name], name), lane(every, name)) for name in formats}
     first, shared = lanes[formats[0]]
@@ -117,14 +117,6 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         ],
     }
     return {**found, "claims": list(_claims(found))}
-
-
-def _counts(design: Design, fpga: str) -> Result:
-    """Count the resources of a design on an FPGA."""
-    path = paths.cache() / "verilog" / f"{design.module}.v"
-    paths.write(path, Emission(design).verilog)
-    result = synth.synthesise([path], top=design.module, target=fpga, place=False)
-    return {key: result[key] for key in ("luts", "ffs")}
 
 
 _FACTS = ("module", "area_um2", "kge", "period_ns", "pj_per_mac", "activity", "recipe")

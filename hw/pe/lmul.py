@@ -6,14 +6,19 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from golden.check import Choice, Parameter, check_fields
+from golden.check import Choice, Parameter, complete
+from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
 from golden.pe.lmul import LmulSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
+from hw.arith.product import product_planes
 from hw.cell import Cell
 
 __all__ = ["Lmul", "LmulOperands"]
+
+
+_EXACT = ("carry", "multiply")
 
 
 class LmulOperands(data.StructLayout):
@@ -37,6 +42,9 @@ class Lmul(wiring.Component):
         What: format, and what is added.
     adder : str
         How: see :func:`hw.arith.adder.resolve`.
+    exact : str
+        How exact products are made: by a "carry" into the sum of the codes, or as usual, to compare
+        with: "multiply" significands, normalise, round.
 
     Members
     -------
@@ -47,18 +55,22 @@ class Lmul(wiring.Component):
     """
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS)
+        "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
+        "exact": Choice("exact products: by a carry, or by multiplication", "carry", _EXACT),
     }
 
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: LmulSpec, *, adder: str = "sklansky"):
+    def __init__(self, spec: LmulSpec, **hows: str):
         if not isinstance(spec, LmulSpec):
             raise TypeError(f"spec must be an LmulSpec, not {spec!r}")
-        check_fields(self.HOWS, {"adder": adder})
+        hows = complete(self.HOWS, hows)
+        if hows["exact"] == "multiply" and spec.mode != "exact":
+            raise ValueError(f"exact must be carry in mode {spec.mode}, not 'multiply'")
         self.spec = spec
-        self.adder = adder
+        self.adder = hows["adder"]
+        self.multiplies = hows["exact"] == "multiply"
         super().__init__({
             "i": In(stream.Signature(LmulOperands(spec))),
             "o": Out(stream.Signature(data.StructLayout({"product": spec.number.width}))),
@@ -94,7 +106,8 @@ class Lmul(wiring.Component):
         spec, fmt = self.spec, self.spec.number
         mantissa, body = fmt.mantissa_bits, fmt.width - 1
         added = Signal(body + 2)
-        m.d.comb += added.eq(self._add(m, a[:body], b[:body]))
+        add = self._multiply if self.multiplies else self._add
+        m.d.comb += added.eq(add(m, a[:body], b[:body]))
         over = ~added[-1] & (added[:-1] > fmt.max_code)
         under = added[-1] | ~added[mantissa:-1].any()
 
@@ -132,6 +145,31 @@ class Lmul(wiring.Component):
             m.d.comb += up.eq(Cat(pairs == pair for pair in _rounded_up(fmt.mantissa_bits)).any())
             heap.add_bit(up, 0, arrival=3.0)
         return resolve(m, heap.compress(m, [2] * heap.width), self.adder)
+
+    def _multiply(self, m: Module, x: Value, y: Value) -> Value:
+        """Multiply two magnitudes, normalise and round: what :meth:`_add` makes, as usual."""
+        fmt = self.spec.number
+        bits = fmt.mantissa_bits
+        significand = IntFormat(width=bits + 1, signed=False)
+        one, other = (Cat(side[:bits], 1) for side in (x, y))
+        planes = product_planes(m, one, other, significand, significand, "none", 2 * bits + 2)
+        heap = BitHeap(2 * bits + 2)
+        for weight, plane in planes.items():
+            heap.add_heap(plane, weight)
+        product = resolve(m, heap.compress(m, [2] * heap.width), self.adder)
+        high = product[-1]
+        kept = Mux(high, product[bits + 1 : -1], product[bits:-2])
+        rest = Mux(high, product[: bits + 1], product[:bits] << 1)
+        up = Signal()
+        m.d.comb += up.eq(rest[-1] & (rest[:-1].any() | kept[0]))
+        total = BitHeap(len(x) + 2)
+        total.add_term(list(kept), signed=False, arrival=8.0)
+        total.add_bit(up, 0, arrival=10.0)
+        total.add_bit(high, bits, arrival=6.0)
+        for side in (x, y):
+            total.add_term(list(side[bits:]), bits, signed=False)
+        total.constant -= fmt.bias << bits
+        return resolve(m, total.compress(m, [2] * total.width), self.adder)
 
 
 def _kind(code: Value, fmt: MinifloatFormat) -> tuple[Value, Value, Value]:

@@ -38,7 +38,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Design, dict[str, Any
         assert Path(sources[0]).read_text().count(f"module {top}(") == 1
         assert not place
         several = "int8_int4" in top
-        return {"luts": 300 if several else 100, "ffs": 200 if several else 100}
+        return {"luts": 300 if several else 100, "ffs": 200 if several else 100, "dsps": 0}
 
     monkeypatch.setattr(synth, "synthesise_design", synthesise_design)
     monkeypatch.setattr(synth, "synthesise", synthesise)
@@ -78,7 +78,7 @@ def test_every_format_is_measured_alone_and_shared(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(lanes, "_counts", lambda design, fpga: {"luts": 1, "ffs": 1})
+    monkeypatch.setattr(lanes, "count", lambda design, fpga: {"luts": 1, "ffs": 1})
     assert call(monkeypatch, "xr-npe", "-o", str(tmp_path)) == 0
     for name in LaneSpec.FORMATS:
         shared = [

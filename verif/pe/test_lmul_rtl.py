@@ -16,6 +16,7 @@ CASES: list[dict[str, Any]] = [
     {"format": "e4m3", "mode": "exact"},
     {"format": "e5m2", "mode": "exact", "saturate": True},
     {"format": "fp16", "mode": "constant", "offset": -58, "adder": "ripple"},
+    {"format": "e4m3", "mode": "exact", "exact": "multiply"},
     {"format": "e4m3", "saturate": True},
     {"format": "e5m2", "mode": "mitchell"},
     {"format": "e4m3fnuz", "mode": "exact"},
@@ -27,10 +28,12 @@ CASES: list[dict[str, Any]] = [
     {"format": "bf16", "mode": "constant", "offset": 127, "saturate": True},
     {"format": "tf32", "mode": "lmul"},
     {"format": "e2m1ieee", "mode": "exact"},
+    {"format": "e5m2", "mode": "exact", "exact": "multiply"},
+    {"format": "e2m3", "mode": "exact", "exact": "multiply", "adder": "ripple"},
 ]
 
 
-@pytest.mark.parametrize("parameters", long(CASES, *range(4, len(CASES))), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, *range(5, len(CASES))), ids=case_name)
 def test_lmul_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("lmul", parameters), directory=tmp_path)
     assert result.ok, result
@@ -44,5 +47,7 @@ def test_lmul_rejects_wrong_kind() -> None:
 def test_lmul_rejects_out_of_range() -> None:
     with pytest.raises(ValueError, match="adder must be one of sklansky"):
         Lmul(LmulSpec(), adder="none")
+    with pytest.raises(ValueError, match="exact must be carry in mode lmul, not 'multiply'"):
+        Lmul(LmulSpec(), exact="multiply")
     with pytest.raises(ValueError, match="mode must be one of mitchell, lmul, constant for bf16"):
         Design("lmul", {"mode": "exact"})

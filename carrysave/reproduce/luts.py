@@ -1,0 +1,212 @@
+"""LUT tensor cores and their rivals at equal throughput: which wins for given weights."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from carrysave import synth
+from carrysave.liberty import Library
+from carrysave.progress import Steps
+from carrysave.reproduce.resources import count
+from carrysave.reproduce.rivals import ACTIVATIONS, WEIGHTS, Rival, ablation, products, rivals
+from hw.catalog import Design
+
+__all__ = ["FPGA_COLUMNS", "SLACK", "measure"]
+
+Result = dict[str, Any]
+
+_FPGAS = ("xilinx", "ecp5")
+_FPGA_WEIGHTS = ("1", "1.58", "2", "4")
+FPGA_COLUMNS = 8
+SLACK = 1.5  # of the clock, against the period of the plain MAC at its fastest
+_PAPER = (1.0, 1.317, 1.351, 1.440)
+"""Area of the paper's ablation, relative to that of each step."""
+
+
+def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
+    """Measure all designs: at one clock, each with the least area that meets it.
+
+    Returns
+    -------
+    A dict of plain values: ``library``, ``versions``, ``clock_ns``, ``columns``; ``cores``, an
+    entry for each design, activations and weights; ``ablation``; ``fpga``; ``products`` and
+    ``claims``.
+    """
+    columns = 8 if quick else 32
+    grid = [
+        (activation, weight, rival)
+        for activation in (["int8"] if quick else ACTIVATIONS)
+        for weight in (["1", "2"] if quick else WEIGHTS)
+        for rival in rivals(activation, weight, columns)
+    ]
+    steps_of = ablation(8 if quick else 64)
+    fpgas = [
+        (fpga, weight, rival)
+        for fpga in _FPGAS[-1 if quick else 0 :]
+        for weight in _FPGA_WEIGHTS[: 1 if quick else None]
+        for rival in rivals("int8", weight, FPGA_COLUMNS, adder="operator")
+    ]
+    jobs = 1 + len(grid) + len(steps_of) + len(fpgas) + len(products())
+    done = iter(range(jobs))
+
+    def step(text: str) -> None:
+        number = next(done)
+        steps.step(f"{number + 1} of {jobs}: {text}")
+        steps.advance(number, jobs)
+
+    step("mac, for the clock")
+    first = synth.synthesise_design(Design("mac"), target, activity="none")
+    clock = round(SLACK * first["period_ns"], 1)
+
+    def core(rival: Rival, activity: str) -> Result:
+        step(rival.design.module)
+        result = synth.synthesise_design(rival.design, target, period_ns=clock, activity=activity)
+        return {"kind": rival.kind, **_facts(rival.design, result, clock)}
+
+    cores = [
+        {"activation": activation, "weight": weight, **core(rival, "uniform")}
+        for activation, weight, rival in grid
+    ]
+    found = {
+        "library": first["target"],
+        "versions": first["versions"],
+        "clock_ns": clock,
+        "columns": columns,
+        "cores": cores,
+        "ablation": list(_ablation([core(rival, "none") for rival in steps_of])),
+        "fpga": [
+            {"target": fpga, "weight": weight, **_counts(rival, fpga, step)}
+            for fpga, weight, rival in fpgas
+        ],
+        "products": [_product(rival, target, step) for rival in products()],
+    }
+    for key, cost in (("cores", "um2_per_mac"), ("fpga", "luts_per_mac")):
+        _mark(found[key], cost)
+    return {**found, "claims": list(_claims(found))}
+
+
+def _macs(design: Design) -> float:
+    """Return the products of a cycle: where planes come one by one, a beat's take as many."""
+    spec = design.spec
+    return spec.m * spec.n * spec.k / getattr(spec, "planes", 1)
+
+
+def _facts(design: Design, result: Result, clock: float) -> Result:
+    """Return what counts of a core; `um2_per_mac` is its area for a product a clock."""
+    macs = _macs(design)
+    area, late = result["area_um2"], max(1.0, result["period_ns"] / clock)
+    tables = sum(
+        row["instances"] * row["area_um2"]
+        for row in result["hierarchy"]
+        if row["module"].rpartition("__")[2].startswith("table")
+    )
+    return {
+        "module": result["module"],
+        "parameters": result["parameters"],
+        "area_um2": area,
+        "tables_um2": tables,
+        "period_ns": result["period_ns"],
+        "macs_per_cycle": macs,
+        "um2_per_mac": area * late / macs,
+        "pj_per_mac": result["pj_per_mac"],
+        "activity": result["activity"],
+    }
+
+
+def _ablation(found: list[Result]) -> Iterator[Result]:
+    """Compare the steps' areas with the first's; the last step leaves the generators out."""
+    last = found[-1]
+    outside = {"kind": "tables from outside", "module": last["module"]}
+    outside["area_um2"] = last["area_um2"] - last["tables_um2"]
+    for entry, paper in zip([*found, outside], _PAPER, strict=True):
+        ratio = found[0]["area_um2"] / entry["area_um2"]
+        yield {
+            **{key: entry[key] for key in ("kind", "module", "area_um2")},
+            "paper": paper,
+            "ours": ratio,
+        }
+
+
+def _counts(rival: Rival, fpga: str, step: Any) -> Result:
+    """Count the resources of a design on an FPGA."""
+    step(f"{rival.design.module}, {fpga}")
+    counts = count(rival.design, fpga)
+    macs = _macs(rival.design)
+    return {
+        "kind": rival.kind,
+        "module": rival.design.module,
+        **counts,
+        "luts_per_mac": counts["luts"] / macs,
+    }
+
+
+def _product(rival: Rival, target: str | Library, step: Any) -> Result:
+    """Measure a multiplier with the least area."""
+    step(rival.design.module)
+    result = synth.synthesise_design(
+        rival.design, target, sweep=True, objective="area", activity="none"
+    )
+    facts = {key: result[key] for key in ("module", "area_um2", "kge", "period_ns")}
+    return {"kind": rival.kind, **facts}
+
+
+def _mark(entries: list[Result], cost: str) -> None:
+    """Mark the best of each group that has the same job."""
+    best: dict[Any, Result] = {}
+    for entry in entries:
+        entry["wins"] = False
+        job = tuple(entry.get(key) for key in ("target", "activation", "weight"))
+        if job not in best or entry[cost] < best[job][cost]:
+            best[job] = entry
+    for entry in best.values():
+        entry["wins"] = True
+
+
+def _least(found: Result, weight: str, kind: str) -> float | None:
+    """Return the least area for a product a clock, of int8 and units of a kind."""
+    costs = [
+        entry["um2_per_mac"]
+        for entry in found["cores"]
+        if (entry["activation"], entry["weight"]) == ("int8", weight)
+        and entry["kind"].startswith(kind)
+    ]
+    return min(costs, default=None)
+
+
+def _claims(found: Result) -> Iterator[Result]:
+    """Compare what is held to, and what the paper says."""
+    for weight, text, paper in (("1", "3x", "4x to 6x"), ("2", "1.6x", "-"), ("4", "-", "-")):
+        lut, mac = (_least(found, weight, kind) for kind in ("LUT", "MAC"))
+        serial = _least(found, weight, "bit-serial")
+        if lut is None or mac is None or serial is None:
+            continue
+        yield {
+            "name": f"LUT at W{weight} A8, area",
+            "paper": paper,
+            "target": text,
+            "ours": f"{mac / lut:.2f}x smaller",
+            "baseline": f"the best parallel MAC of {max(2, int(weight))} bits",
+        }
+        yield {
+            "name": f"LUT at W{weight} A8, area",
+            "paper": "-",
+            "target": "-20 %",
+            "ours": f"{100 * (lut / serial - 1):+.0f} %",
+            "baseline": "the bit-serial core",
+        }
+    last = found["ablation"][-1]
+    yield {
+        "name": "ablation, K = 4, W2 A8",
+        "paper": f"{last['paper']:.2f}x",
+        "target": "1.44x",
+        "ours": f"{last['ours']:.2f}x smaller",
+        "baseline": "the conventional LUT core",
+    }
+    _, carry, multiplied = found["products"]
+    change = 100 * (carry["area_um2"] / multiplied["area_um2"] - 1)
+    yield {
+        "name": "exact E4M3 product by a carry, area",
+        "paper": "-",
+        "target": "smaller",
+        "ours": f"{change:+.0f} %",
+        "baseline": "multiplied, normalised and rounded",
+    }

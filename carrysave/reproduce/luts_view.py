@@ -1,0 +1,136 @@
+"""The table of LUT tensor cores as it is shown: sections, remarks, and the design space."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from carrysave.reproduce.luts import FPGA_COLUMNS, SLACK
+from carrysave.reproduce.section import Section, svg, texts
+
+__all__ = ["draw", "remarks", "sections"]
+
+Result = dict[str, Any]
+
+_CORES = (
+    ("activations", "{}"), ("weights", "{}"), ("unit", "{}"), ("area um2", "{:,.0f}"),
+    ("period ns", "{:.2f}"), ("MACs a cycle", "{:,.1f}"), ("um2 for a MAC a clock", "{:,.1f}"),
+    ("pJ/MAC", "{:.3f}"), ("", "{}"),
+)  # fmt: skip
+
+
+_STEPS = (
+    ("step", "{}"), ("area um2", "{:,.0f}"), ("smaller, paper", "{:.2f}"), ("ours", "{:.2f}"),
+)  # fmt: skip
+_COUNTS = (
+    ("FPGA", "{}"), ("weights", "{}"), ("unit", "{}"), ("LUTs", "{:,}"), ("FFs", "{:,}"),
+    ("DSPs", "{:,}"), ("LUTs for a MAC a cycle", "{:.1f}"), ("", "{}"),
+)  # fmt: skip
+_PRODUCTS = (
+    ("product of E4M3", "{}"), ("area um2", "{:,.0f}"), ("kGE", "{:.3f}"), ("period ns", "{:.2f}"),
+)  # fmt: skip
+
+
+def sections(found: Result, wide: bool) -> list[Section]:
+    """Return the claims, the winners, and, where `wide`, everything."""
+    keys = ("name", "paper", "target", "ours", "baseline")
+    claims = [[claim[key] for key in keys] for claim in found["claims"]]
+    cores = [
+        texts([
+            entry["activation"], entry["weight"], entry["kind"], entry["area_um2"],
+            entry["period_ns"], entry["macs_per_cycle"], entry["um2_per_mac"], entry["pj_per_mac"],
+            "least" if entry["wins"] else "",
+        ], _CORES)
+        for entry in found["cores"]
+        if wide or entry["wins"]
+    ]  # fmt: skip
+    steps = [
+        texts([entry[key] for key in ("kind", "area_um2", "paper", "ours")], _STEPS)
+        for entry in found["ablation"]
+    ]
+    fpga = [
+        texts([
+            *(entry[key] for key in ("target", "weight", "kind", "luts", "ffs", "dsps")),
+            entry["luts_per_mac"], "least" if entry["wins"] else "",
+        ], _COUNTS)
+        for entry in found["fpga"]
+        if wide or entry["wins"]
+    ]  # fmt: skip
+    units = [
+        texts([entry[key] for key in ("kind", "area_um2", "kge", "period_ns")], _PRODUCTS)
+        for entry in found["products"]
+    ]
+    heads = ("claim", "paper", "held to", "ours", "against")
+    clock = f"Cores of 2 x {found['columns']}, least area at {found['clock_ns']} ns"
+    return [
+        Section("Claims", heads, claims, 5),
+        Section(clock, _heads(_CORES), cores, 3),
+        Section("Ablation, W2 A8, K = 4, KG = 1", _heads(_STEPS), steps),
+        Section(f"int8, 2 x {FPGA_COLUMNS}, not placed", _heads(_COUNTS), fpga, 3),
+        Section("Products of FP8, least area", _heads(_PRODUCTS), units),
+    ]
+
+
+def _heads(columns: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(head for head, _ in columns)
+
+
+def remarks(found: Result) -> list[str]:
+    """Return what the comparison means."""
+    return [
+        f"The clock of {found['clock_ns']} ns is {SLACK} times the period of the plain MAC; a core"
+        " that misses it counts as larger by as much.",
+        "Areas are of whole engines: tables and their generators, registers of operands and weight"
+        " planes, sums, and the way out. A core that takes a cycle for each plane counts as many"
+        " times.",
+        "MACs are the best of AND arrays and of Booth recoding of the weight; the paper's are of"
+        " another library, and its LUT cores have no generator.",
+        "Energy is for uniform operands, which favour no coding.",
+    ]
+
+
+def draw(found: Result) -> bytes:
+    """Draw the design space: area over weights for each kind of activation, and energy."""
+    from matplotlib import pyplot
+
+    activations = list(dict.fromkeys(entry["activation"] for entry in found["cores"]))
+    weights = list(dict.fromkeys(entry["weight"] for entry in found["cores"]))
+    figure, axes = pyplot.subplots(
+        2, len(activations), figsize=(1.5 + 4 * len(activations), 7), sharex=True, sharey="row",
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    kinds = list(dict.fromkeys(entry["kind"] for entry in found["cores"]))
+    colours = pyplot.get_cmap("tab20")
+    for column, activation in enumerate(activations):
+        for row, key in enumerate(("um2_per_mac", "pj_per_mac")):
+            plot = axes[row][column]
+            for number, kind in enumerate(kinds):
+                shown = [
+                    (weights.index(entry["weight"]), entry[key], entry["wins"])
+                    for entry in found["cores"]
+                    if (entry["activation"], entry["kind"]) == (activation, kind) and entry[key]
+                ]
+                colour = colours(number % 20)
+                at = 0.5 * (number / max(1, len(kinds) - 1) - 0.5)
+                for x, y, wins in shown:
+                    plot.plot(
+                        x + at, y, marker="*" if wins else "o", ms=12 if wins else 6, color=colour,
+                        linestyle="none",
+                    )  # fmt: skip
+                if shown:
+                    plot.plot([], [], "o", color=colour, label=kind)
+            plot.set_yscale("log")
+            plot.grid(axis="y", alpha=0.3, which="both")
+        axes[0][column].set_title(activation, fontsize=10)
+        axes[1][column].set_xticks(range(len(weights)), [f"W{weight}" for weight in weights])
+    axes[0][0].set_ylabel("um2 for a MAC a clock")
+    axes[1][0].set_ylabel("pJ per MAC")
+    handles = {
+        label: handle
+        for plot in axes[0]
+        for handle, label in zip(*plot.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside right upper", fontsize=8,
+        title="star: least area",
+    )  # fmt: skip
+    figure.suptitle(f"lut-tensor-core, {found['library']}, {found['clock_ns']} ns", fontsize=10)
+    return svg(figure)

@@ -1,0 +1,121 @@
+"""`carrysave reproduce lut-tensor-core`: claims and files, with figures that are made up."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave import synth
+from carrysave.reproduce import luts
+from carrysave.reproduce.rivals import ACTIVATIONS, WEIGHTS, ablation, products, rivals
+from hw.catalog import Design
+from verif.flow.test_reproduce import call
+
+AREAS = {"adder_tree": 9000.0, "bitserial_core": 4000.0, "lut_core": 3000.0}
+
+
+def area(design: Design) -> float:
+    """Return an area for the kind, less with larger beats, and more for Booth recoding."""
+    how = design.parameters
+    size = AREAS.get(design.name, 5000.0) + 100 * (how.get("encoding") == "booth")
+    if design.name == "lmul":
+        return {"carry": 60.0, "multiply": 80.0}[how["exact"]]
+    return size - 500 * (how.get("negation") == "constant") - how.get("lookups", 0)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Design, dict[str, Any]]]:
+    """Replace synthesis; the designs that it is asked for, and how."""
+    found: list[tuple[Design, dict[str, Any]]] = []
+
+    def synthesise_design(design: Design, target: Any, **options: Any) -> dict[str, Any]:
+        found.append((design, options))
+        late = design.name == "bitserial_core"
+        return {
+            "module": design.module, "parameters": dict(design.parameters), "target": "osu018",
+            "area_um2": area(design), "kge": area(design) / 1e3, "pj_per_mac": 1.0,
+            "period_ns": 2.0 if design.name == "mac" else 6.0 if late else 2.9,
+            "activity": options["activity"], "versions": {"tool": "1"},
+            "hierarchy": [
+                {"module": "x", "instances": 1, "area_um2": area(design) - 200.0},
+                {"module": "x__table", "instances": 2, "area_um2": 100.0},
+            ],
+        }  # fmt: skip
+
+    monkeypatch.setattr(synth, "synthesise_design", synthesise_design)
+    monkeypatch.setattr(luts, "count", lambda design, fpga: {
+        "luts": 900 if design.name == "adder_tree" else 700, "ffs": 1, "dsps": 0,
+    })  # fmt: skip
+    return found
+
+
+def test_claims_and_files(
+    asked: list[tuple[Design, dict[str, Any]]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert call(monkeypatch, "lut-tensor-core", "--quick", "-o", str(tmp_path), "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {Path(file).name for file in found["files"]} == {
+        f"lut-tensor-core.quick.osu018.{end}" for end in ("json", "md", "svg")
+    }
+    assert found["clock_ns"] == 3.0
+    cores = [options for design, options in asked if design.name == "bitserial_core"]
+    assert all(options["period_ns"] == 3.0 for options in cores)
+    ours = [claim["ours"] for claim in found["claims"]]
+    # 9000 um2 for 256 products against 2984 for 512; the bit-serial core, 4000, takes two clocks.
+    mac, lut = 9000 / 256, (3000 - 16) / 512
+    assert ours[0] == f"{mac / lut:.2f}x smaller"
+    assert ours[1] == f"{100 * (lut / (2 * 4000 / 256) - 1):+.0f} %"
+    # With two planes, cores that take them one by one count twice.
+    entries = {(entry["weight"], entry["kind"]): entry for entry in found["cores"]}
+    assert entries["2", "LUT K = 2, KG = 8"]["macs_per_cycle"] == 128
+    assert entries["2", "LUT K = 2, KG = 8, all planes"]["macs_per_cycle"] == 256
+    assert [entry["wins"] for entry in found["cores"]].count(True) == 2
+    # Tables of 200 um2 come from outside in the last step.
+    steps = [entry["area_um2"] for entry in found["ablation"]]
+    assert steps == [2999, 2999, 2499, 2299]
+    assert ours[-2] == f"{2999 / 2299:.2f}x smaller"
+    assert ours[-1] == "-25 %"
+    text = (tmp_path / "reproduce" / "lut-tensor-core.quick.osu018.md").read_text()
+    assert "| exact, multiplied | 80 | 0.080 | 2.90 |" in text
+    assert "| ecp5 | 1 | MAC | 900 | 1 | 0 | 3.5 |  |" in text
+
+
+def test_command_prints_the_winners(
+    asked: list[tuple[Design, dict[str, Any]]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert call(monkeypatch, "lut-tensor-core", "-o", str(tmp_path)) == 0
+    out = capsys.readouterr().out
+    assert "ternary LUT" not in out
+    assert out.count("least") >= len(ACTIVATIONS) * len(WEIGHTS)
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_rivals_do_the_same_work(activation: str, weight: str) -> None:
+    """All multiply the same numbers, and sum up as many products."""
+    found = rivals(activation, weight, 8)
+    assert len({rival.kind for rival in found}) == len({rival.design for rival in found})
+    assert {rival.kind.partition(" ")[0] for rival in found} >= {"MAC", "MAC,", "LUT"}
+    bits, symmetric = ACTIVATIONS[activation]
+    for rival in found:
+        spec = rival.design.spec
+        assert spec.depth == 4096
+        widths = (spec.b_width, spec.a_width)
+        if rival.kind != "MAC, Booth":
+            widths = widths[::-1]
+            assert (spec.m, spec.n) == (2, 8)
+        least = 2 if rival.kind.startswith("MAC") else 1
+        assert widths == (bits, max(least, WEIGHTS[weight]))
+        assert getattr(spec, "symmetric", symmetric) == symmetric
+
+
+def test_the_other_parts_exist() -> None:
+    assert next(rival.kind for rival in ablation(4)) == "conventional"
+    assert len({rival.design for rival in (*ablation(4), *products())}) == 6
