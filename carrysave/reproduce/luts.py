@@ -1,11 +1,14 @@
 """LUT tensor cores and their rivals at equal throughput: which wins for given weights."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import synth
 from carrysave.liberty import Library
 from carrysave.progress import Steps
+from carrysave.reproduce import layer
 from carrysave.reproduce.resources import count
 from carrysave.reproduce.rivals import ACTIVATIONS, WEIGHTS, Rival, ablation, products, rivals
 from hw.catalog import Design
@@ -28,8 +31,8 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     Returns
     -------
     A dict of plain values: ``library``, ``versions``, ``clock_ns``, ``columns``; ``cores``, an
-    entry for each design, activations and weights; ``ablation``; ``fpga``; ``products`` and
-    ``claims``.
+    entry for each design, activations and weights; ``ablation``; ``fpga``; ``products``;
+    ``layers``, see :func:`carrysave.reproduce.layer.measure`; and ``claims``.
     """
     columns = 8 if quick else 32
     grid = [
@@ -45,7 +48,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         for weight in _FPGA_WEIGHTS[: 1 if quick else None]
         for rival in rivals("int8", weight, FPGA_COLUMNS, adder="operator")
     ]
-    jobs = 1 + len(grid) + len(steps_of) + len(fpgas) + len(products())
+    jobs = 1 + len(grid) + len(steps_of) + len(fpgas) + len(products()) + len(layer.LAYERS)
     done = iter(range(jobs))
 
     def step(text: str) -> None:
@@ -78,7 +81,12 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
             for fpga, weight, rival in fpgas
         ],
         "products": [_product(rival, target, step) for rival in products()],
+        "layers": [],
     }
+    with TemporaryDirectory() as folder:
+        for result in layer.measure(Path(folder), 40 if quick else None):
+            step(f"{result['module']}, a layer")
+            found["layers"].append(result)
     for key, cost in (("cores", "um2_per_mac"), ("fpga", "luts_per_mac")):
         _mark(found[key], cost)
     return {**found, "claims": list(_claims(found))}

@@ -29,6 +29,12 @@ _PRODUCTS = (
 )  # fmt: skip
 
 
+_LAYERS = (
+    ("bits of a weight", "{}"), ("engine", "{}"), ("bit-exact", "{}"),
+    ("against floats, dB", "{:.1f}"), ("digits right", "{:.1%}"), ("in floats", "{:.1%}"),
+)  # fmt: skip
+
+
 def sections(found: Result, wide: bool) -> list[Section]:
     """Return the claims, the winners, and, where `wide`, everything."""
     keys = ("name", "paper", "target", "ours", "baseline")
@@ -58,6 +64,13 @@ def sections(found: Result, wide: bool) -> list[Section]:
         texts([entry[key] for key in ("kind", "area_um2", "kge", "period_ns")], _PRODUCTS)
         for entry in found["products"]
     ]
+    facts = ("weight", "module", "exact", "sqnr_db", "accuracy", "in_floats")
+    layers = [
+        texts([*(
+            ("no", "yes")[entry[key]] if key == "exact" else entry[key] for key in facts
+        )], _LAYERS)
+        for entry in found["layers"]
+    ]  # fmt: skip
     heads = ("claim", "paper", "held to", "ours", "against")
     clock = f"Cores of 2 x {found['columns']}, least area at {found['clock_ns']} ns"
     return [
@@ -66,6 +79,7 @@ def sections(found: Result, wide: bool) -> list[Section]:
         Section("Ablation, W2 A8, K = 4, KG = 1", _heads(_STEPS), steps),
         Section(f"int8, 2 x {FPGA_COLUMNS}, not placed", _heads(_COUNTS), fpga, 3),
         Section("Products of FP8, least area", _heads(_PRODUCTS), units),
+        Section("A layer of 64 x 32, int8, simulated", _heads(_LAYERS), layers, 2),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from carrysave import synth
-from carrysave.reproduce import luts
+from carrysave.reproduce import layer, luts
 from carrysave.reproduce.rivals import ACTIVATIONS, WEIGHTS, ablation, products, rivals
 from hw.catalog import Design
 from verif.flow.test_reproduce import call
@@ -47,6 +47,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Design, dict[str, Any]]
     monkeypatch.setattr(luts, "count", lambda design, fpga: {
         "luts": 900 if design.name == "adder_tree" else 700, "ffs": 1, "dsps": 0,
     })  # fmt: skip
+    layers = [{
+        "weight": "2", "module": "lut_core", "exact": True, "sqnr_db": 11.0, "accuracy": 0.925,
+        "in_floats": 0.975,
+    }] * len(layer.LAYERS)  # fmt: skip
+    monkeypatch.setattr(layer, "measure", lambda folder, images: layers)
     return found
 
 
@@ -80,6 +85,7 @@ def test_claims_and_files(
     assert ours[-2] == f"{2999 / 2299:.2f}x smaller"
     assert ours[-1] == "-25 %"
     text = (tmp_path / "reproduce" / "lut-tensor-core.quick.osu018.md").read_text()
+    assert "| 2 | lut_core | yes | 11.0 | 92.5% | 97.5% |" in text
     assert "| exact, multiplied | 80 | 0.080 | 2.90 |" in text
     assert "| ecp5 | 1 | MAC | 900 | 1 | 0 | 3.5 |  |" in text
 
@@ -119,3 +125,11 @@ def test_rivals_do_the_same_work(activation: str, weight: str) -> None:
 def test_the_other_parts_exist() -> None:
     assert next(rival.kind for rival in ablation(4)) == "conventional"
     assert len({rival.design for rival in (*ablation(4), *products())}) == 6
+
+
+@pytest.mark.prove
+def test_a_real_layer_is_exact_on_hardware(tmp_path: Path) -> None:
+    found = {entry["weight"]: entry for entry in layer.measure(tmp_path, 12)}
+    assert set(found) == set(layer.LAYERS)
+    assert all(entry["exact"] for entry in found.values())
+    assert found["4"]["sqnr_db"] > 20 > found["2"]["sqnr_db"] > 8 > found["1"]["sqnr_db"] > 3
