@@ -10,9 +10,11 @@ from types import ModuleType
 from typing import Any
 
 import golden.npe.aligned_dot
+import golden.npe.aligner
 import golden.npe.block_scale
 import golden.npe.encoder
 import golden.npe.float_mac
+import golden.npe.group_scale
 import golden.npe.npe
 import golden.npe.requantiser
 import golden.npe.shift_gelu
@@ -35,6 +37,7 @@ import golden.tpe.cube
 import golden.tpe.digit_column
 import golden.tpe.lut_core
 import golden.tpe.matrix_2d
+import golden.tpe.over_weights
 import golden.tpe.shift_add_core
 import golden.tpe.systolic_os
 import golden.tpe.systolic_ws
@@ -42,9 +45,11 @@ import golden.tpe.ternary_core
 from golden.check import Parameter, parameters_of
 from golden.engine import EngineSpec
 from hw.npe.aligned_dot import AlignedDot
+from hw.npe.aligner import Aligner
 from hw.npe.block_scale import BlockScale
 from hw.npe.encoder import Encoder
 from hw.npe.float_mac import FloatMac
+from hw.npe.group_scale import GroupScale
 from hw.npe.npe import Npe
 from hw.npe.requantiser import Requantiser
 from hw.npe.shift_gelu import ShiftGelu
@@ -67,6 +72,7 @@ from hw.tpe.cube import Cube
 from hw.tpe.digit_column import DigitColumn
 from hw.tpe.lut_core import LutCore
 from hw.tpe.matrix_2d import Matrix2d
+from hw.tpe.over_weights import OverWeights
 from hw.tpe.shift_add_core import ShiftAddCore
 from hw.tpe.systolic_os import SystolicOs
 from hw.tpe.systolic_ws import SystolicWs
@@ -333,6 +339,14 @@ CATALOG = {
         summary="ternary core: activations, or sums from tables, added, subtracted or left out",
         evidence=_ENGINE_EVIDENCE,
     ),
+    "over_weights": Entry(
+        component=OverWeights,
+        spec=golden.tpe.over_weights.OverWeightsEngineSpec,
+        golden=golden.tpe.over_weights,
+        bench="verif.tpe.tb_engine",
+        summary="tables over weights (SAIL): bit planes of many rows of activations look up sums",
+        evidence=(*_ENGINE_EVIDENCE, "mutants"),
+    ),
     "sl8": Entry(
         component=Sl8,
         spec=golden.npe.sl8.Sl8Spec,
@@ -370,6 +384,19 @@ CATALOG = {
             " extremes, exact cycle count",
             "netlist simulation",
             "mutants",
+        ),
+    ),
+    "aligner": Entry(
+        component=Aligner,
+        spec=golden.npe.aligner.AlignerSpec,
+        golden=golden.npe.aligner,
+        bench="verif.npe.tb_aligner",
+        summary="blocks of floats to integers with a shared exponent, for engines of integers",
+        evidence=(
+            "cocotb against numpy: all codes up to 8 bits, subnormals, specials, rows of all"
+            " lengths, stalls, resets",
+            "mutants",
+            "netlist simulation",
         ),
     ),
     "requantiser": Entry(
@@ -428,6 +455,14 @@ CATALOG = {
         golden=golden.npe.block_scale,
         bench="verif.npe.tb_float",
         summary="block sums scaled and added up: MX scales in fp32, NVFP4 scales exactly",
+        evidence=_FLOAT_EVIDENCE,
+    ),
+    "group_scale": Entry(
+        component=GroupScale,
+        spec=golden.npe.group_scale.GroupScaleSpec,
+        golden=golden.npe.group_scale,
+        bench="verif.npe.tb_float",
+        summary="sums of groups of weights, less zero points, scaled and added up",
         evidence=_FLOAT_EVIDENCE,
     ),
     "aligned_dot": Entry(

@@ -34,6 +34,8 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("digit_column", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "depth": 9}),
     ("lut_core", {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "depth": 9}),
     ("lut_core", {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "depth": 9, "table": "half"}),
+    ("over_weights", {"m": 2, "n": 2, "group": 2, "depth": 9, "a_width": 3, "b_width": 3}),
+    ("aligner", {"format": "e3m2", "width": 4, "block": 2, "lanes": 1}),
     ("lmul", {"format": "e4m3", "mode": "exact"}),
     ("mac", TINY),
     ("opt1", TINY),

@@ -8,9 +8,9 @@ from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
 from golden.formats.mx import MxFormat
 
-__all__ = ["align", "aligned_format"]
+__all__ = ["WIDTH", "align", "aligned_format"]
 
-_WIDTH = Integer("bits of an aligned activation", 13, 2, 16, "bits")
+WIDTH = Integer("bits of an aligned activation", 13, 2, 16, "bits")
 
 
 def aligned_format(width: int, block: int) -> MxFormat:
@@ -19,7 +19,7 @@ def aligned_format(width: int, block: int) -> MxFormat:
     A scale is that power of two by which the block's greatest magnitude is 1 at least, and below 2;
     integers have width - 2 bits behind the point.
     """
-    _WIDTH.check("width", width)
+    WIDTH.check("width", width)
     return MxFormat(element=IntFormat(width=width, fraction_width=width - 2), block=block)
 
 
@@ -29,7 +29,7 @@ def align(
     """Align activations in blocks along K to the block's greatest exponent.
 
     What is behind the last bit is rounded by `rounding`, "rne" or "rtz". Where it rounds up to the
-    next power of two, it saturates.
+    next power of two, it saturates. A block with an infinity or a NaN has the scale NaN, and zeros.
 
     Parameters
     ----------
@@ -38,4 +38,8 @@ def align(
     width : bits of the integers, 2..16.
     block : activations per exponent; K for one per row.
     """
-    return aligned_format(width, block).quantise(fmt.to_float(codes), rounding=rounding)
+    aligned = aligned_format(width, block)
+    blocks = aligned.quantise(fmt.to_float(codes), rounding=rounding)
+    nan = blocks.scales == aligned.scale_nan_code
+    spread = np.repeat(nan, block, axis=-1)[..., : codes.shape[-1]]
+    return Blocks(codes=np.where(spread, 0, blocks.codes), scales=blocks.scales)

@@ -18,7 +18,7 @@ from hw.npe.float_term import multiply, unpack
 from hw.npe.normal import normal
 from hw.npe.round_minifloat import minifloat_reach, round_minifloat
 
-__all__ = ["AlignedDot", "Group"]
+__all__ = ["AlignedDot", "Group", "greatest"]
 
 
 class Group(data.StructLayout):

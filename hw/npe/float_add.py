@@ -12,7 +12,7 @@ from hw.arith.shifter import shift_right
 from hw.npe.normal import Cut, Normal, no_cut, normal
 from hw.npe.round_minifloat import minifloat_reach, round_minifloat
 
-__all__ = ["add", "weighted"]
+__all__ = ["add", "align", "weighted"]
 
 
 def add(

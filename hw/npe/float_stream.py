@@ -95,6 +95,8 @@ class FloatStream(wiring.Component):
 
     HOWS: ClassVar[dict[str, Parameter]] = FLOAT_HOWS
     SPEC: ClassVar[type]
+    CUTS: ClassVar[int] = CUTS
+    """Places where registers may be."""
 
     i: stream.Interface
     o: stream.Interface
@@ -147,7 +149,7 @@ class FloatStream(wiring.Component):
         first = Signal(init=1)
         done = Signal()
         total = self.total()
-        steps = Steps(m, move, CUTS - self.pipeline)
+        steps = Steps(m, move, self.CUTS - self.pipeline)
 
         beat = self.i.payload
         term = self.term(m, beat, steps)
@@ -160,11 +162,11 @@ class FloatStream(wiring.Component):
             with m.If(valid):
                 m.d.sync += [total.eq(added), first.eq(last)]
         code = self.result(m, total, steps)
-        assert steps.done == CUTS
+        assert steps.done == self.CUTS
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),
             self.i.ready.eq(move),
-            self.o.valid.eq(steps.delay(done, front, CUTS, "done")),
+            self.o.valid.eq(steps.delay(done, front, self.CUTS, "done")),
             self.o.payload.sum.eq(code),
         ]
         return m

@@ -8,7 +8,7 @@ from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
-from hw.arith.product import product_planes
+from hw.arith.product import encode, product_planes
 from hw.arith.shifter import normalise
 
 __all__ = ["FloatTerm", "multiply", "multiply_integers", "normalised", "unpack"]
@@ -73,15 +73,9 @@ def multiply_integers(
 ) -> Value:
     """Multiply integers, of which b is unsigned; the product has as many bits as both."""
     width = len(a) + len(b)
-    planes = product_planes(
-        m,
-        a,
-        b,
-        IntFormat(width=len(a), signed=a_signed),
-        IntFormat(width=len(b), signed=False),
-        encoding,
-        width,
-    )
+    formats = IntFormat(width=len(a), signed=a_signed), IntFormat(width=len(b), signed=False)
+    coded = encode(m, a, formats[0], encoding)
+    planes = product_planes(m, coded, b, *formats, encoding, width)
     heap = BitHeap(width)
     for weight, plane in planes.items():
         heap.add_heap(plane, weight)

@@ -27,6 +27,11 @@ OWN: dict[str, dict[str, Any]] = {
     "coprocessor_stream": ENGINE,
     "lut_core": {"m": 2, "n": 2, "lookups": 1, "depth": 20, "a_width": 4},
     "ternary_core": {"m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "mode": "pair"},
+    "over_weights": {
+        "m": 2, "n": 2, "group": 2, "depth": 20, "a_width": 3, "b_width": 3, "reuse": 2,
+    },
+    "aligner": {"format": "e3m2", "width": 4, "block": 2, "lanes": 1},
+    "group_scale": {"scale": "e8m0", "sum_width": 4},
     "lmul": {"format": "e2m3", "mode": "exact"},
     "float_mac": {"a_format": "e2m1", "b_format": "e2m1", "sum_format": "e3m2ieee"},
     "block_scale": {"sum_width": 6, "fraction_width": 2, "depth": 4},
@@ -40,7 +45,7 @@ OWN: dict[str, dict[str, Any]] = {
 LONG = (
     *("mac", "opt2", "opt3", "opt4e", "systolic_ws", "cube", "adder_tree", "matrix_2d", "sl16"),
     *("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac"),
-    *("digit_column", "laconic", "sl8", "lut_core"),
+    *("digit_column", "laconic", "sl8", "lut_core", "over_weights", "aligner", "group_scale"),
     *("coprocessor", "coprocessor_stream", "bitserial_core", "shift_add_core", "ternary_core"),
 )
 

@@ -9,40 +9,13 @@ from golden.formats.minifloat import MinifloatFormat
 from golden.npe.aligned_dot import AlignedDotSpec, aligned_dot
 from golden.npe.block_scale import BlockScaleSpec, block_scale
 from golden.npe.float_mac import FloatMacSpec, float_mac
+from golden.npe.group_scale import Groups, GroupScaleSpec, group_scale
+from verif.npe.float_codes import numbers, with_infinities
 from verif.streams import pack
 
-__all__ = ["KINDS", "Blocks", "Columns", "Pairs", "unit"]
+__all__ = ["Blocks", "Columns", "GroupSums", "Pairs", "unit"]
 
 Columns = tuple[np.ndarray, ...]
-
-KINDS = ("codes", "near", "cancel", "extremes", "specials")
-"""Operands: any numbers; of like size; whose sums are almost zero; from the corners of the format;
-with what is no number among them."""
-
-
-def corners(fmt: MinifloatFormat) -> np.ndarray:
-    """Return zeros, subnormals, their neighbours, one and its neighbours, and the greatest."""
-    one = int(fmt.encode(np.array([1.0]))[0])
-    least = 1 << fmt.mantissa_bits
-    magnitudes = {0, 1, 2, least - 1, least, least + 1, one, one + 1, one - 1, fmt.max_code,
-                  fmt.max_code - 1}  # fmt: skip
-    kept = sorted(code for code in magnitudes if 0 <= code <= fmt.max_code)
-    return np.array(
-        kept + [code | fmt.sign_code for code in kept if code or fmt.specials != "fnuz"]
-    )
-
-
-def numbers(rng: np.random.Generator, fmt: MinifloatFormat, shape: Any, kind: str) -> np.ndarray:
-    """Draw codes."""
-    anything = rng.integers(0, 1 << fmt.width, shape)
-    if kind == "specials":
-        return np.where(rng.random(shape) < 0.3, rng.choice(corners(fmt), shape), anything)
-    if kind in ("near", "cancel"):
-        return fmt.encode(rng.normal(size=shape) * 2.0 ** rng.integers(-2, 3, shape))
-    if kind == "extremes":
-        return rng.choice(corners(fmt), shape)
-    finite = np.isfinite(fmt.to_float(anything))
-    return np.where(finite, anything, anything & (fmt.sign_code | 1))
 
 
 @dataclass(frozen=True)
@@ -166,6 +139,99 @@ class Blocks:
         return np.where(a & 1, 5, -7), a, b, np.zeros(a.size, dtype=bool)
 
 
-def unit(spec: Any) -> Pairs | Blocks:
+@dataclass(frozen=True)
+class GroupSums:
+    """The unit that scales sums of groups."""
+
+    spec: GroupScaleSpec
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """Fields of a beat but the last."""
+        spec = self.spec
+        zeros = {"zero": spec.zero_width, "activations": spec.activation_width}
+        return {
+            "sum": spec.sum_width,
+            **(zeros if spec.zeros != "none" else {}),
+            "scale": spec.scale_width,
+            **({"power": 8} if spec.aligned else {}),
+            **({"column": 32} if spec.exact else {}),
+            "invalid": 1,
+        }
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of fields."""
+        return (*self.widths, "last")
+
+    def draw(self, rng: np.random.Generator, lengths: np.ndarray, kind: str) -> Columns:
+        """Draw sums, zero points and scales for runs of groups."""
+        spec, count = self.spec, int(lengths.sum())
+        found = {}
+        for name in ("sum", "zero", "activations"):
+            top = self.widths.get(name, 1) - 1
+            edges = [0, 1, -1, (1 << top) - 1, -(1 << top)]
+            drawn = rng.integers(-(1 << top), 1 << top, count) >> rng.integers(0, top + 1, count)
+            found[name] = rng.choice(edges, count) if kind == "extremes" else drawn
+        found["scale"] = self._scales(rng, count, kind, spec.scale)
+        found["power"] = self._scales(rng, count, kind, "e8m0")
+        found["column"] = self._floats(rng, spec.total, count, kind)
+        if kind == "cancel":
+            found["scale"][1::2] = found["scale"][: count - 1 : 2]
+            pairs = -found["sum"][: count - 1 : 2] + rng.integers(-1, 2, count // 2)
+            high = (1 << spec.sum_width - 1) - 1
+            found["sum"][1::2] = np.clip(pairs, -high, high)
+        if spec.zeros == "odd":
+            # Twice what is meant, and the zero points, make an even number.
+            found["sum"] ^= (found["sum"] ^ found["zero"] * found["activations"]) & 1
+        found["invalid"] = (rng.random(count) < 0.05) & (kind == "specials")
+        return tuple(found[name] for name in self.widths)
+
+    def _floats(
+        self, rng: np.random.Generator, fmt: MinifloatFormat, count: int, kind: str
+    ) -> np.ndarray:
+        """Draw floats."""
+        codes = numbers(rng, fmt, count, kind)
+        return with_infinities(rng, fmt, codes) if kind == "specials" else codes
+
+    def _scales(self, rng: np.random.Generator, count: int, kind: str, scale: str) -> np.ndarray:
+        """Draw scales of a format."""
+        if self.spec.number is not None and scale == self.spec.scale:
+            return self._floats(rng, self.spec.number, count, kind)
+        if scale == "int8":
+            return (
+                rng.choice([0, 1, 127, 128, 255], count)
+                if kind == "extremes"
+                else (rng.integers(0, 256, count))
+            )
+        if kind == "extremes":
+            return rng.choice([0, 1, 127, 254], count)
+        if kind in ("near", "cancel"):
+            return 127 + rng.integers(-8, 9, count)
+        return rng.integers(0, 255, count) + (kind == "specials") * (rng.random(count) < 0.1)
+
+    def beats(self, columns: Columns, last: np.ndarray) -> list[tuple[int, ...]]:
+        """Make bit patterns."""
+        widths = self.widths.values()
+        sides = [x.astype(int) & (1 << w) - 1 for x, w in zip(columns, widths, strict=True)]
+        return list(zip(*(side.tolist() for side in (*sides, last.astype(int))), strict=True))
+
+    def golden(self, columns: Columns, last: np.ndarray) -> np.ndarray:
+        """Compute results."""
+        names = {"sum": "sums", "zero": "zeros", "activations": "activations", "scale": "scales",
+                 "power": "powers", "column": "columns", "invalid": "invalid"}  # fmt: skip
+        members = {names[name]: x for name, x in zip(self.widths, columns, strict=True)}
+        return group_scale(self.spec, Groups(**members, last=last))
+
+    def infinities(self) -> None:
+        """Return nothing: infinite scales are among the specials."""
+
+    def everything(self) -> None:
+        """Return nothing: there are more than 2^16."""
+
+
+def unit(spec: Any) -> Pairs | Blocks | GroupSums:
     """Find what goes with a spec."""
+    if isinstance(spec, GroupScaleSpec):
+        return GroupSums(spec)
     return Blocks(spec) if isinstance(spec, BlockScaleSpec) else Pairs(spec)

@@ -7,7 +7,8 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from verif.bench import Bench
-from verif.npe.float_units import KINDS, Columns, unit
+from verif.npe.float_codes import KINDS
+from verif.npe.float_units import Columns, unit
 from verif.streams import (
     SCHEDULES,
     Sink,

@@ -19,6 +19,7 @@ matmul = getattr(GOLDEN, GOLDEN.__name__.rpartition(".")[2])
 """The design's own: weights may stand for other numbers than their codes."""
 FILL = 2 * (SPEC.m + SPEC.n) + SPEC.a_width * SPEC.k + SPEC.accumulator_width
 """Cycles within which an engine of this size has to react, digit-serial or not."""
+FILL += getattr(SPEC, "beat_cycles", 0)  # of one that says how long it takes for a beat
 
 Tile = tuple[np.ndarray, np.ndarray]
 
@@ -202,6 +203,23 @@ async def test_cycles(dut: Any) -> None:
         spent = engine.c.cycles[-1] - first + 1
         stated = GOLDEN.cycles(SPEC, tiles, bench_parameters()["latency"])
         assert spent == stated, f"tiles of {lengths} took {spent} cycles, golden says {stated}"
+
+
+@cocotb.test(skip=not hasattr(GOLDEN, "reads"))
+async def test_reads(dut: Any) -> None:
+    """Of an engine that keeps entries of tables, as many are read as golden says, stalls or not."""
+    rng = generator(950)
+    engine = await EngineDriver(dut, SPEC).start()
+    low, high = (SPEC.a_low, 0) if SPEC.a_signed else (0, 2)
+    tiles = [tile(rng, min(SPEC.depth, k)) for k in (1, SPEC.m + SPEC.n, 2 * SPEC.k)]
+    # Codes that repeat, so that entries do.
+    few = [(rng.integers(low, high, a.shape), b) for a, b in tiles]
+    due = 0
+    for number in range(len(TRAFFIC)):
+        part = few if number % 3 == 1 else tiles
+        await check(engine, part, 950, TRAFFIC[number])
+        due += GOLDEN.reads(SPEC, part)
+        assert int(dut.o_reads.value) == due
 
 
 @cocotb.test

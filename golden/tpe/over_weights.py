@@ -1,0 +1,91 @@
+"""Engine with tables over weights, which the bit planes of many rows of activations look up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Integer, parameter
+from golden.engine import EngineSpec, matmul
+from golden.lut import over_weights as lut
+from golden.lut.over_weights import OverWeightsSpec
+
+__all__ = ["OverWeightsEngineSpec", "cycles", "over_weights", "reads"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverWeightsEngineSpec(EngineSpec):
+    """A tile of C is m rows, which share the tables of n columns, one table of each at a time."""
+
+    m: int = parameter(Integer("rows of C per tile", 8, 1, 64, "rows"))
+    group: int = parameter(Integer("weights per table", 4, 1, 6, "weights"))
+    reuse: int = parameter(Integer("entries kept, so that they are not read", 4, 0, 64, "entries"))
+
+    def __post_init__(self) -> None:
+        """Check all fields, and that they go together."""
+        super().__post_init__()
+        self.tables  # noqa: B018  (may refuse `reuse`)
+
+    @property
+    def k(self) -> int:
+        """Codes of K per beat: one table."""
+        return self.group
+
+    @property
+    def tables(self) -> OverWeightsSpec:
+        """Tables and what is kept of them."""
+        return OverWeightsSpec(
+            group=self.group,
+            a_width=self.a_width,
+            a_signed=self.a_signed,
+            b_width=self.b_width,
+            b_signed=self.b_signed,
+            reuse=self.reuse,
+        )
+
+    @property
+    def beat_cycles(self) -> int:
+        """Cycles of a beat: its keys, or its entries, which are made meanwhile for the next."""
+        return max(self.m * self.a_width, 1 << self.group)
+
+
+def over_weights(spec: OverWeightsEngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply codes.
+
+    Parameters
+    ----------
+    spec : formats and depth.
+    a, b : codes, M x K and K x N, K <= spec.depth.
+
+    Returns
+    -------
+    int64 codes of C, M x N.
+    """
+    return matmul(spec, a, b)
+
+
+def reads(spec: OverWeightsEngineSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]]) -> int:
+    """Count the entries that are read, each once for all columns.
+
+    Parameters
+    ----------
+    spec : the engine.
+    tiles : A, m x K, and B, K x n, of each.
+    """
+    return sum(lut.over_weights(spec.tables, a, b)[1] for a, b in tiles)
+
+
+def cycles(
+    spec: OverWeightsEngineSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latency: int
+) -> int:
+    """Count cycles from the first operand beat to the last row of C, both included.
+
+    Parameters
+    ----------
+    spec : the engine.
+    tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls. Only K
+        counts.
+    latency : cycles from a tile's one beat to its first row, as the component says.
+    """
+    beats = sum(-(-a.shape[1] // spec.k) for a, _ in tiles)
+    return (beats - 1) * spec.beat_cycles + latency + (spec.m - 1) * spec.a_width + 1

@@ -1,0 +1,171 @@
+"""Tables over weights: a column's entries made one after the other, and looked up."""
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from golden.lut.over_weights import OverWeightsSpec
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+from hw.cell import Cell
+
+__all__ = ["WeightLane", "WeightTable"]
+
+
+class WeightTable(Cell):
+    """Makes the sums of all subsets of a few weights, one a cycle, in the order of a Gray code.
+
+    Members
+    -------
+    i_load : In(1)
+        New weights come.
+    i_b : In
+        They, the first lowest.
+    i_empty : In(1)
+        The entry is that of no weights, and neither line below is set.
+    i_toggle : In
+        Line of the weight by which it differs from that of the cycle before.
+    i_minus : In(1)
+        That weight is no more among its weights.
+    o : Out
+        An entry.
+    """
+
+    module = "weight_table"
+
+    i_load: Signal
+    i_b: Signal
+    i_empty: Signal
+    i_toggle: Signal
+    i_minus: Signal
+    o: Signal
+
+    def __init__(self, spec: OverWeightsSpec, adder: str):
+        self.spec = spec
+        self.adder = adder
+        super().__init__({
+            "i_load": In(1),
+            "i_b": In(spec.group * spec.b_width),
+            "i_empty": In(1),
+            "i_toggle": In(spec.group),
+            "i_minus": In(1),
+            "o": Out(spec.entry_format.width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, width = self.spec, len(self.o)
+        weights = Signal(len(self.i_b), reset_less=True)
+        before = Signal(width, reset_less=True)
+        with m.If(self.i_load):
+            m.d.sync += weights.eq(self.i_b)
+        m.d.sync += before.eq(self.o)
+        chosen = Signal(spec.b_width)
+        m.d.comb += chosen.eq(
+            Cat(
+                Cat(
+                    weights[at * spec.b_width + place] & self.i_toggle[at]
+                    for at in range(spec.group)
+                ).any()
+                for place in range(spec.b_width)
+            )
+        )
+        sign = chosen[-1] if spec.b_signed else C(0, 1)
+        more = Cat(chosen, sign.replicate(width - spec.b_width)) ^ self.i_minus.replicate(width)
+        heap = BitHeap(width)
+        heap.add_term(list(before & ~self.i_empty.replicate(width)), signed=False)
+        heap.add_term(list(more), signed=False)
+        heap.add_bit(self.i_minus, 0)
+        m.d.comb += self.o.eq(resolve(m, heap.compress(m, [2] * width), self.adder))
+        return m
+
+
+class WeightLane(Cell):
+    """Adds up what a row's keys look up, each entry times the power of two of its plane.
+
+    Planes come the least one first: the sum moves down a place for each, and what falls off its end
+    is done. Entries that are kept are in the places of a cache; whether one is there, is known.
+
+    Members
+    -------
+    en : In(1)
+        Where it is low, nothing moves.
+    i : In
+        An entry that was read.
+    i_hit, i_place : In
+        It was not: it is the one that is kept in that place. Else it is kept there from now on.
+    i_look : In(1)
+        A key is looked up.
+    i_first, i_minus : In(1)
+        Its plane is the row's first; it is subtracted.
+    o : Out
+        Sum of the row, a cycle after its last plane; two's complement.
+    """
+
+    module = "weight_lane"
+
+    en: Signal
+    i: Signal
+    i_hit: Signal
+    i_place: Signal
+    i_look: Signal
+    i_first: Signal
+    i_minus: Signal
+    o: Signal
+
+    def __init__(self, spec: OverWeightsSpec, adder: str):
+        self.spec = spec
+        self.adder = adder
+        fmt = spec.entry_format
+        # An entry and half of a sum, which is less than two entries.
+        self.width = fmt.width + (not fmt.signed) + 1
+        super().__init__({
+            "en": In(1),
+            "i": In(fmt.width),
+            **({"i_hit": In(1), "i_place": In(spec.reuse)} if spec.reuse else {}),
+            "i_look": In(1),
+            "i_first": In(1),
+            "i_minus": In(1),
+            "o": Out(self.width + spec.a_width - 1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, width = self.spec, self.width
+        entry = self._entry(m)
+        total = Signal(width, reset_less=True)
+        done = Signal(spec.a_width - 1, reset_less=True)
+        sign = entry[-1] if spec.b_signed else C(0, 1)
+        more = Cat(entry, sign.replicate(width - len(entry))) ^ self.i_minus.replicate(width)
+        half = Cat(total[1:], total[-1]) & ~self.i_first.replicate(width)
+        heap = BitHeap(width)
+        heap.add_term(list(half), signed=False)
+        heap.add_term(list(more), signed=False)
+        heap.add_bit(self.i_minus, 0)
+        with m.If(self.en & self.i_look):
+            m.d.sync += [
+                total.eq(resolve(m, heap.compress(m, [2] * width), self.adder)),
+                done.eq(Cat(done, total[0])[1:]),
+            ]
+        m.d.comb += self.o.eq(Cat(done, total))
+        return m
+
+    def _entry(self, m: Module) -> Value:
+        """Choose between what was read and what is kept."""
+        spec = self.spec
+        if not spec.reuse:
+            return self.i
+        kept = [
+            Signal(len(self.i), name=f"kept{place}", reset_less=True) for place in range(spec.reuse)
+        ]
+        found = Signal(len(self.i), name="found")
+        m.d.comb += found.eq(
+            Cat(
+                Cat(line & word[bit] for line, word in zip(self.i_place, kept, strict=True)).any()
+                for bit in range(len(self.i))
+            )
+        )
+        with m.If(self.en & self.i_look & ~self.i_hit):
+            for line, word in zip(self.i_place, kept, strict=True):
+                with m.If(line):
+                    m.d.sync += word.eq(self.i)
+        return Mux(self.i_hit, found, self.i)
