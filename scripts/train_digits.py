@@ -13,18 +13,10 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.neural_network import MLPClassifier
 
-from carrysave.digits import CODES, IntArray, Layer, Network, matmul, split
+from carrysave.digits import CODES, IntArray, Layer, Network, matmul, split, train
 
 Floats = NDArray[np.float64]
-HIDDEN = 32
 OUT = Path(__file__).parents[1] / "carrysave" / "data" / "digits.npz"
-
-
-def train(pixels: Floats, labels: NDArray[np.int64], seed: int) -> MLPClassifier:
-    """Return a float network, 64 inputs of 0..1, one hidden ReLU layer, 10 outputs."""
-    # alpha: the best of 0.001, 0.01, 0.1, 1 in five-fold cross-validation on the training images
-    network = MLPClassifier((HIDDEN,), alpha=0.1, max_iter=1000, random_state=seed)
-    return network.fit(pixels / 16, labels)
 
 
 def quantise(weights: Floats) -> tuple[IntArray, float]:

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
-from sklearn.neural_network import MLPClassifier
 
 from carrysave import simulate
-from carrysave.digits import split
+from carrysave.digits import split, train
 from golden.lut.quantise import QuantiseSpec, quantise
 from golden.lut.scale import group_sums, scale_groups
 from golden.lut.weights import GroupedWeights
@@ -53,10 +52,9 @@ def measure(folder: Path, images: int | None = None) -> Iterator[dict[str, Any]]
     ``accuracy`` with it, beside that ``in_floats``.
     """
     pixels, labels = load_digits(return_X_y=True)
-    pixels, test = pixels / 16, split(len(labels))
-    network = MLPClassifier((32,), alpha=0.1, max_iter=1000, random_state=1)
-    network.fit(pixels[~test], labels[~test])
-    x, right = pixels[test][:images], labels[test][:images]
+    test = split(len(labels))
+    network = train(pixels[~test], labels[~test], seed=1)
+    x, right = pixels[test][:images] / 16, labels[test][:images]
     weights, last = network.coefs_
     bias, last_bias = network.intercepts_
     steps = np.abs(x).max(axis=1, keepdims=True) / 127

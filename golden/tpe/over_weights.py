@@ -24,7 +24,7 @@ class OverWeightsEngineSpec(EngineSpec):
     def __post_init__(self) -> None:
         """Check all fields, and that they go together."""
         super().__post_init__()
-        self.tables  # noqa: B018  (may refuse `reuse`)
+        _ = self.tables  # checks how `reuse` and `group` go together
 
     @property
     def k(self) -> int:
