@@ -19,7 +19,7 @@ from rich.console import Console
 
 from carrysave import paths, simulate, synth
 from carrysave.progress import Steps
-from carrysave.reproduce.section import svg
+from carrysave.section import svg
 from hw.catalog import Design
 from hw.emit import Emission
 from scripts.bench import markdown, show, write_readme

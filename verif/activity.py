@@ -7,7 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge
 
-from golden.engine import EngineSpec, matmul
+from golden.engine import EngineSpec
 from golden.npe.lane import LaneSpec, lane_sums
 from golden.npe.npe import NpeSpec
 from golden.npe.npe import pack as pack_words
@@ -25,7 +25,7 @@ from verif.streams import (
     start_clock,
     unpack,
 )
-from verif.tpe.engine import EngineDriver
+from verif.tpe.engine import EngineDriver, product_of
 from verif.tpe.tiling import Job, tile_beats
 
 
@@ -97,7 +97,8 @@ async def _engine(engine: EngineDriver, spec: Any, operands: Any) -> list[int]:
     engine.send_b(np.concatenate([b for _, b in beats]))
     patience = 100 * sum(lengths) + 100 * len(tiles) * (spec.m + spec.n) + 10_000
     await deadline(engine.take(len(tiles)), patience, "rows of C")
-    assert np.array_equal(engine.rows(), np.concatenate([matmul(spec, a, b) for a, b in tiles]))
+    expected = np.concatenate([product_of(spec)(spec, a, b) for a, b in tiles])
+    assert np.array_equal(engine.rows(), expected)
     return [engine.a.cycles[low] for low, _ in _spans(np.array(lengths))]
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table as View
 
-from carrysave import paths
+from carrysave import paths, section
 from carrysave.liberty import Library
 from carrysave.progress import Steps
 from carrysave.reproduce import lanes, luts, luts_view, ratios
-from carrysave.reproduce.section import Section
+from carrysave.section import Section
 
 __all__ = ["TABLES", "Table", "markdown", "print_table", "run", "write"]
 
@@ -108,14 +107,8 @@ def print_table(console: Console, found: Found) -> None:
     """Print a table, and the sentences on it; narrow terminals get the columns that count most."""
     table = TABLES[found["table"]]
     console.print(found["source"], highlight=False, markup=False, soft_wrap=True)
-    for section in table.sections(found, console.width >= _WIDE):
-        view = View(title=section.title or None, title_justify="left", header_style="bold")
-        for number, head in enumerate(section.heads):
-            named = number < section.names
-            view.add_column(head, justify="left" if named else "right", overflow="fold")
-        for line in section.lines:
-            view.add_row(*line)
-        console.print(view)
+    for part in table.sections(found, console.width >= _WIDE):
+        section.show(console, part)
     for remark in table.remarks(found):
         console.print(remark, highlight=False, markup=False, soft_wrap=True)
 
@@ -124,12 +117,8 @@ def markdown(found: Found) -> str:
     """Format a table as Markdown, with all that it depends on."""
     table = TABLES[found["table"]]
     lines = [f"# {found['table']}", "", f"{found['source']}.", ""]
-    for section in table.sections(found, True):
-        if section.title:
-            lines += [f"## {section.title}", ""]
-        lines += ["| " + " | ".join(section.heads) + " |", "|" + " --- |" * len(section.heads)]
-        lines += ["| " + " | ".join(line) + " |" for line in section.lines]
-        lines.append("")
+    for part in table.sections(found, True):
+        lines += section.markdown(part)
     lines += [*(f"- {remark}" for remark in table.remarks(found)), ""]
     versions = ", ".join(f"{name} {text}" for name, text in found["versions"].items())
     lines += [f"Library {found['library']}; `{found['command']}`; {versions}.", ""]

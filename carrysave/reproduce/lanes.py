@@ -7,7 +7,7 @@ from carrysave import synth
 from carrysave.liberty import Library
 from carrysave.progress import Steps
 from carrysave.reproduce.resources import count
-from carrysave.reproduce.section import Section, svg, texts
+from carrysave.section import Section, svg, texts
 from golden.formats.element import ElementFormat
 from golden.formats.names import parse
 from golden.formats.quire import QuireSpec

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from carrysave.reproduce.luts import FPGA_COLUMNS, SLACK
-from carrysave.reproduce.section import Section, svg, texts
+from carrysave.section import Section, svg, texts
 
 __all__ = ["draw", "remarks", "sections"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from carrysave import synth
 from carrysave.liberty import Library
 from carrysave.progress import Steps
-from carrysave.reproduce.section import Section, svg, texts
+from carrysave.section import Section, svg, texts
 from hw.catalog import Design
 
 __all__ = ["Row", "Rows", "draw", "ent", "hpca25", "measure", "remarks", "sections"]

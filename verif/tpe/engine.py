@@ -1,6 +1,8 @@
 """An engine's three streams under cocotb: tiles in, rows of C out."""
 
-from collections.abc import Iterator, Sequence
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from golden.engine import EngineSpec
 from verif.bench import Bench
 from verif.streams import Sink, Source, pack, unpack
 
-__all__ = ["TRAFFIC", "EngineDriver"]
+__all__ = ["TRAFFIC", "EngineDriver", "golden_module", "product_of"]
 
 TRAFFIC = [
     ("flowing", "flowing", "flowing"),
@@ -27,6 +29,18 @@ TRAFFIC = [
 """Stalls of A, B and C, by name in :data:`verif.streams.SCHEDULES`."""
 
 Stalls = Iterator[bool] | None
+
+
+def golden_module(spec: EngineSpec) -> ModuleType:
+    """Return the module of an engine's golden model."""
+    return importlib.import_module(type(spec).__module__)
+
+
+def product_of(spec: EngineSpec) -> Callable[..., np.ndarray]:
+    """Return an engine's golden product: weights may stand for other numbers than their codes."""
+    golden = golden_module(spec)
+    product: Callable[..., np.ndarray] = getattr(golden, golden.__name__.rpartition(".")[2])
+    return product
 
 
 class EngineDriver(Bench):

@@ -1,6 +1,5 @@
 """Bench of every matrix engine: tiles of all lengths, stalls, resets, extremes, cycle count."""
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,14 +8,13 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from verif.streams import SCHEDULES, bench_parameters, bench_spec, deadline, generator, schedule
-from verif.tpe.engine import TRAFFIC, EngineDriver
+from verif.tpe.engine import TRAFFIC, EngineDriver, golden_module, product_of
 from verif.tpe.tiling import cut, join, tile_beats
 from verif.vectors import corners, normal, uniform
 
 SPEC = bench_spec()
-GOLDEN = importlib.import_module(type(SPEC).__module__)
-matmul = getattr(GOLDEN, GOLDEN.__name__.rpartition(".")[2])
-"""The design's own: weights may stand for other numbers than their codes."""
+GOLDEN = golden_module(SPEC)
+matmul = product_of(SPEC)
 FILL = 2 * (SPEC.m + SPEC.n) + SPEC.a_width * SPEC.k + SPEC.accumulator_width
 """Cycles within which an engine of this size has to react, digit-serial or not."""
 FILL += getattr(SPEC, "beat_cycles", 0)  # of one that says how long it takes for a beat

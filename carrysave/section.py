@@ -1,11 +1,14 @@
-"""Parts of a reproduced table as they are shown: cells of text, and pictures."""
+"""Tables of figures as they are shown: on a terminal, as Markdown, as pictures."""
 
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Section", "svg", "texts"]
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["Section", "markdown", "show", "svg", "texts"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,25 @@ class Section:
     heads: tuple[str, ...]
     lines: list[list[str]]
     names: int = 1
+
+
+def show(console: Console, section: Section) -> None:
+    """Print a table."""
+    view = Table(title=section.title or None, title_justify="left", header_style="bold")
+    for number, head in enumerate(section.heads):
+        named = number < section.names
+        view.add_column(head, justify="left" if named else "right", overflow="fold")
+    for line in section.lines:
+        view.add_row(*line)
+    console.print(view)
+
+
+def markdown(section: Section) -> list[str]:
+    """Format a table as lines of Markdown, an empty one after it."""
+    lines = [f"## {section.title}", ""] if section.title else []
+    lines += ["| " + " | ".join(section.heads) + " |", "|" + " --- |" * len(section.heads)]
+    lines += ["| " + " | ".join(line) + " |" for line in section.lines]
+    return [*lines, ""]
 
 
 def texts(values: Sequence[Any], columns: Sequence[tuple[str, str]]) -> list[str]:
