@@ -1,4 +1,4 @@
-"""The command line: list, show, generate, verify, synth, pack, reproduce, demo."""
+"""The command line: list, show, generate, verify, synth, pack, reproduce, run, demo."""
 
 import json
 import os
@@ -446,6 +446,74 @@ def reproduce(
         for file in files:
             console.print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)
     return 0
+
+
+@app.command(name="run", help_epilogue="")
+def run_model(
+    model: Annotated[Path, Parameter(help="A quantised ONNX model.")],
+    /,
+    *,
+    input_: Annotated[
+        Path,
+        Parameter(
+            name="--input", help="Inputs, .npy, or .npz by name; the first axis counts them."
+        ),
+    ],
+    labels: Annotated[Path | None, Parameter(help="Right classes of the inputs, .npy.")] = None,
+    parameter: Sets = None,
+    simulate_: Annotated[
+        str,
+        Parameter(name="--simulate", help="Of the products: all, sample (some rows), none."),
+    ] = "sample",
+    requantise: Annotated[
+        str, Parameter(help="Where sums become codes: hardware, or host, as onnxruntime does.")
+    ] = "hardware",
+    batch: Annotated[
+        int | None, Parameter(help="Inputs at once. [default: the model's, or 8]")
+    ] = None,
+    energy: Annotated[
+        str, Parameter(help="Cells for the engine's energy: osu018, a Liberty file, or none.")
+    ] = "osu018",
+    output: Folder = None,
+    json_: Json = False,
+) -> int:
+    """Run a quantised network on the co-processor, and compare it with onnxruntime.
+
+    Products of codes (QLinearMatMul, QLinearConv, MatMulInteger, ConvInteger, QGemm; MatMul, Gemm
+    and Conv between quantisers) go to the co-processor, all else to the host. What it computes is
+    the golden model; as much as `--simulate` says also runs on the simulated block, by its driver,
+    and must be the same. Parameters are those of `generate coprocessor`.
+
+    **Examples:**
+
+    - `carrysave run model.onnx --input images.npy --labels classes.npy`
+    - `carrysave run model.onnx --input images.npy -p m=16 -p n=16 --simulate none`
+    """
+    # Slow to load, and used here only.
+    from carrysave.network import command
+    from carrysave.network import view as networks
+
+    chosen, folder = choose("coprocessor", parameter, output, None)
+    request = command.Request(
+        model=model,
+        data=input_,
+        labels=labels,
+        design=chosen,
+        simulate=simulate_,
+        requantise=requantise,
+        batch=batch,
+        library=None if energy == "none" else library_of(energy, "--energy"),
+    )
+    with Steps(errors) as steps:
+        told = shlex.join(["carrysave", *sys.argv[1:]])
+        found = command.execute(request, folder, steps, told)
+    if json_:
+        print(json.dumps(found, indent=2))
+    else:
+        networks.show(console, found)
+        for file in found["files"]:
+            console.print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)
+    return 1 if found["wrong"] else 0
 
 
 @app.command(help_epilogue="")

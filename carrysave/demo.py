@@ -8,6 +8,8 @@ import numpy as np
 from rich.console import Console
 
 from carrysave import digits, report, simulate, synth
+from carrysave.driver import Requantisation
+from carrysave.network.work import Work
 from carrysave.progress import Steps
 from hw.catalog import Design
 from hw.emit import generate
@@ -81,15 +83,20 @@ def _classify(folder: Path) -> dict[str, Any]:
     """Classify the test images twice, by the simulated hardware and by numpy."""
     network, images, labels = digits.load()
     golden = network.run(images, digits.matmul)
-    layers = [
-        (
-            layer.weights,
-            layer.bias,
-            (layer.multiplier, layer.shift, layer.zero_point, layer.zero_point, digits.CODES[1]),
+    works = [
+        Work(
+            a=None if number else images.astype(int),
+            b=layer.weights,
+            bias=layer.bias,
+            requantisation=Requantisation(
+                layer.multiplier, layer.shift, layer.zero_point, layer.zero_point, digits.CODES[1]
+            )
+            if layer.multiplier
+            else None,
         )
-        for layer in network.layers
+        for number, layer in enumerate(network.layers)
     ]
-    logits, counters = simulate.run_network(BLOCK, images.astype(int), layers, folder / "runs")
+    (*_, logits), (counters,) = simulate.run_works(BLOCK, works, folder / "runs", one_start=True)
     return {
         "images": len(images),
         "accuracy": float(np.mean(logits.argmax(axis=1) == labels)),

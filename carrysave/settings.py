@@ -75,15 +75,15 @@ def output_folder(output: Path | None) -> Path:
     return folder
 
 
-def library_of(target: str) -> cells.Library:
-    """Load the cell library that ``--netlist`` names."""
+def library_of(target: str, option: str = "--netlist") -> cells.Library:
+    """Load the cell library that an option names."""
     if target == "osu018":
         return cells.osu018()
     path = Path(target)
     if path.suffix not in (".lib", ".gz"):
         raise UsageError(
-            f"--netlist must be osu018 or a Liberty file (.lib, .lib.gz), not {target!r}"
+            f"{option} must be osu018 or a Liberty file (.lib, .lib.gz), not {target!r}"
         )
     if not path.is_file():
-        raise UsageError(f"--netlist: no such file: {target}")
+        raise UsageError(f"{option}: no such file: {target}")
     return cells.Library.load(path)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from carrysave import paths
+from carrysave.network.work import Work
 from carrysave.simulator import BENCH_VARIABLE, Build, build, call_runner
 from hw.catalog import Design
 from hw.emit import Emission
@@ -26,7 +28,7 @@ __all__ = [
     "multiply",
     "new_folder",
     "run",
-    "run_network",
+    "run_works",
     "verify",
 ]
 
@@ -249,47 +251,55 @@ def multiply(
     ]
 
 
-def run_network(
+def run_works(
     design: Design,
-    x: np.ndarray,
-    layers: Sequence[tuple[np.ndarray, np.ndarray, tuple[int, ...]]],
+    works: Sequence[Work],
     directory: Path,
+    *,
+    one_start: bool = False,
+    progress: Callable[[int, int], None] | None = None,
     deadline: float = 3600.0,
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Run fully connected layers on the simulated co-processor, by its driver, on one start.
+) -> tuple[list[np.ndarray], list[dict[str, Any]]]:
+    """Run products on the simulated co-processor, by its driver.
 
     Parameters
     ----------
-    design : a co-processor whose codes of C are codes of A.
-    x : inputs of the first layer, a row each.
-    layers : weights, bias and requantisation (multiplier, shift, zero point, low, high) of each;
-        that of the last one is not used.
+    design : a co-processor.
+    works : products; what one hands to the next stays in the simulated memory.
     directory : folder in which this run gets a new folder of its own.
+    one_start : all on one start, else a start for each.
+    progress : called with the works done so far and their total.
     deadline : seconds after which the simulation is ended.
 
     Returns
     -------
-    Sums of the last layer, and the hardware's counters.
+    C of each, and the hardware's counters of each start.
 
     Raises
     ------
     RuntimeError : if the simulation fails; names the log.
     """
     folder = new_folder(directory, design.module)
-    arrays: dict[str, Any] = {"x": x, "layers": len(layers)}
-    for number, (weights, bias, how) in enumerate(layers):
-        arrays |= {f"weights{number}": weights, f"bias{number}": bias, f"how{number}": how}
-    np.savez(folder / "network.npz", **arrays)
+    (folder / "works.pickle").write_bytes(pickle.dumps(list(works)))
+    counter = folder / "progress"
+
+    def poll() -> None:
+        if progress is not None and counter.exists():
+            progress(int(counter.read_text() or 0), len(works))
+
     result = run(
         build([_verilog(design, folder)], design.module),
-        "verif.soc.network",
-        parameters=bench_parameters(design),
+        "verif.soc.works",
+        parameters={**bench_parameters(design), "one_start": one_start},
         directory=folder,
         deadline=deadline,
+        poll=poll,
     )
     if not result.ok:
         raise RuntimeError(f"simulation failed: {', '.join(result.failed)}; see {result.log}")
-    return np.load(folder / "sums.npy"), json.loads((folder / "counters.json").read_text())
+    with np.load(folder / "results.npz") as data:
+        results = [data[str(number)] for number in range(len(works))]
+    return results, json.loads((folder / "counters.json").read_text())
 
 
 def _verilog(design: Design, folder: Path) -> Path:

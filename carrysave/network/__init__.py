@@ -1,0 +1,7 @@
+"""Quantised networks on the co-processor: ONNX models to products, and what they cost.
+
+``model`` reads and checks, ``lower`` finds the products, ``product`` makes matrices of codes of
+them, ``evaluate`` runs the model with the products done by whoever takes matrices: the golden model
+(``golden``) or the driver (``work``), on a board or on the simulated block. ``oracle`` is
+onnxruntime, ``compare`` says where and why its numbers differ, ``cost`` what a product takes.
+"""

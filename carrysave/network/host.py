@@ -1,0 +1,65 @@
+"""Operators that ONNX's reference has not, or not rightly: for the host, on numpy."""
+
+from typing import Any
+
+import numpy as np
+from onnx.reference.op_run import OpRun
+
+__all__ = ["DequantizeLinear", "GlobalMaxPool", "QuantizeLinear"]
+
+
+class QuantizeLinear(OpRun):
+    """Codes of floats; the reference has none for models before version 19."""
+
+    op_domain = ""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        scale: np.ndarray,
+        zero: np.ndarray | None = None,
+        *,
+        axis: int = 1,
+        **other: Any,
+    ) -> tuple[np.ndarray]:
+        zero = np.zeros((), np.uint8) if zero is None else zero
+        limits = np.iinfo(zero.dtype)
+        codes = np.rint(x / _along(scale, x, axis)) + _along(zero, x, axis)
+        return (np.clip(codes, limits.min, limits.max).astype(zero.dtype),)
+
+
+class DequantizeLinear(OpRun):
+    """Floats of codes, likewise."""
+
+    op_domain = ""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        scale: np.ndarray,
+        zero: np.ndarray | None = None,
+        *,
+        axis: int = 1,
+        **other: Any,
+    ) -> tuple[np.ndarray]:
+        codes = x.astype(np.int64) - (0 if zero is None else _along(zero, x, axis))
+        return (codes.astype(scale.dtype) * _along(scale, x, axis),)
+
+
+class GlobalMaxPool(OpRun):
+    """Greatest of each channel; the reference is for two axes of space alone."""
+
+    op_domain = ""
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray]:
+        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
+def _along(values: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
+    """Spread scales or zero points along an axis of x; as floats, or wide integers."""
+    values = values if values.dtype.kind == "f" else values.astype(np.int64)
+    if values.size == 1:
+        return values.reshape(())
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    return values.reshape(shape)

@@ -1,0 +1,121 @@
+"""ONNX models as they are read: checked, and with what this version of the format calls them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import ModelProto, NodeProto, numpy_helper
+
+__all__ = ["Graph", "load"]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A model, and what is known of its tensors before it runs."""
+
+    proto: ModelProto
+
+    @cached_property
+    def nodes(self) -> list[NodeProto]:
+        """In the order in which they run."""
+        return list(self.proto.graph.node)
+
+    @cached_property
+    def constants(self) -> dict[str, np.ndarray]:
+        """Tensors whose values the model has."""
+        found = {one.name: numpy_helper.to_array(one) for one in self.proto.graph.initializer}
+        for node in self.nodes:
+            if node.op_type == "Constant" and node.attribute[0].name == "value":
+                found[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+        return found
+
+    @cached_property
+    def types(self) -> dict[str, "np.dtype[Any]"]:
+        """Types of tensors, as far as they can be inferred."""
+        graph = onnx.shape_inference.infer_shapes(self.proto).graph
+        return {
+            one.name: onnx.helper.tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type)
+            for one in (*graph.value_info, *graph.input, *graph.output)
+            if one.type.tensor_type.elem_type
+        }
+
+    @cached_property
+    def makers(self) -> dict[str, NodeProto]:
+        """The node that makes a tensor."""
+        return {name: node for node in self.nodes for name in node.output if name}
+
+    @cached_property
+    def readers(self) -> dict[str, list[NodeProto]]:
+        """The nodes that read a tensor, once for each time."""
+        found: dict[str, list[NodeProto]] = {}
+        for node in self.nodes:
+            for name in node.input:
+                found.setdefault(name, []).append(node)
+        return found
+
+    @cached_property
+    def outputs(self) -> list[str]:
+        """Names of outputs."""
+        return [one.name for one in self.proto.graph.output]
+
+    @cached_property
+    def inputs(self) -> dict[str, tuple["np.dtype[Any]", list[int | str]]]:
+        """Type and shape of each input; a size is a name where it is open."""
+        found: dict[str, tuple[np.dtype[Any], list[int | str]]] = {}
+        for one in self.proto.graph.input:
+            if one.name in {constant.name for constant in self.proto.graph.initializer}:
+                continue
+            tensor = one.type.tensor_type
+            shape: list[int | str] = [
+                size.dim_value if size.dim_value > 0 else size.dim_param or "?"
+                for size in tensor.shape.dim
+            ]
+            found[one.name] = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type), shape
+        return found
+
+    def check_inputs(self, given: dict[str, np.ndarray]) -> None:
+        """Refuse inputs of other names, types or shapes than the model's.
+
+        Raises
+        ------
+        ValueError
+            Says what is there, and what should be.
+        """
+        if set(given) != set(self.inputs):
+            raise ValueError(f"inputs must be {', '.join(self.inputs)}, not {', '.join(given)}")
+        for name, (kind, shape) in self.inputs.items():
+            array = given[name]
+            legal = " x ".join(map(str, shape)) or "a number"
+            # The first axis counts inputs; those that run at once are cut from it.
+            fits = array.ndim == len(shape) > 0 and all(
+                isinstance(size, str) or size == found
+                for size, found in zip(shape[1:], array.shape[1:], strict=True)
+            )
+            if not fits:
+                found = " x ".join(map(str, array.shape)) or "a number"
+                raise ValueError(f"input {name!r} must be {legal}, not {found}")
+            if array.dtype != kind:
+                raise ValueError(f"input {name!r} must be of {kind}, not {array.dtype}")
+
+
+def load(path: Path) -> Graph:
+    """Read a model.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        There is none, or it is broken; names the file.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(2, "no such file", str(path))
+    try:
+        proto = onnx.load(path)
+        onnx.checker.check_model(proto)
+        return Graph(proto)
+    except (DecodeError, onnx.checker.ValidationError) as error:
+        why = str(error).strip().splitlines()[0] if str(error).strip() else "it cannot be read"
+        raise ValueError(f"{path} is no valid ONNX model: {why}") from None

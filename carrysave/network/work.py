@@ -1,0 +1,86 @@
+"""Products of matrices that a co-processor is to run, and the driver that runs them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from carrysave.driver import Coprocessor, Counters, Matrix, Product, Requantisation
+
+__all__ = ["Work", "run"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Work:
+    """C = requantise(A x B + bias), of codes as the co-processor has them.
+
+    Parameters
+    ----------
+    a : M x K; None: what the work before it made.
+    b : K x N.
+    bias : N sums, or None.
+    requantisation : how sums become codes; None: C is of sums.
+    """
+
+    a: np.ndarray | None
+    b: np.ndarray
+    bias: np.ndarray | None = None
+    requantisation: Requantisation | None = None
+
+
+def run(
+    device: Coprocessor,
+    works: Sequence[Work],
+    *,
+    one_start: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+) -> tuple[list[np.ndarray], list[Counters]]:
+    """Run products in order; what is between two of them does not leave the device.
+
+    Parameters
+    ----------
+    device : an opened driver.
+    works : the first has an A.
+    one_start : all at once, else a start for each.
+    progress : called with the number of works that are done.
+
+    Returns
+    -------
+    C of each, and the counters of each start.
+    """
+    results: list[np.ndarray] = []
+    counters: list[Counters] = []
+    chain: list[Product] = []
+
+    def free() -> None:
+        for matrix in {id(one): one for product in chain for one in product.kept}.values():
+            matrix.free()
+        chain.clear()
+
+    for number, work in enumerate(works):
+        if work.a is not None and not one_start:
+            free()
+        chain.append(_place(device, work, chain[-1].c if chain else None))
+        if one_start:
+            continue
+        counters.append(device.run(chain[-1:]))
+        results.append(chain[-1].c.read())
+        progress(number + 1)
+    if one_start:
+        counters.append(device.run(chain))
+        results = [product.c.read() for product in chain]
+        progress(len(works))
+    free()
+    return results, counters
+
+
+def _place(device: Coprocessor, work: Work, before: Matrix | None) -> Product:
+    info = device.info
+    if work.a is not None:
+        before = device.place(work.a, info.a, "a")
+    if before is None:
+        raise ValueError("a must be given in the first work")
+    bias = None if work.bias is None else device.place(work.bias[None], info.sums, "bias")
+    return device.product(
+        before, device.place(work.b, info.b, "b"), bias, requantisation=work.requantisation
+    )

@@ -1,0 +1,64 @@
+"""Not a test but a job: run the products of works.pickle by the driver.
+
+Parameters of the bench: `one_start`, all at once. Writes what they make to results.npz, the
+counters of each start to counters.json, and how far it is to progress.
+"""
+
+import dataclasses
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.task import bridge
+
+from carrysave.driver import Coprocessor
+from carrysave.network.work import Work, run
+from verif.soc.device_memory import Pool
+from verif.soc.tb_coprocessor_formats import SPEC, start
+from verif.soc.tb_driver import Registers, clock
+from verif.streams import bench_parameters, generator
+
+LATENCY = 50
+TIMEOUT = 10.0
+"""Of simulated seconds."""
+
+
+def size(works: list[Work], one_start: bool) -> int:
+    """Count bytes, a power of two, that hold all that is on the device at any time."""
+    most = total = rows = 0
+    for work in works:
+        if work.a is not None:
+            rows = len(work.a)
+            total = total if one_start else 0
+        k, n = work.b.shape
+        matrices = (rows, k, SPEC.a_bits), (k, n, SPEC.b_bits), (rows + 2, n, 64)
+        # A beat more for each row, and room that an allocator leaves between matrices.
+        total += sum(count * (length * bits // 8 + SPEC.bytes) for count, length, bits in matrices)
+        total += 1024
+        most = max(most, total)
+    return 1 << max(most, 1 << 16).bit_length()
+
+
+@cocotb.test
+async def works(dut: Any) -> None:
+    """Place everything in memory, and start."""
+    given: list[Work] = pickle.loads(Path("works.pickle").read_bytes())
+    one_start = bench_parameters()["one_start"]
+    host, memory = await start(dut, size=size(given, one_start), latency=LATENCY)
+    pool = Pool(memory.data, generator(1))
+
+    def say(done: int) -> None:
+        Path("progress").write_text(str(done))
+
+    def run_all() -> None:
+        device = Coprocessor(Registers(host), pool, clock=clock, timeout=TIMEOUT)
+        results, counters = run(device, given, one_start=one_start, progress=say)
+        archive: dict[str, Any] = {str(number): c for number, c in enumerate(results)}
+        np.savez("results.npz", **archive)
+        found = [dataclasses.asdict(one) | {"utilisation": one.utilisation} for one in counters]
+        Path("counters.json").write_text(json.dumps(found))
+
+    await bridge(run_all)()
