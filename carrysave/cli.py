@@ -1,4 +1,4 @@
-"""The command line: list, show, generate, verify, synth, pack, reproduce, run, demo."""
+"""The command line: list, show, generate, verify, synth, pack, reproduce, run, build, demo."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from cyclopts.types import ExistingFile
 from rich.console import Console
 
 import carrysave
+from carrysave import boards as kits
 from carrysave import demo as main_job
 from carrysave import fpga, paths, report, simulate, synth
 from carrysave import liberty as cells
@@ -20,10 +21,17 @@ from carrysave import reproduce as tables
 from carrysave import show as nests
 from carrysave import weights as layers
 from carrysave.progress import Steps
-from carrysave.settings import UsageError, check_positive, choose, library_of, output_folder
+from carrysave.settings import (
+    UsageError,
+    check_positive,
+    choose,
+    library_of,
+    output_folder,
+    settings,
+)
 from carrysave.stimulus import UNMEASURED, Stimulus
 from golden.soc.spec import CoprocessorSpec
-from hw.catalog import nearest
+from hw.catalog import Design, nearest
 from hw.emit import generate as generate_files
 
 __all__ = ["main"]
@@ -461,6 +469,10 @@ def run_model(
     ],
     labels: Annotated[Path | None, Parameter(help="Right classes of the inputs, .npy.")] = None,
     parameter: Sets = None,
+    board: Annotated[
+        str | None,
+        Parameter(help="On the co-processor of `build`: through the pins of its serial line."),
+    ] = None,
     simulate_: Annotated[
         str,
         Parameter(name="--simulate", help="Of the products: all, sample (some rows), none."),
@@ -482,18 +494,24 @@ def run_model(
     Products of codes (QLinearMatMul, QLinearConv, MatMulInteger, ConvInteger, QGemm; MatMul, Gemm
     and Conv between quantisers) go to the co-processor, all else to the host. What it computes is
     the golden model; as much as `--simulate` says also runs on the simulated block, by its driver,
-    and must be the same. Parameters are those of `generate coprocessor`.
+    and must be the same. Parameters are those of `generate coprocessor`, or, with `--board`, of
+    `generate coprocessor_uart`; there `-p divisor=4` makes bits of 4 cycles, which is faster.
 
     **Examples:**
 
     - `carrysave run model.onnx --input images.npy --labels classes.npy`
     - `carrysave run model.onnx --input images.npy -p m=16 -p n=16 --simulate none`
+    - `carrysave run model.onnx --input images.npy --board ulx3s_85f -p divisor=4`
     """
     # Slow to load, and used here only.
     from carrysave.network import command
     from carrysave.network import view as networks
 
-    chosen, folder = choose("coprocessor", parameter, output, None)
+    folder = output_folder(output)
+    if board is None:
+        chosen = Design.parse("coprocessor", settings(parameter))
+    else:
+        chosen = kits.design_of(board, kits.BAUD, settings(parameter))
     request = command.Request(
         model=model,
         data=input_,
@@ -514,6 +532,39 @@ def run_model(
         for file in found["files"]:
             console.print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)
     return 1 if found["wrong"] else 0
+
+
+@app.command(help_epilogue="")
+def build(
+    *,
+    board: Annotated[str, Parameter(help=f"One of {', '.join(kits.BOARDS)}.")],
+    parameter: Sets = None,
+    baud: Annotated[int, Parameter(help="Rate of the serial line.")] = kits.BAUD,
+    output: Folder = None,
+    json_: Json = False,
+) -> int:
+    """Make the bitstream of a co-processor for a board, by open tools alone.
+
+    The host talks to it over the board's serial bridge, by `carrysave.driver.uart`. Without
+    parameters it is what fits well; `-p` takes those of `generate coprocessor_uart`. Fails if the
+    board's clock is too fast for it.
+
+    **Examples:**
+
+    - `carrysave build --board ulx3s_85f`
+    - `carrysave build --board ulx3s_85f -p m=4 -p n=4 --baud 1000000`
+    """
+    if baud < 1:
+        raise UsageError(f"--baud must be 1 or more, not {baud}")
+    folder = output_folder(output)
+    chosen = kits.design_of(board, baud, settings(parameter))
+    with Steps(errors) as steps:
+        found = kits.build(board, chosen, folder / "boards" / board, steps.step)
+    if json_:
+        print(json.dumps(found, indent=2))
+    else:
+        report.print_board(console, found)
+    return 0 if found["ok"] else 1
 
 
 @app.command(help_epilogue="")

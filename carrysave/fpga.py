@@ -21,7 +21,10 @@ from typing import Any
 from carrysave import paths
 from hw import yosys
 
-__all__ = ["TARGETS", "FpgaError", "synthesise"]
+__all__ = [
+    "TARGETS", "Family", "FpgaError", "call", "critical_path", "nextpnr", "nextpnr_version",
+    "resources", "synthesise",
+]  # fmt: skip
 
 _FORMAT = 2  # of the cached results
 
@@ -157,9 +160,9 @@ def _implement(
         "write_verilog -noattr mapped.v",
     ]), cwd=folder)  # fmt: skip
     cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
-    resources = _resources(family, cells)
+    taken = resources(family, cells)
     result: dict[str, Any] = {
-        **resources,
+        **taken,
         "cells": sum(count for kind, count in cells.items() if not kind.startswith("$")),
         "device": None, "fmax_mhz": None, "period_ns": None, "critical_path": None,
         "conditions": {"ports": "not placed"}, "notes": [],
@@ -169,9 +172,9 @@ def _implement(
         (folder / "design.ports").read_text(),
     )
     inputs = [name for direction, _, _, name in ports if direction == "input"]
-    if resources["ffs"] and clock not in inputs:
+    if taken["ffs"] and clock not in inputs:
         raise ValueError(f"clock must be an input of {top} ({', '.join(inputs)}), not {clock!r}")
-    device = next((d for d in family.devices if _fits(resources, d[2])), None)
+    device = next((d for d in family.devices if _fits(taken, d[2])), None)
     if family.nextpnr is None:
         result["notes"] = ["no open place and route: no Fmax"]
     elif not place:
@@ -186,7 +189,8 @@ def _implement(
     return result
 
 
-def _resources(family: Family, cells: dict[str, int]) -> dict[str, float]:
+def resources(family: Family, cells: dict[str, int]) -> dict[str, float]:
+    """Count what a mapped design takes, by cells."""
     found = {}
     for resource, patterns in family.counts.items():
         total = sum(
@@ -199,10 +203,10 @@ def _resources(family: Family, cells: dict[str, int]) -> dict[str, float]:
     return found
 
 
-def _fits(resources: dict[str, float], capacity: dict[str, int]) -> bool:
+def _fits(taken: dict[str, float], capacity: dict[str, int]) -> bool:
     # Beyond about nine tenths of the cells, routing fails more often than it works.
     return all(
-        resources[name] <= limit * (0.9 if name in {"luts", "ffs"} else 1)
+        taken[name] <= limit * (0.9 if name in {"luts", "ffs"} else 1)
         for name, limit in capacity.items()
     )
 
@@ -268,31 +272,48 @@ def _place(
         *read, "read_verilog wrapper.v",
         f"{family.synth} -top carrysave_wrapper -json wrapper.json",
     ]), cwd=folder)  # fmt: skip
-    name = str(family.nextpnr)
-    program = name.removeprefix("yowasp_")
-    code = f"import sys, {name}; sys.exit({name}.run_{program}(sys.argv[1:]))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *device[1], "--json", "wrapper.json",
-         "--report", "report.json", "--timing-allow-fail", "--seed", "1"],
-        cwd=folder, check=False, text=True, errors="replace",
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    report = folder / "report.json"
-    if done.returncode or not report.exists():
-        errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")]
-        raise FpgaError(f"nextpnr: {(errors or done.stdout.strip().splitlines()[-1:])[0]}")
-    facts = json.loads(report.read_text())
+    facts = nextpnr(family, folder, [*device[1], "--json", "wrapper.json", "--timing-allow-fail"])
     if not facts["fmax"]:
         return {"device": device[0], "notes": ["no path between registers: no Fmax"]}
     fmax = min(clock["achieved"] for clock in facts["fmax"].values())
     return {
         "device": device[0], "fmax_mhz": fmax, "period_ns": 1e3 / fmax,
-        "critical_path": _path(facts),
+        "critical_path": critical_path(facts),
         "conditions": {"ports": "registered by a shift-register wrapper", "seed": 1},
     }  # fmt: skip
 
 
-def _path(report: dict[str, Any]) -> list[dict[str, Any]]:
+def nextpnr(family: Family, folder: Path, arguments: Sequence[str]) -> dict[str, Any]:
+    """Place and route in a folder, with its files as arguments; returns nextpnr's report.
+
+    Raises
+    ------
+    FpgaError
+        It fails; says why.
+    """
+    done = call(str(family.nextpnr), "", folder, [*arguments, "--report", "report.json",
+                                                  "--seed", "1"])  # fmt: skip
+    report = folder / "report.json"
+    if done.returncode or not report.exists():
+        errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")]
+        raise FpgaError(f"nextpnr: {(errors or done.stdout.strip().splitlines()[-1:])[0]}")
+    return json.loads(report.read_text())
+
+
+def call(
+    package: str, tool: str, folder: Path, arguments: Sequence[str]
+) -> "subprocess.CompletedProcess[str]":
+    """Run a tool of a package of nextpnr's, the one that it is named for if `tool` is empty."""
+    program = tool or package.removeprefix("yowasp_")
+    code = f"import sys, {package}; sys.exit({package}.run_{program}(sys.argv[1:]))"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=folder, check=False, text=True, errors="replace",
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def critical_path(report: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the steps of the slowest path between registers."""
     clocked = [
         path["path"] for path in report.get("critical_paths", [])

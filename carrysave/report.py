@@ -15,6 +15,7 @@ from hw.catalog import CATALOG, Design
 
 __all__ = [
     "catalogue",
+    "print_board",
     "print_catalogue",
     "print_files",
     "print_packing",
@@ -201,6 +202,24 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
     for result in results:
         for file in result.get("files", ()):
             _say(console, f"wrote {file}")
+
+
+def print_board(console: Console, found: dict[str, Any]) -> None:
+    """Print what a design takes of a board's FPGA, how fast it is, and what was written."""
+    table = Table(title=f"{found['design']} on {found['board']}", title_justify="left")
+    for head, side in (("", "left"), ("used", "right"), ("there", "right"), ("share", "right")):
+        table.add_column(head, justify="left" if side == "left" else "right")
+    for part, limit in found["capacity"].items():
+        used = found[part]
+        table.add_row(part, f"{used:,}", f"{limit:,}", f"{used / limit:.0%}")
+    console.print(table)
+    verdict = "fast enough" if found["ok"] else "TOO SLOW"
+    _say(
+        console,
+        f"up to {found['fmax_mhz']:.1f} MHz; the board has {found['clock_mhz']:g} MHz: {verdict}",
+    )
+    for file in found["files"]:
+        _say(console, f"wrote {file}")
 
 
 def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:

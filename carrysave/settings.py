@@ -9,7 +9,8 @@ from typing import Any
 from carrysave import liberty as cells
 from hw.catalog import CATALOG, Design
 
-__all__ = ["UsageError", "check_positive", "choose", "library_of", "output_folder"]
+__all__ = ["UsageError", "check_positive", "choose", "library_of", "output_folder",
+           "settings"]  # fmt: skip
 
 
 class UsageError(Exception):
@@ -31,12 +32,19 @@ def choose(
     if name is None:
         raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
     texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
+    texts |= settings(sets)
+    return Design.parse(name, texts), output_folder(output or Path(chosen.get("output", "build")))
+
+
+def settings(sets: Sequence[str] | None) -> dict[str, str]:
+    """Read parameters, `KEY=VALUE` each."""
+    texts = {}
     for text in sets or ():
         key, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"--parameter must be KEY=VALUE, not {text!r}")
         texts[key.strip()] = value.strip()
-    return Design.parse(name, texts), output_folder(output or Path(chosen.get("output", "build")))
+    return texts
 
 
 _SETTINGS: dict[str, tuple[type, str]] = {

@@ -31,6 +31,7 @@ import golden.pe.opt4c
 import golden.pe.opt4e
 import golden.soc.coprocessor
 import golden.soc.coprocessor_stream
+import golden.soc.coprocessor_uart
 import golden.tpe.adder_tree
 import golden.tpe.bitserial_core
 import golden.tpe.cube
@@ -66,6 +67,7 @@ from hw.pe.opt4c import Opt4c
 from hw.pe.opt4e import Opt4e
 from hw.soc.coprocessor import Coprocessor
 from hw.soc.coprocessor_stream import CoprocessorStream
+from hw.soc.coprocessor_uart import CoprocessorUart
 from hw.tpe.adder_tree import AdderTree
 from hw.tpe.bitserial_core import BitserialCore
 from hw.tpe.cube import Cube
@@ -493,6 +495,15 @@ CATALOG = {
         bench="verif.soc.tb_coprocessor_stream",
         summary="the same between AXI4-Streams of A, of B and of C, for a DMA of the user's",
         evidence=("cocotb against numpy: random jobs, every beat; stalls, resets, illegal jobs",),
+        engine=EngineText("engine, and what it is built of", "systolic_os"),
+    ),
+    "coprocessor_uart": Entry(
+        component=CoprocessorUart,
+        spec=golden.soc.coprocessor_uart.CoprocessorUartSpec,
+        golden=golden.soc.coprocessor_uart,
+        bench="verif.soc.tb_coprocessor_uart",
+        summary="the same with memory of its own behind a serial line, for a board",
+        evidence=("cocotb against numpy: the host's driver, through the pins of the line",),
         engine=EngineText("engine, and what it is built of", "systolic_os"),
     ),
 }

@@ -51,6 +51,7 @@ class Coprocessor(wiring.Component):
     INTERRUPT: ClassVar[str] = "interrupt"
 
     s_axi: wiring.PureInterface
+    m_axi: Any  # not of streams
     interrupt: Signal
 
     def __init__(self, spec: CoprocessorSpec, *, engine: Any, number: int = 0, digest: int = 0):

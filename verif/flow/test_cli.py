@@ -16,7 +16,18 @@ from hw.catalog import CATALOG, Design
 from hw.emit import Emission
 
 COMMAND = (sys.executable, "-c", "from carrysave.cli import main; main()")
-COMMANDS = ("list", "show", "generate", "verify", "synth", "pack", "reproduce", "run", "demo")
+COMMANDS = (
+    "list",
+    "show",
+    "generate",
+    "verify",
+    "synth",
+    "pack",
+    "reproduce",
+    "run",
+    "build",
+    "demo",
+)
 SMALL = ("mac", "-p", "a_width=2", "-p", "b_width=2", "-p", "accumulator_width=6")
 MODULE = Design("mac", {"a_width": 2, "b_width": 2, "accumulator_width": 6}).module
 KEYS = {

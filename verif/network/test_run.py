@@ -87,6 +87,36 @@ def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_
     assert (own / "layers.svg").read_bytes().startswith(b"<?xml")
 
 
+def test_digits_through_the_pins_of_a_board(
+    run: Run, digits: tuple[Path, Task], tmp_path: Path
+) -> None:
+    """The host's driver, at the serial line of the block that `build` puts onto the board."""
+    model, task = digits
+    x, y = save(tmp_path / "x.npy", task.inputs[:20]), save(tmp_path / "y.npy", task.labels[:20])
+    found = run(model, "--input", x, "--labels", y, "--board", "ulx3s_85f", "-p", "m=2",
+                "-p", "n=2", "-p", "divisor=4", "--simulate", "all", "--batch", 20,
+                "--energy", "none", "--json")  # fmt: skip
+    assert found.code == 0, found.err
+    facts = json.loads(found.out)
+    assert facts["design"].startswith("coprocessor_uart")
+    assert facts["simulation_equal"] is True
+    assert facts["outputs"][0]["equal"]
+    assert all(row["simulated_rows"] == 20 for row in facts["layers"])
+
+
+@pytest.mark.prove
+def test_digits_on_the_whole_board(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
+    """All of the test images through the pins of the build as it is."""
+    model, task = digits
+    x = save(tmp_path / "x.npy", task.inputs)
+    found = run(model, "--input", x, "--board", "ulx3s_85f", "-p", "divisor=4", "--simulate",
+                "all", "--batch", 599, "--energy", "none", "--json")  # fmt: skip
+    assert found.code == 0, found.err
+    facts = json.loads(found.out)
+    assert facts["simulation_equal"] is True
+    assert facts["outputs"][0]["equal"]
+
+
 def test_sample(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
     model, task = digits
     x = save(tmp_path / "x.npy", np.tile(task.inputs, (10, 1)))
@@ -223,6 +253,7 @@ def test_refused(
         (("--batch", "0"), "--batch must be 1 or more, not 0"),
         (("--energy", "foo"), "--energy must be osu018 or a Liberty file"),
         (("-p", "engine=npe", "-p", "formats=int8,e4m3"), "engine must be one of integers"),
+        (("--board", "ulx3"), "unknown board 'ulx3'; did you mean ulx3s_85f?"),
         (("-p", "bias=false"), "bias must be true"),
         (("-p", "engine=systolic_os(m=2,n=2,depth=32)"), "K must be 1..32, not 64"),
     ],

@@ -7,6 +7,7 @@ counters of each start to counters.json, and how far it is to progress.
 import dataclasses
 import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ import numpy as np
 from cocotb.task import bridge
 
 from carrysave.driver import Coprocessor
+from carrysave.driver.uart import UartLink
 from carrysave.network.work import Work, run
+from golden.soc.coprocessor_uart import CoprocessorUartSpec
 from verif.soc.device_memory import Pool
+from verif.soc.serial_line import SerialLine
 from verif.soc.tb_coprocessor_formats import SPEC, start
 from verif.soc.tb_driver import Registers, clock
-from verif.streams import bench_parameters, generator
+from verif.streams import bench_parameters, generator, reset, start_clock
 
 LATENCY = 50
 TIMEOUT = 10.0
@@ -42,20 +46,41 @@ def size(works: list[Work], one_start: bool) -> int:
     return 1 << max(most, 1 << 16).bit_length()
 
 
+async def behind_pins(dut: Any, divisor: int) -> Callable[[], Coprocessor]:
+    """Start a co-processor behind a serial line; returns what opens its driver."""
+    line = SerialLine(dut, divisor)
+    await start_clock(dut)
+    await reset(dut)
+
+    def opened() -> Coprocessor:
+        link = UartLink(line)
+        return Coprocessor(link, link, clock=clock, timeout=TIMEOUT)
+
+    return opened
+
+
+async def behind_buses(dut: Any, bytes_needed: int) -> Callable[[], Coprocessor]:
+    """Start a co-processor, with a memory that has room; returns what opens its driver."""
+    host, memory = await start(dut, size=bytes_needed, latency=LATENCY)
+    pool = Pool(memory.data, generator(1))
+    return lambda: Coprocessor(Registers(host), pool, clock=clock, timeout=TIMEOUT)
+
+
 @cocotb.test
 async def works(dut: Any) -> None:
     """Place everything in memory, and start."""
     given: list[Work] = pickle.loads(Path("works.pickle").read_bytes())
     one_start = bench_parameters()["one_start"]
-    host, memory = await start(dut, size=size(given, one_start), latency=LATENCY)
-    pool = Pool(memory.data, generator(1))
+    if isinstance(SPEC, CoprocessorUartSpec):
+        opened = await behind_pins(dut, SPEC.divisor)
+    else:
+        opened = await behind_buses(dut, size(given, one_start))
 
     def say(done: int) -> None:
         Path("progress").write_text(str(done))
 
     def run_all() -> None:
-        device = Coprocessor(Registers(host), pool, clock=clock, timeout=TIMEOUT)
-        results, counters = run(device, given, one_start=one_start, progress=say)
+        results, counters = run(opened(), given, one_start=one_start, progress=say)
         archive: dict[str, Any] = {str(number): c for number, c in enumerate(results)}
         np.savez("results.npz", **archive)
         found = [dataclasses.asdict(one) | {"utilisation": one.utilisation} for one in counters]

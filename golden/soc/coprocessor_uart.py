@@ -1,0 +1,45 @@
+"""The matmul co-processor with a memory of its own, behind a serial line."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Integer, check_fields, parameter, parameters_of
+from golden.soc.coprocessor import coprocessor
+from golden.soc.job import Error, Job
+from golden.soc.spec import CoprocessorSpec
+
+__all__ = ["CoprocessorUartSpec", "coprocessor_uart"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoprocessorUartSpec(CoprocessorSpec):
+    """A co-processor, block RAM for its matrices, and a UART (8N1) for the host.
+
+    The host sends a command of 7 bytes: a letter, an address (4 bytes) and a number of bytes (2),
+    both little-endian. ``w`` and ``r`` write and read memory, ``z`` fills it with zeros, ``W`` and
+    ``R`` write and read whole words of registers; the bytes of a write follow. Answers are the
+    bytes of a read, and then a byte of status: the AXI responses, or-ed. ``i`` has no address and
+    no number; it answers with the base-2 logarithm of the memory's bytes, and status. A command
+    that stops for :attr:`TIMEOUT` times the length of a bit is forgotten.
+    """
+
+    memory_bytes: int = parameter(Integer("memory, a power of two", 32768, 1024, 1 << 20, "bytes"))
+    divisor: int = parameter(
+        Integer("clock over baud rate: length of a bit", 217, 4, 65535, "cycles")
+    )
+
+    TIMEOUT = 256
+    """Bits of silence that end a command."""
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        super().__post_init__()
+        check_fields(parameters_of(CoprocessorUartSpec), vars(self))
+        if self.memory_bytes.bit_count() != 1:
+            raise ValueError(f"memory_bytes must be a power of two, not {self.memory_bytes}")
+
+
+def coprocessor_uart(spec: CoprocessorUartSpec, memory: np.ndarray, job: Job) -> Error:
+    """Run a job; see :func:`golden.soc.coprocessor.coprocessor`."""
+    return coprocessor(spec, memory, job)

@@ -1,0 +1,89 @@
+"""The matmul co-processor on a board: with memory of its own, behind a serial line."""
+
+from typing import Any, ClassVar
+
+from amaranth import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out, connect
+
+from golden.check import Parameter
+from golden.soc.coprocessor_uart import CoprocessorUartSpec
+from hw.cell import Cell
+from hw.soc.block_memory import BlockMemory
+from hw.soc.coprocessor import Coprocessor
+from hw.soc.host_link import HostLink
+from hw.soc.uart import UartReceiver, UartTransmitter
+
+__all__ = ["CoprocessorUart"]
+
+
+class CoprocessorUart(wiring.Component):
+    """Multiplies matrices in block RAM for a host at a UART: C = requantise(A x B + bias).
+
+    Computes :func:`golden.soc.coprocessor_uart.coprocessor_uart`. All that a board needs to give
+    is a clock and two pins.
+
+    Parameters
+    ----------
+    spec : CoprocessorUartSpec
+        What: engine, bus, stores, memory, length of a bit.
+    engine, number, digest
+        As :class:`hw.soc.coprocessor.Coprocessor`'s.
+
+    Members
+    -------
+    rx, tx : In(1), Out(1)
+        The serial line, 8N1.
+    busy : Out(1)
+        A job runs; for a light.
+    """
+
+    HOWS: ClassVar[dict[str, Parameter]] = {}
+
+    rx: Signal
+    tx: Signal
+    busy: Signal
+
+    def __init__(self, spec: CoprocessorUartSpec, **more: Any):
+        if not isinstance(spec, CoprocessorUartSpec):
+            raise TypeError(f"spec must be a CoprocessorUartSpec, not {spec!r}")
+        self.spec = spec
+        self.block = Coprocessor(spec, **more)
+        self.memory = BlockMemory(spec)
+        super().__init__({"rx": In(1), "tx": Out(1), "busy": Out(1)})
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Those of the co-processor, and of the memory."""
+        return (*self.block.cells, *self.memory.cells)
+
+    @property
+    def latency(self) -> int:
+        """The co-processor's."""
+        return self.block.latency
+
+    @property
+    def operations_per_cycle(self) -> float:
+        """The co-processor's."""
+        return self.block.operations_per_cycle
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.block = block = self.block
+        m.submodules.memory = memory = self.memory
+        width = block.registers.file.address_width
+        m.submodules.link = link = HostLink(self.spec, width)
+        m.submodules.receiver = receiver = UartReceiver(self.spec.divisor)
+        m.submodules.transmitter = transmitter = UartTransmitter(self.spec.divisor)
+        connect(m, block.m_axi, memory.axi)
+        connect(m, link.memory, memory.host)
+        connect(m, link.registers, block.s_axi)
+        connect(m, link.o, transmitter.i)
+        m.d.comb += [
+            receiver.rx.eq(self.rx),
+            link.i.eq(receiver.o),
+            link.i_valid.eq(receiver.o_valid),
+            self.tx.eq(transmitter.tx),
+            self.busy.eq(~block.core.o_idle),
+        ]
+        return m

@@ -1,0 +1,26 @@
+"""The co-processor behind a serial line, in Verilator, by its driver through the pins."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave.simulate import verify
+from hw.catalog import Design
+from verif.cases import case_name, long
+
+CASES: list[dict[str, Any]] = [
+    {
+        "engine": "systolic_os(m=2,n=4)", "data_width": 32, "address_width": 32, "divisor": 4,
+        "memory_bytes": 16384, "sums": 64, "a_bytes": 128, "b_bytes": 128,
+    },
+]  # fmt: skip
+LONG: list[dict[str, Any]] = [
+    {"engine": "cube(m=2,n=3,k=4)", "data_width": 128, "divisor": 7, "memory_bytes": 65536},
+]
+
+
+@pytest.mark.parametrize("parameters", [*CASES, *long(LONG)], ids=case_name)
+def test_coprocessor_uart_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
+    result = verify(Design("coprocessor_uart", parameters), seed=1, directory=tmp_path)
+    assert result.ok, f"{result.failed}; see {result.log}"
