@@ -32,6 +32,7 @@ LANES = ("lut_core", "bitserial_core", "ternary_core", "shift_add_core")
 SMALL: dict[str, dict[str, Any]] = {
     "coprocessor": ENGINE | {"sums": 64},
     "coprocessor_stream": ENGINE,
+    "coprocessor_uart": ENGINE | {"sums": 64, "memory_bytes": 4096},
     "aligned_dot": {"group": 2},
     **{name: {"n": 4} for name in LANES},
 }

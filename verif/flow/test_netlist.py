@@ -25,6 +25,8 @@ OWN: dict[str, dict[str, Any]] = {
     "encoder": {"format": "e2m3", "width": 10, "fraction_width": 5},
     "coprocessor": ENGINE | {"sums": 16, "a_bytes": 64, "b_bytes": 64, "outstanding": 2},
     "coprocessor_stream": ENGINE,
+    "coprocessor_uart": ENGINE
+    | {"sums": 16, "a_bytes": 64, "b_bytes": 64, "memory_bytes": 4096, "divisor": 4},
     "lut_core": {"m": 2, "n": 2, "lookups": 1, "depth": 20, "a_width": 4},
     "ternary_core": {"m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "mode": "pair"},
     "over_weights": {
@@ -46,7 +48,14 @@ LONG = (
     *("mac", "opt2", "opt3", "opt4e", "systolic_ws", "cube", "adder_tree", "matrix_2d", "sl16"),
     *("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac"),
     *("digit_column", "laconic", "sl8", "lut_core", "over_weights", "aligner", "group_scale"),
-    *("coprocessor", "coprocessor_stream", "bitserial_core", "shift_add_core", "ternary_core"),
+    *(
+        "coprocessor",
+        "coprocessor_stream",
+        "coprocessor_uart",
+        "bitserial_core",
+        "shift_add_core",
+        "ternary_core",
+    ),
 )
 
 
@@ -59,4 +68,4 @@ def test_netlist_passes_the_bench(name: str, tmp_path: Path) -> None:
     models = paths.write(tmp_path / "cells.v", liberty.cell_models(library))
     result = simulate.verify(design, netlist=[netlist, models], directory=tmp_path)
     assert result.ok, result
-    assert result.tests >= (15 if name == "coprocessor" else 21)
+    assert result.tests >= {"coprocessor": 15, "coprocessor_uart": 7}.get(name, 21)

@@ -1,0 +1,86 @@
+"""Run networks that packages ship on the co-processor, against onnxruntime.
+
+.venv/bin/python scripts/bench_networks.py
+
+Each is quantised by onnxruntime's static quantiser on real inputs, run on others, and a sample of
+every product is simulated. Writes build/networks.json, and a folder of tables and pictures for each
+network below build/run.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from carrysave import paths
+from carrysave.network.command import Request, execute
+from carrysave.progress import Steps
+from hw.catalog import Design
+from scripts.bench import markdown, show, write_readme
+from verif.network.models import MODELS, quantise
+
+ROOT = Path(__file__).resolve().parents[1]
+COLUMNS = {
+    "network": "{}", "products": "{}", "MMACs": "{:.2f}", "inputs": "{}", "cycles": "{:,}",
+    "of peak": "{:.1%}", "same class": "{:.1%}", "right": "{:.1%}", "right, onnxruntime": "{:.1%}",
+    "most apart": "{:.3g}", "products that differ": "{}",
+}  # fmt: skip
+
+
+def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
+    """Quantise a network, run it, and say what came of it, for one input."""
+    steps.step(f"quantise {name}")
+    task = MODELS[name](folder)
+    model = quantise(task, folder / f"{name}.onnx")
+    files = {}
+    for part, array in (("inputs", task.inputs), ("labels", task.labels)):
+        files[part] = folder / f"{name}.{part}.npy"
+        np.save(files[part], array)
+    request = Request(
+        model=model, data=files["inputs"], labels=files["labels"], design=Design("coprocessor"),
+        simulate="sample", requantise="hardware", batch=None, library=None,
+    )  # fmt: skip
+    found = execute(request, ROOT / "build", steps, f"scripts/bench_networks.py: {name}")
+    if found["wrong"]:
+        raise SystemExit(f"{name}: simulated products are wrong: {', '.join(found['wrong'])}")
+    (output,) = found["outputs"]
+    rows = found["layers"]
+    apart = sum(row["differ"] or 0 for row in rows)
+    return {
+        "network": name,
+        "products": len(rows),
+        "MMACs": found["macs"] / found["batch"] / 1e6,
+        "inputs": found["inputs"],
+        "cycles": round(found["cycles"] / found["batch"]),
+        "of peak": found["utilisation"],
+        "same class": output["top1_equal"],
+        "right": output["accuracy"],
+        "right, onnxruntime": output["accuracy_onnxruntime"],
+        "most apart": output["most"],
+        "products that differ": f"{apart:,} of {sum(row['codes'] or 0 for row in rows):,}",
+        "causes": found["causes"],
+        "seconds": found["seconds"],
+    }
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--readme", action="store_true", help="rewrite the table of README.md")
+    parser.add_argument("names", nargs="*", default=list(MODELS), help="networks")
+    arguments = parser.parse_args()
+    console = Console() if sys.stdout.isatty() else Console(width=160)
+    with Steps(Console(stderr=True)) as steps:
+        rows = [measure(name, ROOT / "build" / "networks", steps) for name in arguments.names]
+    show(console, "Networks on an 8 x 8 array, int8; MMACs and cycles of one input", rows, COLUMNS)
+    if arguments.readme:
+        write_readme("networks", markdown(rows, COLUMNS))
+    paths.write(ROOT / "build" / "networks.json", json.dumps(rows, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
