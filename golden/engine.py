@@ -55,11 +55,9 @@ class EngineSpec(TileSpec, SumsSpec):
     def __post_init__(self) -> None:
         """Check all fields, and that operand beats are not too wide."""
         super().__post_init__()
-        bits = self.k * (self.m * self.a_code_width + self.n * self.b_width)
+        bits = self.m * self.a_codes * self.a_code_width + self.n * self.k * self.b_code_width
         if bits > self.INPUTS:
-            raise ValueError(
-                f"k * (m * a_width + n * b_width) must be 1..{self.INPUTS} bits, not {bits}"
-            )
+            raise ValueError(f"beats of A and B must be 1..{self.INPUTS} bits together, not {bits}")
 
     @property
     def k(self) -> int:
@@ -67,8 +65,23 @@ class EngineSpec(TileSpec, SumsSpec):
         return 1
 
     @property
+    def a_codes(self) -> int:
+        """Codes that come for a row of A in a beat; k, unless something is made of them before."""
+        return self.k
+
+    @property
+    def b_code_width(self) -> int:
+        """Bits of a code of B that come in a beat; all, unless they come in several passes."""
+        return self.b_width
+
+    @property
+    def passes(self) -> int:
+        """Times that the beats of a tile come; K ends in each, and the tile in the last."""
+        return 1
+
+    @property
     def plain(self) -> bool:
-        """Codes of B come as they are, and stand for themselves."""
+        """Codes come as they are, or recoded, a beat once, and those of B stand for themselves."""
         return True
 
     @property

@@ -13,6 +13,7 @@ import golden.npe.aligned_dot
 import golden.npe.aligner
 import golden.npe.block_scale
 import golden.npe.encoder
+import golden.npe.float_lut
 import golden.npe.float_mac
 import golden.npe.group_scale
 import golden.npe.npe
@@ -37,6 +38,7 @@ import golden.tpe.bitserial_core
 import golden.tpe.cube
 import golden.tpe.digit_column
 import golden.tpe.lut_core
+import golden.tpe.lut_tables
 import golden.tpe.matrix_2d
 import golden.tpe.over_weights
 import golden.tpe.shift_add_core
@@ -49,6 +51,7 @@ from hw.npe.aligned_dot import AlignedDot
 from hw.npe.aligner import Aligner
 from hw.npe.block_scale import BlockScale
 from hw.npe.encoder import Encoder
+from hw.npe.float_lut import FloatLut
 from hw.npe.float_mac import FloatMac
 from hw.npe.group_scale import GroupScale
 from hw.npe.npe import Npe
@@ -73,6 +76,7 @@ from hw.tpe.bitserial_core import BitserialCore
 from hw.tpe.cube import Cube
 from hw.tpe.digit_column import DigitColumn
 from hw.tpe.lut_core import LutCore
+from hw.tpe.lut_tables import LutTables
 from hw.tpe.matrix_2d import Matrix2d
 from hw.tpe.over_weights import OverWeights
 from hw.tpe.shift_add_core import ShiftAddCore
@@ -143,7 +147,7 @@ class EngineText(Parameter):
             raise self.refuse(name, text)
         design = Design.parse(found[1], {key.strip(): value for key, _, value in pairs})
         if isinstance(design.spec, EngineSpec) and not design.spec.plain:
-            raise ValueError(f"{name} must take codes of B as they are, not {text!r}")
+            raise ValueError(f"{name} must take codes as they are, not {text!r}")
         return design
 
     @staticmethod
@@ -309,6 +313,18 @@ CATALOG = {
         summary="digit-serial columns: digits of A selected once, zero digits skipped",
         evidence=(*_ENGINE_EVIDENCE, "mutants"),
     ),
+    "lut_tables": Entry(
+        component=LutTables,
+        spec=golden.tpe.lut_tables.LutTablesSpec,
+        golden=golden.tpe.lut_tables,
+        bench="verif.tpe.tb_lut_tables",
+        summary="generator of tables over activations, for LUT cores that take them ready-made",
+        evidence=(
+            "cocotb against numpy: all groups of activations of up to 16 bits, stalls, resets",
+            "mutants",
+            "netlist simulation",
+        ),
+    ),
     "lut_core": Entry(
         component=LutCore,
         spec=golden.tpe.lut_core.LutCoreSpec,
@@ -323,7 +339,7 @@ CATALOG = {
         golden=golden.tpe.bitserial_core,
         bench="verif.tpe.tb_engine",
         summary="bit-serial core: bit planes of low-bit weights gate activations",
-        evidence=_ENGINE_EVIDENCE,
+        evidence=(*_ENGINE_EVIDENCE, "mutants"),
     ),
     "shift_add_core": Entry(
         component=ShiftAddCore,
@@ -331,7 +347,7 @@ CATALOG = {
         golden=golden.tpe.shift_add_core,
         bench="verif.tpe.tb_engine",
         summary="shift-add core: gated, shifted activations, all bits of a weight in a cycle",
-        evidence=_ENGINE_EVIDENCE,
+        evidence=(*_ENGINE_EVIDENCE, "mutants"),
     ),
     "ternary_core": Entry(
         component=TernaryCore,
@@ -339,7 +355,7 @@ CATALOG = {
         golden=golden.tpe.ternary_core,
         bench="verif.tpe.tb_engine",
         summary="ternary core: activations, or sums from tables, added, subtracted or left out",
-        evidence=_ENGINE_EVIDENCE,
+        evidence=(*_ENGINE_EVIDENCE, "mutants"),
     ),
     "over_weights": Entry(
         component=OverWeights,
@@ -451,6 +467,14 @@ CATALOG = {
         summary="fused multiply-add of bf16, fp16, FP8 and other floats into fp32",
         evidence=_FLOAT_EVIDENCE,
     ),
+    "float_lut": Entry(
+        component=FloatLut,
+        spec=golden.npe.float_lut.FloatLutSpec,
+        golden=golden.npe.float_lut,
+        bench="verif.npe.tb_float",
+        summary="tables of fp16 and other floats, of which all entries and sums are rounded",
+        evidence=(_FLOAT_EVIDENCE[0], "mutants", "netlist simulation"),
+    ),
     "block_scale": Entry(
         component=BlockScale,
         spec=golden.npe.block_scale.BlockScaleSpec,
@@ -465,7 +489,7 @@ CATALOG = {
         golden=golden.npe.group_scale,
         bench="verif.npe.tb_float",
         summary="sums of groups of weights, less zero points, scaled and added up",
-        evidence=_FLOAT_EVIDENCE,
+        evidence=(*_FLOAT_EVIDENCE, "mutants"),
     ),
     "aligned_dot": Entry(
         component=AlignedDot,

@@ -8,17 +8,20 @@ __all__ = ["ASlice", "BSlice", "CRow"]
 
 
 class ASlice(data.StructLayout):
-    """Slice of A: m rows by k columns of codes, row by row; ``last`` ends the tile's K."""
+    """Slice of A: m rows by k columns of codes, row by row; ``last`` ends the tile's K.
+
+    Of engines that take something else of a row, as much of that as belongs to k codes.
+    """
 
     def __init__(self, spec: EngineSpec):
-        super().__init__({"data": spec.m * spec.k * spec.a_code_width, "last": 1})
+        super().__init__({"data": spec.m * spec.a_codes * spec.a_code_width, "last": 1})
 
 
 class BSlice(data.StructLayout):
     """Slice of B: k rows by n columns of codes, row by row."""
 
     def __init__(self, spec: EngineSpec):
-        super().__init__({"data": spec.k * spec.n * spec.b_width})
+        super().__init__({"data": spec.k * spec.n * spec.b_code_width})
 
 
 class CRow(data.StructLayout):

@@ -27,14 +27,24 @@ TINY = {"a_width": 3, "b_width": 3, "accumulator_width": 8}
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("systolic_os", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "depth": 9}),
 ]
+ZEROS = {"zeros": "odd", "zero_width": 3, "activation_width": 4}
+LUT = {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "depth": 9}
+PAIR = {"m": 2, "n": 2, "k": 2, "a_width": 3, "depth": 9}
 ROW = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
 # For `make prove`: designs much like those above, and units whose mutants take minutes.
 LONG: list[tuple[str, dict[str, Any]]] = [
     ("npe", {"m": 2, "n": 2, "formats": "int4,posit4e1", "accumulator_width": 20}),
     ("digit_column", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "depth": 9}),
-    ("lut_core", {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "depth": 9}),
-    ("lut_core", {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "depth": 9, "table": "half"}),
+    ("lut_core", LUT),
+    ("lut_core", LUT | {"table": "half"}),
+    ("lut_core", LUT | {"order": "outer", "slack": 3, "held": False}),
+    ("lut_core", LUT | {"table": "half", "generator": "external"}),
+    ("lut_tables", {"lookups": 1, "a_width": 3, "table": "half"}),
     ("over_weights", {"m": 2, "n": 2, "group": 2, "depth": 9, "a_width": 3, "b_width": 3}),
+    ("bitserial_core", PAIR),
+    ("shift_add_core", PAIR | {"b_width": 3}),
+    ("ternary_core", PAIR),
+    ("ternary_core", PAIR | {"mode": "pair"}),
     ("aligner", {"format": "e3m2", "width": 4, "block": 2, "lanes": 1}),
     ("lmul", {"format": "e4m3", "mode": "exact"}),
     ("mac", TINY),
@@ -52,6 +62,12 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("opt4c", TINY | {"k": 2}),
     ("opt4e", TINY | {"k": 2}),
     ("encoder", {"format": "e2m3", "width": 10, "fraction_width": 5}),
+    ("group_scale", {"scale": "e8m0", "sum_width": 4}),
+    ("group_scale", {"scale": "int8", "sum_width": 4, "depth": 2, **ZEROS}),
+    (
+        "float_lut",
+        {"columns": 1, "group": 2, "a_format": "e3m2ieee", "sum_format": "e3m2ieee"},
+    ),
     # Wide enough that every bit of a shift counts, but for the highest.
     ("requantiser", {"n": 1, "width": 20, "multiplier_width": 16, "out_width": 4}),
     # Quotients of many values, and all bits of probabilities, so that each bit of a product counts.

@@ -95,7 +95,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
 def _macs(design: Design) -> float:
     """Return the products of a cycle: where planes come one by one, a beat's take as many."""
     spec = design.spec
-    return spec.m * spec.n * spec.k / getattr(spec, "planes", 1)
+    return spec.m * spec.n * spec.k / (spec.planes * spec.passes)
 
 
 def _facts(design: Design, result: Result, clock: float) -> Result:

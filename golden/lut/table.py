@@ -1,4 +1,4 @@
-"""Half tables: the sums +-a_0 +-a_1 ... of a few activations, and the keys that look them up."""
+"""Tables of a few activations: sums of some, or +-a_0 +-a_1 ..., and the keys for these."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,9 @@ import numpy as np
 from golden.check import Flag, Integer, check_fields, parameter, parameters_of
 from golden.formats.integer import IntFormat
 
-__all__ = ["TableSpec", "fold", "half_table", "keys", "lookup", "tables"]
+__all__ = ["FORMS", "TableSpec", "fold", "full_table", "half_table", "keys", "lookup", "tables"]
+
+FORMS = ("full", "half")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +52,12 @@ class TableSpec:
         """Format of an entry: the least that holds all of them, and their complements."""
         return IntFormat(width=(self.group * self.greatest).bit_length() + 1)
 
+    def sum_format(self, count: int) -> IntFormat:
+        """Format of sums of so many activations, without signs."""
+        least = -self.greatest if self.symmetric else self.a_format.low
+        most = max(count * self.a_format.high, -count * least - 1)
+        return IntFormat(width=most.bit_length() + self.a_signed, signed=self.a_signed)
+
     def check(self, a: np.ndarray) -> np.ndarray:
         """Return activations as int64; refuse what is out of range."""
         a = self.a_format.check("a", a)
@@ -86,6 +94,21 @@ def half_table(
     high = half_table(a[..., low:], add)
     sums = add(full[..., None, :], high[..., :, None])
     return sums.reshape(*a.shape[:-1], 1 << (group - 1))
+
+
+def full_table(a: np.ndarray) -> np.ndarray:
+    """Build full tables: entry `number` is the sum of the activations whose bits it has, from 1 on.
+
+    Parameters
+    ----------
+    a : activations, ... x group.
+
+    Returns
+    -------
+    The entries, ... x (2^group - 1).
+    """
+    group = a.shape[-1]
+    return a @ (np.arange(1, 1 << group) >> np.arange(group)[:, None] & 1)
 
 
 def tables(spec: TableSpec, a: np.ndarray) -> np.ndarray:

@@ -210,5 +210,5 @@ def inside(engine: EngineSpec | NpeSpec) -> Inside:
     if isinstance(engine, NpeSpec):
         return _Lanes(engine)
     if not engine.plain:
-        raise ValueError("engine must take codes of B as they are, not as keys or other numbers")
+        raise ValueError("engine must take codes as they are, not as keys, tables or other numbers")
     return _Integers(engine)

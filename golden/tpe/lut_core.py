@@ -9,7 +9,8 @@ from golden.check import Choice, Flag, Integer, parameter
 from golden.engine import matmul
 from golden.formats.integer import IntFormat
 from golden.lut.lookup import LookupSpec, constants
-from golden.lut.table import TableSpec, fold
+from golden.lut.table import FORMS, TableSpec, fold
+from golden.tpe.lut_tables import LutTablesSpec, lut_tables
 from golden.tpe.rows import RowsEngineSpec, beat_cycles
 
 __all__ = ["LutCoreSpec", "cycles", "lut_core"]
@@ -19,7 +20,13 @@ __all__ = ["LutCoreSpec", "cycles", "lut_core"]
 class LutCoreSpec(RowsEngineSpec):
     """A tile of C is m rows, each with its tables, by n columns.
 
-    A beat takes b_width cycles, one for each bit plane of its weights; or one, where `parallel`.
+    In `order` "inner", a beat takes b_width cycles, one for each bit plane of its weights; or one,
+    where `parallel`. In order "outer", the beats of a tile come in b_width passes, the greatest
+    plane first: a beat takes one cycle and has one bit of each weight, of offset binary where B is
+    signed, A is the same each time, and K ends in each pass.
+
+    A full table has what a plane of weights adds; a half table what a plane of signs adds. Those of
+    `generator` "external" come as A: see :meth:`a_patterns`.
 
     With `weights` "integer", C is A x B for codes of B in two's complement or unsigned: the core
     corrects its sums by the activations' sums. "odd" leaves that out: a code q of B, unsigned,
@@ -34,6 +41,19 @@ class LutCoreSpec(RowsEngineSpec):
     b_width: int = parameter(Integer("bits of a weight", 2, 1, 8, "planes"))
     group: int = parameter(Integer("activations per table", 2, 2, 5, "activations"))
     lookups: int = parameter(Integer("groups added up per cycle", 8, 1, 16, "groups"))
+    table: str = parameter(
+        Choice("entries: of what bits select, or half of all signed sums", "full", FORMS)
+    )
+    generator: str = parameter(
+        Choice(
+            "where tables are made: at the edge for all columns, in each lane, or outside",
+            "shared",
+            ("shared", "in_array", "external"),
+        )
+    )
+    order: str = parameter(
+        Choice("planes of a beat, or beats of a plane, come first", "inner", ("inner", "outer"))
+    )
     symmetric: bool = parameter(Flag("the least code of A never comes", False))
     weights: str = parameter(Choice("what codes of B stand for", "integer", ("integer", "odd")))
     negation: str = parameter(Choice("how entries are negated", "carry", ("carry", "constant")))
@@ -45,6 +65,10 @@ class LutCoreSpec(RowsEngineSpec):
         super().__post_init__()
         if self.weights == "odd" and self.b_signed:
             raise ValueError("b_signed must be false where weights is odd, not True")
+        if self.weights == "odd" and self.table == "full":
+            raise ValueError("table must be half where weights is odd, not 'full'")
+        if self.order == "outer" and self.parallel:
+            raise ValueError("order must be inner where parallel is true, not 'outer'")
         if self.weights != "odd" and self.negation == "constant":
             raise ValueError("negation must be carry where weights is integer, not 'constant'")
         if self.symmetric and not self.a_signed:
@@ -59,14 +83,15 @@ class LutCoreSpec(RowsEngineSpec):
     def lookup(self) -> LookupSpec:
         """What one row of the core computes."""
         return LookupSpec(
-            **vars(self.table),
+            **vars(self.tables),
             planes=self.b_width,
             lookups=self.lookups,
+            order=self.order,
             negation=self.negation,
         )
 
     @property
-    def table(self) -> TableSpec:
+    def tables(self) -> TableSpec:
         """One table."""
         return TableSpec(
             group=self.group,
@@ -78,12 +103,12 @@ class LutCoreSpec(RowsEngineSpec):
     @property
     def a_low(self) -> int:
         """Least code of A that may come."""
-        return -self.table.greatest if self.symmetric else super().a_low
+        return -self.tables.greatest if self.symmetric else super().a_low
 
     @property
     def odd_format(self) -> IntFormat:
         """Format of sums on the odd grid; negated by "constant", of these as they are."""
-        greatest = self.depth * self.table.greatest * ((1 << self.b_width) - 1)
+        greatest = self.depth * self.tables.greatest * ((1 << self.b_width) - 1)
         if self.negation == "constant":
             beats = -(-self.depth // self.k)
             greatest += beats * self.lookups * ((1 << self.b_width) - 1)
@@ -94,29 +119,70 @@ class LutCoreSpec(RowsEngineSpec):
         """Format of C: the least that holds every sum of `depth` products."""
         return self.odd_format if self.weights == "odd" else super().c_format
 
-    def b_patterns(self, codes: np.ndarray) -> np.ndarray:
-        """Return the bit patterns in which codes of B come, whole beats x n.
+    @property
+    def external(self) -> bool:
+        """Tables come ready-made."""
+        return self.generator == "external"
 
-        Filled up with codes 0; folded, in offset binary, so that bit planes are signs.
+    @property
+    def made(self) -> LutTablesSpec:
+        """What makes tables outside."""
+        return LutTablesSpec(**vars(self.tables), m=self.m, lookups=self.lookups, table=self.table)
+
+    @property
+    def a_code_width(self) -> int:
+        """Bits of a code of A, or of an entry."""
+        return self.made.code_format.width if self.external else self.a_width
+
+    @property
+    def a_codes(self) -> int:
+        """Codes of a row of A in a beat, or entries."""
+        return self.lookups * self.made.table_entries if self.external else self.k
+
+    def a_patterns(self, codes: np.ndarray) -> np.ndarray:
+        """Return what comes for beats of A: these, beats x (m k), or their tables."""
+        return lut_tables(self.made, codes) if self.external else codes
+
+    @property
+    def b_code_width(self) -> int:
+        """Bits of a code of B in a beat."""
+        return 1 if self.order == "outer" else self.b_width
+
+    def b_patterns(self, codes: np.ndarray) -> np.ndarray:
+        """Return the bit patterns in which codes of B come, whole beats x n, in each pass.
+
+        Filled up with codes 0; folded, or in order "outer", in offset binary, so that bit planes
+        are signs.
         """
-        patterns = self.b_format.check("b", codes) - (self.b_format.low if self.folded else 0)
+        outer = self.order == "outer"
+        low = self.b_format.low if self.folded or outer else 0
+        patterns = self.b_format.check("b", codes) - low
         padded = np.pad(patterns, ((0, -codes.shape[0] % self.k), (0, 0)))
-        return fold(padded, self.group) if self.folded else padded & (1 << self.b_width) - 1
+        padded = fold(padded, self.group) if self.folded else padded & (1 << self.b_width) - 1
+        if not outer:
+            return padded
+        return np.concatenate([padded >> plane & 1 for plane in reversed(range(self.b_width))])
 
     @property
     def plain(self) -> bool:
         """Codes of B come as they are, and stand for themselves."""
-        return not self.folded and self.weights == "integer"
+        as_they_are = not self.folded and self.weights == "integer"
+        return as_they_are and self.order == "inner" and not self.external
 
     @property
     def planes(self) -> int:
         """Cycles of a beat."""
-        return 1 if self.parallel else self.b_width
+        return 1 if self.parallel or self.order == "outer" else self.b_width
+
+    @property
+    def passes(self) -> int:
+        """Times that the beats of a tile come."""
+        return self.b_width if self.order == "outer" else 1
 
     @property
     def operations_per_cycle(self) -> float:
         """Multiplications and additions per cycle."""
-        return 2 * self.m * self.n * self.k / self.planes
+        return 2 * self.m * self.n * self.k / (self.planes * self.passes)
 
 
 def lut_core(spec: LutCoreSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -131,7 +197,7 @@ def lut_core(spec: LutCoreSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     -------
     int64 codes of C, M x N.
     """
-    a = spec.table.check(a)
+    a = spec.tables.check(a)
     c = matmul(spec, a, b)
     if spec.weights == "odd":
         c = 2 * c - ((1 << spec.b_width) - 1) * a.sum(axis=1, keepdims=True)
@@ -149,5 +215,6 @@ def cycles(spec: LutCoreSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], la
     tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls.
     latency : cycles from the last plane of a tile to its first row, as the component says.
     """
-    beats = (-(-a.shape[1] // spec.k) * spec.planes for a, _ in tiles)
+    each = spec.planes * spec.passes
+    beats = (-(-a.shape[1] // spec.k) * each for a, _ in tiles)
     return beat_cycles(spec, beats, latency)

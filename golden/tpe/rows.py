@@ -18,7 +18,10 @@ class RowsSpec(TileSpec):
 
     @property
     def drain(self) -> int:
-        """Cycles in which the m rows of a tile leave: an idle one between any two segments."""
+        """Cycles in which the m rows of a tile leave: an idle one between any two segments.
+
+        After reset the first beat waits for as long, until what was left in the array is gone.
+        """
         return self.m + (self.m - 1) // self.SEGMENT
 
 

@@ -85,7 +85,9 @@ def schedule(columns: Sequence[Sequence[float]], heights: Sequence[int]) -> Sche
     return result
 
 
-def sparse_heights(width: int, delay: Callable[[list[int]], float], most: int = 2) -> list[int]:
+def sparse_heights(
+    width: int, delay: Callable[[list[int]], float], most: int = 2, *, slack: float = 0.0
+) -> list[int]:
     """Choose how many bits each column keeps, as few as the delay of `most` everywhere allows.
 
     Where time is left, a column passes its carry on instead of keeping it, which saves a register
@@ -96,9 +98,10 @@ def sparse_heights(width: int, delay: Callable[[list[int]], float], most: int = 
     width : columns.
     delay : delay of the heap for given heights.
     most : bits that a column may keep, >= 1.
+    slack : what it may take longer, in XOR gates.
     """
     heights = [most] * width
-    limit = delay(heights)
+    limit = delay(heights) + slack
     for column in range(width):
         for height in range(1, most + 1):
             heights[column] = height

@@ -71,7 +71,7 @@ class Steps:
 
 
 class FloatStream(wiring.Component):
-    """Adds up a term for each beat, and gives the sum of each run of beats.
+    """Adds up a term for each beat, and gives the sum of each run of beats; or of several columns.
 
     Latency, last beat of a run to its sum: :attr:`latency` cycles. Throughput: a beat a cycle; a
     sum that is not taken stops all. Stalls: ``o.ready`` reaches ``i.ready`` combinationally. The
@@ -82,6 +82,8 @@ class FloatStream(wiring.Component):
     ----------
     spec
         What: formats and widths.
+    columns : int
+        What: sums side by side.
     encoding, adder, pipeline
         How: see :data:`FLOAT_HOWS`.
 
@@ -90,7 +92,7 @@ class FloatStream(wiring.Component):
     i : In(stream)
         Beats; ``last`` ends a run.
     o : Out(stream)
-        ``sum``, a code.
+        ``sum``, a code; of columns, the first lowest.
     """
 
     HOWS: ClassVar[dict[str, Parameter]] = FLOAT_HOWS
@@ -101,15 +103,23 @@ class FloatStream(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: Any, operands: data.Layout, result: MinifloatFormat, **hows: Any):
+    def __init__(
+        self,
+        spec: Any,
+        operands: data.Layout,
+        result: MinifloatFormat,
+        *,
+        columns: int = 1,
+        **hows: Any,
+    ):
         hows = complete(self.HOWS, hows)
         self.spec = spec
-        self.encoding: str = hows["encoding"]
+        self.encoding: str = hows.get("encoding", "none")
         self.adder: str = hows["adder"]
         self.pipeline: int = hows["pipeline"]
         super().__init__({
             "i": In(stream.Signature(operands)),
-            "o": Out(stream.Signature(data.StructLayout({"sum": result.width}))),
+            "o": Out(stream.Signature(data.StructLayout({"sum": columns * result.width}))),
         })
 
     @property
@@ -127,7 +137,7 @@ class FloatStream(wiring.Component):
         """A multiplication and an addition for each pair."""
         return 2
 
-    def term(self, m: Module, beat: data.View, steps: Steps) -> data.View:
+    def term(self, m: Module, beat: data.View, steps: Steps) -> Any:
         """Make of a beat what is added; whatever it is, zeros add nothing."""
         raise NotImplementedError
 
@@ -135,7 +145,7 @@ class FloatStream(wiring.Component):
         """Make the register of the sum; zeros are the sum of nothing."""
         raise NotImplementedError
 
-    def add(self, m: Module, total: Value, term: data.View) -> Value:
+    def add(self, m: Module, total: Value, term: Any) -> Value:
         """Add a term to a sum."""
         raise NotImplementedError
 

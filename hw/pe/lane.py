@@ -7,22 +7,25 @@ from hw.arith.carry_save import CarrySave, Planes
 from hw.arith.schedule import sparse_heights
 from hw.pe.cell import KEPT, CarrySaveSum
 
-__all__ = ["CONTROLS", "LaneCell"]
+__all__ = ["LINES", "LaneCell"]
 
-CONTROLS = 2
-"""Lines behind the operands a of a lane of several planes: a plane comes; it is the first."""
+LINES = 3
+"""Of all lanes: the sum leaves, a plane comes, a sum begins."""
 
 
 class LaneCell(CarrySaveSum):
-    """Adds what weights of one bit select, a bit plane a cycle, the least significant first.
+    """Adds what weights of one bit select, a bit plane a cycle.
 
-    What a plane adds enters at the same place: the sum moves down by one bit from plane to plane,
-    and up again to the place of the first plane for the next beat. That takes a multiplexer for
-    each bit of the sum, next to the gate that clears it, however many planes there are; and what
-    is added needs neither a shifter nor a sign extension that depends on the plane.
+    What a plane adds enters at the same place. Of several planes of a beat, the least significant
+    first, the sum moves down by one bit from plane to plane, and up again to the place of the first
+    plane for the next beat. In several passes, the most significant plane first, the sum moves up
+    by one bit from pass to pass, and has fewer bits. Either takes a multiplexer for each bit of the
+    sum, next to the gate that clears it, however many planes there are; and what is added needs
+    neither a shifter nor a sign extension that depends on the plane.
 
-    Members: see :class:`SumCell`; of several planes, ``i_a`` ends with the lines of
-    :data:`CONTROLS`. The sum moves only where a plane comes.
+    Members: see :class:`SumCell`; ``i_clear`` only says that the sum leaves. ``i_a`` ends with
+    :attr:`controls` lines: a plane comes, where alone anything is added; a new sum begins with it.
+    Then, of several planes: it is the first of its beat; in several passes: a pass begins with it.
 
     Parameters
     ----------
@@ -31,22 +34,54 @@ class LaneCell(CarrySaveSum):
     width : int
         What: bits of a sum, which is modulo 2^width.
     planes : int
-        What: bit planes of a weight, of weights 1, 2, 4 ...
+        What: bit planes of a weight, of weights 1, 2, 4 ..., that follow each other.
+    passes : int
+        What: bit planes of a weight, of weights ... 4, 2, 1, for each of which all beats come.
     pipeline : int
         How: registers between operands and accumulator, 0 or more, where they divide the delay.
+    slack : int
+        How: what adding may take longer, in XOR gates, so that fewer carries are kept.
     """
 
-    def __init__(self, a_width: int, b_width: int, *, width: int, planes: int, pipeline: int):
+    def __init__(
+        self,
+        a_width: int,
+        b_width: int,
+        *,
+        width: int,
+        planes: int,
+        passes: int = 1,
+        pipeline: int,
+        slack: int = 0,
+    ):
         self.width = width
         self.planes = planes
+        self.passes = passes
+        self.slack = slack
         self.cuts: list[int] = []
         self._operands = a_width
-        lines = CONTROLS if planes > 1 else 0
-        self._widths = a_width + lines, b_width
+        self._widths = a_width + self.controls, b_width
         self.cuts = self._terms(Module(), Signal(a_width), Signal(b_width)).cuts(
             pipeline, self._last_delay
         )
         super().__init__(*self._widths, pipeline)
+
+    @property
+    def controls(self) -> int:
+        """Lines behind the operands a."""
+        return LINES - 1 + (self.planes > 1 or self.passes > 1)
+
+    @property
+    def lines(self) -> Value:
+        """These lines."""
+        return self.i_a[self._operands :]
+
+    @property
+    def _moves(self) -> tuple[int, ...]:
+        """Places by which the sum moves up."""
+        if self.planes > 1:
+            return -1, self.planes - 1
+        return (0, 1) if self.passes > 1 else (0,)
 
     def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
         """Put what a plane adds on a heap of :attr:`width`."""
@@ -76,17 +111,15 @@ class LaneCell(CarrySaveSum):
 
     def _moved(self, heights: list[int]) -> list[int]:
         """Heights of a sum that moves down or up."""
-        up = self.planes - 1
-        if not up:
-            return heights
-        down = [*heights[1:], 0]
         return [
-            max(below, heights[column - up] if column >= up else 0)
-            for column, below in enumerate(down)
+            max((heights[at - up] for up in self._moves if 0 <= at - up < len(heights)), default=0)
+            for at in range(len(heights))
         ]
 
     def _heights(self, products: BitHeap) -> list[int]:
-        return sparse_heights(products.width, lambda heights: self._sum_delay(products, heights))
+        return sparse_heights(
+            products.width, lambda heights: self._sum_delay(products, heights), slack=self.slack
+        )
 
     def _layout(self, parts: list[tuple[int, CarrySave]]) -> CarrySave | Planes:
         """Leave out what is above the last plane's place."""
@@ -102,39 +135,46 @@ class LaneCell(CarrySaveSum):
         return products.compress(m, [1 + (at in carries) for at in range(products.width)])
 
     def elaborate(self, platform):
-        if self.planes == 1:
-            return super().elaborate(platform)
         m = Module()
-        step, first = self.i_a[self._operands], self.i_a[self._operands + 1]
-        controls: Value = Cat(self.i_clear, step, first)
+        controls: Value = Cat(self.i_clear, self.lines)
         for stage in range(self.pipeline):
             late = Signal(len(controls), name=f"late{stage}", reset_less=True)
             with m.If(self.en):
                 m.d.sync += late.eq(controls)
             controls = late
-        clear, step, first = controls
+        done, comes, begins = controls[:LINES]
+        lines = [~begins]
+        if len(controls) > LINES:
+            lines = [~begins & ~controls[-1], ~begins & controls[-1]]
         total = self.frame.register("total")
         columns = self.frame.columns(total)
-        up = self.planes - 1
-        lift, drop = Signal(), Signal()
-        m.d.comb += [lift.eq(first & ~clear), drop.eq(~first & ~clear)]
+        kept = self._kept(m, columns, lines)
+        added = self.step(m, self.en, self.i_a, self.i_b, kept)
+        with m.If(self.en & comes):
+            m.d.sync += total.as_value().eq(self.frame.pack(added))
+        m.d.comb += [
+            self.o_done.eq(done),
+            self.o.as_value().eq(self.layout.pack(columns[: self.width])),
+        ]
+        return m
+
+    def _kept(
+        self, m: Module, columns: list[list[Value]], conditions: list[Value]
+    ) -> list[list[Value]]:
+        """Move the sum by what belongs to the condition that holds; where none does, it is 0."""
+        lines = [Signal(name=f"moves{number}") for number in range(len(conditions))]
+        m.d.comb += [line.eq(condition) for line, condition in zip(lines, conditions, strict=True)]
         kept: list[list[Value]] = []
         for column, height in enumerate(self._moved([len(bits) for bits in columns])):
-            above = columns[column + 1] if column + 1 < len(columns) else []
-            below = columns[column - up] if column >= up else []
             kept.append([])
             for row in range(height):
                 bit = Signal(name=f"kept{column}_{row}")
                 m.d.comb += bit.eq(
-                    (drop & above[row] if row < len(above) else C(0, 1))
-                    | (lift & below[row] if row < len(below) else C(0, 1))
+                    Cat(
+                        line & columns[column - up][row]
+                        for line, up in zip(lines, self._moves, strict=True)
+                        if 0 <= column - up < len(columns) and row < len(columns[column - up])
+                    ).any()
                 )
                 kept[column].append(bit)
-        added = self.step(m, self.en, self.i_a, self.i_b, kept)
-        with m.If(self.en & (step | clear)):
-            m.d.sync += total.as_value().eq(self.frame.pack(added))
-        m.d.comb += [
-            self.o_done.eq(clear),
-            self.o.as_value().eq(self.layout.pack(columns[: self.width])),
-        ]
-        return m
+        return kept

@@ -4,13 +4,14 @@ from amaranth import Cat, Module, Mux, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
+from hw.cell import Cell
 from hw.pe.lane import LaneCell
 from hw.pe.lut_table import LutTable
 
-__all__ = ["BitLane", "LutLane", "gather"]
+__all__ = ["BitLane", "LutLane", "gather", "multiplex"]
 
 # Arrivals in XOR gates after the operands.
-_GATED, _CHOSEN, _FLIPPED, _SIGN = 0.6, 2.0, 3.0, 0.6
+_GATED, _CHOSEN, _FLIPPED, _SIGN, _MADE = 0.6, 2.0, 3.0, 0.6, 5.0
 
 
 class BitLane(LaneCell):
@@ -50,8 +51,9 @@ class BitLane(LaneCell):
 class LutLane(LaneCell):
     """Adds the entries of tables that the bits of weights, or keys, select.
 
-    Members: see :class:`LaneCell`; ``i_a`` has the entries of all tables, ``i_b`` the bits of a
-    plane, in the order of the weights; or of some planes, the least significant first.
+    Members: see :class:`LaneCell`; ``i_a`` has the entries of all tables, or the activations, of
+    which they are then made here; ``i_b`` the bits of a plane, in the order of the weights; or of
+    some planes, the least significant first.
 
     Parameters
     ----------
@@ -59,6 +61,8 @@ class LutLane(LaneCell):
         What: a table.
     lookups : int
         What: tables.
+    makes : bool
+        How: tables are made here.
     folded : bool
         What: weights come as keys, see :func:`golden.lut.table.fold`.
     exact : bool
@@ -77,6 +81,7 @@ class LutLane(LaneCell):
         table: LutTable,
         lookups: int,
         *,
+        makes: bool = False,
         folded: bool,
         exact: bool = True,
         weight: IntFormat,
@@ -84,21 +89,38 @@ class LutLane(LaneCell):
     ):
         self.table = table
         self.lookups = lookups
+        self.makes = makes
         self.folded = folded
         self.exact = exact
         self.weight = weight
         group = table.spec.group
-        super().__init__(lookups * len(table.o), lookups * group * weight.width, **more)
+        # When entries are there.
+        self._made = _MADE if makes else 0.0
+        width = len(table.i if makes else table.o)
+        super().__init__(lookups * width, lookups * group * weight.width, **more)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The table, where it is made here."""
+        return (self.table,) if self.makes else ()
 
     def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
         heap = BitHeap(self.width)
+        tables = [a.word_select(at, len(a) // self.lookups) for at in range(self.lookups)]
+        if self.makes:
+            tables = [self._make(m, codes) for codes in tables]
         for plane in range(self.weight.width):
             bits = b.word_select(plane, len(b) // self.weight.width)
-            for number in range(self.lookups):
-                entries = a.word_select(number, len(self.table.o))
+            for number, entries in enumerate(tables):
                 key = list(bits.word_select(number, self.table.group))
                 heap.add_heap(self._look_up(m, entries, key, plane, f"x{plane}_{number}"), plane)
         return heap
+
+    def _make(self, m: Module, codes: Value) -> Value:
+        """Make a table."""
+        m.submodules += (table := self.table.place())
+        m.d.comb += table.i.eq(codes)
+        return table.o
 
     def _look_up(self, m: Module, a: Value, bits: list[Value], plane: int, name: str) -> BitHeap:
         """Put what a table has for the bits of a plane on a heap."""
@@ -110,13 +132,13 @@ class LutLane(LaneCell):
             lines = _lines(m, bits, f"{name}_is")[1:]
             chosen, signed = gather(m, lines, table.entries(a), table.formats, name)
             negative = self.weight.signed and plane == self.weight.width - 1
-            _put(heap, chosen, signed, negative, _CHOSEN)
+            _put(heap, chosen, signed, negative, self._made + _CHOSEN)
             return heap
         sign = bits.pop()
-        found = _multiplex(m, table.entries(a), bits, f"{name}_entry")
+        found = multiplex(m, table.entries(a), bits, f"{name}_entry")
         flipped = Signal(len(found), name=name)
         m.d.comb += flipped.eq(found ^ sign.replicate(len(found)))
-        _put(heap, flipped, True, False, _FLIPPED)
+        _put(heap, flipped, True, False, self._made + _FLIPPED)
         if self.exact:
             # A halved odd entry is negated by inverting it.
             heap.add_bit(sign & ~a[-1] if table.halved else sign, 0, arrival=_SIGN)
@@ -165,7 +187,7 @@ def _lines(m: Module, bits: list[Value], name: str) -> list[Value]:
     return lines
 
 
-def _multiplex(m: Module, entries: list[Value], bits: list[Value], name: str) -> Value:
+def multiplex(m: Module, entries: list[Value], bits: list[Value], name: str) -> Value:
     """Select one of a power of two of entries of one width."""
     if len(bits) > 1:
         lines = _lines(m, bits, f"{name}_is")

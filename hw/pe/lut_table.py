@@ -1,6 +1,6 @@
 """Tables over a few activations: what entries there are, and their generator."""
 
-from amaranth import Cat, Module, Signal, Value
+from amaranth import C, Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from golden.formats.integer import IntFormat
@@ -9,9 +9,7 @@ from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.cell import Cell
 
-__all__ = ["FORMS", "LutTable", "Table"]
-
-FORMS = ("full", "half")
+__all__ = ["LutTable", "Table"]
 
 # Bits of a number, whether it is two's complement, and whether it counts negative.
 Term = tuple[Value, bool, bool]
@@ -95,24 +93,49 @@ class LutTable(Table):
         self.halved = halved
         formats = [IntFormat(width=spec.entry_format.width - halved)] * spec.entries
         if form == "full":
-            formats = [self._format(number.bit_count()) for number in range(1, 1 << spec.group)]
+            formats = [spec.sum_format(number.bit_count()) for number in range(1, 1 << spec.group)]
         super().__init__(spec.group, spec.a_format, formats, adder, int(halved))
 
-    def _format(self, count: int) -> IntFormat:
-        """Format of sums of so many activations."""
-        spec = self.spec
-        high = count * spec.a_format.high
-        least = -spec.greatest if spec.symmetric else spec.a_format.low
-        width = max(high, -count * least - 1).bit_length() + spec.a_signed
-        return IntFormat(width=width, signed=spec.a_signed)
+    def narrow(self, entries: Value) -> Value:
+        """Make ``o`` of entries that are all as wide as the widest, and not halved."""
+        width = len(entries) // len(self.formats)
+        return Cat(self._halve([
+            entries.word_select(at, width)[: fmt.width + self.halved]
+            for at, fmt in enumerate(self.formats)
+        ]))  # fmt: skip
+
+    def widen(self, bits: Value, width: int) -> Value:
+        """Make of ``o``, not halved, entries of that width."""
+        return Cat(
+            Cat(entry, (entry[-1] if fmt.signed else C(0, 1)).replicate(width - fmt.width))
+            for entry, fmt in zip(self.entries(bits), self.formats, strict=True)
+        )
+
+    @property
+    def additions(self) -> int:
+        """Additions of two numbers, or subtractions."""
+        if self.form == "full":
+            return len(self.formats) - self.group
+        return self._half_additions(self.group)
+
+    def _half_additions(self, count: int) -> int:
+        if count == 1:
+            return 0
+        low = count // 2
+        below = self._half_additions(low) + self._half_additions(count - low)
+        return below + (1 << (count - 1))
+
+    def _halve(self, entries: list[Value]) -> list[Value]:
+        """Leave out the lowest bit of all entries but one, where they are `halved`."""
+        return [*(bits[1:] for bits in entries), entries[0][0]] if self.halved else entries
 
     def make(self, m: Module, codes: list[Value]) -> list[Value]:
         """Make the entries."""
         signed = self.spec.a_signed
         if self.form == "half":
-            sums = [bits for bits, *_ in self._half(m, [(code, signed, True) for code in codes])]
-            return [*(bits[1:] for bits in sums), sums[0][0]] if self.halved else sums
-        sums = []
+            terms = self._half(m, [(code, signed, True) for code in codes])
+            return self._halve([bits for bits, *_ in terms])
+        sums: list[Value] = []
         for number, fmt in enumerate(self.formats, start=1):
             top = number.bit_length() - 1
             rest = number ^ 1 << top

@@ -20,7 +20,7 @@ class BitserialCore(PlanesEngine):
 
     Parameters
     ----------
-    pipeline, adder
+    pipeline, adder, slack, held
         How: see :class:`PlanesEngine`.
     """
 
@@ -32,7 +32,11 @@ class BitserialCore(PlanesEngine):
             raise TypeError(f"spec must be a BitserialCoreSpec, not {spec!r}")
         hows = complete(self.HOWS, hows)
         planes = spec.planes
-        correct = spec.b_signed and planes > 1
+        correction = None
+        if spec.b_signed and planes > 1:
+            correction = Correction(
+                fmt=spec.a_format, count=spec.k, activations=-1, shift=planes - 1
+            )
         lane = BitLane(
             spec.a_format,
             spec.k,
@@ -40,13 +44,9 @@ class BitserialCore(PlanesEngine):
             width=spec.c_format.width,
             planes=planes,
             pipeline=hows["pipeline"],
+            slack=hows["slack"],
         )
-        super().__init__(
-            spec,
-            lane,
-            adder=hows["adder"],
-            correction=Correction(activations=-1, shift=planes - 1) if correct else None,
-        )
+        super().__init__(spec, lane, adder=hows["adder"], held=hows["held"], correction=correction)
 
     def weights(self, codes: list[Value], plane: int) -> Value:
         """Make bits of offset binary."""

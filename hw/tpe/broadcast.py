@@ -15,8 +15,16 @@ __all__ = ["Broadcast", "BroadcastColumn", "place_columns"]
 class BroadcastColumn(Column):
     """A column of elements without operand registers: A comes from the edge, B from above."""
 
-    def __init__(self, spec: RowsSpec, element: SumCell, adder: str, **members: Member):
-        super().__init__(spec, element, adder, **members)
+    def __init__(
+        self,
+        spec: RowsSpec,
+        element: SumCell,
+        adder: str,
+        *,
+        held: bool = True,
+        **members: Member,
+    ):
+        super().__init__(spec, element, adder, held=held, **members)
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
         """Give each element its row of A, and B with as many cycles of delay as its row has."""

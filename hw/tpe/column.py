@@ -1,6 +1,7 @@
 """One column of an array whose rows of C are done one cycle apart: its sums leave by a bus."""
 
 from amaranth import C, Module, Mux, Signal, Value
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
 from golden.tpe.rows import RowsSpec
@@ -16,7 +17,8 @@ class Column(Cell):
 
     An element whose sum is done puts it on the bus for one cycle; all others put zeros, so the bus
     is an OR. It is cut into segments of :attr:`RowsSpec.SEGMENT` rows by registers, through which
-    sums move up. The resolver at its end adds the carries in: one adder a column.
+    sums move up. The resolver at its end adds the carries in: one adder a column, of which a short
+    bus needs no register.
 
     Parameters
     ----------
@@ -26,6 +28,8 @@ class Column(Cell):
         How: what stands in a row.
     adder : str
         How: the resolver, see :func:`hw.arith.adder.resolve`.
+    held : bool
+        How: the bus has registers; it always has where it has several segments, or no adder.
 
     Members
     -------
@@ -49,8 +53,17 @@ class Column(Cell):
     i_clear: Signal
     o: Signal
 
-    def __init__(self, spec: RowsSpec, element: Hop | SumCell, adder: str, **members: Member):
+    def __init__(
+        self,
+        spec: RowsSpec,
+        element: Hop | SumCell,
+        adder: str,
+        *,
+        held: bool = True,
+        **members: Member,
+    ):
         self.spec = spec
+        self.held = held
         self.element = element
         self.adder = adder
         super().__init__({
@@ -81,8 +94,9 @@ class Column(Cell):
 
     @property
     def _bus(self) -> bool:
-        """Whether sums go by a bus: a single one can be resolved where it stands."""
-        return self.spec.m > 1 or not self.adds
+        """Whether the bus has registers: a single sum can be resolved where it stands."""
+        rows = self.spec.m
+        return not self.adds or rows > self.spec.SEGMENT or (rows > 1 and self.held)
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
         """Connect the operands of the elements."""
@@ -101,15 +115,7 @@ class Column(Cell):
             m.d.comb += row.en.eq(self.en)
         self.connect(m, rows)
 
-        bus = layout.register("bus") if self._bus else rows[0].o
-        for segment in reversed(range(0, spec.m if self._bus else 0, spec.SEGMENT)):
-            sums = bus.as_value() if segment + spec.SEGMENT < spec.m else C(0, layout.size)
-            for row in rows[segment : segment + spec.SEGMENT]:
-                sums = sums | Mux(row.o_done, row.o.as_value(), 0)
-            bus = layout.register(f"bus{segment}")
-            with m.If(self.en):
-                m.d.sync += bus.as_value().eq(sums)
-
+        bus = self._collect(m, rows)
         if not self.adds:
             m.d.comb += self.o.eq(bus.as_value())
             return m
@@ -119,3 +125,19 @@ class Column(Cell):
             m.d.sync += total.eq(added)
         m.d.comb += self.o.eq(total)
         return m
+
+    def _collect(self, m: Module, rows: list[Placement]) -> data.View:
+        """Let the sum that is done go by the bus."""
+        spec, layout = self.spec, self.element.layout
+        if not self._bus and len(rows) == 1:
+            return rows[0].o
+        sums: Value = C(0, layout.size)
+        for segment in reversed(range(0, spec.m, spec.SEGMENT)):
+            for row in rows[segment : segment + spec.SEGMENT]:
+                sums = sums | Mux(row.o_done, row.o.as_value(), 0)
+            if self._bus:
+                bus = layout.register(f"bus{segment}")
+                with m.If(self.en):
+                    m.d.sync += bus.as_value().eq(sums)
+                sums = bus.as_value()
+        return data.View(layout, sums)

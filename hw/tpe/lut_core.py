@@ -2,13 +2,13 @@
 
 from typing import Any, ClassVar
 
-from amaranth import Cat, Value
+from amaranth import Cat, Module, Value
 
-from golden.check import Choice, Parameter, complete
+from golden.check import Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.tpe.lut_core import LutCoreSpec
 from hw.pe.lut_lane import LutLane
-from hw.pe.lut_table import FORMS, LutTable
+from hw.pe.lut_table import LutTable
 from hw.tpe.planes import PLANE_HOWS, Correction, PlanesEngine
 
 __all__ = ["LutCore"]
@@ -18,23 +18,18 @@ class LutCore(PlanesEngine):
     """Multiplies matrices by lookup: weights select sums of activations from tables.
 
     Computes :func:`golden.tpe.lut_core.lut_core`, exactly; see :class:`PlanesEngine`. The tables of
-    a beat are made at the edge of the array, once for all columns. A full table has what a plane of
-    weights adds; a half table what a plane of signs adds, so that integers need a correction by
+    a beat are made at the edge of the array, once for all columns; in each lane; or come
+    ready-made. Half tables have what a plane of signs adds, so that integers need a correction by
     the sum of the row's activations, which is made once for all columns.
 
     Parameters
     ----------
-    table : str
-        How: "full" or "half"; weights on the odd grid need half tables.
-    pipeline, adder
+    pipeline, adder, slack, held
         How: see :class:`PlanesEngine`.
     """
 
     SPEC = LutCoreSpec
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        "table": Choice("entries: of what bits select, or half of all signed sums", "full", FORMS),
-        **PLANE_HOWS,
-    }
+    HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS
 
     spec: LutCoreSpec
 
@@ -42,38 +37,74 @@ class LutCore(PlanesEngine):
         if not isinstance(spec, LutCoreSpec):
             raise TypeError(f"spec must be a LutCoreSpec, not {spec!r}")
         hows = complete(self.HOWS, hows)
-        half = hows["table"] == "half"
+        half = spec.table == "half"
         integer = spec.weights == "integer"
-        if not integer and not half:
-            raise ValueError("table must be half where weights is odd, not 'full'")
         # In one cycle, or alone, a sign can be subtracted; else weights are made unsigned.
-        self.minus = not half and spec.b_signed and spec.planes == 1
-        correction = None
-        if half and integer:
+        alone = spec.planes == 1 and spec.order == "inner"
+        self.minus = not half and spec.b_signed and alone
+        correction = self._correction(spec, halved=half and integer)
+        self._table = LutTable(spec.tables, spec.table, hows["adder"], halved=half and integer)
+        in_array = spec.generator == "in_array"
+        self.table = None if in_array else self._table
+        lane = LutLane(
+            self._table,
+            spec.lookups,
+            makes=in_array,
+            folded=spec.folded,
+            exact=spec.negation == "carry",
+            weight=IntFormat(width=spec.b_code_width // spec.planes, signed=self.minus),
+            width=spec.c_format.width,
+            planes=spec.planes,
+            passes=spec.passes,
+            pipeline=hows["pipeline"],
+            slack=hows["slack"],
+        )
+        super().__init__(spec, lane, adder=hows["adder"], held=hows["held"], correction=correction)
+
+    def _correction(self, spec: LutCoreSpec, *, halved: bool) -> Correction | None:
+        """Choose what sums are short of, made of what :meth:`summands` takes."""
+        if halved:
             # A sum of halved entries is short of half the parities, for each plane; it is that of
             # weights 2 q + 1 (signed) or 2 q - (2^planes - 1), and so is halved itself.
             signs = (1 << spec.b_width) - 1
-            correction = Correction(
-                activations=-1 if spec.b_signed else signs,
-                parities=signs,
-                group=spec.group,
-                dropped=1,
-            )
-        elif spec.b_signed and integer and not self.minus:
-            correction = Correction(activations=-1, shift=spec.b_width - 1)
-        table = LutTable(spec.table, hows["table"], hows["adder"], halved=half and integer)
-        self.table = table
-        lane = LutLane(
-            table,
-            spec.lookups,
-            folded=spec.folded,
-            exact=spec.negation == "carry",
-            weight=IntFormat(width=spec.b_width // spec.planes, signed=self.minus),
-            width=spec.c_format.width,
-            planes=spec.planes,
-            pipeline=hows["pipeline"],
+            factor, shift, parities, dropped = -1 if spec.b_signed else signs, 0, signs, 1
+        elif spec.b_signed and spec.weights == "integer" and not self.minus:
+            factor, shift, parities, dropped = -1, spec.b_width - 1, 0, 0
+        else:
+            return None
+        tables = spec.external
+        return Correction(
+            fmt=spec.made.code_format if tables else spec.a_format,
+            count=spec.lookups if tables else spec.k,
+            # The first entry of a half table is less the sum of all activations.
+            activations=-factor if tables and spec.table == "half" else factor,
+            parities=parities,
+            group=1 if tables else spec.group,
+            shift=shift,
+            dropped=dropped,
         )
-        super().__init__(spec, lane, adder=hows["adder"], correction=correction)
+
+    def summands(self, a: Value) -> Value:
+        """Take of each ready-made table the entry of all activations; of a half one its negative.
+
+        Its parity is that of the activations.
+        """
+        if not self.spec.external:
+            return a
+        entries = self.spec.made.table_entries
+        own = 0 if self.spec.table == "half" else entries - 1
+        width = self.spec.a_code_width
+        return Cat(
+            a.word_select(number * entries + own, width) for number in range(self.spec.lookups)
+        )
+
+    def code(self, m: Module, a: Value) -> Value:
+        """Make tables of a row's codes, or leave out what is too wide in ready-made ones."""
+        if not self.spec.external:
+            return super().code(m, a)
+        lookups = self.spec.lookups
+        tables = [a.word_select(number, len(a) // lookups) for number in range(lookups)]
+        return Cat(map(self._table.narrow, tables))
 
     def weights(self, codes: list[Value], plane: int) -> Value:
         """Make bits of offset binary, but of two's complement where the sign is subtracted."""
@@ -84,13 +115,12 @@ class LutCore(PlanesEngine):
     def _bits(self, codes: list[Value], plane: int) -> Value:
         """Make bits of one plane."""
         spec = self.spec
-        top = spec.b_signed and plane == spec.b_width - 1
+        signed = spec.b_signed and spec.order == "inner"
+        top = signed and plane == spec.b_width - 1
         bits: list[Value] = []
         for number, code in enumerate(codes):
             last = number % spec.group == spec.group - 1
             # Of keys, the last of a group alone changes as all bits are inverted.
             other = self.minus and last if spec.folded else not self.minus
-            bit = ~code[plane] if top and other else code[plane]
-            # Zeros that are only inverted would not add nothing.
-            bits.append(bit & self._comes if last and spec.negation == "constant" else bit)
+            bits.append(~code[plane] if top and other else code[plane])
         return Cat(bits)

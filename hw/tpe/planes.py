@@ -6,15 +6,15 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from golden.check import Parameter
+from golden.check import Flag, Integer, Parameter
 from golden.formats.integer import IntFormat
 from golden.tpe.rows import RowsEngineSpec
 from hw.arith.bit_heap import BitHeap
 from hw.cell import Cell, Placement
 from hw.engine import ASlice, BSlice, CRow
 from hw.feed import Feed
-from hw.pe.cell import CarrySaveSum, PeCell, SumCell
-from hw.pe.lane import LaneCell
+from hw.pe.cell import PeCell, SumCell
+from hw.pe.lane import LINES, LaneCell
 from hw.pe.lut_table import Table
 from hw.pe.mac import MacCell
 from hw.tpe.array import RowsArray, late, skew
@@ -26,11 +26,9 @@ __all__ = ["PLANE_HOWS", "Correction", "PlanesEngine"]
 PLANE_HOWS: dict[str, Parameter] = {
     "pipeline": replace(PeCell.HOWS["pipeline"], default=0),
     "adder": MacCell.HOWS["adder"],
+    "slack": Integer("what adding may take longer, for fewer carries", 0, 0, 64, "XOR gates"),
+    "held": Flag("sums are held between lanes and adder; always of more than 8 rows", True),
 }
-
-
-_GATED = 0.6
-"""Arrival of a bit that a gate holds back, in XOR gates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,12 +37,15 @@ class Correction:
 
     Members
     -------
+    fmt, count : format of what comes of a row's activations, and how many: these, or sums of some.
     activations, parities : factors of both.
-    group : activations of a parity.
+    group : of how many a parity is.
     shift : logarithm of what all this is multiplied by.
     dropped : lowest bits of all this that are 0, and are left out.
     """
 
+    fmt: IntFormat
+    count: int
     activations: int
     parities: int = 0
     group: int = 1
@@ -52,15 +53,15 @@ class Correction:
     dropped: int = 0
 
 
-class ActivationSum(CarrySaveSum):
-    """Adds up a correction, of the activations of each beat where ``i_b`` is set.
+class ActivationSum(LaneCell):
+    """Adds up a correction, of the activations of beats.
+
+    Members: see :class:`LaneCell`; the lines are ``i_b``.
 
     Parameters
     ----------
-    fmt, count : IntFormat, int
-        What: activations.
     correction : Correction
-        What: factors.
+        What: activations and factors.
     width : int
         What: bits of the sum.
     pipeline : int
@@ -68,34 +69,42 @@ class ActivationSum(CarrySaveSum):
     """
 
     module = "activations"
+    controls = 0
 
-    def __init__(
-        self, fmt: IntFormat, count: int, correction: Correction, *, width: int, pipeline: int
-    ):
-        self.fmt = fmt
-        self.count = count
+    def __init__(self, correction: Correction, *, width: int, pipeline: int):
         self.correction = correction
-        self.width = width
-        super().__init__(count * fmt.width, 1, pipeline)
+        operands = correction.count * correction.fmt.width
+        super().__init__(operands, LINES - 1, width=width, planes=1, pipeline=pipeline)
 
-    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
+    @property
+    def lines(self) -> Value:
+        """A beat comes; a sum begins with it."""
+        return self.i_b
+
+    def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
         heap = BitHeap(self.width)
-        correction, fmt = self.correction, self.fmt
-        codes = [a.word_select(number, fmt.width) for number in range(self.count)]
-        for number, code in enumerate(codes):
+        correction, fmt = self.correction, self.correction.fmt
+        codes = [a.word_select(number, fmt.width) for number in range(correction.count)]
+        for code in codes:
             for place, bit in enumerate(code):
-                gated = Signal(name=f"x{number}_{place}")
-                m.d.comb += gated.eq(bit & b)
                 negative = fmt.signed and place == fmt.width - 1
-                _times(heap, gated, place, correction.activations * (-1 if negative else 1))
-        for start in range(0, self.count if correction.parities else 0, correction.group):
+                _times(heap, bit, place, correction.activations * (-1 if negative else 1))
+        for start in range(0, correction.count if correction.parities else 0, correction.group):
             odd = Signal(name=f"odd{start}")
             lowest = Cat(code[0] for code in codes[start : start + correction.group])
-            m.d.comb += odd.eq(lowest.xor() & b)
+            m.d.comb += odd.eq(lowest.xor())
             _times(heap, odd, 0, correction.parities)
-        for _ in range(self.pipeline):
-            heap = heap.register(m, enable)
-        return {0: heap}
+        return heap
+
+    def _accumulate(
+        self, m: Module, products: BitHeap, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Add up; what is dropped at last is 0 after each cycle, and needs no register."""
+        columns = super()._accumulate(m, products, kept)
+        return [
+            [C(0, 1)] if place < self.correction.dropped and len(column) == 1 else column
+            for place, column in enumerate(columns)
+        ]
 
 
 def _times(heap: BitHeap, bit: Value, place: int, factor: int) -> None:
@@ -104,7 +113,7 @@ def _times(heap: BitHeap, bit: Value, place: int, factor: int) -> None:
     while factor:
         digit = 2 - factor % 4 if factor % 2 else 0
         if digit:
-            heap.add_bit(bit, weight, arrival=_GATED, negative=digit < 0)
+            heap.add_bit(bit, weight, negative=digit < 0)
         factor = (factor - digit) // 2
         weight += 1
 
@@ -141,9 +150,12 @@ class CorrectedColumn(BroadcastColumn):
 
     i_more: Signal
 
-    def __init__(self, spec: RowsEngineSpec, element: SumCell, adder: str, *, shift: int):
+    def __init__(
+        self, spec: RowsEngineSpec, element: SumCell, adder: str, *, held: bool, shift: int
+    ):
         self.shift = shift
-        super().__init__(spec, element, adder, i_more=In(element.layout.width - shift))
+        more = In(element.layout.width - shift)
+        super().__init__(spec, element, adder, held=held, i_more=more)
 
     @property
     def adds(self) -> bool:
@@ -162,8 +174,9 @@ class PlanesEngine(RowsArray):
     """Multiplies matrices by m x n lanes that take one bit of each of their weights a cycle.
 
     A beat of A and B stays for as many cycles as its weights have planes, and is taken with the
-    last one. A row of A, or its tables, goes to all n lanes of its row of the array; a plane of a
-    column of B to all m lanes of its column, each row one cycle after the one above.
+    last one; or it stays for one, and comes again in passes, one for each plane. A row of A, or its
+    tables, goes to all n lanes of its row of the array; a plane of a column of B to all m lanes of
+    its column, each row one cycle after the one above.
 
     Latency, last plane of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k
     multiply-accumulates of a bit a cycle. Stalls: as those of :class:`hw.tpe.rows.RowsEngine`,
@@ -173,7 +186,7 @@ class PlanesEngine(RowsArray):
     ----------
     spec : RowsEngineSpec
         What: tile, formats, depth.
-    element : SumCell
+    element : LaneCell
         How: the lane.
     correction : Correction or None
         What: is added to sums.
@@ -183,6 +196,11 @@ class PlanesEngine(RowsArray):
         How: registers between operands and accumulators.
     adder : str
         How: carry propagation, once a column and in tables.
+    slack : int
+        How: what adding to a sum may take longer, in XOR gates, so that it keeps fewer carries.
+        With none, its column needs no adder, unless sums are corrected.
+    held : bool
+        How: see :class:`hw.tpe.column.Column`.
 
     Members
     -------
@@ -202,28 +220,27 @@ class PlanesEngine(RowsArray):
     def __init__(
         self,
         spec: RowsEngineSpec,
-        element: SumCell,
+        element: LaneCell,
         *,
         adder: str,
+        held: bool,
         correction: Correction | None = None,
         dropped: int = 0,
     ):
-        self.planes = spec.planes
+        self.planes, self.passes = spec.planes, spec.passes
         self.dropped = dropped
         self.element = element
         self.correction: CorrectionColumn | None = None
-        column = BroadcastColumn(spec, element, adder)
+        column = BroadcastColumn(spec, element, adder, held=held)
         if correction is not None:
             sums = ActivationSum(
-                spec.a_format,
-                spec.k,
                 correction,
                 width=element.layout.width - correction.shift + correction.dropped,
                 pipeline=element.pipeline,
             )
             self._unused = correction.dropped
-            column = CorrectedColumn(spec, element, adder, shift=correction.shift)
-            self.correction = CorrectionColumn(spec, sums, adder)
+            column = CorrectedColumn(spec, element, adder, held=held, shift=correction.shift)
+            self.correction = CorrectionColumn(spec, sums, adder, held=held)
         ports = {
             "i_a": In(stream.Signature(ASlice(spec))),
             "i_b": In(stream.Signature(BSlice(spec))),
@@ -243,11 +260,12 @@ class PlanesEngine(RowsArray):
             tables.append(table.o)
         return Cat(tables)
 
-    def weights(self, codes: list[Value], plane: int) -> Value:
-        """Make of a column's k codes what lanes take of them in a plane: its bits.
+    def summands(self, a: Value) -> Value:
+        """Make of what comes for a row what its correction is of."""
+        return a
 
-        Where no plane comes, tables are zeros, and whatever is made adds nothing.
-        """
+    def weights(self, codes: list[Value], plane: int) -> Value:
+        """Make of a column's k codes what lanes take of them in a plane: its bits."""
         return Cat(code[plane] for code in codes)
 
     @property
@@ -258,37 +276,49 @@ class PlanesEngine(RowsArray):
     @property
     def operations_per_cycle(self) -> float:
         """A multiplication and an addition for each product."""
-        return 2 * self.spec.m * self.spec.n * self.spec.k / self.planes
+        return 2 * self.spec.m * self.spec.n * self.spec.k / (self.planes * self.passes)
 
     def ends(self, m: Module, feed: Feed) -> tuple[Value, Value, Value]:
-        """Take a beat with its last plane."""
-        self._comes = feed.accept
-        if self.planes == 1:
+        """Take a beat with its last plane; a tile ends with its last pass."""
+        end, several = self.i_a.payload.last, self.planes > 1
+        if self.planes == self.passes == 1:
             self._lines: Value = C(1, 1)
         else:
-            lines = Signal(self.planes, init=1, name="plane")
-            with m.If(feed.accept):
+            lines = Signal(self.planes * self.passes, init=1, name="plane")
+            begins = Signal(reset_less=True)
+            with m.If(feed.accept & (several | end)):
                 m.d.sync += lines.eq(lines.rotate_left(1))
+            with m.If(feed.accept):
+                m.d.sync += begins.eq(end)
             self._lines = lines
+            self._doubles = begins & ~lines[0]
         last = self._lines[-1]
-        return self.i_a.payload.last & last, feed.accept & last, feed.finish
+        return end & last, feed.accept & (last if several else C(1, 1)), feed.finish
+
+    def _control(self, m: Module, move: Value, feed: Feed) -> Value:
+        """Make the lines of lanes; a sum begins with the first beat after another has left."""
+        left = Signal(reset_less=True)
+        begins = feed.accept & (feed.clear | left)
+        with m.If(move):
+            m.d.sync += left.eq((feed.clear | left) & ~feed.accept)
+        moves = self._doubles if self.passes > 1 else self._lines[0]
+        return Cat(feed.accept, begins, moves)[: self.element.controls]
 
     def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
         """Make operands of lanes, place these, and correct their sums."""
         spec = self.spec
         a, b = self.i_a.payload.data, self.i_b.payload.data
         lines = self._lines
-        width = spec.k * spec.a_width
+        width = spec.a_codes * spec.a_code_width
         own = a[:width]
-        below = skew(m, move, "a", Mux(feed.accept, a, 0), spec.m, width)[1:]
-        # Row 0 is coded while it is still decided whether its beat is accepted.
-        rows = [Mux(feed.accept, self.code(m, own), 0), *(self.code(m, row) for row in below)]
-        if isinstance(self.element, LaneCell) and self.element.planes > 1:
-            controls = late(m, move, "control", Cat(feed.accept, lines[0]), spec.m)
-            rows = [Cat(*pair) for pair in zip(rows, controls, strict=True)]
+        below = skew(m, move, "a", a, spec.m, width)[1:]
+        rows = [self.code(m, row) for row in (own, *below)]
+        control = self._control(m, move, feed)
+        controls = late(m, move, "control", control, spec.m)
+        rows = [Cat(*pair) for pair in zip(rows, controls, strict=True)]
         columns = []
         for number in range(spec.n):
-            codes = [b.word_select(at * spec.n + number, spec.b_width) for at in range(spec.k)]
+            codes = [b.word_select(at * spec.n + number, spec.b_code_width) for at in range(spec.k)]
             planes = [self.weights(codes, plane) for plane in range(self.planes)]
             columns.append(_select(planes, lines))
         placed = place_columns(m, move, self.column, Cat(rows), columns, clear)
@@ -296,8 +326,8 @@ class PlanesEngine(RowsArray):
             m.submodules.correction = correction = self.correction.place()
             m.d.comb += [
                 correction.en.eq(move),
-                correction.i_a.eq(Cat(own, *below)),
-                correction.i_b.eq(feed.accept & lines[0]),
+                correction.i_a.eq(Cat(map(self.summands, (own, *below)))),
+                correction.i_b.eq(Cat(feed.accept & lines[0], control[1])),
                 correction.i_clear.eq(clear),
                 *(column.i_more.eq(correction.o[self._unused :]) for column in placed),
             ]

@@ -19,7 +19,7 @@ class ShiftAddCore(PlanesEngine):
 
     Parameters
     ----------
-    pipeline, adder
+    pipeline, adder, slack, held
         How: see :class:`PlanesEngine`.
     """
 
@@ -36,8 +36,9 @@ class ShiftAddCore(PlanesEngine):
             spec.k,
             width=spec.c_format.width,
             pipeline=hows["pipeline"],
+            slack=hows["slack"],
         )
-        super().__init__(spec, lane, adder=hows["adder"])
+        super().__init__(spec, lane, adder=hows["adder"], held=hows["held"])
 
     def weights(self, codes: list[Value], plane: int) -> Value:
         """Make whole codes."""

@@ -27,7 +27,7 @@ class TernaryCore(PlanesEngine):
 
     Parameters
     ----------
-    pipeline, adder
+    pipeline, adder, slack, held
         How: see :class:`PlanesEngine`.
     """
 
@@ -42,7 +42,11 @@ class TernaryCore(PlanesEngine):
         hows = complete(self.HOWS, hows)
         self.table: Table | None = None
         twice = spec.mode == "two_plane"
-        more = {"width": spec.c_format.width + twice, "pipeline": hows["pipeline"]}
+        more = {
+            "width": spec.c_format.width + twice,
+            "pipeline": hows["pipeline"],
+            "slack": hows["slack"],
+        }
         lane: LaneCell
         if twice:
             signs = TableSpec(group=spec.group, a_width=spec.a_width, a_signed=spec.a_signed)
@@ -56,7 +60,7 @@ class TernaryCore(PlanesEngine):
             keys = spec.mode if spec.keys else "none"
             lane = TernaryLane(spec.a_format, spec.k, table=table, keys=keys, **more)
             self.table = table
-        super().__init__(spec, lane, adder=hows["adder"], dropped=int(twice))
+        super().__init__(spec, lane, adder=hows["adder"], held=hows["held"], dropped=int(twice))
 
     def weights(self, codes: list[Value], plane: int) -> Value:
         """Make codes or keys as they are; of two planes, where a weight is 1, and not -1."""

@@ -27,6 +27,7 @@ OWN: dict[str, dict[str, Any]] = {
     "coprocessor_stream": ENGINE,
     "coprocessor_uart": ENGINE
     | {"sums": 16, "a_bytes": 64, "b_bytes": 64, "memory_bytes": 4096, "divisor": 4},
+    "lut_tables": {"lookups": 1, "a_width": 4, "table": "half"},
     "lut_core": {"m": 2, "n": 2, "lookups": 1, "depth": 20, "a_width": 4},
     "ternary_core": {"m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "mode": "pair"},
     "over_weights": {
@@ -36,6 +37,7 @@ OWN: dict[str, dict[str, Any]] = {
     "group_scale": {"scale": "e8m0", "sum_width": 4},
     "lmul": {"format": "e2m3", "mode": "exact"},
     "float_mac": {"a_format": "e2m1", "b_format": "e2m1", "sum_format": "e3m2ieee"},
+    "float_lut": {"columns": 1, "group": 2, "a_format": "e3m2ieee", "sum_format": "e3m2ieee"},
     "block_scale": {"sum_width": 6, "fraction_width": 2, "depth": 4},
     "aligned_dot": {
         "a_format": "e2m1", "b_format": "e2m1", "group": 2, "fraction_width": 6,

@@ -8,12 +8,13 @@ import numpy as np
 from golden.formats.minifloat import MinifloatFormat
 from golden.npe.aligned_dot import AlignedDotSpec, aligned_dot
 from golden.npe.block_scale import BlockScaleSpec, block_scale
+from golden.npe.float_lut import FloatLutSpec, float_lut
 from golden.npe.float_mac import FloatMacSpec, float_mac
 from golden.npe.group_scale import Groups, GroupScaleSpec, group_scale
 from verif.npe.float_codes import numbers, with_infinities
 from verif.streams import pack
 
-__all__ = ["Blocks", "Columns", "GroupSums", "Pairs", "unit"]
+__all__ = ["Blocks", "Columns", "GroupSums", "Lookups", "Pairs", "unit"]
 
 Columns = tuple[np.ndarray, ...]
 
@@ -230,8 +231,52 @@ class GroupSums:
         """Return nothing: there are more than 2^16."""
 
 
-def unit(spec: Any) -> Pairs | Blocks | GroupSums:
+@dataclass(frozen=True)
+class Lookups:
+    """The unit that looks up in tables of floats."""
+
+    spec: FloatLutSpec
+    fields = ("a", "keys", "plane", "last")
+
+    def draw(self, rng: np.random.Generator, lengths: np.ndarray, kind: str) -> Columns:
+        """Draw groups of activations, keys and planes for runs of beats."""
+        spec, count = self.spec, int(lengths.sum())
+        a = numbers(rng, spec.activation, (count, spec.group), kind)
+        if kind == "specials":
+            a = np.where(rng.random((count, 1)) < 0.3, with_infinities(rng, spec.activation, a), a)
+        keys = rng.integers(0, 1 << spec.group, (count, spec.columns))
+        planes = rng.integers(0, spec.planes, count)
+        if kind in ("cancel", "extremes"):
+            # Some beats take away what the one before has added, but for an ulp of an activation.
+            some = 1 + np.flatnonzero(rng.random(count - 1) < 0.4)
+            a[some], planes[some] = a[some - 1], planes[some - 1]
+            keys[some] = keys[some - 1] ^ 1 << spec.group - 1
+            a[some, 0] ^= rng.integers(0, 2, some.size)
+        return a, keys, planes
+
+    def beats(self, columns: Columns, last: np.ndarray) -> list[tuple[int, ...]]:
+        """Make bit patterns."""
+        a, keys, planes = columns
+        packed = pack(a, self.spec.activation.width), pack(keys, self.spec.group)
+        return list(zip(*packed, planes.tolist(), last.astype(int).tolist(), strict=True))
+
+    def golden(self, columns: Columns, last: np.ndarray) -> np.ndarray:
+        """Compute results, those of all columns in one integer each."""
+        a, keys, planes = columns
+        found = float_lut(self.spec, a, keys, planes, last)
+        return np.array(pack(found, self.spec.total.width), dtype=object)
+
+    def infinities(self) -> None:
+        """Return nothing: they are among the specials."""
+
+    def everything(self) -> None:
+        """Return nothing: there are more than 2^16."""
+
+
+def unit(spec: Any) -> Pairs | Blocks | GroupSums | Lookups:
     """Find what goes with a spec."""
+    if isinstance(spec, FloatLutSpec):
+        return Lookups(spec)
     if isinstance(spec, GroupScaleSpec):
         return GroupSums(spec)
     return Blocks(spec) if isinstance(spec, BlockScaleSpec) else Pairs(spec)

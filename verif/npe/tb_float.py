@@ -49,7 +49,7 @@ class FloatBench(Bench):
         taken = self.o.take(len(expected), stalls[1])
         # The slowest schedule moves in one cycle of five.
         await deadline(taken, 16 * len(last) + 200 * len(expected) + 1000, "sums")
-        sums = np.array([int(bits, 2) for bits in self.o.pop()[0]])
+        sums = np.array([int(bits, 2) for bits in self.o.pop()[0]], dtype=object)
         assert len(sums) == len(expected) > 0
         wrong = np.flatnonzero(sums != expected)
         assert not wrong.size, (

@@ -56,15 +56,16 @@ class EngineDriver(Bench):
     def send_a(
         self, codes: np.ndarray, lengths: Sequence[int], stalls: Stalls = None
     ) -> Task[None]:
-        """Start to send beats of A for tiles of these lengths; the last of each is marked."""
+        """Start to send beats of A for tiles of these lengths; the last of each pass is marked."""
         last = np.zeros(len(codes), dtype=int)
-        last[np.cumsum(lengths) - 1] = 1
+        passes = self.spec.passes
+        last[np.cumsum(np.repeat(np.asarray(lengths) // passes, passes)) - 1] = 1
         values = pack(self.spec.a_patterns(codes), self.spec.a_code_width)
         return self.a.send(list(zip(values, last.tolist(), strict=True)), stalls)
 
     def send_b(self, codes: np.ndarray, stalls: Stalls = None) -> Task[None]:
         """Start to send beats of B."""
-        return self.b.send([(value,) for value in pack(codes, self.spec.b_width)], stalls)
+        return self.b.send([(value,) for value in pack(codes, self.spec.b_code_width)], stalls)
 
     def take(self, tiles: int, stalls: Stalls = None) -> Task[None]:
         """Start to take the rows of some tiles of C."""

@@ -7,7 +7,16 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from verif.streams import SCHEDULES, bench_parameters, bench_spec, deadline, generator, schedule
+from golden.tpe.rows import RowsEngineSpec
+from verif.streams import (
+    SCHEDULES,
+    bench_parameters,
+    bench_spec,
+    cycle,
+    deadline,
+    generator,
+    schedule,
+)
 from verif.tpe.engine import TRAFFIC, EngineDriver, golden_module, product_of
 from verif.tpe.tiling import cut, join, tile_beats
 from verif.vectors import corners, normal, uniform
@@ -201,6 +210,19 @@ async def test_cycles(dut: Any) -> None:
         spent = engine.c.cycles[-1] - first + 1
         stated = GOLDEN.cycles(SPEC, tiles, bench_parameters()["latency"])
         assert spent == stated, f"tiles of {lengths} took {spent} cycles, golden says {stated}"
+
+
+# Where weights are loaded first, a beat is taken with the last of them.
+@cocotb.test(skip=not isinstance(SPEC, RowsEngineSpec) or hasattr(SPEC, "turn"))
+async def test_first_beat_after_reset(dut: Any) -> None:
+    """It is accepted when all that was left in the array is gone, and not before."""
+    rng = generator(940)
+    engine = await EngineDriver(dut, SPEC).start()
+    for _ in range(3):
+        engine = await engine.restart()
+        since = cycle()
+        await check(engine, [tile(rng, 1)], 940)
+        assert engine.a.cycles[0] - since == 1 + SPEC.drain + SPEC.planes - 1
 
 
 @cocotb.test(skip=not hasattr(GOLDEN, "reads"))

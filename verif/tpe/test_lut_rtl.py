@@ -21,7 +21,20 @@ FEW: list[tuple[str, dict[str, Any]]] = [
         "lut_core",
         {"m": 2, "n": 3, "group": 3, "lookups": 2, "depth": 41, "table": "half", "pipeline": 1},
     ),
-    ("bitserial_core", {"m": 2, "n": 3, "k": 5, "depth": 33, "a_width": 4}),
+    ("lut_core", {"m": 3, "n": 3, "lookups": 2, "depth": 50, "b_width": 3, "order": "outer"}),
+    (
+        "lut_core",
+        {
+            "n": 3,
+            "group": 3,
+            "lookups": 2,
+            "depth": 31,
+            "b_width": 2,
+            "table": "half",
+            "generator": "external",
+        },
+    ),
+    ("bitserial_core", {"m": 2, "n": 3, "k": 5, "depth": 33, "a_width": 4, "slack": 64}),
     ("ternary_core", {"m": 2, "n": 3, "k": 6, "group": 3, "mode": "table", "depth": 40}),
 ]
 MORE: list[tuple[str, dict[str, Any]]] = [
@@ -93,6 +106,81 @@ MORE: list[tuple[str, dict[str, Any]]] = [
         {"n": 3, "group": 4, "lookups": 1, "depth": 50, "b_width": 2, "parallel": True,
          "table": "half", "weights": "odd", "b_signed": False, "negation": "constant"},
     ),
+    ("lut_core", {"n": 3, "lookups": 1, "depth": 20, "b_width": 1, "order": "outer"}),
+    (
+        "lut_core",
+        {"m": 1, "n": 2, "lookups": 2, "depth": 300, "b_width": 8, "order": "outer",
+         "folded": False, "pipeline": 1},
+    ),
+    (
+        "lut_core",
+        {"m": 9, "n": 2, "group": 3, "lookups": 1, "depth": 40, "b_width": 2, "order": "outer",
+         "table": "half", "pipeline": 2},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "group": 4, "lookups": 2, "depth": 50, "b_width": 3, "order": "outer",
+         "table": "half", "b_signed": False, "a_signed": False, "folded": False},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "group": 2, "lookups": 3, "depth": 50, "b_width": 4, "order": "outer",
+         "table": "half", "weights": "odd", "b_signed": False, "negation": "constant"},
+    ),
+    ("lut_core", {"n": 3, "lookups": 2, "depth": 20, "generator": "external", "pipeline": 1}),
+    (
+        "lut_core",
+        {"n": 3, "group": 3, "lookups": 2, "depth": 30, "a_signed": False, "a_width": 4,
+         "b_width": 3, "generator": "external", "order": "outer"},
+    ),
+    (
+        "lut_core",
+        {"n": 2, "group": 5, "lookups": 1, "depth": 30, "a_width": 5, "symmetric": True,
+         "b_signed": False, "b_width": 2, "table": "half", "generator": "external",
+         "order": "outer"},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "group": 4, "lookups": 2, "depth": 50, "b_width": 2, "table": "half",
+         "weights": "odd", "b_signed": False, "negation": "constant", "generator": "external"},
+    ),
+    ("lut_core", {"n": 3, "lookups": 2, "depth": 20, "b_width": 1, "generator": "in_array"}),
+    (
+        "lut_core",
+        {"n": 3, "group": 4, "lookups": 2, "depth": 50, "table": "half", "generator": "in_array",
+         "adder": "ripple", "pipeline": 1},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "group": 3, "lookups": 1, "depth": 50, "b_width": 3, "generator": "in_array",
+         "order": "outer", "weights": "odd", "b_signed": False, "table": "half"},
+    ),
+    (
+        "lut_core",
+        {"n": 2, "lookups": 2, "depth": 50, "b_width": 3, "generator": "in_array",
+         "parallel": True, "folded": False},
+    ),
+    (
+        "lut_core",
+        {"n": 2, "lookups": 2, "depth": 50, "b_width": 3, "generator": "external",
+         "parallel": True, "table": "half"},
+    ),
+    (
+        "lut_core",
+        {"n": 3, "lookups": 3, "depth": 50, "b_width": 1, "b_signed": False, "slack": 4,
+         "held": False},
+    ),
+    (
+        "lut_core",
+        {"m": 3, "n": 2, "lookups": 3, "depth": 50, "b_width": 2, "table": "half", "slack": 2,
+         "held": False, "pipeline": 1},
+    ),
+    (
+        "lut_core",
+        {"m": 1, "n": 2, "lookups": 2, "depth": 50, "b_width": 3, "order": "outer", "slack": 64,
+         "held": False},
+    ),
+    ("lut_core", {"m": 9, "n": 2, "lookups": 1, "depth": 50, "slack": 1, "held": False}),
     ("bitserial_core", {"m": 1, "n": 2, "k": 1, "depth": 300, "b_width": 1}),
     ("bitserial_core", {"m": 3, "n": 3, "k": 7, "depth": 20, "b_width": 8, "pipeline": 1}),
     (
@@ -151,8 +239,12 @@ def test_lut_rejects_wrong_kind(component: Any) -> None:
 
 
 def test_lut_rejects_out_of_range() -> None:
-    with pytest.raises(ValueError, match="table must be half where weights is odd, not 'full'"):
-        LutCore(LutCoreSpec(weights="odd", b_signed=False))
+    with pytest.raises(ValueError, match=r"generator must be one of shared, in_array, external"):
+        Design("lut_core", {"generator": "none"})
+    with pytest.raises(ValueError, match="engine must take codes as they are"):
+        Design("coprocessor", {"engine": "lut_core(order=outer,folded=false)"})
+    with pytest.raises(ValueError, match="engine must take codes as they are"):
+        Design("coprocessor", {"engine": "lut_core(generator=external,folded=false)"})
     with pytest.raises(ValueError, match="pipeline must be 0"):
         LutCore(LutCoreSpec(), pipeline=9)
     with pytest.raises(ValueError, match=r"lookups must be 1\.\.16 groups, not 17"):
@@ -168,7 +260,7 @@ def test_correction_is_built_where_it_is_needed(weights: str) -> None:
 @pytest.mark.parametrize("engine", ["lut_core", "lut_core(folded=false,table=half,weights=odd,"
                                     "b_signed=false)", "ternary_core"])  # fmt: skip
 def test_coprocessor_refuses_weights_that_are_no_codes(engine: str) -> None:
-    with pytest.raises(ValueError, match="engine must take codes of B as they are, not"):
+    with pytest.raises(ValueError, match="engine must take codes as they are, not"):
         Design("coprocessor", {"engine": engine})
 
 
@@ -176,3 +268,20 @@ def test_coprocessor_takes_weights_that_are_codes() -> None:
     engine = Design("coprocessor", {"engine": "lut_core(m=2,n=2,folded=false)"}).engine
     assert engine is not None
     assert engine.name == "lut_core"
+
+
+@pytest.mark.parametrize(
+    ("generator", "places"),
+    [("shared", {"": 4}), ("in_array", {"__lut_lane": 2}), ("external", {})],
+)
+def test_tables_are_made_where_they_should_be(generator: str, places: dict[str, int]) -> None:
+    """Of two rows with two tables each: at the edge, in each lane, or nowhere."""
+    design = Design("lut_core", {"m": 2, "n": 3, "lookups": 2, "generator": generator})
+    found: dict[str, int] = {}
+    module = ""
+    for line in Emission(design).verilog.splitlines():
+        if line.startswith("module "):
+            module = line.split()[1].partition("(")[0].removeprefix(design.module)
+        elif line.strip().startswith(f"{design.module}__table "):
+            found[module] = found.get(module, 0) + 1
+    assert found == places

@@ -29,7 +29,7 @@ class Job:
 
 
 def tile_beats(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Arrange tiles as beats; K is padded with zeros to whole beats.
+    """Arrange tiles as beats, of all passes; K is padded with zeros to whole beats.
 
     Parameters
     ----------
@@ -44,9 +44,10 @@ def tile_beats(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarr
     a, b = _pad(a, -1, pad), _patterns(spec, _pad(b, -2, pad))
     beats = a.shape[-1] // spec.k
     slices = np.moveaxis(a.reshape(*a.shape[:-1], beats, spec.k), -3, -2)
+    once = slices.reshape(*a.shape[:-2], beats, spec.m * spec.k)
     return (
-        slices.reshape(*a.shape[:-2], beats, spec.m * spec.k),
-        b.reshape(*b.shape[:-2], beats, spec.k * spec.n),
+        np.concatenate([once] * spec.passes, axis=-2),
+        b.reshape(*b.shape[:-2], beats * spec.passes, spec.k * spec.n),
     )
 
 

@@ -2,10 +2,13 @@
 
 from itertools import product
 from math import ceil, log2
+from operator import mul
+from typing import Any
 
 import numpy as np
 import pytest
 
+from golden.formats.integer import IntFormat
 from golden.lut.lookup import LookupSpec, constants, lookup_matmul, odd, planes
 from golden.lut.table import TableSpec, fold, half_table, keys, lookup, tables
 from golden.tpe import lut_core as core
@@ -152,7 +155,7 @@ def test_lookup_equals_the_product(order: str, negation: str) -> None:
 
 @pytest.mark.parametrize("code", [0, 255])
 def test_worst_sums_fit(code: int) -> None:
-    spec = LutCoreSpec(b_width=8, b_signed=False, weights="odd", depth=100)
+    spec = LutCoreSpec(b_width=8, b_signed=False, weights="odd", table="half", depth=100)
     worst = np.full((1, 100), -128)
     b = np.full((100, 1), code)
     c = lut_core(spec, worst, b)
@@ -187,15 +190,17 @@ def test_lut_core_is_an_engine_of_integers(width: int, signed: bool) -> None:
 
 
 def test_lut_core_leaves_constants_to_be_added() -> None:
-    spec = LutCoreSpec(b_width=3, b_signed=False, weights="odd", negation="constant", group=4)
+    odd: dict[str, Any] = {
+        "b_signed": False, "weights": "odd", "table": "half", "negation": "constant", "group": 4
+    }  # fmt: skip
+    spec = LutCoreSpec(b_width=3, **odd)
     rng = np.random.default_rng(1)
     a, b = rng.integers(-128, 128, (2, 37)), rng.integers(0, 8, (37, 9))
     c = lut_core(spec, a, b)
     assert np.array_equal(c, lookup_matmul(spec.lookup, a, b))
     assert np.array_equal(c + constants(b, spec.group), a @ (2 * b - 7))
     # What inverting leaves out is room of its own: 31 times -1, and 7 keys with a sign.
-    low = LutCoreSpec(a_width=2, symmetric=True, b_width=1, b_signed=False, weights="odd",
-                      negation="constant", group=4, depth=31)  # fmt: skip
+    low = LutCoreSpec(a_width=2, symmetric=True, b_width=1, depth=31, **odd)
     worst = lut_core(low, np.full((1, 31), -1), np.ones((31, 1), int))
     assert worst.tolist() == [[-38]]
     low.c_format.check("c", worst)
@@ -209,12 +214,65 @@ def test_lut_core_counts_a_cycle_for_each_plane() -> None:
     assert LutCoreSpec(b_width=6).operations_per_cycle * 2 == spec.operations_per_cycle
 
 
+def test_passes_of_a_lut_core_bring_one_plane_each() -> None:
+    """All beats of the greatest plane first, so that the sum doubles between passes."""
+    how: dict[str, Any] = {"b_width": 3, "group": 2, "lookups": 2, "order": "outer", "depth": 50}
+    spec = LutCoreSpec(**how, folded=False)
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(-128, 128, (2, 7)), rng.integers(-4, 4, (7, 5))
+    patterns = spec.b_patterns(b)
+    assert patterns.shape == (3 * 8, 5)
+    total = np.zeros((2, 5), dtype=np.int64)
+    for bits in patterns.reshape(3, 8, 5):
+        total = 2 * total + np.pad(a, ((0, 0), (0, 1))) @ bits
+    # In offset binary, and filled up with the code 0.
+    assert np.array_equal(total - 4 * a.sum(axis=1, keepdims=True), lut_core(spec, a, b))
+    keys = LutCoreSpec(**how).b_patterns(b)
+    unfolded = fold(keys.reshape(-1, 5), 2)
+    assert np.array_equal(unfolded, patterns)
+    tile = (a, b)
+    assert core.cycles(spec, [tile, tile], 5) - core.cycles(spec, [tile], 5) == 3 * 2
+    assert (spec.planes, spec.passes, spec.operations_per_cycle) == (1, 3, 2 * 2 * 64 * 4 / 3)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("form", ["full", "half"])
+@pytest.mark.parametrize("group", [2, 3, 4, 5])
+def test_ready_made_tables_have_all_sums(group: int, form: str, signed: bool) -> None:
+    """Each entry against sums in Python; the greatest and the least fit, and need the width."""
+    spec = LutCoreSpec(
+        m=2, group=group, lookups=2, table=form, a_signed=signed, a_width=4, generator="external"
+    )
+    fmt = spec.a_format
+    codes = np.random.default_rng(group).integers(fmt.low, fmt.high + 1, (9, 2 * 2 * group))
+    codes[0], codes[1] = fmt.low, fmt.high
+    found = spec.a_patterns(codes)
+    assert found.shape == (9, 2 * spec.a_codes)
+    for beat, rows in zip(codes.tolist(), found.reshape(9, 4, -1).tolist(), strict=True):
+        for number, entries in enumerate(rows):
+            own = beat[group * number : group * (number + 1)]
+            if form == "half":
+                signs = product(*[(-1,)], *[(-1, 1)] * (group - 1))
+                due = [sum(map(mul, reversed(own), sign)) for sign in signs]
+            else:
+                bits = list(product(*[(0, 1)] * group))[1:]
+                due = [sum(map(mul, reversed(own), bit)) for bit in bits]
+            assert entries == due
+    narrower = IntFormat(width=spec.a_code_width - 1, signed=spec.made.code_format.signed)
+    # A half table's width is that of the complements of its entries too.
+    widest = ~found if form == "half" else found
+    assert max(found.max(), widest.max()) > narrower.high or found.min() < narrower.low
+    assert not spec.plain
+
+
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
         ({"group": 6}, "group must be 2..5 activations, not 6"),
         ({"b_width": 9}, "b_width must be 1..8 planes, not 9"),
         ({"weights": "odd"}, "b_signed must be false where weights is odd, not True"),
+        ({"weights": "odd", "b_signed": False}, "table must be half where weights is odd"),
+        ({"order": "outer", "parallel": True}, "order must be inner where parallel is true"),
         ({"negation": "constant"}, "negation must be carry where weights is integer"),
         ({"symmetric": True, "a_signed": False}, "symmetric must be false where a_signed"),
     ],

@@ -110,7 +110,9 @@ def test_codes_stand_where_they_should(
 
 def test_beats_are_the_stream_of_the_engine() -> None:
     """What an engine's B takes of a column block is what memory holds, beat by beat."""
-    core = LutCoreSpec(n=8, b_width=3, b_signed=False, weights="odd", group=3, lookups=4)
+    core = LutCoreSpec(
+        n=8, b_width=3, b_signed=False, weights="odd", table="half", group=3, lookups=4
+    )
     codes = np.random.default_rng(1).integers(0, 8, (40, 8))
     spec = LayoutSpec(layout="beats", bits=3, k=core.k, n=8, group=40, fold=3)
     assert pack_codes(spec, codes) == pack_fields(core.b_patterns(codes), 3)

@@ -1,0 +1,142 @@
+"""Lookups in tables of floats, of which every entry and every sum is rounded."""
+
+from typing import Any, ClassVar
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from golden.check import Parameter
+from golden.npe.float_lut import FloatLutSpec
+from hw.npe.float_add import add
+from hw.npe.float_stream import FLOAT_HOWS, FloatStream, Steps
+from hw.npe.float_term import FloatTerm, normalised, unpack
+from hw.pe.lut_lane import multiplex
+
+__all__ = ["FloatGroup", "FloatLut"]
+
+
+class FloatGroup(data.StructLayout):
+    """A group of activations, a key for each column, and the plane of these; ``last`` ends the run.
+
+    The first activation and the first column are lowest; a key is its index, and then its sign.
+    """
+
+    def __init__(self, spec: FloatLutSpec):
+        super().__init__({
+            "a": spec.group * spec.activation.width,
+            "keys": spec.columns * spec.group,
+            "plane": max((spec.planes - 1).bit_length(), 1),
+            "last": 1,
+        })
+
+
+class FloatLut(FloatStream):
+    """Adds up entries of tables of floats, one for each column and beat.
+
+    Computes :func:`golden.npe.float_lut.float_lut`, exactly. A beat's table is made once for all
+    columns; its entries are normalised there too. It is what tables of aligned integers are to be
+    compared with. Members: see :class:`FloatStream`; ``i`` takes :class:`FloatGroup`, and ``sum``
+    has a code for each column, the first lowest.
+
+    Parameters
+    ----------
+    spec : FloatLutSpec
+        What: formats, group and columns.
+    adder, pipeline
+        How: see :data:`hw.npe.float_stream.FLOAT_HOWS`.
+    """
+
+    SPEC = FloatLutSpec
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        name: kind for name, kind in FLOAT_HOWS.items() if name != "encoding"
+    }
+
+    def __init__(self, spec: FloatLutSpec, **hows: Any):
+        if not isinstance(spec, FloatLutSpec):
+            raise TypeError(f"spec must be a FloatLutSpec, not {spec!r}")
+        super().__init__(spec, FloatGroup(spec), spec.total, columns=spec.columns, **hows)
+
+    @property
+    def operations_per_cycle(self) -> int:
+        """A multiplication and an addition for each bit of a weight."""
+        return 2 * self.spec.group * self.spec.columns
+
+    def term(self, m: Module, beat: data.View, steps: Steps) -> list[data.View]:
+        """Make the table, look up, and raise exponents."""
+        spec, fmt = self.spec, self.spec.activation
+        codes = [beat.a.word_select(at, fmt.width) for at in range(spec.group)]
+        entries = steps.cut(*self._half(m, codes))
+        keys, plane = steps.keep(beat.keys, beat.plane)
+        numbers = [self._number(m, code) for code in entries]
+        rows = steps.cut(*(number.as_value() for number in numbers))
+        keys, plane = steps.keep(keys, plane)
+        terms = []
+        for column in range(spec.columns):
+            key = list(keys.word_select(column, spec.group))
+            bits = multiplex(m, list(rows), key[:-1], f"found{column}")
+            found = data.View(numbers[0].shape(), bits)
+            terms.append(self._raised(m, found, key[-1], plane))
+        held = steps.cut(*(term.as_value() for term in terms))
+        return [data.View(terms[0].shape(), bits) for bits in held]
+
+    def _half(self, m: Module, codes: list[Value]) -> list[Value]:
+        """Make the half table of some activations from those of the two halves of them."""
+        if len(codes) == 1:
+            return [_negative(codes[0])]
+        low = len(codes) // 2
+        half = self._half(m, codes[:low])
+        full = half + [_negative(code) for code in reversed(half)]
+        fmt = self.spec.activation
+        return [
+            add(m, unpack(m, below, fmt, "below"), unpack(m, above, fmt, "above"), fmt, self.adder)
+            for above in self._half(m, codes[low:])
+            for below in full
+        ]
+
+    def _number(self, m: Module, code: Value) -> data.View:
+        """Normalise an entry, by the bias of sums."""
+        entry = unpack(m, code, self.spec.activation, "entry")
+        own, more = entry.shape(), self.spec.total.bias - self.spec.activation.bias
+        layout = FloatTerm(own.significand_width, own.low + more, own.high + more)
+        number = layout.signal("number")
+        m.d.comb += [
+            number.sign.eq(entry.sign),
+            number.nan.eq(entry.nan),
+            number.infinite.eq(entry.infinite),
+            number.significand.eq(entry.significand),
+            number.exponent.eq(entry.exponent + more),
+        ]
+        return normalised(m, number)
+
+    def _raised(self, m: Module, found: data.View, flip: Value, plane: Value) -> data.View:
+        """Multiply an entry by a power of two, and by -1 if `flip` is set."""
+        own = found.shape()
+        layout = FloatTerm(own.significand_width, own.low, own.high + self.spec.planes - 1)
+        term = layout.signal("term")
+        m.d.comb += [
+            term.sign.eq(found.sign ^ flip),
+            term.nan.eq(found.nan),
+            term.infinite.eq(found.infinite),
+            term.significand.eq(found.significand),
+            # The exponent of zero stays below that of all sums.
+            term.exponent.eq(found.exponent + Mux(found.significand[-1], plane, 0)),
+        ]
+        return term
+
+    def total(self) -> Signal:
+        """Make the register of the sums: their codes."""
+        return Signal(self.spec.columns * self.spec.total.width, name="total", reset_less=True)
+
+    def add(self, m: Module, total: Value, term: list[data.View]) -> Value:
+        """Add, and round."""
+        fmt = self.spec.total
+        return Cat(
+            add(m, unpack(m, total.word_select(column, fmt.width), fmt, "kept"), one, fmt,
+                self.adder)
+            for column, one in enumerate(term)
+        )  # fmt: skip
+
+
+def _negative(code: Value) -> Value:
+    """Flip the sign."""
+    return Cat(code[:-1], ~code[-1])
