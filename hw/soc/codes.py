@@ -25,6 +25,8 @@ class Codes(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: the requantiser, or the format of results.
+    encoding, adder : str
+        How: the requantiser's, see :class:`hw.npe.requantiser.Requantiser`.
 
     Members
     -------
@@ -44,7 +46,7 @@ class Codes(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: CoprocessorSpec):
+    def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str):
         self.spec = spec
         inside = spec.inside
         ports = {
@@ -57,8 +59,8 @@ class Codes(wiring.Component):
         if inside.result is None:
             self.column = Column(
                 spec.requantiser,
-                encoding="booth",
-                adder="sklansky",
+                encoding=encoding,
+                adder=adder,
                 pipeline=_PIPELINE,
                 travels=spec.requantises_columns,
             )

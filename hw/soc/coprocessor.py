@@ -1,6 +1,7 @@
 """The matmul co-processor: registers, memory access and tiling around any engine."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, ClassVar
 
@@ -8,9 +9,10 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from golden.check import Parameter
+from golden.check import Parameter, check_fields
 from golden.soc.spec import CoprocessorSpec
 from hw.cell import Cell
+from hw.npe.requantiser import Requantiser
 from hw.soc.axi import Axi4Lite
 from hw.soc.core import Core, memory_ports
 from hw.soc.jobs import Jobs
@@ -31,6 +33,9 @@ class Coprocessor(wiring.Component):
         What: engine, bus, stores.
     engine : wiring.Component
         How: the engine of that spec.
+    requantiser_encoding, requantiser_adder : str
+        How: ``encoding`` and ``adder`` of :class:`hw.npe.requantiser.Requantiser`; those names
+        are the engine's here.
     number, digest : int
         What discovery says: the engine's kind, and a hash of all parameters.
 
@@ -45,7 +50,11 @@ class Coprocessor(wiring.Component):
         A level.
     """
 
-    HOWS: ClassVar[dict[str, Parameter]] = {}
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        # The tool's own multipliers land in DSP blocks.
+        "requantiser_encoding": replace(Requantiser.HOWS["encoding"], default="operator"),
+        "requantiser_adder": replace(Requantiser.HOWS["adder"], default="operator"),
+    }
     CLOCK: ClassVar[str] = "aclk"
     RESET: ClassVar[str] = "aresetn"
     INTERRUPT: ClassVar[str] = "interrupt"
@@ -54,11 +63,25 @@ class Coprocessor(wiring.Component):
     m_axi: Any  # not of streams
     interrupt: Signal
 
-    def __init__(self, spec: CoprocessorSpec, *, engine: Any, number: int = 0, digest: int = 0):
+    def __init__(
+        self,
+        spec: CoprocessorSpec,
+        *,
+        engine: Any,
+        number: int = 0,
+        digest: int = 0,
+        requantiser_encoding: str = "operator",
+        requantiser_adder: str = "operator",
+    ):
         if not isinstance(spec, CoprocessorSpec):
             raise TypeError(f"spec must be a CoprocessorSpec, not {spec!r}")
         self.spec = spec
-        self.core = Core(spec, engine)
+        hows = {
+            "requantiser_encoding": requantiser_encoding,
+            "requantiser_adder": requantiser_adder,
+        }
+        check_fields(self.HOWS, hows)
+        self.core = Core(spec, engine, encoding=requantiser_encoding, adder=requantiser_adder)
         self.registers = Registers(discovery(spec, number, digest))
         super().__init__({
             "s_axi": In(Axi4Lite(self.registers.file.address_width)),
@@ -96,15 +119,14 @@ class Coprocessor(wiring.Component):
             jobs.i_stop.eq(registers.o_reset),
             jobs.i_ring.eq(registers.o_ring),
             jobs.i_count.eq(registers.o_count),
-            jobs.i_job.eq(registers.o_job),
             jobs.i_idle.eq(core.o_idle),
             jobs.i_done.eq(core.o_done),
             jobs.i_error.eq(core.o_error),
-            jobs.i_descriptor.eq(core.o_descriptor),
             core.i_fetch.eq(jobs.o_fetch),
             core.i_address.eq(jobs.o_address),
             core.i_start.eq(jobs.o_run),
-            core.i_job.eq(jobs.o_job),
+            core.i_fetched.eq(jobs.o_fetched),
+            core.i_job.eq(registers.o_job),
             core.i_stop.eq(registers.o_reset),
             registers.i_ready.eq(jobs.o_idle),
             registers.i_idle.eq(jobs.o_idle),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import Cat, Module, Mux, ResetInserter, Signal
+from amaranth import Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -17,6 +17,9 @@ from hw.soc.streams import StreamReader, StreamWriter
 from hw.soc.write import WriteMaster
 
 __all__ = ["Core", "memory_ports"]
+
+_PART = 128
+"""Bits of a job that are copied in a cycle, at least."""
 
 
 def memory_ports(spec: CoprocessorSpec) -> dict[str, wiring.Member]:
@@ -38,17 +41,19 @@ class Core(wiring.Component):
         What: bus, stores, requantiser.
     engine : wiring.Component
         How: the engine of that spec.
+    encoding, adder : str
+        How: the requantiser's.
 
     Members
     -------
     m_axi, or s_axis_a, s_axis_b, m_axis_c
         See :func:`memory_ports`.
     i_job : In(JobLayout)
-        The job; does not change while one is under way.
-    i_start : In(1)
-        Begin; only while ``o_idle``.
+        A job; does not change while one is under way.
+    i_start, i_fetched : In(1)
+        Begin; only while ``o_idle``. The job is ``i_job``, or the descriptor that was read last.
     i_fetch, i_address : In
-        Read the descriptor there instead; ``o_descriptor`` stands from ``o_done`` on.
+        Read the descriptor there instead.
     i_stop : In(1)
         Give up what is under way, and stay idle as long as it is high.
     o_idle : Out(1)
@@ -64,26 +69,26 @@ class Core(wiring.Component):
 
     i_job: data.View
     i_start: Signal
+    i_fetched: Signal
     i_fetch: Signal
     i_address: Signal
-    o_descriptor: data.View
     i_stop: Signal
     o_idle: Signal
     o_done: Signal
     o_error: data.View
     o_events: data.View
 
-    def __init__(self, spec: CoprocessorSpec, engine: Any):
+    def __init__(self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str):
         self.spec = spec
         self.engine = engine
-        self.path = Datapath(spec, engine)
+        self.path = Datapath(spec, engine, encoding=encoding, adder=adder)
         super().__init__({
             **memory_ports(spec),
             "i_job": In(JobLayout()),
             "i_start": In(1),
+            "i_fetched": In(1),
             "i_fetch": In(1),
             "i_address": In(64),
-            "o_descriptor": Out(JobLayout()),
             "i_stop": In(1),
             "o_idle": Out(1),
             "o_done": Out(1),
@@ -106,10 +111,16 @@ class Core(wiring.Component):
         begin, stop, clear = Signal(), Signal(), Signal()
         m.submodules.path = ResetInserter(clear)(path)
         fetches, gathers = Signal(), Signal()
-        descriptor = self.o_descriptor.as_value()
+        # The job, taken part by part: of the registers, or a beat of a descriptor.
+        job, come = Signal(JobLayout().size, reset_less=True), Signal(max(spec.data_width, _PART))
+        part, takes = Signal(range(len(job) // spec.data_width)), Signal()
+        parts, beats = len(job) // len(come), len(come) // spec.data_width
+        chosen = self.i_job.as_value().word_select(part[: (parts - 1).bit_length()], len(come))
+        ends = part == parts - 1
         m.d.comb += [
-            prepare.i_job.eq(self.i_job),
-            path.i_job.eq(self.i_job),
+            prepare.i_job.eq(job),
+            path.i_job.eq(job),
+            come.eq(Mux(gathers, read.o.payload.data.replicate(beats), chosen)),
             path.i_geometry.eq(prepare.o_geometry),
             path.i_start.eq(begin),
             read.i_stop.eq(stop),
@@ -121,7 +132,7 @@ class Core(wiring.Component):
             path.o_row.ready.eq(read.i.ready & ~fetches),
             read.i.valid.eq(path.o_row.valid | fetches),
             read.i.payload.address.eq(Mux(fetches, self.i_address, path.o_row.payload.address)),
-            read.i.payload.bytes.eq(Mux(fetches, len(descriptor) // 8, path.o_row.payload.bytes)),
+            read.i.payload.bytes.eq(Mux(fetches, len(job) // 8, path.o_row.payload.bytes)),
             path.i.valid.eq(read.o.valid),
             path.i.payload.eq(read.o.payload),
             read.o.ready.eq(path.i.ready | gathers),
@@ -139,12 +150,14 @@ class Core(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += [self.o_idle.eq(~self.i_stop), clear.eq(1)]
+                m.d.sync += part.eq(0)
                 with m.If(self.i_stop):
                     m.next = "STOP"
                 with m.Elif(self.i_start):
-                    m.d.comb += prepare.i_start.eq(1)
                     m.d.sync += error.eq(0)
-                    m.next = "PREPARE"
+                    m.next = "COPY"
+                    with m.If(self.i_fetched):
+                        m.next = "CHECK"
                 with m.Elif(self.i_fetch):
                     m.d.sync += error.eq(0)
                     m.next = "FETCH"
@@ -156,10 +169,9 @@ class Core(wiring.Component):
                     m.next = "FETCHING"
             with m.State("FETCHING"):
                 m.d.comb += [clear.eq(1), gathers.eq(1)]
-                with m.If(read.o.valid):
-                    m.d.sync += descriptor.eq(
-                        Cat(descriptor, read.o.payload.data)[spec.data_width :]
-                    )
+                m.d.comb += takes.eq(read.o.valid)
+                with m.If(takes):
+                    m.d.sync += part.eq(part + 1)
                 with m.If(self.i_stop):
                     m.next = "STOP"
                 with m.Elif(read.o.valid & read.o.payload.last):
@@ -175,6 +187,14 @@ class Core(wiring.Component):
                         error.address.eq(read.o_address),
                     ]
                     m.next = "STOP"
+            with m.State("COPY"):
+                m.d.comb += [clear.eq(1), takes.eq(1)]
+                m.d.sync += part.eq(part + 1)
+                with m.If(ends):
+                    m.next = "CHECK"
+            with m.State("CHECK"):
+                m.d.comb += [clear.eq(1), prepare.i_start.eq(1)]
+                m.next = "PREPARE"
             with m.State("PREPARE"):
                 m.d.comb += clear.eq(1)
                 with m.If(prepare.o_done):
@@ -214,6 +234,10 @@ class Core(wiring.Component):
                 m.d.comb += [self.o_done.eq(1), clear.eq(1)]
                 m.next = "IDLE"
         m.d.comb += self.o_error.eq(error)
+        for number in range(parts * beats):
+            bits = slice(number * spec.data_width, (number + 1) * spec.data_width)
+            with m.If(takes & (part == Mux(gathers, number, number // beats))):
+                m.d.sync += job[bits].eq(come.word_select(number % beats, spec.data_width))
         return m
 
     def _port(self, name: str) -> Any:

@@ -21,6 +21,7 @@ from hw.soc.receive import Receiver
 from hw.soc.registers import JobLayout
 from hw.soc.sums import Sums
 from hw.soc.tiles import BlockDone, SumsRequest, TileWalk
+from hw.soc.walk import Block
 
 __all__ = ["EVENTS", "Datapath"]
 
@@ -40,6 +41,8 @@ class Datapath(wiring.Component):
         What: bus, stores, requantiser.
     engine : wiring.Component
         How: the engine of that spec.
+    encoding, adder : str
+        How: the requantiser's.
 
     Members
     -------
@@ -74,12 +77,12 @@ class Datapath(wiring.Component):
     o_done: Signal
     o_events: data.View
 
-    def __init__(self, spec: CoprocessorSpec, engine: Any):
+    def __init__(self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str):
         self.spec = spec
         self.engine = engine
         self.operands = {name: Operand(spec, side) for name, side in sides(spec).items()}
         self.sums = Sums(spec)
-        self.drain = Drain(spec)
+        self.drain = Drain(spec, encoding=encoding, adder=adder)
         self.columns: dict[int, ColumnStore] = {}
         most = parts(spec)
         if spec.bias:
@@ -117,10 +120,13 @@ class Datapath(wiring.Component):
         m.submodules.sums = sums = self.sums
         m.submodules.drain = drain = self.drain
         m.submodules.requests = requests = Ledger(SumsRequest(spec), 16)
+        m.submodules.loads = loads = Ledger(Block(spec), 2 * spec.PARTS)
         m.submodules.blocks = blocks = Ledger(BlockDone(spec), 4)
         takers: tuple[Any, ...] = (loader, tiles, sums, drain, *self.operands.values())
         m.d.comb += [part.i_geometry.eq(job) for part in takers]
-        m.d.comb += [part.i_start.eq(self.i_start) for part in (loader, tiles, drain)]
+        m.d.comb += [part.i_start.eq(self.i_start) for part in (loader, drain)]
+        connect(m, loader.o_block, loads.i)
+        connect(m, loads.o, tiles.i_block)
         connect(m, tiles.o_sums, requests.i)
         connect(m, requests.o, sums.i)
         connect(m, tiles.o_done, blocks.i)

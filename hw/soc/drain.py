@@ -2,7 +2,7 @@
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
 from hw.cell import Cell
@@ -25,6 +25,8 @@ class Drain(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: the engine, the bus, the requantiser.
+    encoding, adder : str
+        How: the requantiser's.
 
     Members
     -------
@@ -73,9 +75,9 @@ class Drain(wiring.Component):
     o: stream.Interface
     o_idle: Signal
 
-    def __init__(self, spec: CoprocessorSpec):
+    def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str):
         self.spec = spec
-        self.codes = Codes(spec) if spec.requantise else None
+        self.codes = Codes(spec, encoding=encoding, adder=adder) if spec.requantise else None
         ports = {
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
@@ -114,21 +116,22 @@ class Drain(wiring.Component):
 
         # Addresses of rows, ahead of their sums.
         full = Signal(2)
-        start, row, offset = (
-            Signal(spec.address_width, name=name) for name in ("start", "row", "offset")
-        )
+        start, row = (Signal(spec.address_width, name=name) for name in ("start", "row"))
+        before = Signal(spec.DIMENSION_WIDTH)  # columns
         address = Signal(spec.address_width)
         rows = Signal(spec.DIMENSION_WIDTH)
         busy, asks, done = Signal(), Signal(), Signal()
-        packers = [Packer(spec.bytes, n * spec.sum_bytes)]
-        if spec.requantise:
-            packers.append(Packer(spec.bytes, n * spec.code_bits // 8))
-        ready = Mux(codes, packers[-1].i_row.ready, packers[0].i_row.ready)
+        sizes = [n * spec.sum_bytes, *([n * spec.code_bits // 8] if spec.requantise else [])]
+        m.submodules.packer = packer = Packer(spec.bytes, *sizes)
         m.d.comb += [
-            address.eq(row + offset),
+            address.eq(row + length(before)),
             self.o_rows.payload.address.eq(address),
             self.o_rows.payload.bytes.eq(length(block.columns)),
-            self.o_rows.valid.eq(busy & (rows != 0) & ready),
+            self.o_rows.valid.eq(busy & (rows != 0) & packer.i_row.ready),
+            packer.i_kind.eq(codes),
+            packer.i_row.valid.eq(asks),
+            packer.i_row.payload.offset.eq(0 if spec.STREAM else address),
+            packer.i_row.payload.bytes.eq(length(block.columns)),
             self.o_final.eq(block.last_row & block.last_column & (rows == 1)),
             asks.eq(self.o_rows.valid & self.o_rows.ready),
         ]
@@ -151,7 +154,7 @@ class Drain(wiring.Component):
             # What was read last stands at the store's output until it is taken.
             self.o_free.eq(held & move),
         ]
-        # Columns beyond C are no part of a byte, and no number that is none.
+        # Columns beyond C are no part of a byte of two codes, and no number that is none.
         inside = Signal(n, reset_less=True)
         with m.If(self.en):
             m.d.sync += inside.eq(Cat(columns > number for number in range(n)))
@@ -171,7 +174,7 @@ class Drain(wiring.Component):
             self.o_idle.eq(~busy & ~self.i.valid),
         ]
         with m.If(self.i_start):
-            m.d.sync += [start.eq(job.c), row.eq(job.c), offset.eq(0)]
+            m.d.sync += [start.eq(job.c), row.eq(job.c), before.eq(0)]
         with m.Elif(~busy & self.i.valid & (full != 0)):
             m.d.sync += [busy.eq(1), rows.eq(block.rows), left.eq(block.rows)]
             m.d.sync += [columns.eq(block.columns), base.eq(0), column.eq(0)]
@@ -185,67 +188,46 @@ class Drain(wiring.Component):
             with m.Else():
                 m.d.sync += start.eq(row)
             with m.If(~job.by_columns & block.last_column):
-                m.d.sync += offset.eq(0)
+                m.d.sync += before.eq(0)
             with m.Elif(~job.by_columns | block.last_row):
-                m.d.sync += offset.eq(offset + length(job.columns))
+                m.d.sync += before.eq(before + job.columns)
 
+        connect(m, packer.o, flipped(self.o))
         width = spec.number_width
-        numbers = [
-            self.i_row.word_select(number, width) & inside[number].replicate(width)
-            for number in range(n)
-        ]
-        self._pack(m, packers, numbers, codes, valid, move, length(block.columns), address, asks)
+        numbers = [self.i_row.word_select(number, width) for number in range(n)]
+        if spec.code_bits < 8:
+            numbers = [
+                value & inside[number].replicate(width) for number, value in enumerate(numbers)
+            ]
+        m.d.comb += move.eq(~valid | self._send(m, packer, numbers, codes, valid))
+        if spec.inside.flags:
+            flags = Cat(value[-1] for value in numbers) & inside
+            m.d.comb += self.o_invalid.eq(valid & move & flags.any())
         return m
 
-    def _pack(
-        self,
-        m: Module,
-        packers: list[Packer],
-        numbers: list[Value],
-        codes: Value,
-        valid: Value,
-        move: Value,
-        length: Value,
-        address: Value,
-        asks: Value,
-    ) -> None:
-        """Send rows of sums to their packer, or through the requantiser to that of codes."""
-        spec = self.spec
-        for number, packer in enumerate(packers):
-            chosen = codes == number
-            m.submodules[f"packer{number}"] = packer
-            m.d.comb += [
-                packer.i_row.valid.eq(asks & chosen),
-                packer.i_row.payload.offset.eq(0 if spec.STREAM else address),
-                packer.i_row.payload.bytes.eq(length),
-                packer.o.ready.eq(self.o.ready & chosen),
-            ]
-            with m.If(chosen):
-                m.d.comb += [self.o.valid.eq(packer.o.valid), self.o.payload.eq(packer.o.payload)]
-        inside, wide = spec.inside, []
+    def _send(
+        self, m: Module, packer: Packer, numbers: list[Value], codes: Value, valid: Value
+    ) -> Value:
+        """Send rows of sums to the packer, or through the requantiser; whether they are taken."""
+        spec, wide = self.spec, []
         for number, value in enumerate(numbers):
-            total = value[: inside.sum_width]
+            total = value[: spec.inside.sum_width]
             wide.append(Signal(8 * spec.sum_bytes, name=f"sum{number}"))
-            m.d.comb += wide[-1].eq(total.as_signed() if inside.signed else total)
+            m.d.comb += wide[-1].eq(total.as_signed() if spec.inside.signed else total)
+        if self.codes is None:
+            m.d.comb += [packer.i.valid.eq(valid), packer.i.payload.data.eq(Cat(wide))]
+            return packer.i.ready
+        m.submodules.codes = unit = self.codes
         m.d.comb += [
-            packers[0].i.valid.eq(valid & ~codes),
-            packers[0].i.payload.data.eq(Cat(wide)),
+            unit.i_geometry.eq(self.i_geometry),
+            unit.i.valid.eq(valid & codes),
+            unit.i.payload.eq(Cat(numbers)),
+            unit.o.ready.eq(packer.i.ready),
+            packer.i.valid.eq(Mux(codes, unit.o.valid, valid)),
+            packer.i.payload.data.eq(Cat(wide)),
         ]
-        taken: Value = packers[0].i.ready
-        if self.codes is not None:
-            m.submodules.codes = unit = self.codes
-            m.d.comb += [
-                unit.i_geometry.eq(self.i_geometry),
-                unit.i.valid.eq(valid & codes),
-                unit.i.payload.eq(Cat(numbers)),
-                packers[1].i.valid.eq(unit.o.valid),
-                packers[1].i.payload.data.eq(unit.o.payload),
-                unit.o.ready.eq(packers[1].i.ready),
-            ]
-            if inside.result is None:
-                m.d.comb += unit.i_how.eq(self.i_how)
-            taken = Mux(codes, unit.i.ready, taken)
-        m.d.comb += move.eq(~valid | taken)
-        if inside.flags:
-            flags = Cat(value[-1] for value in numbers)
-            m.d.comb += self.o_invalid.eq(valid & taken & flags.any())
+        with m.If(codes):
+            m.d.comb += packer.i.payload.data[: len(unit.o.payload)].eq(unit.o.payload)
+        if spec.inside.result is None:
+            m.d.comb += unit.i_how.eq(self.i_how)
+        return Mux(codes, unit.i.ready, packer.i.ready)

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.registers import ERRORS, ErrorLayout, JobLayout
+from hw.soc.registers import ERRORS, ErrorLayout
 
 __all__ = ["Jobs"]
 
@@ -29,13 +29,13 @@ class Jobs(wiring.Component):
     i_stop : In(1)
         Give up.
     i_ring, i_count : In
-        Address of the descriptors, and how many; of none, the job is ``i_job``.
-    i_job : In(JobLayout)
-        The job in the registers.
+        Address of the descriptors, and how many; of none, the job is that in the registers.
     o_fetch, o_run : Out(1)
-        Ask the core, which is idle, to read the descriptor at ``o_address``, or to run ``o_job``.
-    i_idle, i_done, i_error, i_descriptor : In
-        Of the core: idle, done with what was asked, how that ended, and the descriptor.
+        Ask the core, which is idle, to read the descriptor at ``o_address``, or to run a job.
+    o_fetched : Out(1)
+        The job is that of the descriptor.
+    i_idle, i_done, i_error : In
+        Of the core: idle, done with what was asked, and how that ended.
     o_idle, o_done : Out(1)
         Nothing is under way; all is done, in this one cycle.
     o_error : Out(ErrorLayout)
@@ -48,15 +48,13 @@ class Jobs(wiring.Component):
     i_stop: Signal
     i_ring: Signal
     i_count: Signal
-    i_job: data.View
     o_fetch: Signal
     o_run: Signal
+    o_fetched: Signal
     o_address: Signal
-    o_job: data.View
     i_idle: Signal
     i_done: Signal
     i_error: data.View
-    i_descriptor: data.View
     o_idle: Signal
     o_done: Signal
     o_error: data.View
@@ -69,15 +67,13 @@ class Jobs(wiring.Component):
             "i_stop": In(1),
             "i_ring": In(64),
             "i_count": In(32),
-            "i_job": In(JobLayout()),
             "o_fetch": Out(1),
             "o_run": Out(1),
+            "o_fetched": Out(1),
             "o_address": Out(64),
-            "o_job": Out(JobLayout()),
             "i_idle": In(1),
             "i_done": In(1),
             "i_error": In(ErrorLayout),
-            "i_descriptor": In(JobLayout()),
             "o_idle": Out(1),
             "o_done": Out(1),
             "o_error": Out(ErrorLayout),
@@ -89,14 +85,13 @@ class Jobs(wiring.Component):
         ring = Signal()
         wide = self.spec.address_width
         last = (self.o_count + 1)[:32] == self.i_count
-        misaligned = self.i_ring[: exact_log2(self.spec.bytes)] != 0
-        end = self.i_ring + self.i_count * _BYTES - 1
+        size = exact_log2(self.spec.bytes)
+        misaligned = self.i_ring[:size] != 0
+        # Beats are no longer than a descriptor, and this begins with one: the last byte.
+        end = self.i_ring[size:] + ((self.i_count * _BYTES - 1) >> size)
         refused = Signal(8)
-        with m.If(ring):
-            m.d.comb += self.o_job.eq(self.i_descriptor)
-        with m.Else():
-            m.d.comb += self.o_job.eq(self.i_job)
         m.d.comb += [
+            self.o_fetched.eq(ring),
             self.o_error.eq(self.i_error),
             self.o_error.job.eq(self.o_count),
         ]
@@ -110,7 +105,7 @@ class Jobs(wiring.Component):
                     with m.If(self.i_count != 0):
                         m.next = "FETCH"
                         wrong = Mux(misaligned, ERRORS["misaligned"], ERRORS["address_range"])
-                        with m.If(misaligned | (end[wide:] != 0) | self.spec.STREAM):
+                        with m.If(misaligned | (end[wide - size :] != 0) | self.spec.STREAM):
                             m.d.sync += refused.eq(
                                 ERRORS["unsupported"] if self.spec.STREAM else wrong
                             )

@@ -1,13 +1,14 @@
 """The loader: asks for the rows of blocks, and what goes with them, in the order of use."""
 
 from amaranth import C, Module, Signal, Value
+from amaranth.hdl import ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import Geometry, scales_of, words_bytes
-from hw.soc.walk import BlockWalk
+from hw.soc.job import BYTES_WIDTH, Geometry, scales_of, words_bytes
+from hw.soc.walk import Block, BlockWalk
 
 __all__ = [
     "A", "ADDEND", "A_SCALES", "B", "BIAS", "B_SCALES", "RECORD", "Loader", "RowRequest", "parts"
@@ -53,12 +54,15 @@ class Loader(wiring.Component):
         A part of the store of A, B, their scales, biases, records, sums has become free.
     o : Out(stream)
         :class:`RowRequest`.
+    o_block : Out(stream)
+        :class:`hw.soc.walk.Block`, when all its rows have been asked for.
     """
 
     i_geometry: data.View
     i_start: Signal
     i_free: Signal
     o: stream.Interface
+    o_block: stream.Interface
 
     def __init__(self, spec: CoprocessorSpec):
         self.spec = spec
@@ -67,6 +71,7 @@ class Loader(wiring.Component):
             "i_start": In(1),
             "i_free": In(7),
             "o": Out(stream.Signature(RowRequest(spec))),
+            "o_block": Out(stream.Signature(Block(spec))),
         })
 
     def elaborate(self, platform):
@@ -82,18 +87,17 @@ class Loader(wiring.Component):
         left = Signal(spec.DIMENSION_WIDTH)
         last = left == 1
         row = self.o.payload
-        # A: where the block's rows begin, the next row, and the bytes of K before the block.
-        a_base, a_row = (Signal(spec.address_width, name=name) for name in ("a_base", "a_row"))
-        a_offset = Signal(spec.address_width)
-        b_row, b_offset = (Signal(spec.address_width, name=name) for name in ("b_row", "b_offset"))
-        sa_base, sa_row, sa_offset, sb_row, sb_offset = (
+        # Of A, its scales and C: where the block's rows begin and the next one; of B the next one.
+        a_base, a_row, b_row, sa_base, sa_row, sb_row, c_base, c_row = (
             Signal(spec.address_width, name=name)
-            for name in ("sa_base", "sa_row", "sa_offset", "sb_row", "sb_offset")
-        )
-        c_start, c_row, c_offset = (
-            Signal(spec.address_width, name=name) for name in ("c_start", "c_row", "c_offset")
-        )
-        bias, record = Signal(spec.address_width), Signal(spec.address_width)
+            for name in ("a_base", "a_row", "b_row", "sa_base", "sa_row", "sb_row",
+                         "c_base", "c_row")
+        )  # fmt: skip
+        # What is before the block: words of K, columns of C.
+        codes, columns = (Signal(spec.DIMENSION_WIDTH, name=name) for name in ("codes", "columns"))
+        # The row that is asked for, from the beginning of its matrix' row on, and the next one.
+        base, offset = Signal(spec.address_width), Signal(BYTES_WIDTH)
+        stride, after = Signal(BYTES_WIDTH), Signal(spec.address_width)
         lengths = {
             A: words_bytes(spec, "a", walk.o_codes, job.kind),
             B: words_bytes(spec, "b", walk.o_columns, job.kind),
@@ -107,6 +111,9 @@ class Loader(wiring.Component):
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),
             row.last.eq(last),
+            *(self.o_block.payload[name].eq(getattr(walk, f"o_{name}")) for name, _ in Block(spec)),
+            row.address.eq(base + offset),
+            after.eq(base + stride),
         ]
 
         def begin(to: int, skip: Value, count: Value, then: str) -> None:
@@ -118,12 +125,14 @@ class Loader(wiring.Component):
                 m.d.sync += left.eq(count)
                 m.next = f"ROWS{to}"
 
-        def ask(to: int, address: Value, then: str) -> Value:
+        def ask(to: int, start: Value, skip: Value, then: str, step: ValueLike = 0) -> Value:
             """Ask for a row; returns whether it is taken."""
             m.d.comb += [
                 self.o.valid.eq(1),
                 row.to.eq(to),
-                row.address.eq(address),
+                base.eq(start),
+                offset.eq(skip),
+                stride.eq(step),
                 row.bytes.eq(lengths[to]),
             ]
             with m.If(self.o.ready):
@@ -139,95 +148,86 @@ class Loader(wiring.Component):
                 m.d.sync += [
                     sa_base.eq(job.a_scales),
                     sa_row.eq(job.a_scales),
-                    sa_offset.eq(0),
                     sb_row.eq(job.b_scales),
-                    sb_offset.eq(0),
                     a_base.eq(job.a),
                     a_row.eq(job.a),
-                    a_offset.eq(0),
                     b_row.eq(job.b),
-                    b_offset.eq(0),
-                    c_start.eq(job.c),
+                    c_base.eq(job.c),
                     c_row.eq(job.c),
-                    c_offset.eq(0),
-                    bias.eq(job.bias),
-                    record.eq(job.requant),
+                    codes.eq(0),
+                    columns.eq(0),
                 ]
                 m.next = "BIAS"
             # Operands last: a block begins when A and B are there, one of which may be already.
             with m.State("BIAS"):
                 begin(BIAS, ~(job.biased & walk.o_first_code), C(1), "RECORD")
             with m.State(f"ROWS{BIAS}"):
-                ask(BIAS, bias, "RECORD")
+                ask(BIAS, job.bias, columns * spec.sum_bytes, "RECORD")
             with m.State("RECORD"):
                 begin(RECORD, ~(job.per_column & walk.o_first_code), C(1), "A")
             with m.State(f"ROWS{RECORD}"):
-                ask(RECORD, record, "A")
+                ask(RECORD, job.requant, columns * spec.RECORD_BYTES, "A")
             with m.State("A"):
                 begin(A, walk.o_again_a, walk.o_rows, after_a)
-            with m.State(f"ROWS{A}"), m.If(ask(A, a_row + a_offset, after_a)):
-                m.d.sync += a_row.eq(a_row + job.lda)
+            with m.State(f"ROWS{A}"):
+                skip = words_bytes(spec, "a", codes, job.kind)
+                with m.If(ask(A, a_row, skip, after_a, job.lda)):
+                    m.d.sync += a_row.eq(after)
             with m.State("B"):
                 begin(B, walk.o_again_b, walk.o_codes, after_b)
-            with m.State(f"ROWS{B}"), m.If(ask(B, b_row + b_offset, after_b)):
-                m.d.sync += b_row.eq(b_row + job.ldb)
+            with m.State(f"ROWS{B}"):
+                skip = words_bytes(spec, "b", columns, job.kind)
+                with m.If(ask(B, b_row, skip, after_b, job.ldb)):
+                    m.d.sync += b_row.eq(after)
             if scaled:
                 with m.State("A_SCALES"):
                     begin(A_SCALES, walk.o_again_a, walk.o_rows, "B")
-                with m.State(f"ROWS{A_SCALES}"), m.If(ask(A_SCALES, sa_row + sa_offset, "B")):
-                    m.d.sync += sa_row.eq(sa_row + job.ldsa)
+                with m.State(f"ROWS{A_SCALES}"):
+                    skip = self._scales(codes)
+                    with m.If(ask(A_SCALES, sa_row, skip, "B", job.ldsa)):
+                        m.d.sync += sa_row.eq(after)
                 with m.State("B_SCALES"):
                     count = self._scales(walk.o_codes)
                     begin(B_SCALES, walk.o_again_b, count, "ADDEND")
-                with m.State(f"ROWS{B_SCALES}"), m.If(ask(B_SCALES, sb_row + sb_offset, "ADDEND")):
-                    m.d.sync += sb_row.eq(sb_row + job.ldsb)
+                with m.State(f"ROWS{B_SCALES}"):
+                    taken_ = ask(B_SCALES, sb_row, columns, "ADDEND", job.ldsb)
+                    with m.If(taken_):
+                        m.d.sync += sb_row.eq(after)
             # Sums of C after them: they wait until the last block but one has left.
             with m.State("ADDEND"):
                 begin(ADDEND, ~(job.accumulate & walk.o_first_code), walk.o_rows, "NEXT")
-            with m.State(f"ROWS{ADDEND}"), m.If(ask(ADDEND, c_row + c_offset, "NEXT")):
-                m.d.sync += c_row.eq(c_row + job.ldc)
+            with m.State(f"ROWS{ADDEND}"):
+                skip = columns * spec.sum_bytes
+                with m.If(ask(ADDEND, c_row, skip, "NEXT", job.ldc)):
+                    m.d.sync += c_row.eq(after)
             with m.State("NEXT"):
-                m.d.comb += walk.i_next.eq(1)
-                row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
-                column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
-                with m.If(walk.o_last_code):
-                    m.d.sync += [a_offset.eq(0), b_row.eq(job.b)]
-                    m.d.sync += [sa_offset.eq(0), sb_row.eq(job.b_scales)]
-                with m.Else():
-                    m.d.sync += sa_offset.eq(sa_offset + self._scales(job.codes))
-                    m.d.sync += a_offset.eq(a_offset + words_bytes(spec, "a", job.codes, job.kind))
-                # Blocks below: the next row, if this block's were asked for, is theirs.
-                with m.If(row_ends & walk.o_last_row):
-                    m.d.sync += [a_base.eq(job.a), a_row.eq(job.a)]
-                    m.d.sync += [c_start.eq(job.c), c_row.eq(job.c)]
-                    m.d.sync += [sa_base.eq(job.a_scales), sa_row.eq(job.a_scales)]
-                with m.Elif(row_ends):
-                    m.d.sync += [a_base.eq(a_row), c_start.eq(c_row), sa_base.eq(sa_row)]
-                with m.Elif(~walk.o_keep_a):
-                    m.d.sync += [a_row.eq(a_base), sa_row.eq(sa_base)]
-                with m.If(walk.o_last_code & ~row_ends):
-                    m.d.sync += c_row.eq(c_start)
-                with m.If(column_ends & walk.o_last_column):
-                    m.d.sync += [
-                        b_offset.eq(0),
-                        sb_offset.eq(0),
-                        c_offset.eq(0),
-                        bias.eq(job.bias),
-                        record.eq(job.requant),
-                    ]
-                with m.Elif(column_ends):
-                    sums = job.columns * spec.sum_bytes
-                    m.d.sync += [
-                        b_offset.eq(b_offset + words_bytes(spec, "b", job.columns, job.kind)),
-                        sb_offset.eq(sb_offset + job.columns),
-                        c_offset.eq(c_offset + sums),
-                        bias.eq(bias + sums),
-                        record.eq(record + job.columns * spec.RECORD_BYTES),
-                    ]
-                with m.If(walk.o_last):
-                    m.next = "IDLE"
-                with m.Else():
-                    m.next = "BIAS"
+                m.d.comb += [self.o_block.valid.eq(1), walk.i_next.eq(self.o_block.ready)]
+                with m.If(self.o_block.ready):
+                    row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
+                    column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
+                    with m.If(walk.o_last_code):
+                        m.d.sync += [codes.eq(0), b_row.eq(job.b), sb_row.eq(job.b_scales)]
+                    with m.Else():
+                        m.d.sync += codes.eq(codes + job.codes)
+                    # Blocks below: the next row, if this block's were asked for, is theirs.
+                    with m.If(row_ends & walk.o_last_row):
+                        m.d.sync += [a_base.eq(job.a), a_row.eq(job.a)]
+                        m.d.sync += [c_base.eq(job.c), c_row.eq(job.c)]
+                        m.d.sync += [sa_base.eq(job.a_scales), sa_row.eq(job.a_scales)]
+                    with m.Elif(row_ends):
+                        m.d.sync += [a_base.eq(a_row), c_base.eq(c_row), sa_base.eq(sa_row)]
+                    with m.Elif(~walk.o_keep_a):
+                        m.d.sync += [a_row.eq(a_base), sa_row.eq(sa_base)]
+                    with m.If(walk.o_last_code & ~row_ends):
+                        m.d.sync += c_row.eq(c_base)
+                    with m.If(column_ends & walk.o_last_column):
+                        m.d.sync += columns.eq(0)
+                    with m.Elif(column_ends):
+                        m.d.sync += columns.eq(columns + job.columns)
+                    with m.If(walk.o_last):
+                        m.next = "IDLE"
+                    with m.Else():
+                        m.next = "BIAS"
         return m
 
     def _scales(self, words: Value) -> Value:

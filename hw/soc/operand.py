@@ -80,17 +80,17 @@ class Words(data.StructLayout):
 class TileRequest(data.StructLayout):
     """A tile's operands: where they begin in a store, and how many there are.
 
-    ``codes`` are words along K, the last of which is that of K if ``tail``; ``rows`` those of A
-    that are inside of C. ``last`` ends the sums, ``release`` the use of the part.
+    ``codes`` are words along K, the last of which is that of K if ``tail``; ``lines`` rows of A,
+    or columns of B, that are inside of C. ``last`` ends the sums, ``release`` the use of the part.
     """
 
-    def __init__(self, spec: CoprocessorSpec, words: int, slices: int):
+    def __init__(self, spec: CoprocessorSpec, side: Side):
         super().__init__({
             "part": range(spec.PARTS),
-            "address": range(words),
-            "slice": range(slices),
+            "address": range(side.words),
+            "slice": range(max(side.slices)),
             "codes": spec.DIMENSION_WIDTH,
-            "rows": range(spec.inside.m + 1),
+            "lines": range((side.across if side.down else side.banks) + 1),
             "tail": 1,
             "last": 1,
             "release": 1,
@@ -101,8 +101,8 @@ class Operand(wiring.Component):
     """Reads tiles of A, or of B, from its store, a beat a cycle, and hands them to the engine.
 
     A beat of A is the next slice of a word of each row; one of B is the same slice of the rows
-    that are next, a word of each. Rows of A outside of C, rows of B beyond K, and codes beyond K
-    in the last word, are zeros.
+    that are next, a word of each. Rows of A and columns of B outside of C, words beyond K, and
+    codes beyond K in the last word, are zeros.
 
     Latency, tile to its first beat: 3 cycles. Tiles follow each other without a gap.
 
@@ -147,7 +147,7 @@ class Operand(wiring.Component):
         self.store = OperandStore(
             f"{side.name}_bank", side.banks, side.word_bytes, side.words, spec.PARTS
         )
-        self.request = TileRequest(spec, side.words, max(side.slices))
+        self.request = TileRequest(spec, side)
         super().__init__({
             "i": In(stream.Signature(self.request)),
             "i_geometry": In(Geometry(spec)),
@@ -171,8 +171,9 @@ class Operand(wiring.Component):
         valid = Signal()
         chosen = Signal(len(tile.slice), reset_less=True)
         mask, last = Signal(banks, reset_less=True), Signal(reset_less=True)
+        inside = Signal(side.across, reset_less=True)
         tail = Signal(reset_less=True)
-        inside = tile.codes if side.down else tile.rows
+        down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),
             issue.eq(busy & move),
@@ -200,29 +201,30 @@ class Operand(wiring.Component):
             m.d.sync += [
                 valid.eq(busy),
                 chosen.eq(tile.slice),
-                mask.eq(Cat(number < inside for number in range(banks))),
+                mask.eq(Cat(number < down for number in range(banks))),
+                inside.eq(Cat(number < across for number in range(side.across))),
                 last.eq(final & tile.last),
                 tail.eq(final & tile.tail & (job.tail != 0)),
                 self.o.valid.eq(valid),
                 self.o.payload.last.eq(last),
-                self.o.payload.data.eq(self._words(chosen, mask, tail)),
+                self.o.payload.data.eq(self._words(chosen, mask, inside, tail)),
             ]
         return m
 
-    def _words(self, chosen: Value, mask: Value, tail: Value) -> Value:
+    def _words(self, chosen: Value, mask: Value, inside: Value, tail: Value) -> Value:
         """Take the chosen slice of each bank's word, zeros where it is masked, word by word."""
         job, side, width = self.i_geometry, self.side, self.side.width
         shapes = side.shapes
-        inside: Value = C((1 << width) - 1, width)
+        kept: Value = C((1 << width) - 1, width)
         if any(codes > 1 for codes, _ in shapes):
-            inside = Mux(tail, (1 << job.tail) - 1, inside)[:width]
+            kept = Mux(tail, (1 << job.tail) - 1, kept)[:width]
         words: list[Value] = []
         for number in range(side.banks):
             row = self.i_words.word_select(number, 8 * side.word_bytes)
 
             def of(shape: int, row: Value = row) -> Value:
                 codes, bits = shapes[shape]
-                part = row.word_select(chosen, side.across * bits)
+                part = _slice(row, chosen, side.across * bits)
                 return Cat(
                     _spread(part.word_select(word, bits), codes, width)
                     for word in range(side.across)
@@ -230,10 +232,21 @@ class Operand(wiring.Component):
 
             part = pick(of, [shapes.index(shape) for shape in shapes], job.kind)
             words += (
-                part.word_select(word, width) & inside & mask[number].replicate(width)
+                part.word_select(word, width)
+                & kept
+                & (mask[number] & inside[word]).replicate(width)
                 for word in range(side.across)
             )
         return Cat(words)
+
+
+def _slice(row: Value, index: Value, width: int) -> Value:
+    """Take one of the slices of a word, bit by bit of its number."""
+    levels = (len(row) // width - 1).bit_length()
+    for level in reversed(range(levels)):
+        half = width << level
+        row = Mux(index[level], row[half:], row[:half])
+    return row
 
 
 def _spread(word: Value, codes: int, width: int) -> Value:

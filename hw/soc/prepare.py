@@ -135,17 +135,22 @@ class Prepare(wiring.Component):
         # Then products, one after the other: x * y + sum.
         width = 66  # an address of 64 bits, and more
         x, y = Signal(size), Signal(BYTES_WIDTH + size)
-        ends: list[tuple[Value, Value, Value]] = [
-            (job.m - 1, job.lda, job.a + lengths["a"] - 1),
-            (words - 1, job.ldb, job.b + lengths["b"] - 1),
-            (job.m - 1, job.ldc, job.c + lengths["c"] - 1),
-            (C(0), job.ldc, Mux(mode.bias, job.bias + lengths["bias"] - 1, 0)),
-            (C(0), job.ldc, Mux(mode.per_column, job.requant + lengths["requant"] - 1, 0)),
+        ends: list[tuple[Value, Value, Value, Value]] = [
+            (job.m - 1, job.lda, job.a, lengths["a"]),
+            (words - 1, job.ldb, job.b, lengths["b"]),
+            (job.m - 1, job.ldc, job.c, lengths["c"]),
+            (C(0), job.ldc, Mux(mode.bias, job.bias, 0), Mux(mode.bias, lengths["bias"], 1)),
+            (
+                C(0),
+                job.ldc,
+                Mux(mode.per_column, job.requant, 0),
+                Mux(mode.per_column, lengths["requant"], 1),
+            ),
         ]
         if inside.block:
             ends += [
-                (job.m - 1, job.ldsa, job.a_scales + scales - 1),
-                (scales - 1, job.ldsb, job.b_scales + job.n - 1),
+                (job.m - 1, job.ldsa, job.a_scales, scales),
+                (scales - 1, job.ldsb, job.b_scales, job.n),
             ]
         if spec.STREAM:
             ends = []
@@ -156,6 +161,11 @@ class Prepare(wiring.Component):
         ]
         count = len(ends) + len(sizes)
         total, step = Signal(width), Signal(range(count))
+        # Bytes of the last row less one are added last, and the end is looked at while the next
+        # product begins.
+        length, ending, beyond = Signal(BYTES_WIDTH), Signal(), Signal()
+        adds = Mux(x == 0, length, Mux(x[0], y, 0))
+        m.d.comb += beyond.eq(ending & (total[spec.address_width :] != 0))
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
                 m.d.sync += step.eq(0)
@@ -170,32 +180,29 @@ class Prepare(wiring.Component):
                         m.next = "DONE"
             with m.State("BEGIN"):
                 m.next = "MULTIPLY"
-                with m.If((step == len(ends)) & ~given):
+                m.d.sync += ending.eq(step < len(ends) if ends else 0)
+                with m.If(beyond):
+                    m.d.sync += self.o_error.eq(ERRORS["address_range"])
+                    m.next = "DONE"
+                with m.Elif((step == len(ends)) & ~given):
                     m.next = "DONE"
                 with m.Elif((step == len(ends)) & split):
                     m.d.sync += self.o_error.eq(ERRORS["bad_block"])
                     m.next = "DONE"
                 with m.Switch(step):
-                    for number, (factor, other, start) in enumerate(ends):
+                    for number, (factor, other, start, bytes_) in enumerate(ends):
                         with m.Case(number):
                             m.d.sync += [x.eq(factor), y.eq(other), total.eq(start)]
+                            m.d.sync += length.eq(bytes_ - 1)
                     for number, (factor, other, _) in enumerate(sizes, len(ends)):
                         with m.Case(number):
-                            m.d.sync += [x.eq(factor), y.eq(other), total.eq(0)]
+                            m.d.sync += [x.eq(factor), y.eq(other), total.eq(0), length.eq(0)]
             with m.State("MULTIPLY"):
-                with m.If(x != 0):
-                    m.d.sync += [x.eq(x >> 1), y.eq(y << 1)]
-                    with m.If(x[0]):
-                        m.d.sync += total.eq(total + y)
-                with m.Else():
+                m.d.sync += [x.eq(x >> 1), y.eq(y << 1), total.eq(total + adds)]
+                with m.If(x == 0):
                     m.d.sync += step.eq(step + 1)
                     m.next = "BEGIN"
-                    beyond = total[spec.address_width :] != 0
                     with m.Switch(step):
-                        for number in range(len(ends)):
-                            with m.Case(number), m.If(beyond):
-                                m.d.sync += self.o_error.eq(ERRORS["address_range"])
-                                m.next = "DONE"
                         for number, (_, _, most) in enumerate(sizes, len(ends)):
                             with m.Case(number), m.If(total > most):
                                 m.d.sync += self.o_error.eq(ERRORS["bad_block"])

@@ -1,6 +1,7 @@
 """What comes from memory, on the way to its store."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from amaranth import Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -8,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.burst import Beat, Row
+from hw.soc.gather import Gather
 from hw.soc.ledger import Ledger
 from hw.soc.load import A_SCALES, A, RowRequest
 from hw.soc.unpack import Unpacker
@@ -80,36 +82,39 @@ class Receiver(wiring.Component):
             rows.i.payload.last.eq(row.last),
             self.i_row.ready.eq(self.o_row.ready & rows.i.ready),
         ]
-        # The row whose beats come now; the next one is told to its unpacker meanwhile.
-        coming, to = Signal(), Signal.like(row.to)
-        leaves, announce = Signal(), Signal()
+        # Rows that the unpacker knows of, and where they go.
+        m.submodules.unpack = unpack = Unpacker(spec.bytes)
+        m.submodules.going = going = Ledger(row.to.shape(), 4)
+        piece, to = unpack.o.payload, going.o.payload
+        connect(m, flipped(self.i), unpack.i)
         m.d.comb += [
-            leaves.eq(self.i.valid & self.i.ready & self.i.payload.last),
-            announce.eq(~coming | leaves),
+            rows.o.ready.eq(unpack.i_row.ready & going.i.ready),
+            unpack.i_row.valid.eq(rows.o.valid & going.i.ready),
+            unpack.i_row.payload.offset.eq(next_.offset),
+            unpack.i_row.payload.bytes.eq(next_.bytes),
+            unpack.i_end.eq(next_.last),
+            going.i.valid.eq(rows.o.valid & unpack.i_row.ready),
+            going.i.payload.eq(next_.to),
+            going.o.ready.eq(unpack.o.valid & unpack.o.ready & piece.last),
         ]
-        with m.If(leaves):
-            m.d.sync += coming.eq(0)
-        with m.If(rows.o.valid & rows.o.ready):
-            m.d.sync += [coming.eq(1), to.eq(next_.to)]
         for number, count in self.words.items():
-            m.submodules[f"unpack{number}"] = unpacker = Unpacker(spec.bytes, count)
-            m.submodules[f"ends{number}"] = ends = Ledger(data.StructLayout({"last": 1}), 4)
-            words = getattr(self, f"o{number}")
-            connect(m, unpacker.o, flipped(words))
-            mine, here = next_.to == number, coming & (to == number)
-            m.d.comb += [
-                unpacker.i_row.valid.eq(rows.o.valid & announce & mine & ends.i.ready),
-                unpacker.i_row.payload.offset.eq(next_.offset),
-                unpacker.i_row.payload.bytes.eq(next_.bytes),
-                ends.i.valid.eq(rows.o.valid & announce & mine & unpacker.i_row.ready),
-                ends.i.payload.last.eq(next_.last),
-                unpacker.i.valid.eq(self.i.valid & here),
-                unpacker.i.payload.eq(self.i.payload),
-                ends.o.ready.eq(words.valid & words.ready & words.payload.last),
-                self.o_end[number].eq(ends.o.payload.last),
-            ]
-            with m.If(mine):
-                m.d.comb += rows.o.ready.eq(announce & unpacker.i_row.ready & ends.i.ready)
+            words, here = getattr(self, f"o{number}"), going.o.valid & (to == number)
+            taker: Any = words
+            if count == spec.bytes:
+                m.d.comb += [
+                    words.payload.data.eq(piece.data),
+                    words.payload.last.eq(piece.last),
+                    self.o_end[number].eq(piece.end),
+                ]
+            else:
+                m.submodules[f"gather{number}"] = gather = Gather(spec.bytes, count)
+                connect(m, gather.o, flipped(words))
+                m.d.comb += [
+                    gather.i.payload.eq(piece),
+                    self.o_end[number].eq(gather.o_end),
+                ]
+                taker = gather.i
+            m.d.comb += taker.valid.eq(unpack.o.valid & here)
             with m.If(here):
-                m.d.comb += self.i.ready.eq(unpacker.i.ready)
+                m.d.comb += unpack.o.ready.eq(taker.ready)
         return m

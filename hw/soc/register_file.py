@@ -1,9 +1,10 @@
 """Register file made from a SystemRDL map: what each field does on accesses and events."""
 
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth import C, Cat, Const, Module, Mux, Signal, Value
 from amaranth.hdl import ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
@@ -119,9 +120,8 @@ class RegisterFile(wiring.Component):
             with m.Default():
                 m.d.comb += bus.write_error.eq(1)
         with m.Switch(bus.read_address):
-            for address, word in words.items():
-                with m.Case(address):
-                    m.d.comb += bus.read_data.eq(word)
+            with m.Case(*words):
+                m.d.comb += [bus.read_error.eq(0), bus.read_data.eq(_at(words, bus.read_address))]
             with m.Default():
                 m.d.comb += bus.read_error.eq(1)
         return m
@@ -140,17 +140,30 @@ class RegisterFile(wiring.Component):
             with m.Elif(access.before):
                 m.d.sync += kept.eq(value)
             return kept
+        restart: Value = C(0, 1)
+        if field.name not in self.kept:
+            restart = self.restart_locked if field.has("swwel") else self.restart
+        if field.plain:
+            self._write_bytes(m, field, access.written)
+            with m.If(restart):
+                m.d.sync += value.eq(field.reset)
+            return value
         steps = [self._by_hardware, self._by_software]
         if field.node.get_property("precedence") == PrecedenceType.hw:
             steps.reverse()
         now = value
         for step in steps:
             now = step(field, access, now)
-        if field.name not in self.kept:
-            restart = self.restart_locked if field.has("swwel") else self.restart
-            now = Mux(restart, field.reset, now)
-        m.d.sync += value.eq(now)
+        m.d.sync += value.eq(Mux(restart, field.reset, now))
         return value
+
+    def _write_bytes(self, m: Module, field: MapField, written: Value) -> None:
+        """Write the bytes whose strobe is set: an enable for each, and no gate for a bit."""
+        value, bus, low = getattr(self, field.name), self.bus, field.node.low
+        for byte in range(low // 8, field.node.high // 8 + 1):
+            first, end = max(8 * byte, low), min(8 * byte + 8, field.node.high + 1)
+            with m.If(written & bus.write_strobe[byte]):
+                m.d.sync += value[first - low : end - low].eq(bus.write_data[first:end])
 
     def _by_software(self, field: MapField, access: "_Access", now: Value) -> Value:
         """Change a field as an access does."""
@@ -182,6 +195,19 @@ class _Access(NamedTuple):
     bits: Value
     read: Value
     before: Value
+
+
+def _at(words: Mapping[int, Value], address: Value) -> Value:
+    """Choose a word bit by bit of its address, which is that of one."""
+    if len(words) == 1:
+        return next(iter(words.values()))
+    high = len(address) - 1
+    below, above = (
+        {at % (1 << high): word for at, word in words.items() if at >> high == side}
+        for side in range(2)
+    )
+    chosen = [_at(side, address[:high]) for side in (below, above) if side]
+    return Mux(address[high], chosen[-1], chosen[0])
 
 
 def _members(field: MapField) -> dict[str, Member]:

@@ -59,6 +59,12 @@ class MapField(NamedTuple):
         return "wire" if self.node.is_hw_writable else "constant"
 
     @property
+    def plain(self) -> bool:
+        """Whether all that happens to it is that software writes it."""
+        special = ("hwset", "hwclr", "we", "onread", "onwrite")
+        return self.node.is_sw_writable and not any(self.has(name) for name in special)
+
+    @property
     def codes(self) -> list[Code]:
         """What its values are called, if they have names."""
         return [

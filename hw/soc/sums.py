@@ -23,8 +23,10 @@ class SumRow(data.StructLayout):
 class Sums(wiring.Component):
     """Two halves of rows of n sums: one takes what the engine makes, one leaves.
 
-    Throughput: a row of a tile a cycle. A row is there to be read 2 cycles after it is taken; no
-    row is read again before that, since a block of one tile is added up in the engine.
+    Throughput: a row of a tile a cycle, or one that is there before, which goes first: both take
+    the same way. A row is there to be read 2 cycles after it is taken; no row is read again before
+    that, since a block of one tile is added up in the engine. Stalls: ``i_write`` reaches
+    ``i_rows.ready`` combinationally.
 
     Parameters
     ----------
@@ -108,7 +110,7 @@ class Sums(wiring.Component):
         taken, ends, done = Signal(), Signal(), Signal()
         below, address = Signal(range(spec.rows)), Signal(range(spec.rows))
         m.d.comb += [
-            self.i_rows.ready.eq(self.i.valid & (free != 0)),
+            self.i_rows.ready.eq(self.i.valid & (free != 0) & ~self.i_write),
             taken.eq(self.i_rows.valid & self.i_rows.ready),
             ends.eq(taken & row.last),
             self.i.ready.eq(ends),
@@ -123,36 +125,39 @@ class Sums(wiring.Component):
         with m.If(done):
             m.d.sync += half.eq(~half)
 
+        # What is added: nothing, or what one half or the other has, or the biases.
         late = data.StructLayout({
-            "rows": len(row.data), "address": len(address), "half": 1, "add": 1, "bias": 1,
+            "rows": len(row.data), "address": len(address), "half": 1, "other": 2,
         })  # fmt: skip
         write = data.View(late, Signal(late.size, name="write", reset_less=True))
         writes = Signal()
         m.d.sync += [
-            writes.eq(taken),
+            writes.eq(taken | self.i_write),
             self.o_full.eq(done),
-            write.rows.eq(row.data),
-            write.address.eq(address),
-            write.half.eq(half),
-            write.add.eq(request.add),
-            write.bias.eq(request.bias),
+            write.rows.eq(Mux(self.i_write, self.i_write_row, row.data)),
+            write.address.eq(Mux(self.i_write, self.i_write_address, address)),
+            write.half.eq(Mux(self.i_write, self.i_write_half, half)),
+            write.other.eq(Mux(request.bias, 3, Mux(request.add, 1 + half, 0))),
         ]
+        with m.If(self.i_write):
+            m.d.sync += write.other.eq(0)
         banks = [self.bank.place() for _ in range(2)]
         total = Signal(len(row.data))
         for number in range(2):
             m.submodules[f"half{number}"] = bank = banks[number]
             leaves = self.en & (self.i_half == number)
-            # What is there before a block is written while the other half is in use.
-            before = self.i_write & (self.i_write_half == number)
             m.d.comb += [
-                bank.write.eq(before | (writes & (write.half == number))),
-                bank.i_address.eq(Mux(before, self.i_write_address, write.address)),
-                bank.i.eq(Mux(before, self.i_write_row, total)),
+                bank.write.eq(writes & (write.half == number)),
+                bank.i_address.eq(write.address),
+                bank.i.eq(total),
                 bank.en.eq(leaves | (taken & (half == number))),
                 bank.o_address.eq(Mux(leaves, self.i_address, address)),
             ]
-        found = Mux(write.add, Mux(write.half, banks[1].o, banks[0].o), 0)
-        found = Mux(write.bias, self.i_bias, found)
+        found = Mux(
+            write.other[1],
+            Mux(write.other[0], self.i_bias, banks[1].o),
+            Mux(write.other[0], banks[0].o, 0),
+        )
         m.d.comb += total.eq(self._add(write.rows, found))
         left = Signal()
         with m.If(self.en):

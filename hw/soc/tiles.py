@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.job import Geometry, pick, scales_of
 from hw.soc.operand import Side, TileRequest
-from hw.soc.walk import BlockWalk
+from hw.soc.walk import Block
 
 __all__ = ["BlockDone", "SumsRequest", "TileWalk"]
 
@@ -56,8 +56,8 @@ class TileWalk(wiring.Component):
     -------
     i_geometry : In
         The job.
-    i_start : In(1)
-        It begins.
+    i_block : In(stream)
+        :class:`hw.soc.walk.Block`: the blocks.
     i_full : In
         A part of the store of a side has been filled; a bit for each.
     i_full_c : In(1)
@@ -76,7 +76,7 @@ class TileWalk(wiring.Component):
     """
 
     i_geometry: data.View
-    i_start: Signal
+    i_block: stream.Interface
     i_full: Signal
     i_full_c: Signal
     o_a: stream.Interface
@@ -92,11 +92,11 @@ class TileWalk(wiring.Component):
         self.sides = sides
         super().__init__({
             "i_geometry": In(Geometry(spec)),
-            "i_start": In(1),
+            "i_block": In(stream.Signature(Block(spec))),
             "i_full": In(len(sides)),
             "i_full_c": In(1),
             **{
-                f"o_{name}": Out(stream.Signature(TileRequest(spec, side.words, max(side.slices))))
+                f"o_{name}": Out(stream.Signature(TileRequest(spec, side)))
                 for name, side in sides.items()
             },
             "o_sums": Out(stream.Signature(SumsRequest(spec))),
@@ -109,7 +109,7 @@ class TileWalk(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, job, engine = self.spec, self.i_geometry, self.spec.inside
-        m.submodules.walk = walk = BlockWalk(spec)
+        block = self.i_block.payload
         a, b, sums, done = (port.payload for port in (self.o_a, self.o_b, self.o_sums, self.o_done))
         asks = {name: getattr(self, f"o_{name}") for name in self.sides}
         # Parts that are full, and which is read.
@@ -126,53 +126,54 @@ class TileWalk(wiring.Component):
         single, ends, step, leave = Signal(), Signal(), Signal(), Signal()
         streams = (*asks.values(), self.o_sums, self.o_done)
         m.d.comb += [
-            walk.i_geometry.eq(job),
-            walk.i_start.eq(self.i_start),
             right.eq(columns <= engine.n),
             below.eq(rows <= engine.m),
-            single.eq((walk.o_rows <= engine.m) & (walk.o_columns <= engine.n)),
-            ends.eq(walk.o_last_code | ~single),
+            single.eq((block.rows <= engine.m) & (block.columns <= engine.n)),
+            ends.eq(block.last_code | ~single),
             a.address.eq(a_address),
             b.address.eq(word),
             b.slice.eq(slice_),
             sums.address.eq(row_address + column),
             sums.column.eq(column),
-            sums.add.eq((~walk.o_first_code & ~single) | job.accumulate),
-            sums.bias.eq(job.biased & (walk.o_first_code | single)),
-            sums.done.eq(right & below & walk.o_last_code),
-            done.rows.eq(walk.o_rows),
-            done.columns.eq(walk.o_columns),
-            done.last_row.eq(walk.o_last_row),
-            done.last_column.eq(walk.o_last_column),
+            sums.add.eq((~block.first_code & ~single) | job.accumulate),
+            sums.bias.eq(job.biased & (block.first_code | single)),
+            sums.done.eq(right & below & block.last_code),
+            done.rows.eq(block.rows),
+            done.columns.eq(block.columns),
+            done.last_row.eq(block.last_row),
+            done.last_column.eq(block.last_column),
             leave.eq(step & right & below),
-            walk.i_next.eq(leave),
-            self.o_last.eq(walk.o_last),
+            self.i_block.ready.eq(leave),
+            self.o_last.eq(block.last),
         ]
         for number, (name, port) in enumerate(asks.items()):
             request, scaled = port.payload, name.endswith("scales")
-            keep = walk.o_keep_a if name.startswith("a") else walk.o_keep_b
+            of_a = name.startswith("a")
+            keep = block.keep_a if of_a else block.keep_b
             past = leave & ~keep
             m.d.sync += [
                 counts[name].eq(counts[name] + self.i_full[number] - past),
                 parts[name].eq(parts[name] + past),
             ]
-            codes = scales_of(spec, walk.o_codes, job.kind) if scaled else walk.o_codes
+            codes = scales_of(spec, block.codes, job.kind) if scaled else block.codes
             m.d.comb += [
                 request.part.eq(parts[name]),
-                request.rows.eq(Mux(below, rows, engine.m)),
+                request.lines.eq(
+                    Mux(below, rows, engine.m) if of_a else Mux(right, columns, engine.n)
+                ),
                 request.codes.eq(codes),
                 request.last.eq(ends),
-                request.tail.eq(walk.o_last_code),
+                request.tail.eq(block.last_code),
                 request.release.eq(right & below & ~keep),
             ]
         # Sums that are there before wait for the first block of K.
         waits, sums_full = Signal(), Signal(range(3))
-        m.d.comb += waits.eq(job.accumulate & walk.o_first_code)
+        m.d.comb += waits.eq(job.accumulate & block.first_code)
         m.d.sync += sums_full.eq(sums_full + self.i_full_c - (leave & waits))
         full = Cat(count != 0 for count in counts.values()).all() & (~waits | (sums_full != 0))
         with m.FSM():
-            with m.State("BLOCK"), m.If(walk.o_valid & full):
-                m.d.sync += [rows.eq(walk.o_rows), columns.eq(walk.o_columns)]
+            with m.State("BLOCK"), m.If(self.i_block.valid & full):
+                m.d.sync += [rows.eq(block.rows), columns.eq(block.columns)]
                 m.d.sync += [a_address.eq(0), row_address.eq(0)]
                 m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
                 m.next = "TILES"
@@ -185,9 +186,9 @@ class TileWalk(wiring.Component):
                     m.d.comb += port.valid.eq(want & others.all())
                 m.d.comb += step.eq(Cat(goes).all())
                 inside = Mux(right, columns, engine.n)
-                area = a.rows * inside[: len(self.o_area)]
-                counted = pick(lambda count: walk.o_codes * count, each, job.kind)
-                missing = Mux(walk.o_last_code, job.missing, 0)
+                area = a.lines * inside[: len(self.o_area)]
+                counted = pick(lambda count: block.codes * count, each, job.kind)
+                missing = Mux(block.last_code, job.missing, 0)
                 m.d.comb += [
                     self.o_codes.eq(counted - missing),
                     self.o_area.eq(Mux(step, area, 0)),
@@ -202,7 +203,7 @@ class TileWalk(wiring.Component):
                         with m.If(final):
                             m.d.sync += word.eq(word + 1)
                     with m.If(right):
-                        m.d.sync += [columns.eq(walk.o_columns), rows.eq(rows - engine.m)]
+                        m.d.sync += [columns.eq(block.columns), rows.eq(rows - engine.m)]
                         m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
                         m.d.sync += [
                             a_address.eq(a_address + job.a_stride),

@@ -7,7 +7,26 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.job import Geometry
 
-__all__ = ["BlockWalk"]
+__all__ = ["Block", "BlockWalk"]
+
+
+class Block(data.StructLayout):
+    """A block: its size and its place, as :class:`BlockWalk` tells them."""
+
+    def __init__(self, spec: CoprocessorSpec):
+        size = spec.DIMENSION_WIDTH
+        super().__init__({
+            "rows": size,
+            "columns": size,
+            "codes": size,
+            "first_code": 1,
+            "last_row": 1,
+            "last_column": 1,
+            "last_code": 1,
+            "last": 1,
+            "keep_a": 1,
+            "keep_b": 1,
+        })
 
 
 class BlockWalk(wiring.Component):

@@ -23,7 +23,13 @@ CASES: list[dict[str, Any]] = [
     },
 ]  # fmt: skip
 LONG: list[dict[str, Any]] = [
-    SMALL | {"engine": "digit_column(m=2,n=4,k=2,a_signed=False)", "data_width": 128},
+    SMALL
+    | {
+        "engine": "digit_column(m=2,n=4,k=2,a_signed=False)",
+        "data_width": 128,
+        "requantiser_encoding": "booth",
+        "requantiser_adder": "sklansky",
+    },
     {},
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5)"},
     SMALL | {"engine": "matrix_2d(m=2,n=3,pe=mac)"},
