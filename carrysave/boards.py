@@ -28,12 +28,11 @@ class Board:
     Members
     -------
     summary : what it is.
-    family : of :data:`carrysave.fpga.TARGETS`.
+    family : of :data:`carrysave.fpga.TARGETS`; ecp5.
     device : arguments of nextpnr.
     capacity : what the FPGA has.
     clock_hz : of its oscillator.
     pins : file of constraints.
-    packer, ending : the tool that writes the bitstream, and the file's ending.
     parameters : of the co-processor that fits.
     """
 
@@ -43,8 +42,6 @@ class Board:
     capacity: Mapping[str, int]
     clock_hz: float
     pins: str
-    packer: str
-    ending: str
     parameters: Mapping[str, Any]
 
     @property
@@ -63,8 +60,6 @@ BOARDS = {
         {"luts": 83640, "ffs": 83640, "dsps": 156, "brams": 208},
         25e6,
         "ulx3s_85f.lpf",
-        "ecppack",
-        "bit",
         {
             "engine": f"systolic_os(m=8,n=8,pipeline=1,{_FPGA_ENGINE})",
             "data_width": 64,
@@ -73,29 +68,6 @@ BOARDS = {
             "a_bytes": 1024,
             "b_bytes": 1024,
             "memory_bytes": 131072,
-        },
-    ),
-    "ice40_hx8k_b_evn": Board(
-        "iCE40-HX8K breakout board, Lattice iCE40HX8K",
-        "ice40",
-        ("--hx8k", "--package", "ct256"),
-        {"luts": 7680, "ffs": 7680, "brams": 32},
-        12e6,
-        "ice40_hx8k_b_evn.pcf",
-        "icepack",
-        "bin",
-        {
-            "engine": f"systolic_os(m=1,n=2,{_FPGA_ENGINE})",
-            "data_width": 32,
-            "address_width": 32,
-            "burst": 16,
-            "outstanding": 2,
-            "sums": 64,
-            "a_bytes": 128,
-            "b_bytes": 128,
-            "memory_bytes": 4096,
-            "requantise": False,
-            "bias": False,
         },
     ),
 }
@@ -164,7 +136,7 @@ def build(
         f"{design.module}.v": emission.verilog,
         f"{_TOP}.v": top,
         board.pins: board.constraints,
-        f"{name}.{board.ending}": (kept / "image").read_bytes(),
+        f"{name}.bit": (kept / "image").read_bytes(),
     }
     written = [paths.write(folder / part, content) for part, content in contents.items()]
     report = folder / f"{name}.json"
@@ -203,15 +175,12 @@ def _implement(
         parts = ", ".join(f"{taken[part]:,} {part} of {limit:,}" for part, limit in beyond.items())
         raise ValueError(f"{design.module} is larger than the board's FPGA: {parts}")
     progress(f"{board.family}: placing and routing {design.module}")
-    ecp5 = board.family == "ecp5"
-    where = ["--lpf", board.pins, "--textcfg", "top.config"] if ecp5 else [
-        "--pcf", board.pins, "--asc", "top.config"
-    ]  # fmt: skip
-    arguments = [*board.device, "--json", "top.json", "--timing-allow-fail", *where]
+    arguments = [*board.device, "--json", "top.json", "--timing-allow-fail",
+                 "--lpf", board.pins, "--textcfg", "top.config"]  # fmt: skip
     found = fpga.nextpnr(family, folder, arguments)
-    done = fpga.call(str(family.nextpnr), board.packer, folder, ["top.config", "image"])
+    done = fpga.call(str(family.nextpnr), "ecppack", folder, ["top.config", "image"])
     if done.returncode:
-        raise fpga.FpgaError(f"{board.packer}: {done.stdout.strip().splitlines()[-1]}")
+        raise fpga.FpgaError(f"ecppack: {done.stdout.strip().splitlines()[-1]}")
     fmax = min(clock["achieved"] for clock in found["fmax"].values())
     path = fpga.critical_path(found)
     return {**taken, "fmax_mhz": fmax, "critical_path": path}, (folder / "image").read_bytes()

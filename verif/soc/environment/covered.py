@@ -20,7 +20,7 @@ _BEATS = {1: "one", 2: "two"}
 
 
 def kinds(spec: CoprocessorSpec, order: Order, bursts: tuple[Burst, ...]) -> list[str | None]:
-    """Tell what each burst is of; None if it may be of several things."""
+    """Tell what each burst is of; None if it may be of several things, or reads sums of before."""
     places: dict[str, list[np.ndarray]] = defaultdict(list)
     for task in order.tasks:
         if not task.refusal(spec):
@@ -28,6 +28,7 @@ def kinds(spec: CoprocessorSpec, order: Order, bursts: tuple[Burst, ...]) -> lis
                 places[name].append(matrix.places().ravel())
     if order.ring is not None and not order.ring_error(spec):
         places["ring"].append(np.arange(len(order.image)) + (order.ring - order.base))
+    adds = any(task.job.accumulate for task in order.tasks)
     beats = {name: np.unique(np.concatenate(found) // spec.bytes) for name, found in places.items()}
     found: list[str | None] = []
     for burst in bursts:
@@ -35,10 +36,11 @@ def kinds(spec: CoprocessorSpec, order: Order, bursts: tuple[Burst, ...]) -> lis
         names = [
             name
             for name, own in beats.items()
-            if (name == "c") == (burst.way == "w")
+            if ((name == "c") == (burst.way == "w") or (name == "c" and adds))
             and np.isin(np.arange(start, start + burst.beats), own).any()
         ]
-        found.append(names[0] if len(names) == 1 else None)
+        known = len(names) == 1 and (names[0] == "c") == (burst.way == "w")
+        found.append(names[0] if known else None)
     return found
 
 
