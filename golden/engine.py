@@ -57,7 +57,8 @@ class EngineSpec(TileSpec, SumsSpec):
         super().__post_init__()
         bits = self.m * self.a_codes * self.a_code_width + self.n * self.k * self.b_code_width
         if bits > self.INPUTS:
-            raise ValueError(f"beats of A and B must be 1..{self.INPUTS} bits together, not {bits}")
+            what = "k * (m * a_width + n * b_width)" if self.plain else "beats of A and B together"
+            raise ValueError(f"{what} must be 1..{self.INPUTS} bits, not {bits}")
 
     @property
     def k(self) -> int:
