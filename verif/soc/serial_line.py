@@ -20,13 +20,13 @@ class SerialLine:
     -------
     read, write : as of ``serial.Serial``; `read` gives up after `timeout` bits of silence.
     rate : of the host, relative to the design's.
+    timeout : bits of silence after which a host gives up.
     """
-
-    TIMEOUT = 2000
 
     def __init__(self, dut: Any, divisor: int) -> None:
         self.dut = dut
         self.rate = 1.0
+        self.timeout = 2000
         self.read: Callable[[int], bytes] = resume(self.take)
         self.write: Callable[[bytes], None] = resume(self.send)
         self._bit_ns = divisor * PERIOD_NS
@@ -52,7 +52,7 @@ class SerialLine:
         while len(self._came) < size:
             self._news.clear()
             try:
-                await with_timeout(self._news.wait(), self.TIMEOUT * self._bit_ns, "ns")
+                await with_timeout(self._news.wait(), self.timeout * self._bit_ns, "ns")
             except SimTimeoutError:
                 break
         return bytes(self._came.popleft() for _ in range(min(size, len(self._came))))
