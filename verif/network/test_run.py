@@ -110,7 +110,7 @@ def test_digits_on_the_whole_board(run: Run, digits: tuple[Path, Task], tmp_path
     model, task = digits
     x = save(tmp_path / "x.npy", task.inputs)
     found = run(model, "--input", x, "--board", "ulx3s_85f", "-p", "divisor=4", "--simulate",
-                "all", "--batch", 599, "--energy", "none", "--json")  # fmt: skip
+                "all", "--batch", 200, "--energy", "none", "--json")  # fmt: skip
     assert found.code == 0, found.err
     facts = json.loads(found.out)
     assert facts["simulation_equal"] is True
