@@ -26,7 +26,8 @@ def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
             sums = sums + work.bias
         bits = spec.inside.sum_width
         if sums.size and not -(1 << bits - 1) <= sums.min() <= sums.max() < 1 << bits - 1:
-            raise ValueError(f"sums must be of {bits} bits, not {max(sums, key=abs)}")
+            most = sums.flat[np.abs(sums).argmax()]
+            raise ValueError(f"sums must be of {bits} bits, not {most}")
         how = work.requantisation
         results.append(sums if how is None else _codes(spec, sums, how))
     return results

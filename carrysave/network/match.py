@@ -50,9 +50,10 @@ class _Codes:
 
     @property
     def number(self) -> int:
-        """The zero point, if it is one."""
-        if self.zero.size != 1:
-            raise Unsupported(f"{self.name!r} must have one zero point, not {self.zero.size}")
+        """The zero point, if it is one, and the scale too."""
+        count = max(self.zero.size, 1 if self.scale is None else self.scale.size)
+        if count != 1:
+            raise Unsupported(f"{self.name!r} must have one scale and zero point, not {count}")
         return int(self.zero.reshape(()))
 
     @property

@@ -66,10 +66,10 @@ class Product:
         """
         try:
             _offset("A", self.a_type, target.info.a, target)
+            if self.scale is not None and target.requantises(self.scale.size):
+                _offset("C", self.y_type, target.info.codes, target)
             if self.weights is not None:
-                depth = self.weights.shape[-2]
-                if depth > target.info.k_max:
-                    raise ValueError(f"K must be 1..{target.info.k_max}, not {depth}")
+                _check_depth(target, self.weights.shape[-2] * len(_terms(target, self.weights)))
         except ValueError as error:
             raise ValueError(f"{self.operator} {self.name!r}: {error}") from None
 
@@ -130,10 +130,7 @@ def _compile(
         zero = product.a_zero - a_offset
         bias = bias - zero * right.sum(axis=0)
         left, right = _split(target, left.astype(np.int64) - a_offset, right)
-        if left.shape[1] > target.info.k_max:
-            raise ValueError(
-                f"K must be 1..{target.info.k_max} (depth of the engine), not {left.shape[1]}"
-            )
+        _check_depth(target, left.shape[1])
         works.append(Work(a=left, b=right, bias=bias))
     batched = product.weights is None and a.ndim > 2
     columns = works[0].b.shape[1] if batched else sum(work.b.shape[1] for work in works)
@@ -172,18 +169,20 @@ def _lefts(
         a = a.T if product.transposed else a
         return [a.reshape(-1, a.shape[-1])], a.shape[:-1], False
     assert product.weights is not None
-    groups, depth, columns = product.weights.shape
+    groups, depth, _ = product.weights.shape
     seen = product.windows.cut(a, product.a_zero)
     shape = seen.shape[: 1 + len(product.windows.kernel)]
-    bundle = _bundle(groups, columns, target)
+    bundle = _bundle(product.weights, target)
     rows = seen.reshape(int(np.prod(shape)), groups * depth)
     parts = [rows[:, at : at + bundle * depth] for at in range(0, groups * depth, bundle * depth)]
     return parts, shape, True
 
 
-def _bundle(groups: int, columns: int, target: Target) -> int:
-    """Count the groups whose columns fill a row of the engine's tile."""
-    return min(groups, max(1, target.info.stores.tile_n // columns))
+def _bundle(weights: np.ndarray, target: Target) -> int:
+    """Count the groups whose columns fill a row of the engine's tile, as far as K goes."""
+    groups, depth, columns = weights.shape
+    deep = target.info.k_max // (depth * len(_terms(target, weights)))
+    return min(groups, max(1, min(target.info.stores.tile_n // columns, deep)))
 
 
 def _rights(
@@ -207,7 +206,7 @@ def _rights(
     if weights.ndim == 2:
         return [weights], [_bias(product, weights.shape[1])]
     groups, depth, columns = weights.shape
-    bundle = _bundle(groups, columns, target)
+    bundle = _bundle(weights, target)
     bias = _bias(product, groups * columns)
     rights, biases = [], []
     for start in range(0, groups, bundle):
@@ -224,14 +223,25 @@ def _bias(product: Product, columns: int) -> np.ndarray:
     return np.zeros(columns, np.int64) if product.bias is None else product.bias.astype(np.int64)
 
 
-def _split(target: Target, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Split a B that is wider than the engine's into terms that are not, each with A once more."""
+def _terms(target: Target, right: np.ndarray) -> list[np.ndarray]:
+    """Split weights that are wider than the engine's into terms that are not."""
     number = target.info.b
     terms: list[np.ndarray] = []
     while right.any() or not terms:
         terms.append(np.clip(right, number.low, number.high))
         right = right - terms[-1]
+    return terms
+
+
+def _split(target: Target, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Let terms of B stand below each other, and A as often beside each other."""
+    terms = _terms(target, right)
     return np.tile(left, len(terms)), np.concatenate(terms)
+
+
+def _check_depth(target: Target, depth: int) -> None:
+    if depth > target.info.k_max:
+        raise ValueError(f"K must be 1..{target.info.k_max}, the engine's depth, not {depth}")
 
 
 def _scales(product: Product, works: list[Work], offset: int) -> list[Requantisation]:

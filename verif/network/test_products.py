@@ -13,6 +13,7 @@ from carrysave.network.lower import Lowered, lower
 from carrysave.network.model import Graph
 from carrysave.network.product import Product
 from carrysave.network.target import Target
+from carrysave.network.work import Work
 from hw.catalog import Design
 from verif.network.graphs import Builder
 
@@ -238,6 +239,46 @@ def test_operators_of_onnxruntime_on_codes() -> None:
     kinds = {kind for kind, product in comparison.found if not product}
     assert kinds == {"Add", "Sigmoid", "Mul"}
     assert max(one.most for one in comparison.found.values()) <= 1
+
+
+def test_groups_that_are_deep_stand_alone() -> None:
+    """Where bundled groups were deeper than the engine, they are not bundled."""
+    rng = np.random.default_rng(6)
+    builder = Builder(rng)
+    shape = convolution(builder, CONVOLUTIONS["depthwise"], (U8, I8))
+    graph = Graph(builder.model(shape, U8, U8))
+    x = draw(rng, shape, U8)
+    counts = {}
+    for depth in (9, 27, 64):
+        target = Target(Design("coprocessor", {"engine": f"systolic_os(m=4,n=4,depth={depth})"}))
+        (product,) = lower(graph, target).products
+        works = product.compile(target, x, None, True).works
+        assert max(work.b.shape[0] for work in works) <= depth
+        counts[depth] = len(works)
+    assert counts == {9: 6, 27: 2, 64: 2}
+
+
+@pytest.mark.parametrize(("depth", "fits"), [(29, False), (59, False), (60, True)])
+def test_depth_is_refused_before_anything_runs(depth: int, fits: bool) -> None:
+    """Weights of 9 bits, less their zero point, come as two terms: twice as deep."""
+    builder = Builder(np.random.default_rng(7))
+    right = [builder.constant(np.full((30, 7), 200), U8), builder.scale(), builder.constant(0, U8)]
+    left = ["x", builder.scale(), builder.zero(U8)]
+    builder.node("QLinearMatMul", [*left, *right, builder.constant(0.5), builder.zero(U8)], "y")
+    graph = Graph(builder.model((5, 30), U8, U8))
+    target = Target(Design("coprocessor", {"engine": f"systolic_os(m=2,n=2,depth={depth})"}))
+    if fits:
+        assert lower(graph, target).products
+    else:
+        with pytest.raises(ValueError, match=f"K must be 1..{depth}.*not 60"):
+            lower(graph, target)
+
+
+def test_sums_that_do_not_fit_are_refused() -> None:
+    big = np.full((1, 2), (1 << 31) - 1)
+    work = Work(a=np.ones((1, 1), np.int64), b=np.ones((1, 2), np.int64), bias=big[0])
+    with pytest.raises(ValueError, match=r"sums must be of \d+ bits, not 2147483648"):
+        golden.run(TARGET.spec, [work])
 
 
 def test_differences_are_counted_where_they_arise() -> None:
