@@ -1,16 +1,18 @@
 """The matmul co-processor: C = requantise(A x B + bias) on matrices in memory, of any size."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from golden.npe.requantiser import Requantisation, requantiser
 from golden.soc.job import Error, Job, error_of, matrices
-from golden.soc.memory import Matrix
 from golden.soc.mode import wrap
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["CoprocessorSpec", "Error", "Job", "coprocessor", "error_of", "matrices"]
+__all__ = [
+    "CoprocessorSpec", "Error", "Job", "coprocessor", "error_of", "matrices", "requantise",
+]  # fmt: skip
 
 
 def coprocessor(spec: CoprocessorSpec, memory: np.ndarray, job: Job) -> Error:
@@ -42,33 +44,49 @@ def coprocessor(spec: CoprocessorSpec, memory: np.ndarray, job: Job) -> Error:
     if job.encode:
         sums = inside.encode(sums, invalid, pair)
     elif job.requantisation is not None:
-        sums = _requantise(
-            spec, sums.astype(np.int64), job.requantisation, found.get("records"), memory
-        )
+        how = job.requantisation
+        if "records" in found:
+            how = _of_records(spec, how, found["records"].load(memory)[0])
+        sums = requantise(spec, sums.astype(np.int64), how)
     found["c"].store(memory, sums)
     return Error.NONE
 
 
-def _requantise(
-    spec: CoprocessorSpec,
-    sums: np.ndarray,
-    how: Requantisation,
-    records: Matrix | None,
-    memory: np.ndarray,
-) -> np.ndarray:
-    """Make codes of sums, by one requantisation or by that of each column."""
-    unit = replace(spec.requantiser, n=1, per_column=False)
-    if records is None:
-        return requantiser(unit, sums.reshape(-1, 1), how).reshape(sums.shape)
-    columns = records.load(memory)[0]
-    scales = (
-        fmt.wrap((columns >> low & 0xFFFFFFFF).astype(np.int64))[:, None]
-        for fmt, low in (
-            (unit.multiplier_format, 0), (unit.shift_format, 32), (unit.out_format, 48)
-        )
-    )  # fmt: skip
-    codes = [
-        requantiser(unit, part[:, None], replace(how, multiplier=m, shift=s, zero_point=z))
-        for part, m, s, z in zip(sums.T, *scales, strict=True)
-    ]
-    return np.concatenate(codes, axis=1)
+def requantise(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> np.ndarray:
+    """Make codes of sums, M x N.
+
+    Parameters
+    ----------
+    spec : what was built.
+    sums : int64.
+    how : multiplier, shift and zero point are one of each, or one of each for every column.
+    """
+    columns = sums.shape[1]
+    fields = ("multiplier", "shift", "zero_point")
+    scales = {name: np.broadcast_to(getattr(how, name), columns) for name in fields}
+    codes = np.empty_like(sums)
+    for start in range(0, columns, _COLUMNS):
+        part = slice(start, start + _COLUMNS)
+        own: dict[str, Any] = {name: value[part] for name, value in scales.items()}
+        unit = replace(spec.requantiser, n=len(own["shift"]), per_column=True)
+        codes[:, part] = requantiser(unit, sums[:, part], replace(how, **own))
+    return codes
+
+
+_COLUMNS = 256
+"""Columns that a requantiser of the golden model has, at most."""
+
+
+def _of_records(spec: CoprocessorSpec, how: Requantisation, columns: np.ndarray) -> Requantisation:
+    """Take scales of columns from their records."""
+    unit = spec.requantiser
+    places = {
+        "multiplier": (unit.multiplier_format, 0),
+        "shift": (unit.shift_format, 32),
+        "zero_point": (unit.out_format, 48),
+    }
+    scales: dict[str, Any] = {
+        name: fmt.wrap((columns >> low & 0xFFFFFFFF).astype(np.int64))
+        for name, (fmt, low) in places.items()
+    }
+    return replace(how, **scales)

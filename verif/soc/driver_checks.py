@@ -1,13 +1,12 @@
 """What both drivers must do, whether the co-processor is simulated or a model in software."""
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from carrysave.driver import Coprocessor, Number, Product, Requantisation
-from golden.npe import requantiser as golden
+from carrysave.network.golden import codes
 from golden.soc.coprocessor import CoprocessorSpec
 from golden.soc.mode import wrap
 
@@ -55,19 +54,7 @@ def expected(
         sums = wrap(sums + bias, spec.inside.sum_width, spec.inside.signed)
     if how is None:
         return sums
-    column = replace(spec.requantiser, n=1, per_column=False)
-    count = sums.shape[1]
-    scales = (
-        np.broadcast_to(value, count) for value in (how.multiplier, how.shift, how.zero_point)
-    )
-    codes = []
-    for part, multiplier, shift, zero_point in zip(sums.T, *scales, strict=True):
-        given = golden.Requantisation(
-            multiplier=np.array([multiplier]), shift=np.array([shift]),
-            zero_point=np.array([zero_point]), low=how.low, high=how.high, relu=how.relu,
-        )  # fmt: skip
-        codes.append(golden.requantiser(column, part[:, None], given))
-    return np.concatenate(codes, axis=1)
+    return codes(spec, sums, how)
 
 
 def check_products(
