@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .room import Room
+
 __all__ = ["DmaBuffer", "DmaMemory", "MappedRegisters", "UioInterrupt"]
 
 
@@ -91,8 +93,7 @@ class DmaMemory:
         self.address = int((told / "phys_addr").read_text(), 0)
         self.size = int((told / "size").read_text(), 0)
         self._memory = _map(Path(devices) / name, self.size)
-        self._used: dict[int, int] = {}
-        """Begin and end of what was handed out."""
+        self._room = Room(self.size, mmap.PAGESIZE)
 
     def __call__(self, shape: tuple[int, ...], dtype: Any = np.uint8) -> DmaBuffer:
         """Hand out an array of zeros; at the first place with room.
@@ -103,16 +104,9 @@ class DmaMemory:
             There is no room.
         """
         length = prod(shape) * np.dtype(dtype).itemsize
-        start = 0
-        for begin, end in sorted(self._used.items()):
-            if begin - start >= length:
-                break
-            start = -(-end // mmap.PAGESIZE) * mmap.PAGESIZE
-        if start + length > self.size:
-            raise MemoryError(f"no {length} bytes of {self.size} in a row are free")
-        self._used[start] = start + length
+        start = self._room.take(length)
         array = np.ndarray(shape, dtype, self._memory, start).view(DmaBuffer)
         array.device_address = self.address + start
-        array.release = weakref.finalize(array, self._used.pop, start)
+        array.release = weakref.finalize(array, self._room.free, start)
         array[...] = 0
         return array

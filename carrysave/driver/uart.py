@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .errors import CoprocessorError
+from .room import Room
 
 __all__ = ["SerialPort", "UartBuffer", "UartLink"]
 
@@ -68,11 +69,11 @@ class UartLink:
 
     def __init__(self, port: SerialPort) -> None:
         self._port = port
-        self._used: dict[int, int] = {}
         (exponent,) = self._command(b"i", 1)
         if not 10 <= exponent <= 20:
             raise CoprocessorError(f"no co-processor answers: memory of 2^{exponent} bytes")
         self.size = 1 << exponent
+        self._room = Room(self.size)
 
     def read(self, offset: int) -> int:
         """Read a register."""
@@ -105,14 +106,7 @@ class UartLink:
             There is no room.
         """
         length = prod(shape) * np.dtype(dtype).itemsize
-        start = 0
-        for begin, end in sorted(self._used.items()):
-            if begin - start >= length:
-                break
-            start = end
-        if start + length > self.size:
-            raise MemoryError(f"no {length} bytes of {self.size} in a row are free")
-        self._used[start] = start + length
+        start = self._room.take(length)
         array = np.zeros(shape, dtype).view(UartBuffer)
         array.device_address = start
         array.link = self
@@ -123,7 +117,7 @@ class UartLink:
 
     def free(self, address: int) -> None:
         """Give memory back that was handed out."""
-        del self._used[address]
+        self._room.free(address)
 
     def _command(self, sent: bytes, size: int) -> bytes:
         """Send a command; returns what it answers, without the status."""

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ from amaranth_boards.ulx3s import ULX3S_85F_Platform
 
 from carrysave import boards
 from carrysave.boards import BOARDS, build, design_of
-from carrysave.cli import main
 from hw.emit import Emission
+from verif.command import Run
 
 PLATFORMS: dict[str, Any] = {"ulx3s_85f": ULX3S_85F_Platform}
 SIZES = {"LFE5U-85F": "--85k"}
@@ -66,16 +65,11 @@ def test_design_that_is_too_large(tmp_path: Path) -> None:
 
 
 @pytest.mark.prove
-def test_bitstream(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bitstream(name: str, run: Run, tmp_path: Path) -> None:
     """The default build of each board fits, is fast enough, and unpacks."""
-    monkeypatch.setattr(sys, "argv", ["carrysave", "build", "--board", name, "-o", str(tmp_path),
-                                      "--json"])  # fmt: skip
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert end.value.code == 0
-    found = json.loads(capsys.readouterr().out)
+    outcome = run("build", "--board", name, "-o", tmp_path, "--json")
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
     assert found["ok"]
     assert found["fmax_mhz"] > found["clock_mhz"]
     for part, limit in found["capacity"].items():

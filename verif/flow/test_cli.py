@@ -3,17 +3,15 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from carrysave import simulate
-from carrysave.cli import main
 from hw.catalog import CATALOG, Design
 from hw.emit import Emission
+from verif.command import Outcome, Run
 
 COMMAND = (sys.executable, "-c", "from carrysave.cli import main; main()")
 COMMANDS = (
@@ -45,32 +43,6 @@ module step(input clk, input rst, input en, output reg [3:0] q);
   always @(posedge clk) if (rst) q <= 0; else if (en) q <= q + 1;
 endmodule
 """
-
-
-@dataclass
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Outcome]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*arguments: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["carrysave", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return Outcome(int(end.value.code or 0), captured.out, captured.err)
-
-    return call
 
 
 def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":

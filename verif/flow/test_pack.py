@@ -1,8 +1,7 @@
 """The command `carrysave pack`: from files of weights to images, and back, bit by bit."""
 
 import json
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +11,14 @@ import pytest
 import safetensors
 from safetensors.numpy import load_file, save_file
 
-from carrysave.cli import main
-
-Run = Callable[..., tuple[int, str, str]]
+from verif.command import Run
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
+def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Pack weights, on a wide terminal."""
     monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["carrysave", "pack", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
-
-    return call
+    return partial(run, "pack")
 
 
 def manifest_of(run: Run, *arguments: str) -> dict[str, Any]:

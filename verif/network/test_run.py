@@ -1,9 +1,8 @@
 """``carrysave run``: networks from files to answers, what it refuses, and what it writes."""
 
 import json
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 import onnx
 import pytest
 
-from carrysave.cli import main
 from carrysave.network import golden
+from verif.command import Run
 from verif.network.graphs import Builder
 from verif.network.models import MODELS, Task, quantise
 
@@ -20,30 +19,10 @@ SMALL = ("-p", "engine=systolic_os(m=2,n=4)", "-p", "data_width=32")
 PLAIN = ("--energy", "none", "--simulate", "none")
 
 
-@dataclass
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Outcome]
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*arguments: object) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["carrysave", "run", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return Outcome(int(end.value.code or 0), captured.out, captured.err)
-
-    return call
+def run(run: Run) -> Run:
+    """Run a network."""
+    return partial(run, "run")
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +234,7 @@ def test_refused(
         (("-p", "engine=npe", "-p", "formats=int8,e4m3"), "engine must be one of integers"),
         (("--board", "ulx3"), "unknown board 'ulx3'; did you mean ulx3s_85f?"),
         (("-p", "bias=false"), "bias must be true"),
-        (("-p", "engine=systolic_os(m=2,n=2,depth=32)"), "K must be 1..32, not 64"),
+        (("-p", "engine=systolic_os(m=2,n=2,depth=32)"), "K must be 1..32, the engine's depth, not 64"),
     ],
 )
 def test_options_refused(
