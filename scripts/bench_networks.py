@@ -25,9 +25,9 @@ from verif.network.models import MODELS, quantise
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = {
-    "network": "{}", "products": "{}", "MMACs": "{:.2f}", "inputs": "{}", "cycles": "{:,}",
+    "network": "{}", "products": "{}", "MMACs": "{:.3g}", "inputs": "{}", "cycles": "{:,}",
     "of peak": "{:.1%}", "same class": "{:.1%}", "right": "{:.1%}", "right, onnxruntime": "{:.1%}",
-    "most apart": "{:.3g}", "products that differ": "{}",
+    "most apart": "{:.3g}", "codes that differ": "{}",
 }  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
         "right": output["accuracy"],
         "right, onnxruntime": output["accuracy_onnxruntime"],
         "most apart": output["most"],
-        "products that differ": f"{apart:,} of {sum(row['codes'] or 0 for row in rows):,}",
+        "codes that differ": f"{apart:,} of {sum(row['codes'] or 0 for row in rows):,}",
         "causes": found["causes"],
         "seconds": found["seconds"],
     }
