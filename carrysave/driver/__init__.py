@@ -10,6 +10,7 @@ from .errors import CoprocessorError, JobError, JobTimeout
 from .info import Counters, Info
 from .job import Job, Requantisation, descriptor
 from .matrix import Matrix, Product
+from .mode import Mode
 
 __all__ = [
     "Coprocessor",
@@ -20,6 +21,7 @@ __all__ = [
     "JobError",
     "JobTimeout",
     "Matrix",
+    "Mode",
     "Number",
     "Product",
     "Requantisation",

@@ -13,6 +13,7 @@ from .control import Control
 from .info import Counters
 from .job import Job, Requantisation
 from .matrix import Matrix, Product
+from .mode import Mode
 
 __all__ = ["Coprocessor"]
 
@@ -62,20 +63,20 @@ class Coprocessor(Control):
         requantisation: Requantisation | None = None,
         out: Matrix | None = None,
         accumulate: bool = False,
-        a_format: int = 0,
-        b_format: int = 0,
+        mode: Mode | None = None,
         blocks: Blocks | None = None,
     ) -> Product:
         """Make a product of matrices that are on the device.
 
         Parameters
         ----------
-        a, b : of M x K numbers of ``info.a``, and of K x N of ``info.b``.
+        a, b : of M x K numbers of ``info.a``, and of K x N of ``info.b``; of those of `mode`, and
+            B as :meth:`Mode.words` makes it.
         bias : 1 x N sums, added to each row.
         requantisation : how sums become codes; None: C is of sums.
         out : M x N, of ``info.sums`` or ``info.codes``; made if None.
         accumulate : add to the sums that are in `out`.
-        a_format, b_format : numbers of the engine's own.
+        mode : formats of A and B; needed if the engine has several.
         blocks : how the product is cut; the planner's choice if None.
 
         Raises
@@ -84,16 +85,15 @@ class Coprocessor(Control):
             What the hardware would refuse, or not compute.
         """
         info = self.info
-        for feature in ("formats", "scales", "stream"):
-            if feature in info.features:
-                raise ValueError(f"products must be given as jobs to an engine with {feature}")
-        (m, k), (k_of_b, n) = a.shape, b.shape
-        if k != k_of_b:
-            raise ValueError(f"b must have {k} rows, as many as a has columns, not {k_of_b}")
-        if k > info.k_max:
-            raise ValueError(f"K must be 1..{info.k_max}, not {k}")
-        _check_number("a", a, info.a)
-        _check_number("b", b, info.b)
+        mode = self._mode(mode)
+        (m, k), (rows, across) = a.shape, b.shape
+        n, words = across // mode.codes, -(-k // mode.codes)
+        if rows != words:
+            raise ValueError(f"b must have {words} rows, for {k} columns of a, not {rows}")
+        if k > mode.k_max:
+            raise ValueError(f"K must be 1..{mode.k_max}, not {k}")
+        _check_number("a", a, mode.a)
+        _check_number("b", b, mode.b)
         number, per_column = info.sums, False
         if requantisation is not None:
             info.require("requantiser")
@@ -114,9 +114,10 @@ class Coprocessor(Control):
             _check_shape("out", out, (m, n))
             if not out.number.holds(number):
                 raise ValueError(f"out must hold {number}, not {out.number}")
+        stores = mode.stores(info.stores)
         if blocks is None:
-            blocks = plan(info.stores, m, n, k, number.bits)
-        elif not info.stores.fits(blocks.m, blocks.n, blocks.k):
+            blocks = plan(stores, m, n, words, number.bits)
+        elif not stores.fits(blocks.m, blocks.n, blocks.k):
             raise ValueError(f"blocks must fit into the stores, not {blocks}")
 
         c = self.empty((m, n), number) if out is None else out
@@ -127,8 +128,8 @@ class Coprocessor(Control):
             a=a.address, b=b.address, c=c.address, m=m, n=n, k=k, lda=a.distance,
             ldb=b.distance, ldc=c.distance, bias=None if bias is None else bias.address,
             requantisation=requantisation, records=None if records is None else records.address,
-            accumulate=accumulate, a_format=a_format, b_format=b_format, block_m=blocks.m,
-            block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
+            accumulate=accumulate, a_format=mode.a_format, b_format=mode.b_format,
+            block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
         )  # fmt: skip
         kept = (a, b, c, bias, records)
         return Product(job, c, tuple(matrix for matrix in kept if matrix is not None))
@@ -142,8 +143,7 @@ class Coprocessor(Control):
         requantisation: Requantisation | None = None,
         out: Any = None,
         accumulate: bool = False,
-        a_format: int = 0,
-        b_format: int = 0,
+        mode: Mode | None = None,
         timeout: float | None = None,
     ) -> Any:
         """Multiply, once.
@@ -151,8 +151,8 @@ class Coprocessor(Control):
         Parameters
         ----------
         a, b, bias, out : arrays, or matrices on the device; see :meth:`product`. An array `out`
-            gets C and, to be added to, holds sums before.
-        requantisation, accumulate, a_format, b_format : see :meth:`product`.
+            gets C and, to be added to, holds sums before. An array `b` is K x N, with any mode.
+        requantisation, accumulate, mode : see :meth:`product`.
         timeout : seconds, if they are not those of the device.
 
         Returns
@@ -177,9 +177,9 @@ class Coprocessor(Control):
                 own.callback(release, matrix)
                 return matrix
 
-            info = self.info
-            left = place(a, info.a, "a")
-            right = place(b, info.b, "b")
+            info, mode = self.info, self._mode(mode)
+            left = place(a, mode.a, "a")
+            right = b if isinstance(b, Matrix) else place(mode.words(np.asarray(b)), mode.b, "b")
             added = None
             if bias is not None:
                 row = bias if isinstance(bias, Matrix) else np.atleast_2d(bias)
@@ -187,11 +187,10 @@ class Coprocessor(Control):
             target = out if isinstance(out, Matrix) else None
             if accumulate and target is None and out is not None:
                 target = place(out, info.sums, "out")
-            how: dict[str, Any] = {
-                "requantisation": requantisation, "accumulate": accumulate,
-                "a_format": a_format, "b_format": b_format,
-            }  # fmt: skip
-            product = self.product(left, right, added, out=target, **how)
+            product = self.product(
+                left, right, added, out=target,
+                requantisation=requantisation, accumulate=accumulate, mode=mode,
+            )  # fmt: skip
             given = {id(matrix) for matrix in (left, right, added, target)}
             for matrix in product.kept:
                 if id(matrix) not in given:
@@ -208,6 +207,15 @@ class Coprocessor(Control):
                 return result
             out[...] = result
             return out
+
+    def _mode(self, mode: Mode | None) -> Mode:
+        info = self.info
+        for feature in ("scales", "stream"):
+            if feature in info.features:
+                raise ValueError(f"products must be given as jobs to an engine with {feature}")
+        if mode is None and "formats" in info.features:
+            raise ValueError("mode must be given to an engine with formats")
+        return mode or info.mode
 
     @staticmethod
     def _check_size(size: int, what: str) -> None:

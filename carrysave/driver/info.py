@@ -7,6 +7,7 @@ from functools import cached_property
 from .blocking import Stores
 from .codes import Number
 from .errors import CoprocessorError
+from .mode import Mode
 from .registers import ABI, FIELDS, MAGIC
 
 __all__ = ["Counters", "Info"]
@@ -81,6 +82,11 @@ class Info:
     def peak(self) -> int:
         """Products a cycle, at most."""
         return self.stores.tile_m * self.stores.tile_n * self.stores.tile_k
+
+    @cached_property
+    def mode(self) -> Mode:
+        """How an engine of integers takes A and B."""
+        return Mode(a=self.a, b=self.b, k_max=self.k_max)
 
     def require(self, feature: str) -> None:
         """Refuse what this build does not have."""

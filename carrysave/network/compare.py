@@ -8,8 +8,8 @@ import numpy as np
 
 from .evaluate import Multiply, evaluate
 from .lower import Lowered
+from .operands import Operands
 from .oracle import Oracle
-from .product import Product
 
 __all__ = ["Comparison", "Difference"]
 
@@ -69,7 +69,7 @@ class Comparison:
             if node.op_type == "QuantizeLinear"
         }
         inside: Mapping[str, np.dtype[Any]] = {
-            product.y: product.y_type for product in lowered.products
+            product.y: product.y_type for product in lowered.products if product.y_type.kind != "f"
         }
         self.oracle = Oracle(graph, {**inside, **host})
 
@@ -83,8 +83,10 @@ class Comparison:
             self.found.setdefault((kind, product), Difference()).add(codes, reference[name])
             return reference[name]
 
-        def multiplied(product: Product, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        def multiplied(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
             y = multiply(product, a, b)
+            if y.dtype.kind == "f":
+                return y
             if product.y in reference:
                 own = self.products.setdefault(product.name, Difference())
                 own.add(y, reference[product.y])

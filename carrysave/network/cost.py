@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from golden.soc.blocking import cost, plan
 
-from .product import Compiled
+from .operands import Compiled
 from .target import Target
 from .work import Work
 
@@ -53,12 +53,12 @@ def rows_within(target: Target, work: Work, cycles: int) -> int:
 
 def work_estimate(target: Target, work: Work, m: int) -> Estimate:
     """Estimate m rows of a work."""
-    info = target.info
-    stores = info.stores
-    k, n = work.b.shape
+    info, mode = target.info, work.mode or target.mode
+    stores = mode.stores(info.stores)
+    k, n = -(-len(work.b) // mode.codes), work.b.shape[1]
     bits = (info.sums if work.requantisation is None else info.codes).bits
     found = cost(stores, plan(stores, m, n, k, bits), m, n, k, bits)
-    slots = 1
+    slots = mode.codes
     for size, tile in ((m, stores.tile_m), (n, stores.tile_n), (k, stores.tile_k)):
         slots *= -(-size // tile) * tile
     beats = found.read_beats + found.write_beats

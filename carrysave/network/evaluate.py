@@ -9,11 +9,11 @@ from onnx.reference.op_run import OpRun
 
 from . import host
 from .lower import DOMAIN, Lowered
-from .product import Product
+from .operands import Operands
 
 __all__ = ["Multiply", "Observe", "evaluate"]
 
-Multiply = Callable[[Product, np.ndarray, np.ndarray | None], np.ndarray]
+Multiply = Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]
 """Makes y of a product's A, and of B if that is computed."""
 
 Observe = Callable[[str, np.ndarray], np.ndarray]

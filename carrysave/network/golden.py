@@ -23,7 +23,9 @@ def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
     results: list[np.ndarray] = []
     for work in works:
         a = results[-1] if work.a is None else work.a
-        sums, _ = spec.inside.sums(a, work.b, a.shape[1], (0, 0))
+        mode = work.mode
+        pair = (0, 0) if mode is None else (mode.a_format, mode.b_format)
+        sums, _ = spec.inside.multiply(a, work.b, pair)
         if work.bias is not None:
             sums = sums + work.bias
         bits = spec.inside.sum_width

@@ -8,10 +8,12 @@ import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 from onnx.reference.ops import load_op
 
+from .encoded import Choice
 from .expand import expand
-from .match import Match, Unsupported, match
+from .floats import match_floats, read
+from .match import Match, Unsupported, key, match
 from .model import Graph
-from .product import Product
+from .operands import Operands
 from .target import Target
 
 __all__ = ["DOMAIN", "Lowered", "lower"]
@@ -39,7 +41,7 @@ class Lowered:
 
     graph: Graph
     proto: ModelProto
-    products: list[Product]
+    products: list[Operands]
     host: Mapping[str, int]
 
     @property
@@ -48,8 +50,14 @@ class Lowered:
         return {name: count for name, count in self.host.items() if name in _FLOAT_PRODUCTS}
 
 
-def lower(graph: Graph, target: Target) -> Lowered:
+def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = None) -> Lowered:
     """Find the products of a model, and check that all of it can run.
+
+    Parameters
+    ----------
+    graph : the model.
+    target : what runs them.
+    choices : formats of products of floats, by node; None: those that the model has with it.
 
     Raises
     ------
@@ -57,22 +65,24 @@ def lower(graph: Graph, target: Target) -> Lowered:
         Nodes that cannot run, each with its reason; a model without quantised products.
     """
     whole = expand(graph)
+    choices = read(graph) if choices is None else choices
     matches: list[Match] = []
     wrong = []
     for node in whole.nodes:
         try:
-            found = match(whole, node)
+            choice = choices.get(key(node))
+            found = match_floats(whole, node, target, choice) if choice else match(whole, node)
             if found is not None:
                 found.product.check(target)
                 matches.append(found)
         except Unsupported as error:
-            wrong.append(f"{node.op_type} {node.name or node.output[0]!r}: {error}")
+            wrong.append(f"{node.op_type} {key(node)!r}: {error}")
         except ValueError as error:
             wrong.append(str(error))
     proto = _replace(whole, matches)
     version = next(one.version for one in proto.opset_import if one.domain in ("", "ai.onnx"))
     wrong += [
-        f"{node.op_type} {node.name or node.output[0]!r}: {reason}"
+        f"{node.op_type} {key(node)!r}: {reason}"
         for node in proto.graph.node
         if (reason := _refused(node, version))
     ]
@@ -82,7 +92,7 @@ def lower(graph: Graph, target: Target) -> Lowered:
     if not matches:
         raise ValueError(
             "the model has no quantised product; quantise it first, such as by"
-            " onnxruntime.quantization.quantize_static"
+            " onnxruntime.quantization.quantize_static, or choose formats by carrysave precision"
         )
     host = Counter(node.op_type for node in proto.graph.node if node.domain != DOMAIN)
     return Lowered(graph, proto, [found.product for found in matches], host)

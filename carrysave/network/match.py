@@ -8,10 +8,14 @@ from onnx import NodeProto, helper
 
 from .expand import MICROSOFT
 from .model import Graph
+from .operands import Operands
 from .product import Product
 from .windows import Windows
 
-__all__ = ["Match", "Unsupported", "match"]
+__all__ = ["FLOAT_PRODUCTS", "Match", "Unsupported", "arranged", "key", "match", "places"]
+
+FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv")
+"""Operators of ONNX that are products of codes between quantisers."""
 
 
 class Unsupported(ValueError):
@@ -31,7 +35,7 @@ class Match:
     constants : what those read: array and name.
     """
 
-    product: Product
+    product: Operands
     node: NodeProto
     behind: list[NodeProto] = field(default_factory=list)
     after: list[NodeProto] = field(default_factory=list)
@@ -87,9 +91,14 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         zeros = [*node.input[2:4], "", ""]
         a, b = (_codes(graph, [node.input[at], "", zeros[at]]) for at in (0, 1))
         return Match(product=_base(graph, node, a, b, None), node=node)
-    if kind in (("", "MatMul"), ("", "Gemm"), ("", "Conv")):
+    if kind in {("", name) for name in FLOAT_PRODUCTS}:
         return _between(graph, node)
     return None
+
+
+def key(node: NodeProto) -> str:
+    """Return what a node is called: by its name or, without one, its output."""
+    return node.name or node.output[0]
 
 
 def _codes(graph: Graph, names: list[str], axis: int | None = None) -> _Codes:
@@ -110,47 +119,68 @@ def _constant(graph: Graph, name: str, what: str) -> np.ndarray:
 
 def _base(graph: Graph, node: NodeProto, a: _Codes, b: _Codes, bias: np.ndarray | None) -> Product:
     """Make the product of codes that a node stands for, with y of sums."""
-    values = _attributes(node)
-    weights, windows = None, None
-    zero = b.zero.astype(np.int64)
-    if "Conv" in node.op_type:
-        if b.values is None:
-            raise Unsupported("weights must be constants")
-        weights, windows = _kernel(values, b.values, zero)
-    elif b.values is not None:
-        turned = b.values.T if values.get("transB") else b.values
-        if turned.ndim != 2:
-            raise Unsupported(f"constant B must have 2 axes, not {turned.ndim}")
-        weights = turned.astype(np.int64) - zero.reshape(1, -1)
-    elif values.get("transB") or b.zero.size > 1:
-        raise Unsupported("B that is computed must be K x N, with one zero point")
+    codes = None
+    if b.values is not None:
+        zero = b.zero.astype(np.int64)
+        if zero.size > 1 and "Conv" in node.op_type:
+            zero = zero.reshape(-1, *[1] * (b.values.ndim - 1))
+        elif zero.size > 1 and _attributes(node).get("transB"):
+            zero = zero.reshape(-1, 1)
+        codes = b.values.astype(np.int64) - zero
+    elif b.zero.size > 1:
+        raise Unsupported("B that is computed must have one zero point")
+    weights, windows = arranged(node, codes)
     return Product(
-        name=node.name or node.output[0],
-        operator=node.op_type,
-        a=a.name,
-        b="" if weights is not None else b.name,
-        y=node.output[0],
+        **places(node, a.name, b.name, weights, windows),
         a_zero=a.number,
         a_type=a.zero.dtype,
-        weights=weights,
         b_zero=0 if weights is not None else b.number,
         b_type=None if weights is not None else b.zero.dtype,
         bias=bias,
-        windows=windows,
-        transposed=bool(values.get("transA")),
     )
 
 
-def _kernel(
-    values: dict[str, Any], kernel: np.ndarray, zero: np.ndarray
-) -> tuple[np.ndarray, Windows]:
+def places(
+    node: NodeProto, a: str, b: str, weights: np.ndarray | None, windows: Windows | None
+) -> dict[str, Any]:
+    """Collect the fields of :class:`Operands`."""
+    return {
+        "name": key(node), "operator": node.op_type, "a": a, "b": "" if weights is not None else b,
+        "y": node.output[0], "weights": weights, "windows": windows,
+        "transposed": bool(_attributes(node).get("transA")),
+    }  # fmt: skip
+
+
+def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, Windows | None]:
+    """Arrange a B that is known as K x N, or groups x K x N; and find what a kernel sees.
+
+    Raises
+    ------
+    Unsupported
+        A node that is laid out as no product here.
+    """
+    values = _attributes(node)
+    if "Conv" in node.op_type:
+        if b is None:
+            raise Unsupported("weights must be constants")
+        return _kernel(values, b)
+    if b is None:
+        if values.get("transB"):
+            raise Unsupported("B that is computed must be K x N")
+        return None, None
+    turned = b.T if values.get("transB") else b
+    if turned.ndim != 2:
+        raise Unsupported(f"constant B must have 2 axes, not {turned.ndim}")
+    return turned, None
+
+
+def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
     """Make groups x K x N of outputs x inputs x space."""
     outputs, inputs, *space = kernel.shape
     axes = len(space)
     groups = values.get("group", 1)
-    codes = kernel.astype(np.int64) - zero.reshape(-1, *[1] * (axes + 1))
     depth = inputs * int(np.prod(space))
-    weights = codes.reshape(groups, outputs // groups, depth).transpose(0, 2, 1)
+    weights = kernel.reshape(groups, outputs // groups, depth).transpose(0, 2, 1)
     automatic = values.get("auto_pad", b"NOTSET").decode()
     pads = tuple(values.get("pads", [0] * 2 * axes))
     if automatic == "VALID":
@@ -177,7 +207,7 @@ def _scaled(product: Product, steps: np.ndarray, y: _Codes) -> Product:
         # As onnxruntime computes them, in float32.
         scale=steps / y.step,
         y_zero=y.number,
-        y_type=y.zero.dtype,
+        y_codes=y.zero.dtype,
         low=int(kind.min),
         high=int(kind.max),
     )

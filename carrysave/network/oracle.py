@@ -10,7 +10,7 @@ from onnx import helper
 
 from .model import Graph
 
-__all__ = ["Oracle"]
+__all__ = ["Oracle", "session"]
 
 
 class Oracle:
@@ -31,7 +31,7 @@ class Oracle:
         for name in names:
             kind = helper.np_dtype_to_tensor_dtype(inside[name])
             proto.graph.output.append(helper.make_tensor_value_info(name, kind, None))
-        self._session = _session(proto.SerializeToString())
+        self._session = session(proto.SerializeToString())
         self._outputs = [*graph.outputs, *names]
 
     def run(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -39,7 +39,7 @@ class Oracle:
         return dict(zip(self._outputs, self._session.run(self._outputs, inputs), strict=True))
 
 
-def _session(model: bytes) -> Any:
+def session(model: bytes) -> Any:
     """Open a model: with exact sums of codes, where onnxruntime has them for this model.
 
     Without, kernels for AVX2 (those for VNNI do not) saturate sums of two products to 16 bits.

@@ -14,7 +14,7 @@ from .compare import Comparison
 from .cost import Estimate, estimate, rows_within, work_estimate
 from .evaluate import evaluate
 from .lower import Lowered
-from .product import Compiled, Product
+from .operands import Compiled, Operands
 from .target import Target
 from .work import Work
 
@@ -36,14 +36,16 @@ class Layer:
     product : which.
     shapes : M, K, N of its works.
     macs : products that count.
+    peak : products a cycle that the engine can do of its formats.
     estimate : of the model.
     rows, simulated : rows of the works, and those that were simulated.
     cycles, modelled : of what was simulated: as counted by the hardware, and by the model.
     """
 
-    product: Product
+    product: Operands
     shapes: list[tuple[int, int, int]]
     macs: int
+    peak: float
     estimate: Estimate
     rows: int = 0
     simulated: int = 0
@@ -147,11 +149,11 @@ class _Machine:
         self.works: list[tuple[str, Work, np.ndarray]] = []
         self._in_hardware = in_hardware
 
-    def multiply(self, product: Product, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+    def multiply(self, product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
         """Make y."""
         return self._multiply(product, a, b)[2]
 
-    def keep(self, product: Product, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+    def keep(self, product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
         """Make y, and keep how."""
         compiled, results, y = self._multiply(product, a, b)
         name, pairs = product.name, list(zip(compiled.works, results, strict=True))
@@ -159,14 +161,15 @@ class _Machine:
             shapes = [(len(result), *work.b.shape) for work, result in pairs]
             costs = estimate(self.target, compiled)
             rows = sum(m for m, *_ in shapes)
-            self.layers[name] = Layer(product, shapes, compiled.macs, costs, rows)
+            peak = self.target.peak(compiled.works[0].mode)
+            self.layers[name] = Layer(product, shapes, compiled.macs, peak, costs, rows)
         # Works of a product are alike: a sample is of the first.
         last = {"all": len(pairs), "sample": 1, "none": 0}[self.simulation]
         self.works += [(name, work, result) for work, result in pairs[:last]]
         return y
 
     def _multiply(
-        self, product: Product, a: np.ndarray, b: np.ndarray | None
+        self, product: Operands, a: np.ndarray, b: np.ndarray | None
     ) -> tuple[Compiled, list[np.ndarray], np.ndarray]:
         compiled = product.compile(self.target, a, b, self._in_hardware)
         results = [golden.run(self.target.spec, [work])[0] for work in compiled.works]

@@ -1,6 +1,7 @@
 """What a run of a network shows: facts, tables, a picture."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from rich.console import Console
 from carrysave import section
 from carrysave.section import Section
 
+from .energy import Energy
 from .lower import Lowered
 from .run import Layer, Run
 from .target import Target
@@ -16,14 +18,14 @@ from .target import Target
 __all__ = ["draw", "facts", "markdown", "show"]
 
 _COLUMNS = (
-    ("layer", "{}"), ("operator", "{}"), ("M x K x N", "{}"), ("MACs", "{:,}"), ("cycles", "{:,}"),
-    ("simulated", "{}"), ("of peak", "{:.1%}"), ("KiB moved", "{:,.1f}"), ("uJ", "{:,.2f}"),
-    ("codes that differ", "{}"),
+    ("layer", "{}"), ("operator", "{}"), ("formats", "{}"), ("M x K x N", "{}"), ("MACs", "{:,}"),
+    ("cycles", "{:,}"), ("simulated", "{}"), ("of peak", "{:.1%}"), ("KiB moved", "{:,.1f}"),
+    ("uJ", "{:,.2f}"), ("codes that differ", "{}"),
 )  # fmt: skip
-_NAMES = 3
-_NARROW = (0, 2, 4, 6, 9)
+_NAMES = 4
+_NARROW = ("layer", "formats", "M x K x N", "cycles", "of peak")
 """Columns that fit on any terminal."""
-_WIDE = 130
+_WIDE = 146
 """Characters that all columns need."""
 
 
@@ -32,7 +34,7 @@ def facts(
     lowered: Lowered,
     target: Target,
     labels: np.ndarray | None,
-    energy: Mapping[str, Any] | None,
+    energy: Energy | None,
 ) -> dict[str, Any]:
     """Put together what was found, as plain values.
 
@@ -40,11 +42,12 @@ def facts(
     ----------
     run, lowered, target : the run, of what, on what.
     labels : right classes, or None.
-    energy : ``pj_per_mac`` of the engine and the ``library`` it is on; None: no energy.
+    energy : of the engine; None: none is told.
     """
     count = len(next(iter(run.outputs.values())))
-    rows = [_row(run, layer, target, energy) for layer in run.layers]
+    rows = [_row(run, layer, energy) for layer in run.layers]
     cycles, macs = (sum(row[key] for row in rows) for key in ("cycles", "macs"))
+    busy = sum(layer.macs / layer.peak for layer in run.layers)
     return {
         "design": target.design.module,
         "inputs": count,
@@ -55,10 +58,10 @@ def facts(
         "layers": rows,
         "cycles": cycles,
         "macs": macs,
-        "utilisation": macs / (cycles * target.info.peak),
+        "utilisation": busy / cycles,
         "bytes": sum(row["bytes"] for row in rows),
         "energy_uj": sum(row["energy_uj"] for row in rows) if energy else None,
-        "energy": dict(energy) if energy else None,
+        "energy": asdict(energy) if energy else None,
         "host": dict(lowered.host),
         "host_float_products": lowered.floats,
         "outputs": _outputs(run, labels),
@@ -67,23 +70,22 @@ def facts(
     }
 
 
-def _row(
-    run: Run, layer: Layer, target: Target, energy: Mapping[str, Any] | None
-) -> dict[str, Any]:
+def _row(run: Run, layer: Layer, energy: Energy | None) -> dict[str, Any]:
     product, found = layer.product, layer.estimate
     apart = run.comparison.products.get(product.name)
     return {
         "layer": product.name,
         "operator": product.operator,
+        "formats": product.formats,
         "shapes": layer.shapes,
         "macs": layer.macs,
         "cycles": layer.total,
         "cycles_by_model": found.cycles,
         "simulated_rows": layer.simulated,
         "rows": layer.rows,
-        "utilisation": layer.macs / (layer.total * target.info.peak),
+        "utilisation": layer.macs / (layer.total * layer.peak),
         "bytes": found.bytes,
-        "energy_uj": found.slots * energy["pj_per_mac"] / 1e6 if energy else None,
+        "energy_uj": (found.slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None),
         "codes": apart.codes if apart else None,
         "differ": apart.differ if apart else None,
     }
@@ -122,18 +124,29 @@ def _layers(found: Mapping[str, Any]) -> Section:
         share = "all" if row["simulated_rows"] == row["rows"] else f"1/{_ratio(row):.0f}"
         differ = None if row["codes"] is None else f"{row['differ']} of {row['codes']:,}"
         values = (
-            row["layer"], row["operator"], f"{times}{m} x {k} x {n}", row["macs"], row["cycles"],
-            share if row["simulated_rows"] else "no", row["utilisation"], row["bytes"] / 1024,
-            row["energy_uj"], differ,
+            row["layer"], row["operator"], row["formats"], f"{times}{m} x {k} x {n}", row["macs"],
+            row["cycles"], share if row["simulated_rows"] else "no", row["utilisation"],
+            row["bytes"] / 1024, row["energy_uj"], differ,
         )  # fmt: skip
         lines.append(section.texts(values, _COLUMNS))
     total = (
-        "in all", "", "", found["macs"], found["cycles"], "", found["utilisation"],
+        "in all", "", "", "", found["macs"], found["cycles"], "", found["utilisation"],
         found["bytes"] / 1024, found["energy_uj"], "",
     )  # fmt: skip
     lines.append(section.texts(total, _COLUMNS))
     title = f"{found['design']}, {found['batch']} inputs at once"
-    return Section(title, tuple(head for head, _ in _COLUMNS), lines, _NAMES)
+    heads = [head for head, _ in _COLUMNS]
+    if not any(row["formats"] for row in found["layers"]):
+        heads.remove("formats")
+    return _of_columns(Section(title, tuple(head for head, _ in _COLUMNS), lines, _NAMES), heads)
+
+
+def _of_columns(table: Section, heads: Sequence[str]) -> Section:
+    """Take columns out of a table, in its order."""
+    places = [place for place, head in enumerate(table.heads) if head in heads]
+    lines = [[line[place] for place in places] for line in table.lines]
+    names = sum(place < table.names for place in places)
+    return Section(table.title, tuple(table.heads[place] for place in places), lines, names)
 
 
 def _ratio(row: Mapping[str, Any]) -> float:
@@ -159,6 +172,11 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
         f" at most, where it gets the same codes: {row['why']}"
         for row in found["causes"]
     ]
+    if any(row["formats"] for row in found["layers"]):
+        lines.append(
+            "operands of products are rounded to their formats, and sums are exact; onnxruntime"
+            " multiplies floats"
+        )
     if found["simulation_equal"] is not None:
         what = "equal to the golden model" if found["simulation_equal"] else "WRONG"
         wrong = f": {', '.join(found['wrong'])}" if found["wrong"] else ""
@@ -171,9 +189,13 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
         " part that is simulated"
     )
     if found["energy"] is not None:
+        each = ", ".join(
+            f"{pj:.2f} pJ{pair and f' ({pair})'}"
+            for pair, pj in found["energy"]["pj_per_mac"].items()
+        )
         lines.append(
-            f"energy: of the engine alone, {found['energy']['pj_per_mac']:.2f} pJ for each product"
-            f" it has room for, padding too, on {found['energy']['library']}; none of memory"
+            f"energy: of the engine alone, for each product it has room for, padding too, {each},"
+            f" on {found['energy']['library']}; none of memory"
         )
     return lines
 
@@ -182,8 +204,7 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
     """Print what was found."""
     table = _layers(found)
     if console.width < _WIDE:
-        heads, *lines = ([line[at] for at in _NARROW] for line in (table.heads, *table.lines))
-        table = Section(table.title, tuple(heads), lines, 2)
+        table = _of_columns(table, _NARROW)
     section.show(console, table)
     for line in _sentences(found):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -206,9 +227,8 @@ def draw(found: Mapping[str, Any]) -> bytes:
 
     rows = found["layers"]
     places = np.arange(len(rows))[::-1]
-    peak = found["macs"] / (found["utilisation"] * found["cycles"])
-    useful = np.array([row["macs"] for row in rows]) / peak
     cycles = np.array([row["cycles"] for row in rows])
+    useful = np.array([row["utilisation"] for row in rows]) * cycles
     size = (9, 1.2 + 0.22 * len(rows))
     figure, (left, right) = pyplot.subplots(1, 2, figsize=size, sharey=True, width_ratios=(3, 1))
     left.barh(places, useful, color="tab:blue", label="products that count")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from carrysave.driver import Coprocessor, Counters, Matrix, Product, Requantisation
+from carrysave.driver import Coprocessor, Counters, Matrix, Mode, Product, Requantisation
 
 __all__ = ["Work", "run"]
 
@@ -20,12 +20,14 @@ class Work:
     b : K x N.
     bias : N sums, or None.
     requantisation : how sums become codes; None: C is of sums.
+    mode : formats of A and B; None: integers of an engine that has no others.
     """
 
     a: np.ndarray | None
     b: np.ndarray
     bias: np.ndarray | None = None
     requantisation: Requantisation | None = None
+    mode: Mode | None = None
 
 
 def run(
@@ -76,11 +78,11 @@ def run(
 
 def _place(device: Coprocessor, work: Work, before: Matrix | None) -> Product:
     info = device.info
+    mode = work.mode or info.mode
     if work.a is not None:
-        before = device.place(work.a, info.a, "a")
+        before = device.place(work.a, mode.a, "a")
     if before is None:
         raise ValueError("a must be given in the first work")
     bias = None if work.bias is None else device.place(work.bias[None], info.sums, "bias")
-    return device.product(
-        before, device.place(work.b, info.b, "b"), bias, requantisation=work.requantisation
-    )
+    b = device.place(mode.words(work.b), mode.b, "b")
+    return device.product(before, b, bias, requantisation=work.requantisation, mode=mode)

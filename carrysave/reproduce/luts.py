@@ -34,7 +34,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     entry for each design, activations and weights; ``ablation``; ``fpga``; ``products``;
     ``layers``, see :func:`carrysave.reproduce.layer.measure`; and ``claims``.
     """
-    columns = 8 if quick else 32
+    columns = 32
     grid = [
         (activation, weight, rival)
         for activation in (["int8"] if quick else ACTIVATIONS)

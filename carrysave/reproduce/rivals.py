@@ -22,6 +22,8 @@ WEIGHTS = {"1": 1, "1.58": 2, "2": 2, "4": 4, "8": 8}
 
 _K = 16
 _DEPTH = 4096
+_LEAN = {"slack": 4, "held": False}
+"""What makes lanes that take planes of bits smallest at this clock."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def _rivals(
     b_width = WEIGHTS[weight]
     both = {"depth": _DEPTH}
     tile = both | {"m": 2, "n": columns, "a_width": a_width}
-    planes = tile | {"b_width": b_width, "b_signed": b_width > 1}
+    planes = tile | _LEAN | {"b_width": b_width, "b_signed": b_width > 1}
     tree = {"k": _K, "pe": "mac", "pipeline": 0}
     multiplied = max(b_width, 2)
     yield "MAC", "adder_tree", tile | tree | {"b_width": multiplied, "encoding": "none"}
@@ -81,14 +83,14 @@ def _rivals(
     yield "bit-serial", "bitserial_core", planes | {"k": _K}
     if b_width > 1:
         yield "shift-add", "shift_add_core", planes | {"k": _K}
-    for group, lookups in ((2, 8), (3, 5), (4, 4), (2, 16)):
+    for group, lookups in ((2, 8), (3, 5), (4, 4)):
         kind = f"LUT K = {group}, KG = {lookups}"
         table: dict[str, Any] = planes | {"group": group, "lookups": lookups}
         table |= {"symmetric": symmetric}
         yield kind, "lut_core", table
-        if (group, lookups) in ((2, 8), (3, 5)):
-            if b_width > 1:
-                yield f"{kind}, all planes", "lut_core", table | {"parallel": True}
+        if group < 4 and b_width > 1:
+            yield f"{kind}, all planes", "lut_core", table | {"parallel": True}
+        if group == 2:
             odd = {"weights": "odd", "negation": "constant", "table": "half", "b_signed": False}
             yield f"{kind}, odd", "lut_core", table | odd
 

@@ -105,6 +105,12 @@ class Inside(ABC):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply words as they are in memory, of K codes: sums, and which are no numbers."""
 
+    @abstractmethod
+    def multiply(
+        self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: tuple[np.ndarray, ...] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Multiply codes, M x K and K x N: sums, and which are no numbers."""
+
     def encode(self, sums: np.ndarray, invalid: np.ndarray, pair: Pair) -> np.ndarray:
         """Round sums to codes of `result`, once."""
         assert self.result is not None
@@ -143,8 +149,14 @@ class _Integers(Inside):
         pair: Pair,
         scales: tuple[np.ndarray, ...] = (),
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Words are codes."""
+        return self.multiply(self.spec.a_format.wrap(a), self.spec.b_format.wrap(b), pair)
+
+    def multiply(
+        self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: tuple[np.ndarray, ...] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply exactly."""
-        found = matmul(self.spec, self.spec.a_format.wrap(a), self.spec.b_format.wrap(b))
+        found = matmul(self.spec, a, b)
         return found, np.zeros(found.shape, bool)
 
 
@@ -194,14 +206,20 @@ class _Lanes(Inside):
         pair: Pair,
         scales: tuple[np.ndarray, ...] = (),
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Take words apart, and multiply exactly."""
+        """Take words apart."""
         codes = self.modes[pair].codes
         operands = []
         for words, number in zip((a, b.T), pair, strict=True):
             fmt, bits = self.lane.elements[number], self.lane.container(number)
             parts = (words[..., None] >> bits * np.arange(codes)) & (1 << fmt.width) - 1
             operands.append(fmt.wrap(parts.reshape(len(words), -1)[:, :k]))
-        found, invalid, _ = npe(self.spec, operands[0], operands[1].T, *pair, *scales)
+        return self.multiply(operands[0], operands[1].T, pair, scales)
+
+    def multiply(
+        self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: tuple[np.ndarray, ...] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Multiply exactly."""
+        found, invalid, _ = npe(self.spec, a, b, *pair, *scales)
         return found, invalid
 
 

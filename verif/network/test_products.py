@@ -11,7 +11,7 @@ from carrysave.network.compare import Comparison
 from carrysave.network.evaluate import evaluate
 from carrysave.network.lower import Lowered, lower
 from carrysave.network.model import Graph
-from carrysave.network.product import Product
+from carrysave.network.operands import Operands
 from carrysave.network.target import Target
 from carrysave.network.work import Work
 from hw.catalog import Design
@@ -57,7 +57,7 @@ def lowered(builder: Builder, shape: Any, kind: Any, out: Any) -> Lowered:
 
 
 def multiplier(in_hardware: bool) -> Callable[..., np.ndarray]:
-    def multiply(product: Product, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+    def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
         compiled = product.compile(TARGET, a, b, in_hardware)
         return compiled.finish([golden.run(TARGET.spec, [work])[0] for work in compiled.works])
 
@@ -293,7 +293,7 @@ def test_differences_are_counted_where_they_arise() -> None:
     x = draw(rng, (4, 8), U8)
     network = lowered(builder, x.shape, U8, U8)
 
-    def wrong(product: Product, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+    def wrong(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
         y = multiplier(False)(product, a, b)
         return y ^ 2 if product.y == "middle" else y
 

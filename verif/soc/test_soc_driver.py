@@ -1,5 +1,6 @@
 """The Python driver, and the C driver behind its interface, on a co-processor in software."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,7 @@ def test_driver_refuses_in_python(rig: Any) -> None:
     refused("a must be -128..127, not 128", a + 127, b)
     refused("b must be -128..127, not -129", a, b - 130)
     refused("a must be of integers, not of float64", a * 1.0, b, kind=TypeError)
-    refused("b must have 5 rows, as many as a has columns, not 3", a, a)
+    refused("b must have 5 rows, for 5 columns of a, not 3", a, a)
     refused(r"a must be rows x columns, not of shape \(3,\)", a[:, 0], b)
     refused(r"sizes must be 1..16777215, not of shape \(0, 5\)", a[:0], b)
     refused(r"bias must be of shape \(1, 4\), not \(1, 3\)", a, b, [1, 2, 3])
@@ -326,7 +327,8 @@ def test_driver_describes_what_the_model_cannot_do(rig: Any) -> None:
     )
     c = device.place(draw(RNG(14), info.sums, 2, 4), info.sums)
     before = c.read()
-    device.matmul(a, b, out=c, accumulate=True, a_format=3, b_format=9)
+    mode = replace(info.mode, a_format=3, b_format=9)
+    device.matmul(a, b, out=c, accumulate=True, mode=mode)
     (fields,) = made.hardware.done
     assert (fields.mode.accumulate, fields.mode.a_format, fields.mode.b_format) == (1, 3, 9)
     assert not np.array_equal(c.read(), before)

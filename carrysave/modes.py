@@ -1,0 +1,46 @@
+"""What a co-processor's driver needs to know of the formats that its engine multiplies."""
+
+from carrysave.driver import Mode, Number
+from golden.formats.element import ElementFormat
+from golden.formats.integer import IntFormat
+from golden.npe.npe import NpeSpec
+from golden.soc.spec import CoprocessorSpec
+
+__all__ = ["element_formats", "modes"]
+
+
+def element_formats(spec: CoprocessorSpec) -> dict[str, ElementFormat]:
+    """Return the formats that a job chooses from, by name; none of an array of integers."""
+    if not isinstance(spec.engine, NpeSpec):
+        return {}
+    lane = spec.engine.element
+    return dict(zip(lane.names, lane.elements, strict=True))
+
+
+def modes(spec: CoprocessorSpec) -> dict[tuple[str, str], Mode]:
+    """Return the mode of every pair of formats, by their names; of none for an array of integers.
+
+    Parameters
+    ----------
+    spec : of the co-processor.
+    """
+    if not isinstance(spec.engine, NpeSpec):
+        return {}
+    formats, lane = element_formats(spec), spec.engine.element
+    names = list(formats)
+    found = {}
+    for (a, b), how in spec.inside.modes.items():
+        numbers = [
+            _number(formats[names[side]], bits // how.codes)
+            for side, bits in ((a, how.a_bits), (b, how.b_bits))
+        ]
+        found[names[a], names[b]] = Mode(
+            a=numbers[0], b=numbers[1], k_max=how.limit, a_format=a, b_format=b,
+            codes=how.codes, exponent=lane.lsb(a, b),
+        )  # fmt: skip
+    return found
+
+
+def _number(fmt: ElementFormat, bits: int) -> Number:
+    """Say how codes lie in memory, each in so many bits."""
+    return Number.of(bits, fmt.width, isinstance(fmt, IntFormat))

@@ -1,0 +1,62 @@
+"""Which format each layer gets: an integer program, as HAWQ-V3 (Yao et al., ICML 2021) has it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+__all__ = ["choose"]
+
+_RANGE = 1e4
+_TIE = 1e-5
+
+
+def choose(
+    noise: np.ndarray, costs: Mapping[str, np.ndarray], limits: Mapping[str, float]
+) -> np.ndarray:
+    """Pick an option for each layer, with the least sum of noises under all limits.
+
+    Of picks that are as good, the one that costs less is taken.
+
+    Parameters
+    ----------
+    noise : layers x options; infinite where there is no such option.
+    costs : of each kind, layers x options, 0 or more.
+    limits : of each kind, the most that the costs of all layers may add up to.
+
+    Returns
+    -------
+    The option of each layer.
+
+    Raises
+    ------
+    ValueError
+        Limits that no pick keeps; says what the least cost is, of the first that is too low.
+    """
+    layers, options = noise.shape
+    there = np.isfinite(noise)
+    for kind, limit in limits.items():
+        least = np.where(there, costs[kind], np.inf).min(axis=1).sum()
+        if least > limit:
+            raise ValueError(f"{kind} must be {least:.6g} or more, not {limit:.6g}")
+    # The solver's tolerances are absolute; what is far below them does not count.
+    objective = np.where(there, noise, 0.0) * (_RANGE / (noise[there].max() or 1.0))
+    for kind in limits:
+        objective = objective + _TIE * costs[kind] / (costs[kind].max() * layers or 1.0)
+    each = np.kron(np.eye(layers), np.ones(options))
+    rules = [LinearConstraint(each, 1, 1)]
+    rules += [
+        LinearConstraint((costs[kind] / limit).reshape(1, -1), -np.inf, 1)
+        for kind, limit in limits.items()
+        if limit > 0
+    ]
+    found = milp(
+        objective.reshape(-1),
+        integrality=np.ones(noise.size),
+        bounds=Bounds(0, there.reshape(-1).astype(float)),
+        constraints=rules,
+        options={"mip_rel_gap": 0},
+    )
+    if found.x is None:
+        raise ValueError(f"no choice of formats keeps all of {', '.join(limits)}")
+    return found.x.reshape(layers, options).argmax(axis=1)
