@@ -20,6 +20,7 @@ from carrysave import liberty as cells
 from carrysave import reproduce as tables
 from carrysave import show as nests
 from carrysave import weights as layers
+from carrysave.integration import has_pack
 from carrysave.progress import Steps
 from carrysave.settings import (
     UsageError,
@@ -30,7 +31,6 @@ from carrysave.settings import (
     settings,
 )
 from carrysave.stimulus import UNMEASURED, Stimulus
-from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design, nearest
 from hw.emit import generate as generate_files
 
@@ -134,7 +134,7 @@ def generate(
     chosen, folder = choose(design, parameter, output, config)
     with Steps(errors) as steps:
         steps.step(f"generate {chosen.module}")
-        if isinstance(chosen.spec, CoprocessorSpec) and not chosen.spec.STREAM:
+        if has_pack(chosen):
             # Slow to load, and used here only.
             from carrysave.integration import pack
 

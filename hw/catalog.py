@@ -517,7 +517,7 @@ CATALOG = {
         spec=golden.soc.coprocessor_stream.CoprocessorStreamSpec,
         golden=golden.soc.coprocessor_stream,
         bench="verif.soc.tb_coprocessor_stream",
-        summary="the same between AXI4-Streams of A, of B and of C, for a DMA of the user's",
+        summary="matmul co-processor around any engine, between AXI4-Streams of A, of B and of C",
         evidence=("cocotb against numpy: random jobs, every beat; stalls, resets, illegal jobs",),
         engine=EngineText("engine, and what it is built of", "systolic_os"),
     ),

@@ -11,10 +11,12 @@ from .info import Counters, Info
 from .job import Job, Requantisation, descriptor
 from .matrix import Matrix, Product
 from .mode import Mode
+from .stream import CoprocessorStream
 
 __all__ = [
     "Coprocessor",
     "CoprocessorError",
+    "CoprocessorStream",
     "Counters",
     "Info",
     "Job",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ class Coprocessor(Control):
 
     Parameters and members are those of :class:`Control`.
     """
+
+    JOBS_ONLY: ClassVar[tuple[str, ...]] = ("scales", "stream")
+    """Features of builds whose products this class does not make."""
 
     def run(self, products: Sequence[Product], *, timeout: float | None = None) -> Counters:
         """Run products in order, on one start; each may read what those before it wrote.
@@ -131,8 +134,8 @@ class Coprocessor(Control):
             accumulate=accumulate, a_format=mode.a_format, b_format=mode.b_format,
             block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
         )  # fmt: skip
-        kept = (a, b, c, bias, records)
-        return Product(job, c, tuple(matrix for matrix in kept if matrix is not None))
+        kept = {"a": a, "b": b, "c": c, "bias": bias, "records": records}
+        return Product(job, {name: one for name, one in kept.items() if one is not None})
 
     def matmul(
         self,
@@ -210,7 +213,7 @@ class Coprocessor(Control):
 
     def _mode(self, mode: Mode | None) -> Mode:
         info = self.info
-        for feature in ("scales", "stream"):
+        for feature in self.JOBS_ONLY:
             if feature in info.features:
                 raise ValueError(f"products must be given as jobs to an engine with {feature}")
         if mode is None and "formats" in info.features:

@@ -118,6 +118,11 @@ class Counters:
     macs: int
     peak: int
 
+    def __add__(self, other: "Counters") -> "Counters":
+        """Add up what two starts on the same hardware took."""
+        values = {name: value + getattr(other, name) for name, value in vars(self).items()}
+        return Counters(**{**values, "peak": self.peak})
+
     @property
     def utilisation(self) -> float:
         """Products done of those that the engine could have done in these cycles."""

@@ -1,6 +1,6 @@
 """Matrices that stay in the device's memory, and products of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,8 +66,12 @@ class Matrix:
 
     def read(self) -> np.ndarray:
         """Copy numbers from the device."""
+        return self.number.unpack(self.read_bytes(), self.shape[1])
+
+    def read_bytes(self) -> np.ndarray:
+        """Return its rows of bytes, as the device left them."""
         self._buffer.invalidate()
-        return self.number.unpack(self._rows, self.shape[1])
+        return self._rows
 
     def free(self) -> None:
         """Give the memory back, where the allocator takes it before the garbage collector does."""
@@ -78,9 +82,18 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Product:
-    """A product that can be run, as often as wanted; `c` is what it writes."""
+    """A product that can be run, as often as wanted."""
 
     job: Job
-    c: Matrix
-    kept: tuple[Matrix, ...]
-    """All that the device reads, and that must not be freed before."""
+    matrices: Mapping[str, Matrix]
+    """All that the device reads and writes: a, b, c; bias and records if there are any."""
+
+    @property
+    def c(self) -> Matrix:
+        """What it writes."""
+        return self.matrices["c"]
+
+    @property
+    def kept(self) -> tuple[Matrix, ...]:
+        """All that must not be freed before."""
+        return tuple(self.matrices.values())

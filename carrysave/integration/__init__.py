@@ -1,1 +1,13 @@
 """What goes with a co-processor's Verilog, for those who put it into a design."""
+
+from golden.soc.coprocessor_uart import CoprocessorUartSpec
+from golden.soc.spec import CoprocessorSpec
+from hw.catalog import Design
+
+__all__ = ["has_pack"]
+
+
+def has_pack(design: Design) -> bool:
+    """Whether a design is written as a pack: a co-processor with buses or streams."""
+    spec = design.spec
+    return isinstance(spec, CoprocessorSpec) and not isinstance(spec, CoprocessorUartSpec)

@@ -68,7 +68,11 @@ class Block:
         """Find a port by its name."""
         return next(port for port in self.emission.ports if port["name"] == name)
 
+    def interfaces(self, kind: str) -> list[Interface]:
+        """List the interfaces of a kind, see :class:`hw.interfaces.Interface`."""
+        return [one for one in self.emission.interfaces if one.kind == kind]
+
     def interface(self, kind: str) -> Interface:
-        """Find the one interface of a kind, see :class:`hw.interfaces.Interface`."""
-        (found,) = (one for one in self.emission.interfaces if one.kind == kind)
+        """Find the one interface of a kind."""
+        (found,) = self.interfaces(kind)
         return found

@@ -22,24 +22,23 @@ def draw(block: Block) -> str:
     """Draw it as SVG."""
     spec, inside = block.spec, block.spec.inside
     name = block.design.engine.name if block.design.engine is not None else ""
-    manager, subordinate = block.interface("AXI4").name, block.interface("AXI4LITE").name
+    subordinate = block.interface("AXI4LITE").name
     interrupt = block.interface("interrupt").name
     requantise = "codes or sums" if spec.requantise else "sums"
+    ways, ends = _outside(block)
     boxes = {
         "registers": _Box(20, 20, ("registers", f"{subordinate}, {interrupt}")),
         "jobs": _Box(196, 20, ("jobs, tiling",)),
-        "read": _Box(20, 120, ("read master", f"{manager}, {spec.data_width} bits")),
         "a": _Box(196, 100, ("store of A", f"{spec.PARTS} x {spec.a_bytes:,} bytes")),
         "b": _Box(196, 176, ("store of B", f"{spec.PARTS} x {spec.b_bytes:,} bytes")),
         "engine": _Box(372, 138, (name, f"{inside.m} x {inside.n} x {inside.k}")),
         "sums": _Box(548, 138, ("store of sums", f"2 x {spec.sums:,}")),
         "drain": _Box(724, 138, ("bias, requantise" if spec.requantise else "pack", requantise)),
-        "write": _Box(724, 20, ("write master", f"{manager}, {spec.data_width} bits")),
+        **ways,
     }
     arrows = [
-        ("registers", "jobs"), ("jobs", "engine"), ("read", "a"), ("read", "b"),
-        ("a", "engine"), ("b", "engine"), ("engine", "sums"), ("sums", "drain"),
-        ("drain", "write"),
+        ("registers", "jobs"), ("jobs", "engine"), ("a", "engine"), ("b", "engine"),
+        ("engine", "sums"), ("sums", "drain"), *ends,
     ]  # fmt: skip
     lines = [
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 876 254" font-family="sans-serif"'
@@ -64,6 +63,25 @@ def draw(block: Block) -> str:
                 f'<text x="{box.x + _WIDTH // 2}" y="{first + 18 * number}">{escape(text)}</text>'
             )
     return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _outside(block: Block) -> tuple[dict[str, _Box], list[tuple[str, str]]]:
+    """Draw what leads to matrices: masters or streams, and the arrows from and to them."""
+    width = f"{block.spec.data_width} bits"
+    streams = [stream.name for stream in block.interfaces("AXI4STREAM")]
+    if not streams:
+        manager = f"{block.interface('AXI4').name}, {width}"
+        boxes = {
+            "read": _Box(20, 120, ("read master", manager)),
+            "write": _Box(724, 20, ("write master", manager)),
+        }
+        return boxes, [("read", "a"), ("read", "b"), ("drain", "write")]
+    places = {"a": (20, 100), "b": (20, 176), "c": (724, 20)}
+    boxes = {
+        f"stream {side}": _Box(*place, (f"stream of {side.upper()}", f"{name}, {width}"))
+        for (side, place), name in zip(places.items(), streams, strict=True)
+    }
+    return boxes, [("stream a", "a"), ("stream b", "b"), ("drain", "stream c")]
 
 
 def _line(source: _Box, target: _Box) -> tuple[int, int, int, int]:

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from carrysave.integration import driver_sources as written
+from carrysave.integration.block import Block
 
-__all__ = ["DRIVERS", "Driver", "files", "start", "write"]
+__all__ = ["Driver", "drivers", "files", "start", "write"]
 
 
 class Driver(NamedTuple):
@@ -42,6 +43,35 @@ a, b = np.ones((100, 200), np.int8), np.ones((200, 300), np.int8)
 c = device.matmul(a, b)
 ```"""
 
+_STREAMS = """\
+Python, with PYNQ, and DMAs on the streams (two, one of which also takes C):
+
+```python
+import sys
+sys.path.insert(0, "drivers/python")
+import numpy as np
+from carrysave_driver import CoprocessorStream
+from pynq import MMIO, Overlay, allocate
+
+system = Overlay("system.bit")
+device = CoprocessorStream(
+    MMIO(0x3000_0000, 512),
+    allocate,
+    a=system.dma_a.sendchannel,
+    b=system.dma_b.sendchannel,
+    c=system.dma_a.recvchannel,
+)
+a, b = np.ones((100, 200), np.int8), np.ones((200, 300), np.int8)
+c = device.matmul(a, b)
+```
+
+A stream is one transfer: the DMAs' registers of lengths must be wide enough for it. No such system
+was built so far; the tests run the driver on the simulated block.
+
+`device.streams(device.product(...))` are the bytes alone, and `device.take` makes C of them again;
+of rows of bytes, such as those of words, `gather` and `scatter` of `carrysave_driver.stream` do so
+by `order` of `carrysave_driver.blocking`."""
+
 _C = """\
 C, with `drivers/c/carrysave.c` compiled along, `-Idrivers/c -Iregisters`:
 
@@ -58,28 +88,34 @@ if (carrysave_start(&device, &job) == CARRYSAVE_OK)
     carrysave_wait(&device, 0, NULL, NULL);
 ```"""
 
-DRIVERS: tuple[Driver, ...] = (
-    Driver("drivers/python/carrysave_driver", "Python, with numpy alone", written.python, _PYTHON),
-    Driver("drivers/c", "C driver, C99 or C++, of the header in `registers/`", written.c, _C),
-)
-"""Those that a pack holds."""
+_FOLDER, _WHAT = "drivers/python/carrysave_driver", "Python, with numpy alone"
 
 
-def write(pack: Path) -> list[str]:
+def drivers(block: Block) -> tuple[Driver, ...]:
+    """List those that a pack holds; that in C has no streams."""
+    if block.spec.STREAM:
+        return (Driver(_FOLDER, _WHAT, written.python, _STREAMS),)
+    return (
+        Driver(_FOLDER, _WHAT, written.python, _PYTHON),
+        Driver("drivers/c", "C driver, C99 or C++, of the header in `registers/`", written.c, _C),
+    )
+
+
+def write(block: Block, pack: Path) -> list[str]:
     """Write all drivers into a pack; returns the names of their files in it."""
     names = []
-    for driver in DRIVERS:
+    for driver in drivers(block):
         folder = pack / driver.folder
         driver.write(folder)
         names += [str(path.relative_to(pack)) for path in folder.rglob("*") if path.is_file()]
     return sorted(names)
 
 
-def files() -> str:
+def files(block: Block) -> str:
     """Name them, as rows of the README's table of files."""
-    return "".join(f"| `{driver.folder}/` | {driver.what} |\n" for driver in DRIVERS)
+    return "".join(f"| `{driver.folder}/` | {driver.what} |\n" for driver in drivers(block))
 
 
-def start() -> str:
+def start(block: Block) -> str:
     """Say what to type first."""
-    return "".join(f"{driver.start}\n\n" for driver in DRIVERS)
+    return "".join(f"{driver.start}\n\n" for driver in drivers(block))

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from carrysave.integration import pack
+from carrysave.integration import has_pack, pack
 from carrysave.settings import UsageError, check_positive
-from golden.soc.spec import CoprocessorSpec
 from hw import emit
 from hw.catalog import Design
 
@@ -34,11 +33,7 @@ def main(request: Path, folder: Path) -> None:
         raise UsageError(f"parameters are design, parameters, period, not {', '.join(given)}")
     check_positive("period", period, " ns")
     design = Design.parse(name, values)
-    generate = (
-        pack.generate
-        if isinstance(design.spec, CoprocessorSpec) and not design.spec.STREAM
-        else emit.generate
-    )
+    generate = pack.generate if has_pack(design) else emit.generate
     generate(design, folder, period_ns=period, name=asked["vlnv"])
 
 

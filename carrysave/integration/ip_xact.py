@@ -15,6 +15,7 @@ _SPACE = "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"
 _BUSES = {
     "AXI4": ("amba.com", "AMBA4", "AXI4", "r0p0"),
     "AXI4LITE": ("amba.com", "AMBA4", "AXI4-Lite", "r0p0"),
+    "AXI4STREAM": ("amba.com", "AMBA4", "AXI4Stream", "r0p0_1"),
     "clock": ("xilinx.com", "signal", "clock", "1.0"),
     "reset": ("xilinx.com", "signal", "reset", "1.0"),
     "interrupt": ("xilinx.com", "signal", "interrupt", "1.0"),
@@ -49,11 +50,11 @@ def component(block: Block, registers: Path, files: Mapping[str, Sequence[str]])
     assert memory_map is not None
     for interface in block.emission.interfaces:
         _bus(buses, interface, memory_map)
-    master = block.interface("AXI4")
-    space = SubElement(SubElement(root, _tag("addressSpaces")), _tag("addressSpace"))
-    _text(space, "name", f"{master.name}_space")
-    _text(space, "range", f"'h{1 << block.spec.address_width:x}")
-    _text(space, "width", str(block.spec.data_width))
+    for master in block.interfaces("AXI4"):
+        space = SubElement(SubElement(root, _tag("addressSpaces")), _tag("addressSpace"))
+        _text(space, "name", f"{master.name}_space")
+        _text(space, "range", f"'h{1 << block.spec.address_width:x}")
+        _text(space, "width", str(block.spec.data_width))
     root.append(maps)
     _model(root, block)
     sets = SubElement(root, _tag("fileSets"))

@@ -79,7 +79,7 @@ def _fill(block: Block, folder: Path, name: str | None) -> None:
     clock = block.interface("clock").name
     constraints = [f"constraints/{module}.sdc"]
     out_of_context = [f"constraints/{module}_ooc.xdc"]
-    software = [f"registers/{MAP}.h", *drivers.write(folder)]
+    software = [f"registers/{MAP}.h", *drivers.write(block, folder)]
     texts = {
         f"{module}.v": emission.verilog,
         f"{module}.json": json.dumps(emission.manifest, indent=2) + "\n",

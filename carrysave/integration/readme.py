@@ -1,9 +1,9 @@
 """README of a pack: what the block is, how it connects, and what to type first in each tool."""
 
-from carrysave.integration import drivers, tables
+from carrysave.integration import drivers, streams, tables
 from carrysave.integration.block import OUTSIDE, Block, capital
 from carrysave.integration.licences import LICENCES
-from carrysave.integration.litex import CLASS
+from carrysave.integration.litex import CLASS, usage
 from golden.engine import EngineSpec
 from hw.soc.register_map import MAP
 
@@ -31,7 +31,10 @@ def write(block: Block) -> str:
         sum_bytes=spec.sum_bytes,
         codes=_codes(block),
         k_max=f"{min(mode.limit for mode in inside.modes.values()):,}",
+        placing=_STREAMED if spec.STREAM else _PLACED,
         throughput=_throughput(block),
+        streams=f"{streams.section(block)}\n" if spec.STREAM else "",
+        design=block.design.name,
         clock=clock,
         reset=reset,
         interrupt=block.interface("interrupt").name,
@@ -39,9 +42,10 @@ def write(block: Block) -> str:
         registers=tables.registers(block),
         errors=tables.errors(block),
         map=MAP,
-        drivers=drivers.files(),
-        start=drivers.start(),
+        drivers=drivers.files(block),
+        start=drivers.start(block),
         litex=CLASS,
+        usage=usage(block),
         window=1 << block.port(block.interface("AXI4LITE").ports["AWADDR"])["width"],
         period=f"{block.period_ns:g}",
         outside=f"{OUTSIDE:.0%}",
@@ -114,16 +118,28 @@ def _throughput(block: Block) -> str:
     rows = [
         ("products a cycle, at most", f"{products:g}"),
         (f"at {block.period_ns:g} ns", f"{products * gigahertz:.4g} GMAC/s"),
-        ("bytes of memory a cycle, each way", f"{spec.bytes}"),
+        (
+            f"bytes {'of each stream a cycle' if spec.STREAM else 'of memory a cycle, each way'}",
+            f"{spec.bytes}",
+        ),
         (f"at {block.period_ns:g} ns", f"{spec.bytes * gigahertz:.4g} GB/s"),
         ("tile of C", f"{inside.m} x {inside.n}"),
         ("words along K a beat", f"{inside.k}"),
         ("block by default, M x N x K", f"{m * inside.m} x {n * inside.n} x {k * inside.k}"),
         ("sums of a block, at most", f"{spec.sums:,}"),
         ("store of A, of B", f"{spec.PARTS} x {spec.a_bytes:,}, {spec.PARTS} x {spec.b_bytes:,} B"),
-        ("bursts", f"up to {spec.burst} beats, {spec.outstanding} under way each way"),
     ]
+    if not spec.STREAM:
+        bursts = f"up to {spec.burst} beats, {spec.outstanding} under way each way"
+        rows.append(("bursts", bursts))
     return tables.table(("", ""), rows)
+
+
+_PLACED = """\
+Rows are at any byte, at any distance. Blocks of C leave before all is read: C must not be where A,
+B, a bias, scales or requantisations are."""
+
+_STREAMED = "Addresses and distances of a job have no meaning; there is no list of jobs."
 
 
 _TEMPLATE = """\
@@ -139,7 +155,8 @@ Made by `{command}`.
 {parameters}
 
 {operands} C is of sums, {c} in {sum_bytes}
-bytes{codes}. K is up to {k_max}. Rows are at any byte, at any distance.
+bytes{codes}. K is up to {k_max}.
+{placing}
 
 {throughput}
 
@@ -167,7 +184,7 @@ with `{clock}`. `{interrupt}` stays high until software clears it. No port is as
 
 {ports}
 
-## Registers
+{streams}## Registers
 
 {window} bytes, 32-bit words; an access without a register answers SLVERR. Write a job to `JOB`,
 then 1 to `CTRL`; wait for `CTRL.done` or the interrupt; read `ERROR`.
@@ -234,7 +251,7 @@ or made anew with parameters of your own `.core`: add the folder that
 generate:
   matmul:
     generator: carrysave
-    parameters: {{design: coprocessor, parameters: {{engine: "systolic_os(m=16,n=16)"}}}}
+    parameters: {{design: {design}, parameters: {{engine: "systolic_os(m=16,n=16)"}}}}
 ```
 
 LiteX:
@@ -244,8 +261,7 @@ from {module}_litex import {litex}
 
 soc.matmul = {litex}(platform)
 region = SoCRegion(origin=0x3000_0000, size=0x1000, cached=False)
-soc.bus.add_slave("matmul", soc.matmul.bus, region)
-soc.bus.add_master("matmul", soc.matmul.master)
+{usage}
 soc.irq.add("matmul")  # with a CPU
 ```
 

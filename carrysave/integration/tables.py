@@ -8,7 +8,7 @@ from hw.soc.register_map import MapField, fields_of
 __all__ = ["errors", "ports", "registers", "table"]
 
 
-_PROTOCOLS = {"AXI4": "AXI4", "AXI4LITE": "AXI4-Lite"}
+_PROTOCOLS = {"AXI4": "AXI4", "AXI4LITE": "AXI4-Lite", "AXI4STREAM": "AXI4-Stream"}
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,12 +1,12 @@
-"""How a product is cut into blocks, and what that costs; the standard library alone."""
+"""How a product is cut into blocks, in which order, and at what cost; by Python's library alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-__all__ = ["Blocks", "Cost", "Stores", "cost", "plan", "word_bytes"]
+__all__ = ["Blocks", "Cost", "Part", "Stores", "cost", "order", "plan", "word_bytes"]
 
 _LATENCY = 64
 """Cycles of a read, as the planner supposes."""
@@ -110,6 +110,64 @@ class Cost:
     cycles: int
     read_beats: int
     write_beats: int
+
+
+class Part(NamedTuple):
+    """A part of a row of a matrix: bytes from one of the row's on."""
+
+    name: str
+    row: int
+    first: int
+    bytes: int
+
+
+def order(
+    stores: Stores, blocks: Blocks, bits: Mapping[str, int], m: int, n: int, words: int
+) -> Iterator[Part]:
+    """List the parts of rows that are read and written, block by block, in order.
+
+    A block's biases and requantisations come before its B. What is the same as for the block before
+    is not read again: that of A where blocks go by rows and all of K is in one; that of B where
+    they go by columns.
+
+    Parameters
+    ----------
+    stores, blocks : what was built, and how the product is cut.
+    bits : of a number of each matrix that there is: a, b, c, bias, records, a_scales, b_scales.
+    m, n, words : rows and columns of C, words along K.
+    """
+    up, across = blocks.m * stores.tile_m, blocks.n * stores.tile_n
+    deep, each = blocks.k * stores.tile_k, max(stores.block, 1)
+
+    def part(name: str, down: range, along: range) -> Iterator[Part]:
+        if name in bits:
+            low, high = along.start * bits[name] // 8, -(-along.stop * bits[name] // 8)
+            yield from (Part(name, row, low, high - low) for row in down)
+
+    places = list(product(_ranges(m, up), _ranges(n, across)))
+    if blocks.by_columns:
+        places.sort(key=lambda place: (place[1].start, place[0].start))
+    before: tuple[range, range] | None = None
+    for rows, columns in places:
+        kept_a = deep >= words and not blocks.by_columns and before and before[0] == rows
+        kept_b = deep >= words and blocks.by_columns and before and before[1] == columns
+        for name in ("bias", "records"):
+            yield from part(name, range(1), columns)
+        for along in _ranges(words, deep):
+            scales = range(along.start // each, -(-along.stop // each))
+            if not kept_a:
+                yield from part("a", rows, along)
+                yield from part("a_scales", rows, scales)
+            if not kept_b:
+                yield from part("b", along, columns)
+                yield from part("b_scales", scales, columns)
+        before = rows, columns
+        yield from part("c", rows, columns)
+
+
+def _ranges(size: int, part: int) -> list[range]:
+    """Cut a side into parts, the last of which may be shorter."""
+    return [range(start, min(start + part, size)) for start in range(0, size, part)]
 
 
 def word_bytes(beat: int, bits: int) -> int:

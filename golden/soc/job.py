@@ -37,7 +37,8 @@ class Job:
     adds the sums that C is of before. If the engine has scales of blocks of codes, those of A are a
     matrix of bytes, M x blocks, and those of B, blocks x N. block_m, block_n are tiles of a block
     of C, block_k beats of K that are multiplied at once; 0 leaves them to the hardware. Blocks are
-    computed row by row, or by_columns.
+    computed row by row, or by_columns. Some leave before all is read: C must not be where anything
+    else is, but the C that is added to.
     """
 
     a: int

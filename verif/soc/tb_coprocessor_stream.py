@@ -175,6 +175,19 @@ async def test_random(dut: Any, kind: str) -> None:
 
 
 @cocotb.test
+async def test_kept(dut: Any) -> None:
+    """Operands that the block before had come once, if all of K is in a block, and only then."""
+    bench = await Bench.start(dut)
+    rng, inside = generator(6), SPEC.inside
+    across, deep = next((n, k) for k in (8, 32) for n in (1, 2, 4, 8) if SPEC.fits(1, n, k))
+    codes = SPEC.kinds[0].codes * inside.k
+    for k in ((deep - 1) * codes, deep * codes, deep * codes + 1):
+        for by_columns in (False, True):
+            how = {"block_m": 1, "block_n": across, "block_k": deep, "by_columns": by_columns}
+            await bench.run(draw(SPEC, rng, 2 * inside.m + 1, 2 * across * inside.n + 1, k, **how))
+
+
+@cocotb.test
 async def test_refused(dut: Any) -> None:
     """Nothing is read, nothing leaves; neither of a ring nor of a sum that is added to."""
     bench = await Bench.start(dut)

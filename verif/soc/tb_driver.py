@@ -16,7 +16,7 @@ from cocotb.triggers import ReadOnly, RisingEdge, Timer, with_timeout
 from carrysave.driver import Coprocessor, CoprocessorError, JobError, JobTimeout
 from verif.soc import c_driver
 from verif.soc.device_memory import Pool
-from verif.soc.driver_checks import check_network, check_products, draw, expected
+from verif.soc.driver_checks import check_network, check_products, draw, expected, has_layers
 from verif.soc.host import Host
 from verif.soc.memory import CHANNELS, Memory
 from verif.soc.tb_coprocessor_formats import SPEC, start
@@ -80,7 +80,7 @@ async def test_network(dut: Any, language: str) -> None:
     """Layers on one start; of a build that has what layers need."""
 
     def check(device: Coprocessor, memory: Memory) -> None:
-        if SPEC.requantise and SPEC.bias and device.info.a.holds(device.info.codes):
+        if has_layers(device, SPEC):
             check_network(device, SPEC, generator(22))
         else:
             _check_ring(device)

@@ -1,0 +1,213 @@
+"""The driver of a co-processor between streams: matrices of the host, and channels of DMAs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from .blocking import Blocks, Part, order
+from .control import Registers
+from .coprocessor import Coprocessor
+from .info import Counters
+from .job import RECORD_BYTES, Job
+from .matrix import Allocate, Product
+
+__all__ = ["Channel", "CoprocessorStream", "gather", "scatter"]
+
+_SENT = {"a": ("a", "a_scales"), "b": ("bias", "records", "b", "b_scales")}
+"""Streams that go in, and which matrices are on them."""
+
+
+class Channel(Protocol):
+    """What is used of a channel of ``pynq.lib.DMA``, such as its ``sendchannel``."""
+
+    def start(self) -> Any:
+        """Be ready for transfers."""
+
+    def stop(self) -> Any:
+        """Give up the transfer that is under way."""
+
+    def transfer(self, array: Any) -> Any:
+        """Begin to send an array, or to fill it."""
+
+    def wait(self) -> Any:
+        """Wait until the transfer has ended."""
+
+
+class _HostArray(np.ndarray):
+    """Memory of the host, which no device reaches; as ``pynq.allocate`` returns."""
+
+    device_address = 0
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def invalidate(self) -> None:
+        """Do nothing."""
+
+
+def _host_memory(shape: tuple[int, ...], dtype: Any) -> _HostArray:
+    return np.zeros(shape, dtype).view(_HostArray)
+
+
+def gather(parts: Iterable[Part], rows: Mapping[str, np.ndarray], beat: int) -> bytes:
+    """Make the bytes of a stream, each part from byte 0 of a beat on.
+
+    Parameters
+    ----------
+    parts : of :func:`order`, those of matrices on this stream.
+    rows : by names of matrices, uint8, rows x bytes.
+    beat : bytes of a beat.
+    """
+    data = bytearray()
+    for part in parts:
+        data += rows[part.name][part.row, part.first : part.first + part.bytes].tobytes()
+        data += bytes(-part.bytes % beat)
+    return bytes(data)
+
+
+def scatter(parts: Iterable[Part], rows: np.ndarray, data: np.ndarray, beat: int) -> None:
+    """Put the bytes of the stream of C at their places in its rows.
+
+    Parameters
+    ----------
+    parts : of :func:`order`, those of C.
+    rows : uint8, rows x bytes; is written.
+    data : uint8, whole beats.
+    beat : bytes of a beat.
+    """
+    at = 0
+    for part in parts:
+        rows[part.row, part.first : part.first + part.bytes] = data[at : at + part.bytes]
+        at += -(-part.bytes // beat) * beat
+
+
+class CoprocessorStream(Coprocessor):
+    """Multiplies integer matrices on a co-processor between streams.
+
+    Matrices are in memory of the host. After an error, channels are stopped and started again.
+
+    Parameters
+    ----------
+    registers : of the co-processor.
+    allocate : makes memory that DMAs reach, as ``pynq.allocate``.
+    a, b, c : channels to ``s_axis_a``, to ``s_axis_b`` and from ``m_axis_c``. That of C stores
+        whole beats, whatever their ``tkeep``.
+    options : of :class:`Control`.
+    """
+
+    JOBS_ONLY: ClassVar[tuple[str, ...]] = ("formats", "scales")
+
+    def __init__(
+        self,
+        registers: Registers,
+        allocate: Allocate,
+        a: Channel,
+        b: Channel,
+        c: Channel,
+        **options: Any,
+    ) -> None:
+        self._channels = {"c": c, "a": a, "b": b}
+        self._allocate_buffer = allocate
+        self._buffers: dict[str, Any] = {}
+        """Of channels, while a product runs."""
+        super().__init__(registers, _host_memory, **options)
+
+    def open(self) -> None:
+        """Read what the hardware tells of itself, and reset it and the channels."""
+        super().open()
+        self.info.require("stream")
+
+    def reset(self) -> None:
+        """Drop what is under way; channels after it, which take what it still has to say."""
+        super().reset()
+        for channel in self._channels.values():
+            channel.stop()
+            channel.start()
+
+    def streams(self, product: Product) -> dict[str, bytes]:
+        """Make the bytes that a product takes in on each stream, "a" and "b"."""
+        rows = {name: matrix.read_bytes() for name, matrix in product.matrices.items()}
+        parts = self._parts(product)
+        return {
+            side: gather((part for part in parts if part.name in names), rows, self._beat)
+            for side, names in _SENT.items()
+        }
+
+    def take(self, product: Product, data: np.ndarray) -> None:
+        """Put the bytes of the stream of C, whole beats, into a product's C."""
+        rows = np.empty_like(product.c.read_bytes())
+        scatter((part for part in self._parts(product) if part.name == "c"), rows, data, self._beat)
+        product.c.write_bytes(rows)
+
+    def stream_bytes(self, product: Product) -> int:
+        """Count the bytes of the stream of C."""
+        beat = self._beat
+        return sum(-(-p.bytes // beat) * beat for p in self._parts(product) if p.name == "c")
+
+    def run(self, products: Sequence[Product], *, timeout: float | None = None) -> Counters:
+        """Run products in order, each on a start of its own; counters are of all.
+
+        Raises
+        ------
+        ValueError, JobError, JobTimeout, CoprocessorError
+            As :meth:`Control.run_jobs`.
+        """
+        if not products:
+            raise ValueError("products must be one or more, not none")
+        found = [self._run(product, timeout) for product in products]
+        return sum(found[1:], found[0])
+
+    def _run(self, product: Product, timeout: float | None) -> Counters:
+        """Run one product through buffers that channels reach."""
+        self._buffers = {
+            "c": self._buffer(bytes(self.stream_bytes(product))),
+            **{side: self._buffer(data) for side, data in self.streams(product).items()},
+        }
+        try:
+            counters = self.run_jobs([product.job], timeout=timeout)
+            self._buffers["c"].invalidate()
+            self.take(product, np.asarray(self._buffers["c"]))
+            return counters
+        finally:
+            if self.lost:
+                self._held.append(self._buffers)  # channels may still read and write them
+            else:
+                for buffer in self._buffers.values():
+                    buffer.freebuffer()
+            self._buffers = {}
+
+    def _start(self, jobs: Sequence[Job]) -> None:
+        """Begin all transfers, that of C first, and start."""
+        for name, buffer in self._buffers.items():
+            self._channels[name].transfer(buffer)
+        super()._start(jobs)
+
+    def _finish(self) -> Counters:
+        """Read how a start ended; then everything was sent, and C comes to its end."""
+        counters = super()._finish()
+        for name in self._buffers:
+            self._channels[name].wait()
+        return counters
+
+    def _buffer(self, data: bytes) -> Any:
+        """Copy bytes to memory that channels reach."""
+        buffer: Any = self._allocate_buffer(shape=(len(data),), dtype=np.uint8)
+        buffer[:] = np.frombuffer(data, np.uint8)
+        # What a cache has of it must not be written over what a channel writes.
+        buffer.flush()
+        return buffer
+
+    def _parts(self, product: Product) -> list[Part]:
+        """List the parts of rows on all streams, in order."""
+        job = product.job
+        blocks = Blocks(job.block_m, job.block_n, job.block_k, job.by_columns)
+        bits = {name: matrix.number.bits for name, matrix in product.matrices.items()}
+        if "records" in bits:
+            bits["records"] = 8 * RECORD_BYTES
+        return list(order(self.info.stores, blocks, bits, job.m, job.n, job.k))
+
+    @property
+    def _beat(self) -> int:
+        """Bytes of a beat."""
+        return self.info.stores.data_width // 8

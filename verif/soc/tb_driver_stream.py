@@ -1,0 +1,137 @@
+"""Bench of the driver for streams: as on a board, in a thread, with channels of DMAs beside it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.task import bridge, resume
+from cocotb.triggers import RisingEdge, Timer
+
+from carrysave.driver import CoprocessorStream, Job, JobError, JobTimeout
+from verif.soc.device_memory import CachedBuffer, Pool
+from verif.soc.driver_checks import check_network, check_products, draw, expected, has_layers
+from verif.soc.tb_coprocessor_stream import SPEC, Bench
+from verif.soc.tb_driver import Registers, clock
+from verif.streams import generator
+
+SIZE = 1 << 17
+DEADLINE = 1000
+"""Cycles after the end of a job, within which all channels come to theirs."""
+
+
+class Channel:
+    """A channel of a DMA: memory to one of the streams that go in, or from that of C."""
+
+    def __init__(self, bench: Bench, memory: np.ndarray, side: str) -> None:
+        self.streams, self.memory, self.side = bench.streams, memory, side
+        self.wait: Callable[[], None] = resume(self._wait)
+        self._clock = bench.dut.aclk
+        self._running = False
+        self._place: slice | None = None
+
+    def start(self) -> None:
+        """Be ready."""
+        self._running = True
+
+    def stop(self) -> None:
+        """Forget what is under way."""
+        self._running, self._place = False, None
+        self.streams.give_up()
+
+    def transfer(self, buffer: CachedBuffer) -> None:
+        """Begin to send a buffer's bytes in memory, or to fill them."""
+        assert self._running
+        assert self._place is None, "a transfer is under way"
+        start = buffer.device_address
+        self._place = slice(start, start + buffer.nbytes)
+        if self.side != "c":
+            data = self.memory[self._place].tobytes()
+            cut = range(0, len(data), SPEC.bytes)
+            self.streams.sent[self.side] += [data[at : at + SPEC.bytes] for at in cut]
+
+    async def _wait(self) -> None:
+        """Wait until all is sent, or the last beat came."""
+        came, sent = self.streams.came, self.streams.sent
+        for _ in range(DEADLINE):
+            if came and came[-1][2] if self.side == "c" else not sent[self.side]:
+                break
+            await RisingEdge(self._clock)
+        else:
+            raise AssertionError(f"the transfer of {self.side} does not end")
+        if self.side == "c":
+            assert self._place is not None
+            self.memory[self._place] = np.frombuffer(b"".join(beat[0] for beat in came), np.uint8)
+            came.clear()
+        self._place = None
+
+
+async def drive(dut: Any, check: Callable[..., None], kind: str, **options: Any) -> None:
+    """Run ``check(device, bench)`` on an opened driver, in a thread."""
+    bench = await Bench.start(dut, kind)
+    pool = Pool(generator(20).integers(0, 256, SIZE, dtype=np.uint8), generator(21))
+    a, b, c = (Channel(bench, pool.memory, side) for side in "abc")
+
+    def run() -> None:
+        settings = {"clock": clock, "timeout": 2e-3, **options}
+        check(CoprocessorStream(Registers(bench.host), pool, a, b, c, **settings), bench)
+
+    await bridge(run)()
+    assert not pool.live, "a buffer was not given back"
+
+
+@cocotb.test
+@cocotb.parametrize(kind=("flowing", "bursts", "long"))
+async def test_products(dut: Any, kind: str) -> None:
+    def check(device: CoprocessorStream, bench: Bench) -> None:
+        check_products(device, SPEC, generator(22), 12)
+
+    await drive(dut, check, kind)
+
+
+@cocotb.test
+async def test_network(dut: Any) -> None:
+    """Layers, each of which reads what the one before wrote; of a build that has what they need."""
+
+    def check(device: CoprocessorStream, bench: Bench) -> None:
+        if has_layers(device, SPEC):
+            check_network(device, SPEC, generator(23))
+        else:
+            check_products(device, SPEC, generator(23), 6)
+
+    await drive(dut, check, "rare")
+
+
+@cocotb.test
+async def test_failures(dut: Any) -> None:
+    """A refusal and a timeout leave nothing on the streams; the next product is right."""
+    gate = {"open": True}
+
+    def gated() -> Iterator[bool]:
+        while True:
+            yield gate["open"]
+
+    async def later() -> None:
+        await Timer(15, "us")
+        gate["open"] = True
+
+    def check(device: CoprocessorStream, bench: Bench) -> None:
+        bench.streams.stalls["c"] = gated()
+        rng, info = generator(24), device.info
+        a, b = draw(rng, info.a, 5, 6), draw(rng, info.b, 6, 7)
+        with pytest.raises(ValueError, match="products must be one or more"):
+            device.run([])
+        with pytest.raises(JobError) as told:
+            device.run_jobs([Job(a=0, b=0, c=0, m=0, n=1, k=1, lda=1, ldb=1, ldc=1)])
+        assert told.value.code == 1
+        assert np.array_equal(device.matmul(a, b), expected(SPEC, a, b))
+        gate["open"] = False
+        cocotb.start_soon(later())
+        with pytest.raises(JobTimeout, match="0 of 1 jobs"):
+            device.matmul(a, b, timeout=10e-6)
+        assert not device.lost
+        assert not any(bench.streams.sent.values())
+        assert np.array_equal(device.matmul(a, b), expected(SPEC, a, b))
+
+    await drive(dut, check, "flowing")
