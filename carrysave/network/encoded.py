@@ -16,8 +16,8 @@ __all__ = ["Choice", "Encoded", "encode", "steps_of"]
 _FLOAT: "np.dtype[Any]" = np.dtype(np.float32)
 _OCTAVES = 3
 """How far the greatest value may be beyond the format's, as a power of two."""
-_FINE = 8
-"""Steps of an octave that are tried in the end."""
+_FINE = 16
+"""Parts of an octave that are tried in the end."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,7 +45,7 @@ class Target:
         if not self.spec.bias:
             raise ValueError("bias must be true: zero points are taken out with it")
 
-    @property
+    @cached_property
     def spec(self) -> CoprocessorSpec:
         """What is built."""
         spec = self.design.spec

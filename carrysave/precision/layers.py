@@ -15,7 +15,7 @@ from golden.formats.element import ElementFormat
 
 __all__ = ["Layer", "batches", "find"]
 
-_SAMPLE = 1 << 16
+_SAMPLE = 1 << 14
 """Values of a tensor by which its step is chosen."""
 
 

@@ -153,7 +153,7 @@ def test_nan_is_refused() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_are_nearly_the_best(name: str) -> None:
-    """Within a decibel of the least squared error of four hundred steps."""
+    """Within 1.5 dB of the least squared error of four hundred steps."""
     fmt, rng = TARGET.formats[name], np.random.default_rng(3)
     values = np.stack([
         rng.standard_normal(300), rng.laplace(size=300) * 1e-3, rng.uniform(0, 50, 300),
@@ -169,7 +169,7 @@ def test_steps_are_nearly_the_best(name: str) -> None:
     greatest = np.abs(values).max(axis=0) / (max(fmt.bounds) * 2.0**fmt.lsb)
     greatest[3] = 1
     grid = [errors(greatest * factor) for factor in np.geomspace(1 / 8, 512, 400)]
-    assert (errors(steps) <= 10**0.1 * np.min(grid, axis=0)).all()
+    assert (errors(steps) <= 10**0.15 * np.min(grid, axis=0)).all()
     assert (errors(steps) <= errors(greatest)).all()
 
 
