@@ -141,15 +141,17 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
         return judge.assess(name, options)
 
     chosen = assess("chosen", taken)
-    uniform = [
-        assess(f"all {' x '.join(dict.fromkeys(pair))}", np.full(len(layers), number))
+    alike = {
+        f"all {' x '.join(dict.fromkeys(pair))}": np.full(len(layers), number)
         for number, pair in enumerate(pairs)
         if pair[0] == pair[1] and all(pair in own for own in table)
-    ]
+    }
+    uniform = [assess(name, picks) for name, picks in alike.items()]
     kind = next(iter(limits))
     pareto = [
         assess(f"{kind} {limit:,.{3 if kind == 'energy' else 0}f}", picks)
-        for limit, picks in _front(noise, costs[kind], kind, taken)
+        for limit, picks in _front(noise, costs[kind], kind)
+        if not any(np.array_equal(picks, other) for other in (taken, *alike.values()))
     ]
     options = [own[pairs[pick]] for own, pick in zip(table, taken, strict=True)]
     facts = {
@@ -213,18 +215,14 @@ def _finite(values: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(values), values, 0.0)
 
 
-def _front(
-    noise: np.ndarray, costs: np.ndarray, kind: str, taken: np.ndarray
-) -> list[tuple[float, np.ndarray]]:
-    """Choose under budgets from the least to the greatest; without what was chosen before."""
+def _front(noise: np.ndarray, costs: np.ndarray, kind: str) -> list[tuple[float, np.ndarray]]:
+    """Choose under budgets from the least to the greatest; each choice once."""
     least = costs.min(axis=1).sum()
     most = _finite(costs).max(axis=1).sum()
     found: list[tuple[float, np.ndarray]] = []
-    seen = {tuple(taken)}
     for limit in np.linspace(least, most, _POINTS):
         picks = choose(noise, {kind: _finite(costs)}, {kind: float(limit) * (1 + 1e-9)})
-        if tuple(picks) not in seen:
-            seen.add(tuple(picks))
+        if not any(np.array_equal(picks, other) for _, other in found):
             found.append((float(limit), picks))
     return found
 

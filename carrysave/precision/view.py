@@ -102,9 +102,9 @@ def draw(found: Mapping[str, Any]) -> bytes:
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    axes_of = [("bits", "bits of a weight", 1.0), ("cycles", "cycles of an input", 1.0)]
+    axes_of = [("bits", "bits of a weight"), ("cycles", "cycles of an input")]
     if found["energy"]:
-        axes_of.append(("energy_uj", "uJ of an input", 1.0))
+        axes_of.append(("energy_uj", "uJ of an input"))
     answers = "right" if found["chosen"]["right"] is not None else "same"
     upper = found["chosen"][answers] is not None
     figure, grid = pyplot.subplots(
@@ -120,7 +120,7 @@ def draw(found: Mapping[str, Any]) -> bytes:
         ("chosen", [found["chosen"]], "tab:red", "*"),
     )
     for (member, label), line in zip(rows, grid, strict=True):
-        for (cost, text, _), axes in zip(axes_of, line, strict=True):
+        for (cost, _), axes in zip(axes_of, line, strict=True):
             for name, outcomes, colour, mark in groups:
                 x = [one[cost] for one in outcomes]
                 y = [_decibels(one[member]) if member == "noise" else one[member]
@@ -131,11 +131,11 @@ def draw(found: Mapping[str, Any]) -> bytes:
                     for one, at in zip(outcomes, zip(x, y, strict=True), strict=True):
                         axes.annotate(one["name"].removeprefix("all "), at, fontsize=6,
                                       xytext=(3, 2), textcoords="offset points")  # fmt: skip
-            if line is grid[-1]:
-                axes.set_xlabel(text, fontsize=8)
             axes.tick_params(labelsize=7)
             axes.grid(alpha=0.3)
         line[0].set_ylabel(label, fontsize=8)
+    for (_, text), axes in zip(axes_of, grid[-1], strict=True):
+        axes.set_xlabel(text, fontsize=8)
     grid[0][0].legend(fontsize=7)
     figure.suptitle(f"{found['model']} on {found['design']}", fontsize=9)
     figure.tight_layout()
