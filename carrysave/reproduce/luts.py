@@ -41,7 +41,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         for weight in (["1", "2"] if quick else WEIGHTS)
         for rival in rivals(activation, weight, columns)
     ]
-    steps_of = ablation(8 if quick else 64)
+    steps_of = ablation(64)
     fpgas = [
         (fpga, weight, rival)
         for fpga in _FPGAS[-1 if quick else 0 :]
@@ -102,16 +102,10 @@ def _facts(design: Design, result: Result, clock: float) -> Result:
     """Return what counts of a core; `um2_per_mac` is its area for a product a clock."""
     macs = _macs(design)
     area, late = result["area_um2"], max(1.0, result["period_ns"] / clock)
-    tables = sum(
-        row["instances"] * row["area_um2"]
-        for row in result["hierarchy"]
-        if row["module"].rpartition("__")[2].startswith("table")
-    )
     return {
         "module": result["module"],
         "parameters": result["parameters"],
         "area_um2": area,
-        "tables_um2": tables,
         "period_ns": result["period_ns"],
         "macs_per_cycle": macs,
         "um2_per_mac": area * late / macs,
@@ -121,11 +115,8 @@ def _facts(design: Design, result: Result, clock: float) -> Result:
 
 
 def _ablation(found: list[Result]) -> Iterator[Result]:
-    """Compare the steps' areas with the first's; the last step leaves the generators out."""
-    last = found[-1]
-    outside = {"kind": "tables from outside", "module": last["module"]}
-    outside["area_um2"] = last["area_um2"] - last["tables_um2"]
-    for entry, paper in zip([*found, outside], _PAPER, strict=True):
+    """Compare the steps' areas with the first's."""
+    for entry, paper in zip(found, _PAPER, strict=True):
         ratio = found[0]["area_um2"] / entry["area_um2"]
         yield {
             **{key: entry[key] for key in ("kind", "module", "area_um2")},

@@ -96,16 +96,15 @@ def _rivals(
 
 
 def ablation(columns: int) -> list[Rival]:
-    """List the steps from a conventional LUT core to the LUT tensor core, of W2A8 and K = 4.
-
-    The last step, to take tables that come ready-made, has no design of its own.
-    """
+    """List the steps from a conventional LUT core to the LUT tensor core, of W2A8 and K = 4."""
     tile: dict[str, Any] = {"m": 2, "n": columns, "group": 4, "lookups": 1, "depth": _DEPTH}
+    tile |= _LEAN
     half = tile | {"table": "half", "weights": "odd", "b_signed": False}
     steps = {
         "conventional": tile | {"folded": False},
         "reinterpretation": half | {"folded": False},
         "negation folded": half | {"negation": "constant"},
+        "tables from outside": half | {"negation": "constant", "generator": "external"},
     }
     return [Rival(name, Design("lut_core", how)) for name, how in steps.items()]
 
