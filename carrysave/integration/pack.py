@@ -7,7 +7,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from carrysave import paths
-from carrysave.integration import diagram, drivers, ip_xact, licences, litex, readme, registers
+from carrysave.integration import (
+    block_design,
+    diagram,
+    drivers,
+    ip_xact,
+    licences,
+    litex,
+    readme,
+    registers,
+)
 from carrysave.integration.block import OUTSIDE, Block
 from hw.catalog import Design
 from hw.constraints import sdc, xdc
@@ -95,6 +104,7 @@ def _fill(block: Block, folder: Path, name: str | None) -> None:
             name=name,
         ),
         f"{module}_litex.py": litex.module(block),
+        block_design.NAME: block_design.write(block),
         constraints[0]: sdc(emission.ports, clock, period_ns=block.period_ns, outside=OUTSIDE),
         out_of_context[0]: xdc(clock, period_ns=block.period_ns),
         "block.svg": diagram.draw(block),

@@ -44,6 +44,7 @@ def write(block: Block) -> str:
         map=MAP,
         drivers=drivers.files(block),
         start=drivers.start(block),
+        system=_SYSTEM_STREAMS if spec.STREAM else _SYSTEM,
         litex=CLASS,
         usage=usage(block),
         window=1 << block.port(block.interface("AXI4LITE").ports["AWADDR"])["width"],
@@ -142,6 +143,13 @@ B, a bias, scales or requantisations are."""
 _STREAMED = "Addresses and distances of a job have no meaning; there is no list of jobs."
 
 
+_SYSTEM = """its registers behind a
+SmartConnect, its memory port at the processor's memory by another"""
+
+_SYSTEM_STREAMS = """its registers behind a
+SmartConnect, and AXI DMAs on its streams, whose interrupts stay open: `dma_a` of A and of C,
+`dma_b` of B"""
+
 _TEMPLATE = """\
 # {module}
 
@@ -174,6 +182,7 @@ Blocks of A and B are used for a block of C; other sizes than those by default a
 | `{module}_litex.py` | LiteX module |
 | `constraints/{module}.sdc` | clock of {period} ns, {outside} of it outside of every port |
 | `constraints/{module}_ooc.xdc` | clock for Vivado's synthesis out of context |
+| `block_design.tcl` | Vivado project of a Zynq with the block in it |
 {drivers}| `registers/` | the register map as C header, HTML, IP-XACT, Python and pyuvm models |
 | `licences/` | texts of licences, see below |
 
@@ -197,15 +206,23 @@ then 1 to `CTRL`; wait for `CTRL.done` or the interrupt; read `ERROR`.
 
 ## First lines to type
 
-carrysave's own tests run the files of FuseSoC, LiteX and OpenSTA in these tools. Vivado's are
-written by its documentation, and untried.
+carrysave's own tests run the files of FuseSoC, LiteX and OpenSTA in these tools. Vivado itself
+never ran what is for it: it is written by Vivado's documentation. Tests run `block_design.tcl` in
+plain Tcl on a model of Vivado's commands, and find every port connected and every address assigned.
 
-Vivado, in a block design (its interfaces come from the attributes in the Verilog):
+Vivado, a project of a Zynq-7000 or a Zynq UltraScale+ with the block in it, {system}:
+
+```sh
+vivado -mode batch -source block_design.tcl -tclargs -part xc7z020clg400-1
+vivado -mode batch -source block_design.tcl -tclargs -board BOARD_PART -synthesise 1
+```
+
+It says at which address the registers are; matrices are to be in the lowest 2 GB of memory.
+
+Vivado, a block design of your own (interfaces come from the attributes in the Verilog):
 
 ```tcl
-create_project system build -part xc7z020clg400-1
 add_files {module}.v
-create_bd_design system
 create_bd_cell -type module -reference {module} matmul
 ```
 

@@ -23,7 +23,7 @@ from carrysave.integration.registers import write_header
 from hw.soc.register_map import parameters_of, register_map
 from verif.soc.device_memory import Pool
 
-__all__ = ["CDevice", "CJob", "compile_driver", "load", "write_driver"]
+__all__ = ["CDevice", "CJob", "CMode", "compile_driver", "load", "write_driver"]
 
 _CONFIG = Path(__file__).with_name("driver_config.h")
 _HOOKS = [
@@ -51,7 +51,7 @@ class _Info(Structure):
         )),
         *((name, _Number) for name in ("a", "b", "sum", "code")),
         *((name, c_bool) for name in (
-            "requantiser", "per_column", "bias", "accumulate", "ring", "scales",
+            "requantiser", "per_column", "bias", "accumulate", "ring", "scales", "formats",
         )),
     ]  # fmt: skip
 
@@ -77,6 +77,18 @@ class _Device(Structure):
     ]  # fmt: skip
 
 
+class CMode(Structure):
+    """A pair of formats as the C driver has it."""
+
+    _fields_ = [
+        ("a", ctypes.c_char_p), ("b", ctypes.c_char_p),
+        *((name, c_uint32) for name in (
+            "a_format", "b_format", "a_bits", "b_bits", "codes", "k_max",
+        )),
+        ("exponent", c_int32),
+    ]  # fmt: skip
+
+
 class CJob(Structure):
     """A job as the C driver has it."""
 
@@ -87,7 +99,8 @@ class CJob(Structure):
         *((name, c_bool) for name in (
             "add_bias", "requantise", "per_column", "accumulate", "relu", "by_columns",
         )),
-        *((name, c_uint32) for name in ("a_format", "b_format", "multiplier", "shift")),
+        ("mode", CMode),
+        *((name, c_uint32) for name in ("multiplier", "shift")),
         *((name, c_int32) for name in ("zero_point", "low", "high")),
         *((name, c_uint32) for name in ("block_m", "block_n", "block_k")),
     ]  # fmt: skip
@@ -96,8 +109,9 @@ class CJob(Structure):
     def of(cls, job: Job) -> "CJob":
         """Take over a job of the Python driver."""
         names = ("a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc", "accumulate", "by_columns",
-                 "a_format", "b_format", "block_m", "block_n", "block_k")  # fmt: skip
+                 "block_m", "block_n", "block_k")  # fmt: skip
         made = cls(**{name: getattr(job, name) for name in names})
+        made.mode.a_format, made.mode.b_format = job.a_format, job.b_format
         if job.bias is not None:
             made.add_bias, made.bias = True, job.bias
         how = job.requantisation
@@ -118,13 +132,20 @@ def write_driver(folder: Path) -> None:
     write_header(top, folder / "carrysave_coprocessor.h")
 
 
-def compile_driver(folder: Path) -> Path:
-    """Make a shared library of the driver, whose registers are functions of the test."""
+def compile_driver(folder: Path, *more: Path) -> Path:
+    """Make a shared library of the driver, whose registers are functions of the test.
+
+    Parameters
+    ----------
+    folder : of the driver and of the library.
+    more : C sources that are compiled along.
+    """
     write_driver(folder)
     library = folder / "carrysave.so"
     command = [
         "cc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC",
         f'-DCARRYSAVE_CONFIG="{_CONFIG}"', "-o", str(library), str(folder / "carrysave.c"),
+        *map(str, more),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -204,7 +225,7 @@ class CDevice(Coprocessor):
             wanted = getattr(expected, other)
             assert wanted == type(wanted).of(number.bits, number.width, number.is_signed), name
         assert {name for name in ("requantiser", "per_column", "bias", "accumulate", "ring",
-                "scales") if getattr(found, name)} == expected.features  # fmt: skip
+                "scales", "formats") if getattr(found, name)} == expected.features  # fmt: skip
 
     def reset(self) -> None:
         """Reset by the C driver."""

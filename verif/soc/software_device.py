@@ -132,6 +132,8 @@ class SoftwareDevice:
         macs = 0
         for number, image in enumerate(images or [registers]):
             job, fields = decode(image)
+            if self.constants["features_formats"]:
+                job = replace(job, a_format=fields.mode.a_format, b_format=fields.mode.b_format)
             self.done.append(fields)
             fault = self.fault if number == self.fault_at else None
             error, response, address = fault or (self._do(job), 0, 0)

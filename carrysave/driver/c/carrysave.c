@@ -75,6 +75,23 @@ static uint64_t row_bytes(uint32_t columns, uint32_t bits)
     return ((uint64_t)columns * bits + 7u) / 8u;
 }
 
+/* Words of A and of B, which an engine of integers has of one code each: bits, and how many along
+ * K. */
+typedef struct {
+    uint32_t a_bits, b_bits, k;
+} words;
+
+static words words_of(const carrysave *device, const carrysave_job *job)
+{
+    const carrysave_mode *mode = &job->mode;
+    words w;
+
+    w.a_bits = mode->codes ? mode->codes * mode->a_bits : device->info.a.bits;
+    w.b_bits = mode->codes ? mode->codes * mode->b_bits : device->info.b.bits;
+    w.k = mode->codes ? ceil_div(job->k, mode->codes) : job->k;
+    return w;
+}
+
 static uint32_t c_bits(const carrysave *device, const carrysave_job *job)
 {
     return job->requantise ? device->info.code.bits : device->info.sum.bits;
@@ -131,6 +148,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->accumulate = FIELD(word, FEATURES__ACCUMULATE) != 0;
     info->ring = FIELD(word, FEATURES__RING) != 0;
     info->scales = FIELD(word, FEATURES__SCALES) != 0;
+    info->formats = FIELD(word, FEATURES__FORMATS) != 0;
     return carrysave_reset(device);
 }
 
@@ -155,24 +173,41 @@ void carrysave_interrupt(carrysave *device, bool enable)
     put(device, REGISTER(GIER), enable ? MASK(GIER__ENABLE) : 0u);
 }
 
-void carrysave_job_init(const carrysave *device, carrysave_job *job, uint32_t m, uint32_t n,
-                        uint32_t k, bool requantise)
+static uint32_t whole_beats(const carrysave *device, uint64_t bytes)
 {
     const uint32_t beat = device->info.data_width / 8u;
+    return beat * (uint32_t)((bytes + beat - 1u) / beat);
+}
+
+void carrysave_job_init_mode(const carrysave *device, carrysave_job *job,
+                             const carrysave_mode *mode, uint32_t m, uint32_t n, uint32_t k,
+                             bool requantise)
+{
     const carrysave_number *code = &device->info.code;
+    words w;
 
     memset(job, 0, sizeof *job);
+    job->mode = *mode;
     job->m = m;
     job->n = n;
     job->k = k;
     job->requantise = requantise;
-    job->lda = beat * (uint32_t)((row_bytes(k, device->info.a.bits) + beat - 1u) / beat);
-    job->ldb = beat * (uint32_t)((row_bytes(n, device->info.b.bits) + beat - 1u) / beat);
-    job->ldc = beat * (uint32_t)((row_bytes(n, c_bits(device, job)) + beat - 1u) / beat);
+    w = words_of(device, job);
+    job->lda = whole_beats(device, row_bytes(w.k, w.a_bits));
+    job->ldb = whole_beats(device, row_bytes(n, w.b_bits));
+    job->ldc = whole_beats(device, row_bytes(n, c_bits(device, job)));
     if (requantise) {
         job->low = code->is_signed ? -(int32_t)(1u << (code->width - 1u)) : 0;
         job->high = (int32_t)((1u << (code->width - code->is_signed)) - 1u);
     }
+}
+
+void carrysave_job_init(const carrysave *device, carrysave_job *job, uint32_t m, uint32_t n,
+                        uint32_t k, bool requantise)
+{
+    carrysave_mode none;
+    memset(&none, 0, sizeof none);
+    carrysave_job_init_mode(device, job, &none, m, n, k, requantise);
 }
 
 /* Blocks of a product: the search, its candidates in their order, and what they cost are those
@@ -192,28 +227,32 @@ typedef struct {
     uint64_t cycles, read_beats;
 } cost;
 
-static uint32_t slices(uint32_t beat, uint32_t bits)
+/* Bits of a word of a store, which is of slices of so many bits. */
+static uint32_t word_bits(uint32_t beat, uint32_t bits)
 {
     uint32_t count = 1;
     while (count * bits < beat || count * bits % 8u)
         count *= 2u;
-    return count;
+    return count * bits;
 }
 
-static stores stores_of(const carrysave_info *info)
+static stores stores_of(const carrysave_info *info, words w)
 {
+    /* Stores are made for the widest words. */
+    const uint32_t a_word = word_bits(info->data_width, info->tile_k * info->a.bits);
+    const uint32_t b_word = word_bits(info->data_width, info->tile_n * info->b.bits);
     stores s;
     s.tile_m = info->tile_m;
     s.tile_n = info->tile_n;
     s.tile_k = info->tile_k;
-    s.a_bits = info->a.bits;
-    s.b_bits = info->b.bits;
+    s.a_bits = w.a_bits;
+    s.b_bits = w.b_bits;
     s.data_width = info->data_width;
     s.outstanding = info->outstanding;
-    s.a_slices = slices(s.data_width, s.tile_k * s.a_bits);
-    s.b_slices = slices(s.data_width, s.tile_n * s.b_bits);
-    s.a_words = info->a_bytes / (s.tile_m * (s.a_slices * s.tile_k * s.a_bits / 8u));
-    s.b_words = info->b_bytes / (s.tile_k * (s.b_slices * s.tile_n * s.b_bits / 8u));
+    s.a_slices = a_word / (s.tile_k * s.a_bits);
+    s.b_slices = b_word / (s.tile_n * s.b_bits);
+    s.a_words = info->a_bytes / (s.tile_m * (a_word / 8u));
+    s.b_words = info->b_bytes / (s.tile_k * (b_word / 8u));
     s.rows = info->sums / s.tile_n;
     return s;
 }
@@ -395,15 +434,18 @@ static void consider_all(const stores *s, const carrysave_job *job, uint32_t bit
 
 void carrysave_plan(const carrysave *device, carrysave_job *job)
 {
-    const stores s = stores_of(&device->info);
+    const words w = words_of(device, job);
+    const stores s = stores_of(&device->info, w);
     const uint32_t bits = c_bits(device, job);
+    carrysave_job of_words = *job;
     search found;
 
+    of_words.k = w.k;
     memset(&found, 0, sizeof found);
     found.cycles = UINT64_MAX / 64u;
-    consider_all(&s, job, bits, &found, false);
+    consider_all(&s, &of_words, bits, &found, false);
     found.cycles *= 51u;
-    consider_all(&s, job, bits, &found, true);
+    consider_all(&s, &of_words, bits, &found, true);
     job->block_m = found.best.m;
     job->block_n = found.best.n;
     job->block_k = found.best.k;
@@ -438,31 +480,34 @@ static bool can_requantise(const carrysave *device, const carrysave_job *job)
 carrysave_status carrysave_check(const carrysave *device, const carrysave_job *job)
 {
     const carrysave_info *info = &device->info;
+    const carrysave_mode *mode = &job->mode;
     const uint32_t top = CARRYSAVE_DIMENSION_MAX;
-    const uint64_t row_a = row_bytes(job->k, info->a.bits), row_b = row_bytes(job->n, info->b.bits);
+    const words w = words_of(device, job);
+    const uint64_t row_a = row_bytes(w.k, w.a_bits), row_b = row_bytes(job->n, w.b_bits);
     const uint64_t row_c = row_bytes(job->n, c_bits(device, job));
 
     if (!job->m || !job->n || !job->k || job->m > top || job->n > top || job->k > top)
         return CARRYSAVE_BAD_DIMENSION;
-    if (job->k > info->k_max)
+    if (job->k > (mode->codes ? mode->k_max : info->k_max))
         return CARRYSAVE_BAD_K;
     if ((job->requantise && !info->requantiser) || (job->add_bias && !info->bias)
         || (job->per_column && (!info->per_column || !job->requantise))
-        || (job->accumulate && (!info->accumulate || job->requantise))
-        || job->a_format > MASK(JOB__MODE__A_FORMAT)
-        || job->b_format > MASK(JOB__MODE__B_FORMAT) >> SHIFT(JOB__MODE__B_FORMAT))
+        || (job->accumulate && (!info->accumulate || job->requantise || job->add_bias))
+        || info->formats != (mode->codes != 0) || w.a_bits > info->a.bits || w.b_bits > info->b.bits
+        || mode->a_format > MASK(JOB__MODE__A_FORMAT)
+        || mode->b_format > MASK(JOB__MODE__B_FORMAT) >> SHIFT(JOB__MODE__B_FORMAT))
         return CARRYSAVE_BAD_MODE;
     if (job->lda < row_a || job->ldb < row_b || job->ldc < row_c)
         return CARRYSAVE_BAD_ROW;
     if (!reaches(device, job->a, extent(job->m, job->lda, row_a))
-        || !reaches(device, job->b, extent(job->k, job->ldb, row_b))
+        || !reaches(device, job->b, extent(w.k, job->ldb, row_b))
         || !reaches(device, job->c, extent(job->m, job->ldc, row_c))
         || (job->add_bias && !reaches(device, job->bias, row_bytes(job->n, info->sum.bits)))
         || (job->per_column
             && !reaches(device, job->records, (uint64_t)job->n * CARRYSAVE_RECORD_BYTES)))
         return CARRYSAVE_BAD_ADDRESS;
     if (job->block_m && job->block_n && job->block_k) {
-        const stores s = stores_of(info);
+        const stores s = stores_of(info, w);
         if (!fits(&s, job->block_m, job->block_n, job->block_k))
             return CARRYSAVE_BAD_BLOCK;
     }
@@ -492,8 +537,8 @@ static uint32_t load(const uint8_t *place)
 
 void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_DESCRIPTOR_BYTES])
 {
-    uint32_t mode = job->a_format << SHIFT(JOB__MODE__A_FORMAT)
-        | job->b_format << SHIFT(JOB__MODE__B_FORMAT)
+    uint32_t mode = job->mode.a_format << SHIFT(JOB__MODE__A_FORMAT)
+        | job->mode.b_format << SHIFT(JOB__MODE__B_FORMAT)
         | (uint32_t)job->requantise << SHIFT(JOB__MODE__REQUANTISE)
         | (uint32_t)job->add_bias << SHIFT(JOB__MODE__BIAS)
         | (uint32_t)job->per_column << SHIFT(JOB__MODE__PER_COLUMN)
@@ -546,12 +591,13 @@ void carrysave_record(uint32_t multiplier, uint32_t shift, int32_t zero_point,
 static carrysave_status prepare(carrysave *device, const carrysave_job *job)
 {
     const carrysave_info *info = &device->info;
+    const words w = words_of(device, job);
     const carrysave_status status = carrysave_check(device, job);
 
     if (status != CARRYSAVE_OK)
         return status;
-    CARRYSAVE_CLEAN(device, job->a, extent(job->m, job->lda, row_bytes(job->k, info->a.bits)));
-    CARRYSAVE_CLEAN(device, job->b, extent(job->k, job->ldb, row_bytes(job->n, info->b.bits)));
+    CARRYSAVE_CLEAN(device, job->a, extent(job->m, job->lda, row_bytes(w.k, w.a_bits)));
+    CARRYSAVE_CLEAN(device, job->b, extent(w.k, job->ldb, row_bytes(job->n, w.b_bits)));
     CARRYSAVE_CLEAN(device, job->c,
                     extent(job->m, job->ldc, row_bytes(job->n, c_bits(device, job))));
     if (job->add_bias)
@@ -689,7 +735,7 @@ const char *carrysave_status_text(carrysave_status status)
     case CARRYSAVE_LOST: return "the co-processor cannot be reset: memory does not answer";
     case CARRYSAVE_DISTURBED: return "registers were written by something else during the run";
     case CARRYSAVE_BAD_DIMENSION: return "M, N and K must be 1..16777215";
-    case CARRYSAVE_BAD_K: return "K must be at most info.k_max";
+    case CARRYSAVE_BAD_K: return "K must be at most info.k_max, or that of the mode";
     case CARRYSAVE_BAD_MODE: return "the co-processor is built without what the job needs";
     case CARRYSAVE_BAD_ROW: return "lda, ldb and ldc must be at least the bytes of a row";
     case CARRYSAVE_BAD_ADDRESS: return "matrices must end within info.address_width bits";

@@ -64,8 +64,21 @@ typedef struct {
     uint32_t k_max, address_width, data_width, outstanding;
     uint32_t sums, a_bytes, b_bytes;
     carrysave_number a, b, sum, code;
-    bool requantiser, per_column, bias, accumulate, ring, scales;
+    bool requantiser, per_column, bias, accumulate, ring, scales, formats;
 } carrysave_info;
+
+/* A pair of formats of an engine that has several, see carrysave_modes.h beside this file. Along K
+ * such an engine takes words of so many codes: a row of A is of codes one after the other; B is of
+ * as many rows as there are words along K, in each of which the codes of a word, all of one column,
+ * are followed by those of the next column. Behind the last code along K are zeros. */
+typedef struct {
+    const char *a, *b; /* names of the formats */
+    uint32_t a_format, b_format; /* numbers of the engine's own */
+    uint32_t a_bits, b_bits; /* of a code in memory */
+    uint32_t codes; /* of a word; 0: this is no mode */
+    uint32_t k_max; /* codes along K, at most */
+    int32_t exponent; /* of 2: what the last bit of a sum stands for */
+} carrysave_mode;
 
 /* Why a job failed; code and response as register ERROR has them. */
 typedef struct {
@@ -93,7 +106,7 @@ typedef struct {
     uint64_t bias;          /* address of N sums, if add_bias */
     uint64_t records;       /* address of N records, if per_column */
     bool add_bias, requantise, per_column, accumulate, relu, by_columns;
-    uint32_t a_format, b_format; /* numbers of the engine's own */
+    carrysave_mode mode; /* zeros for an engine of integers */
     uint32_t multiplier, shift;
     int32_t zero_point, low, high;
     uint32_t block_m, block_n, block_k; /* tiles, tiles, beats; any 0: the device's choice */
@@ -115,6 +128,12 @@ void carrysave_interrupt(carrysave *device, bool enable);
  * requantise. Addresses, and what else is wanted, are the caller's to set. */
 void carrysave_job_init(const carrysave *device, carrysave_job *job, uint32_t m, uint32_t n,
                         uint32_t k, bool requantise);
+
+/* The same for an engine of several formats, in one of its modes; C of codes is rounded if the engine
+ * has a format of results. Engines with scales are not what this driver is for. */
+void carrysave_job_init_mode(const carrysave *device, carrysave_job *job,
+                             const carrysave_mode *mode, uint32_t m, uint32_t n, uint32_t k,
+                             bool requantise);
 
 /* Choose the blocks of a job; better than the device's own choice for small and odd sizes. */
 void carrysave_plan(const carrysave *device, carrysave_job *job);
