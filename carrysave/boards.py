@@ -20,6 +20,12 @@ BAUD = 115200
 
 _TOP = "carrysave_board"
 
+_TOOLS = {
+    "ecp5": ("--lpf", "--textcfg", "ecppack"),
+    "ice40": ("--pcf", "--asc", "icepack"),
+}
+"""Of a family: nextpnr's options for constraints and for what it writes; what packs that."""
+
 
 @dataclass(frozen=True)
 class Board:
@@ -28,7 +34,7 @@ class Board:
     Members
     -------
     summary : what it is.
-    family : of :data:`carrysave.fpga.TARGETS`; ecp5.
+    family : of :data:`carrysave.fpga.TARGETS`; ecp5 or ice40.
     device : arguments of nextpnr.
     capacity : what the FPGA has.
     clock_hz : of its oscillator.
@@ -69,6 +75,33 @@ BOARDS = {
             "a_bytes": 512,
             "b_bytes": 512,
             "memory_bytes": 65536,
+        },
+    ),
+    "ice40_hx8k_b_evn": Board(
+        "iCE40-HX8K breakout board, Lattice iCE40HX8K-CT256",
+        "ice40",
+        ("--hx8k", "--package", "ct256"),
+        {"luts": 7680, "ffs": 7680, "dsps": 0, "brams": 32},
+        12e6,
+        "ice40_hx8k_b_evn.pcf",
+        {
+            "engine": f"systolic_os(m=2,n=2,{_FPGA_ENGINE})",
+            "data_width": 32,
+            "address_width": 16,
+            "burst": 16,
+            "outstanding": 1,
+            "dimension_width": 12,
+            "sums": 128,
+            "a_bytes": 512,
+            "b_bytes": 256,
+            "memory_bytes": 8192,
+            "bias": False,
+            "requantise": False,
+            "per_column": False,
+            "blocks": False,
+            "ring": False,
+            "counters": False,
+            "narrow": True,
         },
     ),
 }
@@ -176,12 +209,13 @@ def _implement(
         parts = ", ".join(f"{taken[part]:,} {part} of {limit:,}" for part, limit in beyond.items())
         raise ValueError(f"{design.module} is larger than the board's FPGA: {parts}")
     progress(f"{board.family}: placing and routing {design.module}")
+    constrain, write, pack = _TOOLS[board.family]
     arguments = [*board.device, "--json", "top.json", "--timing-allow-fail",
-                 "--lpf", board.pins, "--textcfg", "top.config"]  # fmt: skip
+                 constrain, board.pins, write, "top.config"]  # fmt: skip
     found = fpga.nextpnr(family, folder, arguments)
-    done = fpga.call(str(family.nextpnr), "ecppack", folder, ["top.config", "image"])
+    done = fpga.call(str(family.nextpnr), pack, folder, ["top.config", "image"])
     if done.returncode:
-        raise fpga.FpgaError(f"ecppack: {done.stdout.strip().splitlines()[-1]}")
+        raise fpga.FpgaError(f"{pack}: {done.stdout.strip().splitlines()[-1]}")
     fmax = min(clock["achieved"] for clock in found["fmax"].values())
     path = fpga.critical_path(found)
     return {**taken, "fmax_mhz": fmax, "critical_path": path}, (folder / "image").read_bytes()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .blocking import Blocks, Stores, plan
+from .blocking import Blocks, plan
 from .codes import Number
 from .control import Control
 from .info import Counters
@@ -80,7 +80,8 @@ class Coprocessor(Control):
         out : M x N, of ``info.sums`` or ``info.codes``; made if None.
         accumulate : add to the sums that are in `out`.
         mode : formats of A and B; needed if the engine has several.
-        blocks : how the product is cut; the planner's choice if None.
+        blocks : how the product is cut; the planner's choice if None, or the hardware's if it
+            has ``fixed_blocks``.
 
         Raises
         ------
@@ -118,7 +119,11 @@ class Coprocessor(Control):
             if not out.number.holds(number):
                 raise ValueError(f"out must hold {number}, not {out.number}")
         stores = mode.stores(info.stores)
-        if blocks is None:
+        if "fixed_blocks" in info.features:
+            if blocks is not None:
+                raise ValueError(f"blocks must be the hardware's own choice, not {blocks}")
+            blocks = Blocks(0, 0, 0)
+        elif blocks is None:
             blocks = plan(stores, m, n, words, number.bits)
         elif not stores.fits(blocks.m, blocks.n, blocks.k):
             raise ValueError(f"blocks must fit into the stores, not {blocks}")
@@ -220,9 +225,8 @@ class Coprocessor(Control):
             raise ValueError("mode must be given to an engine with formats")
         return mode or info.mode
 
-    @staticmethod
-    def _check_size(size: int, what: str) -> None:
-        most = (1 << Stores.DIMENSION_WIDTH) - 1
+    def _check_size(self, size: int, what: str) -> None:
+        most = (1 << self.info.dimension_width) - 1
         if not 1 <= size <= most:
             raise ValueError(f"sizes must be 1..{most}, not of {what}")
 

@@ -27,9 +27,10 @@ class Info:
     -------
     version : of the package that made it: major, minor, patch.
     engine, hash : number of the engine's kind, and hash of all parameters.
-    k_max, address_width : greatest K, and bits of an address.
+    k_max, address_width, dimension_width : greatest K, and bits of an address, of M, N and K.
     a, b, sums, codes : numbers of A, of B, of C without and with requantisation.
-    features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``.
+    features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``;
+        what is otherwise than it mostly is: ``fixed_blocks``, ``uncounted``, ``narrow``.
     stores : tile and stores, which decide about blocks.
     """
 
@@ -38,6 +39,7 @@ class Info:
     hash: int
     k_max: int
     address_width: int
+    dimension_width: int
     a: Number
     b: Number
     sums: Number
@@ -70,6 +72,7 @@ class Info:
             hash=field("hash_lo") | field("hash_hi") << 32,
             k_max=field("k_max"),
             address_width=field("address_width"),
+            dimension_width=field("dimension_width"),
             a=number("a", field("a_bits")),
             b=number("b", field("b_bits")),
             sums=number("sum", 8 * field("sum_bytes")),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 __all__ = ["Blocks", "Cost", "Part", "Stores", "cost", "order", "plan", "word_bytes"]
 
@@ -34,9 +34,6 @@ class Stores:
     a_widest: int = 0
     b_widest: int = 0
     block: int = 0
-
-    DIMENSION_WIDTH: ClassVar[int] = 24
-    """Bits of M, of N and of K."""
 
     @property
     def a_slices(self) -> int:

@@ -12,18 +12,20 @@ class BusSpec:
     """AXI4 with bursts of whole words at rising addresses, none of which crosses 4 KiB."""
 
     data_width: int = parameter(Integer("bits of a beat, a power of two", 128, 32, 512, "bits"))
-    address_width: int = parameter(Integer("bits of an address", 64, 32, 64, "bits"))
+    address_width: int = parameter(Integer("bits of an address", 64, 16, 64, "bits"))
     burst: int = parameter(Integer("most beats of a burst", 64, 1, 256, "beats"))
     outstanding: int = parameter(Integer("most bursts under way, each way", 16, 1, 64, "bursts"))
-
-    LENGTH_WIDTH = 32
-    """Bits of a number of bytes in a row."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
         check_fields(parameters_of(BusSpec), vars(self))
         if self.data_width.bit_count() != 1:
             raise ValueError(f"data_width must be 32, 64, 128, 256 or 512, not {self.data_width}")
+
+    @property
+    def length_width(self) -> int:
+        """Bits of a number of bytes in a row: as many as memory has, at most."""
+        return min(32, self.address_width + 1)
 
     @property
     def bytes(self) -> int:

@@ -109,7 +109,7 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
 
 def error_of(spec: CoprocessorSpec, job: Job) -> Error:
     """Say why a job is refused, before anything is read or written; the first reason counts."""
-    if not all(0 < size < 1 << spec.DIMENSION_WIDTH for size in (job.m, job.n, job.k)):
+    if not all(0 < size < 1 << spec.dimension_width for size in (job.m, job.n, job.k)):
         return Error.DIMENSION
     mode = mode_of(spec, job)
     by_columns = job.records is not None
@@ -119,6 +119,8 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         or (job.codes and not spec.requantise)
         or (job.encode != job.codes if spec.inside.result is not None else job.encode)
         or (by_columns and not (job.codes and spec.requantises_columns))
+        or (job.by_columns and not spec.blocks)
+        or (any((job.block_m, job.block_n, job.block_k)) and not spec.blocks)
         or (job.accumulate and (job.codes or job.bias is not None or not spec.accumulates))
     ):
         return Error.MODE

@@ -33,12 +33,15 @@ class CoprocessorSpec(BusSpec):
     bias: bool = parameter(Flag("a bias for each column can be added", True))
     requantise: bool = parameter(Flag("sums can leave as codes", True))
     per_column: bool = parameter(Flag("each column can have its own requantisation", True))
+    accumulate: bool = parameter(Flag("a job can add to the sums that C is of before", True))
+    blocks: bool = parameter(Flag("a job can choose its blocks, and their order", True))
+    ring: bool = parameter(Flag("a start can run jobs whose descriptors are in memory", True))
+    counters: bool = parameter(Flag("cycles, beats and products are counted", True))
+    narrow: bool = parameter(Flag("registers keep no more bits than the build uses", False))
+    dimension_width: int = parameter(Integer("bits of M, of N and of K", 24, 8, 24, "bits"))
 
     PARTS = 4
     """Parts of a store of operands, a power of two."""
-
-    DIMENSION_WIDTH = Stores.DIMENSION_WIDTH
-    """Bits of M, of N and of K."""
 
     RECORD_BYTES: ClassVar[int] = 8
     """Of a column's requantisation: multiplier (32 bits), shift (8), 0 (8), zero point (16)."""
@@ -239,7 +242,22 @@ class CoprocessorSpec(BusSpec):
     @property
     def accumulates(self) -> bool:
         """Whether a job can add to the sums that C is of before."""
-        return not (self.STREAM or self.inside.block)
+        return self.accumulate and not (self.STREAM or self.inside.block)
+
+    @property
+    def follows_ring(self) -> bool:
+        """Whether a start can run jobs whose descriptors are in memory."""
+        return self.ring and not self.STREAM
+
+    @property
+    def distance_width(self) -> int:
+        """Bits of a distance between rows that count: it is a row's bytes, or more, and memory's.
+
+        What is beyond them ends beyond memory, or belongs to a matrix of one row.
+        """
+        most = max(self.a_bits // 8, self.b_bits // 8, self.sum_bytes, self.RECORD_BYTES)
+        row = self.dimension_width + most.bit_length()
+        return min(31, max(self.address_width, row))
 
     @property
     def requantises_columns(self) -> bool:
@@ -256,6 +274,12 @@ class CoprocessorStreamSpec(CoprocessorSpec):
     """
 
     STREAM: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check that the host knows the order of rows."""
+        super().__post_init__()
+        if not self.blocks:
+            raise ValueError("blocks must be true between streams, whose order they are, not false")
 
 
 _WIDEST = 63

@@ -63,7 +63,7 @@ class Addends(wiring.Component):
         slice_ = Signal(range(self.slices))
         base, column = Signal(range(spec.rows)), Signal(range(spec.rows))
         across, ends = Signal(), Signal()  # the row is complete in the store; with its last word
-        after = Signal(spec.DIMENSION_WIDTH)
+        after = Signal(range(spec.rows + 1))
         m.d.comb += [
             after.eq(column + 1),
             self.write.eq(self.i.valid),

@@ -17,14 +17,14 @@ class Row(data.StructLayout):
     """Row of ``bytes``, 1 or more, from ``address`` on."""
 
     def __init__(self, spec: BusSpec):
-        super().__init__({"address": spec.address_width, "bytes": spec.LENGTH_WIDTH})
+        super().__init__({"address": spec.address_width, "bytes": spec.length_width})
 
 
 class Span(data.StructLayout):
     """Place of a row in its beats: the first of ``bytes``, 1 or more, is byte ``offset``."""
 
     def __init__(self, beat_bytes: int):
-        super().__init__({"offset": range(beat_bytes), "bytes": BusSpec.LENGTH_WIDTH})
+        super().__init__({"offset": range(beat_bytes), "bytes": 32})
 
 
 class Burst(data.StructLayout):
@@ -86,7 +86,7 @@ class Splitter(wiring.Component):
         page = Signal(spec.address_width - PAGE, reset_less=True)
         place = Signal(PAGE - size, reset_less=True)
         low = Signal(width, reset_less=True)
-        high = Signal(spec.LENGTH_WIDTH + 1 - size - width, reset_less=True)
+        high = Signal(spec.length_width + 1 - size - width, reset_less=True)
 
         limited, final = Signal(), Signal()
         room = Signal(width)
@@ -112,7 +112,7 @@ class Splitter(wiring.Component):
             ]
         with m.If(self.i.ready):
             row = self.i.payload
-            left = Signal(spec.LENGTH_WIDTH + 1)
+            left = Signal(spec.length_width + 1)
             m.d.comb += left.eq(row.bytes + (row.address[:size] - 1))
             m.d.sync += [
                 valid.eq(self.i.valid),

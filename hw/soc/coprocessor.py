@@ -82,7 +82,7 @@ class Coprocessor(wiring.Component):
         }
         check_fields(self.HOWS, hows)
         self.core = Core(spec, engine, encoding=requantiser_encoding, adder=requantiser_adder)
-        self.registers = Registers(discovery(spec, number, digest))
+        self.registers = Registers(discovery(spec, number, digest), argument_widths(spec))
         super().__init__({
             "s_axi": In(Axi4Lite(self.registers.file.address_width)),
             **memory_ports(spec),
@@ -137,7 +137,8 @@ class Coprocessor(wiring.Component):
             registers.i_invalid.eq(core.o_events.invalid),
             registers.i_reset_done.eq(registers.o_reset & core.o_idle),
         ]
-        self._count(m)
+        if self.spec.counters:
+            self._count(m)
         return m
 
     def _count(self, m: Module) -> None:
@@ -165,8 +166,9 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
     inside = spec.inside
     features = {
         0: spec.requantise, 1: spec.requantises_columns, 2: spec.bias,
-        3: spec.accumulates, 4: not spec.STREAM, 5: spec.inside.block != 0, 6: spec.STREAM,
-        7: len(spec.inside.modes) > 1,
+        3: spec.accumulates, 4: spec.follows_ring, 5: spec.inside.block != 0, 6: spec.STREAM,
+        7: len(spec.inside.modes) > 1, 8: not spec.blocks, 9: not spec.counters,
+        10: spec.narrow,
     }  # fmt: skip
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
@@ -180,7 +182,9 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         "sum_bytes": spec.sum_bytes,
         "data_width": spec.data_width,
         "address_width": spec.address_width,
-        "k_max": min(mode.limit for mode in inside.modes.values()),
+        "k_max": min(
+            (1 << spec.dimension_width) - 1, *(mode.limit for mode in inside.modes.values())
+        ),
         "sums": spec.sums,
         "a_bytes": spec.a_bytes,
         "b_bytes": spec.b_bytes,
@@ -190,4 +194,34 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
             (width | signed << 7) << 8 * place for place, (width, signed) in enumerate(spec.numbers)
         ),
         "outstanding": spec.outstanding,
+        "dimension_width": spec.dimension_width,
     }
+
+
+def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
+    """Tell how many bits a build's registers keep of what a job is told, if not all.
+
+    The highest one is the or of those from there on, so that what is too large is still refused.
+    """
+    if not spec.narrow:
+        return {}
+    scaled, requantises = spec.inside.block != 0, spec.requantise and spec.inside.result is None
+    distance = spec.distance_width
+    addresses = {
+        "job_a": True, "job_b": True, "job_c": True, "job_bias": spec.bias,
+        "job_requant": spec.requantises_columns, "job_a_scales": scaled, "job_b_scales": scaled,
+        "ring": spec.follows_ring,
+    }  # fmt: skip
+    found = {
+        "ring_count": 32 if spec.follows_ring else 1,
+        **{f"job_{side}": spec.dimension_width + 1 for side in "mnk"},
+        **{f"job_ld{matrix}": distance + 1 for matrix in "abc"},
+        **{f"job_ld{matrix}": (distance + 1) * scaled for matrix in ("sa", "sb")},
+        **{f"job_block_{side}": 32 if spec.blocks else 1 for side in "mnk"},
+    }
+    for name, used in addresses.items():
+        found[f"{name}_lo"] = (spec.address_width + 1) * used
+        found[f"{name}_hi"] = max(spec.address_width - 31, 1) * used
+    if not requantises:
+        found |= {f"job_{name}": 0 for name in ("multiplier", "shift", "zero_point", "low", "high")}
+    return found

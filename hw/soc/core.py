@@ -10,6 +10,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.cell import Cell
 from hw.soc.axi import Axi4, Axi4Read, Axi4Stream, Axi4Write
 from hw.soc.datapath import EVENTS, Datapath
+from hw.soc.job_copy import JobCopy
 from hw.soc.prepare import Prepare
 from hw.soc.read import ReadMaster
 from hw.soc.registers import ERRORS, ErrorLayout, JobLayout
@@ -17,9 +18,6 @@ from hw.soc.streams import StreamReader, StreamWriter
 from hw.soc.write import WriteMaster
 
 __all__ = ["Core", "memory_ports"]
-
-_PART = 128
-"""Bits of a job that are copied in a cycle, at least."""
 
 
 def memory_ports(spec: CoprocessorSpec) -> dict[str, wiring.Member]:
@@ -111,16 +109,22 @@ class Core(wiring.Component):
         begin, stop, clear = Signal(), Signal(), Signal()
         m.submodules.path = ResetInserter(clear)(path)
         fetches, gathers = Signal(), Signal()
-        # The job, taken part by part: of the registers, or a beat of a descriptor.
-        job, come = Signal(JobLayout().size, reset_less=True), Signal(max(spec.data_width, _PART))
-        part, takes = Signal(range(len(job) // spec.data_width)), Signal()
-        parts, beats = len(job) // len(come), len(come) // spec.data_width
-        chosen = self.i_job.as_value().word_select(part[: (parts - 1).bit_length()], len(come))
-        ends = part == parts - 1
+        # Registers do not change while their job runs; without descriptors there is no other.
+        job, first, takes, ends = self.i_job, Signal(), Signal(), Signal()
+        if spec.ring:
+            m.submodules.copy = copy = JobCopy(spec)
+            job = copy.o
+            m.d.comb += [
+                copy.i_job.eq(self.i_job),
+                copy.i_beat.eq(read.o.payload.data),
+                copy.i_gathers.eq(gathers),
+                copy.i_first.eq(first),
+                copy.en.eq(takes),
+                ends.eq(copy.o_last),
+            ]
         m.d.comb += [
             prepare.i_job.eq(job),
             path.i_job.eq(job),
-            come.eq(Mux(gathers, read.o.payload.data.replicate(beats), chosen)),
             path.i_geometry.eq(prepare.o_geometry),
             path.i_start.eq(begin),
             read.i_stop.eq(stop),
@@ -132,7 +136,7 @@ class Core(wiring.Component):
             path.o_row.ready.eq(read.i.ready & ~fetches),
             read.i.valid.eq(path.o_row.valid | fetches),
             read.i.payload.address.eq(Mux(fetches, self.i_address, path.o_row.payload.address)),
-            read.i.payload.bytes.eq(Mux(fetches, len(job) // 8, path.o_row.payload.bytes)),
+            read.i.payload.bytes.eq(Mux(fetches, JobLayout().size // 8, path.o_row.payload.bytes)),
             path.i.valid.eq(read.o.valid),
             path.i.payload.eq(read.o.payload),
             read.o.ready.eq(path.i.ready | gathers),
@@ -149,49 +153,49 @@ class Core(wiring.Component):
         error = data.View(ErrorLayout, Signal(ErrorLayout.as_shape().size, name="error"))
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += [self.o_idle.eq(~self.i_stop), clear.eq(1)]
-                m.d.sync += part.eq(0)
+                m.d.comb += [self.o_idle.eq(~self.i_stop), clear.eq(1), first.eq(1)]
                 with m.If(self.i_stop):
                     m.next = "STOP"
                 with m.Elif(self.i_start):
                     m.d.sync += error.eq(0)
-                    m.next = "COPY"
-                    with m.If(self.i_fetched):
+                    m.next = "COPY" if spec.ring else "CHECK"
+                    if spec.follows_ring:
+                        with m.If(self.i_fetched):
+                            m.next = "CHECK"
+                if spec.follows_ring:
+                    with m.Elif(self.i_fetch):
+                        m.d.sync += error.eq(0)
+                        m.next = "FETCH"
+            if spec.follows_ring:
+                with m.State("FETCH"):
+                    m.d.comb += [clear.eq(1), fetches.eq(1)]
+                    with m.If(self.i_stop):
+                        m.next = "STOP"
+                    with m.Elif(read.i.ready):
+                        m.next = "FETCHING"
+                with m.State("FETCHING"):
+                    m.d.comb += [clear.eq(1), gathers.eq(1)]
+                    m.d.comb += takes.eq(read.o.valid)
+                    with m.If(self.i_stop):
+                        m.next = "STOP"
+                    with m.Elif(read.o.valid & read.o.payload.last):
+                        m.next = "FETCHED"
+                with m.State("FETCHED"):
+                    m.d.comb += clear.eq(1)
+                    m.next = "DONE"
+                    with m.If(read.o_error):
+                        m.d.sync += [
+                            error.valid.eq(1),
+                            error.code.eq(ERRORS["ring_read"]),
+                            error.response.eq(read.o_response),
+                            error.address.eq(read.o_address),
+                        ]
+                        m.next = "STOP"
+            if spec.ring:
+                with m.State("COPY"):
+                    m.d.comb += [clear.eq(1), takes.eq(1)]
+                    with m.If(ends):
                         m.next = "CHECK"
-                with m.Elif(self.i_fetch):
-                    m.d.sync += error.eq(0)
-                    m.next = "FETCH"
-            with m.State("FETCH"):
-                m.d.comb += [clear.eq(1), fetches.eq(1)]
-                with m.If(self.i_stop):
-                    m.next = "STOP"
-                with m.Elif(read.i.ready):
-                    m.next = "FETCHING"
-            with m.State("FETCHING"):
-                m.d.comb += [clear.eq(1), gathers.eq(1)]
-                m.d.comb += takes.eq(read.o.valid)
-                with m.If(takes):
-                    m.d.sync += part.eq(part + 1)
-                with m.If(self.i_stop):
-                    m.next = "STOP"
-                with m.Elif(read.o.valid & read.o.payload.last):
-                    m.next = "FETCHED"
-            with m.State("FETCHED"):
-                m.d.comb += clear.eq(1)
-                m.next = "DONE"
-                with m.If(read.o_error):
-                    m.d.sync += [
-                        error.valid.eq(1),
-                        error.code.eq(ERRORS["ring_read"]),
-                        error.response.eq(read.o_response),
-                        error.address.eq(read.o_address),
-                    ]
-                    m.next = "STOP"
-            with m.State("COPY"):
-                m.d.comb += [clear.eq(1), takes.eq(1)]
-                m.d.sync += part.eq(part + 1)
-                with m.If(ends):
-                    m.next = "CHECK"
             with m.State("CHECK"):
                 m.d.comb += [clear.eq(1), prepare.i_start.eq(1)]
                 m.next = "PREPARE"
@@ -234,10 +238,6 @@ class Core(wiring.Component):
                 m.d.comb += [self.o_done.eq(1), clear.eq(1)]
                 m.next = "IDLE"
         m.d.comb += self.o_error.eq(error)
-        for number in range(parts * beats):
-            bits = slice(number * spec.data_width, (number + 1) * spec.data_width)
-            with m.If(takes & (part == Mux(gathers, number, number // beats))):
-                m.d.sync += job[bits].eq(come.word_select(number % beats, spec.data_width))
         return m
 
     def _port(self, name: str) -> Any:

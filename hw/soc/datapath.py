@@ -192,12 +192,20 @@ class Datapath(wiring.Component):
     def _receive(self, m: Module, loader: Loader, tiles: TileWalk) -> None:
         """Send the loader's rows to the bus, and what comes to its store."""
         spec = self.spec
-        m.submodules.addends = addends = Addends(spec)
         stores: dict[int, Any] = {
             **{_PLACES[name]: operand.store for name, operand in self.operands.items()},
             **self.columns,
-            ADDEND: addends,
         }
+        if spec.accumulates:
+            m.submodules.addends = addends = stores[ADDEND] = Addends(spec)
+            m.d.comb += [
+                addends.i_geometry.eq(self.i_geometry),
+                self.sums.i_write.eq(addends.write),
+                self.sums.i_write_half.eq(addends.o_half),
+                self.sums.i_write_address.eq(addends.o_address),
+                self.sums.i_write_row.eq(addends.o),
+                tiles.i_full_c.eq(addends.o_full),
+            ]
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
         m.submodules.receiver = receiver = Receiver(spec, words)
         connect(m, loader.o, receiver.i_row)
@@ -209,15 +217,7 @@ class Datapath(wiring.Component):
                 m.submodules[f"columns{to}"] = store
             else:
                 m.d.comb += store.i_end.eq(receiver.o_end[to])
-        m.d.comb += [
-            self.o_of_b.eq(receiver.o_of_b),
-            addends.i_geometry.eq(self.i_geometry),
-            self.sums.i_write.eq(addends.write),
-            self.sums.i_write_half.eq(addends.o_half),
-            self.sums.i_write_address.eq(addends.o_address),
-            self.sums.i_write_row.eq(addends.o),
-            tiles.i_full_c.eq(addends.o_full),
-        ]
+        m.d.comb += self.o_of_b.eq(receiver.o_of_b)
 
     def _multiply(self, m: Module) -> None:
         """Connect the engine."""

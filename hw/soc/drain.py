@@ -117,9 +117,9 @@ class Drain(wiring.Component):
         # Addresses of rows, ahead of their sums.
         full = Signal(2)
         start, row = (Signal(spec.address_width, name=name) for name in ("start", "row"))
-        before = Signal(spec.DIMENSION_WIDTH)  # columns
+        before = Signal(spec.dimension_width)  # columns
         address = Signal(spec.address_width)
-        rows = Signal(spec.DIMENSION_WIDTH)
+        rows = Signal.like(block.rows, name="rows")
         busy, asks, done = Signal(), Signal(), Signal()
         sizes = [n * spec.sum_bytes, *([n * spec.code_bits // 8] if spec.requantise else [])]
         m.submodules.packer = packer = Packer(spec.bytes, *sizes)
@@ -139,7 +139,8 @@ class Drain(wiring.Component):
             m.d.sync += [row.eq(row + job.ldc), rows.eq(rows - 1)]
 
         # Sums, row by row of the block.
-        left, columns = (Signal(spec.DIMENSION_WIDTH, name=name) for name in ("left", "columns"))
+        left = Signal.like(block.rows, name="left")
+        columns = Signal.like(block.columns, name="columns")
         base, column = Signal(range(spec.rows)), Signal(range(spec.rows))
         half, valid, move, ends, held = (Signal(name=name) for name in (
             "half", "valid", "move", "ends", "held"

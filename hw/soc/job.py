@@ -5,13 +5,36 @@ from collections.abc import Callable, Sequence
 from amaranth import Array, Value
 from amaranth.hdl import ValueLike
 from amaranth.lib import data
+from amaranth.utils import bits_for
 
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["BYTES_WIDTH", "Geometry", "bytes_of", "pick", "scales_of", "words_bytes"]
+__all__ = [
+    "BYTES_WIDTH", "Geometry", "block_widths", "bytes_of", "pick", "scales_of", "words_bytes",
+]  # fmt: skip
 
 BYTES_WIDTH = 32
 """Bits of a distance between rows, in bytes."""
+
+
+def block_widths(spec: CoprocessorSpec) -> dict[str, int]:
+    """Count the bits of what a block has at most: rows, columns, codes; tiles across.
+
+    The stores are the limit or, if jobs do not choose, the blocks that the hardware does.
+    """
+    inside = spec.inside
+    most = [
+        (spec.a_words, spec.b_words * spec.b_slices(kind), spec.a_words * spec.a_slices(kind))
+        if spec.blocks
+        else spec.default_blocks(kind)
+        for kind in spec.kinds
+    ]
+    down, across, along = (max(side) for side in zip(*most, strict=True))
+    sizes = {
+        "rows": down * inside.m, "columns": across * inside.n, "codes": along * inside.k,
+        "across": across,
+    }  # fmt: skip
+    return {name: min(bits_for(size), spec.dimension_width) for name, size in sizes.items()}
 
 
 class Geometry(data.StructLayout):
@@ -26,7 +49,8 @@ class Geometry(data.StructLayout):
     """
 
     def __init__(self, spec: CoprocessorSpec):
-        size, address = spec.DIMENSION_WIDTH, spec.address_width
+        size, address = spec.dimension_width, spec.address_width
+        distance = min(BYTES_WIDTH, address)
         most = max(mode.exponent for mode in spec.inside.modes.values())
         super().__init__({
             "kind": range(len(spec.kinds)),
@@ -36,12 +60,9 @@ class Geometry(data.StructLayout):
             "m": size,
             "n": size,
             "k": size,
-            "rows": size,
-            "columns": size,
-            "codes": size,
-            "across": size,
-            "a_stride": size,
-            "b_stride": size,
+            **block_widths(spec),
+            "a_stride": range(spec.a_words + 1),
+            "b_stride": range(spec.b_words + 1),
             "p_stride": size,
             "by_columns": 1,
             "a": address,
@@ -51,11 +72,11 @@ class Geometry(data.StructLayout):
             "requant": address,
             "a_scales": address,
             "b_scales": address,
-            "lda": BYTES_WIDTH,
-            "ldb": BYTES_WIDTH,
-            "ldc": BYTES_WIDTH,
-            "ldsa": BYTES_WIDTH,
-            "ldsb": BYTES_WIDTH,
+            "lda": distance,
+            "ldb": distance,
+            "ldc": distance,
+            "ldsa": distance,
+            "ldsb": distance,
             "biased": 1,
             "requantised": 1,
             "per_column": 1,

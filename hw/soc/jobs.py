@@ -1,6 +1,6 @@
 """Which job comes next: the one in the registers, or those of a ring in memory."""
 
-from amaranth import Module, Mux, ResetInserter, Signal
+from amaranth import C, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -99,16 +99,18 @@ class Jobs(wiring.Component):
             with m.State("IDLE"):
                 m.d.comb += self.o_idle.eq(self.i_idle)
                 with m.If(self.i_start & ~self.i_stop):
-                    m.d.sync += [self.o_count.eq(0), self.o_address.eq(self.i_ring)]
-                    m.d.sync += ring.eq(self.i_count != 0)
+                    m.d.sync += self.o_count.eq(0)
+                    if self.spec.ring:
+                        m.d.sync += self.o_address.eq(self.i_ring)
+                        m.d.sync += ring.eq(self.i_count != 0)
                     m.next = "RUN"
                     with m.If(self.i_count != 0):
-                        m.next = "FETCH"
+                        m.next = "FETCH" if self.spec.follows_ring else "REFUSED"
                         wrong = Mux(misaligned, ERRORS["misaligned"], ERRORS["address_range"])
-                        with m.If(misaligned | (end[wide - size :] != 0) | self.spec.STREAM):
-                            m.d.sync += refused.eq(
-                                ERRORS["unsupported"] if self.spec.STREAM else wrong
-                            )
+                        if not self.spec.follows_ring:
+                            wrong = C(ERRORS["unsupported"])
+                        m.d.sync += refused.eq(wrong)
+                        with m.If(misaligned | (end[wide - size :] != 0)):
                             m.next = "REFUSED"
             with m.State("REFUSED"):
                 m.d.comb += [
@@ -119,14 +121,15 @@ class Jobs(wiring.Component):
                     self.o_error.address.eq(self.o_address),
                 ]
                 m.next = "IDLE"
-            with m.State("FETCH"):
-                m.d.comb += self.o_fetch.eq(1)
-                m.next = "FETCHING"
-            with m.State("FETCHING"), m.If(self.i_done):
-                m.next = "RUN"
-                with m.If(self.i_error.valid):
-                    m.d.comb += self.o_done.eq(1)
-                    m.next = "IDLE"
+            if self.spec.follows_ring:
+                with m.State("FETCH"):
+                    m.d.comb += self.o_fetch.eq(1)
+                    m.next = "FETCHING"
+                with m.State("FETCHING"), m.If(self.i_done):
+                    m.next = "RUN"
+                    with m.If(self.i_error.valid):
+                        m.d.comb += self.o_done.eq(1)
+                        m.next = "IDLE"
             with m.State("RUN"):
                 m.d.comb += self.o_run.eq(1)
                 m.next = "RUNNING"
@@ -135,9 +138,10 @@ class Jobs(wiring.Component):
                     m.d.comb += self.o_done.eq(1)
                     m.next = "IDLE"
                 with m.Else():
-                    m.d.sync += self.o_count.eq(self.o_count + 1)
-                    m.d.sync += self.o_address.eq(self.o_address + _BYTES)
-                    m.next = "FETCH"
+                    m.d.sync += self.o_count.eq(self.o_count + 1 if self.spec.ring else 1)
+                    if self.spec.follows_ring:
+                        m.d.sync += self.o_address.eq(self.o_address + _BYTES)
+                        m.next = "FETCH"
                     with m.If(~ring | last):
                         m.d.comb += self.o_done.eq(1)
                         m.next = "IDLE"

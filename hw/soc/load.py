@@ -5,9 +5,8 @@ from amaranth.hdl import ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from golden.soc.bus import BusSpec
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import BYTES_WIDTH, Geometry, scales_of, words_bytes
+from hw.soc.job import BYTES_WIDTH, Geometry, block_widths, scales_of, words_bytes
 from hw.soc.walk import Block, BlockWalk
 
 __all__ = [
@@ -30,7 +29,7 @@ class RowRequest(data.StructLayout):
     def __init__(self, spec: CoprocessorSpec):
         super().__init__({
             "address": spec.address_width,
-            "bytes": BusSpec.LENGTH_WIDTH,
+            "bytes": spec.length_width,
             "to": range(7),
             "last": 1,
         })
@@ -84,7 +83,8 @@ class Loader(wiring.Component):
             free.append(Signal(range(most + 1), name=f"free{to}", init=most))
             m.d.sync += free[to].eq(free[to] + self.i_free[to] - taken[to])
 
-        left = Signal(spec.DIMENSION_WIDTH)
+        widths = block_widths(spec)
+        left = Signal(max(widths["rows"], widths["codes"]))
         last = left == 1
         row = self.o.payload
         # Of A, its scales and C: where the block's rows begin and the next one; of B the next one.
@@ -94,7 +94,7 @@ class Loader(wiring.Component):
                          "c_base", "c_row")
         )  # fmt: skip
         # What is before the block: words of K, columns of C.
-        codes, columns = (Signal(spec.DIMENSION_WIDTH, name=name) for name in ("codes", "columns"))
+        codes, columns = (Signal(spec.dimension_width, name=name) for name in ("codes", "columns"))
         # The row that is asked for, from the beginning of its matrix' row on, and the next one.
         base, offset = Signal(spec.address_width), Signal(BYTES_WIDTH)
         stride, after = Signal(BYTES_WIDTH), Signal(spec.address_width)
@@ -116,8 +116,14 @@ class Loader(wiring.Component):
             after.eq(base + stride),
         ]
 
+        has = dict.fromkeys((A, B), True) | dict.fromkeys((A_SCALES, B_SCALES), bool(spec.scales))
+        has |= {BIAS: spec.bias, RECORD: spec.requantises_columns, ADDEND: spec.accumulates}
+
         def begin(to: int, skip: Value, count: Value, then: str) -> None:
             """Wait for a part of a store, unless there is nothing to load."""
+            if not has[to]:
+                m.next = then
+                return
             with m.If(skip):
                 m.next = then
             with m.Elif(free[to] != 0):
@@ -141,7 +147,7 @@ class Loader(wiring.Component):
                     m.next = then
             return self.o.ready
 
-        scaled = spec.inside.block != 0
+        scaled = has[A_SCALES]
         after_a, after_b = ("A_SCALES", "B_SCALES") if scaled else ("B", "ADDEND")
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
@@ -161,12 +167,14 @@ class Loader(wiring.Component):
             # Operands last: a block begins when A and B are there, one of which may be already.
             with m.State("BIAS"):
                 begin(BIAS, ~(job.biased & walk.o_first_code), C(1), "RECORD")
-            with m.State(f"ROWS{BIAS}"):
-                ask(BIAS, job.bias, columns * spec.sum_bytes, "RECORD")
+            if has[BIAS]:
+                with m.State(f"ROWS{BIAS}"):
+                    ask(BIAS, job.bias, columns * spec.sum_bytes, "RECORD")
             with m.State("RECORD"):
                 begin(RECORD, ~(job.per_column & walk.o_first_code), C(1), "A")
-            with m.State(f"ROWS{RECORD}"):
-                ask(RECORD, job.requant, columns * spec.RECORD_BYTES, "A")
+            if has[RECORD]:
+                with m.State(f"ROWS{RECORD}"):
+                    ask(RECORD, job.requant, columns * spec.RECORD_BYTES, "A")
             with m.State("A"):
                 begin(A, walk.o_again_a, walk.o_rows, after_a)
             with m.State(f"ROWS{A}"):
@@ -196,10 +204,11 @@ class Loader(wiring.Component):
             # Sums of C after them: they wait until the last block but one has left.
             with m.State("ADDEND"):
                 begin(ADDEND, ~(job.accumulate & walk.o_first_code), walk.o_rows, "NEXT")
-            with m.State(f"ROWS{ADDEND}"):
-                skip = columns * spec.sum_bytes
-                with m.If(ask(ADDEND, c_row, skip, "NEXT", job.ldc)):
-                    m.d.sync += c_row.eq(after)
+            if has[ADDEND]:
+                with m.State(f"ROWS{ADDEND}"):
+                    skip = columns * spec.sum_bytes
+                    with m.If(ask(ADDEND, c_row, skip, "NEXT", job.ldc)):
+                        m.d.sync += c_row.eq(after)
             with m.State("NEXT"):
                 m.d.comb += [self.o_block.valid.eq(1), walk.i_next.eq(self.o_block.ready)]
                 with m.If(self.o_block.ready):

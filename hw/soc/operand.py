@@ -8,7 +8,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import Geometry, pick
+from hw.soc.job import Geometry, block_widths, pick
 from hw.soc.store import OperandStore
 
 __all__ = ["Operand", "Side", "TileRequest", "Words", "sides"]
@@ -89,7 +89,7 @@ class TileRequest(data.StructLayout):
             "part": range(spec.PARTS),
             "address": range(side.words),
             "slice": range(max(side.slices)),
-            "codes": spec.DIMENSION_WIDTH,
+            "codes": block_widths(spec)["codes"],
             "lines": range((side.across if side.down else side.banks) + 1),
             "tail": 1,
             "last": 1,

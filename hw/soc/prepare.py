@@ -10,8 +10,8 @@ from hw.soc.registers import ERRORS, JobLayout
 
 __all__ = ["Prepare"]
 
-_COPIED = ("a", "b", "c", "bias", "requant", "a_scales", "b_scales",
-           "lda", "ldb", "ldc", "ldsa", "ldsb")  # fmt: skip
+_AS_GIVEN = ("m", "n", "a", "b", "c", "bias", "requant", "a_scales", "b_scales",
+             "lda", "ldb", "ldc", "ldsa", "ldsb")  # fmt: skip
 
 
 class Prepare(wiring.Component):
@@ -58,7 +58,7 @@ class Prepare(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, inside, job, out = self.spec, self.spec.inside, self.i_job, self.o_geometry
-        size, mode = spec.DIMENSION_WIDTH, job.mode
+        size, mode = spec.dimension_width, job.mode
         known, limit = self._formats(m)
         kind = out.kind
         codes = [kind.codes for kind in spec.kinds]
@@ -68,9 +68,9 @@ class Prepare(wiring.Component):
             tail.eq(pick(lambda count: (job.k % count) * (inside.a_width // count), codes, kind)),
             missing.eq(pick(lambda count: -job.k % count, codes, kind)),
         ]
-        given = (job.block_m != 0) & (job.block_n != 0) & (job.block_k != 0)
         blocks = [Signal(32, name=f"block_{side}") for side in "mnk"]
         chosen = (job.block_m, job.block_n, job.block_k)
+        given = Cat(size != 0 for size in chosen).all() & spec.blocks
         for side, block in enumerate(blocks):
             defaults = [spec.default_blocks(kind)[side] for kind in spec.kinds]
             m.d.comb += block.eq(Mux(given, chosen[side], pick(C, defaults, kind)))
@@ -83,31 +83,38 @@ class Prepare(wiring.Component):
             "requant": job.n * spec.RECORD_BYTES,
         }
 
+        # Numbers that take a while to be worked out are kept; those of blocks, if jobs choose them.
+        sizes_of = {
+            "rows": block_m * inside.m,
+            "columns": block_n * inside.n,
+            "codes": block_k * inside.k,
+            "across": block_n,
+            "p_stride": block_n * inside.m,
+            "a_stride": self._words("a", block_k, kind),
+            "b_stride": self._words("b", block_n, kind),
+        }
+        found: dict[str, Value] = {"k": words, "tail": tail, "missing": missing}
+        if spec.blocks or len(spec.kinds) > 1:
+            found |= sizes_of
+        layout = Geometry(spec)
+        worked = data.View(layout, Signal(layout.size, name="worked"))
+        m.d.comb += [
+            *(out[name].eq(job[name]) for name in _AS_GIVEN),
+            *(out[name].eq(worked[name]) for name in found),
+            *(out[name].eq(value) for name, value in sizes_of.items() if name not in found),
+            out.by_columns.eq(mode.order & spec.blocks),
+            out.biased.eq(mode.bias & spec.bias),
+            out.requantised.eq(mode.requantise & spec.requantise),
+            out.per_column.eq(mode.per_column & spec.requantises_columns),
+            out.accumulate.eq(mode.accumulate & spec.accumulates),
+        ]
+
         with m.If(self.i_start):
             m.d.sync += [self.o_error.eq(ERRORS["none"]), self.o_done.eq(0)]
         fills = Signal()
         m.d.sync += fills.eq(self.i_start)
         with m.If(fills):
-            m.d.sync += [
-                out.m.eq(job.m),
-                out.n.eq(job.n),
-                out.k.eq(words),
-                out.tail.eq(tail),
-                out.missing.eq(missing),
-                out.rows.eq(block_m * inside.m),
-                out.columns.eq(block_n * inside.n),
-                out.codes.eq(block_k * inside.k),
-                out.across.eq(block_n),
-                out.p_stride.eq(block_n * inside.m),
-                out.a_stride.eq(self._words("a", block_k, kind)),
-                out.b_stride.eq(self._words("b", block_n, kind)),
-                out.by_columns.eq(mode.order),
-                out.biased.eq(mode.bias),
-                out.requantised.eq(mode.requantise),
-                out.per_column.eq(mode.per_column),
-                out.accumulate.eq(mode.accumulate),
-                *(out[name].eq(job[name]) for name in _COPIED),
-            ]
+            m.d.sync += [worked[name].eq(value) for name, value in found.items()]
 
         # What stops a job at once, in the order in which it is told.
         zero = (job.m == 0) | (job.n == 0) | (job.k == 0)
@@ -118,6 +125,7 @@ class Prepare(wiring.Component):
             | (mode.accumulate & (mode.requantise | mode.bias | (not spec.accumulates)))
             | (mode.bias & (not spec.bias))
             | (mode.requantise & (not spec.requantise))
+            | ((mode.order | Cat(chosen).any()) & (not spec.blocks))
         )
         short = (job.lda < lengths["a"]) | (job.ldb < lengths["b"]) | (job.ldc < lengths["c"])
         scales = scales_of(spec, words, kind) if inside.block else C(0)
@@ -133,8 +141,9 @@ class Prepare(wiring.Component):
             reasons.append((short, ERRORS["short_row"]))
 
         # Then products, one after the other: x * y + sum.
-        width = 66  # an address of 64 bits, and more
-        x, y = Signal(size), Signal(BYTES_WIDTH + size)
+        distance, address = spec.distance_width, spec.address_width
+        width = max(address + 1, BYTES_WIDTH, distance + size) + 1
+        x, y = Signal(size), Signal(distance + 1 + size)
         ends: list[tuple[Value, Value, Value, Value]] = [
             (job.m - 1, job.lda, job.a, lengths["a"]),
             (words - 1, job.ldb, job.b, lengths["b"]),
@@ -159,13 +168,15 @@ class Prepare(wiring.Component):
             (block_k, out.b_stride, spec.b_words),
             (block_m, out.p_stride, spec.rows),
         ]
+        if not spec.blocks:
+            sizes = []
         count = len(ends) + len(sizes)
-        total, step = Signal(width), Signal(range(count))
+        total, step = Signal(width), Signal(range(count + 1))
         # Bytes of the last row less one are added last, and the end is looked at while the next
         # product begins.
-        length, ending, beyond = Signal(BYTES_WIDTH), Signal(), Signal()
+        length, ending, beyond = Signal(distance), Signal(), Signal()
         adds = Mux(x == 0, length, Mux(x[0], y, 0))
-        m.d.comb += beyond.eq(ending & (total[spec.address_width :] != 0))
+        m.d.comb += beyond.eq(ending & (total[address:] != 0))
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
                 m.d.sync += step.eq(0)
@@ -192,7 +203,8 @@ class Prepare(wiring.Component):
                 with m.Switch(step):
                     for number, (factor, other, start, bytes_) in enumerate(ends):
                         with m.Case(number):
-                            m.d.sync += [x.eq(factor), y.eq(other), total.eq(start)]
+                            m.d.sync += [x.eq(factor), y.eq(_fold(other, distance))]
+                            m.d.sync += total.eq(_fold(start, address))
                             m.d.sync += length.eq(bytes_ - 1)
                     for number, (factor, other, _) in enumerate(sizes, len(ends)):
                         with m.Case(number):
@@ -207,8 +219,9 @@ class Prepare(wiring.Component):
                             with m.Case(number), m.If(total > most):
                                 m.d.sync += self.o_error.eq(ERRORS["bad_block"])
                                 m.next = "DONE"
-                    with m.If(step == count - 1):
-                        m.next = "DONE"
+                    if sizes:
+                        with m.If(step == count - 1):
+                            m.next = "DONE"
             with m.State("DONE"):
                 m.d.sync += self.o_done.eq(1)
                 m.next = "IDLE"
@@ -217,7 +230,7 @@ class Prepare(wiring.Component):
     def _formats(self, m: Module) -> tuple[Value, Value]:
         """Look up what a pair of formats means; returns whether there is one, and K at most."""
         modes = self.spec.inside.modes
-        known, limit = Signal(), Signal(self.spec.DIMENSION_WIDTH + 1)
+        known, limit = Signal(), Signal(self.spec.dimension_width + 1)
         out = self.o_geometry
         numbers = self.i_job.mode.a_format, self.i_job.mode.b_format
         m.d.sync += known.eq(0)
@@ -227,7 +240,7 @@ class Prepare(wiring.Component):
                 with m.Case(b << len(numbers[0]) | a):
                     m.d.sync += [
                         known.eq(1),
-                        limit.eq(mode.limit),
+                        limit.eq(min(mode.limit, 1 << self.spec.dimension_width)),
                         out.kind.eq(kind),
                         out.exponent.eq(mode.exponent),
                     ]
@@ -260,3 +273,8 @@ class Prepare(wiring.Component):
             wrong |= (self.i_job.block_m != 1) | (self.i_job.block_n != 1)
             wrong |= pick(lambda size: block_k[: size.bit_length() - 1] != 0, each, kind)
         return wrong
+
+
+def _fold(value: Value, width: int) -> Value:
+    """Make one bit, the or, of all from that place on: too large stays so."""
+    return Cat(value[:width], value[width:].any())

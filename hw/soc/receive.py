@@ -65,7 +65,7 @@ class Receiver(wiring.Component):
         m = Module()
         spec, row = self.spec, self.i_row.payload
         place = data.StructLayout({
-            "offset": range(spec.bytes), "bytes": spec.LENGTH_WIDTH,
+            "offset": range(spec.bytes), "bytes": spec.length_width,
             "to": row.to.shape(), "last": 1,
         })  # fmt: skip
         m.submodules.rows = rows = Ledger(place, 2 * spec.outstanding)

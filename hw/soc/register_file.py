@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from amaranth import C, Cat, Const, Module, Mux, Signal, Value
@@ -37,6 +38,9 @@ class RegisterFile(wiring.Component):
         What: the map, of registers of 32 bits.
     kept : tuple of str
         What: fields that no restart changes.
+    widths : mapping of str to int
+        What: bits that are stored of fields of arguments, all if it is not said: the highest is
+        the or of those from there on, which read as 0.
 
     Members
     -------
@@ -64,9 +68,16 @@ class RegisterFile(wiring.Component):
     restart: Signal
     restart_locked: Signal
 
-    def __init__(self, top: AddrmapNode, *, kept: tuple[str, ...] = ()):
+    def __init__(
+        self,
+        top: AddrmapNode,
+        *,
+        kept: tuple[str, ...] = (),
+        widths: Mapping[str, int] = MappingProxyType({}),
+    ):
         self.top = top
         self.kept = kept
+        self.widths = widths
         self.fields = tuple(fields_of(top))
         members: dict[str, Member] = {
             "bus": In(RegisterBus(self.address_width - 2)),
@@ -160,10 +171,17 @@ class RegisterFile(wiring.Component):
     def _write_bytes(self, m: Module, field: MapField, written: Value) -> None:
         """Write the bytes whose strobe is set: an enable for each, and no gate for a bit."""
         value, bus, low = getattr(self, field.name), self.bus, field.node.low
-        for byte in range(low // 8, field.node.high // 8 + 1):
-            first, end = max(8 * byte, low), min(8 * byte + 8, field.node.high + 1)
+        high = min(field.node.high, low + self.widths.get(field.name, field.node.width) - 1)
+        for byte in range(low // 8, high // 8 + 1):
+            first, end = max(8 * byte, low), min(8 * byte + 8, high + 1)
             with m.If(written & bus.write_strobe[byte]):
                 m.d.sync += value[first - low : end - low].eq(bus.write_data[first:end])
+        if low <= high < field.node.high:
+            beyond, stays = bus.write_data[high : field.node.high + 1], ~bus.write_strobe.all()
+            strobes = Cat(bus.write_strobe[bit // 8] for bit in range(high, field.node.high + 1))
+            with m.If(written):
+                top = value[high - low]
+                m.d.sync += top.eq((top & stays) | (beyond & strobes).any())
 
     def _by_software(self, field: MapField, access: "_Access", now: Value) -> Value:
         """Change a field as an access does."""

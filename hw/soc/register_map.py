@@ -85,7 +85,7 @@ class MapField(NamedTuple):
 @cache
 def parameters_of() -> dict[str, Integer]:
     """Parameters of the map: what the discovery registers say of a build."""
-    widths = {"features": 8, "hash": 64}
+    widths = {"features": 11, "hash": 64}
     return {
         name: Integer("see the register of this name", 0, 0, (1 << widths.get(name, 32)) - 1)
         for name in _compile(MAP, ()).parameters

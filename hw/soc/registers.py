@@ -1,6 +1,7 @@
 """Registers of the matmul co-processor: what a host writes, starts and reads over AXI4-Lite."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from amaranth import Cat, Module, Signal
@@ -65,6 +66,8 @@ class Registers(wiring.Component):
     ----------
     parameters : mapping of str to int
         What: what discovery says, see :func:`hw.soc.register_map.parameters_of`.
+    widths : mapping of str to int
+        What: bits that are stored of arguments, see :class:`hw.soc.register_file.RegisterFile`.
 
     Members
     -------
@@ -117,10 +120,12 @@ class Registers(wiring.Component):
     o_reset: Signal
     i_reset_done: Signal
 
-    def __init__(self, parameters: Mapping[str, int]):
+    def __init__(
+        self, parameters: Mapping[str, int], widths: Mapping[str, int] = MappingProxyType({})
+    ):
         self.parameters = dict(parameters)
         self.map = register_map(parameters)
-        self.file = RegisterFile(self.map, kept=("ctrl_reset",))
+        self.file = RegisterFile(self.map, kept=("ctrl_reset",), widths=widths)
         super().__init__({
             "s_axi": In(Axi4Lite(self.file.address_width)),
             "o_interrupt": Out(1),

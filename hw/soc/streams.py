@@ -77,7 +77,7 @@ class StreamReader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         busy, of_b, last = Signal(), Signal(), Signal()
-        left = Signal(self.spec.LENGTH_WIDTH)  # beats behind this one
+        left = Signal(self.spec.length_width)  # beats behind this one
         m.d.comb += [
             last.eq(left == 0),
             self.o.valid.eq(busy & Mux(of_b, self.b.tvalid, self.a.tvalid)),

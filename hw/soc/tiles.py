@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import Geometry, pick, scales_of
+from hw.soc.job import Geometry, block_widths, pick, scales_of
 from hw.soc.operand import Side, TileRequest
 from hw.soc.walk import Block
 
@@ -35,8 +35,10 @@ class BlockDone(data.StructLayout):
     """A block of C: its size, and whether it is the last one of its row or column of blocks."""
 
     def __init__(self, spec: CoprocessorSpec):
-        size = spec.DIMENSION_WIDTH
-        super().__init__({"rows": size, "columns": size, "last_row": 1, "last_column": 1})
+        widths = block_widths(spec)
+        super().__init__({
+            "rows": widths["rows"], "columns": widths["columns"], "last_row": 1, "last_column": 1,
+        })  # fmt: skip
 
 
 class TileWalk(wiring.Component):
@@ -103,7 +105,7 @@ class TileWalk(wiring.Component):
             "o_done": Out(stream.Signature(BlockDone(spec))),
             "o_last": Out(1),
             "o_area": Out(range(spec.inside.m * spec.inside.n + 1)),
-            "o_codes": Out(spec.DIMENSION_WIDTH),
+            "o_codes": Out(spec.dimension_width),
         })
 
     def elaborate(self, platform):
@@ -116,7 +118,7 @@ class TileWalk(wiring.Component):
         counts = {name: Signal(range(spec.PARTS + 1), name=f"full_{name}") for name in asks}
         parts = {name: Signal(range(spec.PARTS), name=f"part_{name}") for name in asks}
         # What of the block is left, from this tile on.
-        rows, columns = (Signal(spec.DIMENSION_WIDTH, name=name) for name in ("rows", "columns"))
+        rows, columns = (Signal.like(block[name], name=name) for name in ("rows", "columns"))
         a_address, row_address = Signal(range(spec.a_words)), Signal(range(spec.rows))
         slices = self.sides["b"].slices
         each = [kind.codes for kind in spec.kinds]

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.job import Geometry
+from hw.soc.job import Geometry, block_widths
 
 __all__ = ["Block", "BlockWalk"]
 
@@ -14,11 +14,9 @@ class Block(data.StructLayout):
     """A block: its size and its place, as :class:`BlockWalk` tells them."""
 
     def __init__(self, spec: CoprocessorSpec):
-        size = spec.DIMENSION_WIDTH
+        widths = block_widths(spec)
         super().__init__({
-            "rows": size,
-            "columns": size,
-            "codes": size,
+            **{name: widths[name] for name in ("rows", "columns", "codes")},
             "first_code": 1,
             "last_row": 1,
             "last_column": 1,
@@ -81,15 +79,13 @@ class BlockWalk(wiring.Component):
 
     def __init__(self, spec: CoprocessorSpec):
         self.spec = spec
-        size = spec.DIMENSION_WIDTH
+        widths = block_widths(spec)
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
             "i_next": In(1),
             "o_valid": Out(1),
-            "o_rows": Out(size),
-            "o_columns": Out(size),
-            "o_codes": Out(size),
+            **{f"o_{name}": Out(widths[name]) for name in ("rows", "columns", "codes")},
             **{f"o_{end}_{side}": Out(1) for end in ("first", "last")
                for side in ("row", "column", "code")},
             "o_last": Out(1),
@@ -106,7 +102,7 @@ class BlockWalk(wiring.Component):
              across),
             (whole.k, whole.codes, self.o_codes, self.o_first_code, self.o_last_code, along),
         ):  # fmt: skip
-            left = Signal(self.spec.DIMENSION_WIDTH, name=f"{now.name}_left")
+            left = Signal(self.spec.dimension_width, name=f"{now.name}_left")
             m.d.comb += [last.eq(left <= part), now.eq(Mux(last, left, part))]
             with m.If(self.i_start | (step & last)):
                 m.d.sync += [left.eq(all_), first.eq(1)]

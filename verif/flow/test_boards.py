@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amaranth_boards.ice40_hx8k_b_evn import ICE40HX8KBEVNPlatform
 from amaranth_boards.ulx3s import ULX3S_85F_Platform
 
 from carrysave import boards
@@ -13,8 +14,11 @@ from carrysave.boards import BOARDS, build, design_of
 from hw.emit import Emission
 from verif.command import Run
 
-PLATFORMS: dict[str, Any] = {"ulx3s_85f": ULX3S_85F_Platform}
-SIZES = {"LFE5U-85F": "--85k"}
+PLATFORMS: dict[str, Any] = {
+    "ice40_hx8k_b_evn": ICE40HX8KBEVNPlatform,
+    "ulx3s_85f": ULX3S_85F_Platform,
+}
+SIZES = {"LFE5U-85F": "--85k", "iCE40HX8K": "--hx8k --package ct256"}
 
 
 @pytest.fixture(params=BOARDS)
@@ -24,7 +28,10 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def pins_of(text: str) -> dict[str, str]:
     """Read places of ports."""
-    return dict(re.findall(r'LOCATE COMP "(\w+)" SITE "(\w+)"', text))
+    return dict(
+        re.findall(r'LOCATE COMP "(\w+)" SITE "(\w+)"', text)
+        or re.findall(r"set_io (?:-pullup yes )?(\w+) (\w+)", text)
+    )
 
 
 def test_pins_are_those_of_the_board(name: str) -> None:
@@ -40,7 +47,7 @@ def test_pins_are_those_of_the_board(name: str) -> None:
     }
     assert BOARDS[name].clock_hz == clock.clock.frequency
     assert f" {BOARDS[name].clock_hz / 1e6}" in BOARDS[name].constraints
-    assert SIZES[platform.device] in BOARDS[name].device
+    assert SIZES[platform.device] in " ".join(BOARDS[name].device)
 
 
 def test_line_has_the_rate(name: str) -> None:

@@ -47,11 +47,12 @@ class _Info(Structure):
         ("version", c_uint32), ("engine", c_uint32), ("hash", c_uint64),
         *((name, c_uint32) for name in (
             "tile_m", "tile_n", "tile_k", "k_max", "address_width", "data_width", "outstanding",
-            "sums", "a_bytes", "b_bytes",
+            "dimension_width", "sums", "a_bytes", "b_bytes",
         )),
         *((name, _Number) for name in ("a", "b", "sum", "code")),
         *((name, c_bool) for name in (
             "requantiser", "per_column", "bias", "accumulate", "ring", "scales", "formats",
+            "fixed_blocks", "uncounted",
         )),
     ]  # fmt: skip
 
@@ -215,7 +216,7 @@ class CDevice(Coprocessor):
         found = self._device.info
         major, minor, patch = expected.version
         assert found.version == major << 16 | minor << 8 | patch
-        for name in ("engine", "hash", "k_max", "address_width"):
+        for name in ("engine", "hash", "k_max", "address_width", "dimension_width"):
             assert getattr(found, name) == getattr(expected, name), name
         for name, value in vars(expected.stores).items():
             if hasattr(found, name):
@@ -224,8 +225,9 @@ class CDevice(Coprocessor):
             number = getattr(found, name)
             wanted = getattr(expected, other)
             assert wanted == type(wanted).of(number.bits, number.width, number.is_signed), name
-        assert {name for name in ("requantiser", "per_column", "bias", "accumulate", "ring",
-                "scales", "formats") if getattr(found, name)} == expected.features  # fmt: skip
+        flags = ("requantiser", "per_column", "bias", "accumulate", "ring", "scales", "formats",
+                  "fixed_blocks", "uncounted")  # fmt: skip
+        assert {name for name in flags if getattr(found, name)} == expected.features - {"narrow"}
 
     def reset(self) -> None:
         """Reset by the C driver."""

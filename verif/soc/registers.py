@@ -1,5 +1,7 @@
 """What tests of the register map share: a build, and an AXI4-Lite manager in Amaranth."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from amaranth.sim import Simulator
@@ -46,6 +48,7 @@ BUILD = {
     "hash": 0x0123456789ABCDEF,
     "numbers": 0x87_2B_85_0C,
     "outstanding": 23,
+    "dimension_width": 21,
 }
 
 
@@ -126,9 +129,9 @@ class Host:
             self.ctx.set(signal, 0)
 
 
-def simulate(bench: Any) -> None:
-    """Run ``await bench(host)`` on a device whose core is idle."""
-    dut = Registers(BUILD)
+def simulate(bench: Any, widths: Mapping[str, int] = MappingProxyType({})) -> None:
+    """Run ``await bench(host)`` on a device whose core is idle, with arguments of these widths."""
+    dut = Registers(BUILD, widths)
     ran = []
 
     async def testbench(ctx: Any) -> None:

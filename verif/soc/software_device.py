@@ -145,7 +145,7 @@ class SoftwareDevice:
             macs += job.m * job.n * job.k
             self._stored[0x9C] = number + 1
         counters = {"cycles": 3 * macs + (5 << 32), "macs": macs, "read_beats": 77}
-        for name, value in counters.items():
+        for name, value in counters.items() if self.spec.counters else ():
             for part, half in (("lo", value & 0xFFFFFFFF), ("hi", value >> 32)):
                 self._stored[self.fields[f"counters_{name}_{part}"][0]] = half
         self._stored[0x0C] = self._stored.get(0x0C, 0) | 1

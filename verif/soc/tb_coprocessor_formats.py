@@ -113,7 +113,7 @@ async def test_refused(dut: Any) -> None:
         assert memory.read_beats == memory.write_beats == 0, changes
     assert seen >= {Error.DIMENSION, Error.WRAPS, Error.BLOCKS, Error.MODE}
     # The dimension may be refused before that K is too large for its formats.
-    if SPEC.inside.modes[0, 0].limit + 1 < 1 << SPEC.DIMENSION_WIDTH:
+    if SPEC.inside.modes[0, 0].limit + 1 < 1 << SPEC.dimension_width:
         assert Error.K_TOO_LARGE in seen
     await run(host, memory, good)
 

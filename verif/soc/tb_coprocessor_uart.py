@@ -12,7 +12,10 @@ from cocotb.triggers import ClockCycles
 from carrysave.driver import Coprocessor, CoprocessorError, Job, JobError
 from carrysave.driver.uart import UartLink
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
+from golden.soc.job import Error, error_of
 from verif.soc.driver_checks import check_products
+from verif.soc.environment.refusals import refused
+from verif.soc.jobs import draw
 from verif.soc.serial_line import SerialLine
 from verif.soc.tb_driver import clock
 from verif.streams import bench_spec, generator, reset, start_clock
@@ -39,11 +42,11 @@ async def test_registers(dut: Any) -> None:
     def check(link: UartLink) -> None:
         device = Coprocessor(link, link, clock=clock, timeout=0.1)
         assert device.info.peak == SPEC.inside.m * SPEC.inside.n * SPEC.inside.k
-        link.write(0x90, 0x12345678)
-        assert link.read(0x90) == 0x12345678
+        link.write(0x68, 0x1234)
+        assert link.read(0x68) == 0x1234
         with pytest.raises(CoprocessorError, match="status 2"):
             link.read(0x7FC)
-        assert link.read(0x90) == 0x12345678
+        assert link.read(0x68) == 0x1234
 
     await drive(dut, check)
 
@@ -92,13 +95,43 @@ async def test_matrices_beyond_the_memory(dut: Any) -> None:
     def check(link: UartLink) -> None:
         device = Coprocessor(link, link, clock=clock, timeout=0.1)
         with pytest.raises(MemoryError, match=f"of {link.size} in a row"):
-            device.empty((link.size, 8), device.info.sums)
+            device.empty((link.size // 8, 8), device.info.sums)
         far = link.size
         with pytest.raises(JobError) as error:
             device.run_jobs([Job(a=far, b=0, c=0, m=1, n=1, k=1, lda=64, ldb=64, ldc=64)])
         assert error.value.address == far
         assert error.value.response == "DECERR"
         check_products(device, SPEC, generator(3), 2)
+
+    await drive(dut, check)
+
+
+@cocotb.test
+async def test_refusals(dut: Any) -> None:
+    """Jobs that are wrong, or ask for what is not built, are refused as the golden model does."""
+
+    def check(link: UartLink) -> None:
+        device: Any = Coprocessor(link, link, clock=clock, timeout=0.1)
+        rng = generator(4)
+        good = draw(SPEC, rng, 3, 2, 5)
+        for reason in ("dimension", "long_k", "wraps", "short_row", "blocks"):
+            tasks = refused(SPEC, good, reason)
+            for number in rng.permutation(len(tasks))[:4]:
+                job = tasks[number].job
+                expected = error_of(SPEC, job)
+                assert expected
+                with pytest.raises(JobError) as error:
+                    device.run_jobs([job])
+                assert error.value.code == expected, job
+        if not SPEC.follows_ring:
+            with pytest.raises(ValueError, match="built without ring"):
+                device.run_jobs([good, good])
+            for count in (1, 1 << 31):
+                device._put("ring_count", count)
+                device._put("ctrl_start", 1)
+                assert device._get("error_code") == Error.MODE
+        device.reset()
+        check_products(device, SPEC, rng, 1)
 
     await drive(dut, check)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from carrysave.boards import BOARDS
 from carrysave.simulate import verify
 from hw.catalog import Design
 from verif.cases import case_name, long
@@ -14,6 +15,7 @@ CASES: list[dict[str, Any]] = [
         "engine": "systolic_os(m=2,n=4)", "data_width": 32, "address_width": 32, "divisor": 4,
         "memory_bytes": 16384, "sums": 64, "a_bytes": 128, "b_bytes": 128,
     },
+    {**BOARDS["ice40_hx8k_b_evn"].parameters, "divisor": 4},
 ]  # fmt: skip
 LONG: list[dict[str, Any]] = [
     {"engine": "cube(m=2,n=3,k=4)", "data_width": 128, "divisor": 7, "memory_bytes": 65536},

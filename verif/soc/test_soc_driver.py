@@ -43,6 +43,11 @@ SPECS = {
     "int16, sums of 64 bits": CoprocessorSpec(
         engine=SystolicOsSpec(m=2, n=3, a_width=16, b_width=16), **SMALL
     ),
+    "lean": CoprocessorSpec(
+        engine=SystolicOsSpec(m=2, n=2, depth=1000), bias=False, requantise=False,
+        accumulate=False, blocks=False, ring=False, counters=False, narrow=True,
+        address_width=40, dimension_width=12, **SMALL,
+    ),
 }  # fmt: skip
 RNG = np.random.default_rng
 
@@ -194,6 +199,21 @@ def test_driver_refuses_what_the_build_lacks(rig: Any) -> None:
     high["address_width"] = 32
     with pytest.raises(ValueError, match=r"memory must end below 2.32, not at 0x12"):
         made.open().matmul(a, b)
+
+
+def test_driver_leaves_blocks_to_a_build_that_fixes_them(rig: Any) -> None:
+    made = rig("lean")
+    device = made.open()
+    a, b = (device.place(np.ones((2, 2), int), device.info.a) for _ in range(2))
+    product = device.product(a, b)
+    assert not any(getattr(product.job, f"block_{side}") for side in "mnk")
+    with pytest.raises(ValueError, match="blocks must be the hardware's own choice, not Blocks"):
+        device.product(a, b, blocks=Blocks(1, 1, 8))
+    with pytest.raises(ValueError, match=r"sizes must be 1..4095, not of shape \(1, 4096\)"):
+        device.empty((1, 4096), device.info.sums)
+    for change in ({"block_m": 1}, {"by_columns": True}):
+        with pytest.raises(CoprocessorError, match=r"unsupported mode|built without"):
+            device.run_jobs([replace(product.job, **change)])
 
 
 def test_driver_opens_its_own_hardware_only(rig: Any) -> None:

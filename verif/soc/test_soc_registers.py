@@ -24,9 +24,9 @@ DISCOVERY = {
     0x100: 0x43535631, 0x104: 0x030E0F, 0x108: 1, 0x10C: 5, 0x110: 16, 0x114: 12, 0x118: 4,
     0x11C: 8, 0x120: 2, 0x124: 6, 0x128: 256, 0x12C: 40, 0x130: 0xFFFFFFFF, 0x134: 192,
     0x138: 4096, 0x13C: 2048, 0x140: 0b101101, 0x144: 0x89ABCDEF, 0x148: 0x01234567, 0x14C: 7,
-    0x150: 0x872B850C, 0x154: 23,
+    0x150: 0x872B850C, 0x154: 23, 0x158: 21,
 }  # fmt: skip
-MAPPED = {*range(0, 0xE8, 4), *range(0x100, 0x158, 4)}
+MAPPED = {*range(0, 0xE8, 4), *range(0x100, 0x15C, 4)}
 
 
 def test_registers_parameters_are_checked() -> None:
@@ -60,6 +60,29 @@ def test_registers_read_their_reset_values_and_slverr_elsewhere() -> None:
             assert value == expected, hex(address)
 
     simulate(bench)
+
+
+def test_narrow_registers_tell_what_is_beyond() -> None:
+    widths = {"job_m": 13, "job_a_hi": 1, "job_b_hi": 0}
+    m, a_high, b_high = 0x48, 0x14, 0x1C
+
+    async def bench(host: Host) -> None:
+        for value, strobe, kept in (
+            (0xABC, 15, 0xABC), (0x1123, 15, 0x1123), (1 << 31, 15, 0x1000), (0xFFF, 15, 0xFFF),
+            (0x20000, 4, 0x1FFF), (0x55, 1, 0x1F55), (0x3333, 3, 0x1333), (0x234, 15, 0x234),
+            (0xFFFFF000, 1, 0x200), (0x1F0000FF, 7, 0xFF),
+        ):  # fmt: skip
+            assert await host.write(m, value, strobe) == OKAY
+            assert await host.read(m) == kept, hex(value)
+        for value in (1 << 31, 0, 0x100, 0):
+            for address in (a_high, b_high):
+                assert await host.write(address, value) == OKAY
+            assert await host.read(a_high) == (value != 0)
+            assert await host.read(b_high) == 0
+        assert await host.write(a_high - 4, 0xFFFFFFFF) == OKAY
+        assert await host.read(a_high - 4) == 0xFFFFFFFF
+
+    simulate(bench, widths)
 
 
 def test_registers_keep_the_bits_that_are_there_and_make_the_job() -> None:

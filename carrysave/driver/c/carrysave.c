@@ -125,6 +125,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->address_width = get(device, REGISTER(ADDRESS_WIDTH));
     info->data_width = get(device, REGISTER(DATA_WIDTH));
     info->outstanding = get(device, REGISTER(OUTSTANDING));
+    info->dimension_width = get(device, REGISTER(DIMENSION_WIDTH));
     info->sums = get(device, REGISTER(SUMS));
     info->a_bytes = get(device, REGISTER(A_BYTES));
     info->b_bytes = get(device, REGISTER(B_BYTES));
@@ -149,6 +150,8 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->ring = FIELD(word, FEATURES__RING) != 0;
     info->scales = FIELD(word, FEATURES__SCALES) != 0;
     info->formats = FIELD(word, FEATURES__FORMATS) != 0;
+    info->fixed_blocks = FIELD(word, FEATURES__FIXED_BLOCKS) != 0;
+    info->uncounted = FIELD(word, FEATURES__UNCOUNTED) != 0;
     return carrysave_reset(device);
 }
 
@@ -442,6 +445,11 @@ void carrysave_plan(const carrysave *device, carrysave_job *job)
 
     of_words.k = w.k;
     memset(&found, 0, sizeof found);
+    if (device->info.fixed_blocks) {
+        job->block_m = job->block_n = job->block_k = 0u;
+        job->by_columns = false;
+        return;
+    }
     found.cycles = UINT64_MAX / 64u;
     consider_all(&s, &of_words, bits, &found, false);
     found.cycles *= 51u;
@@ -481,7 +489,7 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
 {
     const carrysave_info *info = &device->info;
     const carrysave_mode *mode = &job->mode;
-    const uint32_t top = CARRYSAVE_DIMENSION_MAX;
+    const uint32_t top = ((uint32_t)1 << info->dimension_width) - 1u;
     const words w = words_of(device, job);
     const uint64_t row_a = row_bytes(w.k, w.a_bits), row_b = row_bytes(job->n, w.b_bits);
     const uint64_t row_c = row_bytes(job->n, c_bits(device, job));
@@ -493,6 +501,8 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
     if ((job->requantise && !info->requantiser) || (job->add_bias && !info->bias)
         || (job->per_column && (!info->per_column || !job->requantise))
         || (job->accumulate && (!info->accumulate || job->requantise || job->add_bias))
+        || (info->fixed_blocks
+            && (job->block_m || job->block_n || job->block_k || job->by_columns))
         || info->formats != (mode->codes != 0) || w.a_bits > info->a.bits || w.b_bits > info->b.bits
         || mode->a_format > MASK(JOB__MODE__A_FORMAT)
         || mode->b_format > MASK(JOB__MODE__B_FORMAT) >> SHIFT(JOB__MODE__B_FORMAT))

@@ -27,7 +27,6 @@ extern "C" {
 
 #define CARRYSAVE_DESCRIPTOR_BYTES 128u
 #define CARRYSAVE_RECORD_BYTES 8u
-#define CARRYSAVE_DIMENSION_MAX 0xFFFFFFu /* M, N, K */
 
 typedef enum {
     CARRYSAVE_OK,
@@ -61,10 +60,12 @@ typedef struct {
     uint32_t version, engine;
     uint64_t hash;
     uint32_t tile_m, tile_n, tile_k;
-    uint32_t k_max, address_width, data_width, outstanding;
+    uint32_t k_max, address_width, data_width, outstanding, dimension_width;
     uint32_t sums, a_bytes, b_bytes;
     carrysave_number a, b, sum, code;
     bool requantiser, per_column, bias, accumulate, ring, scales, formats;
+    bool fixed_blocks; /* jobs leave blocks to the device */
+    bool uncounted;    /* counters are 0 */
 } carrysave_info;
 
 /* A pair of formats of an engine that has several, see carrysave_modes.h beside this file. Along K
@@ -135,7 +136,8 @@ void carrysave_job_init_mode(const carrysave *device, carrysave_job *job,
                              const carrysave_mode *mode, uint32_t m, uint32_t n, uint32_t k,
                              bool requantise);
 
-/* Choose the blocks of a job; better than the device's own choice for small and odd sizes. */
+/* Choose the blocks of a job; better than the device's own choice for small and odd sizes. With
+ * fixed_blocks there is no other. */
 void carrysave_plan(const carrysave *device, carrysave_job *job);
 
 /* Say whether the device would refuse a job. */

@@ -52,14 +52,14 @@ def _matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
 
 def _dimension(spec: CoprocessorSpec, job: Job) -> Iterator[dict[str, Any]]:
     for side in "mnk":
-        for size in (0, 1 << spec.DIMENSION_WIDTH, 1 << 31, (1 << 32) - 1):
+        for size in (0, 1 << spec.dimension_width, 1 << 31, (1 << 32) - 1):
             yield {side: size}
 
 
 def _long_k(spec: CoprocessorSpec, job: Job) -> Iterator[dict[str, Any]]:
     limit = spec.inside.modes[0, 0].limit
-    for k in {limit + 1, (1 << spec.DIMENSION_WIDTH) - 1} - {limit}:
-        if k < 1 << spec.DIMENSION_WIDTH:
+    for k in {limit + 1, (1 << spec.dimension_width) - 1} - {limit}:
+        if limit < k < 1 << spec.dimension_width:
             yield {"k": k, "lda": _matrices(spec, replace(job, k=k))["a"].row_bytes}
 
 
@@ -74,7 +74,7 @@ def _wraps(spec: CoprocessorSpec, job: Job) -> Iterator[dict[str, Any]]:
         for bit in range(spec.address_width, 64):
             yield {name: matrix.address | 1 << bit}
     # Only the distance of rows leads there.
-    rows, far = (1 << spec.DIMENSION_WIDTH) - 1, (1 << 32) - 1
+    rows, far = (1 << spec.dimension_width) - 1, (1 << 32) - 1
     for name, other in (("a", "c"), ("c", "a")):
         if rows * getattr(job, f"ld{other}") < high:
             yield {"m": rows, f"ld{name}": far, name: max(high - (rows - 1) * far, 0), other: 0}
