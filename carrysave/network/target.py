@@ -83,9 +83,11 @@ class Target:
     def peak(self, mode: Mode | None) -> float:
         """Products a cycle, at most, of codes in these formats; None: in those of integers."""
         mode = mode or self.mode
-        cycles = 1
-        if isinstance(self.spec.engine, NpeSpec):
-            cycles = self.spec.engine.element.cycles(mode.a_format, mode.b_format)
+        engine = self.spec.engine
+        if isinstance(engine, NpeSpec):
+            cycles = engine.element.cycles(mode.a_format, mode.b_format)
+        else:
+            cycles = engine.planes * engine.passes
         return self.info.peak * mode.codes / cycles
 
     def check_integers(self) -> None:

@@ -304,3 +304,10 @@ def test_differences_are_counted_where_they_arise() -> None:
     assert second.differ == 0
     (cause,) = comparison.causes()
     assert (cause["operator"], cause["differ"], cause["most"]) == ("QLinearMatMul", 32, 2)
+
+
+def test_peak_of_engines_that_take_planes() -> None:
+    engines = {"systolic_os(m=2,n=3)": 6, "lut_core(m=2,n=8,b_width=4,folded=false)": 64,
+               "bitserial_core(m=2,n=4,k=8,b_width=2)": 32, "npe(m=2,n=3)": 6}  # fmt: skip
+    for engine, peak in engines.items():
+        assert Target(Design("coprocessor", {"engine": engine})).peak(None) == peak
