@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -447,12 +448,7 @@ def reproduce(
         command = shlex.join(["carrysave", *sys.argv[1:]])
         found = tables.run(table, where, quick=quick, steps=steps, command=command)
     files = [str(path) for path in tables.write(folder / "reproduce", found)]
-    if json_:
-        print(json.dumps({**found, "files": files}, indent=2))
-    else:
-        tables.print_table(console, found)
-        for file in files:
-            console.print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)
+    _tell({**found, "files": files}, tables.print_table, json_)
     return 0
 
 
@@ -525,12 +521,7 @@ def run_model(
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
-    if json_:
-        print(json.dumps(found, indent=2))
-    else:
-        networks.show(console, found)
-        for file in found["files"]:
-            console.print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)
+    _tell(found, networks.show, json_)
     return 1 if found["wrong"] else 0
 
 
@@ -598,12 +589,7 @@ def precision(
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
-    if json_:
-        print(json.dumps(found, indent=2))
-    else:
-        view.show(console, found)
-        for file in found["files"]:
-            console.print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)
+    _tell(found, view.show, json_)
     return 0
 
 
@@ -676,6 +662,18 @@ def main() -> None:
     except KeyboardInterrupt:
         _leave(1, "interrupted")
     sys.exit(code)
+
+
+def _tell(
+    found: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool
+) -> None:
+    """Print what was found, as JSON or as it is shown, and the files that it was written to."""
+    if raw:
+        print(json.dumps(found, indent=2))
+        return
+    show(console, found)
+    for file in found["files"]:
+        console.print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _leave(code: int, what: object) -> NoReturn:

@@ -7,9 +7,10 @@ from golden.npe import requantiser as unit
 from golden.soc.coprocessor import requantise
 from golden.soc.spec import CoprocessorSpec
 
+from .operands import Compiled
 from .work import Work
 
-__all__ = ["codes", "run"]
+__all__ = ["codes", "product", "run"]
 
 
 def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
@@ -35,6 +36,11 @@ def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
         how = work.requantisation
         results.append(sums if how is None else codes(spec, sums, how))
     return results
+
+
+def product(spec: CoprocessorSpec, compiled: Compiled) -> np.ndarray:
+    """Return y of a product; errors are those of :func:`run`."""
+    return compiled.finish([run(spec, [work])[0] for work in compiled.works])
 
 
 def codes(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Operands of a product in a graph, and the matrices that a co-processor gets of them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +58,7 @@ class Cut:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Operands:
+class Operands(ABC):
     """Operands of a product.
 
     Parameters
@@ -84,9 +85,9 @@ class Operands:
         return ""
 
     @property
+    @abstractmethod
     def y_type(self) -> "np.dtype[Any]":
         """Type of y."""
-        raise NotImplementedError
 
     def check(self, target: Target) -> None:
         """Refuse what the co-processor cannot take, as far as it is known before.
@@ -122,13 +123,15 @@ class Operands:
         except ValueError as error:
             raise self._named(error) from None
 
+    @abstractmethod
     def _check(self, target: Target) -> None:
-        raise NotImplementedError
+        """Do what :meth:`check` says; errors need not name the node."""
 
+    @abstractmethod
     def _compile(
         self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
     ) -> Compiled:
-        raise NotImplementedError
+        """Do what :meth:`compile` says; errors need not name the node."""
 
     def _named(self, error: ValueError) -> ValueError:
         return ValueError(f"{self.operator} {self.name!r}: {error}")

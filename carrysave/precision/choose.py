@@ -21,7 +21,7 @@ def choose(
     Parameters
     ----------
     noise : layers x options; infinite where there is no such option.
-    costs : of each kind, layers x options, 0 or more.
+    costs : of each kind, layers x options, 0 or more; of no option, anything.
     limits : of each kind, the most that the costs of all layers may add up to.
 
     Returns
@@ -35,6 +35,7 @@ def choose(
     """
     layers, options = noise.shape
     there = np.isfinite(noise)
+    costs = {kind: np.where(there, cost, 0.0) for kind, cost in costs.items()}
     for kind, limit in limits.items():
         least = np.where(there, costs[kind], np.inf).min(axis=1).sum()
         if least > limit:

@@ -221,7 +221,7 @@ def _front(noise: np.ndarray, costs: np.ndarray, kind: str) -> list[tuple[float,
     most = _finite(costs).max(axis=1).sum()
     found: list[tuple[float, np.ndarray]] = []
     for limit in np.linspace(least, most, _POINTS):
-        picks = choose(noise, {kind: _finite(costs)}, {kind: float(limit) * (1 + 1e-9)})
+        picks = choose(noise, {kind: costs}, {kind: float(limit) * (1 + 1e-9)})
         if not any(np.array_equal(picks, other) for _, other in found):
             found.append((float(limit), picks))
     return found

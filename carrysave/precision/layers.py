@@ -42,6 +42,11 @@ class Layer:
         return key(self.node)
 
     @property
+    def depth(self) -> int:
+        """K."""
+        return self.a[0].shape[-1] if self.weights is None else self.weights.shape[-2]
+
+    @property
     def y(self) -> str:
         """The tensor that it makes."""
         return self.node.output[0]

@@ -113,16 +113,16 @@ def measure(
     for number, layer in enumerate(layers):
         steps.step(f"sensitivity of {layer.name}, {number + 1} of {len(layers)}")
         tail = _Tail(graph, layer)
+        fit = [pair for pair in pairs if layer.depth <= target.modes[pair].k_max]
+        if not fit:
+            most = max(target.modes[pair].k_max for pair in pairs)
+            raise ValueError(
+                f"{layer.node.op_type} {layer.name!r}: K must be 1..{most}, not {layer.depth}"
+            )
         own = {}
-        for pair in pairs:
-            try:
-                own[pair] = _option(graph, target, layer, pair, tail, parts, references, energy)
-            except ValueError as error:
-                if "K must be" not in str(error):
-                    raise
-            steps.advance(number * len(pairs) + len(own), len(layers) * len(pairs))
-        if not own:
-            raise ValueError(f"{layer.node.op_type} {layer.name!r}: no format takes its K")
+        for done, pair in enumerate(fit, 1):
+            own[pair] = _option(graph, target, layer, pair, tail, parts, references, energy)
+            steps.advance(number * len(pairs) + done, len(layers) * len(pairs))
         found.append(own)
     return found
 
@@ -147,8 +147,7 @@ def _option(
         b = layer.b[number] if layer.b else None
         compiled = product.compile(target, a, b, in_hardware=False)
         takes = takes + estimate(target, compiled)
-        y = compiled.finish([golden.run(target.spec, [work])[0] for work in compiled.works])
-        outputs += tail.run(part, y)
+        outputs += tail.run(part, golden.product(target.spec, compiled))
     reference = [one for several in references for one in several]
     total = sum(len(next(iter(part.values()))) for part in parts)
     bits = target.formats[choice.b].width

@@ -27,10 +27,11 @@ def test_choice_is_the_best_of_all(seed: int) -> None:
     noise[:, 0] = np.where(np.isinf(noise).all(axis=1), 0.1, noise[:, 0])
     costs = {kind: rng.integers(1, 100, noise.shape).astype(float) for kind in ("bytes", "cycles")}
     there = np.isfinite(noise)
+    costs = {kind: np.where(there, cost, np.inf) for kind, cost in costs.items()}
     limits = {}
     for kind, cost in costs.items():
         least = np.where(there, cost, np.inf).min(axis=1).sum()
-        most = np.where(there, cost, 0).max(axis=1).sum()
+        most = np.where(there, cost, 0.0).max(axis=1).sum()
         limits[kind] = least + rng.uniform(0.2, 0.9) * (most - least)
     every = [
         (sum(noise[layer, pick] for layer, pick in enumerate(picks)), picks)
