@@ -535,7 +535,7 @@ def precision(
     ],
     budget: Annotated[
         list[str],
-        Parameter(help="bytes, cycles or energy=NUMBER, or =NUMBER% of the costliest format."),
+        Parameter(help="bytes, cycles or energy=NUMBER, or =NUMBER% of layers' costliest."),
     ],
     input_: Annotated[
         Path | None,

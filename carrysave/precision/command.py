@@ -129,7 +129,7 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     noise = _matrix(table, pairs, "noise")
     kinds = [kind for kind in BUDGETS if kind != "energy" or spent]
     costs = {kind: _matrix(table, pairs, BUDGETS[kind]) for kind in kinds}
-    whole = {kind: float(_finite(values).sum(axis=0).max()) for kind, values in costs.items()}
+    whole = {kind: _most(values) for kind, values in costs.items()}
     limits = request.limits(whole)
     taken = choose(noise, costs, limits)
 
@@ -211,14 +211,15 @@ def _matrix(table: Sequence[Mapping[Pair, Option]], pairs: Sequence[Pair], name:
     ])  # fmt: skip
 
 
-def _finite(values: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(values), values, 0.0)
+def _most(costs: np.ndarray) -> float:
+    """Add up what each layer costs in its costliest format."""
+    return float(np.where(np.isfinite(costs), costs, 0.0).max(axis=1).sum())
 
 
 def _front(noise: np.ndarray, costs: np.ndarray, kind: str) -> list[tuple[float, np.ndarray]]:
     """Choose under budgets from the least to the greatest; each choice once."""
     least = costs.min(axis=1).sum()
-    most = _finite(costs).max(axis=1).sum()
+    most = _most(costs)
     found: list[tuple[float, np.ndarray]] = []
     for limit in np.linspace(least, most, _POINTS):
         picks = choose(noise, {kind: costs}, {kind: float(limit) * (1 + 1e-9)})

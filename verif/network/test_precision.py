@@ -209,3 +209,22 @@ def test_models_refused(run: Run, task: Task, files: list[Any], tmp_path: Path) 
     found = run("precision", *files, *SMALL, "--budget", "bytes=60%")
     assert found.code == 2
     assert "input 'pixels' must be count x 64, not 4 x 60" in found.err
+
+
+def test_format_that_does_not_take_a_layer(run: Run, files: list[Any], tmp_path: Path) -> None:
+    """Sums of 20 bits hold 31 products of int8, of 21 bits 63; the layers have K = 64 and 32."""
+    engine = "engine=npe(m=1,n=2,formats=int8,int4,accumulator_width=20)"
+    found = run("precision", *files, "-p", engine, "--budget", "bytes=100%", "--json",
+                "-o", tmp_path / "out")  # fmt: skip
+    assert found.code == 0, found.err
+    facts = json.loads(found.out)
+    assert [list(row["sensitivity"]) for row in facts["layers"]] == [["int4 x int4"]] * 2
+    assert [one["name"] for one in facts["uniform"]] == ["all int4"]
+    engine = "engine=npe(m=1,n=2,formats=int8,int4,accumulator_width=21)"
+    found = run("precision", *files, "-p", engine, "--budget", "bytes=100%", "--json",
+                "-o", tmp_path / "out")  # fmt: skip
+    facts = json.loads(found.out)
+    assert [list(row["sensitivity"]) for row in facts["layers"]] == [
+        ["int4 x int4"], ["int8 x int8", "int4 x int4"],
+    ]  # fmt: skip
+    assert facts["chosen"]["formats"] == ["int4 x int4", "int8 x int8"]
