@@ -86,4 +86,5 @@ async def test_channel_stands_still(env: Environment, channel: str) -> None:
 async def test_ring_of_results(env: Environment) -> None:
     """Jobs each of which reads what the one before wrote."""
     for count in (1, 2, 5):
-        await env.run(scenarios.chain(env, count))
+        for order in scenarios.chain(env, count):
+            await env.run(order)

@@ -21,6 +21,13 @@ CASES: list[dict[str, Any]] = [
         "data_width": 32, "address_width": 32, "sums": 60, "a_bytes": 128, "b_bytes": 256,
         "bias": False, "requantise": False, "burst": 4, "outstanding": 2,
     },
+    # All left out that can be.
+    {
+        "engine": "systolic_os(m=2,n=3)", "data_width": 32, "sums": 64, "a_bytes": 128,
+        "b_bytes": 128, "address_width": 20, "dimension_width": 12, "burst": 8, "outstanding": 1,
+        "bias": False, "requantise": False, "accumulate": False, "blocks": False, "ring": False,
+        "counters": False, "narrow": True,
+    },
 ]  # fmt: skip
 LONG: list[dict[str, Any]] = [
     SMALL
@@ -36,6 +43,7 @@ LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "adder_tree(n=3,k=7)"},
     SMALL | {"engine": "lut_core(m=2,n=4,lookups=2,folded=false)"},
     SMALL | {"engine": "over_weights(m=4,n=2)"},
+    SMALL | {"engine": "cube(m=2,n=2,k=2)", "ring": False, "narrow": True, "address_width": 40},
     {"engine": "systolic_os(m=16,n=16,a_width=16)", "data_width": 256, "sums": 1024},
 ]
 

@@ -55,7 +55,7 @@ class Drawer:
     def base(self, region: str) -> int:
         """First address of memory in a region."""
         width = self.spec.address_width
-        border = 1 << (32 if width > 32 else 31)
+        border = 1 << (32 if width > 32 else width - 1)
         bases = {"low": 0, "border": border - MEMORY // 2, "top": (1 << width) - MEMORY}
         return bases[region]
 

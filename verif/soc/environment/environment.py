@@ -28,6 +28,7 @@ from verif.soc.environment.registers import (
     RegisterPredictor,
     load,
     model,
+    narrow_fields,
     registers_of,
     reset,
 )
@@ -96,6 +97,7 @@ class Environment(uvm_env):
         self.adapter.choice = self.choice
         block.get_default_map().set_sequencer(self.host.sequencer, self.adapter)
         self.by_address = registers_of(block)
+        self.registers.narrow = narrow_fields(self.spec)
 
     async def start(self) -> None:
         """Start the clock, and reset."""

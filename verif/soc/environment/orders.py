@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from golden.soc.bus import BusSpec
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, error_of
 from hw.soc.register_map import layout_of
 from verif.soc.environment.modes import ADDRESSES
@@ -83,10 +82,12 @@ class Order:
         """The ring."""
         return b"".join(task.image for task in self.tasks)
 
-    def ring_error(self, spec: BusSpec) -> Error:
+    def ring_error(self, spec: CoprocessorSpec) -> Error:
         """Say why the ring is refused before a descriptor is read."""
         if self.ring is None:
             return Error.NONE
+        if not spec.follows_ring:
+            return Error.MODE
         if self.ring % spec.bytes:
             return Error.MISALIGNED
         if self.ring + DESCRIPTOR * len(self.tasks) > 1 << spec.address_width:

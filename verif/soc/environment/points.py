@@ -13,7 +13,7 @@ from verif.soc.environment.refusals import REFUSALS, RING_REFUSALS
 from verif.soc.environment.shapes import Shapes
 
 __all__ = [
-    "BEFORE", "FAULTS", "REGIONS", "SPEEDS", "burst_coverage", "classified", "order_coverage",
+    "FAULTS", "REGIONS", "SPEEDS", "burst_coverage", "classified", "errors_of", "order_coverage",
     "shapes_of",
 ]  # fmt: skip
 
@@ -23,9 +23,6 @@ FAULTS = {
     for name, response in (("slverr", 2), ("decerr", 3))
 }
 """Errors of memory: what is on its way, and the response."""
-ERRORS = ("none", *REFUSALS, *RING_REFUSALS, *FAULTS)
-BEFORE = ("done", "refused", "read", "write", "ring", "soft_reset", "hard_reset")
-"""What came before an order."""
 REGIONS = ("low", "border", "top")
 """Where memory lies: from 0 on, around an address whose upper half changes, up to the last byte."""
 SPEEDS = {
@@ -39,6 +36,23 @@ SPEEDS = {
 }
 """Latency of memory, and schedule of its stalls."""
 _IN_RING = (*RING_REFUSALS, "ring_slverr", "ring_decerr")
+
+
+def errors_of(spec: CoprocessorSpec) -> tuple[str, ...]:
+    """Name what can go wrong, in a build that has what it is about."""
+    errors = ("none", *REFUSALS, *RING_REFUSALS, *FAULTS)
+    absent = set() if spec.follows_ring else set(_IN_RING)
+    if not spec.blocks:
+        absent.add("blocks")
+    if spec.inside.modes[0, 0].limit >= (1 << spec.dimension_width) - 1:
+        absent.add("long_k")
+    return tuple(name for name in errors if name not in absent)
+
+
+def _before(spec: CoprocessorSpec) -> tuple[str, ...]:
+    """Name what can have come before an order."""
+    ring = ("ring",) if spec.follows_ring else ()
+    return ("done", "refused", "read", "write", *ring, "soft_reset", "hard_reset")
 
 
 @cache
@@ -70,16 +84,16 @@ def order_space(spec: CoprocessorSpec) -> Space:
     found = {_shape(*classes) for classes in _product(*shapes.bins)}
     depths = {_depth(k) for k in shapes.bins[2]}
     points = [
-        Point("error", ERRORS),
-        Point("before", BEFORE),
+        Point("error", errors_of(spec)),
+        Point("before", _before(spec)),
         *(Point(name, bins) for name, bins in sides.items()),
         Point("mode", modes_of(spec)),
         Point("placing", PLACINGS),
         Point("region", REGIONS),
         Point("speed", tuple(SPEEDS)),
-        Point("start", ("registers", "ring")),
-        Point("order", ("rows", "columns")),
-        Point("blocks", ("own", "given")),
+        Point("start", ("registers", "ring") if spec.follows_ring else ("registers",)),
+        Point("order", ("rows", "columns") if spec.blocks else ("rows",)),
+        Point("blocks", ("own", "given") if spec.blocks else ("own",)),
         Point("shape", tuple(sorted(found)), ("m", "n", "k"), _shape),
         Point("depth", tuple(sorted(depths)), ("k",), _depth),
         Point("memory", ("immediate", "short", "long", "stalls"), ("speed",),
@@ -114,7 +128,12 @@ def order_coverage(spec: CoprocessorSpec, *, full: bool = False) -> Coverage:
 
 
 def classified(spec: CoprocessorSpec, order: Order, before: str) -> Values | None:
-    """Tell the bins of an order that was run; None if its matrices are placed in no named way."""
+    """Tell the bins of an order that was run; None if it is in none.
+
+    Such are matrices that are placed in no named way, and a ring where there is none.
+    """
+    if order.ring is not None and not spec.follows_ring:
+        return None
     job = order.good
     shapes = shapes_of(spec)
     given = (job.block_m, job.block_n, job.block_k)
@@ -159,8 +178,8 @@ def _most_beats(spec: CoprocessorSpec) -> dict[str, int]:
 
 def burst_coverage(spec: CoprocessorSpec) -> Coverage:
     """Bursts: of what, how they were answered, and on which beat an error came."""
-    more = [("bias", spec.bias), ("records", spec.requantises_columns)]
-    kinds = ("a", "b", *(name for name, there in more if there), "ring", "c")
+    more = [("bias", spec.bias), ("records", spec.requantises_columns), ("ring", spec.follows_ring)]
+    kinds = ("a", "b", *(name for name, there in more if there), "c")
     points = [
         Point("of", kinds),
         Point("response", ("okay", "slverr", "decerr")),

@@ -85,7 +85,7 @@ def predicted(spec: CoprocessorSpec, given: Given) -> Expected:
     error = order.ring_error(spec)
     if error:
         assert order.ring is not None
-        return ended(error, 0, address=order.ring)
+        return ended(error, 0, address=order.ring if spec.ring else 0)
     fault = first_fault(spec, order)
     for number, task in enumerate(order.tasks):
         if fault == (number, Error.DESCRIPTOR):

@@ -3,7 +3,9 @@
 import importlib.util
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from peakrdl_pyuvm.exporter import PyUVMExporter  # type: ignore[import-untyped]
@@ -17,10 +19,16 @@ from pyuvm import (
     uvm_subscriber,
 )
 
+from carrysave.driver.registers import FIELDS
+from golden.soc.coprocessor import CoprocessorSpec
 from hw.catalog import Design
+from hw.soc.coprocessor import argument_widths
 from verif.soc.environment.axi_lite import Access
 
-__all__ = ["RegisterAdapter", "RegisterPredictor", "load", "model", "registers_of", "reset"]
+__all__ = [
+    "RegisterAdapter", "RegisterPredictor", "load", "model", "narrow_fields", "registers_of",
+    "reset",
+]  # fmt: skip
 
 
 def load(key: str, folder: Path) -> type:
@@ -66,6 +74,16 @@ def registers_of(block: Any) -> dict[int, Any]:
     return dict(sorted(found.items()))
 
 
+def narrow_fields(spec: CoprocessorSpec) -> dict[int, list[tuple[int, int, int]]]:
+    """List fields of which a build keeps less, as :attr:`RegisterPredictor.narrow` has them."""
+    found: dict[int, list[tuple[int, int, int]]] = {}
+    for name, kept in argument_widths(spec).items():
+        address, low, width = FIELDS[name]
+        if kept < width:
+            found.setdefault(address, []).append((low, width, kept))
+    return found
+
+
 class RegisterAdapter(uvm_reg_adapter):
     """Makes accesses of the bus of those of the model.
 
@@ -98,10 +116,12 @@ class RegisterPredictor(uvm_subscriber):
     -------
     block : the model; None until there is one.
     locked : arguments of jobs cannot be written now.
+    narrow : by address, fields of which a build keeps less: lowest bit, width, bits that are kept.
     """
 
     block: Any = None
     locked = False
+    narrow: Mapping[int, list[tuple[int, int, int]]] = MappingProxyType({})
 
     def write(self, item: Access) -> None:
         """Take in an access that has ended well."""
@@ -116,5 +136,19 @@ class RegisterPredictor(uvm_subscriber):
         mask = sum(0xFF << 8 * byte for byte in range(4) if item.strobe >> byte & 1)
         value = item.data & mask
         if all(field.get_access() == "RW" for field in register.get_fields()):
-            value |= register.get_mirrored_value() & ~mask
+            before = register.get_mirrored_value()
+            value |= before & ~mask
+            for field in self.narrow.get(item.address & ~3, ()):
+                value = _kept(value, before, item, mask, field)
         register.predict(value, kind=uvm_predict_e.UVM_PREDICT_WRITE)
+
+
+def _kept(value: int, before: int, item: Access, mask: int, field: tuple[int, int, int]) -> int:
+    """Drop what a build does not keep of a field: its highest bit is the or of those above too."""
+    low, width, kept = field
+    if not kept:
+        return value & ~(((1 << width) - 1) << low)
+    top = low + kept - 1
+    above = ((1 << width - kept + 1) - 1) << top
+    stays = item.strobe != 0b1111 and before >> top & 1
+    return value & ~above | bool(item.data & mask & above or stays) << top

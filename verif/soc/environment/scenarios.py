@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from cocotb.triggers import ClockCycles
 
-from golden.soc.coprocessor import Job
+from golden.soc.coprocessor import Error, Job
 from verif.soc.environment.coverage import Coverage
 from verif.soc.environment.covered import burst_values, place
 from verif.soc.environment.environment import Environment
 from verif.soc.environment.memory import Burst
 from verif.soc.environment.orders import DESCRIPTOR, Order, Task
 from verif.soc.environment.place import Placer
+from verif.soc.environment.points import errors_of
 from verif.soc.environment.predictor import WAYS, first_fault
 from verif.soc.environment.refusals import REFUSALS, bad_rings, refused
 from verif.streams import cycle
@@ -117,21 +118,24 @@ def _faulty(
 
 async def refusals(env: Environment, reason: str) -> None:
     """Run a good job spoiled in each way, then as it was."""
-    ring = reason not in REFUSALS
-    wanted = {"start": "ring" if ring else "registers", "placing": "bytes"}
-    if reason == "blocks":
+    spec, ring = env.spec, reason not in REFUSALS
+    wanted = {"start": "ring" if ring and spec.follows_ring else "registers", "placing": "bytes"}
+    if reason == "blocks" and spec.blocks:
         wanted["blocks"] = "given"
     order = env.draw(**wanted)
     if ring:
-        assert order.ring is not None
-        for address in bad_rings(env.spec, order.ring, len(order.tasks), reason):
-            await env.run(replace(order, ring=address, error=reason, failing=0))
+        # A build that follows none refuses whatever ring it is.
+        address = env.drawer.base("low") if order.ring is None else order.ring
+        for bad in bad_rings(spec, address, len(order.tasks), reason):
+            await env.run(replace(order, ring=bad, error=reason, failing=0))
     else:
-        tasks = refused(env.spec, order.good, reason)
-        assert tasks, "there is nothing to refuse"
+        tasks = refused(spec, order.good, reason)
+        assert tasks or reason not in errors_of(spec), "there is nothing to refuse"
+        why = REFUSALS[reason] if spec.blocks or reason != "blocks" else Error.MODE
         for task in tasks:
-            assert task.refusal(env.spec) == REFUSALS[reason], f"{task} is not refused for {reason}"
-            await env.run(replace(order, tasks=(task,), error=reason))
+            assert task.refusal(spec) == why, f"{task} is not refused for {reason}"
+            name = "mode" if why == Error.MODE else reason
+            await env.run(replace(order, tasks=(task,), error=name))
     await env.run(order)
 
 
@@ -164,16 +168,18 @@ async def standstill(env: Environment, channel: str, cycles: int) -> None:
     await env.run(env.draw(error="none"))
 
 
-def chain(env: Environment, count: int) -> Order:
-    """Make jobs each of which reads the sums of the one before."""
+def chain(env: Environment, count: int) -> list[Order]:
+    """Make jobs each of which reads the sums of the one before; on one start, if they can be."""
     spec, placer = env.spec, Placer(env.drawer.rng, env.spec)
     k, jobs = 9, list[Job]()
     for number in range(count):
         job = Job(a=0, b=0, c=0, m=6, n=5 - number % 2, k=k, lda=0, ldb=0, ldc=0)
         job = placer.job(job, "bytes")
         if jobs:
-            job = replace(job, a=jobs[-1].c, lda=jobs[-1].ldc, by_columns=True)
+            job = replace(job, a=jobs[-1].c, lda=jobs[-1].ldc, by_columns=spec.blocks)
         jobs.append(job)
         k = job.n * spec.sum_bytes * 8 // spec.kinds[0].a_bits * spec.kinds[0].codes
+    if not spec.follows_ring:
+        return [Order(tasks=(Task(job),), good=job) for job in jobs]
     ring = placer.ring(count, DESCRIPTOR)
-    return Order(tasks=tuple(map(Task, jobs)), good=jobs[-1], failing=count - 1, ring=ring)
+    return [Order(tasks=tuple(map(Task, jobs)), good=jobs[-1], failing=count - 1, ring=ring)]
