@@ -133,7 +133,7 @@ class Datapath(wiring.Component):
         connect(m, blocks.o, drain.i)
 
         strides = {"a": job.a_stride, "b": job.b_stride}
-        for number, (name, operand) in enumerate(self.operands.items()):
+        for name, operand in self.operands.items():
             m.submodules[f"operand_{name}"] = operand
             m.submodules[f"store_{name}"] = store = operand.store
             m.submodules[f"requests_{name}"] = queue = Ledger(operand.request, 2)
@@ -147,7 +147,7 @@ class Datapath(wiring.Component):
                 store.o_part.eq(operand.o_part),
                 store.o_address.eq(operand.o_address),
                 operand.i_words.eq(store.o),
-                tiles.i_full[number].eq(store.o_full),
+                operand.i_filled.eq(store.o_filled),
             ]
         self._receive(m, loader, tiles)
         self._multiply(m)
@@ -167,6 +167,7 @@ class Datapath(wiring.Component):
             sums.i_half.eq(drain.o_half),
             sums.i_address.eq(drain.o_address),
             drain.i_row.eq(sums.o),
+            drain.i_come.eq(sums.o_come),
             drain.i_full.eq(sums.o_full),
             sums.i_free.eq(drain.o_free),
         ]
@@ -303,5 +304,5 @@ class Datapath(wiring.Component):
             m.d.comb += [
                 store.en.eq(drain.en),
                 store.i_column.eq(drain.o_column),
-                store.i_release.eq(drain.o_free & self.i_geometry.per_column),
+                store.i_release.eq(drain.o_last & self.i_geometry.per_column),
             ]

@@ -9,17 +9,19 @@ from hw.cell import Cell
 from hw.npe.requantiser import Requantisation
 from hw.soc.burst import Row
 from hw.soc.codes import Codes
-from hw.soc.job import Geometry, bytes_of
+from hw.soc.job import Geometry
+from hw.soc.ledger import Ledger
 from hw.soc.pack import Packed, Packer
+from hw.soc.places import Places
 from hw.soc.tiles import BlockDone
 
 __all__ = ["Drain"]
 
 
 class Drain(wiring.Component):
-    """Takes the rows of finished blocks, makes codes of them, and packs them for the bus.
+    """Takes the rows of blocks as they come, makes codes of them, and packs them for the bus.
 
-    Throughput: n sums a cycle, or as many codes, up to a beat of the bus.
+    Throughput: n sums a cycle, or as many codes, up to a beat of the bus, across blocks too.
 
     Parameters
     ----------
@@ -38,12 +40,16 @@ class Drain(wiring.Component):
         How sums become codes, see :class:`hw.soc.codes.Codes`; scales are those of ``i_row``.
     i : In(stream)
         :class:`BlockDone`: what blocks there will be.
+    i_come : In(1)
+        A row of C has become complete in its half of the store of sums.
     i_full : In(1)
-        A half of the store of sums is complete.
+        A half of the store is complete, rows below C too.
     en, o_half, o_address : Out
         Read from the store; ``i_row`` is what was read with the last ``en``.
     o_column : Out
         The place of its tile in a row of tiles.
+    o_last : Out(1)
+        What is read is the last of its block.
     o_free : Out(1)
         The half can be filled again.
     o_invalid : Out(1)
@@ -62,12 +68,14 @@ class Drain(wiring.Component):
     i_start: Signal
     i_how: data.View
     i: stream.Interface
+    i_come: Signal
     i_full: Signal
     en: Signal
     o_half: Signal
     o_address: Signal
     i_row: Signal
     o_column: Signal
+    o_last: Signal
     o_free: Signal
     o_invalid: Signal
     o_rows: stream.Interface
@@ -82,12 +90,14 @@ class Drain(wiring.Component):
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
             "i": In(stream.Signature(BlockDone(spec))),
+            "i_come": In(1),
             "i_full": In(1),
             "en": Out(1),
             "o_half": Out(1),
             "o_address": Out(range(spec.rows)),
             "i_row": In(spec.inside.n * spec.number_width),
             "o_column": Out(range(spec.rows)),
+            "o_last": Out(1),
             "o_free": Out(1),
             "o_invalid": Out(1),
             "o_rows": Out(stream.Signature(Row(spec))),
@@ -110,50 +120,57 @@ class Drain(wiring.Component):
         codes = job.requantised if spec.requantise else C(0, 1)
         n = spec.inside.n
 
-        def length(numbers: Value) -> Value:
-            """Count the bytes of so many numbers of C."""
-            return Mux(codes, bytes_of(numbers, spec.code_bits), numbers * spec.sum_bytes)
-
-        # Addresses of rows, ahead of their sums.
-        full = Signal(2)
-        start, row = (Signal(spec.address_width, name=name) for name in ("start", "row"))
-        before = Signal(spec.dimension_width)  # columns
-        address = Signal(spec.address_width)
-        rows = Signal.like(block.rows, name="rows")
-        busy, asks, done = Signal(), Signal(), Signal()
         sizes = [n * spec.sum_bytes, *([n * spec.code_bits // 8] if spec.requantise else [])]
         m.submodules.packer = packer = Packer(spec.bytes, *sizes)
-        m.d.comb += [
-            address.eq(row + length(before)),
-            self.o_rows.payload.address.eq(address),
-            self.o_rows.payload.bytes.eq(length(block.columns)),
-            self.o_rows.valid.eq(busy & (rows != 0) & packer.i_row.ready),
-            packer.i_kind.eq(codes),
-            packer.i_row.valid.eq(asks),
-            packer.i_row.payload.offset.eq(0 if spec.STREAM else address),
-            packer.i_row.payload.bytes.eq(length(block.columns)),
-            self.o_final.eq(block.last_row & block.last_column & (rows == 1)),
-            asks.eq(self.o_rows.valid & self.o_rows.ready),
-        ]
-        with m.If(asks):
-            m.d.sync += [row.eq(row + job.ldc), rows.eq(rows - 1)]
 
-        # Sums, row by row of the block.
+        # Sums, row by row of the block, as they come; the last one when the half is complete.
+        busy, begins, added = Signal(), Signal(), Signal()
+        come, full = Signal(range(2 * spec.rows + 1)), Signal(2)
         left = Signal.like(block.rows, name="left")
-        columns = Signal.like(block.columns, name="columns")
+        width, columns = (Signal.like(block.columns, name=name) for name in ("width", "columns"))
         base, column = Signal(range(spec.rows)), Signal(range(spec.rows))
         half, valid, move, ends, held = (Signal(name=name) for name in (
             "half", "valid", "move", "ends", "held"
         ))  # fmt: skip
-        right = columns <= n
+
+        # Addresses follow what leaves the store; blocks do so without a gap.
+        m.submodules.places = places = Places(spec)
+        m.submodules.told = told = Ledger(BlockDone(spec), 2)
+        connect(m, told.o, places.i)
         m.d.comb += [
-            self.en.eq(busy & (left != 0) & move),
+            places.i_geometry.eq(job),
+            places.i_start.eq(self.i_start),
+            places.i_come.eq(self.en & (column == 0)),
+            self.o_rows.payload.eq(places.o.payload),
+            self.o_rows.valid.eq(places.o.valid & packer.i_row.ready),
+            self.o_final.eq(places.o_final),
+            packer.i_kind.eq(codes),
+            packer.i_row.valid.eq(places.o.valid & self.o_rows.ready),
+            packer.i_row.payload.offset.eq(0 if spec.STREAM else places.o.payload.address),
+            packer.i_row.payload.bytes.eq(places.o.payload.bytes),
+            places.o.ready.eq(self.o_rows.ready & packer.i_row.ready),
+        ]
+
+        right, final = columns <= n, Signal()
+        m.d.comb += [
+            final.eq(right & (left == 1)),
+            self.en.eq(busy & (come != 0) & ((~final & ~added) | (full != 0)) & move),
             self.o_half.eq(half),
             self.o_address.eq(base + column),
             self.o_column.eq(column),
-            ends.eq(self.en & right & (left == 1)),
+            ends.eq(self.en & final),
+            self.o_last.eq(ends),
             # What was read last stands at the store's output until it is taken.
             self.o_free.eq(held & move),
+            begins.eq((~busy | ends) & told.i.ready),
+            told.i.valid.eq(self.i.valid & (~busy | ends)),
+            told.i.payload.eq(block),
+            self.i.ready.eq(begins),
+            self.o_idle.eq(~busy & ~self.i.valid & places.o_idle),
+        ]
+        m.d.sync += [
+            come.eq(come + self.i_come - (self.en & right)),
+            full.eq(full + self.i_full - ends),
         ]
         # Columns beyond C are no part of a byte of two codes, and no number that is none.
         inside = Signal(n, reset_less=True)
@@ -161,44 +178,23 @@ class Drain(wiring.Component):
             m.d.sync += inside.eq(Cat(columns > number for number in range(n)))
             m.d.sync += [columns.eq(columns - n), column.eq(column + 1)]
             with m.If(right):
-                m.d.sync += [columns.eq(block.columns), column.eq(0)]
+                m.d.sync += [columns.eq(width), column.eq(0)]
                 m.d.sync += [base.eq(base + job.across), left.eq(left - 1)]
         with m.If(move):
             m.d.sync += [valid.eq(self.en), held.eq(ends)]
         with m.If(ends):
-            m.d.sync += half.eq(~half)
-
-        m.d.sync += full.eq(full + self.i_full - ends)
-        m.d.comb += [
-            done.eq(busy & (rows == 0) & (left == 0)),
-            self.i.ready.eq(done),
-            self.o_idle.eq(~busy & ~self.i.valid),
-        ]
-        with m.If(self.i_start):
-            m.d.sync += [start.eq(job.c), row.eq(job.c), before.eq(0)]
-        with m.Elif(~busy & self.i.valid & (full != 0)):
-            m.d.sync += [busy.eq(1), rows.eq(block.rows), left.eq(block.rows)]
-            m.d.sync += [columns.eq(block.columns), base.eq(0), column.eq(0)]
-        with m.Elif(done):
-            m.d.sync += busy.eq(0)
-            leaves_row = Mux(job.by_columns, 1, block.last_column)
-            with m.If(~leaves_row):
-                m.d.sync += row.eq(start)
-            with m.Elif(block.last_row):
-                m.d.sync += [start.eq(job.c), row.eq(job.c)]
-            with m.Else():
-                m.d.sync += start.eq(row)
-            with m.If(~job.by_columns & block.last_column):
-                m.d.sync += before.eq(0)
-            with m.Elif(~job.by_columns | block.last_row):
-                m.d.sync += before.eq(before + job.columns)
+            m.d.sync += [half.eq(~half), busy.eq(0)]
+        with m.If(begins):
+            m.d.sync += [busy.eq(self.i.valid), left.eq(block.rows), width.eq(block.columns)]
+            m.d.sync += [columns.eq(block.columns), column.eq(0), base.eq(0)]
+            m.d.sync += added.eq(block.added)
 
         connect(m, packer.o, flipped(self.o))
-        width = spec.number_width
-        numbers = [self.i_row.word_select(number, width) for number in range(n)]
+        bits = spec.number_width
+        numbers = [self.i_row.word_select(number, bits) for number in range(n)]
         if spec.code_bits < 8:
             numbers = [
-                value & inside[number].replicate(width) for number, value in enumerate(numbers)
+                value & inside[number].replicate(bits) for number, value in enumerate(numbers)
             ]
         m.d.comb += move.eq(~valid | self._send(m, packer, numbers, codes, valid))
         if spec.inside.flags:

@@ -1,7 +1,8 @@
 """The loader: asks for the rows of blocks, and what goes with them, in the order of use."""
 
+from typing import NamedTuple
+
 from amaranth import C, Module, Signal, Value
-from amaranth.hdl import ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -35,6 +36,21 @@ class RowRequest(data.StructLayout):
         })
 
 
+class _Asks(NamedTuple):
+    """Rows of a kind: whether a block needs any, how many, and where they are.
+
+    ``start`` is where the next row of the matrix begins, a register if others follow; the block's
+    part of it is `length` bytes from `before` on; the row below is `step` bytes on.
+    """
+
+    needed: Value
+    rows: Value
+    start: Value
+    before: Value
+    length: Value
+    step: Value
+
+
 class Loader(wiring.Component):
     """Asks for what the blocks need, a row a cycle, as soon as a part of a store is free for it.
 
@@ -54,7 +70,7 @@ class Loader(wiring.Component):
     o : Out(stream)
         :class:`RowRequest`.
     o_block : Out(stream)
-        :class:`hw.soc.walk.Block`, when all its rows have been asked for.
+        :class:`hw.soc.walk.Block`, before its rows are asked for.
     """
 
     i_geometry: data.View
@@ -84,8 +100,10 @@ class Loader(wiring.Component):
             m.d.sync += free[to].eq(free[to] + self.i_free[to] - taken[to])
 
         widths = block_widths(spec)
-        left = Signal(max(widths["rows"], widths["codes"]))
-        last = left == 1
+        # Rows of what is asked for that have been.
+        asked, count = (
+            Signal(max(widths["rows"], widths["codes"]), name=name) for name in ("asked", "count")
+        )
         row = self.o.payload
         # Of A, its scales and C: where the block's rows begin and the next one; of B the next one.
         a_base, a_row, b_row, sa_base, sa_row, sb_row, c_base, c_row = (
@@ -98,57 +116,54 @@ class Loader(wiring.Component):
         # The row that is asked for, from the beginning of its matrix' row on, and the next one.
         base, offset = Signal(spec.address_width), Signal(BYTES_WIDTH)
         stride, after = Signal(BYTES_WIDTH), Signal(spec.address_width)
-        lengths = {
-            A: words_bytes(spec, "a", walk.o_codes, job.kind),
-            B: words_bytes(spec, "b", walk.o_columns, job.kind),
-            A_SCALES: self._scales(walk.o_codes),
-            B_SCALES: walk.o_columns,
-            BIAS: walk.o_columns * spec.sum_bytes,
-            RECORD: walk.o_columns * spec.RECORD_BYTES,
-            ADDEND: walk.o_columns * spec.sum_bytes,
-        }
         m.d.comb += [
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),
-            row.last.eq(last),
+            row.last.eq(asked + 1 == count),
             *(self.o_block.payload[name].eq(getattr(walk, f"o_{name}")) for name, _ in Block(spec)),
             row.address.eq(base + offset),
             after.eq(base + stride),
         ]
 
-        has = dict.fromkeys((A, B), True) | dict.fromkeys((A_SCALES, B_SCALES), bool(spec.scales))
-        has |= {BIAS: spec.bias, RECORD: spec.requantises_columns, ADDEND: spec.accumulates}
+        first = walk.o_first_code
+        scales = self._scales(walk.o_codes)
+        sum_bytes, record_bytes = spec.sum_bytes, spec.RECORD_BYTES
+        # In the order in which it is asked for: operands last, since sums begin to come when A and
+        # B do, one of which may be there already; C after them, since it waits until the last block
+        # but one has left.
+        asks: dict[int, _Asks] = {}
+        if spec.bias:
+            before, length = columns * sum_bytes, walk.o_columns * sum_bytes
+            asks[BIAS] = _Asks(job.biased & first, C(1), job.bias, before, length, C(0))
+        if spec.requantises_columns:
+            before, length = columns * record_bytes, walk.o_columns * record_bytes
+            asks[RECORD] = _Asks(job.per_column & first, C(1), job.requant, before, length, C(0))
+        before, length = (words_bytes(spec, "a", x, job.kind) for x in (codes, walk.o_codes))
+        asks[A] = _Asks(~walk.o_again_a, walk.o_rows, a_row, before, length, job.lda)
+        if spec.scales:
+            before = self._scales(codes)
+            asks[A_SCALES] = _Asks(~walk.o_again_a, walk.o_rows, sa_row, before, scales, job.ldsa)
+        before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
+        asks[B] = _Asks(~walk.o_again_b, walk.o_codes, b_row, before, length, job.ldb)
+        if spec.scales:
+            asks[B_SCALES] = _Asks(
+                ~walk.o_again_b, scales, sb_row, columns, walk.o_columns, job.ldsb
+            )
+        if spec.accumulates:
+            before, length = columns * sum_bytes, walk.o_columns * sum_bytes
+            asks[ADDEND] = _Asks(
+                job.accumulate & first, walk.o_rows, c_row, before, length, job.ldc
+            )
+        follow = {A: a_row, A_SCALES: sa_row, B: b_row, B_SCALES: sb_row, ADDEND: c_row}
 
-        def begin(to: int, skip: Value, count: Value, then: str) -> None:
-            """Wait for a part of a store, unless there is nothing to load."""
-            if not has[to]:
-                m.next = then
-                return
-            with m.If(skip):
-                m.next = then
-            with m.Elif(free[to] != 0):
-                m.d.comb += taken[to].eq(1)
-                m.d.sync += left.eq(count)
-                m.next = f"ROWS{to}"
+        def go(behind: int | None) -> None:
+            """Go on with what is needed next."""
+            left = list(asks)
+            m.next = "NEXT"
+            for to in reversed(left if behind is None else left[left.index(behind) + 1 :]):
+                with m.If(asks[to].needed):
+                    m.next = f"ROWS{to}"
 
-        def ask(to: int, start: Value, skip: Value, then: str, step: ValueLike = 0) -> Value:
-            """Ask for a row; returns whether it is taken."""
-            m.d.comb += [
-                self.o.valid.eq(1),
-                row.to.eq(to),
-                base.eq(start),
-                offset.eq(skip),
-                stride.eq(step),
-                row.bytes.eq(lengths[to]),
-            ]
-            with m.If(self.o.ready):
-                m.d.sync += left.eq(left - 1)
-                with m.If(last):
-                    m.next = then
-            return self.o.ready
-
-        scaled = has[A_SCALES]
-        after_a, after_b = ("A_SCALES", "B_SCALES") if scaled else ("B", "ADDEND")
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
                 m.d.sync += [
@@ -163,80 +178,58 @@ class Loader(wiring.Component):
                     codes.eq(0),
                     columns.eq(0),
                 ]
-                m.next = "BIAS"
-            # Operands last: a block begins when A and B are there, one of which may be already.
-            with m.State("BIAS"):
-                begin(BIAS, ~(job.biased & walk.o_first_code), C(1), "RECORD")
-            if has[BIAS]:
-                with m.State(f"ROWS{BIAS}"):
-                    ask(BIAS, job.bias, columns * spec.sum_bytes, "RECORD")
-            with m.State("RECORD"):
-                begin(RECORD, ~(job.per_column & walk.o_first_code), C(1), "A")
-            if has[RECORD]:
-                with m.State(f"ROWS{RECORD}"):
-                    ask(RECORD, job.requant, columns * spec.RECORD_BYTES, "A")
-            with m.State("A"):
-                begin(A, walk.o_again_a, walk.o_rows, after_a)
-            with m.State(f"ROWS{A}"):
-                skip = words_bytes(spec, "a", codes, job.kind)
-                with m.If(ask(A, a_row, skip, after_a, job.lda)):
-                    m.d.sync += a_row.eq(after)
-            with m.State("B"):
-                begin(B, walk.o_again_b, walk.o_codes, after_b)
-            with m.State(f"ROWS{B}"):
-                skip = words_bytes(spec, "b", columns, job.kind)
-                with m.If(ask(B, b_row, skip, after_b, job.ldb)):
-                    m.d.sync += b_row.eq(after)
-            if scaled:
-                with m.State("A_SCALES"):
-                    begin(A_SCALES, walk.o_again_a, walk.o_rows, "B")
-                with m.State(f"ROWS{A_SCALES}"):
-                    skip = self._scales(codes)
-                    with m.If(ask(A_SCALES, sa_row, skip, "B", job.ldsa)):
-                        m.d.sync += sa_row.eq(after)
-                with m.State("B_SCALES"):
-                    count = self._scales(walk.o_codes)
-                    begin(B_SCALES, walk.o_again_b, count, "ADDEND")
-                with m.State(f"ROWS{B_SCALES}"):
-                    taken_ = ask(B_SCALES, sb_row, columns, "ADDEND", job.ldsb)
-                    with m.If(taken_):
-                        m.d.sync += sb_row.eq(after)
-            # Sums of C after them: they wait until the last block but one has left.
-            with m.State("ADDEND"):
-                begin(ADDEND, ~(job.accumulate & walk.o_first_code), walk.o_rows, "NEXT")
-            if has[ADDEND]:
-                with m.State(f"ROWS{ADDEND}"):
-                    skip = columns * spec.sum_bytes
-                    with m.If(ask(ADDEND, c_row, skip, "NEXT", job.ldc)):
-                        m.d.sync += c_row.eq(after)
-            with m.State("NEXT"):
-                m.d.comb += [self.o_block.valid.eq(1), walk.i_next.eq(self.o_block.ready)]
+                m.next = "BLOCK"
+            with m.State("BLOCK"):
+                m.d.comb += self.o_block.valid.eq(1)
                 with m.If(self.o_block.ready):
-                    row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
-                    column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
-                    with m.If(walk.o_last_code):
-                        m.d.sync += [codes.eq(0), b_row.eq(job.b), sb_row.eq(job.b_scales)]
-                    with m.Else():
-                        m.d.sync += codes.eq(codes + job.codes)
-                    # Blocks below: the next row, if this block's were asked for, is theirs.
-                    with m.If(row_ends & walk.o_last_row):
-                        m.d.sync += [a_base.eq(job.a), a_row.eq(job.a)]
-                        m.d.sync += [c_base.eq(job.c), c_row.eq(job.c)]
-                        m.d.sync += [sa_base.eq(job.a_scales), sa_row.eq(job.a_scales)]
-                    with m.Elif(row_ends):
-                        m.d.sync += [a_base.eq(a_row), c_base.eq(c_row), sa_base.eq(sa_row)]
-                    with m.Elif(~walk.o_keep_a):
-                        m.d.sync += [a_row.eq(a_base), sa_row.eq(sa_base)]
-                    with m.If(walk.o_last_code & ~row_ends):
-                        m.d.sync += c_row.eq(c_base)
-                    with m.If(column_ends & walk.o_last_column):
-                        m.d.sync += columns.eq(0)
-                    with m.Elif(column_ends):
-                        m.d.sync += columns.eq(columns + job.columns)
-                    with m.If(walk.o_last):
-                        m.next = "IDLE"
-                    with m.Else():
-                        m.next = "BIAS"
+                    go(None)
+            for to, ask in asks.items():
+                with m.State(f"ROWS{to}"):
+                    m.d.comb += [
+                        # The first row takes a part of the store.
+                        self.o.valid.eq((asked != 0) | (free[to] != 0)),
+                        taken[to].eq((asked == 0) & self.o.valid & self.o.ready),
+                        count.eq(ask.rows),
+                        row.to.eq(to),
+                        base.eq(ask.start),
+                        offset.eq(ask.before),
+                        stride.eq(ask.step),
+                        row.bytes.eq(ask.length),
+                    ]
+                    with m.If(self.o.valid & self.o.ready):
+                        m.d.sync += asked.eq(asked + 1)
+                        if to in follow:
+                            m.d.sync += follow[to].eq(after)
+                        with m.If(row.last):
+                            m.d.sync += asked.eq(0)
+                            go(to)
+            with m.State("NEXT"):
+                m.d.comb += walk.i_next.eq(1)
+                row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
+                column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
+                with m.If(walk.o_last_code):
+                    m.d.sync += [codes.eq(0), b_row.eq(job.b), sb_row.eq(job.b_scales)]
+                with m.Else():
+                    m.d.sync += codes.eq(codes + job.codes)
+                # Blocks below: the next row, if this block's were asked for, is theirs.
+                with m.If(row_ends & walk.o_last_row):
+                    m.d.sync += [a_base.eq(job.a), a_row.eq(job.a)]
+                    m.d.sync += [c_base.eq(job.c), c_row.eq(job.c)]
+                    m.d.sync += [sa_base.eq(job.a_scales), sa_row.eq(job.a_scales)]
+                with m.Elif(row_ends):
+                    m.d.sync += [a_base.eq(a_row), c_base.eq(c_row), sa_base.eq(sa_row)]
+                with m.Elif(~walk.o_keep_a):
+                    m.d.sync += [a_row.eq(a_base), sa_row.eq(sa_base)]
+                with m.If(walk.o_last_code & ~row_ends):
+                    m.d.sync += c_row.eq(c_base)
+                with m.If(column_ends & walk.o_last_column):
+                    m.d.sync += columns.eq(0)
+                with m.Elif(column_ends):
+                    m.d.sync += columns.eq(columns + job.columns)
+                with m.If(walk.o_last):
+                    m.next = "IDLE"
+                with m.Else():
+                    m.next = "BLOCK"
         return m
 
     def _scales(self, words: Value) -> Value:

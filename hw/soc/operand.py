@@ -80,6 +80,7 @@ class Words(data.StructLayout):
 class TileRequest(data.StructLayout):
     """A tile's operands: where they begin in a store, and how many there are.
 
+    ``row`` is that of its words in each bank: of A the tile's, of B the first beat's, which is 0.
     ``codes`` are words along K, the last of which is that of K if ``tail``; ``lines`` rows of A,
     or columns of B, that are inside of C. ``last`` ends the sums, ``release`` the use of the part.
     """
@@ -88,6 +89,7 @@ class TileRequest(data.StructLayout):
         super().__init__({
             "part": range(spec.PARTS),
             "address": range(side.words),
+            "row": range(1 if side.down else side.words),
             "slice": range(max(side.slices)),
             "codes": block_widths(spec)["codes"],
             "lines": range((side.across if side.down else side.banks) + 1),
@@ -102,7 +104,8 @@ class Operand(wiring.Component):
 
     A beat of A is the next slice of a word of each row; one of B is the same slice of the rows
     that are next, a word of each. Rows of A and columns of B outside of C, words beyond K, and
-    codes beyond K in the last word, are zeros.
+    codes beyond K in the last word, are zeros. A beat waits until its rows are in the store, not
+    for the rest of the block.
 
     Latency, tile to its first beat: 3 cycles. Tiles follow each other without a gap.
 
@@ -125,6 +128,8 @@ class Operand(wiring.Component):
         Read from the store.
     i_words : In
         What was read with the last ``en``.
+    i_filled : In(1)
+        A row of each bank has become complete; a pulse for each row of a block.
     o_release : Out(1)
         The part can be filled again.
     o : Out(stream)
@@ -138,6 +143,7 @@ class Operand(wiring.Component):
     o_part: Signal
     o_address: Signal
     i_words: Signal
+    i_filled: Signal
     o_release: Signal
     o: stream.Interface
 
@@ -156,6 +162,7 @@ class Operand(wiring.Component):
             "o_address": Out(range(side.words)),
             "i_stride": In(range(side.words + 1)),
             "i_words": In(8 * side.word_bytes * side.banks),
+            "i_filled": In(1),
             "o_release": Out(1),
             "o": Out(stream.Signature(Words(side.banks * side.across * side.width))),
         })
@@ -166,6 +173,8 @@ class Operand(wiring.Component):
         k, slices, banks = side.k, side.slices, side.banks
         move = Signal()
         busy, issue, final = Signal(), Signal(), Signal()
+        # Rows that are there, of the block in use and those behind, and that of this beat.
+        rows, row = Signal(range(self.spec.PARTS * side.words + 1)), Signal(range(side.words))
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
         # A slice is chosen in the cycle in which its word arrives.
         valid = Signal()
@@ -176,7 +185,7 @@ class Operand(wiring.Component):
         down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),
-            issue.eq(busy & move),
+            issue.eq(busy & move & (rows > row)),
             final.eq(tile.codes <= k),
             self.i.ready.eq(~busy | (issue & final)),
             self.en.eq(issue),
@@ -184,6 +193,12 @@ class Operand(wiring.Component):
             self.o_address.eq(tile.address),
             self.o_release.eq(issue & final & tile.release),
         ]
+        m.d.sync += rows.eq(rows + self.i_filled - Mux(self.o_release, row + 1, 0))
+        with m.If(self.i.ready):
+            m.d.sync += row.eq(self.i.payload.row)
+        if side.down:
+            with m.Elif(issue):
+                m.d.sync += row.eq(row + 1)
         with m.If(issue):
             m.d.sync += tile.codes.eq(tile.codes - k)
             if side.down:
@@ -199,7 +214,7 @@ class Operand(wiring.Component):
             m.d.sync += [busy.eq(self.i.valid), tile.eq(self.i.payload)]
         with m.If(move):
             m.d.sync += [
-                valid.eq(busy),
+                valid.eq(issue),
                 chosen.eq(tile.slice),
                 mask.eq(Cat(number < down for number in range(banks))),
                 inside.eq(Cat(number < across for number in range(side.across))),

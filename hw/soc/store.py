@@ -93,8 +93,8 @@ class OperandStore(wiring.Component):
         :class:`hw.soc.burst.Beat`: words of rows, always taken.
     i_end : In(1)
         The row is its block's last one.
-    o_full : Out(1)
-        A part has been filled with the last cycle.
+    o_filled : Out(1)
+        With the last cycle a row of each bank has become complete, or the block has.
     en, o_part, o_address : In
         Read: from which part, which word of all banks.
     o : Out
@@ -104,7 +104,7 @@ class OperandStore(wiring.Component):
     i_stride: Signal
     i: stream.Interface
     i_end: Signal
-    o_full: Signal
+    o_filled: Signal
     en: Signal
     o_part: Signal
     o_address: Signal
@@ -121,7 +121,7 @@ class OperandStore(wiring.Component):
             "i_stride": In(range(words + 1)),
             "i": In(stream.Signature(Beat(8 * word_bytes))),
             "i_end": In(1),
-            "o_full": Out(1),
+            "o_filled": Out(1),
             "en": In(1),
             "o_part": In(range(parts)),
             "o_address": In(range(words)),
@@ -144,7 +144,7 @@ class OperandStore(wiring.Component):
             taken.eq(self.i.valid),
             ends.eq(taken & self.i.payload.last),
         ]
-        m.d.sync += self.o_full.eq(ends & self.i_end)
+        m.d.sync += self.o_filled.eq(ends & (chosen[-1] | self.i_end))
         with m.If(taken):
             m.d.sync += word.eq(word + 1)
         with m.If(ends):

@@ -25,7 +25,8 @@ class Sums(wiring.Component):
 
     Throughput: a row of a tile a cycle, or one that is there before, which goes first: both take
     the same way. A row is there to be read 2 cycles after it is taken; no row is read again before
-    that, since a block of one tile is added up in the engine. Stalls: ``i_write`` reaches
+    that, since a block of one tile is added up in the engine. A half from which rows leave takes no
+    more that are added to what is there. Stalls: ``i_write`` reaches
     ``i_rows.ready`` combinationally.
 
     Parameters
@@ -47,8 +48,10 @@ class Sums(wiring.Component):
         Columns whose biases are wanted; ``i_bias`` has them in the next cycle.
     o_bias_release : Out(1)
         The block's biases are of no use any more.
+    o_come : Out(1)
+        A row of C has become complete; a pulse for each.
     o_full : Out(1)
-        A block is complete.
+        A block is complete, with the rows of its last tiles that are below C.
     i_free : In(1)
         Its half can be filled again.
     en, i_half, i_address : In
@@ -67,6 +70,7 @@ class Sums(wiring.Component):
     o_bias: Signal
     i_bias: Signal
     o_bias_release: Signal
+    o_come: Signal
     o_full: Signal
     i_free: Signal
     en: Signal
@@ -89,6 +93,7 @@ class Sums(wiring.Component):
             "o_bias": Out(range(spec.rows)),
             "i_bias": In(width),
             "o_bias_release": Out(1),
+            "o_come": Out(1),
             "o_full": Out(1),
             "i_free": In(1),
             "en": In(1),
@@ -109,10 +114,12 @@ class Sums(wiring.Component):
         half, inside = Signal(), Signal()
         taken, ends, done = Signal(), Signal(), Signal()
         below, address = Signal(range(spec.rows)), Signal(range(spec.rows))
+        line, adds = Signal(range(spec.inside.m)), Signal()
         m.d.comb += [
             self.i_rows.ready.eq(self.i.valid & (free != 0) & ~self.i_write),
             taken.eq(self.i_rows.valid & self.i_rows.ready),
             ends.eq(taken & row.last),
+            adds.eq(taken & request.add),
             self.i.ready.eq(ends),
             done.eq(ends & request.done),
             address.eq(Mux(inside, below, request.address)),
@@ -122,6 +129,7 @@ class Sums(wiring.Component):
         m.d.sync += free.eq(free + self.i_free - done)
         with m.If(taken):
             m.d.sync += [inside.eq(~row.last), below.eq(address + self.i_geometry.across)]
+            m.d.sync += line.eq(Mux(row.last, 0, line + 1))
         with m.If(done):
             m.d.sync += half.eq(~half)
 
@@ -133,6 +141,7 @@ class Sums(wiring.Component):
         writes = Signal()
         m.d.sync += [
             writes.eq(taken | self.i_write),
+            self.o_come.eq(taken & (request.rows > line)),
             self.o_full.eq(done),
             write.rows.eq(Mux(self.i_write, self.i_write_row, row.data)),
             write.address.eq(Mux(self.i_write, self.i_write_address, address)),
@@ -150,7 +159,7 @@ class Sums(wiring.Component):
                 bank.write.eq(writes & (write.half == number)),
                 bank.i_address.eq(write.address),
                 bank.i.eq(total),
-                bank.en.eq(leaves | (taken & (half == number))),
+                bank.en.eq(leaves | (adds & (half == number))),
                 bank.o_address.eq(Mux(leaves, self.i_address, address)),
             ]
         found = Mux(

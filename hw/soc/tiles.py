@@ -18,7 +18,7 @@ class SumsRequest(data.StructLayout):
     """Where a tile's sums go: row 0 to ``address``, those below `p_stride` apart.
 
     ``column`` is the tile's place in its row. What is there is added if ``add``, the biases of the
-    columns if ``bias``; ``done`` completes a block.
+    columns if ``bias``; ``rows`` rows of C become complete, and ``done`` completes a block.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -27,22 +27,28 @@ class SumsRequest(data.StructLayout):
             "column": range(spec.rows),
             "add": 1,
             "bias": 1,
+            "rows": range(spec.inside.m + 1),
             "done": 1,
         })
 
 
 class BlockDone(data.StructLayout):
-    """A block of C: its size, and whether it is the last one of its row or column of blocks."""
+    """A block of C: its size, and whether it is the last one of its row or column of blocks.
+
+    Where it is added up in the store, rows leave after all have been ``added``; elsewhere as they
+    come.
+    """
 
     def __init__(self, spec: CoprocessorSpec):
         widths = block_widths(spec)
         super().__init__({
             "rows": widths["rows"], "columns": widths["columns"], "last_row": 1, "last_column": 1,
+            "added": 1,
         })  # fmt: skip
 
 
 class TileWalk(wiring.Component):
-    """Steps through the tiles of blocks that are loaded, row by row, one a cycle.
+    """Steps through the tiles of blocks, row by row, one a cycle; their operands wait for loads.
 
     The sums of a block that is a single tile stay in the engine for all of K; other blocks are
     added up in their store.
@@ -60,8 +66,6 @@ class TileWalk(wiring.Component):
         The job.
     i_block : In(stream)
         :class:`hw.soc.walk.Block`: the blocks.
-    i_full : In
-        A part of the store of a side has been filled; a bit for each.
     i_full_c : In(1)
         Half the store of sums has been, with those of before.
     o_a, o_b, .. : Out(stream)
@@ -79,7 +83,6 @@ class TileWalk(wiring.Component):
 
     i_geometry: data.View
     i_block: stream.Interface
-    i_full: Signal
     i_full_c: Signal
     o_a: stream.Interface
     o_b: stream.Interface
@@ -95,7 +98,6 @@ class TileWalk(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_block": In(stream.Signature(Block(spec))),
-            "i_full": In(len(sides)),
             "i_full_c": In(1),
             **{
                 f"o_{name}": Out(stream.Signature(TileRequest(spec, side)))
@@ -114,12 +116,12 @@ class TileWalk(wiring.Component):
         block = self.i_block.payload
         a, b, sums, done = (port.payload for port in (self.o_a, self.o_b, self.o_sums, self.o_done))
         asks = {name: getattr(self, f"o_{name}") for name in self.sides}
-        # Parts that are full, and which is read.
-        counts = {name: Signal(range(spec.PARTS + 1), name=f"full_{name}") for name in asks}
+        # Which part is read, and which row of tiles.
         parts = {name: Signal(range(spec.PARTS), name=f"part_{name}") for name in asks}
         # What of the block is left, from this tile on.
         rows, columns = (Signal.like(block[name], name=name) for name in ("rows", "columns"))
         a_address, row_address = Signal(range(spec.a_words)), Signal(range(spec.rows))
+        row = Signal(range(spec.a_words))
         slices = self.sides["b"].slices
         each = [kind.codes for kind in spec.kinds]
         word, slice_ = Signal(range(spec.b_words)), Signal(range(max(slices)))
@@ -139,27 +141,27 @@ class TileWalk(wiring.Component):
             sums.column.eq(column),
             sums.add.eq((~block.first_code & ~single) | job.accumulate),
             sums.bias.eq(job.biased & (block.first_code | single)),
+            sums.rows.eq(Mux(right & block.last_code, a.lines, 0)),
             sums.done.eq(right & below & block.last_code),
             done.rows.eq(block.rows),
             done.columns.eq(block.columns),
             done.last_row.eq(block.last_row),
             done.last_column.eq(block.last_column),
+            done.added.eq(sums.add),
             leave.eq(step & right & below),
             self.i_block.ready.eq(leave),
             self.o_last.eq(block.last),
         ]
-        for number, (name, port) in enumerate(asks.items()):
+        for name, port in asks.items():
             request, scaled = port.payload, name.endswith("scales")
             of_a = name.startswith("a")
             keep = block.keep_a if of_a else block.keep_b
             past = leave & ~keep
-            m.d.sync += [
-                counts[name].eq(counts[name] + self.i_full[number] - past),
-                parts[name].eq(parts[name] + past),
-            ]
+            m.d.sync += parts[name].eq(parts[name] + past)
             codes = scales_of(spec, block.codes, job.kind) if scaled else block.codes
             m.d.comb += [
                 request.part.eq(parts[name]),
+                request.row.eq(row if of_a else 0),
                 request.lines.eq(
                     Mux(below, rows, engine.m) if of_a else Mux(right, columns, engine.n)
                 ),
@@ -172,11 +174,10 @@ class TileWalk(wiring.Component):
         waits, sums_full = Signal(), Signal(range(3))
         m.d.comb += waits.eq(job.accumulate & block.first_code)
         m.d.sync += sums_full.eq(sums_full + self.i_full_c - (leave & waits))
-        full = Cat(count != 0 for count in counts.values()).all() & (~waits | (sums_full != 0))
         with m.FSM():
-            with m.State("BLOCK"), m.If(self.i_block.valid & full):
+            with m.State("BLOCK"), m.If(self.i_block.valid & (~waits | (sums_full != 0))):
                 m.d.sync += [rows.eq(block.rows), columns.eq(block.columns)]
-                m.d.sync += [a_address.eq(0), row_address.eq(0)]
+                m.d.sync += [a_address.eq(0), row_address.eq(0), row.eq(0)]
                 m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
                 m.next = "TILES"
             with m.State("TILES"):
@@ -208,6 +209,7 @@ class TileWalk(wiring.Component):
                         m.d.sync += [columns.eq(block.columns), rows.eq(rows - engine.m)]
                         m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
                         m.d.sync += [
+                            row.eq(row + 1),
                             a_address.eq(a_address + job.a_stride),
                             row_address.eq(row_address + job.p_stride),
                         ]
