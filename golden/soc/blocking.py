@@ -179,8 +179,9 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
     """Estimate what an M x K by K x N product costs, numbers of C being of so many bits.
 
     Rows begin at whole beats. Short ones cost what their latency does, shared by all bursts that
-    may be under way. The first block is loaded before anything is multiplied, the last
-    one leaves when all is; between, the slowest of load, engine and store counts.
+    may be under way. The first tile is multiplied as its rows of B come; then the slowest of load,
+    engine and store counts. A block that is loaded last is multiplied then, but for its first tile;
+    the last row of tiles leaves when all is.
     """
     least = -(-_LATENCY // stores.outstanding)
     tile_m, tile_n, tile_k = stores.tile_m, stores.tile_n, stores.tile_k
@@ -200,30 +201,40 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
     of_a, of_b = (m, k, codes, stores.a_bits), (k, n, columns, stores.b_bits)
     of_c = (m, n, columns, c_bits)
     load = times_a * beats(*of_a) + times_b * beats(*of_b)
-    first = beats(min(m, rows), min(k, codes), codes, stores.a_bits)
-    first += beats(min(k, codes), min(n, columns), columns, stores.b_bits)
-    tiles = -(-m // tile_m) * -(-n // tile_n)
+    first_a = beats(min(m, rows), min(k, codes), codes, stores.a_bits)
+    first_b = beats(min(k, codes), min(n, columns), columns, stores.b_bits)
+    up, across = -(-min(m, rows) // tile_m), -(-min(n, columns) // tile_n)
     drain = tile_m + (tile_m - 1) // 8
     whole, rest = divmod(-(-k // tile_k), blocks.k)
-    if blocks.m == blocks.n == 1:
-        busy = max(-(-k // tile_k), drain)
+    # Cycles of a tile in the first block of K, in the last one, and in all.
+    step = max(min(-(-k // tile_k), blocks.k), drain)
+    final = max(rest or blocks.k, drain)
+    if up == across == 1:
+        tile = max(-(-k // tile_k), drain)
+        step, final = min(step, tile), tile
     else:
-        busy = whole * max(blocks.k, drain) + (max(rest, drain) if rest else 0)
-    last = beats(min(m, rows), min(n, columns), columns, c_bits)
-    cycles = first + max(tiles * busy, load - first, beats(*of_c)) + last
+        tile = whole * max(blocks.k, drain) + (max(rest, drain) if rest else 0)
+    first = first_a + max(first_b - step, 0)
+    tiles = -(-m // tile_m) * -(-n // tile_n)
+    last = beats(min(m, tile_m), min(n, columns), columns, c_bits)
+    cycles = first + max(
+        tiles * tile + last,
+        load - first + (up * across - 1) * final + last,
+        (across if depths == 1 else up * across) * tile + beats(*of_c),
+    )
     read = times_a * beats(*of_a, least=1) + times_b * beats(*of_b, least=1)
     return Cost(cycles, read, beats(*of_c, least=1))
 
 
 @cache
 def plan(stores: Stores, m: int, n: int, k: int, c_bits: int) -> Blocks:
-    """Choose blocks: least traffic of those that cost a fiftieth more than the fewest cycles."""
-    costs = {
-        blocks: cost(stores, blocks, m, n, k, c_bits) for blocks in _candidates(stores, m, n, k)
-    }
-    least = min(found.cycles for found in costs.values())
-    good = {blocks: found for blocks, found in costs.items() if 50 * found.cycles <= 51 * least}
-    return min(good, key=lambda blocks: (good[blocks].read_beats, good[blocks].cycles))
+    """Choose blocks: of the fewest cycles, of which a beat that is read counts as a fiftieth."""
+
+    def price(blocks: Blocks) -> tuple[int, int]:
+        found = cost(stores, blocks, m, n, k, c_bits)
+        return 50 * found.cycles + found.read_beats, found.cycles
+
+    return min(_candidates(stores, m, n, k), key=price)
 
 
 def _candidates(stores: Stores, m: int, n: int, k: int) -> Iterator[Blocks]:

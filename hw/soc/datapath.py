@@ -175,16 +175,18 @@ class Datapath(wiring.Component):
         connect(m, drain.o_rows, flipped(self.o_rows))
 
         area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
-        ended = Signal()
+        ended, computes = Signal(), Signal()
         m.d.sync += [area.eq(tiles.o_area), codes.eq(tiles.o_codes)]
         with m.If(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last):
             m.d.sync += ended.eq(1)
         m.d.sync += self.o_events.macs.eq(area * codes)
         m.d.comb += [
             self.o_final.eq(drain.o_final),
+            computes.eq(engine.i_a.valid & engine.i_a.ready),
             self.o_done.eq(ended & drain.o_idle),
-            self.o_events.compute.eq(engine.i_a.valid & engine.i_a.ready),
-            self.o_events.stall_load.eq(~(engine.i_a.valid & engine.i_b.valid)),
+            self.o_events.compute.eq(computes),
+            # Some engines take A before there is any of B.
+            self.o_events.stall_load.eq(~computes & ~(engine.i_a.valid & engine.i_b.valid)),
             self.o_events.stall_store.eq(engine.o_c.valid & ~engine.o_c.ready),
             self.o_events.invalid.eq(drain.o_invalid),
         ]

@@ -156,10 +156,18 @@ class Loader(wiring.Component):
             )
         follow = {A: a_row, A_SCALES: sa_row, B: b_row, B_SCALES: sb_row, ADDEND: c_row}
 
+        steps = Signal()
+
         def go(behind: int | None) -> None:
-            """Go on with what is needed next."""
+            """Go on with what is needed next; behind B, whose register begins anew, at once."""
             left = list(asks)
             m.next = "NEXT"
+            if behind == (B_SCALES if spec.scales else B):
+                with m.If(~asks[ADDEND].needed if spec.accumulates else C(1)):
+                    m.d.comb += steps.eq(1)
+                    m.next = "BLOCK"
+                    with m.If(walk.o_last):
+                        m.next = "IDLE"
             for to in reversed(left if behind is None else left[left.index(behind) + 1 :]):
                 with m.If(asks[to].needed):
                     m.next = f"ROWS{to}"
@@ -204,32 +212,34 @@ class Loader(wiring.Component):
                             m.d.sync += asked.eq(0)
                             go(to)
             with m.State("NEXT"):
-                m.d.comb += walk.i_next.eq(1)
-                row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
-                column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
-                with m.If(walk.o_last_code):
-                    m.d.sync += [codes.eq(0), b_row.eq(job.b), sb_row.eq(job.b_scales)]
-                with m.Else():
-                    m.d.sync += codes.eq(codes + job.codes)
-                # Blocks below: the next row, if this block's were asked for, is theirs.
-                with m.If(row_ends & walk.o_last_row):
-                    m.d.sync += [a_base.eq(job.a), a_row.eq(job.a)]
-                    m.d.sync += [c_base.eq(job.c), c_row.eq(job.c)]
-                    m.d.sync += [sa_base.eq(job.a_scales), sa_row.eq(job.a_scales)]
-                with m.Elif(row_ends):
-                    m.d.sync += [a_base.eq(a_row), c_base.eq(c_row), sa_base.eq(sa_row)]
-                with m.Elif(~walk.o_keep_a):
-                    m.d.sync += [a_row.eq(a_base), sa_row.eq(sa_base)]
-                with m.If(walk.o_last_code & ~row_ends):
-                    m.d.sync += c_row.eq(c_base)
-                with m.If(column_ends & walk.o_last_column):
-                    m.d.sync += columns.eq(0)
-                with m.Elif(column_ends):
-                    m.d.sync += columns.eq(columns + job.columns)
+                m.d.comb += steps.eq(1)
                 with m.If(walk.o_last):
                     m.next = "IDLE"
                 with m.Else():
                     m.next = "BLOCK"
+        m.d.comb += walk.i_next.eq(steps)
+        with m.If(steps):
+            row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
+            column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
+            with m.If(walk.o_last_code):
+                m.d.sync += [codes.eq(0), b_row.eq(job.b), sb_row.eq(job.b_scales)]
+            with m.Else():
+                m.d.sync += codes.eq(codes + job.codes)
+            # Blocks below: the next row, if this block's were asked for, is theirs.
+            with m.If(row_ends & walk.o_last_row):
+                m.d.sync += [a_base.eq(job.a), a_row.eq(job.a)]
+                m.d.sync += [c_base.eq(job.c), c_row.eq(job.c)]
+                m.d.sync += [sa_base.eq(job.a_scales), sa_row.eq(job.a_scales)]
+            with m.Elif(row_ends):
+                m.d.sync += [a_base.eq(a_row), c_base.eq(c_row), sa_base.eq(sa_row)]
+            with m.Elif(~walk.o_keep_a):
+                m.d.sync += [a_row.eq(a_base), sa_row.eq(sa_base)]
+            with m.If(walk.o_last_code & ~row_ends):
+                m.d.sync += c_row.eq(c_base)
+            with m.If(column_ends & walk.o_last_column):
+                m.d.sync += columns.eq(0)
+            with m.Elif(column_ends):
+                m.d.sync += columns.eq(columns + job.columns)
         return m
 
     def _scales(self, words: Value) -> Value:
