@@ -1,5 +1,7 @@
 """What a co-processor's driver needs to know of the formats that its engine multiplies."""
 
+from typing import Any
+
 from carrysave.driver import Mode, Number
 from golden.formats.element import ElementFormat
 from golden.formats.integer import IntFormat
@@ -28,6 +30,10 @@ def modes(spec: CoprocessorSpec) -> dict[tuple[str, str], Mode]:
         return {}
     formats, lane = element_formats(spec), spec.engine.element
     names = list(formats)
+    scaled: dict[str, Any] = {}
+    if block := spec.inside.block:
+        scales = Number.of(8, spec.engine.block_scale.scale_width, False)
+        scaled = {"block": block, "scales": scales}
     found = {}
     for (a, b), how in spec.inside.modes.items():
         numbers = [
@@ -36,7 +42,7 @@ def modes(spec: CoprocessorSpec) -> dict[tuple[str, str], Mode]:
         ]
         found[names[a], names[b]] = Mode(
             a=numbers[0], b=numbers[1], k_max=how.limit, a_format=a, b_format=b,
-            codes=how.codes, exponent=lane.lsb(a, b),
+            codes=how.codes, exponent=0 if scaled else lane.lsb(a, b), **scaled,
         )  # fmt: skip
     return found
 

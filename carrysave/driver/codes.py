@@ -1,11 +1,11 @@
-"""Integers as they lie in memory: ranges, containers, packing of less than a byte."""
+"""Numbers as they lie in memory: ranges, containers, packing of less than a byte."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Number"]
+__all__ = ["BYTE", "FP32", "Number"]
 
 
 @dataclass(frozen=True)
@@ -15,13 +15,15 @@ class Number:
     Arrays of `signed` ones are of a signed type, whatever the range.
 
     Containers of 2 and of 4 bits are packed from the lowest bit of a row's first byte on; larger
-    ones are little-endian. Negative integers are in two's complement.
+    ones are little-endian. Negative integers are in two's complement. Those that are `floating` are
+    IEEE 754 numbers instead, without limits.
     """
 
     bits: int
     signed: bool
     low: int
     high: int
+    floating: bool = False
 
     @classmethod
     def of(cls, bits: int, width: int, signed: bool) -> "Number":
@@ -33,7 +35,8 @@ class Number:
     @property
     def dtype(self) -> "np.dtype[Any]":
         """Type of the arrays in which numbers come and go."""
-        return np.dtype(f"{'i' if self.signed else 'u'}{max(self.bits // 8, 1)}")
+        kind = "f" if self.floating else "i" if self.signed else "u"
+        return np.dtype(f"{kind}{max(self.bits // 8, 1)}")
 
     def row_bytes(self, columns: int) -> int:
         """Count the bytes of a row, the last of which may have bits that are no numbers."""
@@ -41,17 +44,23 @@ class Number:
 
     def holds(self, other: "Number") -> bool:
         """Whether whatever lies in memory as `other` can be read as this."""
-        return self.bits == other.bits and self.low <= other.low and other.high <= self.high
+        kinds = self.bits, self.floating
+        within = self.low <= other.low and other.high <= self.high
+        return kinds == (other.bits, other.floating) and within
 
     def check(self, name: str, values: Any) -> np.ndarray:
-        """Return integers as an array; refuse what is none, or out of range.
+        """Return numbers as an array; refuse what is none, or out of range.
 
         Raises
         ------
         TypeError, ValueError
-            Numbers that are no integers; one that is out of range.
+            Numbers that are no integers, or of more bits than floating ones; one out of range.
         """
         array = np.asarray(values)
+        if self.floating:
+            if not np.can_cast(array.dtype, self.dtype, "safe"):
+                raise TypeError(f"{name} must be of {self.dtype}, not of {array.dtype}")
+            return array
         if array.dtype.kind not in "iu":
             raise TypeError(f"{name} must be of integers, not of {array.dtype}")
         if array.size:
@@ -84,3 +93,8 @@ class Number:
             sign = 1 << self.bits - 1
             return (codes.astype(np.int8) ^ sign) - np.int8(sign)
         return codes.astype(self.dtype)
+
+
+BYTE = Number.of(8, 8, False)
+FP32 = Number(bits=32, signed=True, low=0, high=0, floating=True)
+"""Results of engines whose blocks of codes have scales."""

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
-from .codes import Number
+from .codes import BYTE, Number
 from .errors import CoprocessorError, JobError, JobTimeout
 from .info import Counters, Info
 from .job import Job, descriptor
@@ -16,7 +17,6 @@ from .registers import FIELDS, JOB, JOB_BYTES
 __all__ = ["Control", "Registers"]
 
 _COUNTERS = tuple(name[9:-3] for name in FIELDS if name.startswith("counters_") and "_lo" in name)
-_BYTE = Number.of(8, 8, False)
 
 
 class Registers(Protocol):
@@ -84,12 +84,14 @@ class Control:
         self.reset()
 
     def run_jobs(self, jobs: Sequence[Job], *, timeout: float | None = None) -> Counters:
-        """Run jobs in order, on one start.
+        """Run jobs in order: on one start, or each on its own if the build has no ring.
+
+        Results and errors are the same, and counters are of all.
 
         Raises
         ------
         ValueError
-            There is no job, or several for a build without a ring.
+            There is no job.
         JobError
             One was refused, or memory answered with an error; those before it are done.
         JobTimeout
@@ -99,8 +101,28 @@ class Control:
         """
         if not jobs:
             raise ValueError("jobs must be one or more, not none")
-        if len(jobs) > 1:
-            self.info.require("ring")
+        if len(jobs) == 1 or "ring" in self.info.features:
+            return self._run_start(jobs, timeout)
+        return self._run_each([partial(self._run_start, [job]) for job in jobs], timeout)
+
+    def _run_each(
+        self, runs: Sequence[Callable[[float], Counters]], timeout: float | None
+    ) -> Counters:
+        """Call what takes a start each; errors and counters are as those of one start."""
+        timeout = self._timeout if timeout is None else timeout
+        deadline = self._clock() + timeout
+        found = []
+        for number, run in enumerate(runs):
+            try:
+                found.append(run(deadline - self._clock()))
+            except JobError as error:
+                raise error.of_job(number) from error
+            except JobTimeout as error:
+                raise JobTimeout(number, len(runs), timeout) from error
+        return sum(found[1:], found[0])
+
+    def _run_start(self, jobs: Sequence[Job], timeout: float | None) -> Counters:
+        """Run jobs on one start."""
         if not self._get("ctrl_idle"):
             raise CoprocessorError("the co-processor is busy; reset() drops what it does")
         try:
@@ -161,7 +183,7 @@ class Control:
 
     def _bytes(self, rows: np.ndarray) -> Matrix:
         """Place rows of bytes on the device."""
-        matrix = self._matrix(rows.shape, _BYTE)
+        matrix = self._matrix(rows.shape, BYTE)
         matrix.write_bytes(rows)
         return matrix
 
@@ -181,8 +203,7 @@ class Control:
         while not self._get("ctrl_done"):
             left = deadline - self._clock()
             if left <= 0:
-                done = self._get("ring_done")
-                raise JobTimeout(f"{done} of {jobs} jobs ended within {timeout:g} s")
+                raise JobTimeout(self._get("ring_done"), jobs, timeout)
             if self._interrupt is not None:
                 self._interrupt(left)
             elif self._poll:

@@ -19,16 +19,18 @@ __all__ = ["Coprocessor"]
 
 
 class Coprocessor(Control):
-    """Multiplies integer matrices on a matmul co-processor: C = requantise(A x B + bias).
+    """Multiplies matrices of codes on a matmul co-processor: C = requantise(A x B + bias).
 
     Parameters and members are those of :class:`Control`.
     """
 
-    JOBS_ONLY: ClassVar[tuple[str, ...]] = ("scales", "stream")
-    """Features of builds whose products this class does not make."""
+    STREAM: ClassVar[bool] = False
+    """Products are of matrices between streams, not in memory."""
 
     def run(self, products: Sequence[Product], *, timeout: float | None = None) -> Counters:
-        """Run products in order, on one start; each may read what those before it wrote.
+        """Run products in order, each of which may read what those before it wrote.
+
+        They run on one start, or each on its own if the build has no ring; counters are of all.
 
         Raises
         ------
@@ -67,6 +69,8 @@ class Coprocessor(Control):
         out: Matrix | None = None,
         accumulate: bool = False,
         mode: Mode | None = None,
+        a_scales: Matrix | None = None,
+        b_scales: Matrix | None = None,
         blocks: Blocks | None = None,
     ) -> Product:
         """Make a product of matrices that are on the device.
@@ -79,7 +83,9 @@ class Coprocessor(Control):
         requantisation : how sums become codes; None: C is of sums.
         out : M x N, of ``info.sums`` or ``info.codes``; made if None.
         accumulate : add to the sums that are in `out`.
-        mode : formats of A and B; needed if the engine has several.
+        mode : formats of A and B; needed if the engine has several, or scales.
+        a_scales, b_scales : of M x blocks and blocks x N ``mode.scales``, where ``mode.block``
+            codes along K have one for each row of A and each column of B; C is float32 then.
         blocks : how the product is cut; the planner's choice if None, or the hardware's if it
             has ``fixed_blocks``.
 
@@ -110,6 +116,7 @@ class Coprocessor(Control):
             info.require("accumulate")
             if requantisation is not None or out is None:
                 raise ValueError("accumulate must be with sums in out, and without requantisation")
+        self._check_scales((a_scales, b_scales), (m, n, k), mode)
         if bias is not None:
             info.require("bias")
             _check_number("bias", bias, info.sums)
@@ -139,8 +146,16 @@ class Coprocessor(Control):
             accumulate=accumulate, a_format=mode.a_format, b_format=mode.b_format,
             block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
         )  # fmt: skip
-        kept = {"a": a, "b": b, "c": c, "bias": bias, "records": records}
-        return Product(job, {name: one for name, one in kept.items() if one is not None})
+        if a_scales is not None and b_scales is not None:
+            job = replace(
+                job, a_scales=a_scales.address, b_scales=b_scales.address,
+                ldsa=a_scales.distance, ldsb=b_scales.distance,
+            )  # fmt: skip
+        kept = {
+            "a": a, "b": b, "c": c, "bias": bias, "records": records,
+            "a_scales": a_scales, "b_scales": b_scales,
+        }  # fmt: skip
+        return Product(job, {name: one for name, one in kept.items() if one is not None}, mode)
 
     def matmul(
         self,
@@ -152,20 +167,23 @@ class Coprocessor(Control):
         out: Any = None,
         accumulate: bool = False,
         mode: Mode | None = None,
+        a_scales: Any = None,
+        b_scales: Any = None,
         timeout: float | None = None,
     ) -> Any:
         """Multiply, once.
 
         Parameters
         ----------
-        a, b, bias, out : arrays, or matrices on the device; see :meth:`product`. An array `out`
-            gets C and, to be added to, holds sums before. An array `b` is K x N, with any mode.
+        a, b, bias, out, a_scales, b_scales : arrays, or matrices on the device; see
+            :meth:`product`. An array `out` gets C and, to be added to, holds sums before. An array
+            `b` is K x N, with any mode.
         requantisation, accumulate, mode : see :meth:`product`.
         timeout : seconds, if they are not those of the device.
 
         Returns
         -------
-        `out` if there is one; else an array, of sums or of codes.
+        `out` if there is one; else an array, of sums or of codes; of float32 with scales.
 
         Raises
         ------
@@ -195,11 +213,15 @@ class Coprocessor(Control):
             target = out if isinstance(out, Matrix) else None
             if accumulate and target is None and out is not None:
                 target = place(out, info.sums, "out")
+            scales = [
+                None if values is None else place(values, mode.scales, name)
+                for name, values in (("a_scales", a_scales), ("b_scales", b_scales))
+            ]
             product = self.product(
-                left, right, added, out=target,
-                requantisation=requantisation, accumulate=accumulate, mode=mode,
+                left, right, added, out=target, requantisation=requantisation,
+                accumulate=accumulate, mode=mode, a_scales=scales[0], b_scales=scales[1],
             )  # fmt: skip
-            given = {id(matrix) for matrix in (left, right, added, target)}
+            given = {id(matrix) for matrix in (left, right, added, target, *scales)}
             for matrix in product.kept:
                 if id(matrix) not in given:
                     own.callback(release, matrix)
@@ -218,12 +240,34 @@ class Coprocessor(Control):
 
     def _mode(self, mode: Mode | None) -> Mode:
         info = self.info
-        for feature in self.JOBS_ONLY:
-            if feature in info.features:
-                raise ValueError(f"products must be given as jobs to an engine with {feature}")
-        if mode is None and "formats" in info.features:
-            raise ValueError("mode must be given to an engine with formats")
+        if ("stream" in info.features) != self.STREAM:
+            raise ValueError("products must be made by CoprocessorStream between streams")
+        for feature in ("formats", "scales"):
+            if mode is None and feature in info.features:
+                raise ValueError(f"mode must be given to an engine with {feature}")
         return mode or info.mode
+
+    def _check_scales(
+        self, scales: tuple[Matrix | None, ...], sizes: tuple[int, int, int], mode: Mode
+    ) -> None:
+        """Refuse scales that are not what the mode asks for, and a mode of another build."""
+        m, n, k = sizes
+        if not mode.block and "scales" in self.info.features:
+            raise ValueError("mode must have blocks with scales, as this co-processor's modes do")
+        if mode.block or any(scales):
+            self.info.require("scales")
+        blocks = mode.blocks(k)
+        for name, matrix, shape in zip(
+            ("a_scales", "b_scales"), scales, ((m, blocks), (blocks, n)), strict=True
+        ):
+            what = f"one for each block of {mode.block} codes"
+            if matrix is None:
+                if mode.block:
+                    raise ValueError(f"{name} must be given, {what}: {shape}")
+                continue
+            _check_number(name, matrix, mode.scales)
+            if matrix.shape != shape:
+                raise ValueError(f"{name} must be {shape}, {what}, not {matrix.shape}")
 
     def _check_size(self, size: int, what: str) -> None:
         most = (1 << self.info.dimension_width) - 1

@@ -10,7 +10,16 @@ class CoprocessorError(RuntimeError):
 
 
 class JobTimeout(CoprocessorError):
-    """Jobs did not end in time; the co-processor was reset and can be used again."""
+    """Jobs did not end in time; the co-processor was reset and can be used again.
+
+    Parameters
+    ----------
+    done, jobs : how many ended, and how many there are.
+    timeout : seconds.
+    """
+
+    def __init__(self, done: int, jobs: int, timeout: float) -> None:
+        super().__init__(f"{done} of {jobs} jobs ended within {timeout:g} s")
 
 
 class JobError(CoprocessorError):
@@ -25,6 +34,7 @@ class JobError(CoprocessorError):
     """
 
     def __init__(self, code: int, response: int, address: int, job: int) -> None:
+        self._given = code, response, address
         self.code = code
         self.name, meaning = ERRORS.get(code, ("unknown error", "The driver has no such code."))
         self.response = RESPONSES[response]
@@ -32,3 +42,7 @@ class JobError(CoprocessorError):
         self.job = job
         where = f" ({self.response} at {address:#x})" if response else ""
         super().__init__(f"job {job}: {self.name}{where}: {meaning}")
+
+    def of_job(self, number: int) -> "JobError":
+        """Tell the same of another job."""
+        return JobError(*self._given, number)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .blocking import Stores
-from .codes import Number
+from .codes import FP32, Number
 from .errors import CoprocessorError
 from .mode import Mode
 from .registers import ABI, FIELDS, MAGIC
@@ -28,7 +28,8 @@ class Info:
     version : of the package that made it: major, minor, patch.
     engine, hash : number of the engine's kind, and hash of all parameters.
     k_max, address_width, dimension_width : greatest K, and bits of an address, of M, N and K.
-    a, b, sums, codes : numbers of A, of B, of C without and with requantisation.
+    a, b, sums, codes : numbers of A, of B, of C without and with requantisation; sums are float32
+        where blocks have scales.
     features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``;
         what is otherwise than it mostly is: ``fixed_blocks``, ``uncounted``, ``narrow``.
     stores : tile and stores, which decide about blocks.
@@ -66,6 +67,7 @@ class Info:
             width, signed = (field(f"numbers_{name}_{part}") for part in ("width", "signed"))
             return Number.of(bits, width, bool(signed))
 
+        features = frozenset(name for name in _FEATURES if field(f"features_{name}"))
         return cls(
             version=(field("version_major"), field("version_minor"), field("version_patch")),
             engine=field("engine"),
@@ -75,9 +77,9 @@ class Info:
             dimension_width=field("dimension_width"),
             a=number("a", field("a_bits")),
             b=number("b", field("b_bits")),
-            sums=number("sum", 8 * field("sum_bytes")),
+            sums=FP32 if "scales" in features else number("sum", 8 * field("sum_bytes")),
             codes=number("c", field("c_bits")),
-            features=frozenset(name for name in _FEATURES if field(f"features_{name}")),
+            features=features,
             stores=Stores(**{name: field(name) for name in _STORES}),
         )
 

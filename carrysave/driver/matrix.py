@@ -8,6 +8,7 @@ import numpy as np
 
 from .codes import Number
 from .job import Job
+from .mode import Mode
 
 __all__ = ["Allocate", "Matrix", "Product"]
 
@@ -86,7 +87,9 @@ class Product:
 
     job: Job
     matrices: Mapping[str, Matrix]
-    """All that the device reads and writes: a, b, c; bias and records if there are any."""
+    """All that the device reads and writes: a, b, c; bias, records, a_scales, b_scales if any."""
+    mode: Mode
+    """Formats of A and B."""
 
     @property
     def c(self) -> Matrix:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .blocking import Stores
-from .codes import Number
+from .codes import BYTE, Number
 
 __all__ = ["Mode"]
 
@@ -21,6 +21,8 @@ class Mode:
     a_format, b_format : the engine's own numbers of the formats.
     codes : of a word.
     exponent : of 2: what the last bit of a sum stands for.
+    block : codes along K that have a scale, whole words; 0: there are no scales.
+    scales : codes of scales.
     """
 
     a: Number
@@ -30,6 +32,12 @@ class Mode:
     b_format: int = 0
     codes: int = 1
     exponent: int = 0
+    block: int = 0
+    scales: Number = BYTE
+
+    def blocks(self, k: int) -> int:
+        """Count the blocks of K codes, the last of which may be shorter."""
+        return -(-k // self.block) if self.block else 0
 
     def words(self, b: np.ndarray) -> np.ndarray:
         """Let codes of a word of B, K x N, stand side by side: words along K x (N codes).
@@ -45,5 +53,5 @@ class Mode:
         """Say what decides about blocks, for words of these formats; `stores` have the widest."""
         return replace(
             stores, a_bits=self.codes * self.a.bits, b_bits=self.codes * self.b.bits,
-            a_widest=stores.a_bits, b_widest=stores.b_bits,
+            a_widest=stores.a_bits, b_widest=stores.b_bits, block=self.block // self.codes,
         )  # fmt: skip

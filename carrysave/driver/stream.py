@@ -1,6 +1,7 @@
 """The driver of a co-processor between streams: matrices of the host, and channels of DMAs."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -83,7 +84,7 @@ def scatter(parts: Iterable[Part], rows: np.ndarray, data: np.ndarray, beat: int
 
 
 class CoprocessorStream(Coprocessor):
-    """Multiplies integer matrices on a co-processor between streams.
+    """Multiplies matrices of codes on a co-processor between streams.
 
     Matrices are in memory of the host. After an error, channels are stopped and started again.
 
@@ -96,7 +97,7 @@ class CoprocessorStream(Coprocessor):
     options : of :class:`Control`.
     """
 
-    JOBS_ONLY: ClassVar[tuple[str, ...]] = ("formats", "scales")
+    STREAM: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -155,10 +156,9 @@ class CoprocessorStream(Coprocessor):
         """
         if not products:
             raise ValueError("products must be one or more, not none")
-        found = [self._run(product, timeout) for product in products]
-        return sum(found[1:], found[0])
+        return self._run_each([partial(self._run, product) for product in products], timeout)
 
-    def _run(self, product: Product, timeout: float | None) -> Counters:
+    def _run(self, product: Product, timeout: float) -> Counters:
         """Run one product through buffers that channels reach."""
         self._buffers = {
             "c": self._buffer(bytes(self.stream_bytes(product))),
@@ -200,12 +200,14 @@ class CoprocessorStream(Coprocessor):
 
     def _parts(self, product: Product) -> list[Part]:
         """List the parts of rows on all streams, in order."""
-        job = product.job
+        job, mode = product.job, product.mode
+        stores = mode.stores(self.info.stores)
         blocks = Blocks(job.block_m, job.block_n, job.block_k, job.by_columns)
         bits = {name: matrix.number.bits for name, matrix in product.matrices.items()}
+        bits |= {"a": stores.a_bits, "b": stores.b_bits}
         if "records" in bits:
             bits["records"] = 8 * RECORD_BYTES
-        return list(order(self.info.stores, blocks, bits, job.m, job.n, job.k))
+        return list(order(stores, blocks, bits, job.m, job.n, -(-job.k // mode.codes)))
 
     @property
     def _beat(self) -> int:

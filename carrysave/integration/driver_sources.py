@@ -16,7 +16,11 @@ __all__ = ["C_SOURCES", "Constants", "c", "constants", "python"]
 _FOLDER = Path(__file__).parents[1] / "driver"
 _C_FOLDER = _FOLDER / "c"
 
-C_SOURCES = ("carrysave.h", "carrysave.c")
+_STREAM_SOURCES = ("carrysave_stream.h", "carrysave_stream.c")
+C_SOURCES = (
+    "carrysave.h", "carrysave_internal.h", "carrysave.c", "carrysave_job.c", "carrysave_plan.c",
+    "carrysave_run.c", "carrysave_text.c",
+)  # fmt: skip
 """The C driver, which includes the header ``carrysave_coprocessor.h`` of the register map."""
 
 
@@ -71,9 +75,16 @@ def python(folder: Path) -> list[Path]:
     return [paths.write(folder / name, text) for name, text in whole.items()]
 
 
-def c(folder: Path) -> list[Path]:
-    """Write the C driver, beside which the header of the register map has to be."""
-    return [paths.write(folder / name, (_C_FOLDER / name).read_bytes()) for name in C_SOURCES]
+def c(folder: Path, *, stream: bool = False) -> list[Path]:
+    """Write the C driver, beside which the header of the register map has to be.
+
+    Parameters
+    ----------
+    folder : of the files.
+    stream : also what a co-processor between streams needs.
+    """
+    names = [*C_SOURCES, *(_STREAM_SOURCES if stream else ())]
+    return [paths.write(folder / name, (_C_FOLDER / name).read_bytes()) for name in names]
 
 
 def _literals() -> str:

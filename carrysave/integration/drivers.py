@@ -1,6 +1,7 @@
 """Drivers in a pack: which there are, how they are written, what to type first."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,79 +32,29 @@ class Driver(NamedTuple):
 
 
 _PYTHON = """\
-Python, with PYNQ (without it: `MappedRegisters`, `DmaMemory` and `UioInterrupt` of
-`carrysave_driver.linux`):
+Python, {with_what}{codes}:
 
 ```python
 import sys
 sys.path.insert(0, "drivers/python")
 import numpy as np
-from carrysave_driver import Coprocessor
-from pynq import MMIO, allocate
+{imports}
 
-device = Coprocessor(MMIO(0x3000_0000, 512), allocate)
-a, b = np.ones((100, 200), np.int8), np.ones((200, 300), np.int8)
-c = device.matmul(a, b)
+{device}
+{operands}
+c = device.matmul({arguments}){unit}
 ```"""
 
-_PYTHON_MODES = """\
-Python, with PYNQ (without it: `MappedRegisters`, `DmaMemory` and `UioInterrupt` of
-`carrysave_driver.linux`). A and B are of codes, of a type that holds them; sums are exact:
+_PYNQ = """\
+with PYNQ (without it: `MappedRegisters`, `DmaMemory` and `UioInterrupt` of
+`carrysave_driver.linux`)"""
 
-```python
-import sys
-sys.path.insert(0, "drivers/python")
-import numpy as np
-from carrysave_driver import Coprocessor
-from carrysave_modes import MODES
-from pynq import MMIO, allocate
+_DMAS = "with PYNQ, and DMAs on the streams (two, one of which also takes C)"
 
-device = Coprocessor(MMIO(0x3000_0000, 512), allocate)
-mode = MODES["{a}", "{b}"]  # formats of A and of B
-a, b = np.ones((100, 200), mode.a.dtype), np.ones((200, 300), mode.b.dtype)
-c = device.matmul(a, b, mode=mode) * 2.0**mode.exponent
-```
+_ON_MEMORY = """\
+device = Coprocessor(MMIO(0x3000_0000, 512), allocate)"""
 
-Codes can stay on the device; B lies there by words along K:
-
-```python
-left, right = device.place(a, mode.a), device.place(mode.words(b), mode.b)
-product = device.product(left, right, mode=mode)
-device.run([product])
-c = product.c.read() * 2.0**mode.exponent
-```"""
-
-_JOBS = """\
-Python, in jobs alone, as the engine has {feature}: by `Coprocessor` of `carrysave_driver`, between
-streams `CoprocessorStream`. `carrysave_modes` says what jobs need to know of formats:
-
-```python
-import sys
-sys.path.insert(0, "drivers/python")
-import numpy as np
-from carrysave_driver import Job
-from carrysave_modes import MODES
-
-mode = MODES["{a}", "{b}"]  # formats of A and of B
-a, b = np.ones((100, 200), mode.a.dtype), np.ones((200, 300), mode.b.dtype)
-rows_of_a, rows_of_b = mode.a.pack(a), mode.b.pack(mode.words(b))  # bytes, as they lie in memory
-job = Job(
-    a=0x1000_0000, b=0x1010_0000, c=0x1020_0000, m=100, n=300, k=200, lda=rows_of_a.shape[1],
-    ldb=rows_of_b.shape[1], ldc=300 * {sum_bytes}, a_format=mode.a_format, b_format=mode.b_format,
-)
-```
-
-`device.run_jobs([job])` runs it{more}."""
-
-_STREAMS = """Python, with PYNQ, and DMAs on the streams (two, one of which also takes C):
-
-```python
-import sys
-sys.path.insert(0, "drivers/python")
-import numpy as np
-from carrysave_driver import CoprocessorStream
-from pynq import MMIO, Overlay, allocate
-
+_ON_STREAMS = """\
 system = Overlay("system.bit")
 device = CoprocessorStream(
     MMIO(0x3000_0000, 512),
@@ -111,90 +62,137 @@ device = CoprocessorStream(
     a=system.dma_a.sendchannel,
     b=system.dma_b.sendchannel,
     c=system.dma_a.recvchannel,
-)
-a, b = np.ones((100, 200), np.int8), np.ones((200, 300), np.int8)
-c = device.matmul(a, b)
-```
+)"""
+
+_MODE = """\
+mode = MODES["{a}", "{b}"]  # formats of A and of B
+a, b = np.ones((100, 200), mode.a.dtype), np.ones((200, 300), mode.b.dtype)"""
+
+_SCALES = """
+a_scales = np.full((100, mode.blocks(200)), {one}, np.uint8)  # 1.0, for each row of each block
+b_scales = np.full((mode.blocks(200), 300), {one}, np.uint8)"""
+
+_KEPT = """
+
+Codes can stay on the device; B lies there by words along K:
+
+```python
+left, right = device.place(a, mode.a), device.place(mode.words(b), mode.b)
+{scales}product = device.product(left, right, mode=mode{more})
+device.run([product])
+c = product.c.read(){unit}
+```"""
+
+_KEPT_SCALES = """\
+scales = {name: device.place(values, mode.scales) for name, values in
+          (("a_scales", a_scales), ("b_scales", b_scales))}
+"""
+
+_TRANSFERS = """
 
 A stream is one transfer: the DMAs' registers of lengths must be wide enough for it. No such system
-was built so far; the tests run the driver on the simulated block.
-
-`device.streams(device.product(...))` are the bytes alone, and `device.take` makes C of them again;
-of rows of bytes, such as those of words, `gather` and `scatter` of `carrysave_driver.stream` do so
-by `order` of `carrysave_driver.blocking`."""
+was built so far; the tests run the driver on the simulated block. `device.streams` of a
+`device.product(...)` are the bytes alone, and `device.take` makes C of them again."""
 
 _C = """\
-C, with `drivers/c/carrysave.c` compiled along, `-Idrivers/c -Iregisters`:
+C, with `drivers/c/*.c` compiled along, `-Idrivers/c -Iregisters`{how}:
 
 ```c
-#include "carrysave.h"
+{includes}
 
 carrysave device;
 carrysave_job job;
-carrysave_open(&device, (volatile void *)0x30000000, NULL);
-carrysave_job_init(&device, &job, 100, 300, 200, false); /* M, N, K, sums */
-job.a = 0x10000000; job.b = 0x10100000; job.c = 0x10200000;
-carrysave_plan(&device, &job);
-if (carrysave_start(&device, &job) == CARRYSAVE_OK)
-    carrysave_wait(&device, 0, NULL, NULL);
+{declarations}carrysave_open(&device, (volatile void *)0x30000000, NULL);
+{reset}carrysave_job_init{mode},{space}100, 300, 200, false); /* M, N, K, sums */
+{places}carrysave_plan(&device, &job);
+{run}
 ```"""
 
-_C_MODES = """\
-C, with `drivers/c/carrysave.c` compiled along, `-Idrivers/c -Iregisters`; `carrysave.h` says how
-codes of a mode lie in memory:
-
-```c
-#include "carrysave_modes.h"
-
-carrysave device;
-carrysave_job job;
-carrysave_open(&device, (volatile void *)0x30000000, NULL);
-carrysave_job_init_mode(&device, &job, &carrysave_modes[CARRYSAVE_{A}_{B}],
-                        100, 300, 200, false); /* M, N, K, sums */
-job.a = 0x10000000; job.b = 0x10100000; job.c = 0x10200000;
-carrysave_plan(&device, &job);
+_C_MEMORY = {
+    "declarations": "",
+    "reset": "",
+    "places": "job.a = 0x10000000; job.b = 0x10100000; job.c = 0x10200000;\n",
+    "run": """\
 if (carrysave_start(&device, &job) == CARRYSAVE_OK)
-    carrysave_wait(&device, 0, NULL, NULL);
-```"""
+    carrysave_wait(&device, 0, NULL, NULL);""",
+}
 
-_FOLDER, _WHAT = "drivers/python/carrysave_driver", "Python, with numpy alone"
+_C_STREAM = {
+    "declarations": """\
+carrysave_streams streams = {0}; /* functions and buffers of yours, for your DMAs */
+carrysave_matrices matrices = {0}; /* arrays of yours, in rows at job.lda, job.ldb, job.ldc */
+""",
+    "reset": "carrysave_stream_reset(&device, &streams);\n",
+    "places": "",
+    "run": """\
+/* Each buffer has as many bytes as carrysave_stream_bytes says. */
+carrysave_stream_run(&device, &job, &matrices, &streams, 0, NULL, NULL);""",
+}
+
+_FOLDER, _C_FOLDER = "drivers/python/carrysave_driver", "drivers/c"
+_WHAT = "Python, with numpy alone"
+_C_WHAT = "C driver, C99 or C++, of the header in `registers/`"
 
 
 def drivers(block: Block) -> tuple[Driver, ...]:
-    """List those that a pack holds; that in C has neither streams nor scales."""
-    spec = block.spec
-    found = [Driver(_FOLDER, _WHAT, written.python, _python_start(block))]
-    if not spec.STREAM and not spec.inside.block:
-        lines = _C
-        pairs = list(modes(spec))
-        if pairs:
-            a, b = pairs[-1]
-            lines = _C_MODES.replace("{A}", a.upper()).replace("{B}", b.upper())
-        what = "C driver, C99 or C++, of the header in `registers/`"
-        found.append(Driver("drivers/c", what, written.c, lines))
-    return tuple(found)
+    """List those that a pack holds."""
+    c = partial(written.c, stream=block.spec.STREAM)
+    return (
+        Driver(_FOLDER, _WHAT, written.python, _python_start(block)),
+        Driver(_C_FOLDER, _C_WHAT, c, _c_start(block)),
+    )
 
 
 def _python_start(block: Block) -> str:
     """Choose the lines for the engine, and for what is outside; formats are the last ones."""
     spec, pairs = block.spec, list(modes(block.spec))
-    if not pairs:
-        return _STREAMS if spec.STREAM else _PYTHON
-    a, b = pairs[-1]
-    if not spec.STREAM and not spec.inside.block:
-        return _PYTHON_MODES.format(a=a, b=b)
-    more = []
-    if spec.inside.block:
-        more.append("; `a_scales`, `b_scales`, `ldsa` and `ldsb` are of the scales")
-    if spec.STREAM:
-        more.append(
-            ";\n`gather` and `scatter` of `carrysave_driver.stream` make bytes on streams of rows,"
-            " and rows of\nC of bytes, by `order` of `carrysave_driver.blocking`"
-        )
-    return _JOBS.format(
-        a=a, b=b, sum_bytes=spec.sum_bytes, more="".join(more),
-        feature="scales" if spec.inside.block else "formats",
-    )  # fmt: skip
+    scaled = spec.inside.block != 0
+    kind = "CoprocessorStream" if spec.STREAM else "Coprocessor"
+    lines = {
+        "with_what": _DMAS if spec.STREAM else _PYNQ,
+        "device": _ON_STREAMS if spec.STREAM else _ON_MEMORY,
+        "imports": f"from carrysave_driver import {kind}\n",
+        "codes": "",
+        "operands": "a, b = np.ones((100, 200), np.int8), np.ones((200, 300), np.int8)",
+        "arguments": "a, b",
+        "unit": "",
+    }
+    rest = ""
+    if pairs:
+        a, b = pairs[-1]
+        lines["codes"] = ".\nA and B are of codes, of a type that holds them"
+        lines["codes"] += "; C is float32" if scaled else "; sums are exact"
+        lines["imports"] += "from carrysave_modes import MODES\n"
+        lines["operands"] = _MODE.format(a=a, b=b)
+        lines["arguments"] += ", mode=mode"
+        lines["unit"] = "" if scaled else " * 2.0**mode.exponent"
+        more, placed = ("", "") if not scaled else (", **scales", _KEPT_SCALES)
+        rest = _KEPT.format(unit=lines["unit"], more=more, scales=placed)
+    if scaled:
+        one = 127 if modes(spec)[pairs[-1]].scales.high == 255 else 56
+        lines["operands"] += _SCALES.format(one=one)
+        lines["arguments"] += ", a_scales=a_scales, b_scales=b_scales"
+    lines["imports"] += f"from pynq import MMIO, {'Overlay, ' if spec.STREAM else ''}allocate"
+    return _PYTHON.format(**lines) + (_TRANSFERS if spec.STREAM else rest)
+
+
+def _c_start(block: Block) -> str:
+    """Choose the lines for the engine, and for what is outside; formats are the last ones."""
+    spec, pairs = block.spec, list(modes(block.spec))
+    lines = {
+        "how": "", "mode": "(&device, &job", "space": " ",
+        "includes": f'#include "carrysave{"_stream" * spec.STREAM}.h"',
+        **(_C_STREAM if spec.STREAM else _C_MEMORY),
+    }  # fmt: skip
+    if pairs:
+        name = "_".join(pairs[-1]).upper()
+        lines["how"] = ";\n`carrysave.h` says how codes of a mode lie in memory"
+        lines["space"] = "\n                        "
+        lines["mode"] = f"_mode(&device, &job, &carrysave_modes[CARRYSAVE_{name}]"
+        lines["includes"] = f'#include "carrysave_modes.h"\n{lines["includes"]}'
+    if spec.inside.block and not spec.STREAM:
+        lines["places"] += "job.a_scales = 0x10300000; job.b_scales = 0x10400000;\n"
+    return _C.format(**lines)
 
 
 def write(block: Block, pack: Path) -> list[str]:
@@ -218,10 +216,9 @@ def _tables(block: Block) -> dict[str, tuple[str, str]]:
             mode_tables.python(found), what.format("MODES")
         )
     }  # fmt: skip
-    if any(driver.write is written.c for driver in drivers(block)):
-        tables[f"drivers/c/{mode_tables.C_NAME}"] = (
-            mode_tables.c(found), what.format("carrysave_modes")
-        )  # fmt: skip
+    tables[f"{_C_FOLDER}/{mode_tables.C_NAME}"] = (
+        mode_tables.c(found), what.format("carrysave_modes")
+    )  # fmt: skip
     return tables
 
 

@@ -35,6 +35,7 @@ def python(modes: Modes) -> str:
             f'        a=NUMBERS["{a}"], b=NUMBERS["{b}"], k_max={mode.k_max},',
             f"        a_format={mode.a_format}, b_format={mode.b_format},"
             f" codes={mode.codes}, exponent={mode.exponent},",
+            *([f"        block={mode.block}, scales={mode.scales},"] if mode.block else []),
             "    ),",
         ]
     return "\n".join([*lines, "}", ""])
@@ -57,10 +58,10 @@ def c(modes: Modes) -> str:
         "};",
         "",
         "static const carrysave_mode carrysave_modes[CARRYSAVE_MODES] = {",
-        "    /* a, b, a_format, b_format, a_bits, b_bits, codes, k_max, exponent */",
+        "    /* a, b, a_format, b_format, a_bits, b_bits, codes, k_max, exponent, block */",
     ]
     for (a, b), mode in modes.items():
         values = (mode.a_format, mode.b_format, mode.a.bits, mode.b.bits, mode.codes, mode.k_max)
         unsigned = ", ".join(f"{value}u" for value in values)
-        lines.append(f'    {{"{a}", "{b}", {unsigned}, {mode.exponent}}},')
+        lines.append(f'    {{"{a}", "{b}", {unsigned}, {mode.exponent}, {mode.block}u}},')
     return "\n".join([*lines, "};", "", "#endif", ""])

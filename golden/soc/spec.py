@@ -62,8 +62,11 @@ class CoprocessorSpec(BusSpec):
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise ValueError(f"{name} must be {value} or more, not {getattr(self, name)}")
-        if inside.block and not self.scales:
-            raise ValueError(f"a_bytes and b_bytes must hold a block of {inside.block} codes")
+        if inside.block and not all(self.stores(kind).most_beats(1, 1) for kind in self.kinds):
+            raise ValueError(
+                f"a_bytes and b_bytes must hold a block of {inside.block} codes, and a row of a "
+                "tile must be of whole bytes, of any formats"
+            )
         if inside.block and (self.bias or self.requantise):
             raise ValueError("bias and requantise must be false where blocks have scales, not true")
         if self.requantise and inside.result is None and inside.sum_width > _WIDEST:

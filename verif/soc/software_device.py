@@ -33,7 +33,10 @@ def decode(image: bytes) -> tuple[Job, Any]:
             high=signed["high"],
             relu=bool(mode.relu),
         )
-    same = ("a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc", "block_m", "block_n", "block_k")
+    same = (
+        "a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc", "block_m", "block_n", "block_k",
+        "a_scales", "b_scales", "ldsa", "ldsb",
+    )  # fmt: skip
     job = Job(
         **{name: getattr(fields, name) for name in same},
         bias=fields.bias if mode.bias else None,
@@ -111,7 +114,7 @@ class SoftwareDevice:
             self._left = -1
         elif value & 1:
             self._left = self.polls
-            self._run()
+            self.start()
 
     @property
     def interrupt(self) -> bool:
@@ -121,7 +124,7 @@ class SoftwareDevice:
     def _word(self, name: str) -> int:
         return self.read(self.fields[name][0])
 
-    def _run(self) -> None:
+    def start(self) -> None:
         """Do what was started."""
         count = self._word("ring_count")
         ring = (self._word("ring_lo") | self._word("ring_hi") << 32) - self.base
@@ -152,7 +155,8 @@ class SoftwareDevice:
 
     def _do(self, job: Job) -> Error:
         """Do a job, on a memory that begins at the base."""
-        moved = {name: getattr(job, name) - self.base for name in "abc"}
+        places = ["a", "b", "c"] + ["a_scales", "b_scales"] * bool(self.spec.inside.block)
+        moved = {name: getattr(job, name) - self.base for name in places}
         for name in ("bias", "records"):
             address = getattr(job, name)
             if address is not None:

@@ -9,14 +9,19 @@ import pytest
 from cocotb.task import bridge, resume
 from cocotb.triggers import RisingEdge, Timer
 
-from carrysave.driver import CoprocessorStream, Job, JobError, JobTimeout
+from carrysave.driver import CoprocessorError, CoprocessorStream, Job, JobTimeout
+from carrysave.modes import modes
+from verif.soc import c_driver
+from verif.soc.c_driver_stream import CStream
 from verif.soc.device_memory import CachedBuffer, Pool
-from verif.soc.driver_checks import check_network, check_products, draw, expected, has_layers
+from verif.soc.driver_checks import check_network, has_layers
+from verif.soc.format_products import check_any
 from verif.soc.tb_coprocessor_stream import SPEC, Bench
-from verif.soc.tb_driver import Registers, clock
-from verif.streams import generator
+from verif.soc.tb_driver import LANGUAGES, Registers, clock
+from verif.streams import bench_parameters, generator
 
 SIZE = 1 << 17
+MODES = modes(SPEC)
 DEADLINE = 1000
 """Cycles after the end of a job, within which all channels come to theirs."""
 
@@ -67,44 +72,55 @@ class Channel:
         self._place = None
 
 
-async def drive(dut: Any, check: Callable[..., None], kind: str, **options: Any) -> None:
+async def drive(
+    dut: Any, language: str, check: Callable[..., None], kind: str, **options: Any
+) -> None:
     """Run ``check(device, bench)`` on an opened driver, in a thread."""
     bench = await Bench.start(dut, kind)
     pool = Pool(generator(20).integers(0, 256, SIZE, dtype=np.uint8), generator(21))
-    a, b, c = (Channel(bench, pool.memory, side) for side in "abc")
+    channels = {side: Channel(bench, pool.memory, side) for side in "abc"}
 
     def run() -> None:
-        settings = {"clock": clock, "timeout": 2e-3, **options}
-        check(CoprocessorStream(Registers(bench.host), pool, a, b, c, **settings), bench)
+        registers = Registers(bench.host)
+        settings = {"clock": clock, "timeout": 2e-3, **channels, **options}
+        if language == "c":
+            library = c_driver.load(bench_parameters()["library"])
+            known = MODES.values()
+            device: CoprocessorStream = CStream(library, registers, pool, modes=known, **settings)
+        else:
+            device = CoprocessorStream(registers, pool, **settings)
+        check(device, bench)
 
     await bridge(run)()
     assert not pool.live, "a buffer was not given back"
 
 
 @cocotb.test
-@cocotb.parametrize(kind=("flowing", "bursts", "long"))
-async def test_products(dut: Any, kind: str) -> None:
+@cocotb.parametrize(language=LANGUAGES, kind=("flowing", "bursts", "long"))
+async def test_products(dut: Any, language: str, kind: str) -> None:
     def check(device: CoprocessorStream, bench: Bench) -> None:
-        check_products(device, SPEC, generator(22), 12)
+        check_any(device, SPEC, generator(22), 12)
 
-    await drive(dut, check, kind)
+    await drive(dut, language, check, kind)
 
 
 @cocotb.test
-async def test_network(dut: Any) -> None:
+@cocotb.parametrize(language=LANGUAGES)
+async def test_network(dut: Any, language: str) -> None:
     """Layers, each of which reads what the one before wrote; of a build that has what they need."""
 
     def check(device: CoprocessorStream, bench: Bench) -> None:
         if has_layers(device, SPEC):
             check_network(device, SPEC, generator(23))
         else:
-            check_products(device, SPEC, generator(23), 6)
+            check_any(device, SPEC, generator(23), 6)
 
-    await drive(dut, check, "rare")
+    await drive(dut, language, check, "rare")
 
 
 @cocotb.test
-async def test_failures(dut: Any) -> None:
+@cocotb.parametrize(language=LANGUAGES)
+async def test_failures(dut: Any, language: str) -> None:
     """A refusal and a timeout leave nothing on the streams; the next product is right."""
     gate = {"open": True}
 
@@ -118,20 +134,22 @@ async def test_failures(dut: Any) -> None:
 
     def check(device: CoprocessorStream, bench: Bench) -> None:
         bench.streams.stalls["c"] = gated()
-        rng, info = generator(24), device.info
-        a, b = draw(rng, info.a, 5, 6), draw(rng, info.b, 6, 7)
         with pytest.raises(ValueError, match="products must be one or more"):
             device.run([])
-        with pytest.raises(JobError) as told:
+        # In C, it is not even started.
+        with pytest.raises(CoprocessorError, match=r"M, N or K is 0|M, N and K must be"):
             device.run_jobs([Job(a=0, b=0, c=0, m=0, n=1, k=1, lda=1, ldb=1, ldc=1)])
-        assert told.value.code == 1
-        assert np.array_equal(device.matmul(a, b), expected(SPEC, a, b))
+        check_any(device, SPEC, generator(24), 1)
         gate["open"] = False
         cocotb.start_soon(later())
+        mode = next(iter(MODES.values()), device.info.mode)
+        more: dict[str, Any] = {"mode": mode}
+        if mode.block:
+            more |= {"a_scales": np.ones((5, 1), int), "b_scales": np.ones((1, 7), int)}
         with pytest.raises(JobTimeout, match="0 of 1 jobs"):
-            device.matmul(a, b, timeout=10e-6)
+            device.matmul(np.ones((5, 6), int), np.ones((6, 7), int), timeout=10e-6, **more)
         assert not device.lost
         assert not any(bench.streams.sent.values())
-        assert np.array_equal(device.matmul(a, b), expected(SPEC, a, b))
+        check_any(device, SPEC, generator(25), 1)
 
-    await drive(dut, check, "flowing")
+    await drive(dut, language, check, "flowing")

@@ -19,6 +19,17 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 LONG: list[dict[str, Any]] = [
     {"engine": "cube(m=2,n=3,k=4)", "data_width": 128, "divisor": 7, "memory_bytes": 65536},
+    {
+        "engine": "npe(m=2,n=2,formats=e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
+        "divisor": 4,
+        "data_width": 32,
+        "memory_bytes": 16384,
+        "sums": 64,
+        "a_bytes": 256,
+        "b_bytes": 256,
+        "bias": False,
+        "requantise": False,
+    },
 ]
 
 

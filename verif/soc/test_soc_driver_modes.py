@@ -1,25 +1,18 @@
 """Drivers of an engine of several formats: tables of a pack, blocks, refusals, products."""
 
 import ctypes
-import subprocess
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from carrysave.driver import Mode, Number
-from carrysave.integration import drivers, mode_tables
-from carrysave.integration.block import Block
+from carrysave.integration import mode_tables
 from carrysave.modes import modes
 from golden.npe.npe import NpeSpec
 from golden.soc.blocking import plan
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, error_of
-from hw.catalog import Design
 from verif.soc import c_driver
 from verif.soc.device_memory import Pool
 from verif.soc.software_device import SoftwareDevice
@@ -80,7 +73,7 @@ def test_c_modes_are_pythons(rig: Rig) -> None:
     for (names, mode), found in zip(rig.modes.items(), rig.table, strict=True):
         assert (found.a.decode(), found.b.decode()) == names
         assert (found.a_bits, found.b_bits) == (mode.a.bits, mode.b.bits)
-        for name in ("a_format", "b_format", "codes", "k_max", "exponent"):
+        for name in ("a_format", "b_format", "codes", "k_max", "exponent", "block"):
             assert getattr(found, name) == getattr(mode, name), name
 
 
@@ -184,105 +177,3 @@ def test_c_driver_multiplies_in_each_mode(rig: Rig) -> None:
         assert not invalid.all()
         for buffer in held:
             buffer.freebuffer()
-
-
-ALONE = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from carrysave_modes import MODES
-assert not {"carrysave", "golden", "hw", "amaranth"} & {n.partition(".")[0] for n in sys.modules}
-print(MODES)
-"""
-
-
-def made(name: str, folder: Path, **parameters: str) -> tuple[CoprocessorSpec, dict[str, str]]:
-    """Write the drivers of a pack; returns also its first lines to type, by language."""
-    chosen = {"engine": "npe", "m": "2", "n": "2", "data_width": "64", **parameters}
-    # Of the block, drivers need its design alone, not its Verilog.
-    block = Block(SimpleNamespace(design=Design.parse(name, chosen)))  # type: ignore[arg-type]
-    names = drivers.write(block, folder)
-    assert [path for path in names if path.endswith(("_modes.py", "_modes.h"))]
-    assert set(names) == {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
-    table = drivers.files(block)
-    assert "| `drivers/python/carrysave_modes.py` |" in table
-    assert ("| `drivers/c/carrysave_modes.h` |" in table) == (folder / "drivers" / "c").is_dir()
-    text = drivers.start(block)
-    lines = {
-        kind: text.partition(f"```{mark}\n")[2].partition("```")[0]
-        for kind, mark in (("python", "python"), ("c", "c"))
-    }
-    rest = text.partition("```python\n")[2].partition("```")[2]
-    lines["more"] = rest.partition("```python\n")[2].partition("```")[0]
-    return block.spec, lines
-
-
-def alone(folder: Path) -> dict[tuple[str, str], Mode]:
-    """Read the module in a process that knows no generators."""
-    command = [sys.executable, "-IB", "-c", ALONE, str(folder / "drivers" / "python")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = eval(done.stdout, {"Mode": Mode, "Number": Number})
-    assert isinstance(found, dict)
-    return found
-
-
-@pytest.fixture
-def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where a pack's lines are typed; what they import is forgotten."""
-    before = set(sys.modules)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.chdir(tmp_path)
-    sys.path_importer_cache.pop("drivers/python", None)  # by its path from another folder
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if name.startswith("carrysave_"):
-            del sys.modules[name]
-
-
-def test_pack_has_modes(board: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same as the generators know; the README's lines run on the block in software."""
-    spec, lines = made("coprocessor", board, formats="int8,int4,e4m3", requantise="false")
-    assert alone(board) == modes(spec)
-    assert len(modes(spec)) == 9
-
-    memory = np.zeros(1 << 20, np.uint8)
-    pynq: Any = ModuleType("pynq")
-    pynq.MMIO = lambda address, size: SoftwareDevice(spec, memory)
-    pynq.allocate = Pool(memory, np.random.default_rng(1))
-    monkeypatch.setitem(sys.modules, "pynq", pynq)
-    values: dict[str, Any] = {}
-    exec(lines["python"], values)
-    # 2^-9 is the value of E4M3's code 1, and it is the last of the formats.
-    assert np.array_equal(values["c"], np.full((100, 300), 200 * 2.0**-18))
-    exec(lines["more"], {**values, "c": None})
-
-    c_driver.write_driver(board)
-    head, _, body = lines["c"].partition("\n\n")
-    (board / "main.c").write_text(f"{head}\nint main(void) {{\n{body}return 0; }}\n")
-    command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror",
-               "-Idrivers/c", "-I.", "main.c",
-               "drivers/c/carrysave.c", "-o", "main"]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(("name", "parameters"), [
-    ("coprocessor", {"scale": "e8m0", "result": "fp32", "bias": "false", "requantise": "false"}),
-    ("coprocessor_stream", {"formats": "int8,e2m1", "requantise": "false"}),
-    ("coprocessor", {"formats": "int4", "lane": "sl16", "requantise": "false"}),
-])  # fmt: skip
-def test_pack_has_modes_of_other_builds(board: Path, name: str, parameters: dict[str, str]) -> None:
-    """With scales, between streams, of one format only: the module, and lines that run."""
-    spec, lines = made(name, board, **parameters)
-    assert alone(board) == modes(spec)
-    if "job = Job(" not in lines["python"]:
-        assert lines["c"]
-        return
-    assert not lines["c"]
-    values: dict[str, Any] = {}
-    exec(lines["python"], values)
-    job = values["job"]
-    scales: dict[str, int] = {"a_scales": 0, "b_scales": 0, "ldsa": 100, "ldsb": 900}
-    own = {**vars(job), **(scales if spec.inside.block else {})}
-    known = {key: value for key, value in own.items() if key in Job.__dataclass_fields__}
-    assert error_of(spec, Job(**known)) == Error.NONE

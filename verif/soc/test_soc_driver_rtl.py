@@ -21,8 +21,27 @@ MORE: list[dict[str, Any]] = [
 ]
 
 
+SUMS = {"bias": False, "requantise": False}
+MX: dict[str, Any] = SMALL | SUMS | {
+    "engine": "npe(m=2,n=2,formats=e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
+}  # fmt: skip
+NVFP4: dict[str, Any] = SMALL | SUMS | {
+    "engine": "npe(m=2,n=3,formats=e2m1,scale=e4m3,block=16,result=fp32)", "ring": False,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("parameters", [CASES[0], *long([*CASES[1:], *MORE])], ids=case_name)
 def test_driver_rtl(parameters: dict[str, Any], tmp_path: Path) -> None:
+    assert run(parameters, "verif.soc.tb_driver", tmp_path) == 10
+
+
+@pytest.mark.parametrize("parameters", [MX, *long([NVFP4])], ids=case_name)
+def test_driver_rtl_with_scales(parameters: dict[str, Any], tmp_path: Path) -> None:
+    assert run(parameters, "verif.soc.tb_driver_scales", tmp_path) == 6
+
+
+def run(parameters: dict[str, Any], bench: str, tmp_path: Path) -> int:
+    """Run a bench on a co-processor with the C driver; returns how many tests passed."""
     design = Design("coprocessor", parameters)
     verilog = paths.write(tmp_path / f"{design.module}.v", Emission(design).verilog)
     folder = tmp_path / "driver"
@@ -30,10 +49,10 @@ def test_driver_rtl(parameters: dict[str, Any], tmp_path: Path) -> None:
     library = c_driver.compile_driver(folder)
     result = simulate.run(
         simulate.build([verilog], design.module),
-        "verif.soc.tb_driver",
+        bench,
         parameters={**simulate.bench_parameters(design), "library": str(library)},
         seed=1,
         directory=tmp_path / "run",
     )
     assert result.ok, f"{result.failed}; see {result.log}"
-    assert result.tests == 10
+    return result.tests

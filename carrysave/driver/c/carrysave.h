@@ -12,7 +12,8 @@
  *   CARRYSAVE_INVALIDATE(device, address, bytes)  drop what caches hold, before C is read
  *   CARRYSAVE_RESET_POLLS                     reads of a register after which a reset is given up
  *
- * Addresses are those that the device puts on its bus. */
+ * Addresses are those that the device puts on its bus. For a device between streams, which has none,
+ * carrysave_stream.h is beside this file. */
 
 #ifndef CARRYSAVE_H
 #define CARRYSAVE_H
@@ -63,7 +64,7 @@ typedef struct {
     uint32_t k_max, address_width, data_width, outstanding, dimension_width;
     uint32_t sums, a_bytes, b_bytes;
     carrysave_number a, b, sum, code;
-    bool requantiser, per_column, bias, accumulate, ring, scales, formats;
+    bool requantiser, per_column, bias, accumulate, ring, scales, stream, formats;
     bool fixed_blocks; /* jobs leave blocks to the device */
     bool uncounted;    /* counters are 0 */
 } carrysave_info;
@@ -71,7 +72,10 @@ typedef struct {
 /* A pair of formats of an engine that has several, see carrysave_modes.h beside this file. Along K
  * such an engine takes words of so many codes: a row of A is of codes one after the other; B is of
  * as many rows as there are words along K, in each of which the codes of a word, all of one column,
- * are followed by those of the next column. Behind the last code along K are zeros. */
+ * are followed by those of the next column. Behind the last code along K are zeros.
+ *
+ * Scales are bytes: of A, a row for each of A's rows, of a scale for each block along K; of B, a row
+ * for each block, of a scale for each column. The last block may be shorter. C is of floats then. */
 typedef struct {
     const char *a, *b; /* names of the formats */
     uint32_t a_format, b_format; /* numbers of the engine's own */
@@ -79,6 +83,7 @@ typedef struct {
     uint32_t codes; /* of a word; 0: this is no mode */
     uint32_t k_max; /* codes along K, at most */
     int32_t exponent; /* of 2: what the last bit of a sum stands for */
+    uint32_t block; /* codes along K that have a scale; 0: there are no scales */
 } carrysave_mode;
 
 /* Why a job failed; code and response as register ERROR has them. */
@@ -104,6 +109,8 @@ typedef struct {
     uint64_t a, b, c;
     uint32_t m, n, k;
     uint32_t lda, ldb, ldc; /* bytes from a row to the next */
+    uint64_t a_scales, b_scales; /* if the mode has blocks */
+    uint32_t ldsa, ldsb;
     uint64_t bias;          /* address of N sums, if add_bias */
     uint64_t records;       /* address of N records, if per_column */
     bool add_bias, requantise, per_column, accumulate, relu, by_columns;
@@ -131,7 +138,7 @@ void carrysave_job_init(const carrysave *device, carrysave_job *job, uint32_t m,
                         uint32_t k, bool requantise);
 
 /* The same for an engine of several formats, in one of its modes; C of codes is rounded if the engine
- * has a format of results. Engines with scales are not what this driver is for. */
+ * has a format of results. */
 void carrysave_job_init_mode(const carrysave *device, carrysave_job *job,
                              const carrysave_mode *mode, uint32_t m, uint32_t n, uint32_t k,
                              bool requantise);
@@ -158,6 +165,15 @@ carrysave_status carrysave_start(carrysave *device, const carrysave_job *job);
  * whole beat; it must stay until they have ended. */
 carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jobs, uint32_t count,
                                       void *ring, uint64_t address);
+
+/* Run jobs in order, and wait for their end: on one start as carrysave_start_ring does, or each on
+ * its own if the device has no ring, with the same results; then `ring` may be null. `polls`, of
+ * each start, and `wait` are as carrysave_wait's; `counters`, if not null, are of all jobs. Nothing
+ * is started if any of them is refused. */
+carrysave_status carrysave_run(carrysave *device, const carrysave_job *jobs, uint32_t count,
+                               void *ring, uint64_t address, uint32_t polls,
+                               carrysave_wait_function wait, void *argument,
+                               carrysave_counters *counters);
 
 /* Wait for the end of what was started: at most `polls` polls, 0 for no limit, with a call of
  * `wait`, if not null, between two. After an error or a timeout the device is reset. */

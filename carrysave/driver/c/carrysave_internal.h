@@ -1,0 +1,67 @@
+/* What the sources of the driver share; not for its users. */
+
+#ifndef CARRYSAVE_INTERNAL_H
+#define CARRYSAVE_INTERNAL_H
+
+#include "carrysave.h"
+#include "carrysave_coprocessor.h"
+
+#define JOB(name) ((uint32_t)offsetof(carrysave_coprocessor__JOB_t, name))
+#define MASK(field) ((uint32_t)CARRYSAVE_COPROCESSOR__##field##_bm)
+#define SHIFT(field) CARRYSAVE_COPROCESSOR__##field##_bp
+
+static inline uint32_t ceil_div(uint32_t value, uint32_t by)
+{
+    return value / by + (value % by != 0);
+}
+
+/* Matrices of a job, in the order of its addresses. */
+enum { IN_A, IN_B, OUT_C, IN_BIAS, IN_RECORDS, IN_A_SCALES, IN_B_SCALES, MATRICES };
+
+/* A matrix of a job: how many rows of how many numbers, of so many bits; without rows, the job has
+ * none. */
+typedef struct {
+    uint64_t address;
+    uint32_t rows, columns, bits, distance;
+} matrix;
+
+static inline uint64_t row_bytes(const matrix *of)
+{
+    return ((uint64_t)of->columns * of->bits + 7u) / 8u;
+}
+
+/* Bytes from the first of a matrix to behind its last; below 2^57. */
+static inline uint64_t extent(const matrix *of)
+{
+    return (uint64_t)(of->rows - 1u) * of->distance + row_bytes(of);
+}
+
+/* Words of A and of B, which an engine of integers has of one code each: bits, and how many along
+ * K. */
+typedef struct {
+    uint32_t a_bits, b_bits, k;
+} words;
+
+static inline words words_of(const carrysave *device, const carrysave_job *job)
+{
+    const carrysave_mode *mode = &job->mode;
+    words w;
+
+    w.a_bits = mode->codes ? mode->codes * mode->a_bits : device->info.a.bits;
+    w.b_bits = mode->codes ? mode->codes * mode->b_bits : device->info.b.bits;
+    w.k = mode->codes ? ceil_div(job->k, mode->codes) : job->k;
+    return w;
+}
+
+/* One of the matrices of a job. */
+matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int which);
+
+/* Whether the device's addresses reach so many bytes. */
+bool carrysave_reaches(const carrysave *device, uint64_t address, uint64_t bytes);
+
+bool carrysave_is_busy(carrysave *device);
+
+/* Whether the stores hold the blocks of a job. */
+bool carrysave_fits(const carrysave *device, const carrysave_job *job);
+
+#endif

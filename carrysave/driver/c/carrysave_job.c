@@ -1,0 +1,210 @@
+#include <string.h>
+
+#include "carrysave_internal.h"
+
+matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int which)
+{
+    const carrysave_info *info = &device->info;
+    const uint32_t block = job->mode.block;
+    const uint32_t scales = block ? ceil_div(job->k, block) : 0u;
+    const words w = words_of(device, job);
+    const uint32_t c_bits = job->requantise ? info->code.bits : info->sum.bits;
+    const matrix all[MATRICES] = {
+        {job->a, job->m, w.k, w.a_bits, job->lda},
+        {job->b, w.k, job->n, w.b_bits, job->ldb},
+        {job->c, job->m, job->n, c_bits, job->ldc},
+        {job->bias, job->add_bias, job->n, info->sum.bits, 0u},
+        {job->records, job->per_column, job->n, 8u * CARRYSAVE_RECORD_BYTES, 0u},
+        {job->a_scales, block ? job->m : 0u, scales, 8u, job->ldsa},
+        {job->b_scales, scales, job->n, 8u, job->ldsb},
+    };
+    return all[which];
+}
+
+static uint32_t whole_beats(const carrysave *device, const carrysave_job *job, int which)
+{
+    const uint32_t beat = device->info.data_width / 8u;
+    const matrix of = carrysave_matrix(device, job, which);
+    return beat * (uint32_t)((row_bytes(&of) + beat - 1u) / beat);
+}
+
+void carrysave_job_init_mode(const carrysave *device, carrysave_job *job,
+                             const carrysave_mode *mode, uint32_t m, uint32_t n, uint32_t k,
+                             bool requantise)
+{
+    const carrysave_number *code = &device->info.code;
+
+    memset(job, 0, sizeof *job);
+    job->mode = *mode;
+    job->m = m;
+    job->n = n;
+    job->k = k;
+    job->requantise = requantise;
+    job->lda = whole_beats(device, job, IN_A);
+    job->ldb = whole_beats(device, job, IN_B);
+    job->ldc = whole_beats(device, job, OUT_C);
+    if (mode->block) {
+        job->ldsa = whole_beats(device, job, IN_A_SCALES);
+        job->ldsb = whole_beats(device, job, IN_B_SCALES);
+    }
+    if (requantise) {
+        job->low = code->is_signed ? -(int32_t)(1u << (code->width - 1u)) : 0;
+        job->high = (int32_t)((1u << (code->width - code->is_signed)) - 1u);
+    }
+}
+
+void carrysave_job_init(const carrysave *device, carrysave_job *job, uint32_t m, uint32_t n,
+                        uint32_t k, bool requantise)
+{
+    carrysave_mode none;
+    memset(&none, 0, sizeof none);
+    carrysave_job_init_mode(device, job, &none, m, n, k, requantise);
+}
+
+bool carrysave_reaches(const carrysave *device, uint64_t address, uint64_t bytes)
+{
+    const uint32_t width = device->info.address_width;
+    const uint64_t last = width >= 64u ? UINT64_MAX : ((uint64_t)1 << width) - 1u;
+    return address <= last && bytes - 1u <= last - address;
+}
+
+static bool in_range(const carrysave_number *number, int64_t value)
+{
+    const int64_t half = (int64_t)1 << (number->width - 1u);
+    return number->is_signed ? value >= -half && value < half : value >= 0 && value < 2 * half;
+}
+
+static bool can_requantise(const carrysave *device, const carrysave_job *job)
+{
+    const carrysave_number *code = &device->info.code;
+    if (!in_range(code, job->low) || !in_range(code, job->high) || job->low > job->high)
+        return false;
+    if (job->per_column)
+        return true;
+    return job->multiplier <= MASK(JOB__MULTIPLIER__VALUE)
+        && job->shift <= MASK(JOB__SHIFT__VALUE) && in_range(code, job->zero_point)
+        && (!job->relu || job->zero_point <= job->high);
+}
+
+/* Whether the device has what a job asks for. */
+static bool has(const carrysave_info *info, const carrysave_job *job)
+{
+    const carrysave_mode *mode = &job->mode;
+
+    if ((job->requantise && !info->requantiser) || (job->add_bias && !info->bias)
+        || (job->per_column && (!info->per_column || !job->requantise))
+        || (job->accumulate && (!info->accumulate || job->requantise || job->add_bias)))
+        return false;
+    if (info->fixed_blocks && (job->block_m || job->block_n || job->block_k || job->by_columns))
+        return false;
+    if (info->scales != (mode->block != 0) || (mode->block && !mode->codes))
+        return false;
+    if ((info->formats || info->scales) && !mode->codes)
+        return false;
+    return mode->codes * mode->a_bits <= info->a.bits && mode->codes * mode->b_bits <= info->b.bits
+        && mode->a_format <= MASK(JOB__MODE__A_FORMAT)
+        && mode->b_format <= MASK(JOB__MODE__B_FORMAT) >> SHIFT(JOB__MODE__B_FORMAT);
+}
+
+carrysave_status carrysave_check(const carrysave *device, const carrysave_job *job)
+{
+    const carrysave_info *info = &device->info;
+    const carrysave_mode *mode = &job->mode;
+    const uint32_t top = ((uint32_t)1 << info->dimension_width) - 1u;
+    int which;
+
+    if (!job->m || !job->n || !job->k || job->m > top || job->n > top || job->k > top)
+        return CARRYSAVE_BAD_DIMENSION;
+    if (job->k > (mode->codes ? mode->k_max : info->k_max))
+        return CARRYSAVE_BAD_K;
+    if (!has(info, job))
+        return CARRYSAVE_BAD_MODE;
+    for (which = 0; which < MATRICES; which++) {
+        const matrix found = carrysave_matrix(device, job, which);
+        const bool one = which == IN_BIAS || which == IN_RECORDS;
+        if (found.rows && !one && found.distance < row_bytes(&found))
+            return CARRYSAVE_BAD_ROW;
+    }
+    for (which = 0; which < MATRICES; which++) {
+        const matrix found = carrysave_matrix(device, job, which);
+        if (found.rows && !info->stream
+            && !carrysave_reaches(device, found.address, extent(&found)))
+            return CARRYSAVE_BAD_ADDRESS;
+    }
+    if (job->block_m && job->block_n && job->block_k && !carrysave_fits(device, job))
+        return CARRYSAVE_BAD_BLOCK;
+    if (job->requantise && !can_requantise(device, job))
+        return CARRYSAVE_BAD_REQUANTISATION;
+    return CARRYSAVE_OK;
+}
+
+static void store(uint8_t *place, uint32_t value)
+{
+    place[0] = (uint8_t)value;
+    place[1] = (uint8_t)(value >> 8);
+    place[2] = (uint8_t)(value >> 16);
+    place[3] = (uint8_t)(value >> 24);
+}
+
+static void store_wide(uint8_t *place, uint64_t value)
+{
+    store(place, (uint32_t)value);
+    store(place + 4, (uint32_t)(value >> 32));
+}
+
+void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_DESCRIPTOR_BYTES])
+{
+    uint32_t mode = job->mode.a_format << SHIFT(JOB__MODE__A_FORMAT)
+        | job->mode.b_format << SHIFT(JOB__MODE__B_FORMAT)
+        | (uint32_t)job->requantise << SHIFT(JOB__MODE__REQUANTISE)
+        | (uint32_t)job->add_bias << SHIFT(JOB__MODE__BIAS)
+        | (uint32_t)job->per_column << SHIFT(JOB__MODE__PER_COLUMN)
+        | (uint32_t)job->accumulate << SHIFT(JOB__MODE__ACCUMULATE)
+        | (uint32_t)job->by_columns << SHIFT(JOB__MODE__ORDER);
+
+    memset(descriptor, 0, CARRYSAVE_DESCRIPTOR_BYTES);
+    store_wide(descriptor + JOB(A_LO), job->a);
+    store_wide(descriptor + JOB(B_LO), job->b);
+    store_wide(descriptor + JOB(C_LO), job->c);
+    if (job->add_bias)
+        store_wide(descriptor + JOB(BIAS_LO), job->bias);
+    store(descriptor + JOB(M), job->m);
+    store(descriptor + JOB(N), job->n);
+    store(descriptor + JOB(K), job->k);
+    store(descriptor + JOB(LDA), job->lda);
+    store(descriptor + JOB(LDB), job->ldb);
+    store(descriptor + JOB(LDC), job->ldc);
+    if (job->mode.block) {
+        store_wide(descriptor + JOB(A_SCALES_LO), job->a_scales);
+        store_wide(descriptor + JOB(B_SCALES_LO), job->b_scales);
+        store(descriptor + JOB(LDSA), job->ldsa);
+        store(descriptor + JOB(LDSB), job->ldsb);
+    }
+    if (job->requantise) {
+        mode |= (uint32_t)job->relu << SHIFT(JOB__MODE__RELU);
+        store(descriptor + JOB(LOW), (uint32_t)job->low & MASK(JOB__LOW__VALUE));
+        store(descriptor + JOB(HIGH), (uint32_t)job->high & MASK(JOB__HIGH__VALUE));
+        if (job->per_column) {
+            store_wide(descriptor + JOB(REQUANT_LO), job->records);
+        } else {
+            store(descriptor + JOB(MULTIPLIER), job->multiplier);
+            store(descriptor + JOB(SHIFT), job->shift);
+            store(descriptor + JOB(ZERO_POINT),
+                  (uint32_t)job->zero_point & MASK(JOB__ZERO_POINT__VALUE));
+        }
+    }
+    store(descriptor + JOB(MODE), mode);
+    store(descriptor + JOB(BLOCK_M), job->block_m);
+    store(descriptor + JOB(BLOCK_N), job->block_n);
+    store(descriptor + JOB(BLOCK_K), job->block_k);
+}
+
+void carrysave_record(uint32_t multiplier, uint32_t shift, int32_t zero_point,
+                      uint8_t record[CARRYSAVE_RECORD_BYTES])
+{
+    store(record, multiplier);
+    record[4] = (uint8_t)shift;
+    record[5] = 0;
+    record[6] = (uint8_t)((uint32_t)zero_point & 0xFFu);
+    record[7] = (uint8_t)((uint32_t)zero_point >> 8 & 0xFFu);
+}

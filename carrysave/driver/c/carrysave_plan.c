@@ -1,0 +1,261 @@
+#include <string.h>
+
+#include "carrysave_internal.h"
+
+/* Blocks of a product: the search, its candidates in their order, and what they cost are those
+ * of golden/soc/blocking.py. */
+
+typedef struct {
+    uint32_t tile_m, tile_n, tile_k, a_bits, b_bits, data_width, outstanding;
+    uint32_t a_slices, b_slices, a_words, b_words, rows;
+    uint32_t block; /* words along K that have a scale, or 0 */
+} stores;
+
+typedef struct {
+    uint32_t m, n, k;
+    bool by_columns;
+} blocks;
+
+typedef struct {
+    uint64_t cycles, read_beats;
+} cost;
+
+/* Bits of a word of a store, which is of slices of so many bits. */
+static uint32_t word_bits(uint32_t beat, uint32_t bits)
+{
+    uint32_t count = 1;
+    while (count * bits < beat || count * bits % 8u)
+        count *= 2u;
+    return count * bits;
+}
+
+static stores stores_of(const carrysave *device, const carrysave_job *job)
+{
+    const carrysave_info *info = &device->info;
+    const words w = words_of(device, job);
+    /* Stores are made for the widest words. */
+    const uint32_t a_word = word_bits(info->data_width, info->tile_k * info->a.bits);
+    const uint32_t b_word = word_bits(info->data_width, info->tile_n * info->b.bits);
+    stores s;
+    s.tile_m = info->tile_m;
+    s.tile_n = info->tile_n;
+    s.tile_k = info->tile_k;
+    s.a_bits = w.a_bits;
+    s.b_bits = w.b_bits;
+    s.data_width = info->data_width;
+    s.outstanding = info->outstanding;
+    s.a_slices = a_word / (s.tile_k * s.a_bits);
+    s.b_slices = b_word / (s.tile_n * s.b_bits);
+    s.a_words = info->a_bytes / (s.tile_m * (a_word / 8u));
+    s.b_words = info->b_bytes / (s.tile_k * (b_word / 8u));
+    s.rows = info->sums / s.tile_n;
+    s.block = job->mode.block ? job->mode.block / job->mode.codes : 0u;
+    return s;
+}
+
+static bool fits(const stores *s, uint32_t m, uint32_t n, uint32_t k)
+{
+    if (s->block && (m != 1u || n != 1u || k % s->block))
+        return false;
+    return (uint64_t)k * s->tile_k * s->a_bits % 8u == 0
+        && (uint64_t)n * s->tile_n * s->b_bits % 8u == 0
+        && (uint64_t)m * ceil_div(k, s->a_slices) <= s->a_words
+        && (uint64_t)k * ceil_div(n, s->b_slices) <= s->b_words
+        && (uint64_t)m * s->tile_m * n <= s->rows;
+}
+
+bool carrysave_fits(const carrysave *device, const carrysave_job *job)
+{
+    const stores s = stores_of(device, job);
+    return fits(&s, job->block_m, job->block_n, job->block_k);
+}
+
+static uint32_t most_beats(const stores *s, uint32_t m, uint32_t n)
+{
+    const uint32_t of_a = s->a_words / m * s->a_slices;
+    const uint32_t of_b = s->b_words / ceil_div(n, s->b_slices);
+    uint32_t k = of_a < of_b ? of_a : of_b;
+    while (k && !fits(s, m, n, k))
+        k--;
+    return k;
+}
+
+static uint64_t most(uint64_t x, uint64_t y)
+{
+    return x > y ? x : y;
+}
+
+static uint32_t least(uint32_t x, uint32_t y)
+{
+    return x < y ? x : y;
+}
+
+/* Beats of `count` rows, each of `length` numbers, read by parts. */
+static uint64_t beats(const stores *s, uint32_t count, uint32_t length, uint32_t part,
+                      uint32_t bits, uint32_t fewest)
+{
+    const uint32_t whole = length / part, rest = length % part;
+    const uint64_t of_part = ((uint64_t)part * bits + s->data_width - 1u) / s->data_width;
+    const uint64_t of_rest = ((uint64_t)rest * bits + s->data_width - 1u) / s->data_width;
+    uint64_t found = whole * most(of_part, fewest);
+    if (rest)
+        found += most(of_rest, fewest);
+    return count * found;
+}
+
+static cost cost_of(const stores *s, const carrysave_job *job, uint32_t bits, blocks block)
+{
+    const uint32_t fewest = ceil_div(64u, s->outstanding); /* cycles of a read, as is supposed */
+    const uint32_t m = job->m, n = job->n, k = job->k;
+    const uint32_t rows = block.m * s->tile_m, columns = block.n * s->tile_n;
+    const uint32_t codes = block.k * s->tile_k;
+    const uint32_t ups = ceil_div(m, rows), acrosses = ceil_div(n, columns);
+    const bool whole_k = ceil_div(k, codes) == 1u;
+    const uint32_t times_a = whole_k && !block.by_columns ? 1u : acrosses;
+    const uint32_t times_b = whole_k && block.by_columns ? 1u : ups;
+    const uint64_t load = times_a * beats(s, m, k, codes, s->a_bits, fewest)
+        + times_b * beats(s, k, n, columns, s->b_bits, fewest);
+    const uint64_t first = beats(s, least(m, rows), least(k, codes), codes, s->a_bits, fewest)
+        + beats(s, least(k, codes), least(n, columns), columns, s->b_bits, fewest);
+    const uint64_t last = beats(s, least(m, rows), least(n, columns), columns, bits, fewest);
+    const uint64_t tiles = (uint64_t)ceil_div(m, s->tile_m) * ceil_div(n, s->tile_n);
+    const uint32_t drain = s->tile_m + (s->tile_m - 1u) / 8u;
+    const uint32_t depth = ceil_div(k, s->tile_k);
+    uint64_t busy;
+    cost found;
+
+    if (block.m == 1u && block.n == 1u) {
+        busy = most(depth, drain);
+    } else {
+        busy = depth / block.k * most(block.k, drain);
+        if (depth % block.k)
+            busy += most(depth % block.k, drain);
+    }
+    busy = most(tiles * busy, beats(s, m, n, columns, bits, fewest));
+    if (load > first)
+        busy = most(busy, load - first);
+    found.cycles = first + busy + last;
+    found.read_beats = times_a * beats(s, m, k, codes, s->a_bits, 1u)
+        + times_b * beats(s, k, n, columns, s->b_bits, 1u);
+    return found;
+}
+
+static uint32_t grain_of(uint32_t bits)
+{
+    uint32_t count = 1;
+    while (count * bits % 8u)
+        count *= 2u;
+    return count;
+}
+
+static uint32_t up_to(uint32_t size, uint32_t grain)
+{
+    return ceil_div(size, grain) * grain;
+}
+
+/* The next of the sizes that cut a whole into like parts, above `size`; 0 if there is none. */
+static uint32_t next_size(uint32_t whole, uint32_t limit, uint32_t grain, uint32_t size)
+{
+    uint32_t part, found;
+    for (part = size + 1u; part <= least(whole, limit); part++) {
+        found = up_to(ceil_div(whole, ceil_div(whole, part)), grain);
+        if (found > size && found <= limit)
+            return found;
+    }
+    return 0;
+}
+
+/* The next of them below `size`. */
+static uint32_t previous_size(uint32_t whole, uint32_t limit, uint32_t grain, uint32_t size)
+{
+    uint32_t part, found;
+    for (part = least(least(whole, limit), size - 1u); part; part--) {
+        found = up_to(ceil_div(whole, ceil_div(whole, part)), grain);
+        if (found < size && found <= limit)
+            return found;
+    }
+    return 0;
+}
+
+typedef struct {
+    uint64_t cycles; /* fewest of all, then most that are allowed */
+    bool any;
+    blocks best;
+    cost of_best;
+} search;
+
+static void consider(const stores *s, const carrysave_job *job, uint32_t bits, search *found,
+                     bool choose, uint32_t m, uint32_t n, uint32_t k)
+{
+    int order;
+    for (order = 0; order < 2; order++) {
+        blocks block;
+        cost its;
+        block.m = m;
+        block.n = n;
+        block.k = k;
+        block.by_columns = order != 0;
+        its = cost_of(s, job, bits, block);
+        if (!choose) {
+            if (its.cycles < found->cycles)
+                found->cycles = its.cycles;
+        } else if (50u * its.cycles <= found->cycles
+                   && (!found->any || its.read_beats < found->of_best.read_beats
+                       || (its.read_beats == found->of_best.read_beats
+                           && its.cycles < found->of_best.cycles))) {
+            found->any = true;
+            found->best = block;
+            found->of_best = its;
+        }
+    }
+}
+
+static void consider_all(const stores *s, const carrysave_job *job, uint32_t bits, search *found,
+                         bool choose)
+{
+    const uint32_t tiles_m = ceil_div(job->m, s->tile_m), tiles_n = ceil_div(job->n, s->tile_n);
+    const uint32_t depth = ceil_div(job->k, s->tile_k);
+    const uint32_t grain_n = grain_of(s->tile_n * s->b_bits);
+    const uint32_t grain_k = s->block ? s->block : grain_of(s->tile_k * s->a_bits);
+    const uint32_t most_m = s->block ? 1u : s->a_words;
+    uint32_t m, n, k;
+
+    for (m = next_size(tiles_m, most_m, 1u, 0u); m; m = next_size(tiles_m, most_m, 1u, m)) {
+        const uint32_t most_n = s->block ? 1u : s->rows / (m * s->tile_m);
+        for (n = next_size(tiles_n, most_n, grain_n, 0u); n;
+             n = next_size(tiles_n, most_n, grain_n, n)) {
+            const uint32_t most_k = most_beats(s, m, n);
+            const uint32_t longest = least(most_k, up_to(depth, grain_k));
+            if (longest)
+                consider(s, job, bits, found, choose, m, n, longest);
+            for (k = previous_size(depth, most_k, grain_k, longest);
+                 longest && k >= s->tile_m && k;
+                 k = previous_size(depth, most_k, grain_k, k))
+                consider(s, job, bits, found, choose, m, n, k);
+        }
+    }
+}
+
+void carrysave_plan(const carrysave *device, carrysave_job *job)
+{
+    const stores s = stores_of(device, job);
+    const uint32_t bits = carrysave_matrix(device, job, OUT_C).bits;
+    carrysave_job of_words = *job;
+    search found;
+
+    of_words.k = words_of(device, job).k;
+    memset(&found, 0, sizeof found);
+    if (device->info.fixed_blocks) {
+        job->block_m = job->block_n = job->block_k = 0u;
+        job->by_columns = false;
+        return;
+    }
+    found.cycles = UINT64_MAX / 64u;
+    consider_all(&s, &of_words, bits, &found, false);
+    found.cycles *= 51u;
+    consider_all(&s, &of_words, bits, &found, true);
+    job->block_m = found.best.m;
+    job->block_n = found.best.n;
+    job->block_k = found.best.k;
+    job->by_columns = found.best.by_columns;
+}

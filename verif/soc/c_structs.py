@@ -1,0 +1,117 @@
+"""Structures of the C driver, as ctypes has them."""
+
+import ctypes
+from ctypes import CFUNCTYPE, Structure, c_bool, c_int32, c_uint32, c_uint64
+
+from carrysave.driver import Job, Mode
+
+__all__ = ["CCounters", "CDeviceState", "CJob", "CMode", "HOOKS", "Hooks"]
+
+HOOKS = [
+    CFUNCTYPE(c_uint32, c_uint32), CFUNCTYPE(None, c_uint32, c_uint32),
+    CFUNCTYPE(None, c_uint64, c_uint64), CFUNCTYPE(None, c_uint64, c_uint64),
+]  # fmt: skip
+
+
+class Hooks(Structure):
+    _fields_ = list(zip(("read", "write", "clean", "invalidate"), HOOKS, strict=True))
+
+
+class CNumber(Structure):
+    _fields_ = [("bits", c_uint32), ("width", c_uint32), ("is_signed", c_bool)]
+
+
+class CInfo(Structure):
+    _fields_ = [
+        ("version", c_uint32), ("engine", c_uint32), ("hash", c_uint64),
+        *((name, c_uint32) for name in (
+            "tile_m", "tile_n", "tile_k", "k_max", "address_width", "data_width", "outstanding",
+            "dimension_width", "sums", "a_bytes", "b_bytes",
+        )),
+        *((name, CNumber) for name in ("a", "b", "sum", "code")),
+        *((name, c_bool) for name in (
+            "requantiser", "per_column", "bias", "accumulate", "ring", "scales",
+            "stream", "formats", "fixed_blocks", "uncounted",
+        )),
+    ]  # fmt: skip
+
+
+class CError(Structure):
+    _fields_ = [
+        ("code", c_uint32), ("response", c_uint32), ("job", c_uint32), ("address", c_uint64),
+    ]  # fmt: skip
+
+
+class CCounters(Structure):
+    _fields_ = [
+        (name, c_uint64) for name in (
+            "cycles", "compute", "stall_load", "stall_store", "read_beats", "write_beats", "macs",
+        )
+    ]  # fmt: skip
+
+
+class CDeviceState(Structure):
+    _fields_ = [
+        ("base", ctypes.c_void_p), ("context", ctypes.c_void_p), ("info", CInfo),
+        ("error", CError), ("jobs_done", c_uint32),
+    ]  # fmt: skip
+
+
+class CMode(Structure):
+    """A pair of formats as the C driver has it."""
+
+    _fields_ = [
+        ("a", ctypes.c_char_p), ("b", ctypes.c_char_p),
+        *((name, c_uint32) for name in (
+            "a_format", "b_format", "a_bits", "b_bits", "codes", "k_max",
+        )),
+        ("exponent", c_int32), ("block", c_uint32),
+    ]  # fmt: skip
+
+    @classmethod
+    def of(cls, mode: Mode) -> "CMode":
+        """Take over a mode of the Python driver."""
+        names = "a_format", "b_format", "codes", "k_max", "exponent", "block"
+        return cls(
+            a_bits=mode.a.bits, b_bits=mode.b.bits, **{name: getattr(mode, name) for name in names}
+        )
+
+
+class CJob(Structure):
+    """A job as the C driver has it."""
+
+    _fields_ = [
+        *((name, c_uint64) for name in "abc"),
+        *((name, c_uint32) for name in ("m", "n", "k", "lda", "ldb", "ldc")),
+        *((name, c_uint64) for name in ("a_scales", "b_scales")),
+        *((name, c_uint32) for name in ("ldsa", "ldsb")),
+        ("bias", c_uint64), ("records", c_uint64),
+        *((name, c_bool) for name in (
+            "add_bias", "requantise", "per_column", "accumulate", "relu", "by_columns",
+        )),
+        ("mode", CMode),
+        *((name, c_uint32) for name in ("multiplier", "shift")),
+        *((name, c_int32) for name in ("zero_point", "low", "high")),
+        *((name, c_uint32) for name in ("block_m", "block_n", "block_k")),
+    ]  # fmt: skip
+
+    @classmethod
+    def of(cls, job: Job, mode: CMode | None = None) -> "CJob":
+        """Take over a job of the Python driver, in a mode if the engine has several."""
+        names = (
+            "a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc", "accumulate", "by_columns",
+            "block_m", "block_n", "block_k", "a_scales", "b_scales", "ldsa", "ldsb",
+        )  # fmt: skip
+        made = cls(**{name: getattr(job, name) for name in names})
+        made.mode = mode or CMode(a_format=job.a_format, b_format=job.b_format)
+        if job.bias is not None:
+            made.add_bias, made.bias = True, job.bias
+        how = job.requantisation
+        if how is not None:
+            made.requantise, made.relu, made.low, made.high = True, how.relu, how.low, how.high
+            if job.records is not None:
+                made.per_column, made.records = True, job.records
+            else:
+                made.multiplier, made.shift = int(how.multiplier), int(how.shift)
+                made.zero_point = int(how.zero_point)
+        return made
