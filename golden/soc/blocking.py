@@ -209,11 +209,9 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
     # Cycles of a tile in the first block of K, in the last one, and in all.
     step = max(min(-(-k // tile_k), blocks.k), drain)
     final = max(rest or blocks.k, drain)
+    tile = whole * max(blocks.k, drain) + (max(rest, drain) if rest else 0)
     if up == across == 1:
-        tile = max(-(-k // tile_k), drain)
-        step, final = min(step, tile), tile
-    else:
-        tile = whole * max(blocks.k, drain) + (max(rest, drain) if rest else 0)
+        tile = final = max(-(-k // tile_k), drain)
     first = first_a + max(first_b - step, 0)
     tiles = -(-m // tile_m) * -(-n // tile_n)
     last = beats(min(m, tile_m), min(n, columns), columns, c_bits)

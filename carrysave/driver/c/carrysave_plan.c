@@ -115,26 +115,32 @@ static cost cost_of(const stores *s, const carrysave_job *job, uint32_t bits, bl
     const uint32_t times_b = whole_k && block.by_columns ? 1u : ups;
     const uint64_t load = times_a * beats(s, m, k, codes, s->a_bits, fewest)
         + times_b * beats(s, k, n, columns, s->b_bits, fewest);
-    const uint64_t first = beats(s, least(m, rows), least(k, codes), codes, s->a_bits, fewest)
-        + beats(s, least(k, codes), least(n, columns), columns, s->b_bits, fewest);
-    const uint64_t last = beats(s, least(m, rows), least(n, columns), columns, bits, fewest);
+    const uint64_t first_a = beats(s, least(m, rows), least(k, codes), codes, s->a_bits, fewest);
+    const uint64_t first_b =
+        beats(s, least(k, codes), least(n, columns), columns, s->b_bits, fewest);
+    const uint64_t last = beats(s, least(m, s->tile_m), least(n, columns), columns, bits, fewest);
+    const uint64_t of_c = beats(s, m, n, columns, bits, fewest);
+    const uint32_t up = ceil_div(least(m, rows), s->tile_m);
+    const uint32_t across = ceil_div(least(n, columns), s->tile_n);
     const uint64_t tiles = (uint64_t)ceil_div(m, s->tile_m) * ceil_div(n, s->tile_n);
     const uint32_t drain = s->tile_m + (s->tile_m - 1u) / 8u;
-    const uint32_t depth = ceil_div(k, s->tile_k);
-    uint64_t busy;
+    const uint32_t depth = ceil_div(k, s->tile_k), rest = depth % block.k;
+    /* Cycles of a tile in the first block of K, in the last one, and in all. */
+    const uint64_t step = most(least(depth, block.k), drain);
+    uint64_t final = most(rest ? rest : block.k, drain);
+    uint64_t tile = depth / block.k * most(block.k, drain) + (rest ? most(rest, drain) : 0u);
+    uint64_t first, before;
     cost found;
 
-    if (block.m == 1u && block.n == 1u) {
-        busy = most(depth, drain);
-    } else {
-        busy = depth / block.k * most(block.k, drain);
-        if (depth % block.k)
-            busy += most(depth % block.k, drain);
-    }
-    busy = most(tiles * busy, beats(s, m, n, columns, bits, fewest));
+    if (up == 1u && across == 1u)
+        tile = final = most(depth, drain);
+    first = first_a + (first_b > step ? first_b - step : 0u);
+    before = (whole_k ? across : (uint64_t)up * across) * tile;
+    found.cycles = most(tiles * tile + last, before + of_c);
     if (load > first)
-        busy = most(busy, load - first);
-    found.cycles = first + busy + last;
+        found.cycles = most(found.cycles,
+                            load - first + ((uint64_t)up * across - 1u) * final + last);
+    found.cycles += first;
     found.read_beats = times_a * beats(s, m, k, codes, s->a_bits, 1u)
         + times_b * beats(s, k, n, columns, s->b_bits, 1u);
     return found;
@@ -178,40 +184,37 @@ static uint32_t previous_size(uint32_t whole, uint32_t limit, uint32_t grain, ui
 }
 
 typedef struct {
-    uint64_t cycles; /* fewest of all, then most that are allowed */
     bool any;
     blocks best;
-    cost of_best;
+    uint64_t price, cycles;
 } search;
 
+/* A beat that is read counts as a fiftieth of a cycle. */
 static void consider(const stores *s, const carrysave_job *job, uint32_t bits, search *found,
-                     bool choose, uint32_t m, uint32_t n, uint32_t k)
+                     uint32_t m, uint32_t n, uint32_t k)
 {
     int order;
     for (order = 0; order < 2; order++) {
         blocks block;
         cost its;
+        uint64_t price;
         block.m = m;
         block.n = n;
         block.k = k;
         block.by_columns = order != 0;
         its = cost_of(s, job, bits, block);
-        if (!choose) {
-            if (its.cycles < found->cycles)
-                found->cycles = its.cycles;
-        } else if (50u * its.cycles <= found->cycles
-                   && (!found->any || its.read_beats < found->of_best.read_beats
-                       || (its.read_beats == found->of_best.read_beats
-                           && its.cycles < found->of_best.cycles))) {
+        price = 50u * its.cycles + its.read_beats;
+        if (!found->any || price < found->price
+            || (price == found->price && its.cycles < found->cycles)) {
             found->any = true;
             found->best = block;
-            found->of_best = its;
+            found->price = price;
+            found->cycles = its.cycles;
         }
     }
 }
 
-static void consider_all(const stores *s, const carrysave_job *job, uint32_t bits, search *found,
-                         bool choose)
+static void consider_all(const stores *s, const carrysave_job *job, uint32_t bits, search *found)
 {
     const uint32_t tiles_m = ceil_div(job->m, s->tile_m), tiles_n = ceil_div(job->n, s->tile_n);
     const uint32_t depth = ceil_div(job->k, s->tile_k);
@@ -227,11 +230,11 @@ static void consider_all(const stores *s, const carrysave_job *job, uint32_t bit
             const uint32_t most_k = most_beats(s, m, n);
             const uint32_t longest = least(most_k, up_to(depth, grain_k));
             if (longest)
-                consider(s, job, bits, found, choose, m, n, longest);
+                consider(s, job, bits, found, m, n, longest);
             for (k = previous_size(depth, most_k, grain_k, longest);
                  longest && k >= s->tile_m && k;
                  k = previous_size(depth, most_k, grain_k, k))
-                consider(s, job, bits, found, choose, m, n, k);
+                consider(s, job, bits, found, m, n, k);
         }
     }
 }
@@ -250,10 +253,7 @@ void carrysave_plan(const carrysave *device, carrysave_job *job)
         job->by_columns = false;
         return;
     }
-    found.cycles = UINT64_MAX / 64u;
-    consider_all(&s, &of_words, bits, &found, false);
-    found.cycles *= 51u;
-    consider_all(&s, &of_words, bits, &found, true);
+    consider_all(&s, &of_words, bits, &found);
     job->block_m = found.best.m;
     job->block_n = found.best.n;
     job->block_k = found.best.k;
