@@ -127,7 +127,8 @@ def test_digits(run: Run, task: Task, files: list[Any], tmp_path: Path) -> None:
     own = out / "precision" / "digits"
     assert (own / "precision.svg").read_bytes().startswith(b"<?xml")
     assert "| chosen |" in (own / "precision.md").read_text()
-    engine = "engine=npe(m=2,n=2,formats=int8,int4,e2m1)"
+    # The block that test_encoded.py simulates, built once for both.
+    engine = "engine=npe(m=2,n=2,formats=int8,int4,e2m1,e4m3)"
     result = run("run", own / "digits.onnx", "--input", tmp_path / "x.npy", "--labels",
                  tmp_path / "y.npy", "-p", engine, "--simulate", "all", "--batch", 60,
                  "--energy", "none", "--json", "-o", out)  # fmt: skip
