@@ -48,27 +48,34 @@ class Stimulus:
     -------
     kind : of ``KINDS``.
     pair : indices of the formats of A and B, where the design has several.
+    beats : how many count, at least.
     """
 
     design: Design
     kind: str
     pair: tuple[int, int] | None
+    beats: int = CYCLES
 
     @classmethod
     def parse(cls, design: Design, text: str) -> "Stimulus":
         """Read a kind and, behind a colon, one format or those of A and B: ``normal:int8,int4``.
 
-        Lanes of several formats multiply the first of theirs with itself if none is given.
+        Lanes of several formats multiply the first of theirs with itself if none is given. A kind
+        may have an @ and the beats that count: ``uniform@256``.
 
         Raises
         ------
         ValueError
             If there is no such kind or format, or the design cannot take them.
         """
-        kind, colon, names = text.partition(":")
+        word, colon, names = text.partition(":")
+        kind, at, number = word.partition("@")
+        beats = int(number) if number.isdecimal() and at else CYCLES
         if kind not in KINDS:
             legal = ", ".join((*UNMEASURED, *KINDS))
             raise ValueError(f"activity must be one of {legal}, not {text!r}")
+        if at and not (number.isdecimal() and 1 <= beats <= CYCLES):
+            raise ValueError(f"beats must be 1..{CYCLES} behind the @ of activity, not {number!r}")
         if not measurable(design):
             legal = " or ".join(UNMEASURED)
             raise ValueError(f"activity must be {legal} for {design.name}, not {text!r}")
@@ -78,12 +85,12 @@ class Stimulus:
                 raise ValueError(
                     f"activity must be without a format for {design.name}, not {text!r}"
                 )
-            return cls(design, kind, None)
+            return cls(design, kind, None, beats)
         chosen = names.split(",") if colon else [lane.names[0]]
         if len(chosen) > 2:
             raise ValueError(f"activity must be of one format or two, not {text!r}")
         a, b = (lane.index(name) for name in (chosen[0], chosen[-1]))
-        return cls(design, kind, (a, b))
+        return cls(design, kind, (a, b), beats)
 
     def describe(self) -> str:
         """Return what it is in words."""
@@ -93,7 +100,7 @@ class Stimulus:
         return f"{KINDS[self.kind]}, {' x '.join(lane.names[index] for index in self.pair)}"
 
     def sums(self) -> list[Sum]:
-        """Draw tiles m x K and K x n: enough for ``CYCLES``, some before and one after."""
+        """Draw tiles m x K and K x n: for the beats that count, some before and one after."""
         spec, lane = self.design.spec, _lane(self.design)
         m, n = getattr(spec, "m", 1), getattr(spec, "n", 1)
         if lane is None or self.pair is None:
@@ -107,7 +114,7 @@ class Stimulus:
         layers = _layers(*formats) if self.kind == "digits" else []
         found: list[Sum] = []
         beats = 0
-        while beats < CYCLES or len(found) < WARM_UP + 2:
+        while beats < self.beats or len(found) < WARM_UP + 2:
             if layers:
                 x, weights = layers[len(found) % len(layers)]
                 a = x[rng.integers(len(x), size=m)]

@@ -19,6 +19,8 @@ class Feed(wiring.Component):
     ----------
     spacing : int
         How: least cycles between two ``finish``, 1 or more: the time the array needs to drain.
+    idle : bool
+        What: no beat enters until the array has drained.
 
     Members
     -------
@@ -41,8 +43,9 @@ class Feed(wiring.Component):
     clear: Out(1)
     finish: Out(1)
 
-    def __init__(self, spacing: int = 1):
+    def __init__(self, spacing: int = 1, *, idle: bool = False):
         self.spacing = spacing
+        self.idle = idle
         super().__init__()
 
     def elaborate(self, platform):
@@ -52,11 +55,13 @@ class Feed(wiring.Component):
         wait = Signal(range(self.spacing))
         drained = Signal()
 
+        # A beat is in the array no earlier than one cycle after the last sum has begun to leave.
+        free = ~owed & (wait < 2) if self.idle else ~owed | drained
         m.d.comb += [
             drained.eq(wait == 0),
             self.clear.eq(owed & drained),
             self.finish.eq(self.clear & clean),
-            self.accept.eq(self.move & self.valid & clean & (~owed | drained)),
+            self.accept.eq(self.move & self.valid & clean & free),
         ]
         with m.If(self.move):
             with m.If(self.clear):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from carrysave.reproduce.luts import FPGA_COLUMNS, SLACK
+from carrysave.reproduce.luts import COLUMNS, FPGA_COLUMNS, SLACK
 from carrysave.section import Section, svg, texts
 
 __all__ = ["draw", "remarks", "sections"]
@@ -72,15 +72,51 @@ def sections(found: Result, wide: bool) -> list[Section]:
         for entry in found["layers"]
     ]  # fmt: skip
     heads = ("claim", "paper", "held to", "ours", "against")
-    clock = f"Cores of 2 x {found['columns']}, least area at {found['clock_ns']} ns"
+    clock = f"Cores of two rows, least area at {found['clock_ns']} ns"
     return [
         Section("Claims", heads, claims, 5),
+        Section("um2 for a MAC a clock, best of each kind", _MATRIX_HEADS, _matrix(found), 2),
         Section(clock, _heads(_CORES), cores, 3),
         Section("Ablation, W2 A8, K = 4, KG = 1", _heads(_STEPS), steps),
         Section(f"int8, 2 x {FPGA_COLUMNS}, not placed", _heads(_COUNTS), fpga, 3),
         Section("Products of FP8, least area", _heads(_PRODUCTS), units),
         Section("A layer of 64 x 32, int8, simulated", _heads(_LAYERS), layers, 2),
     ]
+
+
+_KINDS = {
+    "MAC": ("MAC",),
+    "bit-serial": ("bit-serial",),
+    "shift-add, ternary": ("shift-add", "ternary", "ternary pairs"),
+    "LUT": ("LUT", "ternary LUT"),
+}
+_MATRIX_HEADS = ("activations", "weights", *_KINDS, "least")
+
+
+def _matrix(found: Result) -> list[list[str]]:
+    """Tell the least area of each kind for each job, and of which it is least."""
+    jobs = dict.fromkeys((entry["activation"], entry["weight"]) for entry in found["cores"])
+    rows = []
+    for job in jobs:
+        own = [entry for entry in found["cores"] if (entry["activation"], entry["weight"]) == job]
+        least = {
+            name: min((e["um2_per_mac"] for e in own if _kind(e["kind"]) == name), default=None)
+            for name in _KINDS
+        }
+        winner = next(_kind(entry["kind"]) for entry in own if entry["wins"])
+        rows.append([
+            *job, *("-" if area is None else f"{area:,.0f}" for area in least.values()), winner,
+        ])  # fmt: skip
+    return rows
+
+
+def _kind(text: str) -> str:
+    """Find what a unit belongs to, by how it is called."""
+    for name, prefixes in _KINDS.items():
+        begins = tuple(prefix + more for prefix in prefixes for more in (",", " K"))
+        if text in prefixes or text.startswith(begins):
+            return name
+    raise AssertionError(text)
 
 
 def _heads(columns: Sequence[tuple[str, str]]) -> tuple[str, ...]:
@@ -94,9 +130,15 @@ def remarks(found: Result) -> list[str]:
         " that misses it counts as larger by as much.",
         "Areas are of whole engines: tables and their generators, registers of operands and weight"
         " planes, sums, and the way out. A core that takes a cycle for each plane counts as many"
-        " times.",
-        "MACs are the best of AND arrays and of Booth recoding of the weight; the paper's are of"
-        " another library, and its LUT cores have no generator.",
+        " times, and cycles in which sums leave count.",
+        f"For int8 and weights of one or two bits, cores have {COLUMNS[32]} columns and beats of"
+        f" about 32; for all others, {COLUMNS[16]} and 16, which takes tables and their generators"
+        " for half as many columns.",
+        "MACs are the best of AND arrays and, with beats of 16, of Booth recoding of the weight,"
+        " with a register in the sum; the paper's are of another library, and its LUT cores have no"
+        " generator.",
+        "The conventional core of the ablation has a full table, entries selected by multiplexers,"
+        " and a sign plane that is subtracted in each lane; sums are of 16 bits in all steps.",
         "Energy is for uniform operands, which favour no coding.",
     ]
 

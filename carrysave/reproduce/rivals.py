@@ -20,10 +20,9 @@ are integers of either sign. 10 bits hold every E4M3 code from 2^-5 of the great
 WEIGHTS = {"1": 1, "1.58": 2, "2": 2, "4": 4, "8": 8}
 """Bits of a weight as it is stored, by what it holds."""
 
-_K = 16
 _DEPTH = 4096
-_LEAN = {"slack": 4, "held": False}
-"""What makes lanes that take planes of bits smallest at this clock."""
+_LANES = {"together": True, "held": False, "adder": "ripple"}
+"""What makes lanes of all kinds that take planes of bits, or whole weights, smallest."""
 
 
 @dataclass(frozen=True)
@@ -40,71 +39,96 @@ class Rival:
     design: Design
 
 
-def rivals(activation: str, weight: str, columns: int, **hows: Any) -> list[Rival]:
+def rivals(activation: str, weight: str, columns: int, k: int = 16, **hows: Any) -> list[Rival]:
     """List the designs for activations of :data:`ACTIVATIONS` and weights of :data:`WEIGHTS`.
 
     Weights of one bit are 0 and 1, or, on the odd grid, -1 and 1. Parallel multipliers have two
-    bits at least. All have two rows of activations, and sums of 4096 products.
+    bits at least. All have two rows of activations, and sums of 4096 products. Registers and
+    carries are where each kind was found to be smallest at this clock.
 
     Parameters
     ----------
     activation, weight : which.
     columns : weights that share an activation.
+    k : products of a beat, or a few less where tables take three activations: 16 or 32.
     hows : parameters that all designs get, such as ``adder``.
     """
     return [
         Rival(kind, Design(name, {**parameters, **hows}))
-        for kind, name, parameters in _rivals(activation, weight, columns)
+        for kind, name, parameters in _rivals(activation, weight, columns, k)
     ]
 
 
 def _rivals(
-    activation: str, weight: str, columns: int
+    activation: str, weight: str, columns: int, k: int
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     a_width, symmetric = ACTIVATIONS[activation]
     b_width = WEIGHTS[weight]
-    both = {"depth": _DEPTH}
+    both = {"depth": _DEPTH, "k": k}
     tile = both | {"m": 2, "n": columns, "a_width": a_width}
-    planes = tile | _LEAN | {"b_width": b_width, "b_signed": b_width > 1}
-    tree = {"k": _K, "pe": "mac", "pipeline": 0}
     multiplied = max(b_width, 2)
+    tree = {"pe": "mac", "pipeline": 1}
     yield "MAC", "adder_tree", tile | tree | {"b_width": multiplied, "encoding": "none"}
-    # The weight is what is recoded, and so comes first.
-    turned = both | {"m": columns, "n": 2, "a_width": multiplied, "b_width": a_width}
-    yield "MAC, Booth", "adder_tree", turned | tree | {"encoding": "booth"}
+    if k < 32:
+        # The weight is what is recoded, and so comes first. Activations then have a register in
+        # each element, which makes long beats of short weights larger than without.
+        turned = both | {"m": columns, "n": 2, "a_width": multiplied, "b_width": a_width}
+        yield "MAC, Booth", "adder_tree", turned | tree | {"encoding": "booth"}
+    # Short sums leave time for carries to ripple.
+    lanes = tile | _LANES | {"slack": 4 if k < 32 else 0}
     if weight == "1.58":
-        ternary = tile | {"k": _K}
-        yield "ternary", "ternary_core", ternary
-        yield "ternary pairs", "ternary_core", ternary | {"mode": "pair", "keys": True}
-        threes = {"mode": "table", "group": 3, "keys": True, "k": 15}
-        yield "ternary LUT, mu = 3", "ternary_core", ternary | threes
-        yield "LUT K = 2, two planes", "ternary_core", ternary | {"mode": "two_plane"}
+        yield "ternary", "ternary_core", lanes
+        yield "ternary pairs", "ternary_core", lanes | {"mode": "pair", "keys": True}
+        threes = {"mode": "table", "group": 3, "keys": True, "k": k // 3 * 3}
+        yield "ternary LUT, mu = 3", "ternary_core", lanes | threes
+        yield "LUT K = 2, two planes", "ternary_core", lanes | {"mode": "two_plane"}
         return
-    yield "bit-serial", "bitserial_core", planes | {"k": _K}
+    lanes |= {"b_width": b_width, "b_signed": b_width > 1}
+    whole = {"pipeline": 1, "slack": 8}
+    yield "bit-serial", "bitserial_core", lanes
     if b_width > 1:
-        yield "shift-add", "shift_add_core", planes | {"k": _K}
-    for group, lookups in ((2, 8), (3, 5), (4, 4)):
-        kind = f"LUT K = {group}, KG = {lookups}"
-        table: dict[str, Any] = planes | {"group": group, "lookups": lookups}
+        yield "shift-add", "shift_add_core", lanes | whole
+    del lanes["k"]
+    for group in (2, 3, 4):
+        kind = f"LUT K = {group}"
+        table: dict[str, Any] = lanes | {"group": group, "lookups": k // group}
         table |= {"symmetric": symmetric}
         yield kind, "lut_core", table
         if group < 4 and b_width > 1:
-            yield f"{kind}, all planes", "lut_core", table | {"parallel": True}
+            yield (
+                f"{kind}, all planes",
+                "lut_core",
+                table | {"parallel": True} | _whole(b_width, k, group, whole),
+            )
         if group == 2:
             odd = {"weights": "odd", "negation": "constant", "table": "half", "b_signed": False}
             yield f"{kind}, odd", "lut_core", table | odd
 
 
+def _whole(b_width: int, k: int, group: int, piped: dict[str, int]) -> dict[str, int]:
+    """Choose for lanes that look up all planes at once: two planes need no register within."""
+    if b_width > 2:
+        return piped
+    return {} if k < 32 else {"lookups": 24 // group}
+
+
 def ablation(columns: int) -> list[Rival]:
-    """List the steps from a conventional LUT core to the LUT tensor core, of W2A8 and K = 4."""
-    tile: dict[str, Any] = {"m": 2, "n": columns, "group": 4, "lookups": 1, "depth": _DEPTH}
-    tile |= _LEAN
+    """List the steps from a conventional LUT core to the LUT tensor core, of W2A8 and K = 4.
+
+    The conventional core has a full table, multiplexers, and a plane of signs that is subtracted.
+    Sums are of 16 bits, as in the authors' files. The last step is not the paper's.
+    """
+    tile: dict[str, Any] = {"m": 2, "n": columns, "group": 4, "lookups": 1, "depth": 64}
+    tile |= _LANES | {"slack": 9, "select": "tree"}
     half = tile | {"table": "half", "weights": "odd", "b_signed": False}
+    constant = half | {"negation": "constant"}
+    outside = constant | {"generator": "external"}
     steps = {
-        "conventional": tile | {"folded": False},
+        "conventional": tile | {"folded": False, "sign": "subtracted"},
         "reinterpretation": half | {"folded": False},
-        "negation folded": half | {"negation": "constant"},
-        "tables from outside": half | {"negation": "constant", "generator": "external"},
+        "negation folded": constant,
+        "tables from outside": outside,
+        "entries selected by lines": outside | {"select": "lines"},
     }
     return [Rival(name, Design("lut_core", how)) for name, how in steps.items()]
 

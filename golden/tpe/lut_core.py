@@ -11,13 +11,13 @@ from golden.formats.integer import IntFormat
 from golden.lut.lookup import LookupSpec, constants
 from golden.lut.table import FORMS, TableSpec, fold
 from golden.tpe.lut_tables import LutTablesSpec, lut_tables
-from golden.tpe.rows import RowsEngineSpec, beat_cycles
+from golden.tpe.rows import PlanesEngineSpec, beat_cycles
 
 __all__ = ["LutCoreSpec", "cycles", "lut_core"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LutCoreSpec(RowsEngineSpec):
+class LutCoreSpec(PlanesEngineSpec):
     """A tile of C is m rows, each with its tables, by n columns.
 
     In `order` "inner", a beat takes b_width cycles, one for each bit plane of its weights; or one,
@@ -40,7 +40,7 @@ class LutCoreSpec(RowsEngineSpec):
     n: int = parameter(Integer("columns of C per tile", 64, 1, 256, "columns"))
     b_width: int = parameter(Integer("bits of a weight", 2, 1, 8, "planes"))
     group: int = parameter(Integer("activations per table", 2, 2, 5, "activations"))
-    lookups: int = parameter(Integer("groups added up per cycle", 8, 1, 16, "groups"))
+    lookups: int = parameter(Integer("groups added up per cycle", 8, 1, 32, "groups"))
     table: str = parameter(
         Choice("entries: of what bits select, or half of all signed sums", "full", FORMS)
     )

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from golden.check import Flag, parameter
 from golden.engine import EngineSpec, TileSpec
 
-__all__ = ["RowsEngineSpec", "RowsSpec", "beat_cycles", "cycles"]
+__all__ = ["PlanesEngineSpec", "RowsEngineSpec", "RowsSpec", "beat_cycles", "cycles"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +25,35 @@ class RowsSpec(TileSpec):
         """
         return self.m + (self.m - 1) // self.SEGMENT
 
+    @property
+    def together(self) -> bool:
+        """All rows take a beat at the same time, not each one cycle after the row above."""
+        return False
+
+    @property
+    def idle(self) -> int:
+        """Cycles between two tiles in which no beat is taken: sums of rows together have to wait.
+
+        Row i's sum leaves i cycles after that of row 0, and is gone with the next tile's beats.
+        """
+        return max(self.drain - 1, 1) if self.together else 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class RowsEngineSpec(RowsSpec, EngineSpec):
     """Such an array of integers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanesEngineSpec(RowsEngineSpec):
+    """Such an array of lanes, which hold their sums in cycles without a beat."""
+
+    together: bool = parameter(
+        Flag(
+            "rows take a beat together; between tiles, none is taken until all sums have left",
+            False,
+        )
+    )
 
 
 def cycles(
@@ -51,5 +77,5 @@ def beat_cycles(spec: RowsSpec, beats: Iterable[int], latency: int) -> int:
     start = 0
     for count in beats:
         finish = max(start + count, finish + spec.drain)
-        start = finish
+        start = finish + spec.idle
     return finish - 1 + latency + spec.drain

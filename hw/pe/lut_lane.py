@@ -1,6 +1,6 @@
 """Lanes that look up sums of activations by the bits of their weights, and add them up."""
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
@@ -53,7 +53,8 @@ class LutLane(LaneCell):
 
     Members: see :class:`LaneCell`; ``i_a`` has the entries of all tables, or the activations, of
     which they are then made here; ``i_b`` the bits of a plane, in the order of the weights; or of
-    some planes, the least significant first.
+    some planes, the least significant first. Where the lane `subtracts`, ``i_a`` has a line behind
+    the entries: what this plane selects is subtracted.
 
     Parameters
     ----------
@@ -70,6 +71,10 @@ class LutLane(LaneCell):
     weight : IntFormat
         What: as much of a weight as comes at a time; what its sign selects of full tables is
         subtracted.
+    subtracts : bool
+        How: a line tells whether what a plane selects of full tables is subtracted.
+    tree : bool
+        How: entries are selected by a tree of multiplexers, not by a line for each.
     more
         As those of :class:`LaneCell`.
     """
@@ -85,8 +90,12 @@ class LutLane(LaneCell):
         folded: bool,
         exact: bool = True,
         weight: IntFormat,
+        subtracts: bool = False,
+        tree: bool = False,
         **more: int,
     ):
+        self.subtracts = subtracts
+        self.tree = tree
         self.table = table
         self.lookups = lookups
         self.makes = makes
@@ -97,7 +106,8 @@ class LutLane(LaneCell):
         # When entries are there.
         self._made = _MADE if makes else 0.0
         width = len(table.i if makes else table.o)
-        super().__init__(lookups * width, lookups * group * weight.width, **more)
+        self._entries = lookups * width
+        super().__init__(self._entries + subtracts, lookups * group * weight.width, **more)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -106,14 +116,16 @@ class LutLane(LaneCell):
 
     def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
         heap = BitHeap(self.width)
-        tables = [a.word_select(at, len(a) // self.lookups) for at in range(self.lookups)]
+        minus = a[self._entries :]
+        tables = [a.word_select(at, self._entries // self.lookups) for at in range(self.lookups)]
         if self.makes:
             tables = [self._make(m, codes) for codes in tables]
         for plane in range(self.weight.width):
             bits = b.word_select(plane, len(b) // self.weight.width)
             for number, entries in enumerate(tables):
                 key = list(bits.word_select(number, self.table.group))
-                heap.add_heap(self._look_up(m, entries, key, plane, f"x{plane}_{number}"), plane)
+                found = self._look_up(m, entries, key, minus, plane, f"x{plane}_{number}")
+                heap.add_heap(found, plane)
         return heap
 
     def _make(self, m: Module, codes: Value) -> Value:
@@ -122,20 +134,29 @@ class LutLane(LaneCell):
         m.d.comb += table.i.eq(codes)
         return table.o
 
-    def _look_up(self, m: Module, a: Value, bits: list[Value], plane: int, name: str) -> BitHeap:
+    def _look_up(
+        self, m: Module, a: Value, bits: list[Value], minus: Value, plane: int, name: str
+    ) -> BitHeap:
         """Put what a table has for the bits of a plane on a heap."""
         heap = BitHeap(self.width - plane)
         table = self.table
         if self.folded != (table.form == "half"):
             bits = [bit ^ bits[-1] for bit in bits[:-1]] + bits[-1:]
         if table.form == "full":
-            lines = _lines(m, bits, f"{name}_is")[1:]
-            chosen, signed = gather(m, lines, table.entries(a), table.formats, name)
+            if self.tree:
+                chosen, signed = _choose(m, bits, table.entries(a), table.formats, name)
+            else:
+                lines = _lines(m, bits, f"{name}_is")[1:]
+                chosen, signed = gather(m, lines, table.entries(a), table.formats, name)
+            if self.subtracts:
+                _negate(m, heap, chosen if signed else Cat(chosen, C(0, 1)), minus, name)
+                return heap
             negative = self.weight.signed and plane == self.weight.width - 1
             _put(heap, chosen, signed, negative, self._made + _CHOSEN)
             return heap
         sign = bits.pop()
-        found = multiplex(m, table.entries(a), bits, f"{name}_entry")
+        choose = _tree if self.tree else multiplex
+        found = choose(m, table.entries(a), bits, f"{name}_entry")
         flipped = Signal(len(found), name=name)
         m.d.comb += flipped.eq(found ^ sign.replicate(len(found)))
         _put(heap, flipped, True, False, self._made + _FLIPPED)
@@ -176,6 +197,14 @@ def _put(heap: BitHeap, bits: Value, signed: bool, negative: bool, arrival: floa
         heap.add_bit(bit, place, arrival=arrival, negative=negative != top)
 
 
+def _negate(m: Module, heap: BitHeap, bits: Value, minus: Value, name: str) -> None:
+    """Put a two's complement number on a heap, or its negative: inverted, and one more."""
+    inverted = Signal(len(bits), name=f"{name}_signed")
+    m.d.comb += inverted.eq(bits ^ minus.replicate(len(bits)))
+    heap.add_term(list(inverted), signed=True, arrival=_FLIPPED)
+    heap.add_bit(minus, 0, arrival=_SIGN)
+
+
 def _lines(m: Module, bits: list[Value], name: str) -> list[Value]:
     """Make a line for each number that bits can be."""
     lines: list[Value] = []
@@ -196,3 +225,28 @@ def multiplex(m: Module, entries: list[Value], bits: list[Value], name: str) -> 
     found = Signal(len(entries[0]), name=name)
     m.d.comb += found.eq(Mux(bits[0], entries[1], entries[0]))
     return found
+
+
+def _tree(m: Module, entries: list[Value], bits: list[Value], name: str) -> Value:
+    """Select one of a power of two of entries of one width, bit by bit."""
+    for level, bit in enumerate(bits):
+        below = entries
+        entries = []
+        for number, pair in enumerate(zip(below[::2], below[1::2], strict=True)):
+            found = Signal(len(below[0]), name=f"{name}{level}_{number}")
+            m.d.comb += found.eq(Mux(bit, pair[1], pair[0]))
+            entries.append(found)
+    return entries[0]
+
+
+def _choose(
+    m: Module, bits: list[Value], entries: list[Value], formats: list[IntFormat], name: str
+) -> tuple[Value, bool]:
+    """Select the entry of a full table by a tree, zero by no bit; say whether it is signed."""
+    signed = any(fmt.signed for fmt in formats)
+    width = max(fmt.width + (signed and not fmt.signed) for fmt in formats)
+    wide: list[Value] = [C(0, width)]
+    for entry, fmt in zip(entries, formats, strict=True):
+        top = entry[-1] if fmt.signed else C(0, 1)
+        wide.append(Cat(entry, top.replicate(width - fmt.width)))
+    return _tree(m, wide, bits, name), signed

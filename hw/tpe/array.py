@@ -19,7 +19,8 @@ class RowsArray(wiring.Component):
 
     A tile's operands enter in some cycles; the next tile follows at once if those are at least
     :attr:`RowsSpec.drain`: rows end one cycle apart, so in each column one sum is done per cycle
-    and leaves by a bus, without a second set of accumulators.
+    and leaves by a bus, without a second set of accumulators. Where rows work together, sums leave
+    in the same order, and the next tile waits for them.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class RowsArray(wiring.Component):
         m = Module()
         spec = self.spec
         move = Signal()
-        m.submodules.feed = feed = Feed(spec.drain)
+        m.submodules.feed = feed = Feed(spec.drain, idle=spec.together)
         m.submodules.rows = rows = RowCount(spec, self.latency - 1)
         last, taken, finish = self.ends(m, feed)
         m.d.comb += [

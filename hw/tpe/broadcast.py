@@ -31,10 +31,11 @@ class BroadcastColumn(Column):
         width = len(self.element.i_a)
         b: Value = self.i_b
         for number, row in enumerate(rows):
-            held = Signal(len(self.i_b), name=f"b{number}", reset_less=True)
-            with m.If(self.en):
-                m.d.sync += held.eq(b)
-            b = held
+            if not (number and self.spec.together):
+                held = Signal(len(self.i_b), name=f"b{number}", reset_less=True)
+                with m.If(self.en):
+                    m.d.sync += held.eq(b)
+                b = held
             m.d.comb += [
                 row.i_a.eq(self.i_a.word_select(number, width)),
                 row.i_b.eq(b),

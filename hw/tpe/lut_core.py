@@ -4,9 +4,10 @@ from typing import Any, ClassVar
 
 from amaranth import Cat, Module, Value
 
-from golden.check import Parameter, complete
+from golden.check import Choice, Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.tpe.lut_core import LutCoreSpec
+from hw.feed import Feed
 from hw.pe.lut_lane import LutLane
 from hw.pe.lut_table import LutTable
 from hw.tpe.planes import PLANE_HOWS, Correction, PlanesEngine
@@ -26,10 +27,27 @@ class LutCore(PlanesEngine):
     ----------
     pipeline, adder, slack, held
         How: see :class:`PlanesEngine`.
+    sign : str
+        How: what the sign plane of two's complement weights selects of full tables is "subtracted"
+        in each lane; or the plane is inverted, and sums are "corrected" once for all columns.
+    select : str
+        How: entries are selected by "lines", one for each, or by a "tree" of multiplexers.
     """
 
     SPEC = LutCoreSpec
-    HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        **PLANE_HOWS,
+        "sign": Choice(
+            "sign plane that comes alone: sums corrected, or subtracted from full tables",
+            "corrected",
+            ("corrected", "subtracted"),
+        ),
+        "select": Choice(
+            "entries are selected by a line for each, or by a tree of multiplexers",
+            "lines",
+            ("lines", "tree"),
+        ),
+    }
 
     spec: LutCoreSpec
 
@@ -41,7 +59,14 @@ class LutCore(PlanesEngine):
         integer = spec.weights == "integer"
         # In one cycle, or alone, a sign can be subtracted; else weights are made unsigned.
         alone = spec.planes == 1 and spec.order == "inner"
-        self.minus = not half and spec.b_signed and alone
+        self.subtracts = hows["sign"] == "subtracted"
+        serial = not half and spec.b_signed and spec.planes > 1
+        if self.subtracts and not serial:
+            raise ValueError(
+                "sign must be corrected but for full tables and signed planes one by one,"
+                " not 'subtracted'"
+            )
+        self.minus = self.subtracts or (not half and spec.b_signed and alone)
         correction = self._correction(spec, halved=half and integer)
         self._table = LutTable(spec.tables, spec.table, hows["adder"], halved=half and integer)
         in_array = spec.generator == "in_array"
@@ -53,6 +78,8 @@ class LutCore(PlanesEngine):
             folded=spec.folded,
             exact=spec.negation == "carry",
             weight=IntFormat(width=spec.b_code_width // spec.planes, signed=self.minus),
+            subtracts=self.subtracts,
+            tree=hows["select"] == "tree",
             width=spec.c_format.width,
             planes=spec.planes,
             passes=spec.passes,
@@ -105,6 +132,11 @@ class LutCore(PlanesEngine):
         lookups = self.spec.lookups
         tables = [a.word_select(number, len(a) // lookups) for number in range(lookups)]
         return Cat(map(self._table.narrow, tables))
+
+    def _control(self, m: Module, move: Value, feed: Feed) -> Value:
+        """Make the lines of lanes; the first says that a plane is the last of its beat."""
+        control = super()._control(m, move, feed)
+        return Cat(self._lines[-1], control) if self.subtracts else control
 
     def weights(self, codes: list[Value], plane: int) -> Value:
         """Make bits of offset binary, but of two's complement where the sign is subtracted."""

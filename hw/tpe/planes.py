@@ -130,7 +130,9 @@ class CorrectionColumn(Column):
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
         """Give each row what has come for it."""
-        bits = late(m, self.en, "b", self.i_b, len(rows))
+        bits: list[Value] = [self.i_b] * len(rows)
+        if not self.spec.together:
+            bits = late(m, self.en, "b", self.i_b, len(rows))
         for number, (row, bit) in enumerate(zip(rows, bits, strict=True)):
             m.d.comb += [
                 row.i_a.eq(self.i_a.word_select(number, len(row.i_a))),
@@ -176,7 +178,8 @@ class PlanesEngine(RowsArray):
     A beat of A and B stays for as many cycles as its weights have planes, and is taken with the
     last one; or it stays for one, and comes again in passes, one for each plane. A row of A, or its
     tables, goes to all n lanes of its row of the array; a plane of a column of B to all m lanes of
-    its column, each row one cycle after the one above.
+    its column, each row one cycle after the one above; or all at the same time, so that a column
+    holds its plane once, and A needs no delay.
 
     Latency, last plane of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k
     multiply-accumulates of a bit a cycle. Stalls: as those of :class:`hw.tpe.rows.RowsEngine`,
@@ -310,12 +313,15 @@ class PlanesEngine(RowsArray):
         a, b = self.i_a.payload.data, self.i_b.payload.data
         lines = self._lines
         width = spec.a_codes * spec.a_code_width
-        own = a[:width]
-        below = skew(m, move, "a", a, spec.m, width)[1:]
-        rows = [self.code(m, row) for row in (own, *below)]
+        operands: list[Value] = [a.word_select(row, width) for row in range(spec.m)]
         control = self._control(m, move, feed)
-        controls = late(m, move, "control", control, spec.m)
-        rows = [Cat(*pair) for pair in zip(rows, controls, strict=True)]
+        controls = [control] * spec.m
+        if not spec.together:
+            operands = skew(m, move, "a", a, spec.m, width)
+            controls = late(m, move, "control", control, spec.m)
+        rows = [
+            Cat(self.code(m, row), lines) for row, lines in zip(operands, controls, strict=True)
+        ]
         columns = []
         for number in range(spec.n):
             codes = [b.word_select(at * spec.n + number, spec.b_code_width) for at in range(spec.k)]
@@ -326,7 +332,7 @@ class PlanesEngine(RowsArray):
             m.submodules.correction = correction = self.correction.place()
             m.d.comb += [
                 correction.en.eq(move),
-                correction.i_a.eq(Cat(map(self.summands, (own, *below)))),
+                correction.i_a.eq(Cat(map(self.summands, operands))),
                 correction.i_b.eq(Cat(feed.accept & lines[0], control[1])),
                 correction.i_clear.eq(clear),
                 *(column.i_more.eq(correction.o[self._unused :]) for column in placed),

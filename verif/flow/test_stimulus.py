@@ -18,6 +18,8 @@ SMALL_LANE: dict[str, Any] = {"formats": "int8,int4,e4m3", "accumulator_width": 
 @pytest.mark.parametrize(
     ("design", "parameters", "text", "error"),
     [
+        ("mac", {}, "normal@0", r"beats must be 1\.\.2048 behind the @ of activity, not '0'"),
+        ("mac", {}, "normal@", r"beats must be 1\.\.2048 behind the @ of activity, not ''"),
         ("mac", {}, "much", "must be one of none, assumed, normal, uniform, digits, not 'much'"),
         ("mac", {}, "normal:int8", "activity must be without a format for mac, not 'normal:int8'"),
         ("encoder", {}, "normal", "activity must be none or assumed for encoder, not 'normal'"),
@@ -79,3 +81,9 @@ def test_lanes_are_recorded(name: str, parameters: dict[str, Any]) -> None:
     size = parameters.get("m", 1) * parameters.get("n", 1)
     rates = [trace.products / (trace.end - trace.first) for trace in traces]
     assert rates == [pytest.approx(size, rel=0.02), pytest.approx(2 * size, rel=0.02)]
+
+
+def test_stimulus_has_as_many_beats_as_are_asked_for() -> None:
+    """Sums of 256 products: two before and one after those that count."""
+    chosen = Stimulus.parse(Design("adder_tree", {"k": 16}), "uniform@40")
+    assert [a.shape[1] for a, _ in chosen.sums()] == [256] * 6

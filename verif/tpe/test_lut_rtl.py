@@ -36,6 +36,7 @@ FEW: list[tuple[str, dict[str, Any]]] = [
     ),
     ("bitserial_core", {"m": 2, "n": 3, "k": 5, "depth": 33, "a_width": 4, "slack": 64}),
     ("ternary_core", {"m": 2, "n": 3, "k": 6, "group": 3, "mode": "table", "depth": 40}),
+    ("lut_core", {"m": 3, "n": 3, "lookups": 2, "depth": 50, "b_width": 3, "together": True}),
 ]
 MORE: list[tuple[str, dict[str, Any]]] = [
     ("lut_core", {}),
@@ -181,6 +182,42 @@ MORE: list[tuple[str, dict[str, Any]]] = [
          "held": False},
     ),
     ("lut_core", {"m": 9, "n": 2, "lookups": 1, "depth": 50, "slack": 1, "held": False}),
+    (
+        "lut_core",
+        {"m": 1, "n": 2, "lookups": 2, "depth": 50, "together": True, "table": "half",
+         "pipeline": 1},
+    ),
+    (
+        "lut_core",
+        {"m": 9, "n": 2, "lookups": 1, "depth": 50, "together": True, "order": "outer",
+         "held": False},
+    ),
+    (
+        "lut_core",
+        {"m": 2, "n": 2, "group": 3, "lookups": 1, "depth": 50, "together": True, "table": "half",
+         "generator": "external", "held": False},
+    ),
+    (
+        "lut_core",
+        {"n": 2, "group": 4, "lookups": 1, "depth": 50, "folded": False, "sign": "subtracted",
+         "select": "tree"},
+    ),
+    (
+        "lut_core",
+        {"n": 2, "group": 4, "lookups": 1, "depth": 50, "table": "half", "select": "tree"},
+    ),
+    ("lut_core", {"n": 2, "lookups": 2, "depth": 50, "a_signed": False, "select": "tree"}),
+    (
+        "lut_core",
+        {"n": 2, "lookups": 3, "depth": 50, "b_width": 3, "a_signed": False, "sign": "subtracted",
+         "pipeline": 1},
+    ),
+    ("bitserial_core", {"m": 2, "n": 2, "k": 3, "depth": 30, "together": True, "held": False}),
+    ("shift_add_core", {"m": 4, "n": 2, "k": 3, "depth": 30, "together": True, "pipeline": 2}),
+    (
+        "ternary_core",
+        {"m": 3, "n": 2, "k": 4, "depth": 30, "mode": "two_plane", "together": True},
+    ),
     ("bitserial_core", {"m": 1, "n": 2, "k": 1, "depth": 300, "b_width": 1}),
     ("bitserial_core", {"m": 3, "n": 3, "k": 7, "depth": 20, "b_width": 8, "pipeline": 1}),
     (
@@ -247,8 +284,10 @@ def test_lut_rejects_out_of_range() -> None:
         Design("coprocessor", {"engine": "lut_core(generator=external,folded=false)"})
     with pytest.raises(ValueError, match="pipeline must be 0"):
         LutCore(LutCoreSpec(), pipeline=9)
-    with pytest.raises(ValueError, match=r"lookups must be 1\.\.16 groups, not 17"):
-        Design("lut_core", {"lookups": 17})
+    with pytest.raises(ValueError, match="sign must be corrected but for full tables"):
+        LutCore(LutCoreSpec(table="half"), sign="subtracted")
+    with pytest.raises(ValueError, match=r"lookups must be 1\.\.32 groups, not 33"):
+        Design("lut_core", {"lookups": 33})
 
 
 @pytest.mark.parametrize("weights", ["integer", "odd"])

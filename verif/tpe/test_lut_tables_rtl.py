@@ -55,7 +55,7 @@ def test_lut_tables_rejects_wrong_kind() -> None:
 
 
 def test_lut_tables_rejects_out_of_range() -> None:
-    with pytest.raises(ValueError, match=r"lookups must be 1\.\.16 groups, not 17"):
-        Design("lut_tables", {"lookups": 17})
+    with pytest.raises(ValueError, match=r"lookups must be 1\.\.32 groups, not 33"):
+        Design("lut_tables", {"lookups": 33})
     with pytest.raises(ValueError, match="table must be one of full, half, not 'both'"):
         LutTablesSpec(table="both")
