@@ -24,7 +24,9 @@ OWN: dict[str, dict[str, Any]] = {
     "shiftmax": ROW,
     "shift_gelu": ROW,
     "encoder": {"format": "e2m3", "width": 10, "fraction_width": 5},
-    "coprocessor": ENGINE | {"outstanding": 2},
+    "coprocessor": ENGINE | {
+        "outstanding": 2, "narrow": True, "address_width": 20, "dimension_width": 10,
+    },
     "coprocessor_stream": ENGINE,
     "coprocessor_uart": ENGINE | {"memory_bytes": 4096, "divisor": 4},
     "lut_tables": {"lookups": 1, "a_width": 4, "table": "half"},

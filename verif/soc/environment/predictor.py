@@ -7,6 +7,7 @@ from pyuvm import uvm_analysis_port, uvm_subscriber
 
 from golden.soc.coprocessor import CoprocessorSpec, Error, coprocessor, matrices
 from verif.soc.environment.orders import DESCRIPTOR, Order, moved
+from verif.soc.environment.registers import kept
 
 __all__ = ["WAYS", "Expected", "Given", "Predictor", "first_fault", "predicted"]
 
@@ -85,7 +86,7 @@ def predicted(spec: CoprocessorSpec, given: Given) -> Expected:
     error = order.ring_error(spec)
     if error:
         assert order.ring is not None
-        return ended(error, 0, address=order.ring if spec.ring else 0)
+        return ended(error, 0, address=kept(spec, "ring", order.ring) if spec.ring else 0)
     fault = first_fault(spec, order)
     for number, task in enumerate(order.tasks):
         if fault == (number, Error.DESCRIPTOR):

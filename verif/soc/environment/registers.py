@@ -26,8 +26,8 @@ from hw.soc.coprocessor import argument_widths
 from verif.soc.environment.axi_lite import Access
 
 __all__ = [
-    "RegisterAdapter", "RegisterPredictor", "load", "model", "narrow_fields", "registers_of",
-    "reset",
+    "RegisterAdapter", "RegisterPredictor", "kept", "load", "model", "narrow_fields",
+    "registers_of", "reset",
 ]  # fmt: skip
 
 
@@ -81,6 +81,19 @@ def narrow_fields(spec: CoprocessorSpec) -> dict[int, list[tuple[int, int, int]]
         address, low, width = FIELDS[name]
         if kept < width:
             found.setdefault(address, []).append((low, width, kept))
+    return found
+
+
+def kept(spec: CoprocessorSpec, name: str, value: int) -> int:
+    """Return what a build keeps of an argument of 64 bits, which is written as a whole."""
+    widths, found = argument_widths(spec), 0
+    for low, half in ((0, "lo"), (32, "hi")):
+        part = value >> low & 0xFFFF_FFFF
+        width = widths.get(f"{name}_{half}", 32)
+        if width < 32:
+            above = (1 << width) >> 1
+            part = part % above | above * (part >= above) if above else 0
+        found |= part << low
     return found
 
 
