@@ -226,7 +226,13 @@ def synthesise(
             " as in normal:int8,e4m3. [default: normal]"
         ),
     ] = None,
-    flat: Annotated[bool, Parameter(show_default=False, help="Flatten the whole design.")] = False,
+    hierarchy: Annotated[
+        str,
+        Parameter(
+            help="Which repeated modules are mapped once, instead of in place: those that are worth"
+            " it (auto), large ones only (coarse: slower, and smaller), none (flat)."
+        ),
+    ] = "auto",
     verilog: Annotated[
         list[ExistingFile] | None,
         Parameter(consume_multiple=True, help="Synthesise these files instead."),
@@ -259,8 +265,14 @@ def synthesise(
         raise UsageError("--target and --liberty exclude each other")
     if target not in (None, *synth.TARGETS):
         raise UsageError(f"--target must be one of {', '.join(synth.TARGETS)}, not {target!r}")
-    if target in fpga.TARGETS and (period is not None or sweep or flat):
-        raise UsageError(f"--period, --sweep and --flat are for cell libraries, not for {target}")
+    if target in fpga.TARGETS and (period is not None or sweep or hierarchy != "auto"):
+        raise UsageError(
+            f"--period, --sweep and --hierarchy are for cell libraries, not for {target}"
+        )
+    if hierarchy not in synth.HIERARCHIES:
+        raise UsageError(
+            f"--hierarchy must be one of {', '.join(synth.HIERARCHIES)}, not {hierarchy!r}"
+        )
     if objective not in synth.OBJECTIVES:
         raise UsageError(
             f"--objective must be one of {', '.join(synth.OBJECTIVES)}, not {objective!r}"
@@ -285,7 +297,7 @@ def synthesise(
             "period_ns": period,
             "sweep": sweep,
             "objective": objective,
-            "hierarchy": "flat" if flat else "auto",
+            "hierarchy": hierarchy,
             "progress": steps.step,
         }
         if verilog:

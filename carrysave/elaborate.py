@@ -11,7 +11,7 @@ from typing import Any
 from carrysave import paths
 from hw import yosys
 
-__all__ = ["Elaborated", "elaborate", "kept_modules"]
+__all__ = ["HIERARCHIES", "Elaborated", "elaborate", "kept_modules"]
 
 FORMAT = 6  # of all cached files of synthesis; raise it with any change of what they hold
 
@@ -106,16 +106,21 @@ _GATES = {
     "xor": 2, "xnor": 2, "eq": 2, "ne": 2, "fa": 8, "not": 0.5,
 }  # fmt: skip
 KEEP_GATES = 150
-KEEP_SAVING = 3000
+HIERARCHIES: dict[str, int | None] = {"auto": 3000, "coarse": 20_000, "flat": None}
+"""Gates of work that mapping a module once must save; nothing is kept of a flat design. A coarse
+one takes some times longer, and elements share what is the same in the elements of a column."""
 
 
-def kept_modules(design: Elaborated) -> list[str]:
+def kept_modules(design: Elaborated, hierarchy: str = "auto") -> list[str]:
     """Return the modules to map once each, in hierarchy order; the rest is flattened.
 
     A module is kept if it is instantiated more than once, has at least ``KEEP_GATES`` gates
-    (estimated, its children included), and mapping it once saves at least ``KEEP_SAVING`` gates
-    of work. Children of a kept module count once.
+    (estimated, its children included), and mapping it once saves as many gates of work as
+    :data:`HIERARCHIES` says. Children of a kept module count once.
     """
+    least = HIERARCHIES[hierarchy]
+    if least is None:
+        return []
     modules = design.modules
     sizes: dict[str, float] = {}
 
@@ -133,7 +138,7 @@ def kept_modules(design: Elaborated) -> list[str]:
     kept = []
     for name in names:
         saving = (uses[name] - 1) * size(name)
-        if uses[name] > 1 and size(name) >= KEEP_GATES and saving >= KEEP_SAVING:
+        if uses[name] > 1 and size(name) >= KEEP_GATES and saving >= least:
             kept.append(name)
             uses[name] = 1
         for kind, count in modules[name].items():

@@ -16,7 +16,14 @@ from typing import Any
 
 from carrysave import activity as switching
 from carrysave import fpga, liberty, paths, power, sta
-from carrysave.elaborate import Elaborated, contents, elaborate, kept_modules, reader
+from carrysave.elaborate import (
+    HIERARCHIES,
+    Elaborated,
+    contents,
+    elaborate,
+    kept_modules,
+    reader,
+)
 from carrysave.liberty import Library
 from carrysave.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
 from carrysave.stimulus import KINDS, UNMEASURED, Stimulus, measurable
@@ -25,7 +32,7 @@ from hw.catalog import Design
 from hw.emit import Emission
 from hw.ports import clock_and_reset
 
-__all__ = ["ACTIVITIES", "OBJECTIVES", "TARGETS", "synthesise", "synthesise_design"]
+__all__ = ["ACTIVITIES", "HIERARCHIES", "OBJECTIVES", "TARGETS", "synthesise", "synthesise_design"]
 
 Progress = Callable[[str], None]
 
@@ -65,7 +72,7 @@ def synthesise(
     clock : name of the clock port; ignored by a design without registers.
     operations_per_cycle : operations (2 per multiply-accumulate) per clock cycle at full rate.
     objective : ``density`` (least period x area), ``period`` or ``area``.
-    hierarchy : ``auto`` maps repeated modules once (:func:`kept_modules`), ``flat`` none.
+    hierarchy : which repeated modules are mapped once, see :data:`carrysave.elaborate.HIERARCHIES`.
     progress : called with one line of text whenever something has been done.
     jobs : processes at a time.
     design : what the Verilog is of, if it is generated; a measured activity needs it.
@@ -89,7 +96,7 @@ def synthesise(
         If a tool is missing or fails.
     """
     _check_choice("objective", objective, OBJECTIVES)
-    _check_choice("hierarchy", hierarchy, ("auto", "flat"))
+    _check_choice("hierarchy", hierarchy, tuple(HIERARCHIES))
     for map_ in maps:
         _check_choice("maps", map_, tuple(MAPS))
     if design is None:
@@ -116,7 +123,7 @@ def synthesise(
         say(f"simulate {top}")
         switching.record(design, activity)  # what is wrong with it shows before the long work
     elaborated = elaborate(sources, top)
-    kept = kept_modules(elaborated) if hierarchy == "auto" else []
+    kept = kept_modules(elaborated, hierarchy)
     conditions = sta.Conditions(clock=_clock(elaborated, clock))
     flow = Flow(elaborated, tuple(kept), library, conditions)
     search = Search(flow, objective, period_ns, say, jobs, maps)

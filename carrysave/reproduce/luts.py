@@ -1,6 +1,7 @@
 """LUT tensor cores and their rivals at equal throughput: which wins for given weights."""
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -10,23 +11,33 @@ from carrysave.liberty import Library
 from carrysave.progress import Steps
 from carrysave.reproduce import layer
 from carrysave.reproduce.resources import count
-from carrysave.reproduce.rivals import ACTIVATIONS, WEIGHTS, Rival, ablation, products, rivals
+from carrysave.reproduce.rivals import (
+    ACTIVATIONS,
+    TOOL,
+    WEIGHTS,
+    Rival,
+    ablation,
+    products,
+    rivals,
+)
 from hw.catalog import Design
 
-__all__ = ["COLUMNS", "FPGA_COLUMNS", "SLACK", "measure"]
+__all__ = ["COLUMNS", "FPGA_TILE", "ROWS", "SLACK", "measure"]
 
 Result = dict[str, Any]
 
 _FPGAS = ("xilinx", "ecp5")
 _FPGA_WEIGHTS = ("1", "1.58", "2", "4")
-FPGA_COLUMNS = 8
+FPGA_TILE = 2, 8
+"""Rows and columns of cores on FPGAs."""
+ROWS = 4
 COLUMNS = {32: 32, 16: 16}
 """Columns of cores by the products of their beats: 32 for int8 and one or two bits, else 16."""
 _MAPS = ("amap", "wide")
 """The mappings that are smallest at a clock that is not tight."""
 SLACK = 1.5  # of the clock, against the period of the plain MAC at its fastest
-_PAPER = (1.0, 1.317, 1.351, 1.440, None)
-"""Area of the paper's ablation, relative to that of each step; the last is not the paper's."""
+_PAPER = (1.0, 1.317, 1.351, 1.440)
+"""Area of the paper's ablation, relative to that of each step."""
 
 
 def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
@@ -49,7 +60,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         (fpga, weight, rival)
         for fpga in _FPGAS[-1 if quick else 0 :]
         for weight in _FPGA_WEIGHTS[: 1 if quick else None]
-        for rival in rivals("int8", weight, FPGA_COLUMNS, adder="operator")
+        for rival in rivals("int8", weight, *FPGA_TILE, adder="operator")
     ]
     jobs = 1 + len(grid) + len(steps_of) + len(fpgas) + len(products()) + len(layer.LAYERS)
     done = iter(range(jobs))
@@ -66,7 +77,12 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     def core(rival: Rival, activity: str) -> Result:
         step(rival.design.module)
         result = synth.synthesise_design(
-            rival.design, target, period_ns=clock, activity=activity, maps=_MAPS
+            rival.design,
+            target,
+            period_ns=clock,
+            activity=activity,
+            maps=_MAPS,
+            hierarchy="coarse",
         )
         return {"kind": rival.kind, **_facts(rival.design, result, clock)}
 
@@ -91,15 +107,15 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         for result in layer.measure(Path(folder), 40 if quick else None):
             step(f"{result['module']}, a layer")
             found["layers"].append(result)
-    for key, cost in (("cores", "um2_per_mac"), ("fpga", "luts_per_mac")):
-        _mark(found[key], cost)
+    _mark(found["cores"], "um2_per_mac")
+    _mark(found["fpga"], "luts_per_mac")
     return {**found, "claims": list(_claims(found))}
 
 
 def _rivals(activation: str, weight: str) -> list[Rival]:
     """List the designs of a job; what is held to, with the beats that make all of them smallest."""
     k = 32 if activation == "int8" and weight in ("1", "2") else 16
-    return rivals(activation, weight, COLUMNS[k], k)
+    return rivals(activation, weight, ROWS, COLUMNS[k], k)
 
 
 def _macs(design: Design) -> float:
@@ -127,11 +143,11 @@ def _facts(design: Design, result: Result, clock: float) -> Result:
 
 
 def _ablation(found: list[Result]) -> Iterator[Result]:
-    """Compare the steps' areas with the first's."""
-    for entry, paper in zip(found, _PAPER, strict=True):
-        ratio = found[0]["area_um2"] / entry["area_um2"]
+    """Compare the areas of the steps for a product a clock with that of the first."""
+    for entry, paper in zip_longest(found, _PAPER):
+        ratio = found[0]["um2_per_mac"] / entry["um2_per_mac"]
         yield {
-            **{key: entry[key] for key in ("kind", "module", "area_um2")},
+            **{key: entry[key] for key in ("kind", "module", "area_um2", "um2_per_mac")},
             "paper": paper,
             "ours": ratio,
         }
@@ -161,12 +177,12 @@ def _product(rival: Rival, target: str | Library, step: Any) -> Result:
 
 
 def _mark(entries: list[Result], cost: str) -> None:
-    """Mark the best of each group that has the same job."""
+    """Mark the best of each group that has the same job; multipliers of FPGAs have no cost here."""
     best: dict[Any, Result] = {}
     for entry in entries:
         entry["wins"] = False
         job = tuple(entry.get(key) for key in ("target", "activation", "weight"))
-        if job not in best or entry[cost] < best[job][cost]:
+        if not entry.get("dsps") and (job not in best or entry[cost] < best[job][cost]):
             best[job] = entry
     for entry in best.values():
         entry["wins"] = True
@@ -186,39 +202,47 @@ def _least(found: Result, weight: str, kind: str) -> float | None:
 def _claims(found: Result) -> Iterator[Result]:
     """Compare what is held to, and what the paper says."""
     for weight, text, paper in (("1", "3x", "4x to 6x"), ("2", "1.6x", "-"), ("4", "-", "-")):
-        lut, mac = (_least(found, weight, kind) for kind in ("LUT", "MAC"))
-        serial = _least(found, weight, "bit-serial")
-        if lut is None or mac is None or serial is None:
+        lut, tool, mac, serial = (
+            _least(found, weight, kind) for kind in ("LUT", TOOL, "MAC", "bit-serial")
+        )
+        if lut is None or tool is None or mac is None or serial is None:
             continue
+        claim = {"name": f"LUT at W{weight} A8, area", "paper": "-", "target": "-"}
+        bits = max(2, int(weight))
         yield {
-            "name": f"LUT at W{weight} A8, area",
+            **claim,
             "paper": paper,
             "target": text,
-            "ours": f"{mac / lut:.2f}x smaller",
-            "baseline": f"the best parallel MAC of {max(2, int(weight))} bits",
+            "ours": f"{tool / lut:.2f}x smaller",
+            "baseline": f"the parallel MAC of {bits} bits, multipliers by the tool",
         }
         yield {
-            "name": f"LUT at W{weight} A8, area",
-            "paper": "-",
+            **claim,
+            "ours": f"{mac / lut:.2f}x smaller",
+            "baseline": f"the best parallel MAC of {bits} bits",
+        }
+        yield {
+            **claim,
             "target": "-20 %",
-            "ours": f"{100 * (lut / serial - 1):+.0f} %",
+            "ours": f"{100 * (lut / serial - 1):+.1f} %",
             "baseline": "the bit-serial core",
         }
-    *_, last, more = found["ablation"]
+    step = {"paper": "-", "target": "-", "baseline": "the conventional LUT core"}
+    *_, last = (entry for entry in found["ablation"] if entry["paper"])
     yield {
-        "name": "ablation, K = 4, W2 A8",
+        **step,
+        "name": f"ablation, W2 A8, the paper's steps: {last['kind']}",
         "paper": f"{last['paper']:.2f}x",
         "target": "1.44x",
         "ours": f"{last['ours']:.2f}x smaller",
-        "baseline": "the conventional LUT core",
     }
-    yield {
-        "name": f"the same, {more['kind']}",
-        "paper": "-",
-        "target": "-",
-        "ours": f"{more['ours']:.2f}x smaller",
-        "baseline": "the conventional LUT core",
-    }
+    for entry in found["ablation"]:
+        if not entry["paper"]:
+            yield {
+                **step,
+                "name": f"ablation, then {entry['kind']}",
+                "ours": f"{entry['ours']:.2f}x smaller",
+            }
     _, carry, multiplied = found["products"]
     change = 100 * (carry["area_um2"] / multiplied["area_um2"] - 1)
     yield {

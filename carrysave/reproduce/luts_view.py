@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from carrysave.reproduce.luts import COLUMNS, FPGA_COLUMNS, SLACK
+from carrysave.reproduce.luts import COLUMNS, FPGA_TILE, ROWS, SLACK
 from carrysave.section import Section, svg, texts
 
 __all__ = ["draw", "remarks", "sections"]
@@ -18,7 +18,8 @@ _CORES = (
 
 
 _STEPS = (
-    ("step", "{}"), ("area um2", "{:,.0f}"), ("smaller, paper", "{:.2f}"), ("ours", "{:.2f}"),
+    ("step", "{}"), ("area um2", "{:,.0f}"), ("um2 for a MAC a clock", "{:,.0f}"),
+    ("smaller, paper", "{:.2f}"), ("ours", "{:.2f}"),
 )  # fmt: skip
 _COUNTS = (
     ("FPGA", "{}"), ("weights", "{}"), ("unit", "{}"), ("LUTs", "{:,}"), ("FFs", "{:,}"),
@@ -48,10 +49,8 @@ def sections(found: Result, wide: bool) -> list[Section]:
         for entry in found["cores"]
         if wide or entry["wins"]
     ]  # fmt: skip
-    steps = [
-        texts([entry[key] for key in ("kind", "area_um2", "paper", "ours")], _STEPS)
-        for entry in found["ablation"]
-    ]
+    columns = ("kind", "area_um2", "um2_per_mac", "paper", "ours")
+    steps = [texts([entry[key] for key in columns], _STEPS) for entry in found["ablation"]]
     fpga = [
         texts([
             *(entry[key] for key in ("target", "weight", "kind", "luts", "ffs", "dsps")),
@@ -72,13 +71,14 @@ def sections(found: Result, wide: bool) -> list[Section]:
         for entry in found["layers"]
     ]  # fmt: skip
     heads = ("claim", "paper", "held to", "ours", "against")
-    clock = f"Cores of two rows, least area at {found['clock_ns']} ns"
+    clock = f"Cores of {ROWS} rows, least area at {found['clock_ns']} ns"
+    tile = " x ".join(map(str, FPGA_TILE))
     return [
         Section("Claims", heads, claims, 5),
         Section("um2 for a MAC a clock, best of each kind", _MATRIX_HEADS, _matrix(found), 2),
         Section(clock, _heads(_CORES), cores, 3),
-        Section("Ablation, W2 A8, K = 4, KG = 1", _heads(_STEPS), steps),
-        Section(f"int8, 2 x {FPGA_COLUMNS}, not placed", _heads(_COUNTS), fpga, 3),
+        Section("Ablation, W2 A8, M2 N64, K = 4", _heads(_STEPS), steps),
+        Section(f"int8, {tile}, not placed", _heads(_COUNTS), fpga, 3),
         Section("Products of FP8, least area", _heads(_PRODUCTS), units),
         Section("A layer of 64 x 32, int8, simulated", _heads(_LAYERS), layers, 2),
     ]
@@ -131,14 +131,18 @@ def remarks(found: Result) -> list[str]:
         "Areas are of whole engines: tables and their generators, registers of operands and weight"
         " planes, sums, and the way out. A core that takes a cycle for each plane counts as many"
         " times, and cycles in which sums leave count.",
+        "Elements of a column are mapped together, so that they share what decodes its weights.",
         f"For int8 and weights of one or two bits, cores have {COLUMNS[32]} columns and beats of"
         f" about 32; for all others, {COLUMNS[16]} and 16, which takes tables and their generators"
         " for half as many columns.",
-        "MACs are the best of AND arrays and, with beats of 16, of Booth recoding of the weight,"
-        " with a register in the sum; the paper's are of another library, and its LUT cores have no"
-        " generator.",
+        "MACs are AND arrays whose rows go to the sum's compressor; with beats of 16 also Booth"
+        " recoding of the weight; and multipliers as the tool makes them of an operator. All have a"
+        " register in the sum. What is held to comes from multipliers by the tool; the paper's are"
+        " of another library, and its LUT cores have no generator.",
         "The conventional core of the ablation has a full table, entries selected by multiplexers,"
-        " and a sign plane that is subtracted in each lane; sums are of 16 bits in all steps.",
+        " and a sign plane that is subtracted in each lane. No activation is -128. Sums are"
+        " those of one tile, as the paper's array takes its sums from outside. Steps without a"
+        " figure of the paper are ours.",
         "Energy is for uniform operands, which favour no coding.",
     ]
 

@@ -6,7 +6,11 @@ from typing import Any
 
 from hw.catalog import Design
 
-__all__ = ["ACTIVATIONS", "WEIGHTS", "Rival", "ablation", "products", "rivals"]
+__all__ = ["ACTIVATIONS", "TOOL", "WEIGHTS", "Rival", "ablation", "products", "rivals"]
+
+TOOL = "MAC, multipliers by the tool"
+"""What the specifications of low-bit units compare with: parallel multipliers as synthesis makes
+them of an operator."""
 
 ACTIVATIONS = {
     "int8": (8, False),
@@ -32,47 +36,51 @@ class Rival:
     Members
     -------
     kind : what it is, in few words.
-    design : of two rows of activations.
+    design : the engine, or the unit.
     """
 
     kind: str
     design: Design
 
 
-def rivals(activation: str, weight: str, columns: int, k: int = 16, **hows: Any) -> list[Rival]:
+def rivals(
+    activation: str, weight: str, rows: int, columns: int, k: int = 16, **hows: Any
+) -> list[Rival]:
     """List the designs for activations of :data:`ACTIVATIONS` and weights of :data:`WEIGHTS`.
 
     Weights of one bit are 0 and 1, or, on the odd grid, -1 and 1. Parallel multipliers have two
-    bits at least. All have two rows of activations, and sums of 4096 products. Registers and
-    carries are where each kind was found to be smallest at this clock.
+    bits at least. All have sums of 4096 products. Registers and carries are where each kind was
+    found to be smallest at this clock.
 
     Parameters
     ----------
     activation, weight : which.
+    rows : activations that share a weight.
     columns : weights that share an activation.
     k : products of a beat, or a few less where tables take three activations: 16 or 32.
     hows : parameters that all designs get, such as ``adder``.
     """
     return [
         Rival(kind, Design(name, {**parameters, **hows}))
-        for kind, name, parameters in _rivals(activation, weight, columns, k)
+        for kind, name, parameters in _rivals(activation, weight, rows, columns, k)
     ]
 
 
 def _rivals(
-    activation: str, weight: str, columns: int, k: int
+    activation: str, weight: str, rows: int, columns: int, k: int
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     a_width, symmetric = ACTIVATIONS[activation]
     b_width = WEIGHTS[weight]
     both = {"depth": _DEPTH, "k": k}
-    tile = both | {"m": 2, "n": columns, "a_width": a_width}
+    tile = both | {"m": rows, "n": columns, "a_width": a_width}
     multiplied = max(b_width, 2)
     tree = {"pe": "mac", "pipeline": 1}
-    yield "MAC", "adder_tree", tile | tree | {"b_width": multiplied, "encoding": "none"}
+    for kind, encoding in (("MAC", "none"), (TOOL, "operator")):
+        yield kind, "adder_tree", tile | tree | {"b_width": multiplied, "encoding": encoding}
     if k < 32:
         # The weight is what is recoded, and so comes first. Activations then have a register in
         # each element, which makes long beats of short weights larger than without.
-        turned = both | {"m": columns, "n": 2, "a_width": multiplied, "b_width": a_width}
+        turned = both | {"m": columns, "n": rows, "a_width": multiplied, "b_width": a_width}
         yield "MAC, Booth", "adder_tree", turned | tree | {"encoding": "booth"}
     # Short sums leave time for carries to ripple.
     lanes = tile | _LANES | {"slack": 4 if k < 32 else 0}
@@ -116,19 +124,26 @@ def ablation(columns: int) -> list[Rival]:
     """List the steps from a conventional LUT core to the LUT tensor core, of W2A8 and K = 4.
 
     The conventional core has a full table, multiplexers, and a plane of signs that is subtracted.
-    Sums are of 16 bits, as in the authors' files. The last step is not the paper's.
+    A tile is of one table, M2 N64 K4: the authors' array, too, takes sums from outside and has as
+    many bits for them as for entries. No activation is -128, as of absmax quantisation. The last
+    steps are not the paper's: entries are selected by lines; four tables are looked up for a sum;
+    or eight, of two activations.
     """
-    tile: dict[str, Any] = {"m": 2, "n": columns, "group": 4, "lookups": 1, "depth": 64}
-    tile |= _LANES | {"slack": 9, "select": "tree"}
+    tile: dict[str, Any] = {"m": 2, "n": columns, "group": 4, "lookups": 1, "depth": 4}
+    tile |= _LANES | {"slack": 12, "select": "tree", "symmetric": True}
     half = tile | {"table": "half", "weights": "odd", "b_signed": False}
     constant = half | {"negation": "constant"}
     outside = constant | {"generator": "external"}
+    lines = outside | {"select": "lines"}
+    pairs = lines | {"group": 2, "depth": 16, "slack": 4, "table": "full", "negation": "carry"}
     steps = {
         "conventional": tile | {"folded": False, "sign": "subtracted"},
         "reinterpretation": half | {"folded": False},
         "negation folded": constant,
         "tables from outside": outside,
-        "entries selected by lines": outside | {"select": "lines"},
+        "entries selected by lines": lines,
+        "four lookups for a sum": lines | {"lookups": 4, "depth": 16, "slack": 6},
+        "eight lookups, K = 2": pairs | {"lookups": 8, "weights": "integer", "b_signed": True},
     }
     return [Rival(name, Design("lut_core", how)) for name, how in steps.items()]
 

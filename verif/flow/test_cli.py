@@ -199,6 +199,7 @@ def refused(outcome: Outcome, says: str) -> None:
         ("synth mac --period -1", "--period must be greater than 0 ns, and finite, not -1"),
         ("synth mac --period 2 --sweep", "--period and --sweep exclude each other"),
         ("synth mac --target xilinx --sweep", "are for cell libraries, not for xilinx"),
+        ("synth mac --hierarchy deep", "--hierarchy must be one of auto, coarse, flat, not 'deep'"),
         ("synth mac --objective speed", "must be one of density, period, area, not 'speed'"),
         (
             "synth mac --activity much",

@@ -18,7 +18,8 @@ AREAS = {"adder_tree": 9000.0, "bitserial_core": 4000.0, "lut_core": 3000.0}
 def area(design: Design) -> float:
     """Return an area for the kind, less with larger beats, and more for Booth recoding."""
     how = design.parameters
-    size = AREAS.get(design.name, 5000.0) + 100 * (how.get("encoding") == "booth")
+    size = AREAS.get(design.name, 5000.0)
+    size += {"booth": 100, "operator": 300}.get(how.get("encoding", ""), 0)
     if design.name == "lmul":
         return {"carry": 60.0, "multiply": 80.0}[how["exact"]]
     size -= 200 * (how.get("generator") == "external")
@@ -67,27 +68,33 @@ def test_claims_and_files(
     cores = [options for design, options in asked if design.name == "bitserial_core"]
     assert all(options["period_ns"] == 3.0 for options in cores)
     ours = [claim["ours"] for claim in found["claims"]]
-    # Of 2048 products: 9000 um2 against 2484; the bit-serial core, 4000, takes two clocks. Where
-    # rows work together, of 129 cycles one brings no beat.
-    some = 2048 * 128 / 129
-    mac, lut = 9000 / 2048, (3000 - 500 - 16) / some
-    assert ours[0] == f"{mac / lut:.2f}x smaller"
-    assert ours[1] == f"{100 * (lut / (2 * 4000 / some) - 1):+.0f} %"
+    # Of 4096 products: 9000 um2, or 9300, against 2484; the bit-serial core, 4000, takes two
+    # clocks. Where rows work together, of 131 cycles three bring no beat.
+    some = 4096 * 128 / 131
+    tool, mac, lut = 9300 / 4096, 9000 / 4096, (3000 - 500 - 16) / some
+    assert ours[0] == f"{tool / lut:.2f}x smaller"
+    assert ours[1] == f"{mac / lut:.2f}x smaller"
+    assert ours[2] == f"{100 * (lut / (2 * 4000 / some) - 1):+.1f} %"
     # With two planes, cores that take them one by one count twice; 171 beats are of 24 products.
     entries = {(entry["weight"], entry["kind"]): entry for entry in found["cores"]}
-    assert entries["2", "MAC"]["macs_per_cycle"] == 2048
-    assert entries["2", "LUT K = 2"]["macs_per_cycle"] == 64 * 4096 / 257
-    assert entries["2", "LUT K = 2, all planes"]["macs_per_cycle"] == 64 * 4096 / 172
+    assert entries["2", "MAC"]["macs_per_cycle"] == 4096
+    assert entries["2", "LUT K = 2"]["macs_per_cycle"] == 128 * 4096 / 259
+    assert entries["2", "LUT K = 2, all planes"]["macs_per_cycle"] == 128 * 4096 / 174
     assert {entry["columns"] for entry in found["cores"]} == {32}
     assert all(options["maps"] == ("amap", "wide") for options in cores)
+    assert all(options["hierarchy"] == "coarse" for options in cores)
     assert [entry["wins"] for entry in found["cores"]].count(True) == 2
     steps = [entry["area_um2"] for entry in found["ablation"]]
-    assert steps == [2999, 2999, 2499, 2299, 2299]
-    assert ours[-3] == ours[-2] == f"{2999 / 2299:.2f}x smaller"
+    assert steps == [2999, 2999, 2499, 2299, 2299, 2296, 2792]
+    # Tiles of one beat of two planes, a cycle between, and 4 products; or 16.
+    assert ours[-5:-2] == [
+        f"{2999 / size:.2f}x smaller" for size in (2299, 2299, 2296 / 4)
+    ]  # fmt: skip
+    assert ours[-2] == f"{4 * 2999 / 2792:.2f}x smaller"
     assert ours[-1] == "-25 %"
     text = (tmp_path / "reproduce" / "lut-tensor-core.quick.osu018.md").read_text()
     assert "| 2 | lut_core | yes | 11.0 | 92.5% | 97.5% |" in text
-    assert f"| int8 | 1 | {mac:.0f} | 4 | - | 1 | LUT |" in text
+    assert "| int8 | 1 | 2 | 2 | - | 1 | LUT |" in text
     assert "| exact, multiplied | 80 | 0.080 | 2.90 |" in text
     assert "| ecp5 | 1 | MAC | 900 | 1 | 0 | 3.5 |  |" in text
 
@@ -108,7 +115,7 @@ def test_command_prints_the_winners(
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_rivals_do_the_same_work(activation: str, weight: str) -> None:
     """All multiply the same numbers, and sum up as many products."""
-    found = rivals(activation, weight, 8)
+    found = rivals(activation, weight, 4, 8)
     assert len({rival.kind for rival in found}) == len({rival.design for rival in found})
     assert {rival.kind.partition(" ")[0] for rival in found} >= {"MAC", "LUT"}
     assert any(rival.kind == "MAC, Booth" for rival in found)
@@ -119,7 +126,7 @@ def test_rivals_do_the_same_work(activation: str, weight: str) -> None:
         widths = (spec.b_width, spec.a_width)
         if rival.kind != "MAC, Booth":
             widths = widths[::-1]
-            assert (spec.m, spec.n) == (2, 8)
+            assert (spec.m, spec.n) == (4, 8)
         least = 2 if rival.kind.startswith("MAC") else 1
         assert widths == (bits, max(least, WEIGHTS[weight]))
         assert getattr(spec, "symmetric", symmetric) == symmetric
@@ -127,7 +134,7 @@ def test_rivals_do_the_same_work(activation: str, weight: str) -> None:
 
 def test_the_other_parts_exist() -> None:
     assert next(rival.kind for rival in ablation(4)) == "conventional"
-    assert len({rival.design for rival in (*ablation(4), *products())}) == 8
+    assert len({rival.design for rival in (*ablation(4), *products())}) == 10
 
 
 @pytest.mark.prove

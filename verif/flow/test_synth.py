@@ -228,7 +228,7 @@ def test_sweep_is_no_worse_than_one_point(tmp_path):
 
 
 def test_hierarchy_multiplies_and_simulates(tmp_path, monkeypatch):
-    monkeypatch.setattr(elaborate, "KEEP_SAVING", 200)
+    monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 200)
     source = verilog(tmp_path, PAIR)
     library = liberty.osu018()
     result = synth.synthesise([source], top="pair", target=library)
@@ -241,12 +241,13 @@ def test_hierarchy_multiplies_and_simulates(tmp_path, monkeypatch):
     netlist = Path(result["netlist"]).read_text()
     assert netlist.count("endmodule") == 2
     assert mismatches(tmp_path, "pair", PAIR, netlist, library, PAIR_PORTS) == (480, 0)
-    flat = synth.synthesise([source], top="pair", target=library, hierarchy="flat")
-    assert [row["module"] for row in flat["hierarchy"]] == ["pair"]
+    for few in ("coarse", "flat"):
+        flat = synth.synthesise([source], top="pair", target=library, hierarchy=few)
+        assert [row["module"] for row in flat["hierarchy"]] == ["pair"]
 
 
 def test_timing_module_by_module_agrees(tmp_path, monkeypatch):
-    monkeypatch.setattr(elaborate, "KEEP_SAVING", 200)
+    monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 200)
     source = verilog(tmp_path, PAIR)
     whole = synth.synthesise([source], top="pair", target="osu018")
     monkeypatch.setattr(hierarchy, "WHOLE_CELLS", 10)
@@ -357,7 +358,7 @@ def test_combinational_design_needs_no_clock(tmp_path):
         ({"top": "nothing"}, "Module `nothing' not found"),
         ({"clock": "ck"}, "clock must be an input of mac \\(.*clk.*\\), not 'ck'"),
         ({"objective": "speed"}, "objective must be one of density, period, area, not 'speed'"),
-        ({"hierarchy": "deep"}, "hierarchy must be one of auto, flat, not 'deep'"),
+        ({"hierarchy": "deep"}, "hierarchy must be one of auto, coarse, flat, not 'deep'"),
         ({"period_ns": 0.0}, "period_ns must be positive, not 0.0"),
         ({"target": "tsmc"}, "target must be one of osu018, ecp5, ice40, xilinx, not 'tsmc'"),
         ({"top": "a b"}, "top must be a Verilog identifier, not 'a b'"),

@@ -141,6 +141,24 @@ async def test_extremes_do_not_overflow(dut: Any) -> None:
 
 
 @cocotb.test
+async def test_sums_of_all_sizes(dut: Any) -> None:
+    """Rows and columns that lean to an extreme, each by a chance of its own: no sum is rare."""
+    rng = generator(410)
+    engine = await EngineDriver(dut, SPEC).start()
+    k = min(SPEC.depth, 300)
+    fa, fb = SPEC.a_format, SPEC.b_format
+    tiles = []
+    for _ in range(min(64, 1 + 4000 * SPEC.k // k)):
+        a, b = uniform(rng, fa, (SPEC.m, k)), uniform(rng, fb, (k, SPEC.n))
+        for lines, low, high in ((a, SPEC.a_low, fa.high), (b.T, fb.low, fb.high)):
+            extreme = rng.choice([low, high], (len(lines), 1))
+            leans = rng.random(lines.shape) < rng.random((len(lines), 1))
+            lines[:] = np.where(leans, extreme, np.maximum(lines, low))
+        tiles.append((a, b))
+    await check(engine, tiles, 410)
+
+
+@cocotb.test
 @cocotb.parametrize(moment=["compute", "drain"])
 async def test_reset_forgets(dut: Any, moment: str) -> None:
     """Reset among beats or among rows of C: nothing of before comes after."""
