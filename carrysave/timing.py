@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from carrysave import paths, sta
 from carrysave.flat import UNKNOWN, Flat, Group
-from carrysave.hierarchy import WHOLE_CELLS
 from carrysave.liberty import Library
 
 __all__ = ["Delays", "Timing", "timing"]
+
+WHOLE_CELLS = 600_000
+"""Cells up to which a netlist is asked for as a whole, for which OpenSTA takes about half a GB. Of
+modules by themselves, cells behind those that they hold have no delays, and there is no power."""
 
 Floats = NDArray[np.float64]
 Delays = dict[tuple[str, str, str], Floats]

@@ -39,6 +39,7 @@ import golden.tpe.cube
 import golden.tpe.digit_column
 import golden.tpe.lut_core
 import golden.tpe.lut_tables
+import golden.tpe.lut_unit
 import golden.tpe.matrix_2d
 import golden.tpe.over_weights
 import golden.tpe.shift_add_core
@@ -77,6 +78,7 @@ from hw.tpe.cube import Cube
 from hw.tpe.digit_column import DigitColumn
 from hw.tpe.lut_core import LutCore
 from hw.tpe.lut_tables import LutTables
+from hw.tpe.lut_unit import LutUnit
 from hw.tpe.matrix_2d import Matrix2d
 from hw.tpe.over_weights import OverWeights
 from hw.tpe.shift_add_core import ShiftAddCore
@@ -332,6 +334,19 @@ CATALOG = {
         bench="verif.tpe.tb_engine",
         summary="LUT tensor core: bit planes of low-bit weights look up sums of activations",
         evidence=(*_ENGINE_EVIDENCE, "mutants"),
+    ),
+    "lut_unit": Entry(
+        component=LutUnit,
+        spec=golden.tpe.lut_unit.LutUnitSpec,
+        golden=golden.tpe.lut_unit,
+        bench="verif.tpe.tb_lut_unit",
+        summary="LUT unit: LPRE and LMMA, as a stream of descriptors into a LUT core",
+        evidence=(
+            "cocotb against numpy: programs of all formats and extremes, stalls, refusals, resets,"
+            " exact cycle count",
+            "mutants",
+            "netlist simulation",
+        ),
     ),
     "bitserial_core": Entry(
         component=BitserialCore,

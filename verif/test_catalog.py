@@ -28,7 +28,7 @@ STYLE = [
 # Less than the defaults: Amaranth takes 12 s for a co-processor, and Verilator, which copies every
 # lane into its place, minutes for 128.
 ENGINE = {"engine": "systolic_os(m=2,n=2)", "data_width": 32}
-LANES = ("lut_core", "bitserial_core", "ternary_core", "shift_add_core")
+LANES = ("lut_core", "lut_unit", "bitserial_core", "ternary_core", "shift_add_core")
 SMALL: dict[str, dict[str, Any]] = {
     "coprocessor": ENGINE | {"sums": 64},
     "coprocessor_stream": ENGINE,

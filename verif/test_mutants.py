@@ -40,6 +40,10 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("lut_core", LUT | {"order": "outer", "slack": 3, "held": False}),
     ("lut_core", LUT | {"table": "half", "generator": "external"}),
     ("lut_tables", {"lookups": 1, "a_width": 3, "table": "half"}),
+    (
+        "lut_unit",
+        {"m": 2, "n": 2, "group": 2, "lookups": 1, "activations": "int4", "depth": 6, "planes": 2},
+    ),
     ("over_weights", {"m": 2, "n": 2, "group": 2, "depth": 9, "a_width": 3, "b_width": 3}),
     ("bitserial_core", PAIR),
     ("shift_add_core", PAIR | {"b_width": 3}),

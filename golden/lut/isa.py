@@ -9,10 +9,21 @@ the activations, can read lmma too.
 
 import re
 from dataclasses import dataclass, fields
+from typing import Any
 
 from golden.check import Choice, Integer, check_fields, parameter, parameters_of
 
-__all__ = ["Lmma", "Lpre", "assemble", "decode", "disassemble", "encode"]
+__all__ = [
+    "OPCODE_WIDTH",
+    "Lmma",
+    "Lpre",
+    "assemble",
+    "code",
+    "decode",
+    "disassemble",
+    "encode",
+    "places",
+]
 
 _A = ("int4", "int8", "int16", "e4m3", "e5m2", "bf16", "fp16")
 _TABLES = ("int", "int8", "int8p", "aligned", "float")
@@ -99,7 +110,8 @@ _WIDTHS = {
     Lmma: {"m": 8, "n": 8, "k": 2, "a": 3, "table": 3, "weights": 2, "planes": 3, "acc": 1,
            "result": 2, "rd": 6, "ra": 6, "rb": 6, "rc": 6},
 }  # fmt: skip
-_OPCODE_WIDTH = 4
+OPCODE_WIDTH = 4
+"""Bits of the opcode, the lowest of a descriptor."""
 _LPRE = re.compile(r"lpre\.k(\w+)\.(\w+)\.(\w+)\s+t(\w+)\s*,\s*a(\w+)\s*,\s*m(\w+)\s*,\s*d(\w+)")
 _LMMA = re.compile(
     r"lmma\.m(\w+)\.n(\w+)\.k(\w+)\.(\w+)\.(\w+)\.([a-z])(\w+)\.(\w+)\.(\w+)"
@@ -112,36 +124,46 @@ def encode(operation: Lpre | Lmma) -> int:
 
     Numbers stand as how much more than their least they are, choices as their places.
     """
-    word, place = operation.OPCODE, _OPCODE_WIDTH
-    kinds = parameters_of(type(operation))
-    for name, width in _WIDTHS[type(operation)].items():
-        kind, value = kinds[name], getattr(operation, name)
-        code = kind.options.index(value) if isinstance(kind, Choice) else value - _low(kind)
-        word |= code << place
-        place += width
+    word = operation.OPCODE
+    for name, (place, _) in places(type(operation)).items():
+        word |= code(type(operation), name, getattr(operation, name)) << place
     return word
+
+
+def places(kind: type[Lpre] | type[Lmma]) -> dict[str, tuple[int, int]]:
+    """Return the lowest bit of each field of a descriptor, and its bits."""
+    found, place = {}, OPCODE_WIDTH
+    for name, width in _WIDTHS[kind].items():
+        found[name] = place, width
+        place += width
+    return found
+
+
+def code(kind: type[Lpre] | type[Lmma], name: str, value: Any) -> int:
+    """Return what stands for a value of a field."""
+    field = parameters_of(kind)[name]
+    return field.options.index(value) if isinstance(field, Choice) else value - _low(field)
 
 
 def decode(word: int) -> Lpre | Lmma:
     """Return the operation of a descriptor; refuse what is none."""
     kinds: dict[int, type[Lpre] | type[Lmma]] = {Lpre.OPCODE: Lpre, Lmma.OPCODE: Lmma}
-    kind = kinds.get(word & (1 << _OPCODE_WIDTH) - 1) if 0 <= word < 1 << 64 else None
+    kind = kinds.get(word & (1 << OPCODE_WIDTH) - 1) if 0 <= word < 1 << 64 else None
     if kind is None:
         raise ValueError(f"word must be 64 bits with opcode 1 or 2, not {word:#x}")
-    rest = word >> _OPCODE_WIDTH
     values: dict[str, object] = {}
     parameters = parameters_of(kind)
-    for name, width in _WIDTHS[kind].items():
-        code = rest & (1 << width) - 1
-        rest >>= width
+    end = OPCODE_WIDTH
+    for name, (place, width) in places(kind).items():
+        bits, end = word >> place & (1 << width) - 1, place + width
         found = parameters[name]
         if isinstance(found, Choice):
-            if code >= len(found.options):
-                raise ValueError(f"{name} must be coded 0..{len(found.options) - 1}, not {code}")
-            values[name] = found.options[code]
+            if bits >= len(found.options):
+                raise ValueError(f"{name} must be coded 0..{len(found.options) - 1}, not {bits}")
+            values[name] = found.options[bits]
         else:
-            values[name] = code + _low(found)
-    if rest:
+            values[name] = bits + _low(found)
+    if word >> end:
         raise ValueError(f"word must be zeros behind its last field, not {word:#x}")
     return kind(**values)  # type: ignore[arg-type]
 

@@ -70,7 +70,7 @@ class LutCore(PlanesEngine):
         correction = self._correction(spec, halved=half and integer)
         self._table = LutTable(spec.tables, spec.table, hows["adder"], halved=half and integer)
         in_array = spec.generator == "in_array"
-        self.table = None if in_array else self._table
+        self.table = self._table if spec.generator == "shared" else None
         lane = LutLane(
             self._table,
             spec.lookups,

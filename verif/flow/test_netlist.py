@@ -30,6 +30,9 @@ OWN: dict[str, dict[str, Any]] = {
     "coprocessor_stream": ENGINE,
     "coprocessor_uart": ENGINE | {"memory_bytes": 4096, "divisor": 4},
     "lut_tables": {"lookups": 1, "a_width": 4, "table": "half"},
+    "lut_unit": {
+        "m": 2, "n": 2, "group": 2, "lookups": 1, "activations": "int4", "depth": 6, "planes": 2,
+    },
     "lut_core": {"m": 2, "n": 2, "lookups": 1, "depth": 20, "a_width": 4},
     "ternary_core": {"m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "mode": "pair"},
     "over_weights": {

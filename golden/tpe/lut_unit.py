@@ -1,0 +1,166 @@
+"""LUT unit: runs LPRE and LMMA, a stream of descriptors, on a LUT core."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Choice, Integer, check_fields, parameter, parameters_of
+from golden.lut.execute import Machine, execute
+from golden.lut.isa import Lmma, Lpre, decode
+from golden.lut.ternary import two_planes
+from golden.tpe.lut_core import LutCoreSpec
+from golden.tpe.lut_tables import LutTablesSpec
+
+__all__ = ["RESULTS", "WEIGHTS", "LutUnitSpec", "Traffic", "lut_unit"]
+
+WEIGHTS = ("s", "u", "o", "t")
+"""Weights that a unit takes, see :class:`golden.lut.isa.Lmma`: all there are."""
+RESULTS = ("int32", "int8")
+"""Formats of results that a unit gives."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LutUnitSpec:
+    """Tables of integers of some rows, held by number, and a LUT core that looks up their planes.
+
+    A unit has one size of tables and of activations. Rows, columns, activations of a row and bits
+    of a weight are at most as many as here, and each descriptor says how many.
+    """
+
+    m: int = parameter(Integer("rows of C, at most", 2, 1, 64, "rows"))
+    n: int = parameter(Integer("columns of C, at most", 64, 1, 256, "columns"))
+    group: int = parameter(Integer("activations per table", 4, 2, 5, "activations"))
+    lookups: int = parameter(Integer("tables looked up per cycle", 4, 1, 32, "tables"))
+    activations: str = parameter(Choice("activations", "int8", ("int4", "int8", "int16")))
+    planes: int = parameter(Integer("bits of a weight, at most", 4, 1, 8, "planes"))
+    depth: int = parameter(Integer("activations of a row, at most", 64, 1, 1 << 16, "activations"))
+    registers: int = parameter(Integer("tables of rows that are held", 2, 1, 64, "registers"))
+
+    def __post_init__(self) -> None:
+        """Check all fields."""
+        check_fields(parameters_of(LutUnitSpec), vars(self))
+
+    @property
+    def a_width(self) -> int:
+        """Bits of an activation."""
+        return int(self.activations.removeprefix("int"))
+
+    @property
+    def k(self) -> int:
+        """Activations of a row in a beat."""
+        return self.group * self.lookups
+
+    @property
+    def beats(self) -> int:
+        """Beats of the longest row."""
+        return -(-self.depth // self.k)
+
+    @property
+    def core(self) -> LutCoreSpec:
+        """The core: of single planes, on the odd grid."""
+        return self._core(1)
+
+    @property
+    def made(self) -> LutTablesSpec:
+        """What makes the tables."""
+        return self.core.made
+
+    def _core(self, planes: int) -> LutCoreSpec:
+        return LutCoreSpec(
+            m=self.m, n=self.n, group=self.group, lookups=self.lookups, a_width=self.a_width,
+            b_width=planes, b_signed=False, depth=self.depth, table="half", weights="odd",
+            generator="external", order="outer" if planes > 1 else "inner",
+        )  # fmt: skip
+
+    def check(self, operation: Lpre | Lmma) -> None:
+        """Refuse an operation that is not this unit's."""
+        asked: dict[str, tuple[object, Sequence[object]]] = {
+            "k": (operation.k, [self.group]),
+            "a": (operation.a, [self.activations]),
+            "table": (operation.table, ["int"]),
+        }
+        most = {"m": (operation.m, self.m)}
+        if isinstance(operation, Lpre):
+            most |= {"depth": (operation.depth, self.depth)}
+            most |= {"rd": (operation.rd, self.registers - 1)}
+        else:
+            asked["result"] = operation.result, RESULTS
+            most |= {"n": (operation.n, self.n), "planes": (operation.planes, self.planes)}
+            most |= {"ra": (operation.ra, self.registers - 1)}
+        for name, (value, legal) in asked.items():
+            if value not in legal:
+                raise ValueError(f"{name} must be {' or '.join(map(str, legal))}, not {value}")
+        for name, (number, limit) in most.items():
+            if number > limit:
+                raise ValueError(f"{name} must be at most {limit}, not {number}")
+
+    def a_beats(self, a: np.ndarray) -> np.ndarray:
+        """Arrange rows of activations as beats, filled up with zeros: beats x (m k)."""
+        padded = np.pad(a, ((0, self.m - len(a)), (0, -a.shape[1] % self.k)))
+        return padded.reshape(self.m, -1, self.k).swapaxes(0, 1).reshape(-1, self.m * self.k)
+
+    def b_beats(self, operation: Lmma, b: np.ndarray) -> np.ndarray:
+        """Arrange weights as beats of bits, the greatest plane first: beats x (k n), as keys."""
+        low = {"s": -1 << operation.planes - 1}.get(operation.weights, 0)
+        trits = operation.weights == "t"
+        codes = np.pad(b - low if not trits else b, ((0, 0), (0, self.n - b.shape[1])))
+        planes = two_planes(codes) if trits else (codes,)
+        bits = self._core(1 if trits else operation.planes)
+        return np.concatenate([
+            bits.b_patterns(plane).reshape(-1, self.k * self.n) for plane in planes
+        ])  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Traffic:
+    """What goes through a unit's streams for one operation.
+
+    Members
+    -------
+    a : activations, beats x (m k).
+    b : bits of keys, beats x (k n).
+    before : sums to add, int32, rows x n.
+    after : results, rows x n; of columns that the operation leaves out, anything.
+    columns : those that count.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    columns: int
+
+
+def lut_unit(spec: LutUnitSpec, words: Sequence[int], machine: Machine) -> Iterator[Traffic]:
+    """Run descriptors, and tell what goes through the streams of the unit for each.
+
+    Parameters
+    ----------
+    spec : the unit.
+    words : descriptors, see :mod:`golden.lut.isa`.
+    machine : registers; changed, see :func:`golden.lut.execute.execute`.
+    """
+    for number, word in enumerate(words):
+        operation = decode(word)
+        try:
+            spec.check(operation)
+        except ValueError as error:
+            raise ValueError(f"operation {number}: {error}") from None
+        none = np.zeros((0, spec.n), np.int64)
+        a, b, before = np.zeros((0, spec.m * spec.k), np.int64), none[:, :0], none
+        if isinstance(operation, Lmma):
+            before = np.pad(machine.c.get(operation.rc, none), ((0, 0), (0, spec.n - operation.n)))
+        execute([word], machine)
+        if isinstance(operation, Lpre):
+            yield Traffic(
+                a=spec.a_beats(machine.a[operation.rs]), b=b, before=before, after=none, columns=0
+            )
+            continue
+        yield Traffic(
+            a=a,
+            b=spec.b_beats(operation, machine.b[operation.rb]),
+            before=before,
+            after=machine.c[operation.rd],
+            columns=operation.n,
+        )

@@ -1,0 +1,393 @@
+"""LUT unit: LPRE and LMMA, as a stream of descriptors into a LUT core."""
+
+from typing import Any, ClassVar
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from golden.check import Parameter, complete
+from golden.formats.integer import IntFormat
+from golden.lut.isa import OPCODE_WIDTH, Lmma, Lpre, code, places
+from golden.tpe.lut_unit import RESULTS, WEIGHTS, LutUnitSpec
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+from hw.cell import UNINITIALISED, Cell
+from hw.pe.mac import MacCell
+from hw.pe.sum_column import ODD, SUM, SumColumn
+from hw.tpe.lut_core import LutCore
+from hw.tpe.lut_tables import LutTables
+
+__all__ = ["LutUnit"]
+
+
+class LutUnit(wiring.Component):
+    """Runs LPRE and LMMA, as :func:`golden.tpe.lut_unit.lut_unit` says what goes in and comes out.
+
+    LPRE takes activations, makes the tables of each beat (:class:`LutTables`) and keeps them by
+    number, with the sum of each row of activations. LMMA looks up plane after plane of its
+    weights, the greatest first, in tables that are kept: a plane is a tile of a core on the odd
+    grid (:class:`LutCore`), whose rows are doubled and added up, corrected by the activations' sum
+    where weights have a zero point there, halved, and added to sums that come. Operations run in
+    the order in which they come; LPRE may begin while an LMMA's last rows leave. Registers of
+    activations, weights, and sums are those of whoever feeds the streams. The first operation that
+    is not this unit's sets ``o_error`` and stops the unit until it is reset.
+
+    Latency, last beat of weights to the first result: :attr:`latency` cycles. Throughput: a beat a
+    cycle, of activations or of a plane of weights; a plane of fewer beats than rows takes as long
+    as its rows. Stalls: a result that is not taken, or a sum
+    that does not come, stops the core. Overflow: sums and results are modulo 2^32; int8 saturates.
+
+    Parameters
+    ----------
+    spec : LutUnitSpec
+        What: tile, tables, and how many are kept.
+    adder : str
+        How: see :func:`hw.arith.adder.resolve`.
+
+    Members
+    -------
+    i_op : In(stream)
+        Descriptors of 64 bits, see :mod:`golden.lut.isa`.
+    i_a : In(stream)
+        Activations: a beat has k of each of m rows, row by row, the first lowest.
+    i_b : In(stream)
+        A plane of weights as bits of keys (:func:`golden.lut.table.fold`): a beat has k rows of n.
+    i_c : In(stream)
+        Sums to add, int32: rows of n.
+    o_c : Out(stream)
+        Results, int32, or int8 with its sign: rows of n; ``last`` ends an operation.
+    o_error : Out(1)
+        An operation was refused: of another opcode or format, too large, or of tables that are
+        not there or have another number of rows.
+    """
+
+    HOWS: ClassVar[dict[str, Parameter]] = {"adder": MacCell.HOWS["adder"]}
+
+    i_op: stream.Interface
+    i_a: stream.Interface
+    i_b: stream.Interface
+    i_c: stream.Interface
+    o_c: stream.Interface
+    o_error: Signal
+
+    def __init__(self, spec: LutUnitSpec, **hows: Any):
+        if not isinstance(spec, LutUnitSpec):
+            raise TypeError(f"spec must be a LutUnitSpec, not {spec!r}")
+        self.spec = spec
+        self.adder = complete(self.HOWS, hows)["adder"]
+        self.tables = LutTables(spec.made, adder=self.adder)
+        self.core = LutCore(spec.core, adder=self.adder)
+        self.column = SumColumn(spec.m, spec.core.c_format.width, self.adder)
+        greatest = spec.depth << spec.a_width - 1
+        self._sum = IntFormat(width=greatest.bit_length() + 1)
+        row = data.StructLayout({"data": spec.n * SUM, "last": 1})
+        super().__init__({
+            "i_op": In(_stream(64)),
+            "i_a": In(_stream(spec.m * spec.k * spec.a_width)),
+            "i_b": In(_stream(spec.k * spec.n)),
+            "i_c": In(_stream(spec.n * SUM)),
+            "o_c": Out(stream.Signature(row)),
+            "o_error": Out(1),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Those of the core, the table, and the column of sums."""
+        return (*self.core.cells, *self.tables.cells, self.column)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last beat of weights to the first result."""
+        return self.core.latency + 2
+
+    @property
+    def operations_per_cycle(self) -> float:
+        """A multiplication and an addition for each product, by weights of most bits."""
+        spec = self.spec
+        return 2 * spec.m * spec.n * spec.k / spec.planes
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        m.submodules.core = self.core
+        m.submodules.tables = self.tables
+        word = Signal(64, reset_less=True)
+        fields = {kind: _fields(word, kind) for kind in (Lpre, Lmma)}
+        pre, mma = fields[Lpre], fields[Lmma]
+        kept = data.StructLayout({
+            "sums": spec.m * self._sum.width, "rows": len(pre["m"]), "beats": range(spec.beats)
+        })  # fmt: skip
+        notes: Memory[Any, Any] = Memory(
+            shape=kept, depth=max(spec.registers, 2), init=[], attrs={UNINITIALISED: "1"}
+        )
+        m.submodules.notes = notes
+        note, known = notes.write_port(), notes.read_port(domain="comb")
+        m.d.comb += [note.addr.eq(pre["rd"]), known.addr.eq(mma["ra"])]
+        there = Signal(spec.registers)
+
+        makes, looks, asks = Signal(), Signal(), Signal()
+        made, looked, left = Signal(), Signal(), Signal()
+        with m.FSM(name="unit"):
+            with m.State("next"):
+                m.d.comb += self.i_op.ready.eq(1)
+                m.d.sync += word.eq(self.i_op.payload.data)
+                with m.If(self.i_op.valid):
+                    m.next = "read"
+            with m.State("read"):
+                with m.If(self._makes(word, pre)):
+                    m.next = "make"
+                with m.Elif(~self._multiplies(word, mma, known.data, there)):
+                    m.next = "refused"
+                with m.Elif(left):
+                    m.d.comb += asks.eq(1)
+                    m.next = "look"
+            with m.State("make"):
+                m.d.comb += makes.eq(1)
+                with m.If(made):
+                    m.next = "next"
+            with m.State("look"):
+                m.d.comb += looks.eq(1)
+                with m.If(looked):
+                    m.next = "next"
+            with m.State("refused"):
+                m.d.comb += self.o_error.eq(1)
+
+        tables = self._make(m, makes, made, pre, note)
+        with m.If(made):
+            m.d.sync += there.bit_select(pre["rd"], 1).eq(1)
+        self._look(m, asks, looks, looked, mma, known.data, tables)
+        self._add(m, asks, left, mma, known.data)
+        return m
+
+    def _makes(self, word: Value, pre: dict[str, Value]) -> Value:
+        """Tell whether an operation is LPRE, and this unit's."""
+        spec = self.spec
+        return (
+            self._is(word, Lpre, pre)
+            & (pre["m"] < spec.m)
+            & (pre["depth"] < spec.depth)
+            & (pre["rd"] < spec.registers)
+        )
+
+    def _multiplies(self, word: Value, mma: dict[str, Value], known: Any, there: Value) -> Value:
+        """Tell whether an operation is LMMA, this unit's, of tables that are there."""
+        spec = self.spec
+        results = [code(Lmma, "result", result) for result in RESULTS]
+        return (
+            self._is(word, Lmma, mma)
+            & (mma["n"] < spec.n)
+            & (mma["planes"] < spec.planes)
+            & (mma["ra"] < spec.registers)
+            & there.bit_select(mma["ra"], 1)
+            & (mma["m"] == known.rows)
+            & (mma["acc"] == code(Lmma, "acc", "int32"))
+            & Cat(mma["result"] == result for result in results).any()
+            # Trits have two planes.
+            & ((mma["weights"] != WEIGHTS.index("t")) | (mma["planes"] == 1))
+        )
+
+    def _is(self, word: Value, kind: type[Lpre] | type[Lmma], fields: dict[str, Value]) -> Value:
+        """Tell whether an operation is of this kind, and of this unit's tables."""
+        end = max(place + width for place, width in places(kind).values())
+        return (
+            (word[:OPCODE_WIDTH] == kind.OPCODE)
+            & (fields["k"] == code(kind, "k", self.spec.group))
+            & (fields["a"] == code(kind, "a", self.spec.activations))
+            & (fields["table"] == code(kind, "table", "int"))
+            & (word[end:] == 0)
+        )
+
+    def _make(
+        self, m: Module, makes: Value, made: Value, pre: dict[str, Value], note: Any
+    ) -> "Memory[int, Value]":
+        """Make tables of what comes, and note how many, of how many rows, and these rows' sums."""
+        spec, width = self.spec, self._sum.width
+        tables: Memory[int, Value] = Memory(
+            shape=len(self.tables.o.payload.data), depth=max(spec.registers * spec.beats, 2),
+            init=[], attrs={UNINITIALISED: "1"},
+        )  # fmt: skip
+        m.submodules.kept = tables
+        # The rest of a row's activations, but one.
+        rest = Signal(len(pre["depth"]), reset_less=True)
+        beat = Signal(range(max(spec.beats, 2)))
+        sums = Signal(spec.m * width, reset_less=True)
+        taken, last = Signal(), Signal()
+        asked = Mux(beat == 0, pre["depth"], rest)
+        m.d.comb += [
+            taken.eq(makes & self.i_a.valid),
+            last.eq(asked < spec.k),
+            made.eq(taken & last),
+            self.i_a.ready.eq(makes),
+            self.tables.i.valid.eq(taken),
+            self.tables.i.payload.data.eq(self.i_a.payload.data),
+            self.tables.o.ready.eq(1),
+        ]
+        rows = []
+        for row in range(spec.m):
+            heap = BitHeap(width)
+            before = Signal(width, name=f"before{row}")
+            m.d.comb += before.eq(Mux(beat == 0, 0, sums.word_select(row, width)))
+            heap.add_term(list(before), signed=False)
+            for number in range(spec.k):
+                activation = self.i_a.payload.data.word_select(row * spec.k + number, spec.a_width)
+                heap.add_term(list(activation), signed=True)
+            rows.append(resolve(m, heap.compress(m, [2] * width), self.adder))
+        with m.If(taken):
+            m.d.sync += [
+                beat.eq(Mux(last, 0, beat + 1)),
+                rest.eq(asked - spec.k),
+                sums.eq(Cat(rows)),
+            ]
+        into = tables.write_port()
+        address = Signal(range(tables.depth), reset_less=True)
+        m.d.sync += address.eq(pre["rd"] * spec.beats + beat)
+        m.d.comb += [
+            into.en.eq(self.tables.o.valid),
+            into.addr.eq(address),
+            into.data.eq(self.tables.o.payload.data),
+            note.en.eq(made),
+            note.data.sums.eq(Cat(rows)),
+            note.data.rows.eq(pre["m"]),
+            note.data.beats.eq(beat),
+        ]
+        return tables
+
+    def _look(
+        self, m: Module, asks: Value, looks: Value, looked: Value, mma: dict[str, Value],
+        known: Any, tables: "Memory[int, Value]",
+    ) -> None:  # fmt: skip
+        """Send the tables into the core, all of them for each plane."""
+        spec, core = self.spec, self.core
+        out = tables.read_port(transparent_for=())
+        first = Signal(range(tables.depth), reset_less=True)
+        beat, beats = (
+            Signal(range(max(spec.beats, 2)), name=name, reset_less=True)
+            for name in ("at", "until")
+        )
+        plane = Signal(range(max(spec.planes, 2)), reset_less=True)
+        # A beat has been read; it is the last of its plane, or of all.
+        have, ends, over, more = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            out.en.eq(more & (~have | core.i_a.ready)),
+            out.addr.eq(first + beat),
+            core.i_a.valid.eq(have),
+            core.i_a.payload.data.eq(out.data),
+            core.i_a.payload.last.eq(ends),
+            core.i_b.valid.eq(self.i_b.valid),
+            core.i_b.payload.data.eq(self.i_b.payload.data),
+            self.i_b.ready.eq(core.i_b.ready),
+            looked.eq(looks & core.i_a.ready & over),
+        ]
+        with m.If(core.i_a.ready):
+            m.d.sync += have.eq(0)
+        with m.If(asks):
+            m.d.sync += [
+                first.eq(mma["ra"] * spec.beats), beat.eq(0), beats.eq(known.beats),
+                plane.eq(mma["planes"]), more.eq(1),
+            ]  # fmt: skip
+        with m.If(out.en):
+            m.d.sync += [
+                have.eq(1),
+                ends.eq(beat == beats),
+                over.eq((beat == beats) & (plane == 0)),
+                beat.eq(beat + 1),
+            ]
+            with m.If(beat == beats):
+                m.d.sync += [beat.eq(0), plane.eq(plane - 1), more.eq(plane != 0)]
+
+    def _add(self, m: Module, asks: Value, left: Value, mma: dict[str, Value], known: Any) -> None:
+        """Add planes up, and what comes; `left` where no operation's rows are left to come."""
+        spec, rows = self.spec, self.core.o_c
+        row = Signal(range(max(spec.m, 2)))
+        plane = Signal(range(max(spec.planes, 2)), reset_less=True)
+        asked: Any = Signal(data.StructLayout({
+            "sums": spec.m * self._sum.width, "rows": len(mma["m"]),
+            "planes": range(max(spec.planes, 2)), "weights": len(mma["weights"]), "narrow": 1,
+        }), reset_less=True)  # fmt: skip
+        busy, first = Signal(), Signal(reset_less=True)
+        with m.If(asks):
+            m.d.sync += [
+                busy.eq(1), first.eq(1), plane.eq(mma["planes"]), asked.sums.eq(known.sums),
+                asked.rows.eq(mma["m"]), asked.planes.eq(mma["planes"]),
+                asked.weights.eq(mma["weights"]),
+                asked.narrow.eq(mma["result"] == code(Lmma, "result", "int8")),
+            ]  # fmt: skip
+
+        # A sum is there, and becomes a result.
+        there, take, last = Signal(), Signal(), Signal(reset_less=True)
+        correction = Signal(ODD, reset_less=True)
+        free = ~self.o_c.valid | self.o_c.ready
+        add, wanted = Signal(), Signal()
+        m.d.comb += [
+            left.eq(~busy & ~there),
+            rows.ready.eq(~there | take),
+            add.eq(rows.valid & rows.ready),
+            wanted.eq(add & (plane == 0) & (row <= asked.rows)),
+            self.i_c.ready.eq(there & free),
+            take.eq(there & free & self.i_c.valid),
+        ]
+        with m.If(add):
+            m.d.sync += row.eq(row + 1)
+            with m.If(rows.payload.last):
+                m.d.sync += [row.eq(0), first.eq(0), plane.eq(plane - 1)]
+                with m.If(plane == 0):
+                    m.d.sync += busy.eq(0)
+        with m.If(take):
+            m.d.sync += there.eq(0)
+        with m.If(wanted):
+            m.d.sync += [
+                there.eq(1), last.eq(row == asked.rows), correction.eq(self._correct(m, asked, row))
+            ]  # fmt: skip
+        with m.If(free):
+            m.d.sync += self.o_c.valid.eq(take)
+        with m.If(take):
+            m.d.sync += self.o_c.payload.last.eq(last)
+
+        results = []
+        width = self.spec.core.c_format.width
+        for number in range(spec.n):
+            m.submodules[f"column{number}"] = column = self.column.place()
+            m.d.comb += [
+                column.i_add.eq(add),
+                column.i_row.eq(row),
+                column.i_first.eq(first),
+                column.i_doubles.eq(asked.weights != WEIGHTS.index("t")),
+                column.i.eq(rows.payload.data.word_select(number, width)),
+                column.i_take.eq(take),
+                column.i_whole.eq(asked.weights == WEIGHTS.index("o")),
+                column.i_narrow.eq(asked.narrow),
+                column.i_correction.eq(correction),
+                column.i_before.eq(self.i_c.payload.data.word_select(number, SUM)),
+            ]
+            results.append(column.o)
+        m.d.comb += self.o_c.payload.data.eq(Cat(results))
+
+    def _correct(self, m: Module, asked: Any, row: Value) -> Value:
+        """Make the zero point on the odd grid times a row's sum of activations, negated."""
+        total = Signal(self._sum.width)
+        m.d.comb += total.eq(asked.sums.word_select(row, self._sum.width))
+        number = total.as_signed()
+        correction = Signal(ODD)
+        with m.Switch(asked.weights):
+            with m.Case(WEIGHTS.index("s")):
+                m.d.comb += correction.eq(-number)
+            with m.Case(WEIGHTS.index("u")):
+                most = self.spec.planes
+                scaled = Cat(asked.planes == planes - 1 for planes in range(1, most + 1))
+                shifted = Signal(ODD)
+                for planes in range(1, most + 1):
+                    with m.If(scaled[planes - 1]):
+                        m.d.comb += shifted.eq(number << planes)
+                m.d.comb += correction.eq(shifted - number)
+        return correction
+
+
+def _stream(width: int) -> stream.Signature:
+    return stream.Signature(data.StructLayout({"data": width}))
+
+
+def _fields(word: Value, kind: type[Lpre] | type[Lmma]) -> dict[str, Value]:
+    """Cut a descriptor into the codes of its fields."""
+    return {name: word[place : place + width] for name, (place, width) in places(kind).items()}
