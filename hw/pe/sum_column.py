@@ -21,8 +21,8 @@ class SumColumn(Cell):
 
     Parameters
     ----------
-    rows, width : int
-        What: rows of C, and bits of what a plane gives.
+    rows, planes, width : int
+        What: rows of C, most planes, and bits of what one gives.
     adder : str
         How: see :func:`hw.arith.adder.resolve`.
 
@@ -62,8 +62,9 @@ class SumColumn(Cell):
     i_before: Signal
     o: Signal
 
-    def __init__(self, rows: int, width: int, adder: str):
+    def __init__(self, rows: int, planes: int, width: int, adder: str):
         self.rows = rows
+        self.kept = min(width + planes, ODD)
         self.adder = adder
         super().__init__({
             "i_add": In(1),
@@ -82,14 +83,15 @@ class SumColumn(Cell):
     def elaborate(self, platform):
         m = Module()
         rows: Memory[int, Value] = Memory(
-            shape=ODD, depth=max(self.rows, 2), init=[], attrs={UNINITIALISED: "1"}
+            shape=self.kept, depth=max(self.rows, 2), init=[], attrs={UNINITIALISED: "1"}
         )
         m.submodules.rows = rows
         into, out = rows.write_port(), rows.read_port(domain="comb")
-        before, total = Signal(ODD), Signal(ODD, reset_less=True)
+        before = Signal(self.kept)
+        total = Signal(self.kept, reset_less=True)
         with m.If(~self.i_first):
             m.d.comb += before.eq(Mux(self.i_doubles, out.data << 1, out.data))
-        sums = BitHeap(ODD)
+        sums = BitHeap(self.kept)
         sums.add_term(list(before), signed=False)
         sums.add_term(list(self.i), signed=True)
         added = self._resolve(m, sums)
@@ -103,8 +105,9 @@ class SumColumn(Cell):
             m.d.sync += total.eq(added)
 
         # Twice the result: what is halved is even.
+        number = total.as_signed()
         twice = Signal(ODD)
-        m.d.comb += twice.eq(Mux(self.i_whole, total << 1, total))
+        m.d.comb += twice.eq(Mux(self.i_whole, number << 1, number))
         sums = BitHeap(ODD)
         sums.add_term(list(twice), signed=False)
         sums.add_term(list(self.i_correction), signed=False)
@@ -118,4 +121,4 @@ class SumColumn(Cell):
         return m
 
     def _resolve(self, m: Module, heap: BitHeap) -> Value:
-        return resolve(m, heap.compress(m, [2] * ODD), self.adder)
+        return resolve(m, heap.compress(m, [2] * heap.width), self.adder)

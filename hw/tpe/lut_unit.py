@@ -79,7 +79,7 @@ class LutUnit(wiring.Component):
         self.adder = complete(self.HOWS, hows)["adder"]
         self.tables = LutTables(spec.made, adder=self.adder)
         self.core = LutCore(spec.core, adder=self.adder)
-        self.column = SumColumn(spec.m, spec.core.c_format.width, self.adder)
+        self.column = SumColumn(spec.m, spec.planes, spec.core.c_format.width, self.adder)
         greatest = spec.depth << spec.a_width - 1
         self._sum = IntFormat(width=greatest.bit_length() + 1)
         row = data.StructLayout({"data": spec.n * SUM, "last": 1})
