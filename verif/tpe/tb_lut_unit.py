@@ -157,7 +157,7 @@ class UnitBench(Bench):
             assert marks == [0] * (len(marks) - 1) + [1]
         assert at == len(rows)
         for task in tasks:
-            await deadline(task, 200, "operands")
+            await deadline(task, patience, "operands")
         assert not self.dut.o_error.value
         await self.o.silent(LATENCY + 3)
 
