@@ -7,17 +7,18 @@ import numpy as np
 
 from golden.check import Choice, Integer, check_fields, parameter, parameters_of
 from golden.lut.execute import Machine, execute
-from golden.lut.isa import Lmma, Lpre, decode
+from golden.lut.isa import OPCODE_WIDTH, Lmma, Lpre, code, decode, places
 from golden.lut.ternary import two_planes
 from golden.tpe.lut_core import LutCoreSpec
 from golden.tpe.lut_tables import LutTablesSpec
 
-__all__ = ["RESULTS", "WEIGHTS", "LutUnitSpec", "Traffic", "lut_unit"]
+__all__ = ["RESULTS", "LutUnitSpec", "Traffic", "lut_unit"]
 
-WEIGHTS = ("s", "u", "o", "t")
-"""Weights that a unit takes, see :class:`golden.lut.isa.Lmma`: all there are."""
 RESULTS = ("int32", "int8")
 """Formats of results that a unit gives."""
+
+
+_KINDS: dict[str, type[Lpre] | type[Lmma]] = {"lpre": Lpre, "lmma": Lmma}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,38 @@ class LutUnitSpec:
             b_width=planes, b_signed=False, depth=self.depth, table="half", weights="odd",
             generator="external", order="outer" if planes > 1 else "inner",
         )  # fmt: skip
+
+    @property
+    def fields(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """Lowest bit, and bits, of all fields of "lpre" and "lmma"; `rest` are those behind."""
+        found = {}
+        for name, kind in _KINDS.items():
+            own = {"opcode": (0, OPCODE_WIDTH), **places(kind)}
+            end = max(place + width for place, width in own.values())
+            found[name] = own | {"rest": (end, 64 - end)}
+        return found
+
+    @property
+    def demanded(self) -> dict[str, dict[str, int]]:
+        """What some fields of "lpre" and "lmma" must hold, if an operation is this unit's."""
+        values = {"k": self.group, "a": self.activations, "table": "int"}
+        found = {
+            name: {"opcode": kind.OPCODE, "rest": 0}
+            | {field: code(kind, field, value) for field, value in values.items()}
+            for name, kind in _KINDS.items()
+        }
+        found["lmma"]["acc"] = code(Lmma, "acc", "int32")
+        return found
+
+    @property
+    def results(self) -> dict[str, int]:
+        """Codes of results."""
+        return {result: code(Lmma, "result", result) for result in RESULTS}
+
+    @property
+    def weights(self) -> dict[str, int]:
+        """Codes of what weights are: two's complement, unsigned, on the odd grid, trits."""
+        return {weights: code(Lmma, "weights", weights) for weights in "suot"}
 
     def check(self, operation: Lpre | Lmma) -> None:
         """Refuse an operation that is not this unit's."""

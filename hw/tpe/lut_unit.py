@@ -9,8 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter, complete
 from golden.formats.integer import IntFormat
-from golden.lut.isa import OPCODE_WIDTH, Lmma, Lpre, code, places
-from golden.tpe.lut_unit import RESULTS, WEIGHTS, LutUnitSpec
+from golden.tpe.lut_unit import LutUnitSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.cell import UNINITIALISED, Cell
@@ -114,8 +113,7 @@ class LutUnit(wiring.Component):
         m.submodules.core = self.core
         m.submodules.tables = self.tables
         word = Signal(64, reset_less=True)
-        fields = {kind: _fields(word, kind) for kind in (Lpre, Lmma)}
-        pre, mma = fields[Lpre], fields[Lmma]
+        pre, mma = (_fields(word, spec.fields[kind]) for kind in ("lpre", "lmma"))
         kept = data.StructLayout({
             "sums": spec.m * self._sum.width, "rows": len(pre["m"]), "beats": range(spec.beats)
         })  # fmt: skip
@@ -136,9 +134,9 @@ class LutUnit(wiring.Component):
                 with m.If(self.i_op.valid):
                     m.next = "read"
             with m.State("read"):
-                with m.If(self._makes(word, pre)):
+                with m.If(self._makes(pre)):
                     m.next = "make"
-                with m.Elif(~self._multiplies(word, mma, known.data, there)):
+                with m.Elif(~self._multiplies(mma, known.data, there)):
                     m.next = "refused"
                 with m.Elif(left):
                     m.d.comb += asks.eq(1)
@@ -161,43 +159,35 @@ class LutUnit(wiring.Component):
         self._add(m, asks, left, mma, known.data)
         return m
 
-    def _makes(self, word: Value, pre: dict[str, Value]) -> Value:
+    def _makes(self, pre: dict[str, Value]) -> Value:
         """Tell whether an operation is LPRE, and this unit's."""
         spec = self.spec
         return (
-            self._is(word, Lpre, pre)
+            self._is("lpre", pre)
             & (pre["m"] < spec.m)
             & (pre["depth"] < spec.depth)
             & (pre["rd"] < spec.registers)
         )
 
-    def _multiplies(self, word: Value, mma: dict[str, Value], known: Any, there: Value) -> Value:
+    def _multiplies(self, mma: dict[str, Value], known: Any, there: Value) -> Value:
         """Tell whether an operation is LMMA, this unit's, of tables that are there."""
         spec = self.spec
-        results = [code(Lmma, "result", result) for result in RESULTS]
         return (
-            self._is(word, Lmma, mma)
+            self._is("lmma", mma)
             & (mma["n"] < spec.n)
             & (mma["planes"] < spec.planes)
             & (mma["ra"] < spec.registers)
             & there.bit_select(mma["ra"], 1)
             & (mma["m"] == known.rows)
-            & (mma["acc"] == code(Lmma, "acc", "int32"))
-            & Cat(mma["result"] == result for result in results).any()
+            & Cat(mma["result"] == result for result in spec.results.values()).any()
             # Trits have two planes.
-            & ((mma["weights"] != WEIGHTS.index("t")) | (mma["planes"] == 1))
+            & ((mma["weights"] != spec.weights["t"]) | (mma["planes"] == 1))
         )
 
-    def _is(self, word: Value, kind: type[Lpre] | type[Lmma], fields: dict[str, Value]) -> Value:
+    def _is(self, kind: str, fields: dict[str, Value]) -> Value:
         """Tell whether an operation is of this kind, and of this unit's tables."""
-        end = max(place + width for place, width in places(kind).values())
-        return (
-            (word[:OPCODE_WIDTH] == kind.OPCODE)
-            & (fields["k"] == code(kind, "k", self.spec.group))
-            & (fields["a"] == code(kind, "a", self.spec.activations))
-            & (fields["table"] == code(kind, "table", "int"))
-            & (word[end:] == 0)
-        )
+        demanded = self.spec.demanded[kind]
+        return Cat(fields[name] == value for name, value in demanded.items()).all()
 
     def _make(
         self, m: Module, makes: Value, made: Value, pre: dict[str, Value], note: Any
@@ -312,7 +302,7 @@ class LutUnit(wiring.Component):
                 busy.eq(1), first.eq(1), plane.eq(mma["planes"]), asked.sums.eq(known.sums),
                 asked.rows.eq(mma["m"]), asked.planes.eq(mma["planes"]),
                 asked.weights.eq(mma["weights"]),
-                asked.narrow.eq(mma["result"] == code(Lmma, "result", "int8")),
+                asked.narrow.eq(mma["result"] == spec.results["int8"]),
             ]  # fmt: skip
 
         # A sum is there, and becomes a result.
@@ -353,10 +343,10 @@ class LutUnit(wiring.Component):
                 column.i_add.eq(add),
                 column.i_row.eq(row),
                 column.i_first.eq(first),
-                column.i_doubles.eq(asked.weights != WEIGHTS.index("t")),
+                column.i_doubles.eq(asked.weights != spec.weights["t"]),
                 column.i.eq(rows.payload.data.word_select(number, width)),
                 column.i_take.eq(take),
-                column.i_whole.eq(asked.weights == WEIGHTS.index("o")),
+                column.i_whole.eq(asked.weights == spec.weights["o"]),
                 column.i_narrow.eq(asked.narrow),
                 column.i_correction.eq(correction),
                 column.i_before.eq(self.i_c.payload.data.word_select(number, SUM)),
@@ -371,9 +361,9 @@ class LutUnit(wiring.Component):
         number = total.as_signed()
         correction = Signal(ODD)
         with m.Switch(asked.weights):
-            with m.Case(WEIGHTS.index("s")):
+            with m.Case(self.spec.weights["s"]):
                 m.d.comb += correction.eq(-number)
-            with m.Case(WEIGHTS.index("u")):
+            with m.Case(self.spec.weights["u"]):
                 most = self.spec.planes
                 scaled = Cat(asked.planes == planes - 1 for planes in range(1, most + 1))
                 shifted = Signal(ODD)
@@ -388,6 +378,6 @@ def _stream(width: int) -> stream.Signature:
     return stream.Signature(data.StructLayout({"data": width}))
 
 
-def _fields(word: Value, kind: type[Lpre] | type[Lmma]) -> dict[str, Value]:
-    """Cut a descriptor into the codes of its fields."""
-    return {name: word[place : place + width] for name, (place, width) in places(kind).items()}
+def _fields(word: Value, places: dict[str, tuple[int, int]]) -> dict[str, Value]:
+    """Cut a descriptor into its fields."""
+    return {name: word[place : place + width] for name, (place, width) in places.items()}

@@ -11,7 +11,7 @@ from cocotb.triggers import RisingEdge
 from golden.formats.integer import IntFormat
 from golden.lut.execute import Machine
 from golden.lut.isa import Lmma, Lpre, encode
-from golden.tpe.lut_unit import RESULTS, WEIGHTS, Traffic, lut_unit
+from golden.tpe.lut_unit import RESULTS, Traffic, lut_unit
 from verif.bench import Bench
 from verif.streams import (
     SCHEDULES,
@@ -33,7 +33,7 @@ FMT = IntFormat(width=SPEC.a_width)
 SUM = IntFormat(width=32)
 SHORT = min(SPEC.depth, 200)
 """Most activations of a row, but where rows are to be as long as they may be."""
-KINDS = [weights for weights in WEIGHTS if weights != "t" or SPEC.planes >= 2]
+KINDS = [weights for weights in SPEC.weights if weights != "t" or SPEC.planes >= 2]
 
 Program = list[tuple[int, Traffic]]
 
