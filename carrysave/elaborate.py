@@ -107,8 +107,8 @@ _GATES = {
 }  # fmt: skip
 KEEP_GATES = 150
 HIERARCHIES: dict[str, int | None] = {"auto": 3000, "coarse": 20_000, "flat": None}
-"""Gates of work that mapping a module once must save; nothing is kept of a flat design. A coarse
-one takes some times longer, and elements share what is the same in the elements of a column."""
+"""Gates of work that mapping a module once must save; nothing is kept of a flat design. In a
+coarse one, elements of a column share what is the same in all of them."""
 
 
 def kept_modules(design: Elaborated, hierarchy: str = "auto") -> list[str]:

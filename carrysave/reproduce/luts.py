@@ -218,6 +218,7 @@ def _claims(found: Result) -> Iterator[Result]:
         }
         yield {
             **claim,
+            "target": text,
             "ours": f"{mac / lut:.2f}x smaller",
             "baseline": f"the best parallel MAC of {bits} bits",
         }

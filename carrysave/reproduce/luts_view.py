@@ -137,8 +137,8 @@ def remarks(found: Result) -> list[str]:
         " for half as many columns.",
         "MACs are AND arrays whose rows go to the sum's compressor; with beats of 16 also Booth"
         " recoding of the weight; and multipliers as the tool makes them of an operator. All have a"
-        " register in the sum. What is held to comes from multipliers by the tool; the paper's are"
-        " of another library, and its LUT cores have no generator.",
+        " register in the sum. What is held to comes from multipliers by the tool, and stands"
+        " beside both; the paper's are of another library, and its LUT cores have no generator.",
         "The conventional core of the ablation has a full table, entries selected by multiplexers,"
         " and a sign plane that is subtracted in each lane. No activation is -128. Sums are"
         " those of one tile, as the paper's array takes its sums from outside. Steps without a"

@@ -1,7 +1,7 @@
 """LUT unit: runs LPRE and LMMA, a stream of descriptors, on a LUT core."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -154,15 +154,13 @@ class Traffic:
     a : activations, beats x (m k).
     b : bits of keys, beats x (k n).
     before : sums to add, int32, rows x n.
-    after : results, rows x n; of columns that the operation leaves out, anything.
-    columns : those that count.
+    after : results, rows x columns of the operation; in the others of n, anything comes.
     """
 
     a: np.ndarray
     b: np.ndarray
     before: np.ndarray
     after: np.ndarray
-    columns: int
 
 
 def lut_unit(spec: LutUnitSpec, words: Sequence[int], machine: Machine) -> Iterator[Traffic]:
@@ -181,19 +179,15 @@ def lut_unit(spec: LutUnitSpec, words: Sequence[int], machine: Machine) -> Itera
         except ValueError as error:
             raise ValueError(f"operation {number}: {error}") from None
         none = np.zeros((0, spec.n), np.int64)
-        a, b, before = np.zeros((0, spec.m * spec.k), np.int64), none[:, :0], none
-        if isinstance(operation, Lmma):
-            before = np.pad(machine.c.get(operation.rc, none), ((0, 0), (0, spec.n - operation.n)))
-        execute([word], machine)
+        traffic = Traffic(
+            a=np.zeros((0, spec.m * spec.k), np.int64),
+            b=np.zeros((0, spec.k * spec.n), np.int64), before=none, after=none,
+        )  # fmt: skip
         if isinstance(operation, Lpre):
-            yield Traffic(
-                a=spec.a_beats(machine.a[operation.rs]), b=b, before=before, after=none, columns=0
-            )
+            execute([word], machine)
+            yield replace(traffic, a=spec.a_beats(machine.a[operation.rs]))
             continue
-        yield Traffic(
-            a=a,
-            b=spec.b_beats(operation, machine.b[operation.rb]),
-            before=before,
-            after=machine.c[operation.rd],
-            columns=operation.n,
-        )
+        before = np.pad(machine.c.get(operation.rc, none), ((0, 0), (0, spec.n - operation.n)))
+        execute([word], machine)
+        b, after = spec.b_beats(operation, machine.b[operation.rb]), machine.c[operation.rd]
+        yield replace(traffic, b=b, before=before, after=after)

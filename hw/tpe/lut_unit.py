@@ -363,14 +363,10 @@ class LutUnit(wiring.Component):
         with m.Switch(asked.weights):
             with m.Case(self.spec.weights["s"]):
                 m.d.comb += correction.eq(-number)
-            with m.Case(self.spec.weights["u"]):
-                most = self.spec.planes
-                scaled = Cat(asked.planes == planes - 1 for planes in range(1, most + 1))
-                shifted = Signal(ODD)
-                for planes in range(1, most + 1):
-                    with m.If(scaled[planes - 1]):
-                        m.d.comb += shifted.eq(number << planes)
-                m.d.comb += correction.eq(shifted - number)
+            with m.Case(self.spec.weights["u"]), m.Switch(asked.planes):
+                for planes in range(self.spec.planes):
+                    with m.Case(planes):
+                        m.d.comb += correction.eq((number << planes + 1) - number)
         return correction
 
 

@@ -74,6 +74,9 @@ def test_claims_and_files(
     tool, mac, lut = 9300 / 4096, 9000 / 4096, (3000 - 500 - 16) / some
     assert ours[0] == f"{tool / lut:.2f}x smaller"
     assert ours[1] == f"{mac / lut:.2f}x smaller"
+    # What is held to stands beside both MACs.
+    targets = [claim["target"] for claim in found["claims"]]
+    assert targets[:6] == ["3x", "3x", "-20 %", "1.6x", "1.6x", "-20 %"]
     assert ours[2] == f"{100 * (lut / (2 * 4000 / some) - 1):+.1f} %"
     # With two planes, cores that take them one by one count twice; 171 beats are of 24 products.
     entries = {(entry["weight"], entry["kind"]): entry for entry in found["cores"]}

@@ -146,7 +146,7 @@ class UnitBench(Bench):
             at = own.stop
             if own.stop == own.start:
                 continue
-            found = rows[own, : traffic.columns]
+            found = rows[own, : traffic.after.shape[1]]
             wrong = np.argwhere(found != traffic.after)
             assert not wrong.size, (
                 f"operation {number}: {len(wrong)} of {found.size} differ; row {wrong[0][0]}"
