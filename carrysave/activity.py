@@ -7,6 +7,7 @@ that counts.
 
 import io
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -139,6 +140,7 @@ def key(design: Design, stimulus: str) -> str:
     return _job(design, stimulus)[2].name
 
 
+@lru_cache(maxsize=4)
 def _job(design: Design, stimulus: str) -> tuple[list[Sum], bytes, Path]:
     """Return the operands, these packed, and the file that what the ports do is kept in."""
     chosen = Stimulus.parse(design, stimulus)

@@ -40,16 +40,16 @@ class Timing:
 
 
 # A line per pin: rise and fall transition time; then port, edge, edge and delay (s) of each arc to
-# it. Pins that no edge reaches, those of constant nets among them, have no transition time.
+# it. Pins that no edge reaches, those of constant nets among them, have no transition time. OpenSTA
+# reads a script in a time that is quadratic in the lines of a command, so the pins have a file.
 _PINS = """
 make_clock {period}
 constrain_inputs
 constrain_outputs
 find_slack
 set corner [::sta::cmd_corner]
-foreach name {{
-{pins}
-}} {{
+set file [open {{{pins}}}]
+foreach name [split [read -nonewline $file]] {{
   set pin [::sta::find_pin $name]
   set found {{}}
   foreach edge {{rise fall}} {{
@@ -132,9 +132,11 @@ def _ask(
     netlist: Path, top: str, library: Library, clock: str | None, period_ns: float, pins: list[str]
 ) -> list[list[str]]:
     unit = library.time_unit / 1e-9
-    names = "\n".join(f"{{{pin}}}" for pin in pins)
-    body = _PINS.format(period=period_ns / unit, pins=names)
-    rows = re.findall(r"(?m)^carrysave pin (.*)$", sta.run(netlist, top, library, clock, body))
+    with TemporaryDirectory() as folder:
+        names = paths.write(Path(folder) / "pins", "\n".join(pins))
+        body = _PINS.format(period=period_ns / unit, pins=names)
+        log = sta.run(netlist, top, library, clock, body)
+    rows = re.findall(r"(?m)^carrysave pin (.*)$", log)
     if len(rows) != len(pins):
         raise sta.StaError(f"OpenSTA gave times of {len(rows)} pins, not {len(pins)}")
     return [row.split() for row in rows]

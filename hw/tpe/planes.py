@@ -310,7 +310,10 @@ class PlanesEngine(RowsArray):
     def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
         """Make operands of lanes, place these, and correct their sums."""
         spec = self.spec
-        a, b = self.i_a.payload.data, self.i_b.payload.data
+        a = self.i_a.payload.data
+        # A signal of its own: a bit of a slice takes Amaranth as long as all of the slice.
+        b = Signal.like(Value.cast(self.i_b.payload.data), name="b")
+        m.d.comb += b.eq(self.i_b.payload.data)
         lines = self._lines
         width = spec.a_codes * spec.a_code_width
         operands: list[Value] = [a.word_select(row, width) for row in range(spec.m)]
