@@ -58,7 +58,7 @@ def synthesise(
     design: Design | None = None,
     activity: str = "assumed",
     place: bool = True,
-    maps: Sequence[str] = tuple(MAPS),
+    maps: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Synthesise a design and return area, timing and power with all that they depend on.
 
@@ -79,7 +79,9 @@ def synthesise(
     activity : what power is for: ``none``, ``assumed``, or measured on a stimulus, see
         :meth:`carrysave.stimulus.Stimulus.parse`.
     place : place and route on FPGAs where that is possible; else only count resources.
-    maps : mappings to try where a period is to be met, of :data:`carrysave.mapping.MAPS`.
+    maps : mappings to try where a period is to be met, of :data:`carrysave.mapping.MAPS`: the
+        next where the last does not meet it, so that the smallest comes first. All by default,
+        and the least area counts.
 
     Returns
     -------
@@ -97,7 +99,7 @@ def synthesise(
     """
     _check_choice("objective", objective, OBJECTIVES)
     _check_choice("hierarchy", hierarchy, tuple(HIERARCHIES))
-    for map_ in maps:
+    for map_ in maps or ():
         _check_choice("maps", map_, tuple(MAPS))
     if design is None:
         _check_choice("activity", activity, UNMEASURED)
@@ -201,7 +203,7 @@ class Search:
         period_ns: float | None,
         say: Progress,
         jobs: int,
-        maps: Sequence[str] = tuple(MAPS),
+        maps: Sequence[str] | None = None,
     ) -> None:
         self.flow = flow
         self.objective = objective
@@ -217,18 +219,27 @@ class Search:
         if self.period_ns is not None:
             best = self.best()
             logic = max(self.period_ns - _overhead(best), _FASTEST)
-            recipes = [Recipe(_recipe(point).front, map_) for point in fast for map_ in self.maps]
-            found = self.run([(recipe, logic) for recipe in recipes])
-            if len(self.maps) < len(MAPS):
-                # Of many, another mapping meets the clock; of few, the one that missed it has to.
-                missed = [
-                    (r, p["period_ns"] - self.period_ns)
-                    for r, p in zip(recipes, found, strict=True)
-                ]
-                self.run([
-                    (recipe, max(AGAIN * logic - by, _FASTEST)) for recipe, by in missed if by > 0
-                ])  # fmt: skip
+            self.meet(logic, [_recipe(point).front for point in fast])
         return self.best()
+
+    def meet(self, logic: float, fronts: Sequence[str]) -> None:
+        """Run the mappings for a delay of the logic that leaves time for what surrounds it."""
+        assert self.period_ns is not None
+        if self.maps is None:
+            self.run([(Recipe(front, map_), logic) for front in fronts for map_ in MAPS])
+            return
+        for map_ in self.maps:
+            recipes = [Recipe(front, map_) for front in fronts]
+            found = self.run([(recipe, logic) for recipe in recipes])
+            late = [point["period_ns"] - self.period_ns for point in found]
+            # What missed the clock by little meets it if it is asked for more.
+            found += self.run([
+                (recipe, max(AGAIN * logic - by, _FASTEST))
+                for recipe, by in zip(recipes, late, strict=True)
+                if by > 0
+            ])  # fmt: skip
+            if any(point["period_ns"] <= self.period_ns for point in found):
+                return
 
     def sweep(self) -> dict[str, Any]:
         """Run every recipe at full speed, relax the best, refine around the best point."""

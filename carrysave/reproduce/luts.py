@@ -37,7 +37,7 @@ ROWS = 4
 COLUMNS = {32: 32, 16: 16}
 """Columns of cores by the products of their beats: 32 for int8 and one or two bits, else 16."""
 _MAPS = ("amap", "wide")
-"""The mappings that are smallest at a clock that is not tight."""
+"""The mappings that are smallest at a clock that is not tight, the smaller first."""
 SLACK = 1.5  # of the clock, against the period of the plain MAC at its fastest
 _PAPER = (1.0, 1.317, 1.351, 1.440)
 """Area of the paper's ablation, relative to that of each step."""
@@ -105,9 +105,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
             for activation, weight, _ in grid
         ],
         "ablation": list(_ablation([next(measured) for _ in steps_of])),
-        "fpga": [
-            {"target": fpga, "weight": weight, **next(measured)} for fpga, weight, _ in fpgas
-        ],
+        "fpga": [{"target": fpga, "weight": weight, **next(measured)} for fpga, weight, _ in fpgas],
         "products": list(measured),
         "layers": [],
     }

@@ -2,21 +2,17 @@
 
 from typing import Any, ClassVar
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter, complete
-from golden.formats.integer import IntFormat
 from golden.tpe.lut_unit import LutUnitSpec
-from hw.arith.adder import resolve
-from hw.arith.bit_heap import BitHeap
-from hw.cell import UNINITIALISED, Cell
+from hw.cell import Cell
 from hw.pe.mac import MacCell
 from hw.pe.sum_column import ODD, SUM, SumColumn
 from hw.tpe.lut_core import LutCore
-from hw.tpe.lut_tables import LutTables
+from hw.tpe.table_store import TableStore
 
 __all__ = ["LutUnit"]
 
@@ -24,8 +20,8 @@ __all__ = ["LutUnit"]
 class LutUnit(wiring.Component):
     """Runs LPRE and LMMA, as :func:`golden.tpe.lut_unit.lut_unit` says what goes in and comes out.
 
-    LPRE takes activations, makes the tables of each beat (:class:`LutTables`) and keeps them by
-    number, with the sum of each row of activations. LMMA looks up plane after plane of its
+    LPRE takes activations, makes the tables of each beat and keeps them by number, with the sum of
+    each row of activations (:class:`TableStore`). LMMA looks up plane after plane of its
     weights, the greatest first, in tables that are kept: a plane is a tile of a core on the odd
     grid (:class:`LutCore`), whose rows are doubled and added up, corrected by the activations' sum
     where weights have a zero point there, halved, and added to sums that come. Operations run in
@@ -76,11 +72,9 @@ class LutUnit(wiring.Component):
             raise TypeError(f"spec must be a LutUnitSpec, not {spec!r}")
         self.spec = spec
         self.adder = complete(self.HOWS, hows)["adder"]
-        self.tables = LutTables(spec.made, adder=self.adder)
+        self.store = TableStore(spec, self.adder)
         self.core = LutCore(spec.core, adder=self.adder)
         self.column = SumColumn(spec.m, spec.planes, spec.core.c_format.width, self.adder)
-        greatest = spec.depth << spec.a_width - 1
-        self._sum = IntFormat(width=greatest.bit_length() + 1)
         row = data.StructLayout({"data": spec.n * SUM, "last": 1})
         super().__init__({
             "i_op": In(_stream(64)),
@@ -94,7 +88,7 @@ class LutUnit(wiring.Component):
     @property
     def cells(self) -> tuple[Cell, ...]:
         """Those of the core, the table, and the column of sums."""
-        return (*self.core.cells, *self.tables.cells, self.column)
+        return (*self.core.cells, *self.store.cells, self.column)
 
     @property
     def latency(self) -> int:
@@ -111,22 +105,18 @@ class LutUnit(wiring.Component):
         m = Module()
         spec = self.spec
         m.submodules.core = self.core
-        m.submodules.tables = self.tables
+        m.submodules.store = store = self.store
         word = Signal(64, reset_less=True)
         pre, mma = (_fields(word, spec.fields[kind]) for kind in ("lpre", "lmma"))
-        kept = data.StructLayout({
-            "sums": spec.m * self._sum.width, "rows": len(pre["m"]), "beats": range(spec.beats)
-        })  # fmt: skip
-        notes: Memory[Any, Any] = Memory(
-            shape=kept, depth=max(spec.registers, 2), init=[], attrs={UNINITIALISED: "1"}
-        )
-        m.submodules.notes = notes
-        note, known = notes.write_port(), notes.read_port(domain="comb")
-        m.d.comb += [note.addr.eq(pre["rd"]), known.addr.eq(mma["ra"])]
-        there = Signal(spec.registers)
+        wiring.connect(m, wiring.flipped(self.i_a), store.i_a)
+        m.d.comb += [
+            store.i_new.number.eq(pre["rd"]),
+            store.i_new.rows.eq(pre["m"]),
+            store.i_new.depth.eq(pre["depth"]),
+            store.i_number.eq(mma["ra"]),
+        ]
 
-        makes, looks, asks = Signal(), Signal(), Signal()
-        made, looked, left = Signal(), Signal(), Signal()
+        looks, asks, looked, left = Signal(), Signal(), Signal(), Signal()
         with m.FSM(name="unit"):
             with m.State("next"):
                 m.d.comb += self.i_op.ready.eq(1)
@@ -136,14 +126,14 @@ class LutUnit(wiring.Component):
             with m.State("read"):
                 with m.If(self._makes(pre)):
                     m.next = "make"
-                with m.Elif(~self._multiplies(mma, known.data, there)):
+                with m.Elif(~self._multiplies(mma)):
                     m.next = "refused"
                 with m.Elif(left):
                     m.d.comb += asks.eq(1)
                     m.next = "look"
             with m.State("make"):
-                m.d.comb += makes.eq(1)
-                with m.If(made):
+                m.d.comb += store.i_makes.eq(1)
+                with m.If(store.o_made):
                     m.next = "next"
             with m.State("look"):
                 m.d.comb += looks.eq(1)
@@ -152,11 +142,8 @@ class LutUnit(wiring.Component):
             with m.State("refused"):
                 m.d.comb += self.o_error.eq(1)
 
-        tables = self._make(m, makes, made, pre, note)
-        with m.If(made):
-            m.d.sync += there.bit_select(pre["rd"], 1).eq(1)
-        self._look(m, asks, looks, looked, mma, known.data, tables)
-        self._add(m, asks, left, mma, known.data)
+        self._look(m, asks, looks, looked, mma)
+        self._add(m, asks, left, mma)
         return m
 
     def _makes(self, pre: dict[str, Value]) -> Value:
@@ -169,7 +156,7 @@ class LutUnit(wiring.Component):
             & (pre["rd"] < spec.registers)
         )
 
-    def _multiplies(self, mma: dict[str, Value], known: Any, there: Value) -> Value:
+    def _multiplies(self, mma: dict[str, Value]) -> Value:
         """Tell whether an operation is LMMA, this unit's, of tables that are there."""
         spec = self.spec
         return (
@@ -177,8 +164,8 @@ class LutUnit(wiring.Component):
             & (mma["n"] < spec.n)
             & (mma["planes"] < spec.planes)
             & (mma["ra"] < spec.registers)
-            & there.bit_select(mma["ra"], 1)
-            & (mma["m"] == known.rows)
+            & self.store.o_there
+            & (mma["m"] == self.store.o_known.rows)
             & Cat(mma["result"] == result for result in spec.results.values()).any()
             # Trits have two planes.
             & ((mma["weights"] != spec.weights["t"]) | (mma["planes"] == 1))
@@ -189,69 +176,11 @@ class LutUnit(wiring.Component):
         demanded = self.spec.demanded[kind]
         return Cat(fields[name] == value for name, value in demanded.items()).all()
 
-    def _make(
-        self, m: Module, makes: Value, made: Value, pre: dict[str, Value], note: Any
-    ) -> "Memory[int, Value]":
-        """Make tables of what comes, and note how many, of how many rows, and these rows' sums."""
-        spec, width = self.spec, self._sum.width
-        tables: Memory[int, Value] = Memory(
-            shape=len(self.tables.o.payload.data), depth=max(spec.registers * spec.beats, 2),
-            init=[], attrs={UNINITIALISED: "1"},
-        )  # fmt: skip
-        m.submodules.kept = tables
-        # The rest of a row's activations, but one.
-        rest = Signal(len(pre["depth"]), reset_less=True)
-        beat = Signal(range(max(spec.beats, 2)))
-        sums = Signal(spec.m * width, reset_less=True)
-        taken, last = Signal(), Signal()
-        asked = Mux(beat == 0, pre["depth"], rest)
-        m.d.comb += [
-            taken.eq(makes & self.i_a.valid),
-            last.eq(asked < spec.k),
-            made.eq(taken & last),
-            self.i_a.ready.eq(makes),
-            self.tables.i.valid.eq(taken),
-            self.tables.i.payload.data.eq(self.i_a.payload.data),
-            self.tables.o.ready.eq(1),
-        ]
-        rows = []
-        for row in range(spec.m):
-            heap = BitHeap(width)
-            before = Signal(width, name=f"before{row}")
-            m.d.comb += before.eq(Mux(beat == 0, 0, sums.word_select(row, width)))
-            heap.add_term(list(before), signed=False)
-            for number in range(spec.k):
-                activation = self.i_a.payload.data.word_select(row * spec.k + number, spec.a_width)
-                heap.add_term(list(activation), signed=True)
-            rows.append(resolve(m, heap.compress(m, [2] * width), self.adder))
-        with m.If(taken):
-            m.d.sync += [
-                beat.eq(Mux(last, 0, beat + 1)),
-                rest.eq(asked - spec.k),
-                sums.eq(Cat(rows)),
-            ]
-        into = tables.write_port()
-        address = Signal(range(tables.depth), reset_less=True)
-        m.d.sync += address.eq(pre["rd"] * spec.beats + beat)
-        m.d.comb += [
-            into.en.eq(self.tables.o.valid),
-            into.addr.eq(address),
-            into.data.eq(self.tables.o.payload.data),
-            note.en.eq(made),
-            note.data.sums.eq(Cat(rows)),
-            note.data.rows.eq(pre["m"]),
-            note.data.beats.eq(beat),
-        ]
-        return tables
-
     def _look(
-        self, m: Module, asks: Value, looks: Value, looked: Value, mma: dict[str, Value],
-        known: Any, tables: "Memory[int, Value]",
-    ) -> None:  # fmt: skip
+        self, m: Module, asks: Value, looks: Value, looked: Value, mma: dict[str, Value]
+    ) -> None:
         """Send the tables into the core, all of them for each plane."""
-        spec, core = self.spec, self.core
-        out = tables.read_port(transparent_for=())
-        first = Signal(range(tables.depth), reset_less=True)
+        spec, core, store = self.spec, self.core, self.store
         beat, beats = (
             Signal(range(max(spec.beats, 2)), name=name, reset_less=True)
             for name in ("at", "until")
@@ -260,10 +189,10 @@ class LutUnit(wiring.Component):
         # A beat has been read; it is the last of its plane, or of all.
         have, ends, over, more = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            out.en.eq(more & (~have | core.i_a.ready)),
-            out.addr.eq(first + beat),
+            store.i_reads.eq(more & (~have | core.i_a.ready)),
+            store.i_beat.eq(beat),
             core.i_a.valid.eq(have),
-            core.i_a.payload.data.eq(out.data),
+            core.i_a.payload.data.eq(store.o),
             core.i_a.payload.last.eq(ends),
             core.i_b.valid.eq(self.i_b.valid),
             core.i_b.payload.data.eq(self.i_b.payload.data),
@@ -274,10 +203,9 @@ class LutUnit(wiring.Component):
             m.d.sync += have.eq(0)
         with m.If(asks):
             m.d.sync += [
-                first.eq(mma["ra"] * spec.beats), beat.eq(0), beats.eq(known.beats),
-                plane.eq(mma["planes"]), more.eq(1),
+                beat.eq(0), beats.eq(store.o_known.beats), plane.eq(mma["planes"]), more.eq(1)
             ]  # fmt: skip
-        with m.If(out.en):
+        with m.If(store.i_reads):
             m.d.sync += [
                 have.eq(1),
                 ends.eq(beat == beats),
@@ -287,13 +215,13 @@ class LutUnit(wiring.Component):
             with m.If(beat == beats):
                 m.d.sync += [beat.eq(0), plane.eq(plane - 1), more.eq(plane != 0)]
 
-    def _add(self, m: Module, asks: Value, left: Value, mma: dict[str, Value], known: Any) -> None:
+    def _add(self, m: Module, asks: Value, left: Value, mma: dict[str, Value]) -> None:
         """Add planes up, and what comes; `left` where no operation's rows are left to come."""
-        spec, rows = self.spec, self.core.o_c
+        spec, rows, known = self.spec, self.core.o_c, self.store.o_known
         row = Signal(range(max(spec.m, 2)))
         plane = Signal(range(max(spec.planes, 2)), reset_less=True)
         asked: Any = Signal(data.StructLayout({
-            "sums": spec.m * self._sum.width, "rows": len(mma["m"]),
+            "sums": len(known.sums), "rows": len(mma["m"]),
             "planes": range(max(spec.planes, 2)), "weights": len(mma["weights"]), "narrow": 1,
         }), reset_less=True)  # fmt: skip
         busy, first = Signal(), Signal(reset_less=True)
@@ -356,8 +284,9 @@ class LutUnit(wiring.Component):
 
     def _correct(self, m: Module, asked: Any, row: Value) -> Value:
         """Make the zero point on the odd grid times a row's sum of activations, negated."""
-        total = Signal(self._sum.width)
-        m.d.comb += total.eq(asked.sums.word_select(row, self._sum.width))
+        width = self.store.sum.width
+        total = Signal(width)
+        m.d.comb += total.eq(asked.sums.word_select(row, width))
         number = total.as_signed()
         correction = Signal(ODD)
         with m.Switch(asked.weights):

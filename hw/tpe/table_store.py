@@ -1,0 +1,160 @@
+"""Store of tables over activations: makes them, and keeps them by number."""
+
+from typing import Any
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from golden.formats.integer import IntFormat
+from golden.tpe.lut_unit import LutUnitSpec
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+from hw.cell import UNINITIALISED, Cell
+from hw.tpe.lut_tables import LutTables
+
+__all__ = ["TableStore"]
+
+
+class TableStore(wiring.Component):
+    """Makes the tables of rows of activations and keeps them, with the sum of each row.
+
+    Latency: tables that have been made can be read two cycles after the last activations have
+    come; what is known of them, after one. Throughput: a beat a cycle.
+
+    Parameters
+    ----------
+    spec : LutUnitSpec
+        What: rows, tables, and how many are kept.
+    adder : str
+        How: see :func:`hw.arith.adder.resolve`.
+
+    Members
+    -------
+    i_a : In(stream)
+        Activations: a beat has k of each of m rows, row by row, the first lowest.
+    i_makes : In(1)
+        Take them, until ``o_made``.
+    i_new : In(data.StructLayout)
+        ``number`` to keep the tables by; ``rows`` and ``depth``, rows and activations of a row,
+        less 1.
+    o_made : Out(1)
+        The last of them come.
+    i_number : In
+        Which tables are meant by all below.
+    o_there : Out(1)
+        They have been made.
+    o_known : Out(data.StructLayout)
+        ``sums`` of each row's activations; ``rows`` and ``beats``, less 1.
+    i_reads : In(1)
+        Read the tables of a beat.
+    i_beat : In
+        Which.
+    o : Out
+        Them, a cycle later, and until others are read.
+    """
+
+    def __init__(self, spec: LutUnitSpec, adder: str):
+        self.spec = spec
+        self.adder = adder
+        self.tables = LutTables(spec.made, adder=adder)
+        greatest = spec.depth << spec.a_width - 1
+        self.sum = IntFormat(width=greatest.bit_length() + 1)
+        fields = spec.fields["lpre"]
+        number, rows, depth = (fields[name][1] for name in ("rd", "m", "depth"))
+        self.known = data.StructLayout({
+            "sums": spec.m * self.sum.width, "rows": rows, "beats": range(spec.beats)
+        })  # fmt: skip
+        activations = data.StructLayout({"data": spec.m * spec.k * spec.a_width})
+        super().__init__({
+            "i_a": In(stream.Signature(activations)),
+            "i_makes": In(1),
+            "i_new": In(data.StructLayout({"number": number, "rows": rows, "depth": depth})),
+            "o_made": Out(1),
+            "i_number": In(number),
+            "o_there": Out(1),
+            "o_known": Out(self.known),
+            "i_reads": In(1),
+            "i_beat": In(range(max(spec.beats, 2))),
+            "o": Out(len(self.tables.o.payload.data)),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The table."""
+        return self.tables.cells
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, new = self.spec, self.i_new
+        m.submodules.tables = self.tables
+        # The rest of a row's activations, but one.
+        rest = Signal(len(new.depth), reset_less=True)
+        beat = Signal(range(max(spec.beats, 2)))
+        taken, last = Signal(), Signal()
+        asked = Mux(beat == 0, new.depth, rest)
+        m.d.comb += [
+            taken.eq(self.i_makes & self.i_a.valid),
+            last.eq(asked < spec.k),
+            self.o_made.eq(taken & last),
+            self.i_a.ready.eq(self.i_makes),
+            self.tables.i.valid.eq(taken),
+            self.tables.i.payload.data.eq(self.i_a.payload.data),
+            self.tables.o.ready.eq(1),
+        ]
+        sums = self._sums(m, taken, beat == 0)
+        with m.If(taken):
+            m.d.sync += [beat.eq(Mux(last, 0, beat + 1)), rest.eq(asked - spec.k)]
+
+        m.submodules.kept = kept = _memory(len(self.o), spec.registers * spec.beats)
+        into, out = kept.write_port(), kept.read_port(transparent_for=())
+        address = Signal(range(kept.depth), reset_less=True)
+        m.d.sync += address.eq(new.number * spec.beats + beat)
+        m.d.comb += [
+            into.en.eq(self.tables.o.valid),
+            into.addr.eq(address),
+            into.data.eq(self.tables.o.payload.data),
+            out.en.eq(self.i_reads),
+            out.addr.eq(self.i_number * spec.beats + self.i_beat),
+            self.o.eq(out.data),
+        ]
+
+        m.submodules.notes = notes = _memory(self.known, spec.registers)
+        note, known = notes.write_port(), notes.read_port(domain="comb")
+        there = Signal(spec.registers)
+        with m.If(self.o_made):
+            m.d.sync += there.bit_select(new.number, 1).eq(1)
+        m.d.comb += [
+            note.en.eq(self.o_made),
+            note.addr.eq(new.number),
+            note.data.sums.eq(sums),
+            note.data.rows.eq(new.rows),
+            note.data.beats.eq(beat),
+            known.addr.eq(self.i_number),
+            self.o_known.eq(known.data),
+            self.o_there.eq(there.bit_select(self.i_number, 1)),
+        ]
+        return m
+
+    def _sums(self, m: Module, taken: Value, first: Value) -> Value:
+        """Add the activations of a beat up, and those before unless it is a first."""
+        spec, width = self.spec, self.sum.width
+        sums = Signal(spec.m * width, reset_less=True)
+        rows = []
+        for row in range(spec.m):
+            heap = BitHeap(width)
+            before = Signal(width, name=f"before{row}")
+            m.d.comb += before.eq(Mux(first, 0, sums.word_select(row, width)))
+            heap.add_term(list(before), signed=False)
+            for number in range(spec.k):
+                activation = self.i_a.payload.data.word_select(row * spec.k + number, spec.a_width)
+                heap.add_term(list(activation), signed=True)
+            rows.append(resolve(m, heap.compress(m, [2] * width), self.adder))
+        with m.If(taken):
+            m.d.sync += sums.eq(Cat(rows))
+        return Cat(rows)
+
+
+def _memory(shape: Any, depth: int) -> "Memory[Any, Any]":
+    return Memory(shape=shape, depth=max(depth, 2), init=[], attrs={UNINITIALISED: "1"})
