@@ -55,6 +55,17 @@ class TableStore(wiring.Component):
         Them, a cycle later, and until others are read.
     """
 
+    i_a: stream.Interface
+    i_makes: Signal
+    i_new: Any
+    o_made: Signal
+    i_number: Signal
+    o_there: Signal
+    o_known: Any
+    i_reads: Signal
+    i_beat: Signal
+    o: Signal
+
     def __init__(self, spec: LutUnitSpec, adder: str):
         self.spec = spec
         self.adder = adder
