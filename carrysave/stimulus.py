@@ -124,6 +124,8 @@ class Stimulus:
                 length -= length % k if length > k else 0
                 draw = normal if self.kind == "normal" else uniform
                 a, b = draw(rng, formats[0], (m, length)), draw(rng, formats[1], (length, n))
+            if isinstance(spec, EngineSpec):
+                a = np.maximum(a, spec.a_low)  # some never take the least code
             a, b = a[:, :longest], b[:longest]
             found.append((a, b))
             beats = sum(-(-a.shape[1] // k) for a, _ in found[WARM_UP:-1])
