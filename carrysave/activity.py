@@ -7,7 +7,6 @@ that counts.
 
 import io
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +19,7 @@ from carrysave.replay import Switching, Trace, replay
 from carrysave.stimulus import WARM_UP, Stimulus, Sum
 from carrysave.timing import Delays
 from hw.catalog import Design
-from hw.emit import Emission
+from hw.emit import verilog_of
 
 __all__ = ["Activity", "annotated", "assume", "key", "measure", "record"]
 
@@ -113,7 +112,7 @@ def record(design: Design, stimulus: str) -> Trace:
     if not path.exists():
         with TemporaryDirectory() as name:
             folder = Path(name)
-            source = paths.write(folder / f"{design.module}.v", Emission(design).verilog)
+            source = paths.write(folder / f"{design.module}.v", verilog_of(design))
             paths.write(folder / "run" / "operands.npz", operands)
             result = simulate.run(
                 simulate.build([source], design.module), "verif.activity", seed=_SEED,
@@ -140,14 +139,13 @@ def key(design: Design, stimulus: str) -> str:
     return _job(design, stimulus)[2].name
 
 
-@lru_cache(maxsize=4)
 def _job(design: Design, stimulus: str) -> tuple[list[Sum], bytes, Path]:
     """Return the operands, these packed, and the file that what the ports do is kept in."""
     chosen = Stimulus.parse(design, stimulus)
     sums = chosen.sums()
     packed = chosen.pack(sums)
     job = (files("verif") / "activity.py").read_bytes()
-    parts: list[str | bytes] = [str(_FORMAT), Emission(design).verilog, design.key, job, packed]
+    parts: list[str | bytes] = [str(_FORMAT), verilog_of(design), design.key, job, packed]
     return sums, packed, paths.cache() / "activity" / f"{paths.digest(parts)[:24]}.npz"
 
 

@@ -17,7 +17,7 @@ from carrysave import paths
 from carrysave.network.work import Work
 from carrysave.simulator import BENCH_VARIABLE, Build, build, call_runner
 from hw.catalog import Design
-from hw.emit import Emission
+from hw.emit import verilog_of
 from verif.tpe import tiling
 
 __all__ = [
@@ -304,7 +304,7 @@ def run_works(
 
 def _verilog(design: Design, folder: Path) -> Path:
     """Write the design's Verilog into `folder`."""
-    return paths.write(folder / f"{design.module}.v", Emission(design).verilog)
+    return paths.write(folder / f"{design.module}.v", verilog_of(design))
 
 
 def bench_parameters(design: Design) -> dict[str, Any]:

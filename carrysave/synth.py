@@ -29,7 +29,7 @@ from carrysave.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
 from carrysave.stimulus import KINDS, UNMEASURED, Stimulus, measurable
 from hw import yosys
 from hw.catalog import Design
-from hw.emit import Emission
+from hw.emit import verilog_of
 from hw.ports import clock_and_reset
 
 __all__ = ["ACTIVITIES", "HIERARCHIES", "OBJECTIVES", "TARGETS", "synthesise", "synthesise_design"]
@@ -153,7 +153,7 @@ def synthesise_design(
         small = operations <= 2 * MEASURED_MACS
         activity = "normal" if small and measurable(design) else "assumed"
     with TemporaryDirectory() as folder:
-        verilog = paths.write(Path(folder) / f"{design.module}.v", Emission(design).verilog)
+        verilog = paths.write(Path(folder) / f"{design.module}.v", verilog_of(design))
         result = synthesise(
             [verilog],
             top=design.module,

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,9 +22,15 @@ from hw.fusesoc import core
 from hw.interfaces import attributes_of, interfaces_of
 from hw.ports import FlatPorts, clock_and_reset, flat_ports
 
-__all__ = ["Emission", "generate"]
+__all__ = ["Emission", "generate", "verilog_of"]
 
 _STRIP = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding", UNINITIALISED)
+
+
+@lru_cache(maxsize=4)
+def verilog_of(design: Design) -> str:
+    """Return the Verilog of a design, as :class:`Emission` does; that of the last few is kept."""
+    return Emission(design).verilog
 
 
 class Emission:
