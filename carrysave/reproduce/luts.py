@@ -24,7 +24,7 @@ from carrysave.reproduce.rivals import (
 )
 from hw.catalog import Design
 
-__all__ = ["COLUMNS", "FPGA_TILE", "ROWS", "SLACK", "measure"]
+__all__ = ["COLUMNS", "FPGA_K", "FPGA_TILE", "ROWS", "SLACK", "measure"]
 
 Result = dict[str, Any]
 
@@ -33,6 +33,8 @@ _FPGAS = ("xilinx", "ecp5")
 _FPGA_WEIGHTS = ("1", "1.58", "2", "4")
 FPGA_TILE = 2, 8
 """Rows and columns of cores on FPGAs."""
+FPGA_K = 8
+"""Products of a beat of these."""
 ROWS = 4
 COLUMNS = {32: 32, 16: 16}
 """Columns of cores by the products of their beats: 32 for int8 and one or two bits, else 16."""
@@ -63,7 +65,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         (fpga, weight, rival)
         for fpga in _FPGAS[-1 if quick else 0 :]
         for weight in _FPGA_WEIGHTS[: 1 if quick else None]
-        for rival in rivals("int8", weight, *FPGA_TILE, adder="operator")
+        for rival in rivals("int8", weight, *FPGA_TILE, FPGA_K, adder="operator")
     ]
     jobs = 1 + len(grid) + len(steps_of) + len(fpgas) + len(products()) + len(layer.LAYERS)
     done = iter(range(jobs))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from carrysave.reproduce.luts import COLUMNS, FPGA_TILE, ROWS, SLACK
+from carrysave.reproduce.luts import COLUMNS, FPGA_K, FPGA_TILE, ROWS, SLACK
 from carrysave.section import Section, svg, texts
 
 __all__ = ["draw", "remarks", "sections"]
@@ -72,13 +72,14 @@ def sections(found: Result, wide: bool) -> list[Section]:
     ]  # fmt: skip
     heads = ("claim", "paper", "held to", "ours", "against")
     clock = f"Cores of {ROWS} rows, least area at {found['clock_ns']} ns"
-    tile = " x ".join(map(str, FPGA_TILE))
+    rows, columns = FPGA_TILE
+    fpgas = f"int8, {rows} x {columns}, beats of {FPGA_K}, not placed"
     return [
         Section("Claims", heads, claims, 5),
         Section("um2 for a MAC a clock, best of each kind", _MATRIX_HEADS, _matrix(found), 2),
         Section(clock, _heads(_CORES), cores, 3),
         Section("Ablation, W2 A8, M2 N64, K = 4", _heads(_STEPS), steps),
-        Section(f"int8, {tile}, not placed", _heads(_COUNTS), fpga, 3),
+        Section(fpgas, _heads(_COUNTS), fpga, 3),
         Section("Products of FP8, least area", _heads(_PRODUCTS), units),
         Section("A layer of 64 x 32, int8, simulated", _heads(_LAYERS), layers, 2),
     ]

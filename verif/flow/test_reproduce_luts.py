@@ -99,7 +99,7 @@ def test_claims_and_files(
     assert "| 2 | lut_core | yes | 11.0 | 92.5% | 97.5% |" in text
     assert "| int8 | 1 | 2 | 2 | - | 1 | LUT |" in text
     assert "| exact, multiplied | 80 | 0.080 | 2.90 |" in text
-    assert "| ecp5 | 1 | MAC | 900 | 1 | 0 | 3.5 |  |" in text
+    assert "| ecp5 | 1 | MAC | 900 | 1 | 0 | 7.0 |  |" in text
 
 
 def test_command_prints_the_winners(
