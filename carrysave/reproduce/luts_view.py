@@ -72,8 +72,8 @@ def sections(found: Result, wide: bool) -> list[Section]:
     ]  # fmt: skip
     heads = ("claim", "paper", "held to", "ours", "against")
     clock = f"Cores of {ROWS} rows, least area at {found['clock_ns']} ns"
-    rows, columns = FPGA_TILE
-    fpgas = f"int8, {rows} x {columns}, beats of {FPGA_K}, not placed"
+    m, n = FPGA_TILE
+    fpgas = f"int8, {m} x {n}, beats of {FPGA_K}, not placed"
     return [
         Section("Claims", heads, claims, 5),
         Section("um2 for a MAC a clock, best of each kind", _MATRIX_HEADS, _matrix(found), 2),
