@@ -10,7 +10,7 @@ import pytest
 
 from carrysave import simulate
 from hw.catalog import CATALOG, Design
-from hw.emit import Emission
+from hw.emit import verilog_of
 from verif.command import Outcome, Run
 
 COMMAND = (sys.executable, "-c", "from carrysave.cli import main; main()")
@@ -241,13 +241,12 @@ def test_cli_verify_json_and_waves(run: Run) -> None:
 
 
 def test_cli_verify_fails_on_wrong_hardware(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Wrong(Emission):
-        def __init__(self, design):
-            super().__init__(design)
-            assert " + " in self.verilog
-            self.verilog = self.verilog.replace(" + ", " - ")
+    def wrong(design: Design) -> str:
+        verilog = verilog_of(design)
+        assert " + " in verilog
+        return verilog.replace(" + ", " - ")
 
-    monkeypatch.setattr(simulate, "Emission", Wrong)
+    monkeypatch.setattr(simulate, "verilog_of", wrong)
     outcome = run("verify", *SMALL, "-p", "adder=operator")
     assert outcome.code == 1
     assert outcome.out.startswith("FAILED  mac_")
