@@ -28,7 +28,7 @@ __all__ = ["LEAST_ANNOTATED", "estimate", "power_mw", "report"]
 Floats = NDArray[np.float64]
 Slews = dict[str, Floats]  # per module and net, mean of rise and fall transition time in ns
 
-_FORMAT = 3  # of what is cached; raise it with any change of it
+_FORMAT = 4  # of what is cached; raise it with any change of it
 LEAST_ANNOTATED = 0.95  # share of the pins below which there is no power
 
 
