@@ -7,13 +7,13 @@ import numpy as np
 
 from golden.check import Integer, parameter
 from golden.engine import matmul as bitserial_core
-from golden.tpe.rows import PlanesEngineSpec, beat_cycles
+from golden.tpe.rows import BroadcastEngineSpec, beat_cycles
 
 __all__ = ["BitserialCoreSpec", "bitserial_core", "cycles"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BitserialCoreSpec(PlanesEngineSpec):
+class BitserialCoreSpec(BroadcastEngineSpec):
     """A tile of C is m rows by n columns; a beat of k codes of K takes b_width cycles."""
 
     m: int = parameter(Integer("rows of C per tile", 2, 1, 64, "rows"))

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from golden.check import Integer, parameter
 from golden.engine import matmul as cube
-from golden.tpe.rows import RowsEngineSpec, cycles
+from golden.tpe.rows import BroadcastEngineSpec, cycles
 
 __all__ = ["CubeSpec", "cube", "cycles"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CubeSpec(RowsEngineSpec):
+class CubeSpec(BroadcastEngineSpec):
     """A tile of C is m rows by n columns; k codes of K arrive each cycle."""
 
     m: int = parameter(Integer("rows of C per tile", 4, 1, 64, "rows"))

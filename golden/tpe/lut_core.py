@@ -11,13 +11,13 @@ from golden.formats.integer import IntFormat
 from golden.lut.lookup import LookupSpec, constants
 from golden.lut.table import FORMS, TableSpec, fold
 from golden.tpe.lut_tables import LutTablesSpec, lut_tables
-from golden.tpe.rows import PlanesEngineSpec, beat_cycles
+from golden.tpe.rows import BroadcastEngineSpec, beat_cycles
 
 __all__ = ["LutCoreSpec", "cycles", "lut_core"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LutCoreSpec(PlanesEngineSpec):
+class LutCoreSpec(BroadcastEngineSpec):
     """A tile of C is m rows, each with its tables, by n columns.
 
     In `order` "inner", a beat takes b_width cycles, one for each bit plane of its weights; or one,

@@ -8,7 +8,7 @@ import numpy as np
 from golden.check import Flag, parameter
 from golden.engine import EngineSpec, TileSpec
 
-__all__ = ["PlanesEngineSpec", "RowsEngineSpec", "RowsSpec", "beat_cycles", "cycles"]
+__all__ = ["BroadcastEngineSpec", "RowsEngineSpec", "RowsSpec", "beat_cycles", "cycles"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +45,8 @@ class RowsEngineSpec(RowsSpec, EngineSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanesEngineSpec(RowsEngineSpec):
-    """Such an array of lanes, which hold their sums in cycles without a beat."""
+class BroadcastEngineSpec(RowsEngineSpec):
+    """Such an array without hops, which holds its sums in cycles without a beat."""
 
     together: bool = parameter(
         Flag(

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from golden.check import Integer, parameter
 from golden.engine import matmul as shift_add_core
-from golden.tpe.rows import PlanesEngineSpec, cycles
+from golden.tpe.rows import BroadcastEngineSpec, cycles
 
 __all__ = ["ShiftAddCoreSpec", "cycles", "shift_add_core"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShiftAddCoreSpec(PlanesEngineSpec):
+class ShiftAddCoreSpec(BroadcastEngineSpec):
     """A tile of C is m rows by n columns; a beat of k codes of K takes one cycle.
 
     Groups of weights with scales of their own are tiles of their own, scaled behind the core.

@@ -9,13 +9,13 @@ from golden.check import Choice, Flag, Integer, parameter
 from golden.engine import matmul
 from golden.formats.integer import IntFormat
 from golden.lut.ternary import pair_key, read_code, table_key
-from golden.tpe.rows import PlanesEngineSpec, beat_cycles
+from golden.tpe.rows import BroadcastEngineSpec, beat_cycles
 
 __all__ = ["TernaryCoreSpec", "cycles", "ternary_core"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TernaryCoreSpec(PlanesEngineSpec):
+class TernaryCoreSpec(BroadcastEngineSpec):
     """A tile of C is m rows by n columns of weights -1, 0 and 1 in two bits; -2 is 0.
 
     By `mode`, a weight selects an activation ("direct"), pairs of weights one of four sums

@@ -48,7 +48,8 @@ class Broadcast(RowsEngine):
 
     A row of A goes to all n elements of its row of the array, a column of B to all m elements of
     its column, each row one cycle after the one above. So rows end one cycle apart, and need
-    neither a second set of accumulators nor registers that align the columns of C.
+    neither a second set of accumulators nor registers that align the columns of C. Where rows work
+    together, they share the registers of B, and the next tile waits until all sums have left.
     """
 
     def make_column(self, spec: RowsEngineSpec, element: PeCell, adder: str) -> Column:

@@ -95,7 +95,8 @@ class RowsEngine(RowsArray):
         Parameters
         ----------
         m, move : where, and the common enable.
-        a, clear : for each row its operands and its clear bit, row i i cycles late.
+        a, clear : for each row its operands and its clear bit, row i i cycles late; operands of
+            rows that work together are not.
         b : for each column its codes, not skewed.
 
         Returns
@@ -108,13 +109,17 @@ class RowsEngine(RowsArray):
         """Code the rows of A, each after its delay, and place the columns."""
         spec = self.spec
         a, b = self.i_a.payload.data, self.i_b.payload.data
-        # Row 0 is coded while it is still decided whether its beat is accepted.
-        first = Mux(feed.accept, self.element.encode(m, a[: spec.k * spec.a_width]), 0)
-        below = skew(m, move, "a", Mux(feed.accept, a, 0), spec.m, spec.k * spec.a_width)[1:]
+        width = spec.k * spec.a_width
+        # What is not delayed is coded while it is still decided whether its beat is accepted.
+        at_once = [a.word_select(row, width) for row in range(spec.m if spec.together else 1)]
+        operands = [Mux(feed.accept, self.element.encode(m, codes), 0) for codes in at_once]
+        if not spec.together:
+            below = skew(m, move, "a", Mux(feed.accept, a, 0), spec.m, width)[1:]
+            operands += [self.element.encode(m, codes) for codes in below]
         return self.place_columns(
             m,
             move,
-            [first, *(self.element.encode(m, codes) for codes in below)],
+            operands,
             [_column(b, number, spec) for number in range(spec.n)],
             clear,
         )

@@ -36,6 +36,13 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("adder_tree", {"n": 1, "k": 7, "depth": 21, "pe": "mac", "pipeline": 1, "encoding": "none"}),
     ("matrix_2d", {"m": 3, "n": 5, "depth": 300}),
     ("matrix_2d", {"m": 1, "n": 1, "depth": 30, "pe": "mac"}),
+    ("matrix_2d", {"m": 3, "n": 2, "depth": 50, "together": True}),
+    (
+        "adder_tree",
+        {"m": 4, "n": 2, "k": 3, "depth": 30, "pe": "mac", "pipeline": 2, "together": True},
+    ),
+    ("cube", {"m": 9, "n": 1, "k": 2, "depth": 40, "pe": "opt2", "together": True}),
+    ("cube", {"m": 1, "n": 2, "k": 3, "depth": 40, "encoding": "ent", "together": True}),
 ]  # fmt: skip
 
 
