@@ -65,7 +65,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         (fpga, weight, rival)
         for fpga in _FPGAS[-1 if quick else 0 :]
         for weight in _FPGA_WEIGHTS[: 1 if quick else None]
-        for rival in rivals("int8", weight, *FPGA_TILE, FPGA_K, adder="operator")
+        for rival in rivals("int8", weight, *FPGA_TILE, FPGA_K, together=False, adder="operator")
     ]
     jobs = 1 + len(grid) + len(steps_of) + len(fpgas) + len(products()) + len(layer.LAYERS)
     done = iter(range(jobs))

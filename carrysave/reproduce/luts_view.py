@@ -130,16 +130,19 @@ def remarks(found: Result) -> list[str]:
         f"The clock of {found['clock_ns']} ns is {SLACK} times the period of the plain MAC; a core"
         " that misses it counts as larger by as much.",
         "Areas are of whole engines: tables and their generators, registers of operands and weight"
-        " planes, sums, and the way out. A core that takes a cycle for each plane counts as many"
-        " times, and cycles in which sums leave count.",
+        " planes, sums, and the way out. Rows share the registers of weights, but on FPGAs those of"
+        " MACs do not. A core that takes a cycle for each plane counts as many times, and cycles in"
+        " which sums leave count.",
         "Elements of a column are mapped together, so that they share what decodes its weights.",
         f"For int8 and weights of one or two bits, cores have {COLUMNS[32]} columns and beats of"
-        f" about 32; for all others, {COLUMNS[16]} and 16, which takes tables and their generators"
-        " for half as many columns.",
-        "MACs are AND arrays whose rows go to the sum's compressor; with beats of 16 also Booth"
-        " recoding of the weight; and multipliers as the tool makes them of an operator. All have a"
-        " register in the sum. What is held to comes from multipliers by the tool, and stands"
-        " beside both; the paper's are of another library, and its LUT cores have no generator.",
+        " about 32, or twice the columns and beats of 24 to 48 where that is smaller; for all"
+        f" others, {COLUMNS[16]} and 16, which takes tables and their generators for fewer"
+        " columns.",
+        "MACs are AND arrays whose rows go to the sum's compressor; Booth recoding of the weight,"
+        " with columns as rows, eight where beats are long; and multipliers as the tool makes them"
+        " of an operator. All have a register in the sum. What is held to comes from multipliers by"
+        " the tool, and stands beside both; the paper's are of another library, and its LUT cores"
+        " have no generator.",
         "The conventional core of the ablation has a full table, entries selected by multiplexers,"
         " and a sign plane that is subtracted in each lane. No activation is -128. Sums are"
         " those of one tile, as the paper's array takes its sums from outside. Steps without a"

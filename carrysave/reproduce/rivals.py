@@ -28,6 +28,21 @@ _DEPTH = 4096
 _LANES = {"together": True, "held": False, "adder": "ripple"}
 """What makes lanes of all kinds that take planes of bits, or whole weights, smallest."""
 
+_LONG: dict[tuple[str, str], dict[str, int]] = {
+    ("1", "MAC"): {"n": 64, "k": 40},
+    ("2", "MAC"): {"n": 64, "k": 40},
+    ("1", TOOL): {"k": 48},
+    ("2", TOOL): {"k": 48},
+    ("1", "MAC, Booth"): {"m": 8},
+    ("2", "MAC, Booth"): {"m": 8},
+    ("1", "bit-serial"): {"n": 64, "k": 40},
+    ("1", "LUT K = 2"): {"n": 64, "lookups": 18, "slack": 1},
+    ("2", "LUT K = 2, all planes"): {"lookups": 13},
+    ("2", "LUT K = 3, all planes"): {"lookups": 8},
+}
+"""By weights and kind: what makes a design smaller than 32 columns and beats of 32 products do.
+Those of the MAC with Booth recoding, eight of which share activations, stand in its rows."""
+
 
 @dataclass(frozen=True)
 class Rival:
@@ -44,7 +59,14 @@ class Rival:
 
 
 def rivals(
-    activation: str, weight: str, rows: int, columns: int, k: int = 16, **hows: Any
+    activation: str,
+    weight: str,
+    rows: int,
+    columns: int,
+    k: int = 16,
+    *,
+    together: bool = True,
+    **hows: Any,
 ) -> list[Rival]:
     """List the designs for activations of :data:`ACTIVATIONS` and weights of :data:`WEIGHTS`.
 
@@ -57,31 +79,32 @@ def rivals(
     activation, weight : which.
     rows : activations that share a weight.
     columns : weights that share an activation.
-    k : products of a beat, or a few less where tables take three activations: 16 or 32.
+    k : products of a beat, or a few less where tables take three activations. Of 32, some kinds
+        have more or less, or more columns: what they are smallest with.
+    together : rows of MACs share registers of weights; FPGAs have those for nothing.
     hows : parameters that all designs get, such as ``adder``.
     """
+    best = _LONG if k == 32 else {}
     return [
-        Rival(kind, Design(name, {**parameters, **hows}))
-        for kind, name, parameters in _rivals(activation, weight, rows, columns, k)
+        Rival(kind, Design(name, {**parameters, **best.get((weight, kind), {}), **hows}))
+        for kind, name, parameters in _rivals(activation, weight, rows, columns, k, together)
     ]
 
 
 def _rivals(
-    activation: str, weight: str, rows: int, columns: int, k: int
+    activation: str, weight: str, rows: int, columns: int, k: int, together: bool
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     a_width, symmetric = ACTIVATIONS[activation]
     b_width = WEIGHTS[weight]
     both = {"depth": _DEPTH, "k": k}
     tile = both | {"m": rows, "n": columns, "a_width": a_width}
     multiplied = max(b_width, 2)
-    tree = {"pe": "mac", "pipeline": 1}
+    tree = {"pe": "mac", "pipeline": 1, "together": together}
     for kind, encoding in (("MAC", "none"), (TOOL, "operator")):
         yield kind, "adder_tree", tile | tree | {"b_width": multiplied, "encoding": encoding}
-    if k < 32:
-        # The weight is what is recoded, and so comes first. Activations then have a register in
-        # each element, which makes long beats of short weights larger than without.
-        turned = both | {"m": columns, "n": rows, "a_width": multiplied, "b_width": a_width}
-        yield "MAC, Booth", "adder_tree", turned | tree | {"encoding": "booth"}
+    # The weight is what is recoded, and so comes first.
+    turned = both | {"m": columns, "n": rows, "a_width": multiplied, "b_width": a_width}
+    yield "MAC, Booth", "adder_tree", turned | tree | {"encoding": "booth"}
     # Short sums leave time for carries to ripple.
     lanes = tile | _LANES | {"slack": 4 if k < 32 else 0}
     if weight == "1.58":
@@ -93,7 +116,10 @@ def _rivals(
         return
     lanes |= {"b_width": b_width, "b_signed": b_width > 1}
     whole = {"pipeline": 1, "slack": 8}
-    yield "bit-serial", "bitserial_core", lanes
+    # Longer ones, of planes one after another, do not: there carries that ripple miss the clock.
+    long = a_width > 8 and b_width > 1
+    turns = {"adder": "sklansky"} if long else {}
+    yield "bit-serial", "bitserial_core", lanes | turns | ({"slack": 8} if long else {})
     if b_width > 1:
         yield "shift-add", "shift_add_core", lanes | whole
     del lanes["k"]
@@ -101,23 +127,17 @@ def _rivals(
         kind = f"LUT K = {group}"
         table: dict[str, Any] = lanes | {"group": group, "lookups": k // group}
         table |= {"symmetric": symmetric}
-        yield kind, "lut_core", table
+        yield kind, "lut_core", table | turns
         if group < 4 and b_width > 1:
             yield (
                 f"{kind}, all planes",
                 "lut_core",
-                table | {"parallel": True} | _whole(b_width, k, group, whole),
+                # Two planes need no register within.
+                table | {"parallel": True} | (whole if b_width > 2 else {}),
             )
         if group == 2:
             odd = {"weights": "odd", "negation": "constant", "table": "half", "b_signed": False}
-            yield f"{kind}, odd", "lut_core", table | odd
-
-
-def _whole(b_width: int, k: int, group: int, piped: dict[str, int]) -> dict[str, int]:
-    """Choose for lanes that look up all planes at once: two planes need no register within."""
-    if b_width > 2:
-        return piped
-    return {} if k < 32 else {"lookups": 24 // group}
+            yield f"{kind}, odd", "lut_core", table | turns | odd
 
 
 def ablation(columns: int) -> list[Rival]:

@@ -19,7 +19,7 @@ def area(design: Design) -> float:
     """Return an area for the kind, less with larger beats, and more for Booth recoding."""
     how = design.parameters
     size = AREAS.get(design.name, 5000.0)
-    size += {"booth": 100, "operator": 300}.get(how.get("encoding", ""), 0)
+    size += {"booth": 100, "operator": 3000}.get(how.get("encoding", ""), 0)
     if design.name == "lmul":
         return {"carry": 60.0, "multiply": 80.0}[how["exact"]]
     size -= 200 * (how.get("generator") == "external")
@@ -68,22 +68,29 @@ def test_claims_and_files(
     cores = [options for design, options in asked if design.name == "bitserial_core"]
     assert all(options["period_ns"] == 3.0 for options in cores)
     ours = [claim["ours"] for claim in found["claims"]]
-    # Of 4096 products: 9000 um2, or 9300, against 2484; the bit-serial core, 4000, takes two
-    # clocks. Where rows work together, of 131 cycles three bring no beat.
-    some = 4096 * 128 / 131
-    tool, mac, lut = 9300 / 4096, 9000 / 4096, (3000 - 500 - 16) / some
+    # 9000 um2, or 12000, against 2982; the bit-serial core, 4000, takes two clocks. With beats of
+    # 40, 48, 36 and 40, sums of 4096 products take 103, 86, 114 and 103; in three, sums leave.
+    mac, tool, lut, serial = (
+        size / (4 * columns * 4096 / (beats + 3))
+        for size, columns, beats in (
+            (9000, 64, 103),
+            (12000, 32, 86),
+            (3000 - 18, 64, 114),
+            (2 * 4000, 64, 103),
+        )
+    )
     assert ours[0] == f"{tool / lut:.2f}x smaller"
     assert ours[1] == f"{mac / lut:.2f}x smaller"
     # What is held to stands beside both MACs.
     targets = [claim["target"] for claim in found["claims"]]
     assert targets[:6] == ["3x", "3x", "-20 %", "1.6x", "1.6x", "-20 %"]
-    assert ours[2] == f"{100 * (lut / (2 * 4000 / some) - 1):+.1f} %"
-    # With two planes, cores that take them one by one count twice; 171 beats are of 24 products.
+    assert ours[2] == f"{100 * (lut / serial - 1):+.1f} %"
+    # With two planes, cores that take them one by one count twice; 158 beats are of 26 products.
     entries = {(entry["weight"], entry["kind"]): entry for entry in found["cores"]}
-    assert entries["2", "MAC"]["macs_per_cycle"] == 4096
+    assert entries["2", "MAC"]["macs_per_cycle"] == 2 * 128 * 4096 / 106
     assert entries["2", "LUT K = 2"]["macs_per_cycle"] == 128 * 4096 / 259
-    assert entries["2", "LUT K = 2, all planes"]["macs_per_cycle"] == 128 * 4096 / 174
-    assert {entry["columns"] for entry in found["cores"]} == {32}
+    assert entries["2", "LUT K = 2, all planes"]["macs_per_cycle"] == 128 * 4096 / 161
+    assert {entry["columns"] for entry in found["cores"]} == {8, 32, 64}
     assert all(options["maps"] == ("amap", "wide") for options in cores)
     assert all(options["hierarchy"] == "coarse" for options in cores)
     assert [entry["wins"] for entry in found["cores"]].count(True) == 2
@@ -97,7 +104,7 @@ def test_claims_and_files(
     assert ours[-1] == "-25 %"
     text = (tmp_path / "reproduce" / "lut-tensor-core.quick.osu018.md").read_text()
     assert "| 2 | lut_core | yes | 11.0 | 92.5% | 97.5% |" in text
-    assert "| int8 | 1 | 2 | 2 | - | 1 | LUT |" in text
+    assert "| int8 | 2 | 1 | 4 | 1 | 1 | MAC |" in text
     assert "| exact, multiplied | 80 | 0.080 | 2.90 |" in text
     assert "| ecp5 | 1 | MAC | 900 | 1 | 0 | 7.0 |  |" in text
 
