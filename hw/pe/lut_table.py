@@ -80,7 +80,9 @@ class LutTable(Table):
     weights selects, without signs.
 
     All entries of a half table are odd, or none is. `halved` leaves out the lowest bit, which comes
-    once, behind the entries. Members: see :class:`Table`.
+    once, behind the entries. Sums of signed activations, in a full one, come with their bits from
+    that of the activations' sign on inverted: a column that selects entries takes fewer gates so.
+    Members: see :class:`Table`.
     """
 
     module = "table"
@@ -96,10 +98,14 @@ class LutTable(Table):
             formats = [spec.sum_format(number.bit_count()) for number in range(1, 1 << spec.group)]
         super().__init__(spec.group, spec.a_format, formats, adder, int(halved))
 
+    def entries(self, bits: Value) -> list[Value]:
+        """Cut ``o``, or a copy of it, into entries."""
+        return self._turned(super().entries(bits))
+
     def narrow(self, entries: Value) -> Value:
         """Make ``o`` of entries that are all as wide as the widest, and not halved."""
         width = len(entries) // len(self.formats)
-        return Cat(self._halve([
+        return Cat(self._coded([
             entries.word_select(at, width)[: fmt.width + self.halved]
             for at, fmt in enumerate(self.formats)
         ]))  # fmt: skip
@@ -125,16 +131,28 @@ class LutTable(Table):
         below = self._half_additions(low) + self._half_additions(count - low)
         return below + (1 << (count - 1))
 
-    def _halve(self, entries: list[Value]) -> list[Value]:
-        """Leave out the lowest bit of all entries but one, where they are `halved`."""
-        return [*(bits[1:] for bits in entries), entries[0][0]] if self.halved else entries
+    def _coded(self, entries: list[Value]) -> list[Value]:
+        """Leave out the lowest bit of all entries but one, where they are `halved`; invert bits."""
+        if self.halved:
+            return [*(bits[1:] for bits in entries), entries[0][0]]
+        return self._turned(entries)
+
+    def _turned(self, entries: list[Value]) -> list[Value]:
+        """Invert what is inverted in ``o``, or invert it back."""
+        if self.form == "half" or not self.spec.a_signed:
+            return entries
+        sign = self.spec.a_width - 1
+        return [
+            Cat(bits[:sign], ~bits[sign:]) if len(bits) > self.spec.a_width else bits
+            for bits in entries
+        ]
 
     def make(self, m: Module, codes: list[Value]) -> list[Value]:
         """Make the entries."""
         signed = self.spec.a_signed
         if self.form == "half":
             terms = self._half(m, [(code, signed, True) for code in codes])
-            return self._halve([bits for bits, *_ in terms])
+            return self._coded([bits for bits, *_ in terms])
         sums: list[Value] = []
         for number, fmt in enumerate(self.formats, start=1):
             top = number.bit_length() - 1
@@ -143,7 +161,7 @@ class LutTable(Table):
             if rest:
                 bits = self.add(m, (bits, signed, False), (sums[rest - 1], signed, False), fmt)
             sums.append(bits)
-        return sums
+        return self._coded(sums)
 
     def _half(self, m: Module, terms: list[Term]) -> list[Term]:
         """Make the half table of some activations from those of the two halves of them."""
