@@ -152,7 +152,7 @@ def _facts(design: Design, result: Result, clock: float) -> Result:
         "parameters": result["parameters"],
         "area_um2": area,
         "period_ns": result["period_ns"],
-        "columns": max(design.spec.m, design.spec.n),
+        "tile": [design.spec.m, design.spec.n, design.spec.k],
         "macs_per_cycle": macs,
         "um2_per_mac": area * late / macs,
         "pj_per_mac": result["pj_per_mac"],

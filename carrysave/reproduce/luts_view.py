@@ -11,8 +11,8 @@ __all__ = ["draw", "remarks", "sections"]
 Result = dict[str, Any]
 
 _CORES = (
-    ("activations", "{}"), ("weights", "{}"), ("unit", "{}"), ("area um2", "{:,.0f}"),
-    ("period ns", "{:.2f}"), ("MACs a cycle", "{:,.1f}"), ("um2 for a MAC a clock", "{:,.1f}"),
+    ("activations", "{}"), ("weights", "{}"), ("unit", "{}"), ("MxNxK", "{}"),
+    ("area um2", "{:,.0f}"), ("period ns", "{:.2f}"), ("um2 for a MAC a clock", "{:,.1f}"),
     ("pJ/MAC", "{:.3f}"), ("", "{}"),
 )  # fmt: skip
 
@@ -42,9 +42,9 @@ def sections(found: Result, wide: bool) -> list[Section]:
     claims = [[claim[key] for key in keys] for claim in found["claims"]]
     cores = [
         texts([
-            entry["activation"], entry["weight"], entry["kind"], entry["area_um2"],
-            entry["period_ns"], entry["macs_per_cycle"], entry["um2_per_mac"], entry["pj_per_mac"],
-            "least" if entry["wins"] else "",
+            entry["activation"], entry["weight"], entry["kind"],
+            "x".join(map(str, entry["tile"])), entry["area_um2"], entry["period_ns"],
+            entry["um2_per_mac"], entry["pj_per_mac"], "least" if entry["wins"] else "",
         ], _CORES)
         for entry in found["cores"]
         if wide or entry["wins"]
@@ -71,7 +71,7 @@ def sections(found: Result, wide: bool) -> list[Section]:
         for entry in found["layers"]
     ]  # fmt: skip
     heads = ("claim", "paper", "held to", "ours", "against")
-    clock = f"Cores of {ROWS} rows, least area at {found['clock_ns']} ns"
+    clock = f"Cores, least area at {found['clock_ns']} ns"
     m, n = FPGA_TILE
     fpgas = f"int8, {m} x {n}, beats of {FPGA_K}, not placed"
     return [
@@ -134,10 +134,10 @@ def remarks(found: Result) -> list[str]:
         " MACs do not. A core that takes a cycle for each plane counts as many times, and cycles in"
         " which sums leave count.",
         "Elements of a column are mapped together, so that they share what decodes its weights.",
-        f"For int8 and weights of one or two bits, cores have {COLUMNS[32]} columns and beats of"
-        " about 32, or twice the columns and beats of 24 to 48 where that is smaller; for all"
-        f" others, {COLUMNS[16]} and 16, which takes tables and their generators for fewer"
-        " columns.",
+        f"For int8 and weights of one or two bits, cores have {ROWS} rows, {COLUMNS[32]} columns"
+        " and beats of about 32, or more rows or columns and beats of 24 to 48 where their kind is"
+        f" smaller so. All others have {ROWS} rows, {COLUMNS[16]} columns and beats of 16, which"
+        " takes tables and their generators for fewer columns.",
         "MACs are AND arrays whose rows go to the sum's compressor; Booth recoding of the weight,"
         " with columns as rows, eight where beats are long; and multipliers as the tool makes them"
         " of an operator. All have a register in the sum. What is held to comes from multipliers by"

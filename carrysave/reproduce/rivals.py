@@ -33,14 +33,14 @@ _LONG: dict[tuple[str, str], dict[str, int]] = {
     ("2", "MAC"): {"n": 64, "k": 40},
     ("1", TOOL): {"k": 48},
     ("2", TOOL): {"k": 48},
-    ("1", "MAC, Booth"): {"m": 8},
-    ("2", "MAC, Booth"): {"m": 8},
+    ("1", "MAC, Booth"): {"m": 8, "n": 6},
+    ("2", "MAC, Booth"): {"m": 8, "n": 6},
     ("1", "bit-serial"): {"n": 64, "k": 40},
     ("1", "LUT K = 2"): {"n": 64, "lookups": 18, "slack": 1},
-    ("2", "LUT K = 2, all planes"): {"lookups": 13},
+    ("2", "LUT K = 2, all planes"): {"m": 6, "lookups": 12},
     ("2", "LUT K = 3, all planes"): {"lookups": 8},
 }
-"""By weights and kind: what makes a design smaller than 32 columns and beats of 32 products do.
+"""By weights and kind: what makes a design smaller than 4 x 32 and beats of 32 products do.
 Those of the MAC with Booth recoding, eight of which share activations, stand in its rows."""
 
 
@@ -80,7 +80,7 @@ def rivals(
     rows : activations that share a weight.
     columns : weights that share an activation.
     k : products of a beat, or a few less where tables take three activations. Of 32, some kinds
-        have more or less, or more columns: what they are smallest with.
+        have more or less, or more rows or columns: what they are smallest with.
     together : rows of MACs share registers of weights; FPGAs have those for nothing.
     hows : parameters that all designs get, such as ``adder``.
     """

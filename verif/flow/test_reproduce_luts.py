@@ -85,12 +85,12 @@ def test_claims_and_files(
     targets = [claim["target"] for claim in found["claims"]]
     assert targets[:6] == ["3x", "3x", "-20 %", "1.6x", "1.6x", "-20 %"]
     assert ours[2] == f"{100 * (lut / serial - 1):+.1f} %"
-    # With two planes, cores that take them one by one count twice; 158 beats are of 26 products.
+    # With two planes, cores that take them one by one count twice; 171 beats are of 24 products.
     entries = {(entry["weight"], entry["kind"]): entry for entry in found["cores"]}
     assert entries["2", "MAC"]["macs_per_cycle"] == 2 * 128 * 4096 / 106
     assert entries["2", "LUT K = 2"]["macs_per_cycle"] == 128 * 4096 / 259
-    assert entries["2", "LUT K = 2, all planes"]["macs_per_cycle"] == 128 * 4096 / 161
-    assert {entry["columns"] for entry in found["cores"]} == {8, 32, 64}
+    assert entries["2", "LUT K = 2, all planes"]["macs_per_cycle"] == 192 * 4096 / 176
+    assert {max(entry["tile"][:2]) for entry in found["cores"]} == {8, 32, 64}
     assert all(options["maps"] == ("amap", "wide") for options in cores)
     assert all(options["hierarchy"] == "coarse" for options in cores)
     assert [entry["wins"] for entry in found["cores"]].count(True) == 2
@@ -104,7 +104,8 @@ def test_claims_and_files(
     assert ours[-1] == "-25 %"
     text = (tmp_path / "reproduce" / "lut-tensor-core.quick.osu018.md").read_text()
     assert "| 2 | lut_core | yes | 11.0 | 92.5% | 97.5% |" in text
-    assert "| int8 | 2 | 1 | 4 | 1 | 1 | MAC |" in text
+    assert "| LUT K = 2, all planes | 6x32x24 |" in text
+    assert "| int8 | 2 | 1 | 4 | 1 | 1 | LUT |" in text
     assert "| exact, multiplied | 80 | 0.080 | 2.90 |" in text
     assert "| ecp5 | 1 | MAC | 900 | 1 | 0 | 7.0 |  |" in text
 
