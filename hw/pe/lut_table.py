@@ -80,19 +80,27 @@ class LutTable(Table):
     weights selects, without signs.
 
     All entries of a half table are odd, or none is. `halved` leaves out the lowest bit, which comes
-    once, behind the entries. Sums of signed activations, in a full one, come with their bits from
-    that of the activations' sign on inverted: a column that selects entries takes fewer gates so.
-    Members: see :class:`Table`.
+    once, behind the entries. With `inverted`, sums of signed activations, in a full one, come with
+    their bits from that of the activations' sign on inverted: where entries are selected by lines,
+    that takes fewer gates, as single activations have one bit for all these places. Members: see
+    :class:`Table`.
     """
 
     module = "table"
 
     def __init__(
-        self, spec: TableSpec, form: str, adder: str = "sklansky", *, halved: bool = False
+        self,
+        spec: TableSpec,
+        form: str,
+        adder: str = "sklansky",
+        *,
+        halved: bool = False,
+        inverted: bool = False,
     ):
         self.spec = spec
         self.form = form
         self.halved = halved
+        self.inverted = inverted and form == "full" and spec.a_signed
         formats = [IntFormat(width=spec.entry_format.width - halved)] * spec.entries
         if form == "full":
             formats = [spec.sum_format(number.bit_count()) for number in range(1, 1 << spec.group)]
@@ -132,14 +140,14 @@ class LutTable(Table):
         return below + (1 << (count - 1))
 
     def _coded(self, entries: list[Value]) -> list[Value]:
-        """Leave out the lowest bit of all entries but one, where they are `halved`; invert bits."""
+        """Make ``o`` of entries: halved where they are, else bits inverted where they are."""
         if self.halved:
             return [*(bits[1:] for bits in entries), entries[0][0]]
         return self._turned(entries)
 
     def _turned(self, entries: list[Value]) -> list[Value]:
         """Invert what is inverted in ``o``, or invert it back."""
-        if self.form == "half" or not self.spec.a_signed:
+        if not self.inverted:
             return entries
         sign = self.spec.a_width - 1
         return [

@@ -68,7 +68,14 @@ class LutCore(PlanesEngine):
             )
         self.minus = self.subtracts or (not half and spec.b_signed and alone)
         correction = self._correction(spec, halved=half and integer)
-        self._table = LutTable(spec.tables, spec.table, hows["adder"], halved=half and integer)
+        tree = hows["select"] == "tree"
+        self._table = LutTable(
+            spec.tables,
+            spec.table,
+            hows["adder"],
+            halved=half and integer,
+            inverted=not tree,
+        )
         in_array = spec.generator == "in_array"
         self.table = self._table if spec.generator == "shared" else None
         lane = LutLane(
@@ -79,7 +86,7 @@ class LutCore(PlanesEngine):
             exact=spec.negation == "carry",
             weight=IntFormat(width=spec.b_code_width // spec.planes, signed=self.minus),
             subtracts=self.subtracts,
-            tree=hows["select"] == "tree",
+            tree=tree,
             width=spec.c_format.width,
             planes=spec.planes,
             passes=spec.passes,
