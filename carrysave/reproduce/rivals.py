@@ -43,6 +43,15 @@ _LONG: dict[tuple[str, str], dict[str, int]] = {
 """By weights and kind: what makes a design smaller than 4 x 32 and beats of 32 products do.
 Those of the MAC with Booth recoding, eight of which share activations, stand in its rows."""
 
+_WIDE: dict[tuple[str, str], dict[str, Any]] = {
+    ("fp8 aligned", "2"): {"slack": 2},
+    ("fp16 aligned", "2"): {"slack": 2},
+    ("int16", "2"): {"slack": 0, "adder": "sklansky"},
+    ("int16", "8"): {"slack": 6},
+}
+"""By activations and weights: what LUT cores with all planes at once meet the clock with, where
+others' registers and carries miss it."""
+
 
 @dataclass(frozen=True)
 class Rival:
@@ -129,12 +138,9 @@ def _rivals(
         table |= {"symmetric": symmetric}
         yield kind, "lut_core", table | turns
         if group < 4 and b_width > 1:
-            yield (
-                f"{kind}, all planes",
-                "lut_core",
-                # Two planes need no register within.
-                table | {"parallel": True} | (whole if b_width > 2 else {}),
-            )
+            # Two planes need no register within.
+            fit = (whole if b_width > 2 else {}) | _WIDE.get((activation, weight), {})
+            yield f"{kind}, all planes", "lut_core", table | {"parallel": True} | fit
         if group == 2:
             odd = {"weights": "odd", "negation": "constant", "table": "half", "b_signed": False}
             yield f"{kind}, odd", "lut_core", table | turns | odd
