@@ -34,6 +34,7 @@ FEW: list[tuple[str, dict[str, Any]]] = [
             "generator": "external",
         },
     ),
+    ("lut_core", {"n": 3, "lookups": 2, "depth": 20, "generator": "external", "pipeline": 1}),
     ("bitserial_core", {"m": 2, "n": 3, "k": 5, "depth": 33, "a_width": 4, "slack": 64}),
     ("ternary_core", {"m": 2, "n": 3, "k": 6, "group": 3, "mode": "table", "depth": 40}),
     ("lut_core", {"m": 3, "n": 3, "lookups": 2, "depth": 50, "b_width": 3, "together": True}),
@@ -128,7 +129,6 @@ MORE: list[tuple[str, dict[str, Any]]] = [
         {"n": 3, "group": 2, "lookups": 3, "depth": 50, "b_width": 4, "order": "outer",
          "table": "half", "weights": "odd", "b_signed": False, "negation": "constant"},
     ),
-    ("lut_core", {"n": 3, "lookups": 2, "depth": 20, "generator": "external", "pipeline": 1}),
     (
         "lut_core",
         {"n": 3, "group": 3, "lookups": 2, "depth": 30, "a_signed": False, "a_width": 4,
