@@ -154,11 +154,12 @@ def remarks(found: Result) -> list[str]:
 def draw(found: Result) -> bytes:
     """Draw the design space: area over weights for each kind of activation, and energy."""
     from matplotlib import pyplot
+    from matplotlib.ticker import LogLocator
 
     activations = list(dict.fromkeys(entry["activation"] for entry in found["cores"]))
     weights = list(dict.fromkeys(entry["weight"] for entry in found["cores"]))
     figure, axes = pyplot.subplots(
-        2, len(activations), figsize=(1.5 + 4 * len(activations), 7), sharex=True, sharey="row",
+        2, len(activations), figsize=(3 + 4 * len(activations), 7), sharex=True, sharey="row",
         squeeze=False, layout="constrained",
     )  # fmt: skip
     kinds = list(dict.fromkeys(entry["kind"] for entry in found["cores"]))
@@ -182,6 +183,9 @@ def draw(found: Result) -> bytes:
                 if shown:
                     plot.plot([], [], "o", color=colour, label=kind)
             plot.set_yscale("log")
+            plot.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7), numticks=20))
+            plot.yaxis.set_major_formatter("{x:g}")
+            plot.yaxis.set_minor_formatter("")
             plot.grid(axis="y", alpha=0.3, which="both")
         axes[0][column].set_title(activation, fontsize=10)
         axes[1][column].set_xticks(range(len(weights)), [f"W{weight}" for weight in weights])
@@ -193,7 +197,7 @@ def draw(found: Result) -> bytes:
         for handle, label in zip(*plot.get_legend_handles_labels(), strict=True)
     }
     figure.legend(
-        handles.values(), handles.keys(), loc="outside right upper", fontsize=8,
+        handles.values(), handles.keys(), loc="outside right center", fontsize=8,
         title="star: least area",
     )  # fmt: skip
     figure.suptitle(f"lut-tensor-core, {found['library']}, {found['clock_ns']} ns", fontsize=10)
