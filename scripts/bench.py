@@ -22,10 +22,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from carrysave import liberty, paths, simulate, synth
+from carrysave import cache
+from carrysave.asic import synthesis
+from carrysave.asic.liberty import cells as liberty
 from carrysave.progress import Steps
+from carrysave.sim import runner
 from hw.catalog import Design
-from hw.emit import generate
+from hw.emit.files import generate
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -63,7 +66,7 @@ def measure_synthesis(
         found = []
         for design in pair:
             steps.step(f"synthesise {design.module}")
-            found.append(synth.synthesise_design(design, library, sweep=True))
+            found.append(synthesis.synthesise_design(design, library, sweep=True))
         ratio = found[0]["gops_per_mm2"] / found[1]["gops_per_mm2"]
         rows += [{**found[0], "ratio_to_twin": ratio}, {**found[1], "ratio_to_twin": 1.0}]
     return rows
@@ -96,12 +99,12 @@ def measure_sizes(
                 text = verilog.read_text()
                 verified = None
                 if size <= VERIFIED:
-                    result = simulate.verify(
+                    result = runner.verify(
                         design, tests="test_large_product", directory=Path(folder)
                     )
                     verified = "yes" if result.ok else "NO"
                 start = time.perf_counter()
-                found = synth.synthesise_design(design, library, activity="none")
+                found = synthesis.synthesise_design(design, library, activity="none")
                 rows.append({
                     "design": design.module,
                     "macs": round(design.component().operations_per_cycle / 2, 1),
@@ -139,7 +142,7 @@ def measure_simulation(steps: Steps) -> list[dict[str, Any]]:
         steps.step(f"simulate, {run}")
         with TemporaryDirectory() as folder:
             start = time.perf_counter()
-            result = simulate.verify(
+            result = runner.verify(
                 design, seed=1, tests="test_large_product", directory=Path(folder)
             )
             rows.append({
@@ -196,7 +199,7 @@ def write_readme(name: str, text: str) -> None:
     _, end, after = rest.partition(marks[1])
     if not (found and end):
         raise SystemExit(f"README.md must have the marks {marks[0]} and {marks[1]}")
-    paths.write(readme, f"{before}{marks[0]}\n{text}\n{marks[1]}{after}")
+    cache.write(readme, f"{before}{marks[0]}\n{text}\n{marks[1]}{after}")
 
 
 def main() -> None:
@@ -229,7 +232,7 @@ def main() -> None:
         """Add a part to what is written already."""
         record[part] = rows
         earlier = json.loads(path.read_text()) if path.exists() else {}
-        paths.write(path, json.dumps({**earlier, **record}, indent=2) + "\n")
+        cache.write(path, json.dumps({**earlier, **record}, indent=2) + "\n")
 
     if "quality" in arguments.parts:
         pairs = [pair for pair in PAIRS if pair[0].name in only]

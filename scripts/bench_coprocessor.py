@@ -18,11 +18,15 @@ from typing import Any
 
 from rich.console import Console
 
-from carrysave import paths, simulate, synth
+from carrysave import cache
+from carrysave.asic import synthesis
 from carrysave.progress import Steps
-from carrysave.section import svg
+from carrysave.report.tables import svg
+from carrysave.sim import runner
+from carrysave.sim.parameters import describe
+from carrysave.sim.verilator import build
 from hw.catalog import Design
-from hw.emit import Emission
+from hw.emit.verilog import Emission
 from scripts.bench import markdown, show, write_readme
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,10 +73,10 @@ def costs(folder: Path, steps: Steps) -> list[dict[str, Any]]:
         verilog = Emission(design).verilog
         if inside:
             verilog = without(verilog, inside)
-        path = paths.write(folder / f"{design.module}.v", verilog)
+        path = cache.write(folder / f"{design.module}.v", verilog)
         clock = "aclk" if inside else "clk"
         for target in FPGAS:
-            found = synth.synthesise(
+            found = synthesis.synthesise(
                 [path], top=design.module, target=target, clock=clock, place=False
             )
             counts = {key: found[key.lower()] for key in COSTS if key.lower() in found}
@@ -96,13 +100,13 @@ def measure(side: int, jobs: list[tuple[int, int, int]], folder: Path) -> list[d
     engine = Design("systolic_os", {"m": side, "n": side})
     inside = f"systolic_os(m={side},n={side})"
     design = Design("coprocessor", {"engine": inside, "outstanding": BURSTS})
-    run = simulate.new_folder(folder, design.module)
-    verilog = paths.write(run / f"{design.module}.v", Emission(design).verilog)
-    result = simulate.run(
-        simulate.build([verilog], design.module),
-        "verif.soc.measure",
+    run = runner.new_folder(folder, design.module)
+    verilog = cache.write(run / f"{design.module}.v", Emission(design).verilog)
+    result = runner.run(
+        build([verilog], design.module),
+        "verif.soc.benches.measure",
         parameters={
-            **simulate.bench_parameters(design), "latency_cycles": LATENCY, "jobs": jobs
+            **describe(design), "latency_cycles": LATENCY, "jobs": jobs
         },
         seed=1,
         directory=run,
@@ -162,7 +166,7 @@ def draw(path: Path, rows: list[dict[str, Any]], beat: int = 16) -> None:
              ylabel="products a cycle")  # fmt: skip
     axes.set_title(f"M x K x N on {', '.join(f'{side} x {side}' for side in SIDES)}, int8,"
                    " 16 bytes a cycle", fontsize=9)  # fmt: skip
-    paths.write(path, svg(figure))
+    cache.write(path, svg(figure))
 
 
 def main() -> None:
@@ -188,8 +192,8 @@ def main() -> None:
         " first beat and behind the last, added to that; of peak: products that count against m n"
         " of every cycle"
     )
-    found = {"products": rows, "resources": shells, "versions": synth.versions()}
-    paths.write(ROOT / "build" / "coprocessor.json", json.dumps(found, indent=2) + "\n")
+    found = {"products": rows, "resources": shells, "versions": synthesis.versions()}
+    cache.write(ROOT / "build" / "coprocessor.json", json.dumps(found, indent=2) + "\n")
     draw(ROOT / "build" / "coprocessor.svg", rows)
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from carrysave import paths
-from carrysave.network.command import Request, execute
+from carrysave import cache
+from carrysave.data.networks import MODELS, quantise
+from carrysave.networks.command import Request, execute
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.bench import markdown, show, write_readme
-from verif.network.models import MODELS, quantise
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = {
@@ -79,7 +79,7 @@ def main() -> None:
     show(console, "Networks on an 8 x 8 array, int8; MMACs and cycles of one input", rows, COLUMNS)
     if arguments.readme:
         write_readme("networks", markdown(rows, COLUMNS))
-    paths.write(ROOT / "build" / "networks.json", json.dumps(rows, indent=2) + "\n")
+    cache.write(ROOT / "build" / "networks.json", json.dumps(rows, indent=2) + "\n")
 
 
 if __name__ == "__main__":

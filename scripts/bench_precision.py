@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from carrysave import paths
-from carrysave.precision.command import Request, execute
+from carrysave import cache
+from carrysave.data.networks import MODELS
+from carrysave.networks.precision.command import Request, execute
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.bench import markdown, show, write_readme
-from verif.network.models import MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMATS = ("int8", "e4m3", "posit8e0", "int4", "e2m1")
@@ -86,7 +86,7 @@ def main() -> None:
     )
     if arguments.readme:
         write_readme("precision", markdown(rows, COLUMNS))
-    paths.write(ROOT / "build" / "precision.json", json.dumps(rows, indent=2) + "\n")
+    cache.write(ROOT / "build" / "precision.json", json.dumps(rows, indent=2) + "\n")
 
 
 if __name__ == "__main__":

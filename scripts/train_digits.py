@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.neural_network import MLPClassifier
 
-from carrysave.digits import CODES, IntArray, Layer, Network, matmul, split, train
+from carrysave.data.digits import CODES, IntArray, Layer, Network, matmul, split, train
 
 Floats = NDArray[np.float64]
 OUT = Path(__file__).parents[1] / "carrysave" / "data" / "digits.npz"
@@ -61,7 +61,7 @@ def integers(network: MLPClassifier, pixels: Floats) -> Network:
 
 
 def write(network: Network, path: Path) -> None:
-    """Write a network as ``carrysave.digits.load`` reads it."""
+    """Write a network as ``carrysave.data.digits.load`` reads it."""
     hidden, output = network.layers
     temporary = path.with_name("." + path.name)
     np.savez(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from verif.command import Outcome, Run
+from verif.support.command import Outcome, Run
 
 
 @pytest.fixture(autouse=True)

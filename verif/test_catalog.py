@@ -11,11 +11,12 @@ from typing import Any
 import pyslang
 import pytest
 
-from carrysave.simulator import verilator
-from hw import yosys
+from carrysave.sim.verilator import verilator
 from hw.catalog import CATALOG, Design
-from hw.emit import Emission, generate
-from verif.cases import case_name
+from hw.emit import yosys
+from hw.emit.files import generate
+from hw.emit.verilog import Emission
+from verif.support.cases import case_name
 
 # What does not concern correctness: names, `interrupt` among them, no timescale, registers that
 # have both an initial value and a reset, ports and bits that nobody reads at the edge of an array,
@@ -67,7 +68,7 @@ def files(design: Design, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 def test_same_design_same_bytes(design: Design, files: dict[str, Path], tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from hw.catalog import Design;"
-        "from hw.emit import generate;"
+        "from hw.emit.verilog import generate;"
         f"generate(Design({design.name!r}, {dict(design.parameters)!r}), Path(sys.argv[1]))"
     )
     for seed in ("1", "2"):

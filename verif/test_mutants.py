@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from pyosys import libyosys
 
-from carrysave.simulate import Build, bench_parameters, build, run
-from hw import yosys
+from carrysave.sim.parameters import describe
+from carrysave.sim.runner import run
+from carrysave.sim.verilator import Build, build
 from hw.catalog import Design
-from hw.emit import Emission
-from verif.cases import case_name, long
+from hw.emit import yosys
+from hw.emit.verilog import Emission
+from verif.support.cases import case_name, long
 
 MUTANTS = 16
 SEED = 1
@@ -112,7 +114,7 @@ def test_mutants_are_killed(name: str, parameters: dict[str, Any], tmp_path: Pat
 
 def passes(design: Design, simulator: Build, folder: Path, mutant: int) -> bool:
     """Whether the design's bench passes with this mutant selected."""
-    parameters = bench_parameters(design) | {"constants": {"mutant": mutant}}
+    parameters = describe(design) | {"constants": {"mutant": mutant}}
     result = run(
         simulator,
         design.entry.bench,

@@ -44,7 +44,7 @@ def rank(module: str) -> int:
         return 100
     if len(parts) > 1 and parts[1] in STAGES:
         return 2 + STAGES.index(parts[1])
-    return {"hw.catalog": 50, "hw.emit": 51, "hw.block": 52}.get(module, 1)
+    return {"hw.catalog": 50, "hw.emit.verilog": 51, "hw.emit.instance": 52}.get(module, 1)
 
 
 @pytest.mark.parametrize("path", modules("hw"), ids=str)

@@ -1,16 +1,16 @@
 """Driver of the matmul co-processor: numpy in, numpy out. It needs numpy alone, on Python 3.10.
 
-For a board, :func:`carrysave.integration.driver_sources.python` writes this package without the
+For a board, :func:`carrysave.ip.driver_sources.python` writes this package without the
 generators.
 """
 
-from .codes import Number
 from .coprocessor import Coprocessor
+from .device_info import Counters, Info
 from .errors import CoprocessorError, JobError, JobTimeout
-from .info import Counters, Info
 from .job import Job, Requantisation, descriptor
 from .matrix import Matrix, Product
 from .mode import Mode
+from .number import Number
 from .stream import CoprocessorStream
 
 __all__ = [

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .codes import BYTE, Number
+from .device_info import Counters, Info
 from .errors import CoprocessorError, JobError, JobTimeout
-from .info import Counters, Info
 from .job import Job, descriptor
 from .matrix import Allocate, Matrix
+from .number import BYTE, Number
 from .registers import FIELDS, JOB, JOB_BYTES
 
 __all__ = ["Control", "Registers"]

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .blocking import Blocks, plan
-from .codes import Number
 from .control import Control
-from .info import Counters
+from .device_info import Counters
 from .job import Job, Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
+from .number import Number
 
 __all__ = ["Coprocessor"]
 

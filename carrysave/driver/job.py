@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .codes import Number
+from .number import Number
 from .registers import FIELDS, JOB, JOB_BYTES
 
 __all__ = ["RECORD_BYTES", "Job", "Requantisation", "descriptor"]

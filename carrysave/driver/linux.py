@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .room import Room
+from .allocator import Room
 
 __all__ = ["DmaBuffer", "DmaMemory", "MappedRegisters", "UioInterrupt"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .codes import Number
 from .job import Job
 from .mode import Mode
+from .number import Number
 
 __all__ = ["Allocate", "Matrix", "Product"]
 

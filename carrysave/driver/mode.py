@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .blocking import Stores
-from .codes import BYTE, Number
+from .number import BYTE, Number
 
 __all__ = ["Mode"]
 

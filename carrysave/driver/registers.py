@@ -3,7 +3,7 @@
 Copied for a board, this module holds them as literals.
 """
 
-from carrysave.integration.driver_sources import constants
+from carrysave.ip.driver_sources import constants
 
 __all__ = ["ABI", "ERRORS", "FIELDS", "JOB", "JOB_BYTES", "MAGIC", "RESPONSES"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from .blocking import Blocks, Part, order
 from .control import Registers
 from .coprocessor import Coprocessor
-from .info import Counters
+from .device_info import Counters
 from .job import RECORD_BYTES, Job
 from .matrix import Allocate, Product
 

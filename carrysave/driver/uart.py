@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .allocator import Room
 from .errors import CoprocessorError
-from .room import Room
 
 __all__ = ["SerialPort", "UartBuffer", "UartLink"]
 

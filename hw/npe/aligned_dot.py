@@ -12,11 +12,11 @@ from golden.npe.aligned_dot import AlignedDotSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.shifter import shift_right
-from hw.npe.float_add import weighted
-from hw.npe.float_stream import FloatStream, Steps
-from hw.npe.float_term import multiply, unpack
-from hw.npe.normal import normal
-from hw.npe.round_minifloat import minifloat_reach, round_minifloat
+from hw.npe.floats.add import weighted
+from hw.npe.floats.stream import FloatStream, Steps
+from hw.npe.floats.term import multiply, unpack
+from hw.npe.rounding.normalised import normal
+from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
 
 __all__ = ["AlignedDot", "Group", "greatest"]
 
@@ -56,7 +56,7 @@ class AlignedDot(FloatStream):
     spec : AlignedDotSpec
         What: formats, group, widths.
     hows
-        How: see :data:`hw.npe.float_stream.FLOAT_HOWS`.
+        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
     """
 
     SPEC = AlignedDotSpec

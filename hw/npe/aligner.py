@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Choice, Integer, Parameter, check_fields
 from golden.npe.aligner import AlignerSpec
 from hw.arith.adder import ADDERS
-from hw.cell import UNINITIALISED, Cell
-from hw.npe.align_lane import AlignLane, Peak
+from hw.lib.shared_module import UNINITIALISED, Cell
+from hw.npe.floats.align_lane import AlignLane, Peak
 
 __all__ = ["AlignedBeat", "Aligner", "FloatBeat"]
 

@@ -2,21 +2,14 @@
 
 from typing import Any
 
-from amaranth import C, Cat, Module, Mux, Signal, Value
-from amaranth.hdl import signed
+from amaranth import Module, Signal, Value
 from amaranth.lib import data
 
 from golden.npe.block_scale import BlockScaleSpec
-from hw.arith.adder import resolve
-from hw.arith.bit_heap import BitHeap
-from hw.arith.shifter import shift_right
-from hw.npe.float_add import add
-from hw.npe.float_stream import FloatStream, Steps
-from hw.npe.float_term import multiply_integers, unpack
-from hw.npe.normal import Cut, no_cut, normal
-from hw.npe.round_minifloat import minifloat_reach, round_minifloat
+from hw.npe.floats.scaling import Scaling
+from hw.npe.floats.stream import FloatStream, Steps
 
-__all__ = ["BlockScale", "BlockSum", "Scaling"]
+__all__ = ["BlockScale", "BlockSum"]
 
 
 class BlockSum(data.StructLayout):
@@ -35,124 +28,6 @@ class BlockSum(data.StructLayout):
         })
 
 
-class Scaling:
-    """What is done with the sum of a block: it is scaled, and added to the sum of those before.
-
-    Of the places for registers, all are before the addition with scales "e8m0", one with "e4m3".
-
-    Parameters
-    ----------
-    spec : BlockScaleSpec
-        What: format of scales, widths.
-    encoding, adder : str
-        How: see :data:`hw.npe.float_stream.FLOAT_HOWS`.
-    reach : int
-        What: how far the last bit of sums may be above that of `spec`, at most.
-    """
-
-    def __init__(self, spec: BlockScaleSpec, encoding: str, adder: str, reach: int = 0):
-        self.spec = spec
-        self.encoding = encoding
-        self.adder = adder
-        self.reach = reach
-        self.exact = spec.scale == "e4m3"
-
-    @property
-    def width(self) -> int:
-        """Bits of the sum so far: a code, or NaN and a fixed-point number."""
-        return 1 + self.spec.accumulator_width if self.exact else self.spec.total.width
-
-    def term(
-        self,
-        m: Module,
-        number: Value,
-        scales: tuple[Value, Value],
-        invalid: Value,
-        steps: Steps,
-        above: Value | None = None,
-    ) -> data.View:
-        """Scale a sum, whose last bit is so far above that of `spec`."""
-        if self.exact:
-            return self._product(m, number, scales, invalid, steps)
-        spec = self.spec
-        exponent = Signal(signed(11), name="exponent")
-        least = scales[0] + scales[1] + (spec.lsb - 254)
-        m.d.comb += exponent.eq(least if above is None else least + above)
-        bounds = spec.lsb - 254, spec.lsb + 254 + self.reach
-        nan = invalid | scales[0].all() | scales[1].all()
-        (held,) = steps.cut(nan)
-        normalised = normal(m, number, exponent, minifloat_reach(spec.total), bounds, steps.keep)
-        (later,) = steps.cut(held)
-        code = round_minifloat(
-            m, spec.total, normalised.cut(steps.keep), saturate=False, nan=later, adder=self.adder
-        )
-        (code,) = steps.cut(code)
-        return unpack(m, code, spec.total, "term")
-
-    def _product(
-        self, m: Module, number: Value, scales: tuple[Value, Value], invalid: Value, steps: Steps
-    ) -> data.View:
-        """Multiply a sum by its scales, as an integer times 2^exact_lsb."""
-        fmt = self.spec.scale_format
-        a, b = (unpack(m, scale, fmt, name) for scale, name in zip(scales, "ab", strict=True))
-        factor = multiply_integers(
-            m, a.significand, b.significand, encoding=self.encoding, adder=self.adder
-        )
-        product = multiply_integers(
-            m, number, factor, a_signed=True, encoding=self.encoding, adder=self.adder
-        )
-        # From its place for the greatest exponents down, so that the sign can follow.
-        room = 2 * (a.shape().high - 1)
-        below = Signal(range(room + 1), name="below")
-        m.d.comb += below.eq(2 * a.shape().high - a.exponent - b.exponent)
-        shifted, _ = shift_right(m, Cat(C(0, room), product), below, "scaled", fill=product[-1])
-        nan = invalid | a.nan | b.nan
-        layout = data.StructLayout({"nan": 1, "number": signed(len(shifted))})
-        return data.View(layout, steps.cut(Cat(nan, shifted))[0])
-
-    def add(
-        self,
-        m: Module,
-        total: Value,
-        term: data.View,
-        cuts: tuple[Cut, Cut] = (no_cut, no_cut),
-    ) -> Value:
-        """Add a scaled sum; with scales "e8m0", `cuts` are those of the addition."""
-        if not self.exact:
-            fmt = self.spec.total
-            return add(m, unpack(m, total, fmt, "kept"), term, fmt, self.adder, cuts)
-        heap = BitHeap(self.spec.accumulator_width)
-        heap.add_term(list(total[1:]), signed=True)
-        heap.add_term(list(term.number), signed=True)
-        rows = heap.compress(m, [2] * heap.width)
-        return Cat(total[0] | term.nan, resolve(m, rows, self.adder))
-
-    def result(
-        self,
-        m: Module,
-        total: Value,
-        steps: Steps,
-        above: Value | None = None,
-        saturate: bool = False,
-    ) -> Value:
-        """Round an exact sum, whose last bit is so far above that of `spec`."""
-        fmt = self.spec.total
-        if not self.exact:
-            if not saturate:
-                return total
-            infinite = total[:-1] == fmt.infinity_code
-            return Cat(Mux(infinite, C(fmt.max_code, fmt.width - 1), total[:-1]), total[-1])
-        low = self.spec.exact_lsb
-        exponent = low if above is None else above + low
-        (nan,) = steps.cut(total[0])
-        reach = minifloat_reach(fmt)
-        number = normal(m, total[1:], exponent, reach, (low, low + self.reach), steps.keep)
-        (nan,) = steps.cut(nan)
-        return round_minifloat(
-            m, fmt, number.cut(steps.keep), saturate=saturate, nan=nan, adder=self.adder
-        )
-
-
 class BlockScale(FloatStream):
     """Scales the sums of blocks and adds them up.
 
@@ -166,7 +41,7 @@ class BlockScale(FloatStream):
     spec : BlockScaleSpec
         What: format of scales, widths.
     hows
-        How: see :data:`hw.npe.float_stream.FLOAT_HOWS`.
+        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
     """
 
     SPEC = BlockScaleSpec

@@ -9,11 +9,12 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Choice, Integer, Parameter, check_fields
 from golden.npe.encoder import EncoderSpec
 from hw.arith.adder import ADDERS
-from hw.cell import Cell
-from hw.npe.encode import encode
-from hw.npe.normal import Cut, no_cut
+from hw.lib.shared_module import Cell
+from hw.npe.rounding.encode import encode
+from hw.npe.rounding.normalised import Cut, no_cut
+from hw.npe.rounding.registers import registers
 
-__all__ = ["Code", "Encoder", "Sum", "registers"]
+__all__ = ["Code", "Encoder", "Sum"]
 
 
 class Sum(data.StructLayout):
@@ -29,24 +30,6 @@ class Code(data.StructLayout):
 
     def __init__(self, spec: EncoderSpec):
         super().__init__({"code": spec.code_format.width})
-
-
-def registers(m: Module, move: Value, name: str) -> Cut:
-    """Make a crossing through registers without reset, which load where `move` is high."""
-    count = 0
-
-    def cut(*values: Value) -> tuple[Value, ...]:
-        nonlocal count
-        crossed = []
-        for value in values:
-            register = Signal(value.shape(), name=f"{name}{count}", reset_less=True)
-            with m.If(move):
-                m.d.sync += register.eq(value)
-            count += 1
-            crossed.append(register)
-        return tuple(crossed)
-
-    return cut
 
 
 class Encoder(wiring.Component):

@@ -7,9 +7,9 @@ from amaranth.lib import data
 
 from golden.check import Parameter
 from golden.npe.float_lut import FloatLutSpec
-from hw.npe.float_add import add
-from hw.npe.float_stream import FLOAT_HOWS, FloatStream, Steps
-from hw.npe.float_term import FloatTerm, normalised, unpack
+from hw.npe.floats.add import add
+from hw.npe.floats.stream import FLOAT_HOWS, FloatStream, Steps
+from hw.npe.floats.term import FloatTerm, normalised, unpack
 from hw.pe.lut_lane import multiplex
 
 __all__ = ["FloatGroup", "FloatLut"]
@@ -43,7 +43,7 @@ class FloatLut(FloatStream):
     spec : FloatLutSpec
         What: formats, group and columns.
     adder, pipeline
-        How: see :data:`hw.npe.float_stream.FLOAT_HOWS`.
+        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
     """
 
     SPEC = FloatLutSpec

@@ -6,9 +6,9 @@ from amaranth import Module, Signal, Value
 from amaranth.lib import data
 
 from golden.npe.float_mac import FloatMacSpec
-from hw.npe.float_add import add
-from hw.npe.float_stream import FloatStream, Steps
-from hw.npe.float_term import multiply, normalised, unpack
+from hw.npe.floats.add import add
+from hw.npe.floats.stream import FloatStream, Steps
+from hw.npe.floats.term import multiply, normalised, unpack
 
 __all__ = ["FloatMac", "FloatOperands"]
 
@@ -33,7 +33,7 @@ class FloatMac(FloatStream):
     spec : FloatMacSpec
         What: formats of operands and sums.
     hows
-        How: see :data:`hw.npe.float_stream.FLOAT_HOWS`.
+        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
     """
 
     SPEC = FloatMacSpec

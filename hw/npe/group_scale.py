@@ -13,11 +13,11 @@ from golden.npe.group_scale import GroupScaleSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import encode, product_planes
-from hw.npe.float_add import add
-from hw.npe.float_stream import FLOAT_HOWS, FloatStream, Steps
-from hw.npe.float_term import multiply_integers, unpack
-from hw.npe.normal import normal
-from hw.npe.round_minifloat import minifloat_reach, round_minifloat
+from hw.npe.floats.add import add
+from hw.npe.floats.stream import FLOAT_HOWS, FloatStream, Steps
+from hw.npe.floats.term import multiply_integers, unpack
+from hw.npe.rounding.normalised import normal
+from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
 
 __all__ = ["GroupScale", "GroupSum"]
 
@@ -71,7 +71,7 @@ class GroupScale(FloatStream):
     spec : GroupScaleSpec
         What: formats and widths.
     encoding, adder, pipeline
-        How: see :data:`hw.npe.float_stream.FLOAT_HOWS`; there is one place more.
+        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`; there is one place more.
     """
 
     SPEC = GroupScaleSpec

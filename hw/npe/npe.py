@@ -8,16 +8,16 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Integer, Parameter, complete
 from golden.npe.npe import NpeSpec
-from hw.cell import Cell
-from hw.feed import Feed
-from hw.npe.drain import EncodeCell, ScaleCell
-from hw.npe.edge import SCALE, AWords, BWords, CNumbers, EdgeCell, Scale
-from hw.npe.flags import Flags
-from hw.npe.lane import LaneCell
-from hw.npe.scales import BlockCount, Scales
-from hw.npe.state import SumState
-from hw.npe.wide import WideLaneCell
-from hw.tpe.array import RowsArray, late, skew
+from hw.lib.array_entry import Feed
+from hw.lib.shared_module import Cell
+from hw.npe.array.block_scales import BlockCount, Scales
+from hw.npe.array.column_output import EncodeCell, ScaleCell
+from hw.npe.array.ports import SCALE, AWords, BWords, CNumbers, EdgeCell, Scale
+from hw.npe.array.tile_flags import Flags
+from hw.npe.lane.lane8 import LaneCell
+from hw.npe.lane.lane16 import WideLaneCell
+from hw.npe.lane.sum_formats import SumState
+from hw.tpe.rows_array import RowsArray, late, skew
 from hw.tpe.systolic_os import SystolicColumn, place_systolic
 
 __all__ = ["Npe"]
@@ -51,10 +51,10 @@ class Npe(RowsArray):
     spec : NpeSpec
         What: tile, lane, formats, width of sums, format of results.
     accumulation, adder, pipeline
-        How: see :class:`hw.npe.lane.LaneCell`; `adder` is that of the columns too.
+        How: see :class:`hw.npe.lane.lane8.LaneCell`; `adder` is that of the columns too.
     encoder_pipeline : int
         How: registers in the encoders, if results are of a format, or where blocks are scaled; see
-        :class:`hw.npe.drain.EncodeCell` and :class:`hw.npe.drain.ScaleCell`.
+        :class:`hw.npe.array.column_output.EncodeCell` and :class:`hw.npe.array.column_output.ScaleCell`.
 
     Members
     -------

@@ -10,8 +10,8 @@ from golden.check import Choice, Integer, Parameter, check_fields
 from golden.npe.requantiser import RequantiserSpec
 from hw.arith.adder import ADDERS
 from hw.arith.product import ENCODINGS, encode
-from hw.cell import Cell
-from hw.npe.requantise import Column
+from hw.lib.shared_module import Cell
+from hw.npe.rounding.requantise_column import Column
 
 __all__ = ["CodeRow", "Requantisation", "Requantiser", "SumRow"]
 

@@ -12,8 +12,8 @@ from golden.npe.shiftmax import ShiftmaxSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
-from hw.npe.activation import Exponentials, Results, Values, add_saturating
-from hw.npe.divide import Divide
+from hw.npe.activations.divide import Divide
+from hw.npe.activations.row_exponential import Exponentials, Results, Values, add_saturating
 
 __all__ = ["Shiftmax"]
 
@@ -40,9 +40,9 @@ class Shiftmax(wiring.Component):
     Members
     -------
     i : In(stream)
-        :class:`~hw.npe.activation.Values`, two's complement, 1 .. length a row.
+        :class:`~hw.npe.activations.row_exponential.Values`, two's complement, 1 .. length a row.
     o : Out(stream)
-        :class:`~hw.npe.activation.Results`, probabilities times 2^(out_width - 1).
+        :class:`~hw.npe.activations.row_exponential.Results`, probabilities times 2^(out_width - 1).
     """
 
     HOWS: ClassVar[dict[str, Parameter]] = {

@@ -1,8 +1,8 @@
 """SL16: one lane of 16-bit words between two streams."""
 
 from golden.npe.sl16 import Sl16Spec
-from hw.npe.stream import StreamLane
-from hw.npe.wide import WideLaneCell
+from hw.npe.lane.lane16 import WideLaneCell
+from hw.npe.lane.lane_stream import StreamLane
 
 __all__ = ["Sl16"]
 

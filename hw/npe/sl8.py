@@ -1,8 +1,8 @@
 """SL8: one lane of 8-bit words between two streams."""
 
 from golden.npe.sl8 import Sl8Spec
-from hw.npe.lane import LaneCell
-from hw.npe.stream import StreamLane
+from hw.npe.lane.lane8 import LaneCell
+from hw.npe.lane.lane_stream import StreamLane
 
 __all__ = ["Sl8"]
 

@@ -5,9 +5,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.pe.opt3 import Opt3Spec
-from hw.cell import Cell
-from hw.pe.digits import Elements
-from hw.pe.selector import Selector
+from hw.lib.shared_module import Cell
+from hw.pe.digit_elements import Elements
+from hw.pe.digit_selector import Selector
 
 __all__ = ["DigitControl", "DigitRow"]
 

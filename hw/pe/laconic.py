@@ -11,9 +11,9 @@ from golden.pe.laconic import LaconicSpec
 from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave
 from hw.arith.schedule import sparse_heights
-from hw.feed import Feed
+from hw.lib.array_entry import Feed
+from hw.pe.element_stream import Operands, Total
 from hw.pe.laconic_lane import Lane, TermPair
-from hw.pe.stream import Operands, Total
 
 __all__ = ["Laconic", "Reduction"]
 
@@ -148,9 +148,9 @@ class Laconic(wiring.Component):
     Members
     -------
     i : In(stream)
-        :class:`~hw.pe.stream.Operands`, in the formats of `spec`.
+        :class:`~hw.pe.element_stream.Operands`, in the formats of `spec`.
     o : Out(stream)
-        :class:`~hw.pe.stream.Total`, modulo 2^accumulator_width.
+        :class:`~hw.pe.element_stream.Total`, modulo 2^accumulator_width.
     """
 
     HOWS: ClassVar[dict[str, Parameter]] = {

@@ -13,7 +13,7 @@ from golden.pe.lmul import LmulSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
-from hw.cell import Cell
+from hw.lib.shared_module import Cell
 
 __all__ = ["Lmul", "LmulOperands"]
 

@@ -4,8 +4,8 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
-from hw.cell import Cell
-from hw.pe.lane import LaneCell
+from hw.lib.shared_module import Cell
+from hw.pe.bitplane_lane import LaneCell
 from hw.pe.lut_table import LutTable
 
 __all__ = ["BitLane", "LutLane", "gather", "multiplex"]

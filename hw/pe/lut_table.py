@@ -7,7 +7,7 @@ from golden.formats.integer import IntFormat
 from golden.lut.table import TableSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
-from hw.cell import Cell
+from hw.lib.shared_module import Cell
 
 __all__ = ["LutTable", "Table"]
 

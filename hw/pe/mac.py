@@ -8,8 +8,8 @@ from golden.check import Choice, Parameter
 from golden.pe.mac import MacSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
-from hw.pe.cell import KEPT, PeCell
-from hw.pe.stream import StreamPe
+from hw.pe.element import KEPT, PeCell
+from hw.pe.element_stream import StreamPe
 
 __all__ = ["Mac", "MacCell"]
 

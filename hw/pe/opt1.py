@@ -1,8 +1,8 @@
 """OPT1: multiply-accumulate that keeps its sum in carry-save form."""
 
 from hw.arith.bit_heap import BitHeap
-from hw.pe.cell import KEPT, CarrySaveSum, PeCell
-from hw.pe.stream import StreamPe
+from hw.pe.element import KEPT, CarrySaveSum, PeCell
+from hw.pe.element_stream import StreamPe
 
 __all__ = ["Opt1", "Opt1Cell"]
 

@@ -1,7 +1,7 @@
 """OPT2: digits of the same weight are added up first, over all of K, and shifted once."""
 
+from hw.pe.element_stream import StreamPe
 from hw.pe.opt1 import Opt1Cell
-from hw.pe.stream import StreamPe
 
 __all__ = ["Opt2", "Opt2Cell"]
 

@@ -1,7 +1,7 @@
 """OPT3: digit-serial multiply-accumulate that skips zero digits."""
 
 from golden.pe.opt3 import Opt3Spec
-from hw.pe.digit_stream import DigitStream
+from hw.pe.digit_element_stream import DigitStream
 
 __all__ = ["Opt3"]
 

@@ -1,7 +1,7 @@
 """OPT4C: digit-serial multiply-accumulate whose digits are selected for many at once."""
 
 from golden.pe.opt4c import Opt4cSpec
-from hw.pe.digit_stream import DigitStream
+from hw.pe.digit_element_stream import DigitStream
 
 __all__ = ["Opt4c"]
 

@@ -1,7 +1,7 @@
 """OPT4E: digit-serial multiply-accumulate of four lanes with one accumulator."""
 
 from golden.pe.opt4e import Opt4eSpec
-from hw.pe.digit_stream import DigitStream
+from hw.pe.digit_element_stream import DigitStream
 
 __all__ = ["Opt4e"]
 

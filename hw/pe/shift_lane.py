@@ -5,7 +5,7 @@ from amaranth import Module, Value
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
-from hw.pe.lane import LaneCell
+from hw.pe.bitplane_lane import LaneCell
 
 __all__ = ["ShiftLane"]
 

@@ -4,7 +4,7 @@ from amaranth import C, Cat, Module, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
-from hw.pe.lane import LaneCell
+from hw.pe.bitplane_lane import LaneCell
 from hw.pe.lut_lane import gather
 from hw.pe.ternary_table import TernaryTable
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from golden.lut.over_weights import OverWeightsSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
-from hw.cell import Cell
+from hw.lib.shared_module import Cell
 
 __all__ = ["WeightLane", "WeightTable"]
 

@@ -11,12 +11,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.check import Parameter, check_fields
 from golden.soc.spec import CoprocessorSpec
-from hw.cell import Cell
+from hw.lib.shared_module import Cell
 from hw.npe.requantiser import Requantiser
-from hw.soc.axi import Axi4Lite
+from hw.soc.bus.axi import Axi4Lite
 from hw.soc.core import Core, memory_ports
-from hw.soc.jobs import Jobs
-from hw.soc.registers import Registers
+from hw.soc.registers.coprocessor import Registers
+from hw.soc.schedule.job_queue import Jobs
 
 __all__ = ["Coprocessor"]
 

@@ -8,11 +8,11 @@ from amaranth.lib.wiring import In, Out, connect
 
 from golden.check import Parameter
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
-from hw.cell import Cell
-from hw.soc.block_memory import BlockMemory
+from hw.lib.shared_module import Cell
 from hw.soc.coprocessor import Coprocessor
-from hw.soc.host_link import HostLink
-from hw.soc.uart import UartReceiver, UartTransmitter
+from hw.soc.serial.host_link import HostLink
+from hw.soc.serial.uart import UartReceiver, UartTransmitter
+from hw.soc.stores.block_ram import BlockMemory
 
 __all__ = ["CoprocessorUart"]
 

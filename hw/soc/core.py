@@ -7,15 +7,15 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
-from hw.cell import Cell
-from hw.soc.axi import Axi4, Axi4Read, Axi4Stream, Axi4Write
+from hw.lib.shared_module import Cell
+from hw.soc.bus.axi import Axi4, Axi4Read, Axi4Stream, Axi4Write
+from hw.soc.bus.read_master import ReadMaster
+from hw.soc.bus.write_master import WriteMaster
 from hw.soc.datapath import EVENTS, Datapath
-from hw.soc.job_copy import JobCopy
-from hw.soc.prepare import Prepare
-from hw.soc.read import ReadMaster
-from hw.soc.registers import ERRORS, ErrorLayout, JobLayout
-from hw.soc.streams import StreamReader, StreamWriter
-from hw.soc.write import WriteMaster
+from hw.soc.path.stream_ports import StreamReader, StreamWriter
+from hw.soc.registers.coprocessor import ERRORS, ErrorLayout, JobLayout
+from hw.soc.schedule.job_check import Prepare
+from hw.soc.schedule.job_snapshot import JobCopy
 
 __all__ = ["Core", "memory_ports"]
 

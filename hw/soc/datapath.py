@@ -7,21 +7,22 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
-from hw.cell import Cell
-from hw.soc.addends import Addends
-from hw.soc.burst import Beat, Row
-from hw.soc.columns import ColumnStore
-from hw.soc.drain import Drain
-from hw.soc.job import Geometry, pick
-from hw.soc.ledger import Ledger
-from hw.soc.load import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Loader, parts
-from hw.soc.operand import Operand, sides
-from hw.soc.pack import Packed
-from hw.soc.receive import Receiver
-from hw.soc.registers import JobLayout
-from hw.soc.sums import Sums
-from hw.soc.tiles import BlockDone, SumsRequest, TileWalk
-from hw.soc.walk import Block
+from hw.lib.fifo import Ledger
+from hw.lib.shared_module import Cell
+from hw.soc.bus.burst import Beat, Row
+from hw.soc.bus.packer import Packed
+from hw.soc.path.accumulate_in import Addends
+from hw.soc.path.load_router import Receiver
+from hw.soc.path.operand_feed import Operand
+from hw.soc.path.result_writer import Drain
+from hw.soc.registers.coprocessor import JobLayout
+from hw.soc.schedule.block_walk import Block
+from hw.soc.schedule.geometry import Geometry, pick
+from hw.soc.schedule.loader import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Loader, parts
+from hw.soc.schedule.sides import sides
+from hw.soc.schedule.tile_walk import BlockDone, SumsRequest, TileWalk
+from hw.soc.stores.column_store import ColumnStore
+from hw.soc.stores.sum_store import Sums
 
 __all__ = ["EVENTS", "Datapath"]
 
@@ -51,13 +52,13 @@ class Datapath(wiring.Component):
     i_start : In(1)
         Begin.
     o_row : Out(stream)
-        :class:`hw.soc.burst.Row`, to read; ``o_of_b``: it is none of A, nor of its scales.
+        :class:`hw.soc.bus.burst.Row`, to read; ``o_of_b``: it is none of A, nor of its scales.
     i : In(stream)
-        :class:`hw.soc.burst.Beat`: what is read.
+        :class:`hw.soc.bus.burst.Beat`: what is read.
     o_rows : Out(stream)
-        :class:`hw.soc.burst.Row`, to write; ``o_final``: it is the last one.
+        :class:`hw.soc.bus.burst.Row`, to write; ``o_final``: it is the last one.
     o : Out(stream)
-        :class:`hw.soc.pack.Packed`: what is written there.
+        :class:`hw.soc.bus.packer.Packed`: what is written there.
     o_done : Out(1)
         All is on its way to memory.
     o_events : Out

@@ -2,7 +2,7 @@
 
 from golden.tpe.adder_tree import AdderTreeSpec
 from hw.tpe.broadcast import Broadcast
-from hw.tpe.element import element_hows
+from hw.tpe.element_choice import element_hows
 
 __all__ = ["AdderTree"]
 

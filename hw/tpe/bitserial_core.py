@@ -7,7 +7,7 @@ from amaranth import Cat, Value
 from golden.check import Parameter, complete
 from golden.tpe.bitserial_core import BitserialCoreSpec
 from hw.pe.lut_lane import BitLane
-from hw.tpe.planes import PLANE_HOWS, Correction, PlanesEngine
+from hw.tpe.bitplane_engine import PLANE_HOWS, Correction, PlanesEngine
 
 __all__ = ["BitserialCore"]
 

@@ -4,10 +4,10 @@ from amaranth import Cat, Module, Signal, Value
 from amaranth.lib.wiring import Member
 
 from golden.tpe.rows import RowsEngineSpec, RowsSpec
-from hw.cell import Placement
-from hw.pe.cell import PeCell, SumCell
-from hw.tpe.column import Column
-from hw.tpe.rows import RowsEngine
+from hw.lib.shared_module import Placement
+from hw.pe.element import PeCell, SumCell
+from hw.tpe.rows_column import Column
+from hw.tpe.rows_engine import RowsEngine
 
 __all__ = ["Broadcast", "BroadcastColumn", "place_columns"]
 

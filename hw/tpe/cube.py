@@ -2,7 +2,7 @@
 
 from golden.tpe.cube import CubeSpec
 from hw.tpe.broadcast import Broadcast
-from hw.tpe.element import TREE_HOWS
+from hw.tpe.element_choice import TREE_HOWS
 
 __all__ = ["Cube"]
 

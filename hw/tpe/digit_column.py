@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter
 from golden.tpe.digit_column import DigitColumnSpec
-from hw.cell import Cell
-from hw.engine import ASlice, BSlice, CRow
+from hw.lib.engine_ports import ASlice, BSlice, CRow
+from hw.lib.shared_module import Cell
 from hw.pe.digit_row import DigitControl, DigitRow
 from hw.pe.opt3 import Opt3
 from hw.pe.opt4c import Opt4c

@@ -7,10 +7,10 @@ from amaranth import Cat, Module, Value
 from golden.check import Choice, Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.tpe.lut_core import LutCoreSpec
-from hw.feed import Feed
+from hw.lib.array_entry import Feed
 from hw.pe.lut_lane import LutLane
 from hw.pe.lut_table import LutTable
-from hw.tpe.planes import PLANE_HOWS, Correction, PlanesEngine
+from hw.tpe.bitplane_engine import PLANE_HOWS, Correction, PlanesEngine
 
 __all__ = ["LutCore"]
 

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter, complete
 from golden.tpe.lut_tables import LutTablesSpec
-from hw.cell import Cell
+from hw.lib.shared_module import Cell
 from hw.pe.lut_table import LutTable
 from hw.pe.mac import MacCell
 

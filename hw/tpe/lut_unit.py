@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter, complete
 from golden.tpe.lut_unit import LutUnitSpec
-from hw.cell import Cell
+from hw.lib.shared_module import Cell
 from hw.pe.mac import MacCell
-from hw.pe.sum_column import ODD, SUM, SumColumn
+from hw.pe.odd_sums import ODD, SUM, SumColumn
 from hw.tpe.lut_core import LutCore
 from hw.tpe.table_store import TableStore
 

@@ -10,10 +10,10 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Choice, Parameter, check_fields
 from golden.tpe.over_weights import OverWeightsEngineSpec
 from hw.arith.adder import ADDERS, resolve
-from hw.cell import UNINITIALISED, Cell
-from hw.engine import ASlice, BSlice, CRow
+from hw.lib.engine_ports import ASlice, BSlice, CRow
+from hw.lib.shared_module import UNINITIALISED, Cell
 from hw.pe.weight_table import WeightLane, WeightTable
-from hw.tpe.keys import Keys
+from hw.tpe.key_cache import Keys
 
 __all__ = ["OverWeights"]
 

@@ -7,7 +7,7 @@ from amaranth import Cat, Value
 from golden.check import Parameter, complete
 from golden.tpe.shift_add_core import ShiftAddCoreSpec
 from hw.pe.shift_lane import ShiftLane
-from hw.tpe.planes import PLANE_HOWS, PlanesEngine
+from hw.tpe.bitplane_engine import PLANE_HOWS, PlanesEngine
 
 __all__ = ["ShiftAddCore"]
 

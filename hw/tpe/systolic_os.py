@@ -7,11 +7,11 @@ from amaranth.lib.wiring import Out
 
 from golden.tpe.rows import RowsEngineSpec, RowsSpec
 from golden.tpe.systolic_os import SystolicOsSpec
-from hw.cell import Placement
-from hw.pe.cell import Hop, PeCell, SumCell
-from hw.tpe.array import skew
-from hw.tpe.column import Column
-from hw.tpe.rows import RowsEngine
+from hw.lib.shared_module import Placement
+from hw.pe.element import Hop, PeCell, SumCell
+from hw.tpe.rows_array import skew
+from hw.tpe.rows_column import Column
+from hw.tpe.rows_engine import RowsEngine
 
 __all__ = ["SystolicColumn", "SystolicOs", "place_systolic"]
 

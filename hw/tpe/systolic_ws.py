@@ -11,11 +11,11 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Parameter, complete
 from golden.pe.mac import MacSpec
 from golden.tpe.systolic_ws import SystolicWsSpec
-from hw.cell import Cell
-from hw.engine import ASlice, BSlice, CRow
-from hw.tpe.array import RowCount, skew
-from hw.tpe.element import element_hows, make_element
-from hw.tpe.stationary import StationaryColumn
+from hw.lib.engine_ports import ASlice, BSlice, CRow
+from hw.lib.shared_module import Cell
+from hw.tpe.element_choice import element_hows, make_element
+from hw.tpe.rows_array import RowCount, skew
+from hw.tpe.weight_stationary import StationaryColumn
 
 __all__ = ["SystolicWs"]
 
@@ -112,7 +112,7 @@ class SystolicWs(wiring.Component):
     spec : SystolicWsSpec
         What: tile, formats, depth.
     pe, encoding, pipeline
-        How: see :func:`hw.tpe.element.make_element`; `encoding` is that of B.
+        How: see :func:`hw.tpe.element_choice.make_element`; `encoding` is that of B.
     adder : str
         How: carry propagation, once a column ("opt1") or in every element ("mac").
 

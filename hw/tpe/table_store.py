@@ -11,7 +11,7 @@ from golden.formats.integer import IntFormat
 from golden.tpe.lut_unit import LutUnitSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
-from hw.cell import UNINITIALISED, Cell
+from hw.lib.shared_module import UNINITIALISED, Cell
 from hw.tpe.lut_tables import LutTables
 
 __all__ = ["TableStore"]

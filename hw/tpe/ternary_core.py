@@ -8,12 +8,12 @@ from golden.check import Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.lut.table import TableSpec
 from golden.tpe.ternary_core import TernaryCoreSpec
-from hw.pe.lane import LaneCell
+from hw.pe.bitplane_lane import LaneCell
 from hw.pe.lut_lane import LutLane
 from hw.pe.lut_table import LutTable, Table
 from hw.pe.ternary_lane import TernaryLane
 from hw.pe.ternary_table import TernaryTable
-from hw.tpe.planes import PLANE_HOWS, PlanesEngine
+from hw.tpe.bitplane_engine import PLANE_HOWS, PlanesEngine
 
 __all__ = ["TernaryCore"]
 

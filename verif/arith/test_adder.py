@@ -7,7 +7,7 @@ from amaranth import Cat, Module, Signal, Value
 
 from hw.arith.adder import ADDERS, resolve
 from verif.arith.test_bit_heap import rows_sum
-from verif.formal import holds
+from verif.support.formal import holds
 
 
 @pytest.mark.parametrize("adder", ADDERS)

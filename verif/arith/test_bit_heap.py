@@ -9,7 +9,7 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave
 from hw.arith.schedule import schedule, sparse_heights
-from verif.formal import holds
+from verif.support.formal import holds
 
 
 def rows_sum(columns: list[list[Value]]) -> Value:

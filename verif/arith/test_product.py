@@ -9,7 +9,7 @@ from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import ENCODINGS, coded_width, encode, product_planes
 from verif.arith.test_bit_heap import rows_sum
-from verif.formal import holds
+from verif.support.formal import holds
 
 SIGNS = list(itertools.product([True, False], repeat=2))
 

@@ -16,7 +16,7 @@ from hw.arith.recode import (
     ent_encode,
     naf_digits,
 )
-from verif.formal import holds
+from verif.support.formal import holds
 
 
 def ent_coded_digits(m: Module, b: Value, fmt: IntFormat) -> list[Digit]:

@@ -6,7 +6,7 @@ import pytest
 from amaranth import C, Cat, Module, Signal, Value
 
 from hw.arith.shifter import normalise, normalise_part, shift_left, shift_right
-from verif.formal import holds
+from verif.support.formal import holds
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from golden.npe.encoder import EncoderSpec, encoder
 from verif.golden.formats.reference import element, rounded
-from verif.npe.encodings import all_turns, any_length
+from verif.npe.benches.encodings import all_turns, any_length
 
 
 def spec_of(name: str, width: int, fraction_width: int, **more: Any) -> EncoderSpec:

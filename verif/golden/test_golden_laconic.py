@@ -7,10 +7,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from carrysave.sim.operands import normal, uniform
 from golden.formats.integer import IntFormat
 from golden.pe.laconic import LaconicSpec, cycles, terms
 from golden.pe.mac import MacSpec
-from verif.vectors import normal, uniform
 
 INT8 = IntFormat(width=8)
 SIGNS = list(itertools.product([True, False], repeat=2))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.sim.operands import normal, uniform
 from golden.arith.recode import booth, ent, naf, nonzero
 from golden.check import Choice
 from golden.engine import EngineSpec, matmul
@@ -33,7 +34,6 @@ from golden.pe.opt3 import ENCODINGS
 from hw.arith.carry_save import Planes
 from hw.catalog import CATALOG, Design
 from hw.pe.opt2 import Opt2Cell
-from verif.vectors import normal, uniform
 
 Change = Callable[[Nest], Nest]
 Body = tuple[Loop | Step, ...]

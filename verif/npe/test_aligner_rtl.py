@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from golden.formats.names import minifloat
 from golden.npe.aligner import AlignerSpec, aligner
 from hw.catalog import Design
 from hw.npe.aligner import Aligner
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {"block": 12, "lanes": 4},

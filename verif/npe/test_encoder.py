@@ -13,14 +13,14 @@ from golden.formats.element import ElementFormat
 from golden.formats.minifloat import MinifloatFormat
 from golden.npe.encoder import EncoderSpec, encoder
 from hw.arith.shifter import normalise
-from hw.npe.encode import encode, encode_each
 from hw.npe.encoder import Encoder
-from hw.npe.normal import Normal, Reach, normal
-from hw.npe.round_minifloat import round_minifloat
-from hw.npe.round_posit import round_posit
-from verif.formal import holds
+from hw.npe.rounding.encode import encode, encode_each
+from hw.npe.rounding.normalised import Normal, Reach, normal
+from hw.npe.rounding.round_minifloat import round_minifloat
+from hw.npe.rounding.round_posit import round_posit
 from verif.golden.formats.reference import element
-from verif.npe.encodings import all_turns, any_length
+from verif.npe.benches.encodings import all_turns, any_length
+from verif.support.formal import holds
 
 
 def simulate(

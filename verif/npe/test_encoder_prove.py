@@ -8,9 +8,9 @@ import pytest
 from amaranth import C, Cat, Const, Module, Mux, Signal, Value
 
 from golden.npe.encoder import EncoderSpec
-from hw.npe.encode import encode
-from verif.formal import holds
-from verif.npe.encodings import segments
+from hw.npe.rounding.encode import encode
+from verif.npe.benches.encodings import segments
+from verif.support.formal import holds
 
 
 def look_up(index: Value, values: list[int], width: int) -> Value:

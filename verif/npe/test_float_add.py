@@ -10,9 +10,9 @@ from amaranth.hdl import signed
 
 from golden.formats.minifloat import MinifloatFormat
 from golden.formats.names import parse
-from hw.npe.float_add import add
-from hw.npe.float_term import multiply, normalised, unpack
-from verif.formal import holds
+from hw.npe.floats.add import add
+from hw.npe.floats.term import multiply, normalised, unpack
+from verif.support.formal import holds
 
 
 def minifloat(name: str) -> MinifloatFormat:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from golden.formats.names import minifloat
 from golden.lut.float_table import FloatLookupSpec, float_lookup_matmul
 from golden.lut.table import fold, keys
 from golden.npe.float_lut import FloatLutSpec, float_lut
 from hw.catalog import Design
 from hw.npe.float_lut import FloatLut
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {"columns": 2, "group": 3},

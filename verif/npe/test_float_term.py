@@ -5,8 +5,8 @@ from amaranth import Module, Signal, Value
 from amaranth.hdl import signed
 
 from hw.arith.product import ENCODINGS
-from hw.npe.float_term import multiply_integers
-from verif.formal import holds
+from hw.npe.floats.term import multiply_integers
+from verif.support.formal import holds
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

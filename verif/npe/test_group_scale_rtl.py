@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from hw.catalog import Design
 from hw.npe.group_scale import GroupScale
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {"scale": "bf16", "zeros": "odd", "aligned": True, "sum_width": 10, "activation_width": 8,

@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.simulate import bench_parameters, build, multiply, new_folder, run
+from carrysave.sim.cocotb.streams import pack, unpack
+from carrysave.sim.parameters import describe
+from carrysave.sim.products import multiply
+from carrysave.sim.runner import new_folder, run
+from carrysave.sim.verilator import build
 from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
 from golden.formats.names import minifloat
@@ -18,9 +22,8 @@ from golden.lut.quantise import QuantiseSpec, quantise
 from golden.lut.scale import activation_sums, scale_groups, without_zeros
 from golden.lut.weights import GroupedWeights
 from hw.catalog import Design
-from hw.emit import Emission
-from verif.cases import long
-from verif.streams import pack, unpack
+from hw.emit.verilog import Emission
+from verif.support.cases import long
 
 M, K, N, GROUP, LANES = 3, 72, 4, 32, 8
 """The last group of K is a shorter one."""
@@ -58,7 +61,7 @@ def relay(
     job = {"taken": list(taken), "given": list(given), "beats": list(beats), "count": count}
     (folder / "beats.json").write_text(json.dumps(job))
     result = run(
-        build([source], design.module), "verif.relay", parameters=bench_parameters(design),
+        build([source], design.module), "carrysave.sim.cocotb.job_relay", parameters=describe(design),
         directory=folder,
     )  # fmt: skip
     assert result.ok, result

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from golden.npe.npe import NpeSpec
 from hw.catalog import Design
 from hw.npe.npe import Npe
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {},

@@ -4,8 +4,8 @@ import pytest
 from amaranth import C, Module, Mux, Signal, Value
 
 from golden.npe.requantiser import ROUNDINGS, RequantiserSpec
-from hw.npe.requantise import code, divide, rounds_first
-from verif.formal import holds
+from hw.npe.rounding.requantise_column import code, divide, rounds_first
+from verif.support.formal import holds
 
 
 def quotient(spec: RequantiserSpec, product: Value, shift: Value) -> Value:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from hw.catalog import Design
 from hw.npe.shift_gelu import ShiftGelu
 from hw.npe.shiftmax import Shiftmax
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("shiftmax", {}),

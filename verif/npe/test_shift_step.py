@@ -10,9 +10,9 @@ from amaranth.sim import Simulator
 from golden.npe.activation import ActivationSpec, exp_shift
 from golden.npe.shift_gelu import ShiftGeluSpec
 from golden.npe.shiftmax import ShiftmaxSpec
-from hw.npe import activation
-from hw.npe.divide import Divide, divide_by_constant
-from verif.formal import holds
+from hw.npe.activations import row_exponential
+from hw.npe.activations.divide import Divide, divide_by_constant
+from verif.support.formal import holds
 
 DIVIDEND = ActivationSpec.DIVIDEND
 
@@ -55,7 +55,7 @@ def test_exponential_matches_golden(
     spec = spec_type(inverse_scale=inverse_scale, width=width, octaves=octaves)
     m = Module()
     below = Signal(width)
-    made = activation.exp_shift(m, spec, below, "operator")
+    made = row_exponential.exp_shift(m, spec, below, "operator")
     found: list[int] = []
 
     async def bench(ctx):

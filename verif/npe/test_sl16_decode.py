@@ -9,12 +9,12 @@ from amaranth.lib import data
 from amaranth.sim import Simulator
 
 from golden.npe.sl16 import Sl16Spec
-from hw.npe.decode import decode_wide
-from hw.npe.operand import WideOperand
-from hw.npe.plan import BYTE, LanePlan
-from verif.cases import long
-from verif.formal import holds
+from hw.npe.lane.decode_word import decode_wide
+from hw.npe.lane.decoded_operand import WideOperand
+from hw.npe.lane.widths import BYTE, LanePlan
 from verif.npe.test_sl8_prove import fixed, golden, table
+from verif.support.cases import long
+from verif.support.formal import holds
 
 EIGHT = "int8,int4,e2m1,posit4e1,e2m3,e3m2,e4m3,posit8e0"
 ALL = f"{EIGHT},int16,posit16e1"

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from golden.npe.sl8 import Sl8Spec
 from golden.npe.sl16 import Sl16Spec
 from hw.catalog import Design
-from hw.npe.lane import LaneCell
+from hw.npe.lane.lane8 import LaneCell
+from hw.npe.lane.lane16 import WideLaneCell
 from hw.npe.sl16 import Sl16
-from hw.npe.wide import WideLaneCell
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 ALL = ",".join(Sl16Spec.FORMATS)
 

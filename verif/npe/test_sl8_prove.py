@@ -9,12 +9,12 @@ from amaranth.lib import data
 
 from golden.npe.lane import LaneSpec
 from golden.npe.sl8 import Sl8Spec
-from hw.npe.decode import decode
-from hw.npe.lane import LaneCell
-from hw.npe.operand import CodedOperand
-from hw.npe.plan import LanePlan
-from verif.formal import holds
+from hw.npe.lane.decode_word import decode
+from hw.npe.lane.decoded_operand import CodedOperand
+from hw.npe.lane.lane8 import LaneCell
+from hw.npe.lane.widths import LanePlan
 from verif.pe.test_pe_step import columns_worth, worth
+from verif.support.formal import holds
 
 ALL = Sl8Spec().formats
 SETS = [*ALL.split(","), ALL, "int8,int4,e2m1", "int4,e2m1,posit4e1", "e2m1,posit4e1,posit8e0",

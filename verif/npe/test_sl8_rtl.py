@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from golden.npe.sl8 import Sl8Spec
 from hw.catalog import Design
-from hw.npe.lane import LaneCell
+from hw.npe.lane.lane8 import LaneCell
 from hw.npe.sl8 import Sl8
-from hw.pe.cell import Hop
-from verif.cases import case_name, long
+from hw.pe.element import Hop
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {},

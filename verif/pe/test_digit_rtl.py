@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from hw.catalog import Design
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 SMALL = {"a_width": 5, "b_width": 4, "accumulator_width": 13}
 CASES: list[tuple[str, dict[str, Any]]] = [

@@ -8,13 +8,13 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from golden.pe.opt3 import Opt3Spec
 from golden.pe.opt4c import Opt4cSpec
 from golden.pe.opt4e import Opt4eSpec
-from hw.pe.digits import Elements
+from hw.pe.digit_elements import Elements
+from hw.pe.digit_selector import Selector
 from hw.pe.opt3 import Opt3
 from hw.pe.opt4c import Opt4c
 from hw.pe.opt4e import Opt4e
-from hw.pe.selector import Selector
-from verif.cases import case_name
-from verif.formal import holds
+from verif.support.cases import case_name
+from verif.support.formal import holds
 
 SMALL: dict[str, Any] = {"a_width": 4, "b_width": 2, "accumulator_width": 9}
 CASES: list[tuple[type[Opt3Spec], dict[str, Any]]] = [

@@ -9,7 +9,7 @@ from amaranth.lib import data
 from golden.pe.laconic import LaconicSpec
 from hw.pe.laconic import Laconic, Reduction
 from hw.pe.laconic_lane import Lane, TermPair
-from verif.formal import holds
+from verif.support.formal import holds
 
 SIGNS = list(itertools.product([True, False], repeat=2))
 WIDE = 16

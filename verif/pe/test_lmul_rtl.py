@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from golden.pe.lmul import LmulSpec
 from hw.catalog import Design
 from hw.pe.lmul import Lmul
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {},

@@ -7,9 +7,9 @@ from amaranth import C, Module, Signal, Value
 
 from golden.formats.integer import IntFormat
 from golden.pe.mac import MacSpec
-from verif.formal import holds
 from verif.pe.test_pe_step import CELLS, columns_worth, step_holds
-from verif.vectors import corners
+from verif.support.formal import holds
+from verif.support.vectors import corners
 
 CORNERS = [code % 256 for code in corners(IntFormat(width=8)).tolist()]
 

@@ -9,11 +9,11 @@ from amaranth.lib import data
 
 from golden.pe.mac import MacSpec
 from hw.arith.carry_save import CarrySave, Planes
-from hw.pe.cell import PeCell
+from hw.pe.element import PeCell
 from hw.pe.mac import MacCell
 from hw.pe.opt1 import Opt1Cell
 from hw.pe.opt2 import Opt2Cell
-from verif.formal import holds
+from verif.support.formal import holds
 
 CELLS: dict[str, type[PeCell]] = {"mac": MacCell, "opt1": Opt1Cell, "opt2": Opt2Cell}
 SIGNS = list(itertools.product([True, False], repeat=2))

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from carrysave import paths
-from carrysave.simulate import bench_parameters, build, run, verify
+from carrysave import cache
+from carrysave.sim.parameters import describe
+from carrysave.sim.runner import run, verify
+from carrysave.sim.verilator import build
 from hw.catalog import Design
-from hw.emit import Emission
-from verif.cases import case_name, long
+from hw.emit.verilog import Emission
+from verif.support.cases import case_name, long
 
 SMALL = {"data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes": 512}
 CASES: list[dict[str, Any]] = [
@@ -65,16 +67,16 @@ def test_coprocessor_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Pa
 
 @pytest.mark.parametrize("parameters", long(ALL), ids=case_name)
 def test_coprocessor_rtl_all_combinations(parameters: dict[str, Any], tmp_path: Path) -> None:
-    run_bench(Design("coprocessor", parameters), "verif.soc.tb_coprocessor_long", tmp_path)
+    run_bench(Design("coprocessor", parameters), "verif.soc.benches.tb_coprocessor_long", tmp_path)
 
 
 def run_bench(design: Design, bench: str, folder: Path) -> None:
     """Run another bench than the catalogue's."""
-    verilog = paths.write(folder / f"{design.module}.v", Emission(design).verilog)
+    verilog = cache.write(folder / f"{design.module}.v", Emission(design).verilog)
     result = run(
         build([verilog], design.module),
         bench,
-        parameters=bench_parameters(design),
+        parameters=describe(design),
         seed=1,
         directory=folder,
         deadline=3600,
@@ -105,7 +107,9 @@ LONG_FORMATS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("parameters", [*FORMATS, *long(LONG_FORMATS)], ids=case_name)
 def test_coprocessor_rtl_formats(parameters: dict[str, Any], tmp_path: Path) -> None:
-    run_bench(Design("coprocessor", parameters), "verif.soc.tb_coprocessor_formats", tmp_path)
+    run_bench(
+        Design("coprocessor", parameters), "verif.soc.benches.tb_coprocessor_formats", tmp_path
+    )
 
 
 STREAMS: list[dict[str, Any]] = [SMALL | {"engine": "systolic_os(m=4,n=4)"}]

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from carrysave.boards import BOARDS
-from carrysave.simulate import verify
+from carrysave.fpga.boards import BOARDS
+from carrysave.sim.runner import verify
 from hw.catalog import Design
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {

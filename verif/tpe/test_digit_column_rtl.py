@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from carrysave import simulate
+from carrysave.sim import runner
 from golden.pe.opt3 import ENCODINGS
 from hw.catalog import Design
-from hw.emit import Emission
+from hw.emit.verilog import Emission
 from hw.tpe.digit_column import DigitColumn
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {},
@@ -32,7 +32,7 @@ CASES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("parameters", long(CASES, 7, 8, 11), ids=case_name)
 def test_digit_column_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
-    result = simulate.verify(Design("digit_column", parameters), directory=tmp_path)
+    result = runner.verify(Design("digit_column", parameters), directory=tmp_path)
     assert result.ok, result
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from hw.catalog import Design
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("systolic_os", {}),

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from golden.tpe.lut_core import LutCoreSpec
 from hw.catalog import Design
-from hw.emit import Emission
+from hw.emit.verilog import Emission
 from hw.tpe.bitserial_core import BitserialCore
 from hw.tpe.lut_core import LutCore
 from hw.tpe.shift_add_core import ShiftAddCore
 from hw.tpe.ternary_core import TernaryCore
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 FEW: list[tuple[str, dict[str, Any]]] = [
     ("lut_core", {"m": 3, "n": 3, "lookups": 2, "depth": 50, "b_width": 3}),

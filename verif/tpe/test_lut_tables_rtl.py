@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from golden.lut.table import TableSpec
 from golden.tpe.lut_core import LutCoreSpec
 from golden.tpe.lut_tables import LutTablesSpec
 from hw.catalog import Design
 from hw.pe.lut_table import LutTable
 from hw.tpe.lut_tables import LutTables
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {"group": 3, "lookups": 2, "a_width": 4},

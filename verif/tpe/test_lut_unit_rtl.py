@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from golden.tpe.lut_unit import LutUnitSpec
 from hw.catalog import Design
 from hw.tpe.lut_unit import LutUnit
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {"m": 2, "n": 3, "lookups": 2, "depth": 40, "registers": 3},

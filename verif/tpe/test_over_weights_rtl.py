@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.simulate import verify
+from carrysave.sim.runner import verify
 from golden.lut.over_weights import over_weights
 from golden.tpe import over_weights as engine
 from golden.tpe.over_weights import OverWeightsEngineSpec
 from hw.catalog import Design
 from hw.tpe.over_weights import OverWeights
-from verif.cases import case_name, long
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {"m": 3, "n": 3, "group": 3, "a_width": 4, "b_width": 5, "depth": 50, "reuse": 2},

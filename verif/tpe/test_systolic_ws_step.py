@@ -7,9 +7,9 @@ from amaranth import C, Module, Mux, Signal, Value
 
 from golden.pe.mac import MacSpec
 from hw.arith.carry_save import CarrySave
-from hw.tpe.element import make_element
-from hw.tpe.stationary import FirstPe, StationaryPe
-from verif.formal import holds
+from hw.tpe.element_choice import make_element
+from hw.tpe.weight_stationary import FirstPe, StationaryPe
+from verif.support.formal import holds
 
 SIGNS = list(itertools.product([True, False], repeat=2))
 

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from carrysave.digits import load
+from carrysave.data.digits import load
 from golden.formats.names import minifloat
 from golden.lut.align import align, aligned_format
 from golden.lut.lookup import LookupSpec, lookup_matmul

@@ -1,0 +1,1 @@
+"""Synthesis for cell libraries: Yosys, ABC, OpenSTA."""

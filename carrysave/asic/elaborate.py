@@ -1,0 +1,171 @@
+"""Reads a design, and decides which of its modules are mapped once each."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from carrysave import cache
+from hw.emit import yosys
+
+__all__ = ["HIERARCHIES", "Elaborated", "elaborate", "kept_modules"]
+
+FORMAT = 6  # of all cached files of synthesis; raise it with any change of what they hold
+
+
+@dataclass(frozen=True)
+class Elaborated:
+    """A design after ``proc``: where it is, its ports and what each module holds."""
+
+    key: str
+    folder: Path
+    top: str
+    ports: dict[str, str]
+    modules: dict[str, dict[str, int]]
+
+
+def elaborate(sources: Sequence[Path], top: str) -> Elaborated:
+    """Read Verilog (``.v``, ``.sv``) or RTLIL (``.il``) and resolve its hierarchy.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a source file does not exist.
+    YosysError
+        If Yosys refuses the sources, or has no module ``top`` in them.
+    """
+    key = cache.digest([str(FORMAT), yosys.version(), top, *contents(sources)])[:32]
+    folder = cache.cache() / "synth" / key
+    if not (folder / "elaborated.json").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        tag = os.urandom(4).hex()
+        yosys.run("\n".join([
+            *(f"{reader(source)} {yosys.quote(source.resolve())}" for source in sources),
+            f"hierarchy -check -top {top}",
+            "proc", "memory", "opt_clean",
+            f"tee -q -o {tag}.stat stat -width -json",
+            f"tee -q -o {tag}.ports portlist {top}",
+            f"write_rtlil {tag}.il",
+        ]), cwd=folder)  # fmt: skip
+        ports = re.findall(
+            r"(?m)^(input|output|inout) \[.*?\] (\S+)$", (folder / f"{tag}.ports").read_text()
+        )
+        stat = json.loads((folder / f"{tag}.stat").read_text())
+        facts = {
+            "ports": {name: direction for direction, name in ports},
+            "modules": cell_types(stat),
+        }
+        (folder / f"{tag}.il").replace(folder / "elaborated.il")
+        for leftover in folder.glob(f"{tag}.*"):
+            leftover.unlink()
+        cache.write(folder / "elaborated.json", json.dumps(facts))
+    return Elaborated(
+        key=key, folder=folder, top=top, **json.loads((folder / "elaborated.json").read_text())
+    )
+
+
+def reader(source: Path) -> str:
+    return {".il": "read_rtlil", ".sv": "read_verilog -sv"}.get(source.suffix, "read_verilog")
+
+
+def contents(sources: Iterable[Path]) -> list[bytes]:
+    """Return the texts of files and of what they include, for a cache key."""
+    texts = []
+    waiting, seen = list(sources), set()
+    while waiting:
+        path = waiting.pop(0)
+        if path in seen:
+            continue
+        seen.add(path)
+        if not path.is_file():
+            raise FileNotFoundError(f"source file not found: {path}")
+        texts.append(path.read_bytes())
+        for name in re.findall(rb'(?:`include|\$readmem[bh]\s*\()\s*"([^"]+)"', texts[-1]):
+            included = path.parent / name.decode()
+            if included.is_file():
+                waiting.append(included)
+    return texts
+
+
+def cell_types(stat: dict[str, Any]) -> dict[str, dict[str, int]]:
+    return {
+        name.removeprefix("\\"): {
+            kind.removeprefix("\\"): count for kind, count in facts["num_cells_by_type"].items()
+        }
+        for name, facts in stat["modules"].items()
+    }
+
+
+# Gates per bit of a word-level cell, roughly; enough to tell a PE from a counter.
+_GATES = {
+    "mul": 0, "macc": 0, "add": 6, "sub": 6, "alu": 6, "neg": 5, "lt": 5, "le": 5, "gt": 5, "ge": 5,
+    "shl": 12, "shr": 12, "sshl": 12, "sshr": 12, "shift": 12, "shiftx": 12, "mux": 3, "pmux": 8,
+    "xor": 2, "xnor": 2, "eq": 2, "ne": 2, "fa": 8, "not": 0.5,
+}  # fmt: skip
+KEEP_GATES = 150
+HIERARCHIES: dict[str, int | None] = {"auto": 3000, "coarse": 20_000, "flat": None}
+"""Gates of work that mapping a module once must save; nothing is kept of a flat design. In a
+coarse one, elements of a column share what is the same in all of them."""
+
+
+def kept_modules(design: Elaborated, hierarchy: str = "auto") -> list[str]:
+    """Return the modules to map once each, in hierarchy order; the rest is flattened.
+
+    A module is kept if it is instantiated more than once, has at least ``KEEP_GATES`` gates
+    (estimated, its children included), and mapping it once saves as many gates of work as
+    :data:`HIERARCHIES` says. Children of a kept module count once.
+    """
+    least = HIERARCHIES[hierarchy]
+    if least is None:
+        return []
+    modules = design.modules
+    sizes: dict[str, float] = {}
+
+    def size(name: str) -> float:
+        if name not in sizes:
+            sizes[name] = sum(
+                count * (size(kind) if kind in modules else _gates(kind))
+                for kind, count in modules[name].items()
+            )
+        return sizes[name]
+
+    names = order(modules, design.top)
+    uses = dict.fromkeys(names, 0)
+    uses[design.top] = 1
+    kept = []
+    for name in names:
+        saving = (uses[name] - 1) * size(name)
+        if uses[name] > 1 and size(name) >= KEEP_GATES and saving >= least:
+            kept.append(name)
+            uses[name] = 1
+        for kind, count in modules[name].items():
+            if kind in uses:
+                uses[kind] += uses[name] * count
+    return kept
+
+
+def _gates(kind: str) -> float:
+    word, _, width = kind.removeprefix("$").partition("_")
+    bits = int(width) if width.isdecimal() else 1
+    if word in {"mul", "macc"}:
+        return 1.5 * bits * bits
+    return bits * (6 if "dff" in word else _GATES.get(word, 1))
+
+
+def order(modules: dict[str, dict[str, int]], top: str) -> list[str]:
+    """Return the top and the modules below it, every parent before its children."""
+    found: list[str] = []
+    done = set()
+
+    def visit(name: str) -> None:
+        done.add(name)
+        for kind in modules[name]:
+            if kind in modules and kind not in done:
+                visit(kind)
+        found.append(name)
+
+    visit(top)
+    return found[::-1]

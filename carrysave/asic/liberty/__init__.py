@@ -1,0 +1,1 @@
+"""Liberty files: text, cells, energies."""

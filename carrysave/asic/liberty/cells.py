@@ -1,0 +1,382 @@
+"""Reads Liberty cell libraries and finds in them the cells that a flow needs."""
+
+import functools
+import gzip
+import hashlib
+import pickle
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from carrysave import cache
+from carrysave.asic.liberty.text import Group, compile_function, parse
+from hw.emit import yosys
+
+__all__ = ["Cell", "Library", "Pin", "Register", "cell_models", "osu018"]
+
+# Set-up takes this one file out of Debian's package, which would install 200 others with it.
+OSU018 = [
+    Path(root) / "share/qflow/tech/osu018/osu018_stdcells.lib" for root in (sys.prefix, "/usr")
+]
+
+# Cells that a Liberty file offers like any other but that logic synthesis must not take, by
+# pattern of the library's name: power-domain cells, antenna and probe cells, cells that exist for
+# hold fixing and clock trees, scan and enable flip-flops, tri-states.
+DONT_USE = {
+    "sky130_*": (
+        "*__lpflow_*", "*__probe*", "*__macro*", "*__dly*", "*__clkdly*", "*__clkbuf*",
+        "*__clkinv*", "*__sdf*", "*__edf*", "*__sed*", "*__ebuf*", "*__einv*",
+    ),
+    "gf180mcu_*": ("*__dly*", "*__clk*", "*__sdf*", "*__bufz*", "*__invz*", "*__hold*"),
+    "osu0*": ("CLKBUF*", "TBUF*", "PAD*"),
+}  # fmt: skip
+
+_FORMAT = 2  # of the cached parse; raise it with any change of the classes below
+_UNITS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One pin of a cell; ``capacitance`` and ``max_capacitance`` in fF."""
+
+    name: str
+    direction: str
+    capacitance: float
+    max_capacitance: float | None
+    function: str | None
+    clock: bool
+    three_state: bool
+
+
+@dataclass(frozen=True)
+class Register:
+    """A flip-flop: names of its state and of the inverse, its functions as Liberty has them."""
+
+    state: str
+    inverse: str
+    clocked_on: str
+    next_state: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell; ``area`` in um2 (as Liberty files of standard cells state it).
+
+    ``gate`` names the clock, enable, output and test pins of an integrated clock gate.
+    ``register`` is there for flip-flops without asynchronous set or reset.
+    """
+
+    name: str
+    area: float
+    pins: tuple[Pin, ...]
+    sequential: bool
+    dont_use: bool
+    gate: dict[str, str] | None
+    register: Register | None
+
+    @property
+    def inputs(self) -> list[Pin]:
+        """Input pins, in the order of the file."""
+        return [pin for pin in self.pins if pin.direction == "input"]
+
+    @property
+    def outputs(self) -> list[Pin]:
+        """Output pins, in the order of the file."""
+        return [pin for pin in self.pins if pin.direction == "output"]
+
+    def table(self, output: Pin) -> tuple[int, ...] | None:
+        """Truth table over the inputs (the first is bit 0); None if not combinational."""
+        if self.sequential or output.function is None or output.three_state:
+            return None
+        names = [pin.name for pin in self.inputs]
+        if len(names) > 6:
+            return None
+        evaluate = compile_function(output.function, frozenset(names))
+        if evaluate is None:
+            return None
+        points = range(1 << len(names))
+        return tuple(evaluate({n: p >> i & 1 for i, n in enumerate(names)}) for p in points)
+
+
+@dataclass(frozen=True)
+class Library:
+    """The facts of one Liberty file that synthesis and timing need.
+
+    Attributes
+    ----------
+    path : the uncompressed file, for the tools; in the cache if the given file was compressed.
+    sha : SHA-256 of the uncompressed text.
+    time_unit, capacitance_unit : seconds and farads per unit of the file.
+    corner : process, voltage (V), temperature (degrees C) and name of the operating conditions.
+    """
+
+    path: Path
+    name: str
+    sha: str
+    time_unit: float
+    capacitance_unit: float
+    corner: dict[str, float | str | None]
+    cells: dict[str, Cell]
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Library":
+        """Read a ``.lib`` or ``.lib.gz`` file.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If it is not a Liberty library with cells.
+        """
+        path = Path(path).resolve()
+        if not path.is_file():
+            raise FileNotFoundError(f"Liberty file not found: {path}")
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+            sha = hashlib.sha256(data).hexdigest()
+            path = cache.cache() / "liberty" / f"{sha[:16]}.lib"
+            if not path.exists():
+                cache.write(path, data)
+        sha = hashlib.sha256(data).hexdigest()
+        parsed = cache.cache() / "liberty" / f"{sha[:16]}.{_FORMAT}.pickle"
+        if parsed.exists():
+            facts = pickle.loads(parsed.read_bytes())
+        else:
+            facts = _facts(parse(data.decode("utf-8", "replace")))
+            cache.write(parsed, pickle.dumps(facts))
+        return cls(path=path, sha=sha, **facts)
+
+    @functools.cached_property
+    def dont_use(self) -> list[str]:
+        """Names of the cells that must not be mapped to, sorted."""
+        rows = [globs for pattern, globs in DONT_USE.items() if fnmatch(self.name, pattern)]
+        globs = [glob for row in rows for glob in row]
+        return sorted(
+            name for name, cell in self.cells.items()
+            if cell.dont_use or any(fnmatch(name, glob) for glob in globs)
+        )  # fmt: skip
+
+    def with_table(self, *tables: tuple[int, ...]) -> list[Cell]:
+        """Return usable cells whose outputs compute exactly the tables, smallest first."""
+        found = []
+        for cell in self.cells.values():
+            if cell.name in self._banned or len(cell.outputs) != len(tables):
+                continue
+            if sorted(cell.table(pin) or () for pin in cell.outputs) == sorted(tables):
+                found.append(cell)
+        return sorted(found, key=lambda cell: (cell.area, cell.name))
+
+    @functools.cached_property
+    def _banned(self) -> frozenset[str]:
+        return frozenset(self.dont_use)
+
+    @functools.cached_property
+    def nand2(self) -> Cell:
+        """The smallest two-input NAND, the gate of "gate equivalents"."""
+        return _first(self.with_table((1, 1, 1, 0)), self, "two-input NAND")
+
+    @functools.cached_property
+    def driver(self) -> Cell:
+        """The buffer that drives primary inputs: the one nearest twice the smallest inverter."""
+        inverter = _first(self.with_table((1, 0)), self, "inverter")
+        buffers = self.with_table((0, 1))
+        _first(buffers, self, "buffer")
+        unit = inverter.outputs[0].max_capacitance
+        if unit is None or any(cell.outputs[0].max_capacitance is None for cell in buffers):
+            return buffers[min(1, len(buffers) - 1)]
+        return min(buffers, key=lambda cell: abs((cell.outputs[0].max_capacitance or 0) / unit - 2))
+
+    @property
+    def load_ff(self) -> float:
+        """Load on primary outputs, in fF: three inputs of the smallest two-input NAND."""
+        return round(3 * max(pin.capacitance for pin in self.nand2.inputs), 3)
+
+    @functools.cached_property
+    def ties(self) -> tuple[tuple[str, str], tuple[str, str]] | None:
+        """(cell, pin) that drives 1 and (cell, pin) that drives 0; None if there are none."""
+        found: dict[int, tuple[str, str]] = {}
+        for cell in sorted(self.cells.values(), key=lambda cell: (cell.area, cell.name)):
+            if cell.inputs or cell.name in self._banned:
+                continue
+            for pin in cell.outputs:
+                table = cell.table(pin)
+                if table:
+                    found.setdefault(table[0], (cell.name, pin.name))
+        return (found[1], found[0]) if len(found) == 2 else None
+
+    @functools.cached_property
+    def clock_gate(self) -> Cell | None:
+        """The smallest integrated clock gate for rising-edge flip-flops without a test pin."""
+        gates = [
+            cell for cell in self.cells.values()
+            if cell.gate and cell.gate["style"] == "latch_posedge" and "test" not in cell.gate
+            and cell.name not in self._banned
+        ]  # fmt: skip
+        return min(gates, key=lambda cell: (cell.area, cell.name)) if gates else None
+
+    @functools.cached_property
+    def full_adder(self) -> Cell | None:
+        """The smallest full adder."""
+        found = self.with_table((0, 1, 1, 0, 1, 0, 0, 1), (0, 0, 0, 1, 0, 1, 1, 1))
+        return found[0] if found else None
+
+    def areas(self, counts: dict[str, int]) -> tuple[float, float]:
+        """Return (sequential, combinational) area in um2 of the given numbers of cells."""
+        sequential = combinational = 0.0
+        for name, count in counts.items():
+            cell = self.cells[name]
+            if cell.sequential:
+                sequential += count * cell.area
+            else:
+                combinational += count * cell.area
+        return sequential, combinational
+
+
+def _first(cells: list[Cell], library: Library, what: str) -> Cell:
+    if not cells:
+        raise ValueError(f"library must have a usable {what}, not {library.name!r}")
+    return cells[0]
+
+
+def _facts(library: Group) -> dict[str, object]:
+    """Return the arguments of :class:`Library` that come from the file's text."""
+    scale, _, unit = library.attributes.get("capacitive_load_unit", "1,pf").partition(",")
+    farads = float(scale.strip(' "')) * _UNITS[unit.strip(' "').lower().removesuffix("f")]
+    time = re.fullmatch(r"([\d.]+)\s*([munpf]?)s", library.attributes.get("time_unit", "1ns"))
+    if time is None:
+        raise ValueError(f"time_unit must be like 1ns, not {library.attributes['time_unit']!r}")
+    cells = {group.name: _cell(group, farads * 1e15) for group in library.all("cell")}
+    if not cells:
+        raise ValueError(f"library must have cells, not {library.name!r} without any")
+    conditions = {group.name: group for group in library.all("operating_conditions")}
+    default = library.attributes.get("default_operating_conditions")
+    chosen = conditions.get(default or "") or next(iter(conditions.values()), None)
+    corner: dict[str, float | str | None] = {"name": chosen.name if chosen else None}
+    for key in ("process", "voltage", "temperature"):
+        value = library.attributes.get(f"nom_{key}")
+        if chosen and key in chosen.attributes:
+            value = chosen.attributes[key]
+        corner[key] = None if value is None else float(value)
+    return {
+        "name": library.name,
+        "time_unit": float(time[1]) * _UNITS[time[2]],
+        "capacitance_unit": farads,
+        "corner": corner,
+        "cells": cells,
+    }
+
+
+def _cell(group: Group, femtofarads: float) -> Cell:
+    flags = {name: value.lower() == "true" for name, value in group.attributes.items()}
+    pins, roles = [], {}
+    for pin in _pins(group):
+        limit = pin.attributes.get("max_capacitance")
+        pins.append(Pin(
+            name=pin.name,
+            direction=pin.attributes.get("direction", "internal"),
+            capacitance=float(pin.attributes.get("capacitance", 0)) * femtofarads,
+            max_capacitance=None if limit is None else float(limit) * femtofarads,
+            function=pin.attributes.get("function"),
+            clock=pin.attributes.get("clock") == "true",
+            three_state="three_state" in pin.attributes,
+        ))  # fmt: skip
+        for role in ("clock", "enable", "out", "test"):
+            if pin.attributes.get(f"clock_gate_{role}_pin") == "true":
+                roles[role] = pin.name
+    style = group.attributes.get("clock_gating_integrated_cell")
+    return Cell(
+        name=group.name,
+        area=float(group.attributes.get("area", 0)),
+        pins=tuple(pins),
+        sequential=bool(style) or any(g.kind in {"ff", "latch", "statetable", "ff_bank",
+                                                 "latch_bank"} for g in group.groups),
+        dont_use=flags.get("dont_use", False),
+        gate={"style": style, **roles} if style and {"clock", "enable", "out"} <= set(roles)
+        else None,
+        register=_register(group),
+    )  # fmt: skip
+
+
+def _register(cell: Group) -> Register | None:
+    found = list(cell.all("ff"))
+    if len(found) != 1 or not {"clocked_on", "next_state"} <= set(found[0].attributes):
+        return None
+    if {"clear", "preset", "clocked_on_also"} & set(found[0].attributes):
+        return None
+    state, _, inverse = found[0].name.partition(",")
+    return Register(
+        state=state.strip(), inverse=inverse.strip(),
+        clocked_on=found[0].attributes["clocked_on"],
+        next_state=found[0].attributes["next_state"],
+    )  # fmt: skip
+
+
+def _pins(group: Group) -> Iterator[Group]:
+    """Yield the pins of a cell, those inside ``bus`` and ``bundle`` groups included."""
+    for sub in group.groups:
+        if sub.kind == "pin":
+            for name in sub.name.split(","):
+                yield Group("pin", name.strip(), sub.attributes, sub.groups)
+        elif sub.kind in {"bus", "bundle"}:
+            yield from _pins(sub)
+
+
+def osu018() -> Library:
+    """Return the default library, Oregon State University's 0.18 um cells.
+
+    Raises
+    ------
+    FileNotFoundError
+        If Debian's package is missing; the text has the command that installs it.
+    """
+    for path in OSU018:
+        if path.is_file():
+            return Library.load(path)
+    raise FileNotFoundError(
+        f"osu018 library not found at {OSU018[0]}: run `make setup`,"
+        " or `sudo apt-get install qflow-tech-osu018`"
+    )
+
+
+def cell_models(library: Library) -> str:
+    """Return Verilog modules that compute what the library's cells do, without delays.
+
+    Combinational cells, flip-flops and latches as Yosys reads them from the Liberty file;
+    integrated clock gates as a latch and an AND (their ``state_function`` is beyond Yosys).
+    """
+    gates = [cell for cell in library.cells.values() if cell.gate]
+    stem = cache.cache() / "liberty" / f"{library.sha[:16]}.{yosys.version()}.models.v"
+    if not stem.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            yosys.run("\n".join([
+                "read_liberty -ignore_miss_func -ignore_miss_dir -ignore_miss_data_latch "
+                + yosys.quote(library.path),
+                *(f"delete {cell.name}" for cell in gates),
+                "proc", "write_verilog -noattr cells.v",
+            ]), cwd=folder)  # fmt: skip
+            text = (Path(folder) / "cells.v").read_text()
+        cache.write(stem, text + "".join(map(_gate_model, gates)))
+    return stem.read_text()
+
+
+def _gate_model(cell: Cell) -> str:
+    assert cell.gate is not None
+    clock, out = cell.gate["clock"], cell.gate["out"]
+    enable = " | ".join(cell.gate[role] for role in ("enable", "test") if role in cell.gate)
+    ports = ", ".join(
+        f"{pin.direction} {pin.name}" for pin in cell.pins if pin.direction in {"input", "output"}
+    )
+    transparent, gated = f"!{clock}", f"{clock} & enabled"
+    if "negedge" in cell.gate["style"]:
+        transparent, gated = clock, f"{clock} | ~enabled"
+    return (
+        f"\nmodule {cell.name}({ports});\n  reg enabled;\n"
+        f"  always @* if ({transparent}) enabled = {enable};\n"
+        f"  assign {out} = {gated};\nendmodule\n"
+    )

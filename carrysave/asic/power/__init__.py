@@ -1,0 +1,1 @@
+"""Power from switching: stimulus, delays, replay of a netlist, energy."""

@@ -1,0 +1,174 @@
+"""Transition times and delays in a netlist, as OpenSTA finds them."""
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carrysave import cache
+from carrysave.asic import sta
+from carrysave.asic.liberty.cells import Library
+from carrysave.asic.power.flat_netlist import UNKNOWN, Flat, Group
+
+__all__ = ["Delays", "Timing", "timing"]
+
+WHOLE_CELLS = 1_500_000
+"""Cells up to which a netlist is asked for as a whole: 1.3 million take a minute and 1.6 GB. Of
+modules by themselves, cells behind those that they hold have no delays, and there is no power."""
+
+Floats = NDArray[np.float64]
+Delays = dict[tuple[str, str, str], Floats]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Transition times and delays in ns, in the first instance of each module.
+
+    Members
+    -------
+    slews : per module and net, mean of rise and fall transition time; 0 where no edge comes.
+    delays : per module, type of cell and output: cells x inputs x edge of the input (0 falls, 1
+        rises) x edge of the output; NaN where there is no such arc. The delay of the wire to the
+        input is in it, if the library has wires, but none of the clock's.
+    """
+
+    slews: dict[str, Floats]
+    delays: Delays
+
+
+# A line per pin: rise and fall transition time; then port, edge, edge and delay (s) of each arc to
+# it. Pins that no edge reaches, those of constant nets among them, have no transition time. OpenSTA
+# reads a script in a time that is quadratic in the lines of a command, so the pins have a file.
+_PINS = """
+make_clock {period}
+constrain_inputs
+constrain_outputs
+find_slack
+set corner [::sta::cmd_corner]
+set file [open {{{pins}}}]
+foreach name [split [read -nonewline $file]] {{
+  set pin [::sta::find_pin $name]
+  set found {{}}
+  foreach edge {{rise fall}} {{
+    if {{[catch {{get_property $pin actual_${{edge}}_transition_max}} slew]}} {{ set slew 0 }}
+    lappend found $slew
+  }}
+  foreach vertex [$pin vertices] {{
+    set edges [$vertex in_edge_iterator]
+    while {{[$edges has_next]}} {{
+      set edge [$edges next]
+      set port [[[$edge from] pin] port_name]
+      set arcs [$edge timing_arc_iterator]
+      while {{[$arcs has_next]}} {{
+        set arc [$arcs next]
+        lappend found $port [$arc from_trans] [$arc to_trans] [$edge arc_delay $arc $corner max]
+      }}
+      $arcs finish
+    }}
+    $edges finish
+  }}
+  puts "carrysave pin $found"
+}}
+"""
+_EDGES = {"v": 0, "^": 1}
+
+
+def timing(
+    flat: Flat, netlist: Path, library: Library, clock: str | None, period_ns: float
+) -> Timing:
+    """Ask OpenSTA for the transition times and delays of a netlist.
+
+    Raises
+    ------
+    StaError
+        If OpenSTA is missing or fails, or finds no such netlist.
+    """
+    cells = {name: sum(len(g.names) for g in m.groups) for name, m in flat.modules.items()}
+    whole = sum(len(flat.instances[name]) * count for name, count in cells.items()) <= WHOLE_CELLS
+    pins = {name: _pins(flat, name, whole) for name in flat.modules}
+    rows: list[list[str]] = []
+    if whole:
+        every = [pin for own in pins.values() for pin in own]
+        rows = _ask(netlist, flat.top, library, clock, period_ns, every)
+    else:
+        # Each module by itself: what it holds is unknown to OpenSTA, which then gives those nets 0.
+        bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", netlist.read_text()))
+        with TemporaryDirectory() as folder:
+            for name, own in pins.items():
+                path = cache.write(Path(folder) / f"{name}.v", bodies[name] + "\n")
+                rows += _ask(path, name, library, None, period_ns, own)
+    found = Timing(slews={}, delays={})
+    at = 0
+    for name, module in flat.modules.items():
+        slews = found.slews[name] = np.zeros(module.nets)
+        for group in module.groups:
+            own_rows = {}
+            for pin, ids in group.pins.items():
+                own_rows[pin] = rows[at : at + len(ids)]
+                at += len(ids)
+                slews[ids] = [_slew(row, library) for row in own_rows[pin]]
+            for output in group.cell.outputs:
+                key = (name, group.cell.name, output.name)
+                found.delays[key] = _delays(group, output.name, own_rows)
+        slews[: UNKNOWN + 1] = 0
+    return found
+
+
+def _pins(flat: Flat, name: str, whole: bool) -> list[str]:
+    """Return every pin of every cell of a module, by its path in the netlist or the module."""
+    path = flat.instances[name][0] if whole else ""
+    return [
+        f"{path}/{cell}/{pin}" if path else f"{cell}/{pin}"
+        for group in flat.modules[name].groups
+        for pin in group.pins
+        for cell in group.names
+    ]
+
+
+def _ask(
+    netlist: Path, top: str, library: Library, clock: str | None, period_ns: float, pins: list[str]
+) -> list[list[str]]:
+    unit = library.time_unit / 1e-9
+    with TemporaryDirectory() as folder:
+        names = cache.write(Path(folder) / "pins", "\n".join(pins))
+        body = _PINS.format(period=period_ns / unit, pins=names)
+        log = sta.run(netlist, top, library, clock, body)
+    rows = re.findall(r"(?m)^carrysave pin (.*)$", log)
+    if len(rows) != len(pins):
+        raise sta.StaError(f"OpenSTA gave times of {len(rows)} pins, not {len(pins)}")
+    return [row.split() for row in rows]
+
+
+def _slew(row: list[str], library: Library) -> float:
+    """Return the mean transition time of a pin; what is beyond any is that of no edge."""
+    slews = (float(text) for text in row[:2])
+    return sum(s for s in slews if 0 <= s < 1e6) / 2 * library.time_unit / 1e-9
+
+
+def _delays(group: Group, output: str, rows: dict[str, list[list[str]]]) -> Floats:
+    """Return the delays to an output of a group of cells."""
+    place = {pin.name: index for index, pin in enumerate(group.cell.inputs)}
+    found = np.full((len(group.names), len(place), 2, 2), math.nan)
+    for cell, row in enumerate(rows[output]):
+        for port, start, end, delay in _arcs(row):
+            if port not in place:  # from another output
+                continue
+            at = cell, place[port], _EDGES[start], _EDGES[end]
+            found[at] = np.fmax(found[at], delay)
+    if group.cell.register:  # the clock is ideal
+        return found
+    for port, index in place.items():
+        for cell, row in enumerate(rows[port]):
+            for _, start, end, delay in _arcs(row):
+                if start == end:
+                    found[cell, index, _EDGES[end]] += delay
+    return found
+
+
+def _arcs(row: list[str]) -> list[tuple[str, str, str, float]]:
+    arcs = zip(row[2::4], row[3::4], row[4::4], row[5::4], strict=True)
+    return [(port, start, end, float(delay) * 1e9) for port, start, end, delay in arcs]

@@ -1,0 +1,289 @@
+"""Power of a netlist from the activity of its nets and the energies of its cells.
+
+OpenSTA 2.0 cannot do this: it overwrites the activities set on pins by its own propagation, takes
+gated clocks as running, and counts the energy of a rise and of a fall for every transition, once
+for each input that may have caused it. Transition times are OpenSTA's.
+"""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carrysave import cache
+from carrysave.asic import sta
+from carrysave.asic.liberty.cells import Cell, Library
+from carrysave.asic.liberty.energies import Energies, Internal, LibertyError, energies
+from carrysave.asic.liberty.text import compile_function
+from carrysave.asic.power import activity
+from carrysave.asic.power.activity import Activity
+from carrysave.asic.power.delays import timing
+from carrysave.asic.power.flat_netlist import Flat, Group, SimulationError, flatten
+from hw.catalog import Design
+
+__all__ = ["LEAST_ANNOTATED", "estimate", "power_mw", "report"]
+
+Floats = NDArray[np.float64]
+Slews = dict[str, Floats]  # per module and net, mean of rise and fall transition time in ns
+
+_FORMAT = 4  # of what is cached; raise it with any change of it
+LEAST_ANNOTATED = 0.95  # share of the pins below which there is no power
+
+
+def report(
+    netlist: Path,
+    *,
+    top: str,
+    library: Library,
+    clock: str | None,
+    period_ns: float,
+    operations: float | None,
+    design: Design | None,
+    stimulus: str,
+) -> dict[str, Any]:
+    """Return the power of a netlist, as :func:`estimate` does; cached by content.
+
+    Parameters
+    ----------
+    operations : operations (2 per multiply-accumulate) per cycle, if they are known.
+    design : what the netlist is of; None if that is no design of the catalogue.
+    stimulus : see :meth:`carrysave.asic.power.stimulus.Stimulus.parse`; or ``assumed``; or ``none``: no power.
+    """
+    if stimulus == "none":
+        return {**_NOTHING, "notes": []}
+    measured = design is not None and stimulus != "assumed"
+    key = cache.digest([
+        str(_FORMAT), netlist.read_bytes(), library.sha, str(library.load_ff), str(clock),
+        repr(period_ns), repr(operations), sta.version(), stimulus,
+        activity.key(design, stimulus) if measured and design else "",
+    ])[:24]  # fmt: skip
+    record = cache.cache() / "power" / f"{key}.json"
+    if record.exists():
+        return json.loads(record.read_text())
+    flat = flatten(netlist, top, library)
+    times = timing(flat, netlist, library, clock, period_ns)
+    try:
+        if measured and design:
+            found = activity.measure(design, stimulus, flat, times.delays)
+        else:
+            found = replace(
+                activity.assume(flat, clock), products_per_cycle=(operations or 0.0) / 2
+            )
+        facts = estimate(found, times.slews, library=library, period_ns=period_ns)
+    except (SimulationError, LibertyError) as error:
+        facts = {**_NOTHING, "notes": [f"{error}: no power"]}
+    cache.write(record, json.dumps(facts))
+    return facts
+
+
+_NOTHING: dict[str, Any] = dict.fromkeys((
+    "power_mw",
+    "pj_per_mac",
+    "activity",
+    "annotated",
+    "glitches",
+))
+
+
+def estimate(
+    found: Activity, slews: Slews, *, library: Library, period_ns: float
+) -> dict[str, Any]:
+    """Return the power of a netlist at a period, and what it rests on.
+
+    Parameters
+    ----------
+    slews : per module, transition time of its nets in ns.
+
+    Returns
+    -------
+    ``power_mw``, ``activity``, ``annotated``, ``pj_per_mac`` as in a result of synthesis,
+    ``glitches`` (share of the transitions; None where the activity is assumed) and ``notes``.
+    """
+    facts = {
+        **_NOTHING, "activity": found.describe(), "annotated": found.annotated, "notes": [],
+        "glitches": found.glitches if found.cycles else None,
+    }  # fmt: skip
+    if found.annotated < LEAST_ANNOTATED:
+        note = f"only {found.annotated:.1%} of the pins have a known activity: no power"
+        return {**facts, "notes": [note]}
+    own = found.switching
+    power = sum(power_mw(found.flat, own.density, own.duty, slews, library, period_ns).values())
+    facts["power_mw"] = power
+    if found.products_per_cycle:
+        facts["pj_per_mac"] = power * period_ns / found.products_per_cycle
+    return facts
+
+
+def power_mw(
+    flat: Flat, density: Floats, duty: Floats, slews: Slews, library: Library, period_ns: float
+) -> dict[str, float]:
+    """Return internal, switching and leakage power of all cells in mW.
+
+    Parameters
+    ----------
+    density : transitions per cycle of each net.
+    duty : share of the time at 1 of each net.
+    slews : per module, transition time of its nets in ns.
+
+    Raises
+    ------
+    LibertyError
+        If the library's energies are not understood, or it states no voltage.
+    """
+    voltage = library.corner["voltage"]
+    if not isinstance(voltage, float):
+        raise LibertyError(f"{library.name} states no voltage")
+    load = _loads(flat, library.load_ff)
+    kinds = sorted({group.cell.name for m in flat.modules.values() for group in m.groups})
+    known = energies(library, kinds)
+    internal = switching = leakage = 0.0  # fJ per cycle, fJ per cycle, nW
+    for name, module in flat.modules.items():
+        for group in module.groups:
+            nets = {pin: flat.nets_of[name][:, ids] for pin, ids in group.pins.items()}
+            rates = {pin: density[own] for pin, own in nets.items()}
+            ones = {pin: duty[own] for pin, own in nets.items()}
+            for pin in group.cell.outputs:
+                farads = load[nets[pin.name]]
+                switching += float((0.5 * farads * voltage**2 * rates[pin.name]).sum())
+            own_slews = {pin: slews[name][ids] for pin, ids in group.pins.items()}
+            loads = {pin.name: load[nets[pin.name]] for pin in group.cell.outputs}
+            internal += _internal(known[group.cell.name], group, rates, ones, own_slews, loads)
+            leakage += _leakage(known[group.cell.name], group.cell, ones)
+    return {
+        "internal_mw": internal / period_ns * 1e-3,
+        "switching_mw": switching / period_ns * 1e-3,
+        "leakage_mw": leakage * 1e-6,
+    }
+
+
+def _loads(flat: Flat, load_ff: float) -> Floats:
+    load = np.zeros(flat.nets)
+    for name, module in flat.modules.items():
+        for group in module.groups:
+            for pin in group.cell.inputs:
+                np.add.at(load, flat.nets_of[name][:, group.pins[pin.name]], pin.capacitance)
+    for port, (direction, _) in flat.modules[flat.top].ports.items():
+        if direction == "output":
+            np.add.at(load, flat.port(port), load_ff)
+    return load
+
+
+def _internal(
+    known: Energies,
+    group: Group,
+    rates: dict[str, Floats],
+    ones: dict[str, Floats],
+    slews: dict[str, Floats],
+    loads: dict[str, Floats],
+) -> float:
+    """Return the internal energy of a group of cells per cycle, fJ.
+
+    An output's transition is due to its inputs in proportion to how often each switches while the
+    others let it through; an input's own energy is by the states in which it switches.
+    """
+    total = 0.0
+    for pin, rate in rates.items():
+        parts: list[tuple[Internal, Floats]] = []
+        every = [entry for entry in known.internal if entry.pin == pin]
+        for supply in {entry.supply for entry in every}:
+            entries = [entry for entry in every if entry.supply == supply]
+            weights = [_weight(entry, entries, group.cell, rates, ones) for entry in entries]
+            if pin in loads:
+                weights = _shares(weights)
+            parts += zip(entries, weights, strict=True)
+        for entry, weight in parts:
+            slew = np.broadcast_to(slews.get(entry.related or pin, np.zeros(1)), rate.shape)
+            load = loads.get(pin, np.zeros(rate.shape))
+            total += float((weight * entry.energy(slew, load) * rate).sum())
+    return total
+
+
+def _shares(weights: list[Floats]) -> list[Floats]:
+    """Scale weights to a sum of 1, even ones where all are 0."""
+    whole = np.sum(weights, axis=0)
+    even = whole <= 0
+    return [
+        np.where(even, 1 / len(weights), weight / np.where(even, 1, whole)) for weight in weights
+    ]
+
+
+def _weight(
+    entry: Internal,
+    entries: list[Internal],
+    cell: Cell,
+    rates: dict[str, Floats],
+    ones: dict[str, Floats],
+) -> Floats:
+    if entry.related is None:
+        if entry.when is not None:
+            return _probability(entry.when, cell, ones)
+        others = [e.when for e in entries if e.when is not None and e.related is None]
+        return 1.0 - sum((_probability(when, cell, ones) for when in others),
+                         np.zeros(rates[entry.pin].shape))  # fmt: skip
+    rate = rates.get(entry.related, np.zeros(rates[entry.pin].shape))
+    if entry.when is not None:
+        return rate * _probability(entry.when, cell, ones)
+    return rate * _sensitivity(cell, entry.pin, entry.related, ones)
+
+
+def _probability(when: str, cell: Cell, ones: dict[str, Floats]) -> Floats:
+    """Return how likely a condition holds, were the pins independent."""
+    some = next(iter(ones.values()))
+    names = sorted(set(re.findall(r"[A-Za-z_]\w*", when)))
+    states = {}
+    if cell.register:
+        for pin in cell.outputs:
+            states[pin.function or ""] = ones[pin.name]
+        if cell.register.inverse in states and cell.register.state not in states:
+            states[cell.register.state] = 1 - states[cell.register.inverse]
+        if cell.register.state in states:
+            states.setdefault(cell.register.inverse, 1 - states[cell.register.state])
+    chances = [ones[n] if n in ones else states.get(n, np.full(some.shape, 0.5)) for n in names]
+    evaluate = compile_function(when, frozenset(names))
+    if evaluate is None or len(names) > 8:
+        return np.full(some.shape, 0.5)
+    total = np.zeros(some.shape)
+    for point in range(1 << len(names)):
+        values = {name: point >> i & 1 for i, name in enumerate(names)}
+        if evaluate(values):
+            parts = [c if values[n] else 1 - c for n, c in zip(names, chances, strict=True)]
+            total += np.prod(parts, axis=0) if parts else 1.0
+    return total
+
+
+def _sensitivity(cell: Cell, pin: str, related: str, ones: dict[str, Floats]) -> Floats:
+    """Return how likely an output follows an input, were the inputs independent."""
+    some = next(iter(ones.values()))
+    table = cell.table(next(p for p in cell.outputs if p.name == pin))
+    names = [p.name for p in cell.inputs]
+    if table is None or related not in names:
+        return np.ones(some.shape)
+    bit = 1 << names.index(related)
+    total = np.zeros(some.shape)
+    for point in range(len(table)):
+        if not point & bit and table[point] != table[point | bit]:
+            parts = [
+                ones[n] if point >> i & 1 else 1 - ones[n]
+                for i, n in enumerate(names)
+                if n != related
+            ]
+            total += np.prod(parts, axis=0) if parts else 1.0
+    return total
+
+
+def _leakage(known: Energies, cell: Cell, ones: dict[str, Floats]) -> float:
+    """Return the leakage of a group of cells, nW."""
+    states = [(when, value) for when, value in known.leakage if when is not None]
+    if not states:
+        return known.leakage[0][1] * next(iter(ones.values())).size
+    chances = [_probability(when, cell, ones) for when, _ in states]
+    whole = np.sum(chances, axis=0)
+    total = sum(chance * value for chance, (_, value) in zip(chances, states, strict=True))
+    rest = next((value for when, value in known.leakage if when is None), None)
+    if rest is not None:
+        return float((total + (1 - whole) * rest).sum())
+    return float((total / np.where(whole > 0, whole, 1)).sum())

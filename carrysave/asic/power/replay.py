@@ -1,0 +1,169 @@
+"""Replays what the inputs of a design do on its netlist, with the delays of its gates."""
+
+import ctypes
+import subprocess
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carrysave import cache
+from carrysave.asic.power.delays import Delays
+from carrysave.asic.power.flat_netlist import ONE, ZERO, Flat, Ids, SimulationError
+from carrysave.asic.power.gates import Logic, logic
+
+__all__ = ["Switching", "Trace", "replay"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the ports of a design do.
+
+    Members
+    -------
+    ports : cycles x bits of each port, before each rising edge of the clock.
+    first, end : cycles that count, whole sums; at least one is before them.
+    products : multiply-accumulates in them.
+    """
+
+    ports: dict[str, NDArray[np.uint8]]
+    first: int
+    end: int
+    products: int
+
+
+@dataclass(frozen=True)
+class Switching:
+    """What the nets of a netlist do, per net.
+
+    Members
+    -------
+    density : transitions per cycle.
+    functional : of these, the ones there would be without delays; the others are glitches.
+    duty : share of the cycles at whose end it is 1.
+    """
+
+    density: Floats
+    functional: Floats
+    duty: Floats
+
+
+class _Netlist(ctypes.Structure):
+    _fields_ = (
+        ("nets", ctypes.c_int64), ("gates", ctypes.c_int64),
+        *((name, ctypes.c_void_p)
+          for name in ("gate_in", "gate_out", "gate_table", "gate_delays", "delays")),
+        ("registers", ctypes.c_int64),
+        *((name, ctypes.c_void_p)
+          for name in ("data", "q", "qn", "register_clock", "q_delays", "qn_delays")),
+        ("clock_gates", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("gate_clock", "enable", "gated")),
+    )  # fmt: skip
+
+
+def replay(flat: Flat, trace: Trace, clock: str, delays: Delays) -> tuple[Switching, Ids]:
+    """Replay what the inputs do on a netlist.
+
+    Inputs change at the rising edge of the clock, as the registers of a neighbour without delay
+    would have them; outputs of flip-flops and gates change after their delays. A pulse shorter
+    than the delay of a gate does not pass it and counts nothing (inertial delay): a partial swing
+    has no energy here. Each cycle lasts until nothing moves, whatever the period; that it is long
+    enough is for timing analysis to say. The clock and its gates have no delay.
+
+    Parameters
+    ----------
+    delays : per module, type of cell and output, in ns.
+
+    Returns
+    -------
+    What the nets do in the cycles that count; the numbers of the simulated nets.
+
+    Raises
+    ------
+    SimulationError
+        If the netlist cannot be simulated, an output differs from what was recorded, or a net
+        ends a cycle with another value than it has without delays.
+    """
+    what = logic(flat, delays)
+    ports = flat.modules[flat.top].ports
+    nets: dict[str, list[Ids]] = {"input": [_none()], "output": [_none()]}
+    bits: dict[str, list[NDArray[np.uint8]]] = {
+        way: [np.zeros((len(next(iter(trace.ports.values()))), 0), np.uint8)] for way in nets
+    }
+    for name, (direction, _) in ports.items():
+        if name != clock:
+            nets[direction].append(flat.port(name))
+            bits[direction].append(trace.ports[name])
+    pins = {way: np.ascontiguousarray(np.concatenate(own), np.int32) for way, own in nets.items()}
+    rows = {way: np.ascontiguousarray(np.concatenate(own, axis=1)) for way, own in bits.items()}
+    transitions, functional, ones = np.zeros((3, what.nets), np.int64)
+    clock_net = int(flat.port(clock)[0])
+    arrays = {
+        name: np.ascontiguousarray(getattr(what, name))
+        for name in Logic.__dataclass_fields__
+        if name != "nets"
+    }
+    netlist = _Netlist(
+        nets=what.nets, gates=len(what.gate_out), registers=len(what.q),
+        clock_gates=len(what.gated), **{name: array.ctypes.data for name, array in arrays.items()},
+    )  # fmt: skip
+    assert trace.first > 0
+    found = _library().replay(
+        ctypes.byref(netlist), *map(ctypes.c_int64, (len(rows["input"]), trace.first, trace.end)),
+        ctypes.c_int32(clock_net),
+        ctypes.c_int64(len(pins["input"])), _at(pins["input"]), _at(rows["input"]),
+        ctypes.c_int64(len(pins["output"])), _at(pins["output"]), _at(rows["output"]),
+        _at(transitions), _at(functional), _at(ones),
+    )  # fmt: skip
+    if found == _UNSETTLED:
+        raise SimulationError(f"netlist of {flat.top} settles on other values than without delays")
+    if found >= 0:
+        raise SimulationError(f"netlist of {flat.top} differs from its Verilog in cycle {found}")
+    cycles = trace.end - trace.first
+    density, settled, duty = (
+        counts[: flat.nets] / cycles for counts in (transitions, functional, ones)
+    )
+    clocks = np.append(what.gated, clock_net)
+    clocks = clocks[clocks < flat.nets]
+    duty[clocks] = density[clocks] / 4  # high for half of each cycle in which it rises
+    driven = np.concatenate([
+        pins["input"], clocks, what.gate_out, what.q, what.qn, [ZERO, ONE]
+    ])  # fmt: skip
+    return Switching(density, settled, duty), driven
+
+
+_UNSETTLED = -2
+
+
+def _none() -> Ids:
+    return np.zeros(0, np.int32)
+
+
+def _at(array: NDArray[Any]) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def _library() -> ctypes.CDLL:
+    """Return the compiled replay, from the cache if possible."""
+    source = files("carrysave") / "replay.cpp"
+    text = source.read_bytes()
+    compiler = subprocess.run(["c++", "--version"], capture_output=True, check=True).stdout
+    options = ["-O2", "-std=c++20", "-shared", "-fPIC"]
+    key = cache.digest([text, compiler, *options])[:16]
+    path = cache.cache() / "activity" / f"replay.{key}.so"
+    if not path.exists():
+        with TemporaryDirectory() as folder:
+            output = Path(folder) / "replay.so"
+            subprocess.run(
+                ["c++", *options, "-x", "c++", "-o", str(output), "-"], input=text, check=True
+            )
+            cache.write(path, output.read_bytes())
+    found = ctypes.CDLL(str(path))
+    found.replay.restype = ctypes.c_int64
+    return found

@@ -1,0 +1,349 @@
+"""Static timing of a mapped netlist, by OpenSTA."""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from carrysave.asic.liberty.cells import Library
+
+__all__ = ["Conditions", "StaError", "analyse", "model", "run", "sanitise", "version"]
+
+
+class StaError(RuntimeError):
+    """OpenSTA is missing, or could not read, link or time a netlist."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What surrounds a design in timing analysis; goes into every result.
+
+    Attributes
+    ----------
+    clock : the clock port; None for a design without one (paths from inputs to outputs).
+    """
+
+    clock: str | None = "clk"
+
+    def describe(self, library: Library) -> dict[str, Any]:
+        """Return the conditions as plain values, for a result."""
+        return {
+            "input_delay_ns": 0.0,
+            "output_delay_ns": 0.0,
+            "driving_cell": library.driver.name,
+            "output_load_ff": library.load_ff,
+            "clock_network": "ideal, clock gates included",
+            "wires": "the library's default wire load, if it has one; power leaves it out",
+        }
+
+
+_SCRIPT = """
+proc fail {{text}} {{ puts "Error: $text"; exit 1 }}
+if {{[catch {{
+foreach liberty {{{liberties}}} {{ read_liberty $liberty }}
+read_verilog {{{netlist}}}
+link_design {top}
+set clock_port {{{clock}}}
+set inputs {{}}
+foreach port [all_inputs] {{
+  if {{[get_property $port full_name] ne $clock_port}} {{ lappend inputs $port }}
+}}
+proc make_clock {{period}} {{
+  global clock_port
+  if {{$clock_port eq ""}} {{
+    create_clock -name carrysave_clock -period $period
+  }} else {{
+    create_clock -name carrysave_clock -period $period [get_ports $clock_port]
+  }}
+}}
+proc constrain_inputs {{}} {{
+  global inputs
+  if {{[llength $inputs]}} {{
+    set_input_delay 0 -clock carrysave_clock $inputs
+    set_driving_cell -lib_cell {driver} $inputs
+  }}
+}}
+proc constrain_outputs {{}} {{
+  set_output_delay 0 -clock carrysave_clock [all_outputs]
+  set_load {load} [all_outputs]
+}}
+proc find_slack {{args}} {{
+  set paths [eval find_timing_paths -path_delay max $args]
+  if {{![llength $paths]}} {{ return "" }}
+  return [get_property [lindex $paths 0] slack]
+}}
+{body}
+puts "carrysave end"
+}} text]}} {{ fail $text }}
+"""
+
+# Half-cycle paths do not move with the period one to one: analyse at the period found.
+_WHOLE = """
+set period {period}
+for {{set i 0}} {{$i < 12}} {{incr i}} {{
+  make_clock $period
+  constrain_inputs
+  constrain_outputs
+  set slack [find_slack]
+  if {{$slack eq ""}} {{ fail "no timing path" }}
+  if {{abs($slack) < 0.00005}} break
+  set period [expr {{$period - $slack}}]
+}}
+puts "carrysave period $period"
+report_checks -path_delay max -format full -digits 5
+puts "carrysave setup"
+check_setup -no_clock -unconstrained_endpoints
+"""
+
+# The worst delay from and to every port, for a model of a module: first between registers and to
+# outputs, then from inputs to registers and to outputs (2.0 cannot take a constraint back).
+_FROM_REGISTERS = """
+make_clock {period}
+puts "carrysave inside [find_slack]"
+constrain_outputs
+foreach out {{{outs}}} {{ puts "carrysave out $out [find_slack -to [get_ports $out]]" }}
+"""
+_FROM_INPUTS = """
+make_clock {period}
+constrain_inputs
+foreach in {{{ins}}} {{ puts "carrysave in $in [find_slack -from [get_ports $in]]" }}
+constrain_outputs
+foreach in {{{ins}}} {{
+  foreach out {{{outs}}} {{
+    puts "carrysave through $in $out [find_slack -from [get_ports $in] -to [get_ports $out]]"
+  }}
+}}
+"""
+
+
+@functools.cache
+def version() -> str:
+    """Return OpenSTA's version, for example ``2.0.17``.
+
+    Raises
+    ------
+    StaError
+        If the program is missing.
+    """
+    found = re.search(r"OpenSTA (\S+)", _sta("-version") + _sta("-exit", "/dev/null"))
+    return found[1] if found else "unknown"
+
+
+def _sta(*arguments: str) -> str:
+    program = shutil.which("sta")
+    if program is None:
+        raise StaError("OpenSTA (sta) not found: run `sudo apt-get install opensta`")
+    done = subprocess.run(
+        [program, *arguments], check=False, text=True, errors="replace",
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    if done.returncode < 0:
+        return f"{done.stdout}\nOpenSTA ended by signal {-done.returncode}\n"
+    return done.stdout
+
+
+def sanitise(netlist: str) -> str:
+    """Return a Verilog netlist as OpenSTA 2.0 reads it: it refuses ``signed``."""
+    return re.sub(r"(?m)^(\s*)(wire|input|output|reg) signed ", r"\1\2 ", netlist)
+
+
+def analyse(
+    netlist: Path,
+    *,
+    top: str,
+    library: Library,
+    conditions: Conditions,
+    start_ns: float = 10.0,
+    models: Sequence[Path] = (),
+) -> dict[str, Any]:
+    """Time a netlist.
+
+    The minimum period is that of the longest path between registers and ports, setup (also of
+    clock gates) included, with the surroundings of ``conditions``.
+
+    Returns
+    -------
+    ``period_ns``, ``critical_path`` (point, cell, delay_ns, arrival_ns per step) and ``notes``
+    (what OpenSTA warns about the constraints).
+
+    Raises
+    ------
+    StaError
+        If OpenSTA is missing or fails; the text is its own.
+    """
+    unit = library.time_unit / 1e-9
+    body = _WHOLE.format(period=start_ns / unit)
+    log = run(netlist, top, library, conditions.clock, body, models)
+    period = float(_find(r"carrysave period (\S+)", log)) * unit
+    timing, _, setup = log.partition("carrysave period")[2].partition("carrysave setup")
+    notes = [line.strip() for line in setup.splitlines() if line.startswith("Warning")]
+    return {
+        "period_ns": period,
+        "critical_path": _path(timing, unit),
+        "notes": notes,
+    }
+
+
+def run(
+    netlist: Path,
+    top: str,
+    library: Library,
+    clock: str | None,
+    body: str,
+    models: Sequence[Path] = (),
+) -> str:
+    """Run Tcl commands on a linked netlist, with the procedures of ``_SCRIPT``; return the log.
+
+    Raises
+    ------
+    StaError
+        If OpenSTA is missing or fails.
+    """
+    script = netlist.with_name(f"{netlist.stem}.{os.urandom(4).hex()}.tcl")
+    script.write_text(_SCRIPT.format(
+        liberties=" ".join(f"{{{path}}}" for path in (library.path, *models)), netlist=netlist,
+        top=top, clock=clock or "", driver=library.driver.name, body=body,
+        load=library.load_ff * 1e-15 / library.capacitance_unit,
+    ))  # fmt: skip
+    log = _sta("-exit", str(script))
+    script.unlink()
+    _check(log)
+    return log
+
+
+def _check(log: str) -> None:
+    for line in log.splitlines():
+        if line.startswith("Error") and "no timing path" in line:
+            raise StaError("netlist has no path between registers or ports to time")
+        if line.startswith("Error"):
+            raise StaError(f"OpenSTA: {line}")
+    if "carrysave end" not in log:
+        last = log.strip().splitlines()[-1:]
+        raise StaError(f"OpenSTA stopped: {''.join(last) or 'no output'}")
+
+
+def _find(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    if found is None:
+        raise StaError(f"OpenSTA's report has no {pattern!r}")
+    return found[1]
+
+
+_STEP = re.compile(r"^\s*(-?[\d.]+)\s+(-?[\d.]+) [\^v] (\S+) \((\S+)\)$")
+
+
+def _path(report: str, unit: float) -> list[dict[str, Any]]:
+    """Return the steps of the first path of a report."""
+    steps: list[dict[str, Any]] = []
+    for line in report.splitlines():
+        if "data arrival time" in line:
+            break
+        if step := _STEP.match(line):
+            steps.append({
+                "point": step[3],
+                "cell": step[4],
+                "delay_ns": float(step[1]) * unit,
+                "arrival_ns": float(step[2]) * unit,
+            })
+    return steps
+
+
+def model(
+    netlist: Path,
+    *,
+    top: str,
+    clock: str | None,
+    ports: Sequence[tuple[str, str, int]],
+    library: Library,
+    models: Sequence[Path] = (),
+) -> tuple[float, str]:
+    """Return a module's period between its own registers (ns) and a Liberty model of its ports.
+
+    The model has, for every port, the worst setup or clock-to-output delay over its bits, and for
+    every pair of ports the worst delay through, all under the conditions of :func:`analyse`.
+
+    Parameters
+    ----------
+    ports : (direction, name, width in bits) of every port.
+    models : Liberty models of the modules inside.
+    """
+    unit, start = library.time_unit / 1e-9, 10.0
+    ins = [name for direction, name, _ in ports if direction == "input" and name != clock]
+    outs = [name for direction, name, _ in ports if direction == "output"]
+    shape = {name: f"{name}[*]" if width > 1 else name for _, name, width in ports}
+    facts = {
+        "period": start / unit, "ins": " ".join(shape[name] for name in ins),
+        "outs": " ".join(shape[name] for name in outs),
+    }  # fmt: skip
+    log = "".join(
+        run(netlist, top, library, clock, body.format(**facts), models)
+        for body in (_FROM_REGISTERS, _FROM_INPUTS)
+    )
+    delays: dict[tuple[str, ...], float] = {}
+    for kind, names, slack in re.findall(r"(?m)^carrysave (\w+) (.*?) ?(-?[\d.e+-]+)$", log):
+        delays[kind, *names.replace("[*]", "").split()] = start - float(slack) * unit
+    inside = delays.get(("inside",), 0.0)
+    return inside, _model_text(top, clock, ports, delays, library)
+
+
+def _model_text(
+    top: str,
+    clock: str | None,
+    ports: Sequence[tuple[str, str, int]],
+    delays: dict[tuple[str, ...], float],
+    library: Library,
+) -> str:
+    def table(kind: str, value: float) -> str:
+        return f'{kind}(scalar) {{ values("{value:.6f}"); }}'
+
+    slew = 0.1  # ns; the model's delays are scalars and cannot carry one through
+
+    def delay(related: str, kind: str, value: float) -> str:
+        return (
+            f'timing() {{ related_pin : "{related}"; timing_type : {kind}; '
+            "timing_sense : non_unate; "
+            + " ".join(table(f"cell_{edge}", value) for edge in ("rise", "fall"))
+            + " ".join(table(f"{edge}_transition", slew) for edge in ("rise", "fall")) + " }"
+        )  # fmt: skip
+
+    thresholds = [
+        f"{edge}_threshold_pct_{way} : 50;" for edge in ("input", "output")
+        for way in ("rise", "fall")
+    ] + [
+        f"slew_{level}_threshold_pct_{way} : {percent};"
+        for level, percent in (("lower", 20), ("upper", 80)) for way in ("rise", "fall")
+    ]  # fmt: skip
+    lines = []
+    for direction, name, width in ports:
+        arcs = []
+        if name == clock:
+            arcs.append("clock : true;")
+        if clock and ("in", name) in delays:
+            arcs.append(
+                f'timing() {{ related_pin : "{clock}"; timing_type : setup_rising; '
+                + " ".join(table(f"{edge}_constraint", delays["in", name])
+                           for edge in ("rise", "fall")) + " }"
+            )  # fmt: skip
+        if clock and ("out", name) in delays:
+            arcs.append(delay(clock, "rising_edge", delays["out", name]))
+        for key, value in delays.items():
+            if key[0] == "through" and key[2] == name:
+                arcs.append(delay(key[1], "combinational", value))
+        capacitance = f"capacitance : {library.load_ff * 1e-3:.6f};" if direction == "input" else ""
+        kind, bus = ("pin", "") if width == 1 else ("bus", f"bus_type : bits{width};")
+        lines.append(f"{kind}({name}) {{ {bus} direction : {direction}; {capacitance}")
+        lines += [f"  {arc}" for arc in arcs] + ["}"]
+    widths = sorted({width for _, _, width in ports if width > 1})
+    return "\n".join([
+        f"library({top}_model) {{",
+        'delay_model : table_lookup; time_unit : "1ns"; capacitive_load_unit(1, pf);',
+        *thresholds,
+        *(f"type(bits{width}) {{ base_type : array; data_type : bit; bit_width : {width}; "
+          f"bit_from : {width - 1}; bit_to : 0; downto : true; }}" for width in widths),
+        f"cell({top}) {{", "area : 0;", *lines, "}", "}", "",
+    ])  # fmt: skip

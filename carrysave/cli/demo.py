@@ -1,0 +1,109 @@
+"""The main job: one design from nothing to Verilog, proof, work done and figures."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from carrysave.asic import synthesis as synth
+from carrysave.data import digits
+from carrysave.driver import Requantisation
+from carrysave.driver.batch import Work
+from carrysave.progress import Steps
+from carrysave.report import synthesis
+from carrysave.sim import products, runner
+from hw.catalog import Design
+from hw.emit.files import generate
+
+__all__ = ["run"]
+
+DESIGN = Design("systolic_os")
+BASELINE = Design("systolic_os", {"pe": "mac"})
+BLOCK = Design("coprocessor", {"per_column": False})
+
+
+def run(steps: Steps, folder: Path, console: Console) -> dict[str, Any]:
+    """Run every step and print what came of it.
+
+    Returns
+    -------
+    ``ok``: all tests passed and the hardware's logits are the golden model's; ``files``,
+    ``verification``, ``digits`` and ``synthesis`` (the design, and the same with plain MACs).
+    """
+    start = time.monotonic()
+
+    def say(word: str, text: str) -> None:
+        console.print(f"[bold]{word:11}[/bold]{text}", highlight=False, soft_wrap=True)
+
+    steps.step(f"generate {DESIGN.module}")
+    files = generate(DESIGN, folder)
+    say("generated", f"{DESIGN.module}: {DESIGN.entry.summary}")
+    for path in files:
+        say("", f"{path} ({path.stat().st_size:,} bytes)")
+
+    steps.step("build the simulator and run the regression")
+    checked = runner.verify(DESIGN, seed=1, directory=folder / "runs")
+    say(
+        "verified",
+        f"{checked.tests - checked.failures} of {checked.tests} tests passed against the numpy"
+        f" twin ({checked.xml})",
+    )
+
+    steps.step("classify handwritten digits on the simulated co-processor")
+    seen = _classify(folder)
+    say(
+        "classified",
+        f"{seen['images']} handwritten digits by the driver on the simulated co-processor around"
+        f" it, on one start, in {seen['counters']['cycles']:,} cycles: {seen['accuracy']:.2%}"
+        f" right; golden model {seen['golden_accuracy']:.2%}; logits"
+        f" {'equal bit for bit' if seen['equal'] else 'DIFFER'}",
+    )
+
+    results = []
+    for design in (DESIGN, BASELINE):
+        steps.step(f"synthesise {design.module}")
+        result = synth.synthesise_design(design, "osu018", sweep=True, progress=steps.step)
+        result["files"] = synthesis.write_synthesis(folder / "synth", result)
+        results.append(result)
+    synthesis.print_synthesis(console, results)
+    ours, plain = (result["gops_per_mm2"] for result in results)
+    say(
+        "in all",
+        f"{ours / plain:.2f}x the GOPS/mm2 of plain MACs; {time.monotonic() - start:.0f} s",
+    )
+    return {
+        "ok": checked.ok and seen["equal"],
+        "files": [str(path) for path in files],
+        "verification": synthesis.verification(DESIGN, checked, None),
+        "digits": seen,
+        "synthesis": results,
+    }
+
+
+def _classify(folder: Path) -> dict[str, Any]:
+    """Classify the test images twice, by the simulated hardware and by numpy."""
+    network, images, labels = digits.load()
+    golden = network.run(images, digits.matmul)
+    works = [
+        Work(
+            a=None if number else images.astype(int),
+            b=layer.weights,
+            bias=layer.bias,
+            requantisation=Requantisation(
+                layer.multiplier, layer.shift, layer.zero_point, layer.zero_point, digits.CODES[1]
+            )
+            if layer.multiplier
+            else None,
+        )
+        for number, layer in enumerate(network.layers)
+    ]
+    (*_, logits), (counters,) = products.run_works(BLOCK, works, folder / "runs", one_start=True)
+    return {
+        "images": len(images),
+        "accuracy": float(np.mean(logits.argmax(axis=1) == labels)),
+        "golden_accuracy": float(np.mean(golden.argmax(axis=1) == labels)),
+        "equal": bool(np.array_equal(logits, golden)),
+        "counters": counters,
+    }

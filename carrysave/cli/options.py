@@ -1,0 +1,93 @@
+"""What a command line and a file of settings ask for, checked before any work is done."""
+
+import tomllib
+from collections.abc import Sequence
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from carrysave.asic.liberty import cells
+from carrysave.errors import UsageError
+from hw.catalog import CATALOG, Design
+
+__all__ = ["check_positive", "choose", "library_of", "output_folder", "settings"]  # fmt: skip
+
+
+def check_positive(option: str, value: float | None, unit: str = "") -> None:
+    """Refuse what is no finite number greater than 0."""
+    if value is not None and not 0 < value < inf:
+        raise UsageError(f"{option} must be greater than 0{unit}, and finite, not {value:g}")
+
+
+def choose(
+    name: str | None, sets: Sequence[str] | None, output: Path | None, config: Path | None
+) -> tuple[Design, Path]:
+    """Put together what the command line and the file say; the command line has precedence."""
+    chosen = _read(config) if config is not None else {}
+    name = name or chosen.get("design")
+    if name is None:
+        raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
+    texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
+    texts |= settings(sets)
+    return Design.parse(name, texts), output_folder(output or Path(chosen.get("output", "build")))
+
+
+def settings(sets: Sequence[str] | None) -> dict[str, str]:
+    """Read parameters, `KEY=VALUE` each."""
+    texts = {}
+    for text in sets or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--parameter must be KEY=VALUE, not {text!r}")
+        texts[key.strip()] = value.strip()
+    return texts
+
+
+_SETTINGS: dict[str, tuple[type, str]] = {
+    "design": (str, "a string"),
+    "output": (str, "a string"),
+    "parameters": (dict, "a table"),
+}
+
+
+def _read(config: Path) -> dict[str, Any]:
+    """Read a file of settings."""
+    try:
+        chosen = tomllib.loads(config.read_text())
+    except OSError as error:
+        raise UsageError(f"--config {config}: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"--config {config}: {error}") from None
+    if unknown := set(chosen) - set(_SETTINGS):
+        raise UsageError(
+            f"--config {config}: keys must be {', '.join(_SETTINGS)},"
+            f" not {', '.join(sorted(unknown))}"
+        )
+    for key, value in chosen.items():
+        kind, what = _SETTINGS[key]
+        if not isinstance(value, kind):
+            raise UsageError(f"--config {config}: {key} must be {what}, not {value!r}")
+    return chosen
+
+
+def output_folder(output: Path | None) -> Path:
+    """Return the folder for all files; refuse what cannot become one before work is done."""
+    folder = output or Path("build")
+    for path in (folder, *folder.parents):
+        if path.exists() and not path.is_dir():
+            raise UsageError(f"--output must be a folder, not the file {str(path)!r}")
+    return folder
+
+
+def library_of(target: str, option: str = "--netlist") -> cells.Library:
+    """Load the cell library that an option names."""
+    if target == "osu018":
+        return cells.osu018()
+    path = Path(target)
+    if path.suffix not in (".lib", ".gz"):
+        raise UsageError(
+            f"{option} must be osu018 or a Liberty file (.lib, .lib.gz), not {target!r}"
+        )
+    if not path.is_file():
+        raise UsageError(f"{option}: no such file: {target}")
+    return cells.Library.load(path)

@@ -1,0 +1,134 @@
+"""What the hardware tells of itself: how it was built, and what the last start took."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from .blocking import Stores
+from .errors import CoprocessorError
+from .mode import Mode
+from .number import FP32, Number
+from .registers import ABI, FIELDS, MAGIC
+
+__all__ = ["Counters", "Info"]
+
+_FEATURES = tuple(name[9:] for name in FIELDS if name.startswith("features_"))
+_STORES = (
+    "tile_m", "tile_n", "tile_k", "a_bits", "b_bits", "data_width", "outstanding", "sums",
+    "a_bytes", "b_bytes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Info:
+    """The discovery registers of a co-processor.
+
+    Members
+    -------
+    version : of the package that made it: major, minor, patch.
+    engine, hash : number of the engine's kind, and hash of all parameters.
+    k_max, address_width, dimension_width : greatest K, and bits of an address, of M, N and K.
+    a, b, sums, codes : numbers of A, of B, of C without and with requantisation; sums are float32
+        where blocks have scales.
+    features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``;
+        what is otherwise than it mostly is: ``fixed_blocks``, ``uncounted``, ``narrow``.
+    stores : tile and stores, which decide about blocks.
+    """
+
+    version: tuple[int, int, int]
+    engine: int
+    hash: int
+    k_max: int
+    address_width: int
+    dimension_width: int
+    a: Number
+    b: Number
+    sums: Number
+    codes: Number
+    features: frozenset[str]
+    stores: Stores
+
+    @classmethod
+    def read(cls, field: Callable[[str], int]) -> "Info":
+        """Read the registers, by names of fields.
+
+        Raises
+        ------
+        CoprocessorError
+            It is another device, or has another map of registers.
+        """
+        magic, abi = field("magic"), field("abi")
+        if magic != MAGIC:
+            raise CoprocessorError(f"no co-processor: MAGIC must be {MAGIC:#x}, not {magic:#x}")
+        if abi != ABI:
+            raise CoprocessorError(f"ABI must be {ABI}, as this driver's, not {abi}")
+
+        def number(name: str, bits: int) -> Number:
+            width, signed = (field(f"numbers_{name}_{part}") for part in ("width", "signed"))
+            return Number.of(bits, width, bool(signed))
+
+        features = frozenset(name for name in _FEATURES if field(f"features_{name}"))
+        return cls(
+            version=(field("version_major"), field("version_minor"), field("version_patch")),
+            engine=field("engine"),
+            hash=field("hash_lo") | field("hash_hi") << 32,
+            k_max=field("k_max"),
+            address_width=field("address_width"),
+            dimension_width=field("dimension_width"),
+            a=number("a", field("a_bits")),
+            b=number("b", field("b_bits")),
+            sums=FP32 if "scales" in features else number("sum", 8 * field("sum_bytes")),
+            codes=number("c", field("c_bits")),
+            features=features,
+            stores=Stores(**{name: field(name) for name in _STORES}),
+        )
+
+    @cached_property
+    def peak(self) -> int:
+        """Products a cycle, at most."""
+        return self.stores.tile_m * self.stores.tile_n * self.stores.tile_k
+
+    @cached_property
+    def mode(self) -> Mode:
+        """How an engine of integers takes A and B."""
+        return Mode(a=self.a, b=self.b, k_max=self.k_max)
+
+    def require(self, feature: str) -> None:
+        """Refuse what this build does not have."""
+        if feature not in self.features:
+            has = ", ".join(sorted(self.features)) or "none"
+            raise ValueError(f"this co-processor is built without {feature}; it has {has}")
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a start took.
+
+    Members
+    -------
+    cycles : from start to done.
+    compute : cycles in which the engine took operands.
+    stall_load, stall_store : cycles in which it waited for operands, and for room for C.
+    read_beats, write_beats : beats of memory.
+    macs : products that count, without padding.
+    peak : products a cycle that the engine can do.
+    """
+
+    cycles: int
+    compute: int
+    stall_load: int
+    stall_store: int
+    read_beats: int
+    write_beats: int
+    macs: int
+    peak: int
+
+    def __add__(self, other: "Counters") -> "Counters":
+        """Add up what two starts on the same hardware took."""
+        values = {name: value + getattr(other, name) for name, value in vars(self).items()}
+        return Counters(**{**values, "peak": self.peak})
+
+    @property
+    def utilisation(self) -> float:
+        """Products done of those that the engine could have done in these cycles."""
+        return self.macs / (self.cycles * self.peak) if self.cycles else 0.0

@@ -1,0 +1,1 @@
+"""FPGAs: mapping, place and route, boards."""

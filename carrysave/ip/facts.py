@@ -1,0 +1,78 @@
+"""A co-processor as those see it who put it into a design; what every file of a pack is made of."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+from systemrdl.node import AddrmapNode
+
+from golden.soc.spec import CoprocessorSpec
+from hw.catalog import Design
+from hw.emit.bus_interfaces import Interface
+from hw.emit.verilog import Emission
+
+__all__ = ["OUTSIDE", "Block", "capital", "version_of"]
+
+OUTSIDE = 0.3
+"""Share of a period that paths to and from a port are given outside of the block."""
+
+
+def version_of() -> str:
+    """Return the version of this package, which is that of every block."""
+    return version("carrysave")
+
+
+def capital(text: str) -> str:
+    """Write the first letter as that of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One build of the co-processor, and the clock that it is meant for."""
+
+    emission: Emission
+    period_ns: float = 10.0
+
+    @property
+    def design(self) -> Design:
+        """Name and parameters."""
+        return self.emission.design
+
+    @property
+    def module(self) -> str:
+        """The Verilog module."""
+        return self.design.module
+
+    @cached_property
+    def spec(self) -> CoprocessorSpec:
+        """What it computes."""
+        spec = self.design.spec
+        assert isinstance(spec, CoprocessorSpec)
+        return spec
+
+    @property
+    def registers(self) -> AddrmapNode:
+        """The register map with the values of this build."""
+        registers: Any = self.emission.component.registers
+        return registers.map
+
+    @property
+    def discovery(self) -> dict[str, int]:
+        """Parameters of the register map."""
+        found: dict[str, int] = self.emission.component.registers.parameters
+        return found
+
+    def port(self, name: str) -> dict[str, Any]:
+        """Find a port by its name."""
+        return next(port for port in self.emission.ports if port["name"] == name)
+
+    def interfaces(self, kind: str) -> list[Interface]:
+        """List the interfaces of a kind, see :class:`hw.emit.bus_interfaces.Interface`."""
+        return [one for one in self.emission.interfaces if one.kind == kind]
+
+    def interface(self, kind: str) -> Interface:
+        """Find the one interface of a kind."""
+        (found,) = self.interfaces(kind)
+        return found

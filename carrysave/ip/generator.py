@@ -1,0 +1,45 @@
+"""FuseSoC's generator: makes a design with the parameters that a core file gives.
+
+FuseSoC calls it with the name of a YAML file, in the folder in which it then looks for core files.
+"""
+
+import sys
+from pathlib import Path
+
+import yaml
+
+from carrysave.cli.options import check_positive
+from carrysave.errors import UsageError
+from carrysave.ip import has_pack, package
+from hw.catalog import Design
+from hw.emit import files
+
+__all__ = ["main"]
+
+
+def main(request: Path, folder: Path) -> None:
+    """Do what a request says.
+
+    Raises
+    ------
+    UsageError, ValueError, TypeError
+        It asks for what cannot be.
+    """
+    asked = yaml.safe_load(request.read_text())
+    given = dict(asked.get("parameters") or {})
+    name = given.pop("design", "coprocessor")
+    values = {key: str(value) for key, value in (given.pop("parameters", None) or {}).items()}
+    period = float(given.pop("period", 10.0))
+    if given:
+        raise UsageError(f"parameters are design, parameters, period, not {', '.join(given)}")
+    check_positive("period", period, " ns")
+    design = Design.parse(name, values)
+    generate = package.generate if has_pack(design) else files.generate
+    generate(design, folder, period_ns=period, name=asked["vlnv"])
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]), Path.cwd())
+    except (UsageError, ValueError, TypeError) as error:
+        sys.exit(f"carrysave: {error}")

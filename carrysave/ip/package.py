@@ -1,0 +1,114 @@
+"""Writes a pack: a co-processor's Verilog and all that goes with it, as one folder."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from carrysave import cache
+from carrysave.ip import block_design, diagram, drivers, ip_xact, licences, litex, readme, registers
+from carrysave.ip.facts import OUTSIDE, Block
+from hw.catalog import Design
+from hw.emit.constraints import sdc, xdc
+from hw.emit.fusesoc import core
+from hw.emit.verilog import Emission
+from hw.soc.registers.rdl import MAP
+
+__all__ = ["generate", "write"]
+
+
+def generate(
+    design: Design,
+    folder: Path,
+    *,
+    period_ns: float = 10.0,
+    name: str | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> list[Path]:
+    """Write the pack of a co-processor.
+
+    Parameters
+    ----------
+    design : the co-processor.
+    folder : where; the pack is the folder of the module's name in it.
+    period_ns : clock period in the constraints, ns.
+    name : what FuseSoC calls it, see :func:`hw.emit.fusesoc.core`.
+    progress : told what is done.
+
+    Returns
+    -------
+    Its files, the Verilog first, the manifest second.
+    """
+    emission = Emission(design)
+    progress(f"pack {design.module}")
+    return write(Block(emission, period_ns), folder, name=name)
+
+
+def write(block: Block, folder: Path, *, name: str | None = None) -> list[Path]:
+    """Write the pack of a block; whole, or nothing if something fails.
+
+    What is there under the same names is replaced; what else is there stays.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    pack = folder / block.module
+    # Beside the pack, so that moving is renaming.
+    with TemporaryDirectory(dir=folder, prefix=f".{block.module[:80]}-") as temporary:
+        made = Path(temporary) / block.module
+        _fill(block, made, name)
+        files = sorted(path.relative_to(made) for path in made.rglob("*") if path.is_file())
+        if pack.exists():
+            for entry in made.iterdir():
+                _replace(entry, pack / entry.name)
+        else:
+            made.replace(pack)
+    first = [Path(f"{block.module}.{ending}") for ending in ("v", "json")]
+    return [pack / file for file in (*first, *(file for file in files if file not in first))]
+
+
+def _replace(made: Path, path: Path) -> None:
+    """Put a file or a folder in the place of another."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    made.replace(path)
+
+
+def _fill(block: Block, folder: Path, name: str | None) -> None:
+    """Write everything; the folder is new."""
+    module, emission = block.module, block.emission
+    clock = block.interface("clock").name
+    constraints = [f"constraints/{module}.sdc"]
+    out_of_context = [f"constraints/{module}_ooc.xdc"]
+    software = [f"registers/{MAP}.h", *drivers.write(block, folder)]
+    texts = {
+        f"{module}.v": emission.verilog,
+        f"{module}.json": json.dumps(emission.manifest, indent=2) + "\n",
+        f"{module}.f": f"{module}.v\n",
+        f"{module}.core": core(
+            module,
+            block.design.entry.summary,
+            {
+                "constraints": ("SDC", constraints),
+                "out_of_context": ("xdc", out_of_context),
+                "software": ("user", software),
+            },
+            name=name,
+        ),
+        f"{module}_litex.py": litex.module(block),
+        block_design.NAME: block_design.write(block),
+        constraints[0]: sdc(emission.ports, clock, period_ns=block.period_ns, outside=OUTSIDE),
+        out_of_context[0]: xdc(clock, period_ns=block.period_ns),
+        "block.svg": diagram.draw(block),
+        "README.md": readme.write(block),
+    }
+    for path, text in texts.items():
+        cache.write(folder / path, text)
+    registers.export(folder / "registers", block.discovery)
+    sets = {
+        "rtl": [f"{module}.v"],
+        "constraints": [*constraints, *out_of_context],
+        "software": software,
+    }
+    component = ip_xact.component(block, folder / "registers" / f"{MAP}.xml", sets)
+    cache.write(folder / f"{module}.xml", component)
+    licences.write(folder / "licences")

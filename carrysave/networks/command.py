@@ -1,0 +1,108 @@
+"""``carrysave run``: what its options ask for, checked before anything runs, and what it writes."""
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave import cache
+from carrysave.asic.liberty.cells import Library
+from carrysave.errors import UsageError
+from carrysave.progress import Steps
+from hw.catalog import Design
+
+from . import view
+from .energy import measure
+from .inputs import batch_of, read_inputs, read_labels
+from .lower import lower
+from .model import load
+from .run import SIMULATIONS, run
+from .target import Target
+
+__all__ = ["REQUANTISERS", "Request", "execute"]
+
+REQUANTISERS = ("hardware", "host")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be run.
+
+    Parameters
+    ----------
+    model, data, labels : files.
+    design : a co-processor.
+    simulate : one of :data:`carrysave.networks.run.SIMULATIONS`.
+    requantise : one of :data:`REQUANTISERS`.
+    batch : inputs at once; None: the model's, or 8.
+    library : for energy; None: none.
+    """
+
+    model: Path
+    data: Path
+    labels: Path | None
+    design: Design
+    simulate: str
+    requantise: str
+    batch: int | None
+    library: "str | Library | None"
+
+    def __post_init__(self) -> None:
+        """Check the choices."""
+        for option, value, legal in (
+            ("--simulate", self.simulate, SIMULATIONS),
+            ("--requantise", self.requantise, REQUANTISERS),
+        ):
+            if value not in legal:
+                raise UsageError(f"{option} must be one of {', '.join(legal)}, not {value!r}")
+        if self.batch is not None and self.batch < 1:
+            raise UsageError(f"--batch must be 1 or more, not {self.batch}")
+
+
+def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
+    """Run a model, and write outputs, figures, table and picture.
+
+    Returns
+    -------
+    The facts of :func:`carrysave.networks.view.facts`, with ``model``, ``command``, ``versions`` and
+    ``files``.
+    """
+    steps.step(f"read {request.model.name}")
+    graph = load(request.model)
+    inputs = read_inputs(request.data, graph, "--input")
+    batch = batch_of(request.batch, graph, inputs)
+    labels = read_labels(request.labels, len(next(iter(inputs.values()))))
+    target = Target(request.design)
+    lowered = lower(graph, target)
+    found = run(
+        lowered,
+        target,
+        inputs,
+        batch=batch,
+        simulation=request.simulate,
+        in_hardware=request.requantise == "hardware",
+        folder=folder / "runs",
+        steps=steps,
+    )
+    energy = None
+    if request.library is not None:
+        pairs = [product.formats for product in lowered.products]
+        energy = measure(target, pairs, request.library, steps)
+    facts: dict[str, Any] = {
+        "model": request.model.name,
+        "command": command,
+        **view.facts(found, lowered, target, labels, energy),
+    }
+    own = folder / "run" / request.model.stem
+    outputs = io.BytesIO()
+    arrays: dict[str, Any] = found.outputs
+    np.savez(outputs, **arrays)
+    contents = {"outputs.npz": outputs.getvalue(), "layers.svg": view.draw(facts),
+                "layers.md": view.markdown(facts).encode()}  # fmt: skip
+    files = [cache.write(own / name, content) for name, content in contents.items()]
+    facts["files"] = [str(path) for path in (*files, own / "run.json")]
+    cache.write(own / "run.json", json.dumps(facts, indent=2) + "\n")
+    return facts

@@ -1,0 +1,151 @@
+"""A product of a float network whose operands are rounded to formats of the engine."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from carrysave.driver.batch import Work
+from golden.formats.element import ElementFormat
+
+from .product_base import Compiled, Operands
+from .target import Target
+
+__all__ = ["Choice", "Encoded", "encode", "steps_of"]
+
+_FLOAT: "np.dtype[Any]" = np.dtype(np.float32)
+_OCTAVES = 3
+"""How far the greatest value may be beyond the format's, as a power of two."""
+_FINE = 16
+"""Parts of an octave that are tried in the end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Formats of a product.
+
+    Parameters
+    ----------
+    a, b : names of formats.
+    a_step, b_step : what 1 stands for in A, and in a B that is computed.
+    """
+
+    a: str
+    b: str
+    a_step: float
+    b_step: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Encoded(Operands):
+    """y = A x B + bias, of operands that are rounded once; sums are exact, and rounded to float32.
+
+    Parameters
+    ----------
+    choice : formats.
+    weights : codes of B.
+    b_steps : what 1 stands for in each column of B, or in all of it.
+    bias : float32, N, or None.
+    scale : of A x B.
+    more : those of :class:`Operands`.
+    """
+
+    choice: Choice
+    b_steps: np.ndarray
+    bias: np.ndarray | None = None
+    scale: float = 1.0
+
+    @property
+    def formats(self) -> str:
+        """Names of the formats of A and B."""
+        return f"{self.choice.a} x {self.choice.b}"
+
+    @property
+    def y_type(self) -> "np.dtype[Any]":
+        """Of floats."""
+        return _FLOAT
+
+    def _check(self, target: Target) -> None:
+        formats = target.formats
+        for name in (self.choice.a, self.choice.b):
+            if name not in formats:
+                has = ", ".join(formats) or "none but integers"
+                raise ValueError(f"the engine must have the format {name}; it has {has}")
+        if self.weights is not None:
+            self._check_depth(target, self.weights.shape[-2])
+
+    def _check_depth(self, target: Target, depth: int) -> None:
+        most = target.modes[self.choice.a, self.choice.b].k_max
+        if depth > most:
+            raise ValueError(f"K must be 1..{most}, of these formats, not {depth}")
+
+    def _compile(
+        self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
+    ) -> Compiled:
+        choice = self.choice
+        mode = target.modes[choice.a, choice.b]
+        bundle = self.bundle(target, mode.k_max)
+        cut = self.cut(encode(target.formats[choice.a], a, choice.a_step), 0, bundle)
+        computed = None if b is None else encode(target.formats[choice.b], b, choice.b_step)
+        rights = self.rights(cut, computed, bundle)
+        for right in rights:
+            self._check_depth(target, len(right))
+        works = [
+            Work(a=left, b=right, mode=mode) for left, right in zip(cut.lefts, rights, strict=True)
+        ]
+
+        def finish(results: list[np.ndarray]) -> np.ndarray:
+            unit = self.scale * choice.a_step * np.exp2(mode.exponent)
+            y = cut.join(results).astype(np.float64) * (unit * self.b_steps)
+            if self.bias is not None:
+                y += self.bias
+            return cut.shaped(y).astype(_FLOAT)
+
+        return Compiled(works=works, finish=finish, macs=self.macs(cut, rights))
+
+
+def encode(fmt: ElementFormat, values: np.ndarray, steps: np.ndarray | float) -> np.ndarray:
+    """Round floats to codes; what is beyond the greatest becomes that.
+
+    Raises
+    ------
+    ValueError
+        A value that is no number.
+    """
+    if np.isnan(values).any():
+        raise ValueError("operands must be numbers, not NaN")
+    return fmt.encode(values / np.asarray(steps, np.float64))
+
+
+def steps_of(fmt: ElementFormat, values: np.ndarray) -> np.ndarray:
+    """Find what 1 stands for in each column, so that the squared errors add up to least.
+
+    Parameters
+    ----------
+    fmt : format of the codes.
+    values : floats, rows x columns.
+
+    Returns
+    -------
+    Steps, one for each column: octaves around the least one at which nothing is beyond the format
+    are tried, then what is between. 1 where all values are zero.
+    """
+    values = values.astype(np.float64)
+    low, high = (bound * np.exp2(fmt.lsb) for bound in fmt.bounds)
+    full = np.maximum(values.max(axis=0) / high, values.min(axis=0) / low)
+    full = np.where(full > 0, full, 1.0)
+    best, least = full, np.full(full.shape, np.inf)
+
+    def attempt(steps: np.ndarray) -> None:
+        nonlocal best, least
+        found = fmt.to_float(encode(fmt, values, steps)) * steps
+        errors = ((found - values) ** 2).sum(axis=0)
+        best, least = np.where(errors < least, steps, best), np.minimum(errors, least)
+
+    attempt(full)
+    for octave in range(-_OCTAVES, max(int(np.log2(high)), 0) + 1):
+        attempt(full * np.exp2(octave))
+    coarse = best
+    for part in range(1 - _FINE, _FINE):
+        attempt(coarse * np.exp2(part / _FINE))
+    return best

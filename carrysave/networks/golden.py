@@ -1,0 +1,54 @@
+"""Products as the co-processor does them, by its golden model."""
+
+import numpy as np
+
+from carrysave.driver import Requantisation
+from carrysave.driver.batch import Work
+from golden.npe import requantiser as unit
+from golden.soc.coprocessor import requantise
+from golden.soc.spec import CoprocessorSpec
+
+from .product_base import Compiled
+
+__all__ = ["codes", "product", "run"]
+
+
+def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
+    """Return what the works make, one after the other.
+
+    Raises
+    ------
+    ValueError
+        Sums that do not fit.
+    """
+    results: list[np.ndarray] = []
+    for work in works:
+        a = results[-1] if work.a is None else work.a
+        mode = work.mode
+        pair = (0, 0) if mode is None else (mode.a_format, mode.b_format)
+        sums, _ = spec.inside.multiply(a, work.b, pair)
+        if work.bias is not None:
+            sums = sums + work.bias
+        bits = spec.inside.sum_width
+        if sums.size and not -(1 << bits - 1) <= sums.min() <= sums.max() < 1 << bits - 1:
+            most = sums.flat[np.abs(sums).argmax()]
+            raise ValueError(f"sums must be of {bits} bits, not {most}")
+        how = work.requantisation
+        results.append(sums if how is None else codes(spec, sums, how))
+    return results
+
+
+def product(spec: CoprocessorSpec, compiled: Compiled) -> np.ndarray:
+    """Return y of a product; errors are those of :func:`run`."""
+    return compiled.finish([run(spec, [work])[0] for work in compiled.works])
+
+
+def codes(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> np.ndarray:
+    """Make codes of sums, as the driver says how."""
+    scales = (np.atleast_1d(value) for value in (how.multiplier, how.shift, how.zero_point))
+    multiplier, shift, zero_point = scales
+    given = unit.Requantisation(
+        multiplier=multiplier, shift=shift, zero_point=zero_point, low=how.low, high=how.high,
+        relu=how.relu,
+    )  # fmt: skip
+    return requantise(spec, sums, given)

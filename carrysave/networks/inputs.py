@@ -1,0 +1,73 @@
+"""Inputs and labels from files, checked against a model."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave.errors import UsageError
+
+from .model import Graph
+
+__all__ = ["batch_of", "read_inputs", "read_labels"]
+
+_BATCH = 8
+
+
+def read_inputs(path: Path, graph: Graph, option: str) -> dict[str, np.ndarray]:
+    """Read inputs: an array for the only one, or an archive with all by name.
+
+    Raises
+    ------
+    FileNotFoundError, UsageError, ValueError
+        What is not there, or not as the model wants it; names the option.
+    """
+    found = _read(path, option)
+    if not isinstance(found, dict):
+        if len(graph.inputs) != 1:
+            raise UsageError(
+                f"{option} must be an .npz with {', '.join(graph.inputs)}, not one array"
+            )
+        found = {next(iter(graph.inputs)): found}
+    sizes = {array.shape[:1] for array in found.values()}
+    if len(sizes) != 1 or sizes == {()} or sizes == {(0,)}:
+        raise UsageError(f"{option} must hold as many inputs, one or more, in each array")
+    graph.check_inputs(found)
+    return found
+
+
+def batch_of(batch: int | None, graph: Graph, inputs: dict[str, np.ndarray]) -> int:
+    """Return how many inputs run at once: as many as asked for, if the model leaves that open."""
+    count = len(next(iter(inputs.values())))
+    fixed = {shape[0] for _, shape in graph.inputs.values() if isinstance(shape[0], int)}
+    if not fixed:
+        return batch or _BATCH
+    (size,) = fixed if len(fixed) == 1 else (0,)
+    if batch not in (None, size):
+        raise UsageError(f"--batch must be {size}, as in the model, not {batch}")
+    if not size or count % size:
+        raise UsageError(f"--input must be a multiple of {size} inputs, not {count}")
+    return size
+
+
+def read_labels(path: Path | None, count: int) -> np.ndarray | None:
+    """Read the right classes of so many inputs, if there is a file."""
+    if path is None:
+        return None
+    labels = _read(path, "--labels")
+    if (
+        not isinstance(labels, np.ndarray)
+        or labels.shape != (count,)
+        or labels.dtype.kind not in "iu"
+    ):
+        raise UsageError(f"--labels must be {count} integers, one for each input")
+    return labels
+
+
+def _read(path: Path, option: str) -> Any:
+    try:
+        found = np.load(path)
+        return dict(found) if isinstance(found, np.lib.npyio.NpzFile) else found
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        raise UsageError(f"{option} {path}: no .npy or .npz of numbers") from None

@@ -1,0 +1,149 @@
+"""From a model's nodes to products on the co-processor and operators on the host."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import onnx
+from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx.reference.ops import load_op
+
+from .encoded import Choice
+from .expand import expand
+from .floats import match_floats, read
+from .match_products import Match, Unsupported, key, match
+from .model import Graph
+from .product_base import Operands
+from .target import Target
+
+__all__ = ["DOMAIN", "Lowered", "lower"]
+
+DOMAIN = "carrysave"
+"""Of the node that stands where a product was; its attribute `index` is the product's place."""
+
+_FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum", "LSTM", "GRU", "RNN")
+_QUANTISERS = ("QuantizeLinear", "DequantizeLinear")
+_SHOWN = 5
+"""Nodes that one message names."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A model whose products are taken out of it.
+
+    Members
+    -------
+    graph : the model as it was read.
+    proto : the same with nodes of :data:`DOMAIN`.
+    products : what these stand for.
+    host : how often each operator runs on the host.
+    """
+
+    graph: Graph
+    proto: ModelProto
+    products: list[Operands]
+    host: Mapping[str, int]
+
+    @property
+    def floats(self) -> dict[str, int]:
+        """Products that were not quantised, and run in floats on the host."""
+        return {name: count for name, count in self.host.items() if name in _FLOAT_PRODUCTS}
+
+
+def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = None) -> Lowered:
+    """Find the products of a model, and check that all of it can run.
+
+    Parameters
+    ----------
+    graph : the model.
+    target : what runs them.
+    choices : formats of products of floats, by node; None: those that the model has with it.
+
+    Raises
+    ------
+    ValueError
+        Nodes that cannot run, each with its reason; a model without quantised products.
+    """
+    whole = expand(graph)
+    choices = read(graph) if choices is None else choices
+    matches: list[Match] = []
+    wrong = []
+    for node in whole.nodes:
+        try:
+            choice = choices.get(key(node))
+            found = match_floats(whole, node, target, choice) if choice else match(whole, node)
+            if found is not None:
+                found.product.check(target)
+                matches.append(found)
+        except Unsupported as error:
+            wrong.append(f"{node.op_type} {key(node)!r}: {error}")
+        except ValueError as error:
+            wrong.append(str(error))
+    proto = _replace(whole, matches)
+    version = next(one.version for one in proto.opset_import if one.domain in ("", "ai.onnx"))
+    wrong += [
+        f"{node.op_type} {key(node)!r}: {reason}"
+        for node in proto.graph.node
+        if (reason := _refused(node, version))
+    ]
+    if wrong:
+        more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        raise ValueError("; ".join(wrong[:_SHOWN]) + more)
+    if not matches:
+        raise ValueError(
+            "the model has no quantised product; quantise it first, such as by"
+            " onnxruntime.quantization.quantize_static, or choose formats by carrysave precision"
+        )
+    host = Counter(node.op_type for node in proto.graph.node if node.domain != DOMAIN)
+    return Lowered(graph, proto, [found.product for found in matches], host)
+
+
+def _replace(graph: Graph, matches: list[Match]) -> ModelProto:
+    """Put a node for each product, and leave out what nobody reads any more."""
+    at = {id(found.node): (index, found) for index, found in enumerate(matches)}
+    dropped = {id(node) for found in matches for node in (found.node, *found.behind)}
+    nodes: list[NodeProto] = []
+    constants = []
+    for node in graph.nodes:
+        if id(node) in at:
+            index, found = at[id(node)]
+            own = found.product
+            inputs = [own.a, own.b] if own.b else [own.a]
+            nodes.append(
+                helper.make_node("Product", inputs, [own.y], own.name, domain=DOMAIN, index=index)
+            )
+            nodes += found.after
+            constants += [numpy_helper.from_array(*one) for one in found.constants]
+        elif id(node) not in dropped:
+            nodes.append(node)
+    wanted = set(graph.outputs)
+    kept = []
+    for node in reversed(nodes):
+        if wanted.intersection(node.output):
+            wanted.update(node.input)
+            kept.append(node)
+    proto = onnx.ModelProto()
+    proto.CopyFrom(graph.proto)
+    del proto.graph.node[:], proto.graph.initializer[:]
+    proto.graph.node.extend(reversed(kept))
+    tensors = [*graph.proto.graph.initializer, *constants]
+    proto.graph.initializer.extend(one for one in tensors if one.name in wanted)
+    proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))
+    return proto
+
+
+def _refused(node: NodeProto, version: int) -> str:
+    """Say why a node cannot run on the host; nothing if it can."""
+    if node.domain == DOMAIN:
+        return ""
+    if any(one.HasField("g") for one in node.attribute):
+        return "subgraphs are not supported"
+    if node.domain not in ("", "ai.onnx"):
+        return f"operators of domain {node.domain!r} are not supported"
+    if node.op_type in _QUANTISERS:
+        return ""
+    try:
+        load_op("", node.op_type, version=version, node=node)
+    except (RuntimeError, ValueError, NotImplementedError):
+        return "the host has no such operator"
+    return ""

@@ -1,0 +1,112 @@
+"""Whole networks with chosen formats: what they cost, and what comes out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from carrysave.networks import golden
+from carrysave.networks.evaluate import evaluate
+from carrysave.networks.lower import lower
+from carrysave.networks.model import Graph
+from carrysave.networks.precision.layers import Layer, batches
+from carrysave.networks.precision.sensitivity import Option, noise
+from carrysave.networks.product_base import Operands
+from carrysave.networks.reference_runtime import Oracle
+from carrysave.networks.target import Target
+
+__all__ = ["Judge", "Outcome"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A network with chosen formats.
+
+    Members
+    -------
+    name : of the choice.
+    formats : of each layer.
+    bits : of a weight, in the mean.
+    bytes, cycles, energy_uj : sums of those of :class:`Option`.
+    noise : of the outputs, relative to those of the network of floats.
+    same : inputs that get the same class; None where outputs are no classes.
+    right, right_floats : inputs that get the right class, here and in floats; None without labels.
+    """
+
+    name: str
+    formats: list[str]
+    bits: float
+    bytes: float
+    cycles: float
+    energy_uj: float | None
+    noise: float
+    same: float | None
+    right: float | None
+    right_floats: float | None
+
+
+class Judge:
+    """Runs a network on the golden model of the co-processor, and compares it with floats.
+
+    Parameters
+    ----------
+    graph, target, layers : the model, what runs it, and its products.
+    inputs : by name, of which `batch` run at once.
+    labels : right classes, or None.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        layers: Sequence[Layer],
+        inputs: dict[str, np.ndarray],
+        labels: np.ndarray | None,
+        batch: int,
+    ) -> None:
+        self._graph, self._target, self._layers = graph, target, layers
+        self._parts, self._labels = list(batches(inputs, batch)), labels
+        oracle = Oracle(graph, {})
+        self._reference = [oracle.run(part) for part in self._parts]
+
+    def assess(self, name: str, options: Sequence[Option]) -> Outcome:
+        """Run the network with these options, one for each layer."""
+        choices = {
+            layer.name: option.choice for layer, option in zip(self._layers, options, strict=True)
+        }
+        lowered = lower(self._graph, self._target, choices)
+
+        def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+            compiled = product.compile(self._target, a, b, in_hardware=False)
+            return golden.product(self._target.spec, compiled)
+
+        found = [evaluate(lowered, part, multiply) for part in self._parts]
+        outputs, reference = ([one for part in parts for one in part.values()]
+                              for parts in (found, self._reference))  # fmt: skip
+        classes, wanted = self._classes(found), self._classes(self._reference)
+        labels = self._labels
+        weights = sum(layer.weight_bits(1) for layer in self._layers)
+        energies = [option.energy_uj for option in options if option.energy_uj is not None]
+        return Outcome(
+            name=name,
+            formats=[f"{option.choice.a} x {option.choice.b}" for option in options],
+            bits=sum(option.weight_bits for option in options) / max(weights, 1),
+            bytes=sum(option.bytes for option in options),
+            cycles=sum(option.cycles for option in options),
+            energy_uj=sum(energies) if energies else None,
+            noise=noise(outputs, reference),
+            same=None if classes is None else float(np.mean(classes == wanted)),
+            right=_share(classes, labels),
+            right_floats=_share(wanted, labels),
+        )
+
+    def _classes(self, parts: Sequence[dict[str, np.ndarray]]) -> np.ndarray | None:
+        """Return the classes that the first output tells, if it is of classes."""
+        first = [part[self._graph.outputs[0]] for part in parts]
+        if first[0].ndim != 2 or first[0].shape[1] < 2:
+            return None
+        return np.concatenate([part.argmax(axis=1) for part in first])
+
+
+def _share(classes: np.ndarray | None, labels: np.ndarray | None) -> float | None:
+    return None if classes is None or labels is None else float(np.mean(classes == labels))

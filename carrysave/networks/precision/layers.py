@@ -1,0 +1,127 @@
+"""Products of a float network, and what they multiply."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto
+
+from carrysave.networks.encoded import Choice, steps_of
+from carrysave.networks.match_products import FLOAT_PRODUCTS, Unsupported, arranged, key
+from carrysave.networks.model import Graph
+from carrysave.networks.reference_runtime import Oracle
+from golden.formats.element import ElementFormat
+
+__all__ = ["Layer", "batches", "find"]
+
+_SAMPLE = 1 << 14
+"""Values of a tensor by which its step is chosen."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Layer:
+    """A product of a float network.
+
+    Members
+    -------
+    node : of the graph.
+    a, b : what it multiplies on the calibration inputs, batch by batch; no `b` where weights are
+        known.
+    weights : K x N, or groups x K x N; None where B is computed.
+    """
+
+    node: NodeProto
+    a: list[np.ndarray]
+    b: list[np.ndarray]
+    weights: np.ndarray | None
+
+    @property
+    def name(self) -> str:
+        """What the node is called."""
+        return key(self.node)
+
+    @property
+    def depth(self) -> int:
+        """K."""
+        return self.a[0].shape[-1] if self.weights is None else self.weights.shape[-2]
+
+    @property
+    def y(self) -> str:
+        """The tensor that it makes."""
+        return self.node.output[0]
+
+    def choice(self, formats: Mapping[str, ElementFormat], pair: tuple[str, str]) -> Choice:
+        """Choose formats, and steps with which they are nearest to the calibration's operands."""
+        a, b = pair
+        return Choice(
+            a=a,
+            b=b,
+            a_step=_step(formats[a], self.a),
+            b_step=_step(formats[b], self.b) if self.b else 1.0,
+        )
+
+    def weight_bits(self, bits: int) -> int:
+        """Count the bits of the weights, at so many each."""
+        return 0 if self.weights is None else self.weights.size * bits
+
+
+def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]:
+    """Find the products of a model, and what they multiply on these inputs.
+
+    Raises
+    ------
+    ValueError
+        A model that is quantised, or has no products of floats; one that onnxruntime cannot run.
+    """
+    quantised = sorted({node.op_type for node in graph.nodes if "Quant" in node.op_type
+                        or node.op_type.startswith("QLinear")})  # fmt: skip
+    if quantised:
+        raise ValueError(f"the model must be of floats; it has {', '.join(quantised)}")
+    nodes = [node for node in graph.nodes if _is_product(graph, node)]
+    if not nodes:
+        raise ValueError(f"the model has no {', '.join(FLOAT_PRODUCTS)} of floats")
+    wanted = {name for node in nodes for name in node.input[:2]} - set(graph.constants)
+    kind: np.dtype[Any] = np.dtype(np.float32)
+    oracle = Oracle(graph, dict.fromkeys(sorted(wanted), kind))
+    parts = [oracle.run(part) | part for part in batches(inputs, batch)]
+    return [
+        Layer(
+            node=node,
+            a=[part[node.input[0]] for part in parts],
+            b=[part[node.input[1]] for part in parts] if node.input[1] in wanted else [],
+            weights=arranged(node, graph.constants.get(node.input[1]))[0],
+        )
+        for node in nodes
+    ]
+
+
+def batches(inputs: dict[str, np.ndarray], size: int) -> Iterator[dict[str, np.ndarray]]:
+    """Cut inputs into parts that run at once."""
+    count = len(next(iter(inputs.values())))
+    for start in range(0, count, size):
+        yield {name: array[start : start + size] for name, array in inputs.items()}
+
+
+def _is_product(graph: Graph, node: NodeProto) -> bool:
+    """Tell a product that can be done in formats: of floats, A computed, laid out as one."""
+    if node.domain not in ("", "ai.onnx") or node.op_type not in FLOAT_PRODUCTS:
+        return False
+    a, b, bias = [*node.input, ""][:3]
+    if a in graph.constants or (bias and bias not in graph.constants):
+        return False
+    if graph.types.get(a, np.dtype(np.float32)) != np.float32:
+        return False
+    try:
+        arranged(node, graph.constants.get(b))
+    except Unsupported:
+        return False
+    return True
+
+
+def _step(fmt: ElementFormat, parts: list[np.ndarray]) -> float:
+    """Choose a step for a tensor, by values spread over all of it."""
+    flat = np.concatenate([part.reshape(-1) for part in parts])
+    part = flat[:: -(-flat.size // _SAMPLE)]
+    greatest = flat[np.abs(flat).argmax()]
+    return float(steps_of(fmt, np.append(part, greatest)[:, None])[0])

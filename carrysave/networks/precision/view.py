@@ -1,0 +1,142 @@
+"""What a choice of formats shows: tables and a picture."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from carrysave.report import tables
+from carrysave.report.tables import Section
+
+__all__ = ["draw", "markdown", "show"]
+
+_LAYERS = (
+    ("layer", "{}"), ("operator", "{}"), ("A", "{}"), ("B", "{}"), ("noise, dB", "{:.1f}"),
+    ("KiB", "{:,.2f}"), ("cycles", "{:,.0f}"), ("uJ", "{:,.3g}"),
+)  # fmt: skip
+_OUTCOMES = (
+    ("formats", "{}"), ("bits", "{:.2f}"), ("KiB", "{:,.2f}"), ("cycles", "{:,.0f}"),
+    ("uJ", "{:,.3g}"), ("noise, dB", "{:.1f}"), ("same class", "{:.1%}"), ("right", "{:.1%}"),
+)  # fmt: skip
+
+
+def _decibels(noise: float) -> float:
+    return 10 * float(np.log10(noise)) if noise else -np.inf
+
+
+def _layers(found: Mapping[str, Any]) -> Section:
+    """Tabulate what was chosen for each layer."""
+    lines = [
+        tables.texts(
+            (
+                row["layer"], row["operator"], row["a"], row["b"], _decibels(row["noise"]),
+                row["bytes"] / 1024, row["cycles"], row["energy_uj"],
+            ),
+            _LAYERS,
+        )
+        for row in found["layers"]
+    ]  # fmt: skip
+    limits = ", ".join(f"{kind} {limit:,.6g}" for kind, limit in found["limits"].items())
+    title = f"{found['model']} on {found['design']}, of at most {limits}; figures of one input"
+    return Section(title, tuple(head for head, _ in _LAYERS), lines, 4)
+
+
+def _outcomes(found: Mapping[str, Any]) -> Section:
+    """Tabulate whole networks, the chosen one first."""
+    rows = [found["chosen"], *found["pareto"], *found["uniform"]]
+    lines = [
+        tables.texts(
+            (
+                row["name"], row["bits"], row["bytes"] / 1024, row["cycles"], row["energy_uj"],
+                _decibels(row["noise"]), row["same"], row["right"],
+            ),
+            _OUTCOMES,
+        )
+        for row in rows
+    ]  # fmt: skip
+    title = f"whole networks, {found['judged']} inputs"
+    return Section(title, tuple(head for head, _ in _OUTCOMES), lines)
+
+
+def _sentences(found: Mapping[str, Any]) -> list[str]:
+    """Say what the figures are of, and what to do next."""
+    lines = [
+        "noise: of the outputs, relative to them; of a layer, if it alone is rounded,"
+        f" on {found['calibration']} calibration inputs",
+        "bits: of a weight, in the mean; KiB: of weights, as they lie in memory; cycles: by the"
+        " model of the co-processor",
+    ]
+    right = found["chosen"]["right_floats"]
+    if right is not None:
+        lines.append(f"in floats, {right:.1%} are right")
+    if found["energy"]:
+        each = ", ".join(
+            f"{pj:.2f} pJ ({pair})" for pair, pj in found["energy"]["pj_per_mac"].items()
+        )
+        lines.append(f"energy: of the engine alone, {each}, on {found['energy']['library']}")
+    return lines
+
+
+def show(console: Console, found: Mapping[str, Any]) -> None:
+    """Print what was found."""
+    for table in (_layers(found), _outcomes(found)):
+        tables.show(console, table)
+    for line in _sentences(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """Format what was found as Markdown."""
+    lines = [f"# {found['model']}", "", f"`{found['command']}`", ""]
+    for table in (_layers(found), _outcomes(found)):
+        lines += [f"## {table.title}", "", *tables.markdown(table), ""]
+    lines += [*(f"- {line}" for line in _sentences(found)), ""]
+    return "\n".join(lines)
+
+
+def draw(found: Mapping[str, Any]) -> bytes:
+    """Draw noise and right answers over each cost, as SVG."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    axes_of = [("bits", "bits of a weight"), ("cycles", "cycles of an input")]
+    if found["energy"]:
+        axes_of.append(("energy_uj", "uJ of an input"))
+    answers = "right" if found["chosen"]["right"] is not None else "same"
+    upper = found["chosen"][answers] is not None
+    figure, grid = pyplot.subplots(
+        1 + upper, len(axes_of), squeeze=False, sharex="col", sharey="row",
+        figsize=(3.4 * len(axes_of), 3.0 * (1 + upper)),
+    )  # fmt: skip
+    rows = [("noise", "noise of the outputs, dB")]
+    if upper:
+        rows.append((answers, "right" if answers == "right" else "same class as in floats"))
+    groups = (
+        ("uniform", found["uniform"], "tab:grey", "o"),
+        ("mixed", found["pareto"], "tab:blue", "o"),
+        ("chosen", [found["chosen"]], "tab:red", "*"),
+    )
+    for (member, label), line in zip(rows, grid, strict=True):
+        for (cost, _), axes in zip(axes_of, line, strict=True):
+            for name, outcomes, colour, mark in groups:
+                x = [one[cost] for one in outcomes]
+                y = [_decibels(one[member]) if member == "noise" else one[member]
+                     for one in outcomes]  # fmt: skip
+                axes.scatter(x, y, color=colour, marker=mark, label=name, zorder=2,
+                             s=70 if mark == "*" else 20)  # fmt: skip
+                if name == "uniform":
+                    for one, at in zip(outcomes, zip(x, y, strict=True), strict=True):
+                        axes.annotate(one["name"].removeprefix("all "), at, fontsize=6,
+                                      xytext=(3, 2), textcoords="offset points")  # fmt: skip
+            axes.tick_params(labelsize=7)
+            axes.grid(alpha=0.3)
+        line[0].set_ylabel(label, fontsize=8)
+    for (_, text), axes in zip(axes_of, grid[-1], strict=True):
+        axes.set_xlabel(text, fontsize=8)
+    grid[0][0].legend(fontsize=7)
+    figure.suptitle(f"{found['model']} on {found['design']}", fontsize=9)
+    figure.tight_layout()
+    return tables.svg(figure)

@@ -1,0 +1,216 @@
+"""Operands of a product in a graph, and the matrices that a co-processor gets of them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from carrysave.driver.batch import Work
+
+from .im2col import Windows
+from .target import Target
+
+__all__ = ["Compiled", "Cut", "Operands"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Compiled:
+    """What is to be run of a product, and how its output is put together.
+
+    Members
+    -------
+    works : independent of each other.
+    finish : makes y, as the model has it, of what the works make.
+    macs : products that count.
+    """
+
+    works: list[Work]
+    finish: Callable[[list[np.ndarray]], np.ndarray]
+    macs: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cut:
+    """Matrices A of a product, and the shape of its y.
+
+    Members
+    -------
+    lefts : M x K each.
+    shape : of y, without its columns.
+    moved : columns are axis 1 of y, not the last.
+    batched : each A has a y of its own; else they have columns of one.
+    """
+
+    lefts: list[np.ndarray]
+    shape: tuple[int, ...]
+    moved: bool = False
+    batched: bool = False
+
+    def join(self, results: list[np.ndarray]) -> np.ndarray:
+        """Put together what the works make, M x N each, with all columns along the last axis."""
+        return np.concatenate(results, axis=0 if self.batched else 1)
+
+    def shaped(self, joined: np.ndarray) -> np.ndarray:
+        """Make y of it."""
+        y = joined.reshape(*self.shape, joined.shape[1])
+        return np.moveaxis(y, -1, 1) if self.moved else y
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Operands(ABC):
+    """Operands of a product.
+
+    Parameters
+    ----------
+    name, operator : of the node, as the model has them.
+    a, b, y : tensors; `b` is "" where it is known.
+    weights : integers, K x N, or groups x K x N; None if B is computed.
+    windows : what a convolution sees; None for a product of matrices.
+    transposed : A is K x M.
+    """
+
+    name: str
+    operator: str
+    a: str
+    b: str
+    y: str
+    weights: np.ndarray | None
+    windows: Windows | None = None
+    transposed: bool = False
+
+    @property
+    def formats(self) -> str:
+        """Names of the formats of A and B, if the product chooses some."""
+        return ""
+
+    @property
+    @abstractmethod
+    def y_type(self) -> "np.dtype[Any]":
+        """Type of y."""
+
+    def check(self, target: Target) -> None:
+        """Refuse what the co-processor cannot take, as far as it is known before.
+
+        Raises
+        ------
+        ValueError
+            Codes or sizes that it does not take; names the node.
+        """
+        try:
+            self._check(target)
+        except ValueError as error:
+            raise self._named(error) from None
+
+    def compile(
+        self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
+    ) -> Compiled:
+        """Make matrices of codes.
+
+        Parameters
+        ----------
+        target : the co-processor.
+        a, b : tensors, as the model has them; `b` is None where it is known.
+        in_hardware : the co-processor requantises, if it can; else whoever has its sums.
+
+        Raises
+        ------
+        ValueError
+            Codes or sizes that it does not take; names the node.
+        """
+        try:
+            return self._compile(target, a, b, in_hardware)
+        except ValueError as error:
+            raise self._named(error) from None
+
+    @abstractmethod
+    def _check(self, target: Target) -> None:
+        """Do what :meth:`check` says; errors need not name the node."""
+
+    @abstractmethod
+    def _compile(
+        self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
+    ) -> Compiled:
+        """Do what :meth:`compile` says; errors need not name the node."""
+
+    def _named(self, error: ValueError) -> ValueError:
+        return ValueError(f"{self.operator} {self.name!r}: {error}")
+
+    def cut(self, a: np.ndarray, zero: int, bundle: int) -> Cut:
+        """Cut matrices A out of a tensor.
+
+        Parameters
+        ----------
+        a : codes.
+        zero : code of 0, beyond the edges.
+        bundle : groups whose matrices are side by side in one.
+        """
+        if self.windows is None:
+            if self.weights is None and a.ndim > 2:
+                lefts = list(a.reshape(-1, *a.shape[-2:]))
+                return Cut(lefts=lefts, shape=a.shape[:-1], batched=True)
+            a = a.T if self.transposed else a
+            return Cut(lefts=[a.reshape(-1, a.shape[-1])], shape=a.shape[:-1])
+        assert self.weights is not None
+        groups, depth, _ = self.weights.shape
+        seen = self.windows.cut(a, zero)
+        shape = seen.shape[: 1 + len(self.windows.kernel)]
+        rows = seen.reshape(int(np.prod(shape)), groups * depth)
+        size = bundle * depth
+        lefts = [rows[:, at : at + size] for at in range(0, groups * depth, size)]
+        return Cut(lefts=lefts, shape=shape, moved=True)
+
+    def bundle(self, target: Target, k_max: int) -> int:
+        """Count the groups whose columns fill a row of the engine's tile, as far as K goes."""
+        if self.weights is None or self.weights.ndim == 2:
+            return 1
+        groups, depth, columns = self.weights.shape
+        wide = target.info.stores.tile_n // columns
+        return min(groups, max(1, min(wide, k_max // depth)))
+
+    def rights(self, cut: Cut, b: np.ndarray | None, bundle: int) -> list[np.ndarray]:
+        """Make a matrix B, K x N, for each A; groups stand in blocks along the diagonal.
+
+        Parameters
+        ----------
+        cut : the matrices A.
+        b : integers, if B is computed.
+        bundle : as :meth:`cut` had it.
+        """
+        if self.weights is None:
+            assert b is not None
+            matrices = list(b.reshape(-1, *b.shape[-2:]))
+            if len(matrices) == 1:
+                matrices *= len(cut.lefts)
+            if len(matrices) != len(cut.lefts):
+                raise ValueError(
+                    f"A and B must have as many matrices, not {len(cut.lefts)}, {len(matrices)}"
+                )
+            return matrices
+        if self.weights.ndim == 2:
+            return [self.weights]
+        groups, depth, columns = self.weights.shape
+        rights = []
+        for start in range(0, groups, bundle):
+            own = self.weights[start : start + bundle]
+            right = np.zeros((len(own), depth, len(own), columns), np.int64)
+            places = np.arange(len(own))
+            right[places, :, places] = own
+            rights.append(right.reshape(len(own) * depth, len(own) * columns))
+        return rights
+
+    def split(self, values: np.ndarray, rights: list[np.ndarray]) -> list[np.ndarray]:
+        """Cut what there is of each column, one for each B."""
+        if self.weights is None:
+            return [values] * len(rights)
+        ends = np.cumsum([right.shape[1] for right in rights])
+        return np.split(values, ends[:-1])
+
+    def macs(self, cut: Cut, rights: list[np.ndarray]) -> int:
+        """Count the products that count: those of groups, not of blocks."""
+        if self.weights is None:
+            return sum(
+                len(left) * right.size for left, right in zip(cut.lefts, rights, strict=True)
+            )
+        return len(cut.lefts[0]) * self.weights.size

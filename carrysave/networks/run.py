@@ -1,0 +1,211 @@
+"""A network from inputs to outputs: computed, simulated, compared, measured."""
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from carrysave.driver.batch import Work
+from carrysave.progress import Steps
+from carrysave.sim import products
+
+from . import golden
+from .compare import Comparison
+from .cost import Estimate, estimate, rows_within, work_estimate
+from .evaluate import evaluate
+from .lower import Lowered
+from .product_base import Compiled, Operands
+from .target import Target
+
+__all__ = ["SIMULATIONS", "Layer", "Run", "run"]
+
+SIMULATIONS = ("all", "sample", "none")
+"""Every product of every input; some rows of each product of the first batch; none."""
+
+_CYCLES = 6_000
+"""Cycles that a sample takes, about."""
+
+
+@dataclass
+class Layer:
+    """What is known of a product after a run; figures are of one batch.
+
+    Members
+    -------
+    product : which.
+    shapes : M, K, N of its works.
+    macs : products that count.
+    peak : products a cycle that the engine can do of its formats.
+    estimate : of the model.
+    rows, simulated : rows of the works, and those that were simulated.
+    cycles, modelled : of what was simulated: as counted by the hardware, and by the model.
+    """
+
+    product: Operands
+    shapes: list[tuple[int, int, int]]
+    macs: int
+    peak: float
+    estimate: Estimate
+    rows: int = 0
+    simulated: int = 0
+    cycles: int = 0
+    modelled: int = 0
+
+    @property
+    def total(self) -> int:
+        """Cycles of the product: the model's, by what the model was off where it was simulated."""
+        if not self.simulated:
+            return self.estimate.cycles
+        return round(self.estimate.cycles * self.cycles / self.modelled)
+
+
+@dataclass
+class Run:
+    """A run as a whole.
+
+    Members
+    -------
+    outputs, reference : by name: ours, and onnxruntime's.
+    layers : in the order in which they run.
+    comparison : where codes differ.
+    batch : inputs of one batch.
+    wrong : works whose simulation is not as the golden model says.
+    seconds : by what was done.
+    """
+
+    outputs: dict[str, np.ndarray]
+    reference: dict[str, np.ndarray]
+    layers: list[Layer]
+    comparison: Comparison
+    batch: int
+    simulation: str
+    wrong: list[str]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def run(
+    lowered: Lowered,
+    target: Target,
+    inputs: dict[str, np.ndarray],
+    *,
+    batch: int,
+    simulation: str,
+    in_hardware: bool,
+    folder: Path,
+    steps: Steps,
+) -> Run:
+    """Run a network.
+
+    Parameters
+    ----------
+    lowered : the network, compiled for
+    target : the co-processor.
+    inputs : by name; the first axis counts them.
+    batch : inputs that run at once.
+    simulation : one of :data:`SIMULATIONS`.
+    in_hardware : the co-processor requantises; else the host, as onnxruntime does.
+    folder : for runs of the simulator.
+    steps : progress.
+    """
+    count = len(next(iter(inputs.values())))
+    machine = _Machine(target, in_hardware, simulation)
+    comparison = Comparison(lowered)
+    found: list[dict[str, np.ndarray]] = []
+    expected: list[dict[str, np.ndarray]] = []
+    seconds = dict.fromkeys(("golden", "oracle", "simulation"), 0.0)
+    for start in range(0, count, batch):
+        steps.step(f"compute inputs {start + 1} to {min(start + batch, count)} of {count}")
+        part = {name: array[start : start + batch] for name, array in inputs.items()}
+        began = time.monotonic()
+        keep = start == 0 or simulation == "all"
+        found.append(evaluate(lowered, part, machine.keep if keep else machine.multiply))
+        middle = time.monotonic()
+        expected.append(comparison.run(part, machine.multiply))
+        seconds["golden"] += middle - began
+        seconds["oracle"] += time.monotonic() - middle
+
+    began = time.monotonic()
+    wrong = _simulate(machine, folder, steps)
+    seconds["simulation"] = time.monotonic() - began
+    layers = list(machine.layers.values())
+    outputs, reference = _joined(found), _joined(expected)
+    return Run(outputs, reference, layers, comparison, batch, simulation, wrong, seconds)
+
+
+class _Machine:
+    """Multiplies by the golden model, and keeps what is to be simulated.
+
+    Members
+    -------
+    layers : products of the first batch, by name.
+    works : name of the product, work, and what it makes.
+    """
+
+    def __init__(self, target: Target, in_hardware: bool, simulation: str) -> None:
+        self.target = target
+        self.simulation = simulation
+        self.layers: dict[str, Layer] = {}
+        self.works: list[tuple[str, Work, np.ndarray]] = []
+        self._in_hardware = in_hardware
+
+    def multiply(self, product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        """Make y."""
+        return self._multiply(product, a, b)[2]
+
+    def keep(self, product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        """Make y, and keep how."""
+        compiled, results, y = self._multiply(product, a, b)
+        name, pairs = product.name, list(zip(compiled.works, results, strict=True))
+        if name not in self.layers:
+            shapes = [(len(result), *work.b.shape) for work, result in pairs]
+            costs = estimate(self.target, compiled)
+            rows = sum(m for m, *_ in shapes)
+            peak = self.target.peak(compiled.works[0].mode)
+            self.layers[name] = Layer(product, shapes, compiled.macs, peak, costs, rows)
+        # Works of a product are alike: a sample is of the first.
+        last = {"all": len(pairs), "sample": 1, "none": 0}[self.simulation]
+        self.works += [(name, work, result) for work, result in pairs[:last]]
+        return y
+
+    def _multiply(
+        self, product: Operands, a: np.ndarray, b: np.ndarray | None
+    ) -> tuple[Compiled, list[np.ndarray], np.ndarray]:
+        compiled = product.compile(self.target, a, b, self._in_hardware)
+        results = [golden.run(self.target.spec, [work])[0] for work in compiled.works]
+        return compiled, results, compiled.finish(results)
+
+
+def _joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _simulate(machine: _Machine, folder: Path, steps: Steps) -> list[str]:
+    """Run works on the simulated block, by its driver; returns products that come out wrong."""
+    target = machine.target
+    works: list[Work] = []
+    results: list[np.ndarray] = []
+    for name, work, result in machine.works:
+        assert work.a is not None
+        whole = machine.simulation == "all"
+        rows = len(work.a) if whole else rows_within(target, work, _CYCLES)
+        a = work.a[:rows]
+        # What the work before made and left on the device need not be brought there.
+        stays = bool(results) and results[-1].shape == a.shape and np.array_equal(results[-1], a)
+        works.append(replace(work, a=None if stays else a))
+        results.append(result[:rows])
+        layer = machine.layers[name]
+        layer.simulated += rows
+        layer.modelled += work_estimate(target, work, rows).cycles
+    if not works:
+        return []
+    steps.step(f"simulate {len(works)} products on {target.design.module}")
+    made, counters = products.run_works(target.design, works, folder, progress=steps.advance)
+    wrong: dict[str, None] = {}
+    for (name, *_), ours, theirs, counted in zip(
+        machine.works, results, made, counters, strict=True
+    ):
+        machine.layers[name].cycles += counted["cycles"]
+        if not np.array_equal(ours, theirs):
+            wrong[name] = None
+    return list(wrong)

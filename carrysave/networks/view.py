@@ -1,0 +1,243 @@
+"""What a run of a network shows: facts, tables, a picture."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from carrysave.report import tables
+from carrysave.report.tables import Section
+
+from .energy import Energy
+from .lower import Lowered
+from .run import Layer, Run
+from .target import Target
+
+__all__ = ["draw", "facts", "markdown", "show"]
+
+_COLUMNS = (
+    ("layer", "{}"), ("operator", "{}"), ("formats", "{}"), ("M x K x N", "{}"), ("MACs", "{:,}"),
+    ("cycles", "{:,}"), ("simulated", "{}"), ("of peak", "{:.1%}"), ("KiB moved", "{:,.1f}"),
+    ("uJ", "{:,.2f}"), ("codes that differ", "{}"),
+)  # fmt: skip
+_NAMES = 4
+_NARROW = ("layer", "formats", "M x K x N", "cycles", "of peak")
+"""Columns that fit on any terminal."""
+_WIDE = 146
+"""Characters that all columns need."""
+
+
+def facts(
+    run: Run,
+    lowered: Lowered,
+    target: Target,
+    labels: np.ndarray | None,
+    energy: Energy | None,
+) -> dict[str, Any]:
+    """Put together what was found, as plain values.
+
+    Parameters
+    ----------
+    run, lowered, target : the run, of what, on what.
+    labels : right classes, or None.
+    energy : of the engine; None: none is told.
+    """
+    count = len(next(iter(run.outputs.values())))
+    rows = [_row(run, layer, energy) for layer in run.layers]
+    cycles, macs = (sum(row[key] for row in rows) for key in ("cycles", "macs"))
+    busy = sum(layer.macs / layer.peak for layer in run.layers)
+    return {
+        "design": target.design.module,
+        "inputs": count,
+        "batch": min(run.batch, count),
+        "simulate": run.simulation,
+        "simulation_equal": None if run.simulation == "none" else not run.wrong,
+        "wrong": run.wrong,
+        "layers": rows,
+        "cycles": cycles,
+        "macs": macs,
+        "utilisation": busy / cycles,
+        "bytes": sum(row["bytes"] for row in rows),
+        "energy_uj": sum(row["energy_uj"] for row in rows) if energy else None,
+        "energy": asdict(energy) if energy else None,
+        "host": dict(lowered.host),
+        "host_float_products": lowered.floats,
+        "outputs": _outputs(run, labels),
+        "causes": run.comparison.causes(),
+        "seconds": {name: round(value, 1) for name, value in run.seconds.items()},
+    }
+
+
+def _row(run: Run, layer: Layer, energy: Energy | None) -> dict[str, Any]:
+    product, found = layer.product, layer.estimate
+    apart = run.comparison.products.get(product.name)
+    return {
+        "layer": product.name,
+        "operator": product.operator,
+        "formats": product.formats,
+        "shapes": layer.shapes,
+        "macs": layer.macs,
+        "cycles": layer.total,
+        "cycles_by_model": found.cycles,
+        "simulated_rows": layer.simulated,
+        "rows": layer.rows,
+        "utilisation": layer.macs / (layer.total * layer.peak),
+        "bytes": found.bytes,
+        "energy_uj": (found.slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None),
+        "codes": apart.codes if apart else None,
+        "differ": apart.differ if apart else None,
+    }
+
+
+def _outputs(run: Run, labels: np.ndarray | None) -> list[dict[str, Any]]:
+    found = []
+    for name, ours in run.outputs.items():
+        theirs = run.reference[name]
+        apart = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
+        classes = ours.ndim == 2 and ours.shape[1] > 1
+        row: dict[str, Any] = {
+            "name": name,
+            "equal": bool(np.array_equal(ours, theirs)),
+            "most": float(apart.max(initial=0)),
+            "top1_equal": None,
+            "accuracy": None,
+            "accuracy_onnxruntime": None,
+        }
+        if classes:
+            top, oracle = ours.argmax(axis=1), theirs.argmax(axis=1)
+            row["top1_equal"] = float(np.mean(top == oracle))
+            if labels is not None:
+                row["accuracy"] = float(np.mean(top == labels))
+                row["accuracy_onnxruntime"] = float(np.mean(oracle == labels))
+        found.append(row)
+    return found
+
+
+def _layers(found: Mapping[str, Any]) -> Section:
+    """Tabulate the products."""
+    lines = []
+    for row in found["layers"]:
+        m, k, n = row["shapes"][0]
+        times = f"{len(row['shapes'])} of " if len(row["shapes"]) > 1 else ""
+        share = "all" if row["simulated_rows"] == row["rows"] else f"1/{_ratio(row):.0f}"
+        differ = None if row["codes"] is None else f"{row['differ']} of {row['codes']:,}"
+        values = (
+            row["layer"], row["operator"], row["formats"], f"{times}{m} x {k} x {n}", row["macs"],
+            row["cycles"], share if row["simulated_rows"] else "no", row["utilisation"],
+            row["bytes"] / 1024, row["energy_uj"], differ,
+        )  # fmt: skip
+        lines.append(tables.texts(values, _COLUMNS))
+    total = (
+        "in all", "", "", "", found["macs"], found["cycles"], "", found["utilisation"],
+        found["bytes"] / 1024, found["energy_uj"], "",
+    )  # fmt: skip
+    lines.append(tables.texts(total, _COLUMNS))
+    title = f"{found['design']}, {found['batch']} inputs at once"
+    heads = [head for head, _ in _COLUMNS]
+    if not any(row["formats"] for row in found["layers"]):
+        heads.remove("formats")
+    return _of_columns(Section(title, tuple(head for head, _ in _COLUMNS), lines, _NAMES), heads)
+
+
+def _of_columns(table: Section, heads: Sequence[str]) -> Section:
+    """Take columns out of a table, in its order."""
+    places = [place for place, head in enumerate(table.heads) if head in heads]
+    lines = [[line[place] for place in places] for line in table.lines]
+    names = sum(place < table.names for place in places)
+    return Section(table.title, tuple(table.heads[place] for place in places), lines, names)
+
+
+def _ratio(row: Mapping[str, Any]) -> float:
+    return row["rows"] / row["simulated_rows"] if row["simulated_rows"] else 0.0
+
+
+def _sentences(found: Mapping[str, Any]) -> list[str]:
+    """Say how outputs compare, and why they differ."""
+    lines = []
+    for row in found["outputs"]:
+        text = f"{row['name']}: of {found['inputs']} inputs, "
+        if row["equal"]:
+            text += "equal to onnxruntime's bit for bit"
+        else:
+            text += f"at most {row['most']:.6g} from onnxruntime's"
+        if row["top1_equal"] is not None:
+            text += f"; the same class for {row['top1_equal']:.2%}"
+        if row["accuracy"] is not None:
+            text += f"; right {row['accuracy']:.2%}, onnxruntime {row['accuracy_onnxruntime']:.2%}"
+        lines.append(text)
+    lines += [
+        f"{row['operator']}: {row['differ']:,} of {row['codes']:,} codes differ, by {row['most']}"
+        f" at most, where it gets the same codes: {row['why']}"
+        for row in found["causes"]
+    ]
+    if any(row["formats"] for row in found["layers"]):
+        lines.append(
+            "operands of products are rounded to their formats, and sums are exact; onnxruntime"
+            " multiplies floats"
+        )
+    if found["simulation_equal"] is not None:
+        what = "equal to the golden model" if found["simulation_equal"] else "WRONG"
+        wrong = f": {', '.join(found['wrong'])}" if found["wrong"] else ""
+        lines.append(f"simulated products: {what}{wrong}")
+    if found["host_float_products"]:
+        names = ", ".join(f"{count} {name}" for name, count in found["host_float_products"].items())
+        lines.append(f"not quantised, in floats on the host: {names}")
+    lines.append(
+        "cycles: counted where all is simulated, else the model's, scaled by what it is off on the"
+        " part that is simulated"
+    )
+    if found["energy"] is not None:
+        each = ", ".join(
+            f"{pj:.2f} pJ{pair and f' ({pair})'}"
+            for pair, pj in found["energy"]["pj_per_mac"].items()
+        )
+        lines.append(
+            f"energy: of the engine alone, for each product it has room for, padding too, {each},"
+            f" on {found['energy']['library']}; none of memory"
+        )
+    return lines
+
+
+def show(console: Console, found: Mapping[str, Any]) -> None:
+    """Print what was found."""
+    table = _layers(found)
+    if console.width < _WIDE:
+        table = _of_columns(table, _NARROW)
+    tables.show(console, table)
+    for line in _sentences(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """Format what was found as Markdown."""
+    lines = [f"# {found['model']}", "", f"`{found['command']}`", ""]
+    lines += tables.markdown(_layers(found))
+    lines += [*(f"- {line}" for line in _sentences(found)), ""]
+    return "\n".join(lines)
+
+
+def draw(found: Mapping[str, Any]) -> bytes:
+    """Draw cycles of each product, by what they are used for, and bytes moved, as SVG."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    rows = found["layers"]
+    places = np.arange(len(rows))[::-1]
+    cycles = np.array([row["cycles"] for row in rows])
+    useful = np.array([row["utilisation"] for row in rows]) * cycles
+    size = (9, 1.2 + 0.22 * len(rows))
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=size, sharey=True, width_ratios=(3, 1))
+    left.barh(places, useful, color="tab:blue", label="products that count")
+    left.barh(places, cycles - useful, left=useful, color="lightgrey", label="padding and waiting")
+    left.set_yticks(places, [row["layer"][-28:] for row in rows], fontsize=6)
+    left.set_xlabel("cycles")
+    left.legend(fontsize=7)
+    right.barh(places, [row["bytes"] / 1024 for row in rows], color="tab:orange")
+    right.set_xlabel("KiB moved")
+    figure.suptitle(f"{found['model']} on {found['design']}", fontsize=9)
+    figure.tight_layout()
+    return tables.svg(figure)

@@ -1,0 +1,140 @@
+"""Reproduces published tables: designs and their twins under one flow, beside a paper's figures."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from carrysave import cache
+from carrysave.asic.liberty.cells import Library
+from carrysave.papers import lanes, luts, luts_view, ratios
+from carrysave.progress import Steps
+from carrysave.report import tables
+from carrysave.report.tables import Section
+
+__all__ = ["TABLES", "Table", "markdown", "print_table", "run", "write"]
+
+Found = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a paper.
+
+    Members
+    -------
+    source : the paper, and where it has its figures from.
+    measure : measures all designs, small ones if the second argument is True.
+    sections : the parts of what was measured, with all columns if the second argument is True.
+    remarks : sentences on it.
+    draw : a picture of it, as SVG.
+    """
+
+    source: str
+    measure: Callable[[str | Library, bool, Steps], Found]
+    sections: Callable[[Found, bool], list[Section]]
+    remarks: Callable[[Found], list[str]]
+    draw: Callable[[Found], bytes]
+
+
+def _of_ratios(source: str, rows: ratios.Rows) -> Table:
+    return Table(
+        source, partial(ratios.measure, rows), ratios.sections, ratios.remarks, ratios.draw
+    )
+
+
+TABLES = {
+    "hpca25": _of_ratios(
+        'HPCA 2025, "Exploring the Performance Improvement of Tensor Processing Engines through'
+        ' Transformation in the Bit-weight Dimension of MACs", SMIC 28 nm, Synopsys tools',
+        ratios.hpca25,
+    ),
+    "ent": _of_ratios(
+        'ICCD 2024, "EN-T: Optimizing Tensor Computing Engines Performance via Encoder-Based'
+        ' Methodology", 256 GOPS, 1 TOPS and 4 TOPS',
+        ratios.ent,
+    ),
+    "xr-npe": Table(
+        'arXiv 2508.13049, "XR-NPE: High-Throughput Mixed-precision SIMD Neural Processing Engine'
+        ' for Extended Reality Perception Workloads", figures of its abstract, 28 nm and VCU129',
+        lanes.measure,
+        lanes.sections,
+        lanes.remarks,
+        lanes.draw,
+    ),
+    "lut-tensor-core": Table(
+        'ISCA 2025, "LUT Tensor Core: A Software-Hardware Co-Design for LUT-Based Low-Bit LLM'
+        ' Inference", its ablation (Table 2) and the ratios of its text, 28 nm',
+        luts.measure,
+        luts_view.sections,
+        luts_view.remarks,
+        luts_view.draw,
+    ),
+}
+
+
+def run(name: str, target: str | Library, *, quick: bool, steps: Steps, command: str) -> Found:
+    """Measure all designs of a table.
+
+    Every synthesis is cached by content: a run that was interrupted goes on where it stopped.
+
+    Parameters
+    ----------
+    name : of :data:`TABLES`.
+    target : as :func:`carrysave.asic.synthesis.synthesise`'s, a cell library.
+    quick : small designs.
+    steps : where progress goes.
+    command : to be written beside the results.
+
+    Returns
+    -------
+    A dict of plain values: ``table``, ``quick``, ``source``, ``command``, ``library``, ``versions``
+    and what the table has measured.
+    """
+    table = TABLES[name]
+    facts = {"table": name, "quick": quick, "source": table.source, "command": command}
+    return {**facts, **table.measure(target, quick, steps)}
+
+
+_WIDE = 150
+"""Characters that all columns need."""
+
+
+def print_table(console: Console, found: Found) -> None:
+    """Print a table, and the sentences on it; narrow terminals get the columns that count most."""
+    table = TABLES[found["table"]]
+    console.print(found["source"], highlight=False, markup=False, soft_wrap=True)
+    for part in table.sections(found, console.width >= _WIDE):
+        tables.show(console, part)
+    for remark in table.remarks(found):
+        console.print(remark, highlight=False, markup=False, soft_wrap=True)
+
+
+def markdown(found: Found) -> str:
+    """Format a table as Markdown, with all that it depends on."""
+    table = TABLES[found["table"]]
+    lines = [f"# {found['table']}", "", f"{found['source']}.", ""]
+    for part in table.sections(found, True):
+        lines += tables.markdown(part)
+    lines += [*(f"- {remark}" for remark in table.remarks(found)), ""]
+    versions = ", ".join(f"{name} {text}" for name, text in found["versions"].items())
+    lines += [f"Library {found['library']}; `{found['command']}`; {versions}.", ""]
+    return "\n".join(lines)
+
+
+def write(folder: Path, found: Found) -> list[Path]:
+    """Write a table as JSON, Markdown and a picture."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    stem = f"{found['table']}{'.quick' if found['quick'] else ''}.{found['library']}"
+    contents = {
+        "json": json.dumps(found, indent=2).encode() + b"\n",
+        "md": markdown(found).encode(),
+        "svg": TABLES[found["table"]].draw(found),
+    }
+    return [cache.write(folder / f"{stem}.{end}", text) for end, text in contents.items()]

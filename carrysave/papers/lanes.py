@@ -1,0 +1,297 @@
+"""XR-NPE's claims: lanes and arrays for all formats against separate ones for each format."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from carrysave.asic import synthesis
+from carrysave.asic.liberty.cells import Library
+from carrysave.papers.resources import count
+from carrysave.progress import Steps
+from carrysave.report.tables import Section, svg, texts
+from golden.formats.element import ElementFormat
+from golden.formats.names import parse
+from golden.formats.quire import QuireSpec
+from golden.npe.lane import LaneSpec
+from hw.catalog import Design
+
+__all__ = ["draw", "measure", "remarks", "sections"]
+
+Result = dict[str, Any]
+
+_QUICK = ("int8", "int4", "e2m1", "e4m3")
+_WIDTH = 48  # bits of the shared accumulator
+_SMALL = {"accumulation": "resolved", "adder": "ripple"}
+_FPGA = {"accumulation": "resolved", "adder": "operator"}
+_FPGAS = ("xilinx", "ecp5")
+
+
+def _fields(formats: tuple[str, ...], depth: int) -> dict[str, Any]:
+    """Return formats and the least accumulator that holds so many products of any two of them."""
+    elements = [fmt for fmt in map(parse, formats) if isinstance(fmt, ElementFormat)]
+    width = max(
+        QuireSpec(a_format=a, b_format=b, depth=depth).width for a in elements for b in elements
+    )
+    return {"formats": ",".join(formats), "accumulator_width": width}
+
+
+def _depth(formats: tuple[str, ...]) -> int:
+    """Products that the shared accumulator holds, whichever: what separate ones have to hold."""
+    spec = LaneSpec(formats=",".join(formats), accumulator_width=_WIDTH)
+    return min(spec.limit(*pair) for pair in spec.pairs)
+
+
+def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
+    """Measure all lanes and arrays.
+
+    Returns
+    -------
+    A dict of plain values: ``library``, ``versions``; ``lanes`` and ``arrays``, an entry for each
+    format; the ``shared`` ones; ``subsets`` of formats; ``speed``; ``fpga`` and ``claims``.
+    """
+    formats = _QUICK if quick else LaneSpec.FORMATS
+    side = 2 if quick else 8
+    depth = _depth(formats)
+    alone = {name: _fields((name,), depth) for name in formats}
+    every = {"formats": ",".join(formats), "accumulator_width": _WIDTH}
+    few = {names: _fields(names, depth) for names in (("int8", "int4"), ("int8", "int4", "e2m1"))}
+    jobs = 4 * len(formats) + len(few) + 2 + len(_FPGAS) * (len(formats) + 1)
+    done = iter(range(jobs))
+
+    def step(text: str) -> None:
+        number = next(done)
+        steps.step(f"{number + 1} of {jobs}: {text}")
+        steps.advance(number, jobs)
+
+    def lane(fields: dict[str, Any], name: str) -> Result:
+        design = Design("sl8", {**fields, **_SMALL})
+        step(f"{design.module}, {name}")
+        return synthesis.synthesise_design(
+            design, target, sweep=True, objective="area", activity=f"normal:{name}"
+        )
+
+    def array(fields: dict[str, Any], name: str) -> Result:
+        design = Design("npe", {"m": side, "n": side, **fields})
+        step(f"{design.module}, {name}")
+        return synthesis.synthesise_design(design, target, activity=f"normal:{name}")
+
+    def fastest(design: Design) -> Result:
+        step(f"{design.module}, fastest")
+        return synthesis.synthesise_design(
+            design, target, sweep=True, objective="period", activity="assumed"
+        )
+
+    def counts(fields: dict[str, Any], fpga: str) -> Result:
+        design = Design("npe", {"m": side, "n": side, **fields, **_FPGA})
+        step(f"{design.module}, {fpga}")
+        return count(design, fpga)
+
+    lanes = {name: (lane(alone[name], name), lane(every, name)) for name in formats}
+    first, shared = lanes[formats[0]]
+    arrays = {name: (array(alone[name], name), array(every, name)) for name in formats}
+    subsets = {"+".join(names): lane(fields, "int8") for names, fields in few.items()}
+    speed = {
+        "sl8": fastest(Design("sl8", {**every, "pipeline": 4})),
+        "opt1": fastest(Design("opt1")),
+    }
+    separate = {fpga: [counts(alone[name], fpga) for name in formats] for fpga in _FPGAS}
+    found = {
+        "library": first["target"],
+        "versions": first["versions"],
+        "side": side,
+        "depth": depth,
+        "lanes": [_pair(name, *both) for name, both in lanes.items()],
+        "shared": _facts(shared),
+        "subsets": {name: _facts(result) for name, result in subsets.items()},
+        "speed": {name: _facts(result) for name, result in speed.items()},
+        "arrays": [_pair(name, *both) for name, both in arrays.items()],
+        "shared_array": _facts(arrays[formats[0]][1]),
+        "fpga": [
+            {
+                "target": fpga,
+                "separate": {
+                    key: sum(one[key] for one in separate[fpga]) for key in ("luts", "ffs")
+                },
+                "shared": counts(every, fpga),
+            }
+            for fpga in _FPGAS
+        ],
+    }
+    return {**found, "claims": list(_claims(found))}
+
+
+_FACTS = ("module", "area_um2", "kge", "period_ns", "pj_per_mac", "activity", "recipe")
+
+
+def _facts(result: Result) -> Result:
+    return {key: result[key] for key in _FACTS}
+
+
+def _pair(name: str, alone: Result, shared: Result) -> Result:
+    """Make the entry of a format."""
+    spec = LaneSpec(formats=name, accumulator_width=_WIDTH)
+    return {
+        "format": name,
+        "codes_per_word": spec.codes(0, 0),
+        "alone": _facts(alone),
+        "shared_pj": shared["pj_per_mac"],
+    }
+
+
+def _mean(entries: list[Result]) -> float:
+    """Return the mean, over formats, of the shared one's energy relative to the separate one's."""
+    ratios = [entry["shared_pj"] / entry["alone"]["pj_per_mac"] for entry in entries]
+    return sum(ratios) / len(ratios)
+
+
+def _claims(found: Result) -> Iterator[Result]:
+    """Compare each claim of the paper, with what it is measured against here."""
+    total = sum(entry["alone"]["area_um2"] for entry in found["lanes"])
+    arrays = sum(entry["alone"]["area_um2"] for entry in found["arrays"])
+    subsets = found["subsets"]
+    plain, more = (subsets[name]["area_um2"] for name in ("int8+int4", "int8+int4+e2m1"))
+    yield _claim(
+        "lane, area",
+        "-42 %",
+        _change(found["shared"]["area_um2"] / total),
+        "a lane for each format; the paper's: the best MAC known to it",
+    )
+    yield _claim(
+        "lane, sharing factor", "-", f"{total / found['shared']['area_um2']:.2f}x", "the same"
+    )
+    yield _claim(
+        "lane, energy per product",
+        "-38 % power",
+        _change(_mean(found["lanes"])),
+        "the lane of that format alone, mean of the formats",
+    )
+    yield _claim(
+        "array, area",
+        "-",
+        _change(found["shared_array"]["area_um2"] / arrays),
+        "an array for each format",
+    )
+    yield _claim(
+        "array, energy per product",
+        "-",
+        _change(_mean(found["arrays"])),
+        "the array of that format alone, mean of the formats",
+    )
+    for fpga in found["fpga"]:
+        ratios = {key: fpga["separate"][key] / fpga["shared"][key] for key in ("luts", "ffs")}
+        for key, paper in (("luts", "1.40x"), ("ffs", "1.77x")):
+            yield _claim(
+                f"{fpga['target']}, {key[:-1].upper()}s",
+                f"{paper} fewer",
+                f"{ratios[key]:.2f}x fewer",
+                "an array for each format",
+            )
+    gains = sorted({2 * entry["codes_per_word"] for entry in found["lanes"]})
+    yield _claim(
+        "operations per operand byte",
+        "2.85x",
+        " to ".join(f"{g}x" for g in gains),
+        "the same array with operands of 16 bits",
+    )
+    yield _claim("int8 + int4 + e2m1, area", "-", _change(more / plain), "a lane of int8 + int4")
+    period = found["speed"]["sl8"]["period_ns"] / found["speed"]["opt1"]["period_ns"]
+    yield _claim("lane with 4 registers, period", "-", f"{period:.2f}x", "opt1 of int8")
+
+
+def _claim(name: str, paper: str, ours: str, baseline: str) -> Result:
+    return {"name": name, "paper": paper, "ours": ours, "baseline": baseline}
+
+
+def _change(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.0f} %"
+
+
+_LANES = (
+    ("format", "{}"), ("area alone, um2", "{:,.0f}"), ("kGE", "{:.2f}"), ("period ns", "{:.3f}"),
+    ("products a cycle", "{}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
+    ("array alone, um2", "{:,.0f}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
+    ("operations per byte", "{}"),
+)  # fmt: skip
+
+
+def sections(found: Result, wide: bool) -> list[Section]:
+    """Return the claims and, where `wide`, the formats and FPGAs."""
+    claims = [
+        [claim[key] for key in ("name", "paper", "ours", "baseline")] for claim in found["claims"]
+    ]
+    parts = [Section("Claims", ("claim", "paper", "ours", "measured against"), claims, 4)]
+    if wide:
+        parts += [Section(
+            f"Lanes, least area; arrays of {found['side']} x {found['side']}; sums of"
+            f" {found['depth']:,} products",
+            tuple(head for head, _ in _LANES), list(_lines(found)),
+        )]  # fmt: skip
+        lines = [
+            [fpga["target"], *(
+                f"{fpga[of][key]:,.0f}" for key in ("luts", "ffs") for of in ("separate", "shared")
+            )]
+            for fpga in found["fpga"]
+        ]  # fmt: skip
+        heads = ("FPGA", "LUTs, separate", "LUTs, shared", "FFs, separate", "FFs, shared")
+        parts.append(Section("Arrays on FPGAs, not placed", heads, lines))
+    return parts
+
+
+def _lines(found: Result) -> Iterator[list[str]]:
+    """Return a line for each format, for the sum, and for lanes of several formats."""
+    for entry, array in zip(found["lanes"], found["arrays"], strict=True):
+        one, other, codes = entry["alone"], array["alone"], entry["codes_per_word"]
+        yield texts([
+            entry["format"], one["area_um2"], one["kge"], one["period_ns"], codes,
+            one["pj_per_mac"], entry["shared_pj"], other["area_um2"], other["pj_per_mac"],
+            array["shared_pj"], found["side"] * codes,
+        ], _LANES)  # fmt: skip
+    total: dict[str, float] = {
+        key: sum(entry["alone"][key] for entry in found["lanes"]) for key in ("area_um2", "kge")
+    }
+    arrays = sum(entry["alone"]["area_um2"] for entry in found["arrays"])
+    rest: list[Any] = ["-"] * 4
+    yield texts(["sum", total["area_um2"], total["kge"], *rest, arrays, *rest[:3]], _LANES)
+    for name, lane, array in (
+        ("all in one", found["shared"], found["shared_array"]["area_um2"]),
+        *((name, lane, "-") for name, lane in found["subsets"].items()),
+    ):
+        facts = lane["area_um2"], lane["kge"], lane["period_ns"]
+        yield texts([name, *facts, *rest[:3], array, *rest[:3]], _LANES)
+
+
+def remarks(found: Result) -> list[str]:
+    """Return what the comparison means."""
+    return [
+        "XR-NPE's repository has no RTL, and its abstract names no baseline: the ones here are"
+        " carrysave's own lanes of one format each, from the same generator and flow.",
+        "Lanes alone have accumulators of the width that their format needs, the shared one"
+        f" {_WIDTH} bits; lanes include decoders and the stream's registers, arrays decode at their"
+        " edge.",
+    ]
+
+
+def draw(found: Result) -> bytes:
+    """Draw areas of lanes, stacked, and energies per product."""
+    from matplotlib import pyplot
+
+    figure, (areas, energies) = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    base = 0.0
+    for entry in found["lanes"]:
+        size = entry["alone"]["kge"]
+        areas.bar("separate", size, bottom=base, label=entry["format"])
+        areas.text(0, base + size / 2, entry["format"], ha="center", va="center", fontsize=8)
+        base += size
+    areas.bar("all in one", found["shared"]["kge"], color="tab:blue")
+    areas.set_ylabel("lane, kGE")
+    names = [entry["format"] for entry in found["lanes"]]
+    places = range(len(names))
+    for shift, label, values in (
+        (-0.2, "alone", [entry["alone"]["pj_per_mac"] for entry in found["lanes"]]),
+        (0.2, "all in one", [entry["shared_pj"] for entry in found["lanes"]]),
+    ):
+        energies.bar([place + shift for place in places], values, width=0.38, label=label)
+    energies.set_xticks(list(places), names, rotation=30, fontsize=8)
+    energies.set_ylabel("pJ per product")
+    energies.legend()
+    figure.suptitle(f"xr-npe, {found['library']}", fontsize=10)
+    return svg(figure)

@@ -1,0 +1,265 @@
+"""LUT tensor cores and their rivals at equal throughput: which wins for given weights."""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from carrysave.asic import synthesis
+from carrysave.asic.liberty.cells import Library
+from carrysave.papers import layer
+from carrysave.papers.resources import count
+from carrysave.papers.rivals import ACTIVATIONS, TOOL, WEIGHTS, Rival, ablation, products, rivals
+from carrysave.progress import Steps
+from hw.catalog import Design
+
+__all__ = ["COLUMNS", "FPGA_K", "FPGA_TILE", "ROWS", "SLACK", "measure"]
+
+Result = dict[str, Any]
+
+_JOBS = 2
+_FPGAS = ("xilinx", "ecp5")
+_FPGA_WEIGHTS = ("1", "1.58", "2", "4")
+FPGA_TILE = 2, 8
+"""Rows and columns of cores on FPGAs."""
+FPGA_K = 8
+"""Products of a beat of these."""
+ROWS = 4
+COLUMNS = {32: 32, 16: 16}
+"""Columns of cores by the products of their beats: 32 for int8 and one or two bits, else 16."""
+_MAPS = ("amap", "wide")
+"""The mappings that are smallest at a clock that is not tight, the smaller first."""
+SLACK = 1.5  # of the clock, against the period of the plain MAC at its fastest
+_PAPER = (1.0, 1.317, 1.351, 1.440)
+"""Area of the paper's ablation, relative to that of each step."""
+
+
+def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
+    """Measure all designs: at one clock, each with the least area that meets it.
+
+    Returns
+    -------
+    A dict of plain values: ``library``, ``versions``, ``clock_ns``; ``cores``, an
+    entry for each design, activations and weights; ``ablation``; ``fpga``; ``products``;
+    ``layers``, see :func:`carrysave.papers.layer.measure`; and ``claims``.
+    """
+    grid = [
+        (activation, weight, rival)
+        for activation in (["int8"] if quick else ACTIVATIONS)
+        for weight in (["1", "2"] if quick else WEIGHTS)
+        for rival in _rivals(activation, weight)
+    ]
+    steps_of = ablation(64)
+    fpgas = [
+        (fpga, weight, rival)
+        for fpga in _FPGAS[-1 if quick else 0 :]
+        for weight in _FPGA_WEIGHTS[: 1 if quick else None]
+        for rival in rivals("int8", weight, *FPGA_TILE, FPGA_K, together=False, adder="operator")
+    ]
+    jobs = 1 + len(grid) + len(steps_of) + len(fpgas) + len(products()) + len(layer.LAYERS)
+    done = iter(range(jobs))
+
+    def step(text: str) -> None:
+        number = next(done)
+        steps.step(f"{number + 1} of {jobs}: {text}")
+        steps.advance(number, jobs)
+
+    step("mac, for the clock")
+    first = synthesis.synthesise_design(Design("mac"), target, activity="none")
+    clock = round(SLACK * first["period_ns"], 1)
+
+    def core(rival: Rival, activity: str) -> Result:
+        step(rival.design.module)
+        result = synthesis.synthesise_design(
+            rival.design,
+            target,
+            period_ns=clock,
+            activity=activity,
+            maps=_MAPS,
+            hierarchy="coarse",
+            jobs=1,
+        )
+        return {"kind": rival.kind, **_facts(rival.design, result, clock)}
+
+    measured = _side_by_side([
+        *(partial(core, rival, "uniform@256") for _, _, rival in grid),
+        *(partial(core, rival, "none") for rival in steps_of),
+        *(partial(_counts, rival, fpga, step) for fpga, _, rival in fpgas),
+        *(partial(_product, rival, target, step) for rival in products()),
+    ])
+    found = {
+        "library": first["target"],
+        "versions": first["versions"],
+        "clock_ns": clock,
+        "cores": [
+            {"activation": activation, "weight": weight, **next(measured)}
+            for activation, weight, _ in grid
+        ],
+        "ablation": list(_ablation([next(measured) for _ in steps_of])),
+        "fpga": [{"target": fpga, "weight": weight, **next(measured)} for fpga, weight, _ in fpgas],
+        "products": list(measured),
+        "layers": [],
+    }
+    with TemporaryDirectory() as folder:
+        for result in layer.measure(Path(folder), 40 if quick else None):
+            step(f"{result['module']}, a layer")
+            found["layers"].append(result)
+    _mark(found["cores"], "um2_per_mac")
+    _mark(found["fpga"], "luts_per_mac")
+    return {**found, "claims": list(_claims(found))}
+
+
+def _side_by_side(jobs: Iterable[Callable[[], Result]]) -> Iterator[Result]:
+    """Do jobs, two at a time, most of each being one process; give results in their order."""
+    with ThreadPoolExecutor(_JOBS) as pool:
+        try:
+            yield from pool.map(lambda job: job(), jobs)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _rivals(activation: str, weight: str) -> list[Rival]:
+    """List the designs of a job; what is held to, with the beats that make all of them smallest."""
+    k = 32 if activation == "int8" and weight in ("1", "2") else 16
+    return rivals(activation, weight, ROWS, COLUMNS[k], k)
+
+
+def _macs(design: Design) -> float:
+    """Return the products of a cycle, in tiles as deep as they may be, which follow each other."""
+    spec = design.spec
+    beats = -(-spec.depth // spec.k) * spec.planes * spec.passes
+    return spec.m * spec.n * spec.depth / (beats + spec.idle)
+
+
+def _facts(design: Design, result: Result, clock: float) -> Result:
+    """Return what counts of a core; `um2_per_mac` is its area for a product a clock."""
+    macs = _macs(design)
+    area, late = result["area_um2"], max(1.0, result["period_ns"] / clock)
+    return {
+        "module": result["module"],
+        "parameters": result["parameters"],
+        "area_um2": area,
+        "period_ns": result["period_ns"],
+        "tile": [design.spec.m, design.spec.n, design.spec.k],
+        "macs_per_cycle": macs,
+        "um2_per_mac": area * late / macs,
+        "pj_per_mac": result["pj_per_mac"],
+        "activity": result["activity"],
+    }
+
+
+def _ablation(found: list[Result]) -> Iterator[Result]:
+    """Compare the areas of the steps for a product a clock with that of the first."""
+    for entry, paper in zip_longest(found, _PAPER):
+        ratio = found[0]["um2_per_mac"] / entry["um2_per_mac"]
+        yield {
+            **{key: entry[key] for key in ("kind", "module", "area_um2", "um2_per_mac")},
+            "paper": paper,
+            "ours": ratio,
+        }
+
+
+def _counts(rival: Rival, fpga: str, step: Any) -> Result:
+    """Count the resources of a design on an FPGA."""
+    step(f"{rival.design.module}, {fpga}")
+    counts = count(rival.design, fpga)
+    macs = _macs(rival.design)
+    return {
+        "kind": rival.kind,
+        "module": rival.design.module,
+        **counts,
+        "luts_per_mac": counts["luts"] / macs,
+    }
+
+
+def _product(rival: Rival, target: str | Library, step: Any) -> Result:
+    """Measure a multiplier with the least area."""
+    step(rival.design.module)
+    result = synthesis.synthesise_design(
+        rival.design, target, sweep=True, objective="area", activity="none", jobs=1
+    )
+    facts = {key: result[key] for key in ("module", "area_um2", "kge", "period_ns")}
+    return {"kind": rival.kind, **facts}
+
+
+def _mark(entries: list[Result], cost: str) -> None:
+    """Mark the best of each group that has the same job; multipliers of FPGAs have no cost here."""
+    best: dict[Any, Result] = {}
+    for entry in entries:
+        entry["wins"] = False
+        job = tuple(entry.get(key) for key in ("target", "activation", "weight"))
+        if not entry.get("dsps") and (job not in best or entry[cost] < best[job][cost]):
+            best[job] = entry
+    for entry in best.values():
+        entry["wins"] = True
+
+
+def _least(found: Result, weight: str, kind: str) -> float | None:
+    """Return the least area for a product a clock, of int8 and units of a kind."""
+    costs = [
+        entry["um2_per_mac"]
+        for entry in found["cores"]
+        if (entry["activation"], entry["weight"]) == ("int8", weight)
+        and entry["kind"].startswith(kind)
+    ]
+    return min(costs, default=None)
+
+
+def _claims(found: Result) -> Iterator[Result]:
+    """Compare what is held to, and what the paper says."""
+    for weight, text, paper in (("1", "3x", "4x to 6x"), ("2", "1.6x", "-"), ("4", "-", "-")):
+        lut, tool, mac, serial = (
+            _least(found, weight, kind) for kind in ("LUT", TOOL, "MAC", "bit-serial")
+        )
+        if lut is None or tool is None or mac is None or serial is None:
+            continue
+        claim = {"name": f"LUT at W{weight} A8, area", "paper": "-", "target": "-"}
+        bits = max(2, int(weight))
+        yield {
+            **claim,
+            "paper": paper,
+            "target": text,
+            "ours": f"{tool / lut:.2f}x smaller",
+            "baseline": f"the parallel MAC of {bits} bits, multipliers by the tool",
+        }
+        yield {
+            **claim,
+            "target": text,
+            "ours": f"{mac / lut:.2f}x smaller",
+            "baseline": f"the best parallel MAC of {bits} bits",
+        }
+        yield {
+            **claim,
+            "target": "-20 %",
+            "ours": f"{100 * (lut / serial - 1):+.1f} %",
+            "baseline": "the bit-serial core",
+        }
+    step = {"paper": "-", "target": "-", "baseline": "the conventional LUT core"}
+    *_, last = (entry for entry in found["ablation"] if entry["paper"])
+    yield {
+        **step,
+        "name": f"ablation, W2 A8, the paper's steps: {last['kind']}",
+        "paper": f"{last['paper']:.2f}x",
+        "target": "1.44x",
+        "ours": f"{last['ours']:.2f}x smaller",
+    }
+    for entry in found["ablation"]:
+        if not entry["paper"]:
+            yield {
+                **step,
+                "name": f"ablation, then {entry['kind']}",
+                "ours": f"{entry['ours']:.2f}x smaller",
+            }
+    _, carry, multiplied = found["products"]
+    change = 100 * (carry["area_um2"] / multiplied["area_um2"] - 1)
+    yield {
+        "name": "exact E4M3 product by a carry, area",
+        "paper": "-",
+        "target": "smaller",
+        "ours": f"{change:+.0f} %",
+        "baseline": "multiplied, normalised and rounded",
+    }

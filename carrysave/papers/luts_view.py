@@ -1,0 +1,204 @@
+"""The table of LUT tensor cores as it is shown: sections, remarks, and the design space."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from carrysave.papers.luts import COLUMNS, FPGA_K, FPGA_TILE, ROWS, SLACK
+from carrysave.report.tables import Section, svg, texts
+
+__all__ = ["draw", "remarks", "sections"]
+
+Result = dict[str, Any]
+
+_CORES = (
+    ("activations", "{}"), ("weights", "{}"), ("unit", "{}"), ("MxNxK", "{}"),
+    ("area um2", "{:,.0f}"), ("period ns", "{:.2f}"), ("um2 for a MAC a clock", "{:,.1f}"),
+    ("pJ/MAC", "{:.3f}"), ("", "{}"),
+)  # fmt: skip
+
+
+_STEPS = (
+    ("step", "{}"), ("area um2", "{:,.0f}"), ("um2 for a MAC a clock", "{:,.0f}"),
+    ("smaller, paper", "{:.2f}"), ("ours", "{:.2f}"),
+)  # fmt: skip
+_COUNTS = (
+    ("FPGA", "{}"), ("weights", "{}"), ("unit", "{}"), ("LUTs", "{:,}"), ("FFs", "{:,}"),
+    ("DSPs", "{:,}"), ("LUTs for a MAC a cycle", "{:.1f}"), ("", "{}"),
+)  # fmt: skip
+_PRODUCTS = (
+    ("product of E4M3", "{}"), ("area um2", "{:,.0f}"), ("kGE", "{:.3f}"), ("period ns", "{:.2f}"),
+)  # fmt: skip
+
+
+_LAYERS = (
+    ("bits of a weight", "{}"), ("engine", "{}"), ("bit-exact", "{}"),
+    ("against floats, dB", "{:.1f}"), ("digits right", "{:.1%}"), ("in floats", "{:.1%}"),
+)  # fmt: skip
+
+
+def sections(found: Result, wide: bool) -> list[Section]:
+    """Return the claims, the winners, and, where `wide`, everything."""
+    keys = ("name", "paper", "target", "ours", "baseline")
+    claims = [[claim[key] for key in keys] for claim in found["claims"]]
+    cores = [
+        texts([
+            entry["activation"], entry["weight"], entry["kind"],
+            "x".join(map(str, entry["tile"])), entry["area_um2"], entry["period_ns"],
+            entry["um2_per_mac"], entry["pj_per_mac"], "least" if entry["wins"] else "",
+        ], _CORES)
+        for entry in found["cores"]
+        if wide or entry["wins"]
+    ]  # fmt: skip
+    columns = ("kind", "area_um2", "um2_per_mac", "paper", "ours")
+    steps = [texts([entry[key] for key in columns], _STEPS) for entry in found["ablation"]]
+    fpga = [
+        texts([
+            *(entry[key] for key in ("target", "weight", "kind", "luts", "ffs", "dsps")),
+            entry["luts_per_mac"], "least" if entry["wins"] else "",
+        ], _COUNTS)
+        for entry in found["fpga"]
+        if wide or entry["wins"]
+    ]  # fmt: skip
+    units = [
+        texts([entry[key] for key in ("kind", "area_um2", "kge", "period_ns")], _PRODUCTS)
+        for entry in found["products"]
+    ]
+    facts = ("weight", "module", "exact", "sqnr_db", "accuracy", "in_floats")
+    layers = [
+        texts([*(
+            ("no", "yes")[entry[key]] if key == "exact" else entry[key] for key in facts
+        )], _LAYERS)
+        for entry in found["layers"]
+    ]  # fmt: skip
+    heads = ("claim", "paper", "held to", "ours", "against")
+    clock = f"Cores, least area at {found['clock_ns']} ns"
+    m, n = FPGA_TILE
+    fpgas = f"int8, {m} x {n}, beats of {FPGA_K}, not placed"
+    return [
+        Section("Claims", heads, claims, 5),
+        Section("um2 for a MAC a clock, best of each kind", _MATRIX_HEADS, _matrix(found), 2),
+        Section(clock, _heads(_CORES), cores, 3),
+        Section("Ablation, W2 A8, M2 N64, K = 4", _heads(_STEPS), steps),
+        Section(fpgas, _heads(_COUNTS), fpga, 3),
+        Section("Products of FP8, least area", _heads(_PRODUCTS), units),
+        Section("A layer of 64 x 32, int8, simulated", _heads(_LAYERS), layers, 2),
+    ]
+
+
+_KINDS = {
+    "MAC": ("MAC",),
+    "bit-serial": ("bit-serial",),
+    "shift-add, ternary": ("shift-add", "ternary", "ternary pairs"),
+    "LUT": ("LUT", "ternary LUT"),
+}
+_MATRIX_HEADS = ("activations", "weights", *_KINDS, "least")
+
+
+def _matrix(found: Result) -> list[list[str]]:
+    """Tell the least area of each kind for each job, and of which it is least."""
+    jobs = dict.fromkeys((entry["activation"], entry["weight"]) for entry in found["cores"])
+    rows = []
+    for job in jobs:
+        own = [entry for entry in found["cores"] if (entry["activation"], entry["weight"]) == job]
+        least = {
+            name: min((e["um2_per_mac"] for e in own if _kind(e["kind"]) == name), default=None)
+            for name in _KINDS
+        }
+        winner = next(_kind(entry["kind"]) for entry in own if entry["wins"])
+        rows.append([
+            *job, *("-" if area is None else f"{area:,.0f}" for area in least.values()), winner,
+        ])  # fmt: skip
+    return rows
+
+
+def _kind(text: str) -> str:
+    """Find what a unit belongs to, by how it is called."""
+    for name, prefixes in _KINDS.items():
+        begins = tuple(prefix + more for prefix in prefixes for more in (",", " K"))
+        if text in prefixes or text.startswith(begins):
+            return name
+    raise AssertionError(text)
+
+
+def _heads(columns: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(head for head, _ in columns)
+
+
+def remarks(found: Result) -> list[str]:
+    """Return what the comparison means."""
+    return [
+        f"The clock of {found['clock_ns']} ns is {SLACK} times the period of the plain MAC; a core"
+        " that misses it counts as larger by as much.",
+        "Areas are of whole engines: tables and their generators, registers of operands and weight"
+        " planes, sums, and the way out. Rows share the registers of weights, but on FPGAs those of"
+        " MACs do not. A core that takes a cycle for each plane counts as many times, and cycles in"
+        " which sums leave count.",
+        "Elements of a column are mapped together, so that they share what decodes its weights.",
+        f"For int8 and weights of one or two bits, cores have {ROWS} rows, {COLUMNS[32]} columns"
+        " and beats of about 32, or more rows or columns and beats of 24 to 48 where their kind is"
+        f" smaller so. All others have {ROWS} rows, {COLUMNS[16]} columns and beats of 16, which"
+        " takes tables and their generators for fewer columns.",
+        "MACs are AND arrays whose rows go to the sum's compressor; Booth recoding of the weight,"
+        " with columns as rows, eight where beats are long; and multipliers as the tool makes them"
+        " of an operator. All have a register in the sum. What is held to comes from multipliers by"
+        " the tool, and stands beside both; the paper's are of another library, and its LUT cores"
+        " have no generator.",
+        "The conventional core of the ablation has a full table, entries selected by multiplexers,"
+        " and a sign plane that is subtracted in each lane. No activation is -128. Sums are"
+        " those of one tile, as the paper's array takes its sums from outside. Steps without a"
+        " figure of the paper are ours.",
+        "Energy is for uniform operands, which favour no coding.",
+    ]
+
+
+def draw(found: Result) -> bytes:
+    """Draw the design space: area over weights for each kind of activation, and energy."""
+    from matplotlib import pyplot
+    from matplotlib.ticker import LogLocator
+
+    activations = list(dict.fromkeys(entry["activation"] for entry in found["cores"]))
+    weights = list(dict.fromkeys(entry["weight"] for entry in found["cores"]))
+    figure, axes = pyplot.subplots(
+        2, len(activations), figsize=(3 + 4 * len(activations), 7), sharex=True, sharey="row",
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    kinds = list(dict.fromkeys(entry["kind"] for entry in found["cores"]))
+    colours = pyplot.get_cmap("tab20")
+    for column, activation in enumerate(activations):
+        for row, key in enumerate(("um2_per_mac", "pj_per_mac")):
+            plot = axes[row][column]
+            for number, kind in enumerate(kinds):
+                shown = [
+                    (weights.index(entry["weight"]), entry[key], entry["wins"])
+                    for entry in found["cores"]
+                    if (entry["activation"], entry["kind"]) == (activation, kind) and entry[key]
+                ]
+                colour = colours(number % 20)
+                at = 0.5 * (number / max(1, len(kinds) - 1) - 0.5)
+                for x, y, wins in shown:
+                    plot.plot(
+                        x + at, y, marker="*" if wins else "o", ms=12 if wins else 6, color=colour,
+                        linestyle="none",
+                    )  # fmt: skip
+                if shown:
+                    plot.plot([], [], "o", color=colour, label=kind)
+            plot.set_yscale("log")
+            plot.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7), numticks=20))
+            plot.yaxis.set_major_formatter("{x:g}")
+            plot.yaxis.set_minor_formatter("")
+            plot.grid(axis="y", alpha=0.3, which="both")
+        axes[0][column].set_title(activation, fontsize=10)
+        axes[1][column].set_xticks(range(len(weights)), [f"W{weight}" for weight in weights])
+    axes[0][0].set_ylabel("um2 for a MAC a clock")
+    axes[1][0].set_ylabel("pJ per MAC")
+    handles = {
+        label: handle
+        for plot in axes[0]
+        for handle, label in zip(*plot.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside right center", fontsize=8,
+        title="star: least area",
+    )  # fmt: skip
+    figure.suptitle(f"lut-tensor-core, {found['library']}, {found['clock_ns']} ns", fontsize=10)
+    return svg(figure)

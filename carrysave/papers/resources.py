@@ -1,0 +1,16 @@
+"""Resources of designs on FPGAs."""
+
+from carrysave import cache
+from carrysave.asic import synthesis
+from hw.catalog import Design
+from hw.emit.verilog import verilog_of
+
+__all__ = ["count"]
+
+
+def count(design: Design, target: str) -> dict[str, float]:
+    """Count the ``luts``, ``ffs`` and ``dsps`` of a design that is mapped and not placed."""
+    path = cache.cache() / "verilog" / f"{design.module}.v"
+    cache.write(path, verilog_of(design))
+    result = synthesis.synthesise([path], top=design.module, target=target, place=False)
+    return {key: result[key] for key in ("luts", "ffs", "dsps")}

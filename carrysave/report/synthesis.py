@@ -1,0 +1,286 @@
+"""What the command line prints and writes: tables, JSON, pictures."""
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from carrysave import cache
+from carrysave.sim.runner import Result
+from hw.catalog import CATALOG, Design
+
+__all__ = [
+    "catalogue",
+    "print_board",
+    "print_catalogue",
+    "print_files",
+    "print_packing",
+    "print_synthesis",
+    "print_verification",
+    "verification",
+    "write_synthesis",
+]
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """Describe every design."""
+    return [
+        {
+            "design": name,
+            "summary": entry.summary,
+            "parameters": {
+                key: {"default": kind.default, "legal": kind.legal, "meaning": kind.doc}
+                for key, kind in entry.parameters.items()
+            },
+            "verified_by": list(entry.evidence),
+        }
+        for name, entry in CATALOG.items()
+    ]
+
+
+def print_catalogue(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """Print the designs, each with its parameters."""
+    for row in rows:
+        console.print(
+            f"[bold]{row['design']}[/bold]  {row['summary']}", highlight=False, soft_wrap=True
+        )
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        table.add_column("  parameter", no_wrap=True)
+        for column in ("default", "legal", "meaning"):
+            table.add_column(column, overflow="fold")
+        for key, kind in row["parameters"].items():
+            default = str(kind["default"]).lower()
+            table.add_row(f"  {key}", default, kind["legal"], kind["meaning"])
+        console.print(table)
+        console.print("  verified by", highlight=False)
+        for evidence in row["verified_by"]:
+            console.print(f"    {evidence}", highlight=False, soft_wrap=True)
+        console.print()
+
+
+def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
+    """Print what was written: files beside the first one, and the folders that are there."""
+    root = files[0].parent
+    sizes: dict[str, list[int]] = {}
+    for path in files:
+        inside = path.relative_to(root).parts
+        name = f"{root / inside[0]}{'/' if len(inside) > 1 else ''}"
+        sizes.setdefault(name, []).append(path.stat().st_size)
+    width = max(map(len, sizes))
+    for name, own in sizes.items():
+        count = f", {len(own)} files" if len(own) > 1 else ""
+        _say(console, f"{name:{width}}  {sum(own):>9,} bytes{count}")
+    _say(
+        console,
+        f"{manifest['module']}: latency {manifest['latency_cycles']} cycles,"
+        f" {manifest['throughput']['operations_per_cycle']} operations per cycle,"
+        f" {len(manifest['modules'])} generated modules",
+    )
+
+
+def print_packing(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
+    """Print what was written, and the sections of the image."""
+    width = max(len(str(path)) for path in files)
+    for path in files:
+        _say(console, f"{path!s:{width}}  {path.stat().st_size:>9,} bytes")
+    layout = manifest["layout"]
+    weights = manifest["k"] * manifest["n"]
+    _say(
+        console,
+        f"{manifest['k']} x {manifest['n']} weights, {manifest['levels']}, {layout['bits']} bits,"
+        f" {manifest['groups']} groups of {layout['group']}, scales {manifest['scale_format']};"
+        f" {layout['layout']}, keys of {layout['fold']}, beats of {layout['k']} x {layout['n']}",
+    )
+    for name, section in manifest["sections"].items():
+        share = 8 * section["bytes"] / weights
+        _say(
+            console,
+            f"  {name:14}at {section['offset']:>9,}  {section['bytes']:>9,} bytes"
+            f"  {share:.3f} bits a weight",
+        )
+
+
+def _say(console: Console, text: str) -> None:
+    """Print a line as it is; a terminal may wrap it, a file gets it whole."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def verification(design: Design, result: Result, netlist: str | None) -> dict[str, Any]:
+    """Describe one run of a bench."""
+    return {
+        "design": design.module,
+        "of": "verilog" if netlist is None else f"netlist {netlist}",
+        "ok": result.ok,
+        "tests": result.tests,
+        "failures": list(result.failed),
+        "seconds": round(result.seconds, 3),
+        "seed": result.seed,
+        "junit": str(result.xml),
+        "log": str(result.log),
+        "waves": str(result.waves) if result.waves else None,
+    }
+
+
+def print_verification(
+    console: Console, design: Design, result: Result, netlist: str | None
+) -> None:
+    """Print the outcome of a bench."""
+    of = f" (netlist, {netlist})" if netlist else ""
+    style, word = ("green", "passed") if result.ok else ("red", "FAILED")
+    console.print(
+        f"[{style}]{word}[/{style}]  {design.module}{of}: {result.tests - result.failures} of"
+        f" {result.tests} tests, {result.seconds:.1f} s, seed {result.seed}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    for name in result.failed:
+        _say(console, f"  failed: {name}")
+    for label, path in (("junit", result.xml), ("log", result.log), ("waves", result.waves)):
+        if path is not None:
+            _say(console, f"  {label:6} {path}")
+
+
+_ROWS = (
+    ("area", "area_um2", "{:,.0f} um2"),
+    ("  sequential", "area_sequential_um2", "{:,.0f} um2"),
+    ("  combinational", "area_combinational_um2", "{:,.0f} um2"),
+    ("cells", "cells", "{:,}"),
+    ("minimum period", "period_ns", "{:.3f} ns"),
+    ("fmax", "fmax_mhz", "{:,.0f} MHz"),
+    ("power", "power_mw", "{:,.2f} mW"),
+    ("energy per MAC", "pj_per_mac", "{:,.2f} pJ"),
+    ("pins annotated", "annotated", "{:.1%}"),
+    ("glitches", "glitches", "{:.0%} of transitions"),
+    ("LUTs", "luts", "{:,}"),
+    ("flip-flops", "ffs", "{:,}"),
+    ("DSPs", "dsps", "{:,}"),
+    ("block RAMs", "brams", "{:,}"),
+    ("carry cells", "carry", "{:,}"),
+    ("device", "device", "{}"),
+    ("speed", "gops", "{:,.2f} GOPS"),
+    ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
+    ("energy efficiency", "gops_per_w", "{:,.0f} GOPS/W"),
+    ("recipe", "recipe", "{}"),
+)
+
+
+def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None:
+    """Print results side by side, a column each, and what they depend on."""
+    table = Table(header_style="bold")
+    table.add_column("", no_wrap=True)
+    for result in results:
+        head = f"{result['module']}\n{result['target']}"
+        table.add_column(head, justify="right", overflow="fold")
+    for label, key, form in _ROWS:
+        values = [result.get(key) for result in results]
+        if any(value is not None for value in values):
+            table.add_row(label, *("-" if v is None else form.format(v) for v in values))
+    console.print(table)
+    first = results[0]
+    for result in results:
+        for note in result.get("notes", ()):
+            _say(console, f"note on {result['module']}: {note}")
+    if first.get("activity"):
+        _say(console, f"power at: {first['activity']}")
+    path = first.get("critical_path")
+    if path:
+        _say(
+            console,
+            f"critical path of {first['module']}: {path[0]['point']} -> {path[-1]['point']},"
+            f" {len(path) // 2} cells",
+        )
+    versions = {
+        # ABC calls itself "UC Berkeley, ABC 1.01 (compiled <date>)".
+        name: text.removeprefix("UC Berkeley, ABC ").partition(" (")[0]
+        for name, text in first["versions"].items()
+    }
+    _say(console, "versions: " + ", ".join(f"{name} {text}" for name, text in versions.items()))
+    for result in results:
+        for file in result.get("files", ()):
+            _say(console, f"wrote {file}")
+
+
+def print_board(console: Console, found: dict[str, Any]) -> None:
+    """Print what a design takes of a board's FPGA, how fast it is, and what was written."""
+    table = Table(title=f"{found['design']} on {found['board']}", title_justify="left")
+    for head, side in (("", "left"), ("used", "right"), ("there", "right"), ("share", "right")):
+        table.add_column(head, justify="left" if side == "left" else "right")
+    for part, limit in found["capacity"].items():
+        used = found[part]
+        table.add_row(part, f"{used:,}", f"{limit:,}", f"{used / limit:.0%}")
+    console.print(table)
+    verdict = "fast enough" if found["ok"] else "TOO SLOW"
+    _say(
+        console,
+        f"up to {found['fmax_mhz']:.1f} MHz; the board has {found['clock_mhz']:g} MHz: {verdict}",
+    )
+    for file in found["files"]:
+        _say(console, f"wrote {file}")
+
+
+def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
+    """Write a result as JSON, its netlist, and the picture of its sweep."""
+    stem = f"{result['module']}.{result['target']}"
+    files = []
+    if result.get("netlist"):
+        netlist = folder / f"{stem}.netlist.v"
+        cache.write(netlist, Path(result["netlist"]).read_bytes())
+        files.append(netlist)
+    if len(result.get("sweep") or ()) > 1:
+        picture = folder / f"{stem}.sweep.svg"
+        cache.write(picture, draw_sweep(result))
+        files.append(picture)
+    path = folder / f"{stem}.json"
+    names = [str(file) for file in (*files, path)]
+    cache.write(path, json.dumps({**result, "files": names}, indent=2) + "\n")
+    return names
+
+
+def draw_sweep(result: dict[str, Any]) -> bytes:
+    """Draw area over period for every point of a sweep as SVG, the chosen one marked.
+
+    A curve through the chosen point joins all points of equal area x period, which for one design
+    are those of equal GOPS/mm2; what is below it is better.
+    """
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    period, area = result["period_ns"], result["area_um2"]
+    density = result.get("gops_per_mm2")
+    level = f"{density:,.1f} GOPS/mm2" if density else "equal area x period"
+    figure, axes = pyplot.subplots(figsize=(7.6, 4.4), layout="constrained")
+    for number, recipe in enumerate(sorted({point["recipe"] for point in result["sweep"]})):
+        points = sorted(
+            (point["period_ns"], point["area_um2"])
+            for point in result["sweep"]
+            if point["recipe"] == recipe
+        )
+        # Ten colours, then the same with another marker.
+        marker = "os^Dv"[number // 10 % 5]
+        axes.plot(*zip(*points, strict=True), marker=marker, ms=4, lw=0.8, label=recipe)
+    axes.margins(0.08)
+    limits = axes.axis()
+    low, high = max(limits[0], 1e-9), limits[1]
+    curve = [low + (high - low) * step / 200 for step in range(201)]
+    axes.plot(curve, [period * area / x for x in curve], "k--", lw=0.8, alpha=0.6, label=level)
+    chosen = f"chosen: {period:.3f} ns, {area:,.0f} um2"
+    axes.plot(period, area, "*", ms=15, mfc="none", mec="black", mew=1.2, label=chosen)
+    axes.axis(limits)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(alpha=0.25)
+    axes.set_xlabel("minimum period, ns")
+    axes.set_ylabel("cell area, um2")
+    axes.set_title(f"{result['module']}, {result['target']}", fontsize=10, wrap=True)
+    figure.legend(fontsize=8, loc="outside right upper", title="recipe", title_fontsize=8)
+    picture = io.BytesIO()
+    # The same result gives the same bytes.
+    with matplotlib.rc_context({"svg.hashsalt": "carrysave", "svg.fonttype": "none"}):
+        figure.savefig(picture, format="svg", metadata={"Date": None})
+    pyplot.close(figure)
+    return picture.getvalue()

@@ -1,0 +1,1 @@
+"""Simulation of designs: Verilator through cocotb, benches and matrix products."""

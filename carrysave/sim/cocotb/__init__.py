@@ -1,0 +1,1 @@
+"""What runs inside the simulator: streams, drivers, models of memory, jobs."""

@@ -1,0 +1,92 @@
+"""Not a test but a job: run the products of works.pickle by the driver.
+
+Parameters of the bench: `one_start`, all at once. Writes what they make to results.npz, the
+counters of each start to counters.json, and how far it is to progress.
+"""
+
+import dataclasses
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.task import bridge
+
+from carrysave.driver import Coprocessor
+from carrysave.driver.batch import Work, run
+from carrysave.driver.uart import UartLink
+from carrysave.sim.cocotb.device_memory import Pool
+from carrysave.sim.cocotb.serial_line import SerialLine
+from carrysave.sim.cocotb.streams import generator, reset, start_clock
+from carrysave.sim.cocotb.system import Registers, seconds, start
+from carrysave.sim.parameters import bench_parameters, bench_spec
+from golden.soc.coprocessor_uart import CoprocessorUartSpec
+from golden.soc.spec import CoprocessorSpec
+
+SPEC: CoprocessorSpec | CoprocessorUartSpec = bench_spec()
+LATENCY = 50
+TIMEOUT = 10.0
+"""Of simulated seconds."""
+
+
+def size(works: list[Work], one_start: bool) -> int:
+    """Count bytes, a power of two, that hold all that is on the device at any time."""
+    most = total = rows = 0
+    for work in works:
+        if work.a is not None:
+            rows = len(work.a)
+            total = total if one_start else 0
+        k, n = work.b.shape
+        matrices = (rows, k, SPEC.a_bits), (k, n, SPEC.b_bits), (rows + 2, n, 64)
+        # A beat more for each row, and room that an allocator leaves between matrices.
+        total += sum(count * (length * bits // 8 + SPEC.bytes) for count, length, bits in matrices)
+        total += 1024
+        most = max(most, total)
+    return 1 << max(most, 1 << 16).bit_length()
+
+
+async def behind_pins(dut: Any, divisor: int) -> Callable[[], Coprocessor]:
+    """Start a co-processor behind a serial line; returns what opens its driver."""
+    line = SerialLine(dut, divisor)
+    line.timeout = 1 << 20  # zeros into all of the memory take long, in short bits
+    await start_clock(dut)
+    await reset(dut)
+
+    def opened() -> Coprocessor:
+        link = UartLink(line)
+        return Coprocessor(link, link, clock=seconds, timeout=TIMEOUT)
+
+    return opened
+
+
+async def behind_buses(dut: Any, bytes_needed: int) -> Callable[[], Coprocessor]:
+    """Start a co-processor, with a memory that has room; returns what opens its driver."""
+    host, memory = await start(dut, size=bytes_needed, latency=LATENCY)
+    pool = Pool(memory.data, generator(1))
+    return lambda: Coprocessor(Registers(host), pool, clock=seconds, timeout=TIMEOUT)
+
+
+@cocotb.test
+async def works(dut: Any) -> None:
+    """Place everything in memory, and start."""
+    given: list[Work] = pickle.loads(Path("works.pickle").read_bytes())
+    one_start = bench_parameters()["one_start"]
+    if isinstance(SPEC, CoprocessorUartSpec):
+        opened = await behind_pins(dut, SPEC.divisor)
+    else:
+        opened = await behind_buses(dut, size(given, one_start))
+
+    def say(done: int) -> None:
+        Path("progress").write_text(str(done))
+
+    def run_all() -> None:
+        results, counters = run(opened(), given, one_start=one_start, progress=say)
+        archive: dict[str, Any] = {str(number): c for number, c in enumerate(results)}
+        np.savez("results.npz", **archive)
+        found = [dataclasses.asdict(one) | {"utilisation": one.utilisation} for one in counters]
+        Path("counters.json").write_text(json.dumps(found))
+
+    await bridge(run_all)()

@@ -1,0 +1,118 @@
+"""The three streams of an array of lanes under cocotb: tiles of any formats in, sums out."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from cocotb.task import Task
+
+from carrysave.sim.cocotb.bench import Bench
+from carrysave.sim.cocotb.npe_tiles import Rows, Tile
+from carrysave.sim.cocotb.streams import Sink, Source, unpack
+from carrysave.sim.cocotb.streams import pack as bits
+from carrysave.sim.tiling import Job
+from golden.formats.integer import IntFormat
+from golden.npe.npe import NpeSpec, pack
+
+__all__ = ["NpeDriver"]
+
+Stalls = Iterator[bool] | None
+
+
+class NpeDriver(Bench):
+    """Sends tiles to an array of lanes and takes the rows of C.
+
+    What the array has to ignore is random: formats with the later beats of a tile, scales with the
+    later ones of a block, their signs if they are E4M3, and the bits of a slot above a code.
+    """
+
+    def __init__(self, dut: Any, spec: NpeSpec, rng: np.random.Generator) -> None:
+        super().__init__(dut, spec, rng)
+        self.spec = spec
+        self.rng = rng
+        scale = [] if spec.scale == "none" else ["scale"]
+        self.a = Source(dut, "i_a", ["data", "format", "last", *scale])
+        self.b = Source(dut, "i_b", ["data", "format", *scale])
+        self.c = Sink(dut, "o_c", ["data", "invalid", "overflow", "last"])
+
+    def send_a(self, tiles: Sequence[Tile], stalls: Stalls = None) -> Task[None]:
+        """Start to send the beats of A; the last of each tile is marked."""
+        beats: list[tuple[int, ...]] = []
+        for tile in tiles:
+            words, _ = pack(self.spec, *tile[:2], *tile.pair)
+            values = self._beats(words.T, *tile.pair)
+            last = [0] * (len(values) - 1) + [1]
+            formats = self._formats(tile.pair[0], len(values))
+            scales = [] if tile.a_scales is None else [self._scales(tile, tile.a_scales.T)]
+            beats += zip(values, formats, last, *scales, strict=True)
+        return self.a.send(beats, stalls)
+
+    def send_b(self, tiles: Sequence[Tile], stalls: Stalls = None) -> Task[None]:
+        """Start to send the beats of B."""
+        beats: list[tuple[int, ...]] = []
+        for tile in tiles:
+            _, words = pack(self.spec, *tile[:2], *tile.pair)
+            values = self._beats(words, tile.pair[1], tile.pair[0])
+            formats = self._formats(tile.pair[1], len(values))
+            scales = [] if tile.b_scales is None else [self._scales(tile, tile.b_scales)]
+            beats += zip(values, formats, *scales, strict=True)
+        return self.b.send(beats, stalls)
+
+    def send_job(self, job: Job, pair: tuple[int, int]) -> None:
+        """Start to send the words of a product, as they are."""
+        last = np.zeros(len(job.a), dtype=int)
+        last[np.cumsum(job.lengths) - 1] = 1
+        a, b = bits(job.a, self.spec.element.WORD), bits(job.b, self.spec.element.WORD)
+        self.a.send([(word, pair[0], end) for word, end in zip(a, last.tolist(), strict=True)])
+        self.b.send([(word, pair[1]) for word in b])
+
+    def take(self, tiles: int, stalls: Stalls = None) -> Task[None]:
+        """Start to take the rows of some tiles of C."""
+        return self.c.take(tiles * self.spec.m, stalls)
+
+    def rows(self) -> Rows:
+        """Rows taken since the last call; checks that the last of each tile is marked."""
+        data, invalid, overflow, last = self.c.pop()
+        marks = np.array([int(value) for value in last])
+        due = np.arange(1, len(marks) + 1) % self.spec.m == 0
+        assert np.array_equal(marks, due), f"o_c_last is {marks} and must be {due.astype(int)}"
+        one = IntFormat(width=1, signed=False)
+        return Rows(
+            self._numbers(data), unpack(invalid, one) == 1, unpack(overflow, one).reshape(-1) == 1
+        )
+
+    def _numbers(self, data: Sequence[str]) -> np.ndarray:
+        """Take rows of strings of bits apart."""
+        fmt, width, count = self.spec.result_format, self.spec.result_width, self.spec.n
+        if fmt is not None:
+            return fmt.wrap(unpack(data, IntFormat(width=width, signed=False)))
+        if width <= 62:
+            return unpack(data, IntFormat(width=width))
+        values = [
+            [int(row[len(row) - (j + 1) * width : len(row) - j * width], 2) for j in range(count)]
+            for row in data
+        ]
+        half = 1 << (width - 1)
+        return (np.array(values, dtype=object) + half) % (2 * half) - half
+
+    def _beats(self, words: np.ndarray, own: int, other: int) -> list[int]:
+        """Make beats of words, with random bits where no code is."""
+        lane = self.spec.element
+        pitch, width = lane.pitch(own, other), lane.elements[own].width
+        used = sum((1 << width) - 1 << start for start in range(0, lane.WORD, pitch))
+        litter = self.rng.integers(0, 1 << lane.WORD, words.shape) & ~used
+        return bits(words | litter, lane.WORD)
+
+    def _formats(self, index: int, count: int) -> list[int]:
+        """Make the formats of a tile's beats."""
+        later = self.rng.integers(0, 1 << self.spec.element.format_width, count - 1)
+        return [index, *later.tolist()]
+
+    def _scales(self, tile: Tile, scales: np.ndarray) -> list[int]:
+        """Make the scales of a tile's beats of those of its blocks, one block a row."""
+        lane = self.spec.element
+        count = -(-tile.a.shape[1] // lane.codes(*tile.pair))
+        beats = self.rng.integers(0, 256, (count, scales.shape[1]))
+        signs = 0 if self.spec.scale == "e8m0" else self.rng.integers(0, 2, scales.shape) << 7
+        beats[:: self.spec.beats(*tile.pair)] = scales | signs
+        return bits(beats, 8)

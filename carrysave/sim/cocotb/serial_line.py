@@ -1,0 +1,70 @@
+"""A host's end of a serial line under cocotb, as an object of pyserial's."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import cocotb
+from cocotb.task import resume
+from cocotb.triggers import Event, FallingEdge, SimTimeoutError, Timer, with_timeout
+
+from carrysave.sim.cocotb.streams import PERIOD_NS
+
+__all__ = ["SerialLine"]
+
+
+class SerialLine:
+    """8N1 at the pins ``rx`` and ``tx`` of the design; for a thread of :func:`bridge`.
+
+    Members
+    -------
+    read, write : as of ``serial.Serial``; `read` gives up after `timeout` bits of silence.
+    rate : of the host, relative to the design's.
+    timeout : bits of silence after which a host gives up.
+    """
+
+    def __init__(self, dut: Any, divisor: int) -> None:
+        self.dut = dut
+        self.rate = 1.0
+        self.timeout = 2000
+        self.read: Callable[[int], bytes] = resume(self.take)
+        self.write: Callable[[bytes], None] = resume(self.send)
+        self._bit_ns = divisor * PERIOD_NS
+        self._came: deque[int] = deque()
+        self._news = Event()
+        dut.rx.value = 1
+        cocotb.start_soon(self._receive())
+
+    async def send(self, data: bytes, stop: int = 1) -> None:
+        """Put bytes onto the line."""
+        for byte in data:
+            for bit in (0, *(byte >> place & 1 for place in range(8)), stop):
+                self.dut.rx.value = bit
+                await self.wait(1)
+            self.dut.rx.value = 1
+
+    async def wait(self, bits: float) -> None:
+        """Let some bits pass."""
+        await Timer(round(bits * self._bit_ns / self.rate), unit="ns")
+
+    async def take(self, size: int) -> bytes:
+        """Take bytes that came, or that come in time."""
+        while len(self._came) < size:
+            self._news.clear()
+            try:
+                await with_timeout(self._news.wait(), self.timeout * self._bit_ns, "ns")
+            except SimTimeoutError:
+                break
+        return bytes(self._came.popleft() for _ in range(min(size, len(self._came))))
+
+    async def _receive(self) -> None:
+        while True:
+            await FallingEdge(self.dut.tx)
+            byte = 0
+            await Timer(round(1.5 * self._bit_ns), unit="ns")
+            for place in range(8):
+                byte |= int(self.dut.tx.value) << place
+                await Timer(self._bit_ns, unit="ns")
+            assert int(self.dut.tx.value) == 1, "no stop bit"
+            self._came.append(byte)
+            self._news.set()

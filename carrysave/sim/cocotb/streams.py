@@ -1,0 +1,234 @@
+"""Streams under cocotb: drive and watch flattened valid / ready / payload ports, with stalls."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.clock import Clock
+from cocotb.simtime import get_sim_time
+from cocotb.task import Task
+from cocotb.triggers import RisingEdge, SimTimeoutError, with_timeout
+
+from carrysave.sim.parameters import bench_parameters
+from golden.formats.integer import IntFormat
+
+__all__ = [
+    "PERIOD_NS",
+    "SCHEDULES",
+    "Sink",
+    "Source",
+    "cycle",
+    "deadline",
+    "generator",
+    "pack",
+    "reset",
+    "schedule",
+    "start_clock",
+    "unpack",
+]
+
+PERIOD_NS = 10
+
+# What stalls look like, as runs of go and of stall; each maker is given a random generator.
+SCHEDULES = {
+    "flowing": None,
+    "sparse": lambda rng: (int(rng.random() < 0.2), int(rng.geometric(0.3))),
+    "bursts": lambda rng: (int(rng.geometric(0.2)), int(rng.geometric(0.2))),
+    "rare": lambda rng: (int(rng.geometric(0.03)), 1),
+    "long": lambda rng: (int(rng.geometric(0.1)), int(rng.integers(20, 60))),
+}
+
+
+def generator(*more: int) -> np.random.Generator:
+    """Make a random generator that depends on the run's seed and on `more`."""
+    return np.random.default_rng([bench_parameters()["seed"], *more])
+
+
+def schedule(kind: str, rng: np.random.Generator) -> Iterator[bool] | None:
+    """Say for each cycle whether a stream may move; None if it always may."""
+    runs = SCHEDULES[kind]
+    return None if runs is None else _runs(runs, rng)
+
+
+def _runs(runs: Any, rng: np.random.Generator) -> Iterator[bool]:
+    while True:
+        go, stall = runs(rng)
+        yield from (True,) * go
+        yield from (False,) * stall
+
+
+def pack(codes: np.ndarray, width: int) -> list[int]:
+    """Pack rows of codes into integers, element 0 in the least significant bits.
+
+    Parameters
+    ----------
+    codes : int64, beats x elements.
+    width : bits of an element, 1..63; codes are taken modulo 2^width.
+    """
+    values = []
+    for start in range(0, len(codes), 4096):  # a code takes 8 bytes for each of its bits
+        part = np.asarray(codes[start : start + 4096], dtype=np.int64)
+        bits = ((part[:, :, None] >> np.arange(width)) & 1).astype(np.uint8)
+        octets = np.packbits(bits.reshape(len(part), -1), axis=1, bitorder="little")
+        values += [int.from_bytes(row.tobytes(), "little") for row in octets]
+    return values
+
+
+def unpack(values: Sequence[str], fmt: IntFormat) -> np.ndarray:
+    """Undo :func:`pack` for values as the simulator gives them, as strings of bits, MSB first.
+
+    Returns
+    -------
+    int64 codes, beats x elements.
+    """
+    if not values:
+        return np.zeros((0, 0), np.int64)
+    digits = np.frombuffer("".join(values).encode(), dtype=np.uint8) - ord("0")
+    assert digits.max() <= 1, f"X or Z in {values[int(digits.argmax()) // len(values[0])]}"
+    bits = digits.reshape(len(values), -1, fmt.width)[:, ::-1, ::-1].astype(np.int64)
+    return fmt.wrap(bits @ (1 << np.arange(fmt.width, dtype=np.int64)))
+
+
+async def start_clock(dut: Any) -> None:
+    """Start the clock of the design and wait for an edge of it; set inputs that stay constant."""
+    for name, value in bench_parameters().get("constants", {}).items():
+        getattr(dut, name).value = value
+    Clock(dut.clk, PERIOD_NS, unit="ns").start()
+    await RisingEdge(dut.clk)
+
+
+async def reset(dut: Any) -> None:
+    """Assert reset for one cycle, from now on; afterwards the design is as at power-up."""
+    dut.rst.value = 1
+    await RisingEdge(dut.clk)
+    dut.rst.value = 0
+
+
+def cycle() -> int:
+    """Return the number of the present cycle; constant from one rising edge to the next."""
+    return int(get_sim_time("ns")) // PERIOD_NS
+
+
+async def deadline(task: Task[Any], cycles: int, what: str) -> None:
+    """Wait for a task, at most `cycles` clock cycles; then fail, naming `what` was waited for."""
+    try:
+        await with_timeout(task, cycles * PERIOD_NS, "ns")
+    except SimTimeoutError:
+        raise AssertionError(f"{what}: not done after {cycles} cycles") from None
+
+
+class _Stream:
+    """Ports of one stream: `name`_valid, `name`_ready and a port for each payload field."""
+
+    def __init__(self, dut: Any, name: str, fields: Sequence[str]) -> None:
+        self.name = name
+        self.clk = dut.clk
+        self.valid = getattr(dut, f"{name}_valid")
+        self.ready = getattr(dut, f"{name}_ready")
+        self.payload = [getattr(dut, f"{name}_{field}") for field in fields]
+        self.cycles: list[int] = []
+        """Cycle of each transfer."""
+        self.offers: list[int] = []
+        """Cycle in which each beat was first there to be taken; of an input stream."""
+
+    @property
+    def count(self) -> int:
+        """Transfers so far."""
+        return len(self.cycles)
+
+
+class Source(_Stream):
+    """Drives an input stream of the design."""
+
+    def __init__(self, dut: Any, name: str, fields: Sequence[str]) -> None:
+        super().__init__(dut, name, fields)
+        self.idle()
+
+    def idle(self) -> None:
+        """Withdraw the stream, with ones as payload, which the design must ignore."""
+        self.valid.value = 0
+        for port in self.payload:
+            port.value = (1 << len(port)) - 1
+
+    def send(
+        self, beats: Sequence[Sequence[int]], stalls: Iterator[bool] | None = None
+    ) -> Task[None]:
+        """Start to send beats, each a tuple with a value for each field."""
+        return cocotb.start_soon(self._send(beats, stalls))
+
+    async def _send(self, beats: Sequence[Sequence[int]], stalls: Iterator[bool] | None) -> None:
+        edge = RisingEdge(self.clk)
+        offered = False
+        for beat in beats:
+            if stalls is not None and not next(stalls):
+                self.idle()
+                offered = False
+                await edge
+                while not next(stalls):
+                    await edge
+            for port, value in zip(self.payload, beat, strict=True):
+                port.value = value
+            if not offered:
+                self.valid.value = 1
+                offered = True
+            await edge
+            self.offers.append(cycle())
+            while not self.ready.value:
+                await edge
+            self.cycles.append(cycle())
+        self.idle()
+
+
+class Sink(_Stream):
+    """Takes an output stream of the design, and checks that the design keeps the stream rule.
+
+    Members
+    -------
+    beats : what was taken, a tuple of strings of bits for each transfer.
+    """
+
+    def __init__(self, dut: Any, name: str, fields: Sequence[str]) -> None:
+        super().__init__(dut, name, fields)
+        self.beats: list[tuple[str, ...]] = []
+        self.ready.value = 0
+
+    def take(self, count: int, stalls: Iterator[bool] | None = None) -> Task[None]:
+        """Start to take `count` more beats."""
+        return cocotb.start_soon(self._take(self.count + count, stalls))
+
+    async def _take(self, total: int, stalls: Iterator[bool] | None) -> None:
+        edge = RisingEdge(self.clk)
+        held = None
+        ready = None
+        while self.count < total:
+            go = stalls is None or next(stalls)
+            if go is not ready:
+                self.ready.value = int(go)
+                ready = go
+            await edge
+            if not self.valid.value:
+                assert held is None, f"{self.name}_valid was withdrawn before the transfer"
+                continue
+            beat = tuple(str(port.value) for port in self.payload)
+            assert held in (None, beat), f"{self.name} changed while it waited: {held} to {beat}"
+            if go:
+                self.beats.append(beat)
+                self.cycles.append(cycle())
+                held = None
+            else:
+                held = beat
+        self.ready.value = 0
+
+    async def silent(self, cycles: int) -> None:
+        """Check that nothing more comes for a number of cycles, taking whatever would."""
+        self.ready.value = 1
+        for _ in range(cycles):
+            await RisingEdge(self.clk)
+            assert not self.valid.value, f"{self.name} sent more than the {self.count} beats due"
+        self.ready.value = 0
+
+    def pop(self) -> list[list[str]]:
+        """Hand over what was taken: for each field its values, as strings of bits."""
+        beats, self.beats = self.beats, []
+        return [list(values) for values in zip(*beats, strict=True)] or [[] for _ in self.payload]

@@ -1,0 +1,63 @@
+"""How a bench learns what it tests: a design as JSON, from its caller to the simulator.
+
+The bench makes the spec anew, and need not load Amaranth.
+"""
+
+import dataclasses
+import functools
+import importlib
+import json
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hw.catalog import Design
+
+__all__ = ["BENCH_VARIABLE", "bench_parameters", "bench_spec", "describe"]
+
+BENCH_VARIABLE = "CARRYSAVE_BENCH"
+"""Environment variable that hands a bench its parameters, as JSON."""
+
+
+def describe(design: "Design") -> dict[str, Any]:
+    """Describe a design to its bench: the other end of :func:`bench_spec`."""
+    spec = design.spec
+    return {
+        "design": design.name,
+        "key": design.key,
+        "spec": _described(spec),
+        "latency": design.component().latency,
+    }
+
+
+def _described(spec: Any) -> list[Any]:
+    """Name a spec's class and its fields, those that are specs themselves in the same way."""
+    fields = {field.name: getattr(spec, field.name) for field in dataclasses.fields(spec)}
+    values = {
+        name: _described(value) if dataclasses.is_dataclass(value) else value
+        for name, value in fields.items()
+    }
+    return [type(spec).__module__, type(spec).__name__, values]
+
+
+@functools.cache
+def bench_parameters() -> dict[str, Any]:
+    """Read the parameters that the caller of the simulation gave this bench."""
+    return json.loads(os.environ[BENCH_VARIABLE])
+
+
+@functools.cache
+def bench_spec() -> Any:
+    """Make the design's spec anew from its fields."""
+    return _make(bench_parameters()["spec"])
+
+
+def _make(description: Sequence[Any]) -> Any:
+    """Make a spec of its module, its name and its fields."""
+    module, name, fields = description
+    cls = getattr(importlib.import_module(module), name)
+    values = {field.name: fields[field.name] for field in dataclasses.fields(cls) if field.init}
+    return cls(**{
+        key: _make(value) if isinstance(value, list) else value for key, value in values.items()
+    })

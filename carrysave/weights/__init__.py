@@ -1,0 +1,1 @@
+"""Weights of models: tensor files, quantised layers, memory images."""

@@ -1,0 +1,149 @@
+"""Files of weights to the memory image that the hardware reads, and back."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from carrysave import cache
+from carrysave.errors import UsageError
+from carrysave.weights.layer import (
+    SOURCES,
+    Request,
+    from_checkpoint,
+    from_codes,
+    from_float,
+    to_checkpoint,
+    to_codes,
+    to_parts,
+)
+from carrysave.weights.tensor_files import Tensor, dump, read
+from golden.formats.names import minifloat
+from golden.lut.checkpoint import FORMATS
+from golden.lut.image import Image, pack_image, unpack_image
+from golden.lut.layout import LAYOUTS
+
+__all__ = ["LAYOUTS", "SOURCES", "Request", "pack", "unpack"]
+
+
+def pack(
+    file: Path, request: Request, folder: Path, name: str | None
+) -> tuple[list[Path], dict[str, Any]]:
+    """Write ``<name>.bin`` and ``<name>.json``; return these files, and the manifest.
+
+    Parameters
+    ----------
+    file : .npy, .npz or .safetensors.
+    request : which tensors of it, and how.
+    folder : made if it is not there.
+    name : of the files; by default the tensor's, or the file's.
+    """
+    tensors = read(file)
+    source, layer = _find(tensors, request)
+    if source == "float":
+        weights, facts = from_float(tensors[layer], request)
+    elif source == "codes":
+        weights, facts = from_codes(_members(tensors, layer), request)
+    else:
+        weights, facts = from_checkpoint(_members(tensors, layer), source, request)
+    image = pack_image(weights, request.layout_of(weights))
+    chosen = name or layer.replace("/", "_") or file.stem
+    if Path(chosen).name != chosen:
+        raise UsageError(f"--name must be a file's name without folder, not {chosen!r}")
+    manifest = {
+        "image": f"{chosen}.bin",
+        **image.manifest,
+        "source": {"format": source, "layer": layer, **facts},
+    }
+    files = [
+        cache.write(folder / f"{chosen}.bin", image.data),
+        cache.write(folder / f"{chosen}.json", json.dumps(manifest, indent=2) + "\n"),
+    ]
+    return files, manifest
+
+
+def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Path, list[str]]:
+    """Write the tensors that an image was made of, and return their file and names.
+
+    Of GPTQ and AWQ they are those of the checkpoint, and of codes those of the file, bit by bit. Of
+    float weights: "codes" of :class:`GroupedWeights`, K x N, "scales" and, if there are any,
+    "zeros", "offsets" and "column_scales". For all but GPTQ and AWQ there is "weight" too: what
+    they stand for, in fp32, with rows as in the source.
+
+    Parameters
+    ----------
+    file : the manifest; the image is beside it.
+    folder : made if it is not there.
+    name : of the file; by default the image's.
+    suffix : .npz or .safetensors.
+    """
+    try:
+        manifest = json.loads(file.read_text())
+        image = file.parent / str(manifest["image"])
+        source = dict(manifest["source"])
+        kind, layer = str(source["format"]), str(source["layer"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{file} must be a manifest of carrysave pack; wrong is {error}") from None
+    weights = unpack_image(Image(data=image.read_bytes(), manifest=manifest))
+    try:
+        if kind in FORMATS:
+            tensors = to_checkpoint(weights, kind, bool(source.get("g_idx")))
+        else:
+            tensors = to_codes(weights, source) if kind == "codes" else to_parts(weights)
+            values = Request(rows=source["rows"]).turned(weights.values())
+            tensors["weight"] = Tensor(array=minifloat("fp32").encode(values), format="fp32")
+    except KeyError as error:
+        raise UsageError(f"{file} must be a manifest of carrysave pack; wrong is {error}") from None
+    prefix = f"{layer}." if layer and kind != "float" else ""
+    named = {prefix + key: tensor for key, tensor in tensors.items()}
+    path = folder / f"{name or file.stem + '_unpacked'}{suffix}"
+    cache.write(path, dump(named, suffix))
+    return path, list(named)
+
+
+def _find(tensors: Mapping[str, Tensor], request: Request) -> tuple[str, str]:
+    """Return the kind of source, and its layer: the tensor's name, or what precedes its parts."""
+    source = request.source or "auto"
+    if source == "auto":
+        source = "float"
+        for part, kind in (("qweight", "words"), ("codes", "codes")):
+            if any(name == part or name.endswith(f".{part}") for name in tensors):
+                source = kind
+    if source in ("words", "codes", *FORMATS):
+        part = "codes" if source == "codes" else "qweight"
+        layers = [name[: -len(part)].rstrip(".") for name in tensors
+                  if name == part or name.endswith(f".{part}")]  # fmt: skip
+        layer = _choose(layers, request.tensor, f"layers with {part}")
+        if source == "words":
+            members = _members(tensors, layer)
+            awq = "scales" in members and (
+                members["qweight"].array.shape[-1] * 8 == members["scales"].array.shape[-1]
+            )
+            source = "awq" if awq else "gptq"
+        return source, layer
+    matrices = [name for name, tensor in tensors.items()
+                if tensor.is_float and tensor.array.ndim == 2]  # fmt: skip
+    return source, _choose(matrices, request.tensor, "matrices of floats")
+
+
+def _choose(names: list[str], wanted: str | None, what: str) -> str:
+    """Return the name that is wanted, or the only one."""
+    listed = ", ".join(name or "(no name)" for name in names[:8])
+    listed += f" and {len(names) - 8} more" if len(names) > 8 else ""
+    if not names:
+        raise UsageError(f"file must have {what}, not none")
+    if wanted is None and len(names) > 1:
+        raise UsageError(f"--tensor must be given, one of the {what}: {listed}")
+    if wanted is not None and wanted not in names:
+        raise UsageError(f"--tensor must be one of the {what}: {listed}; not {wanted!r}")
+    return names[0] if wanted is None else wanted
+
+
+def _members(tensors: Mapping[str, Tensor], layer: str) -> dict[str, Tensor]:
+    """Return the tensors of a layer, by the last part of their names."""
+    prefix = f"{layer}." if layer else ""
+    return {
+        name[len(prefix) :]: tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix) and "." not in name[len(prefix) :]
+    }

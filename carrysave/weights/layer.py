@@ -1,0 +1,219 @@
+"""A layer's weights: tensors of a file to groups of codes, and back to the same tensors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from carrysave.errors import UsageError
+from carrysave.weights.tensor_files import Tensor
+from golden.formats.names import minifloat
+from golden.lut.checkpoint import FORMATS, from_awq, from_gptq, to_awq, to_gptq
+from golden.lut.layout import LayoutSpec
+from golden.lut.quantise import QuantiseSpec, quantise
+from golden.lut.weights import GroupedWeights, encode_scales
+
+__all__ = [
+    "SOURCES", "Request", "from_checkpoint", "from_codes", "from_float", "to_checkpoint",
+    "to_codes", "to_parts",
+]  # fmt: skip
+
+SOURCES = ("auto", "float", "codes", *FORMATS)
+_OFFSETS = {"symmetric": 0, "asymmetric": 0, "odd": 0, "ternary": 1}
+_CODED = ("fp16", "bf16", "fp32", "e8m0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be packed, and how; None where the command line says nothing."""
+
+    tensor: str | None = None
+    source: str | None = None
+    rows: str | None = None
+    bits: int | None = None
+    group: str | None = None
+    scheme: str | None = None
+    scales: str | None = None
+    layout: str | None = None
+    fold: int | None = None
+    beat: int | None = None
+    columns: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check what no spec does."""
+        if self.source not in (None, *SOURCES):
+            raise UsageError(f"--from must be one of {', '.join(SOURCES)}, not {self.source!r}")
+        if self.rows not in (None, "in", "out"):
+            raise UsageError(f"--rows must be one of in, out, not {self.rows!r}")
+
+    def refuse(self, where: str, *names: str) -> None:
+        """Refuse options that mean nothing there: all, or those named."""
+        for field in fields(self):
+            meant = field.name in names or not names
+            if meant and getattr(self, field.name) is not None:
+                option = "from" if field.name == "source" else field.name
+                raise UsageError(f"--{option} is not for {where}")
+
+    def turned(self, matrix: np.ndarray) -> np.ndarray:
+        """Return a matrix with inputs as rows, or such a one as it was."""
+        return matrix if self.rows == "in" else matrix.T
+
+    @property
+    def rows_per_scale(self) -> int:
+        """Rows of a group; 0 for all of a column or a matrix."""
+        if self.group in ("column", "tensor"):
+            return 0
+        text = self.group or "128"
+        if not text.isdecimal() or int(text) < 1:
+            raise UsageError(f"--group must be 1.. rows, column or tensor, not {text!r}")
+        return int(text)
+
+    def layout_of(self, weights: GroupedWeights) -> LayoutSpec:
+        """Return the layout; what is not given fits the rest."""
+        layout = self.layout or "planes_inner"
+        fold = self.fold
+        if fold is None:
+            fold = {"trits5": 0, "trits3": 0, "keys": 5}.get(layout, 4)
+        return LayoutSpec(
+            layout=layout,
+            bits=weights.bits,
+            k=self.beat if self.beat is not None else 16 // max(fold, 1) * max(fold, 1),
+            n=64 if self.columns is None else self.columns,
+            group=weights.group,
+            fold=fold,
+        )
+
+
+def from_float(tensor: Tensor, request: Request) -> tuple[GroupedWeights, dict[str, Any]]:
+    """Quantise floats."""
+    scheme = request.scheme or "symmetric"
+    spec = QuantiseSpec(
+        scheme=scheme,
+        bits=request.bits if request.bits is not None else 2 if scheme == "ternary" else 4,
+        group=request.rows_per_scale,
+        per_tensor=request.group == "tensor",
+        scale_format=request.scales or "fp16",
+    )
+    values = request.turned(tensor.values())
+    weights = quantise(spec, values)
+    error = float(np.abs(weights.values() - values).max())
+    return weights, {"rows": request.rows or "out", "scheme": scheme, "greatest_error": error}
+
+
+def from_codes(
+    members: Mapping[str, Tensor], request: Request
+) -> tuple[GroupedWeights, dict[str, Any]]:
+    """Take codes, scales, groups x N, and zeros."""
+    request.refuse("codes", "group")
+    codes, scheme = members["codes"], request.scheme or "symmetric"
+    if scheme not in _OFFSETS:
+        raise UsageError(f"--scheme must be one of {', '.join(_OFFSETS)} for codes, not {scheme!r}")
+    if codes.is_float or codes.array.ndim != 2 or not codes.array.size:
+        raise UsageError("codes must be a matrix of integers, inputs and outputs 1 at least")
+    if "scales" not in members or not members["scales"].is_float:
+        raise UsageError("file must have scales, groups x N, of floats, beside codes")
+    if (scheme == "asymmetric") != ("zeros" in members):
+        raise UsageError("file must have zeros, groups x N, where --scheme is asymmetric, only")
+    if request.bits is None and scheme != "ternary":
+        raise UsageError("--bits must be given for codes, 1..8 bits")
+    bits = request.bits if request.bits is not None else 2
+    if not 1 <= bits <= 8:
+        raise UsageError(f"--bits must be 1..8 bits, not {bits}")
+    array = request.turned(codes.array.astype(np.int64)) + _offset(scheme, bits)
+    top = 2 if scheme == "ternary" else (1 << bits) - 1
+    for worst in (array.min(), array.max()):
+        if not 0 <= worst <= top:
+            least = -_offset(scheme, bits)
+            raise UsageError(
+                f"codes must be {least}..{least + top} where --scheme is {scheme}, "
+                f"not {worst + least}"
+            )
+    given = members["scales"]
+    name = request.scales or given.format or "fp32"
+    if name not in _CODED:
+        raise UsageError(f"--scales must be one of {', '.join(_CODED)} for codes, not {name!r}")
+    values = given.values()
+    if values.ndim != 2 or not values.size:
+        raise UsageError(f"scales must be groups x N, not {values.shape}")
+    scales = encode_scales(name, values)
+    zeros = None
+    if scheme == "symmetric":
+        zeros = np.full(values.shape, _offset(scheme, bits), dtype=np.int64)
+    elif scheme == "asymmetric":
+        zeros = members["zeros"].array.astype(np.int64)
+    weights = GroupedWeights(
+        codes=array,
+        bits=bits,
+        levels="uniform" if zeros is not None else scheme,
+        group=-(-array.shape[0] // values.shape[0]),
+        scale_format=name,
+        scales=scales,
+        zeros=zeros,
+    )
+    if not np.array_equal(weights.scale_values().to_odd(), values):
+        raise UsageError(f"scales must be of {name}, without rounding; see --scales")
+    kinds = {name: members[name].array.dtype.name for name in ("codes", "zeros") if name in members}
+    facts = {"rows": request.rows or "out", "scheme": scheme, "scales": given.format}
+    return weights, {**facts, "integers": kinds}
+
+
+def _offset(scheme: str, bits: int) -> int:
+    """Return what is added to codes so that they are 0 at least."""
+    return 1 << bits - 1 if scheme == "symmetric" else _OFFSETS[scheme]
+
+
+def from_checkpoint(
+    members: Mapping[str, Tensor], source: str, request: Request
+) -> tuple[GroupedWeights, dict[str, Any]]:
+    """Take the tensors of GPTQ or AWQ."""
+    request.refuse(source, "rows", "bits", "group", "scheme", "scales")
+    if "scales" not in members:
+        raise UsageError(f"layer must have scales, not only {', '.join(members)}")
+    arrays = {name: tensor.array for name, tensor in members.items()}
+    name = members["scales"].format or str(members["scales"].array.dtype)
+    if source == "awq":
+        return from_awq(arrays, name), {}
+    return from_gptq(arrays, name, v2=source == "gptq_v2"), {"g_idx": "g_idx" in members}
+
+
+def to_checkpoint(weights: GroupedWeights, kind: str, g_idx: bool) -> dict[str, Tensor]:
+    """Return the tensors of GPTQ or AWQ."""
+    if kind == "awq":
+        arrays = to_awq(weights)
+    else:
+        arrays = to_gptq(weights, v2=kind == "gptq_v2", g_idx=g_idx)
+    found = {name: Tensor(array=array) for name, array in arrays.items()}
+    found["scales"] = Tensor(array=arrays["scales"], format=weights.scale_format)
+    return found
+
+
+def to_codes(weights: GroupedWeights, source: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return codes, scales and zeros as they were given."""
+    scheme, kinds = source["scheme"], source["integers"]
+    codes = weights.codes - _offset(scheme, weights.bits)
+    turned = Request(rows=source["rows"]).turned(codes)
+    found = {"codes": Tensor(array=turned.astype(kinds["codes"]))}
+    values = weights.scale_values().to_odd()
+    if (name := source["scales"]) is None:
+        found["scales"] = Tensor(array=values)
+    else:
+        found["scales"] = Tensor(array=minifloat(name).encode(values), format=name)
+    if "zeros" in kinds and weights.zeros is not None:
+        found["zeros"] = Tensor(array=weights.zeros.astype(kinds["zeros"]))
+    return found
+
+
+def to_parts(weights: GroupedWeights) -> dict[str, Tensor]:
+    """Return codes, K x N, scales and what goes with them."""
+    own = weights.scale_format if weights.scale_format not in ("e8m0", "int8") else None
+    found = {"codes": Tensor(array=weights.codes.astype(np.uint8))}
+    for name in ("scales", "offsets"):
+        array = getattr(weights, name)
+        if array is not None:
+            found[name] = Tensor(array=array if own else array.astype(np.uint8), format=own)
+    if weights.zeros is not None:
+        found["zeros"] = Tensor(array=weights.zeros.astype(np.int32))
+    if weights.column_scales is not None:
+        found["column_scales"] = Tensor(array=weights.column_scales, format="fp32")
+    return found

@@ -1,0 +1,49 @@
+"""The files of a design: Verilog, manifest, constraints, file list, FuseSoC core."""
+
+import json
+from pathlib import Path
+
+from hw.catalog import Design
+from hw.emit.constraints import sdc
+from hw.emit.flat_ports import clock_and_reset
+from hw.emit.fusesoc import core
+from hw.emit.verilog import Emission
+
+__all__ = ["generate"]
+
+
+def generate(
+    design: Design, folder: Path, *, period_ns: float = 10.0, name: str | None = None
+) -> list[Path]:
+    """Write the files of a design, and return their paths.
+
+    Parameters
+    ----------
+    design : what to write.
+    folder : where; made if it is not there.
+    period_ns : clock period in the constraints, ns.
+    name : what FuseSoC calls it, see :func:`hw.emit.fusesoc.core`.
+
+    Returns
+    -------
+    ``<module>.v``, ``.json`` (manifest), ``.sdc``, ``.f`` (file list), ``.core`` (FuseSoC).
+    """
+    emission = Emission(design)
+    module = design.module
+    constraints = {"constraints": ("SDC", [f"{module}.sdc"])}
+    texts = {
+        "v": emission.verilog,
+        "json": json.dumps(emission.manifest, indent=2) + "\n",
+        "sdc": sdc(emission.ports, clock_and_reset(emission.component)[0], period_ns=period_ns),
+        "f": f"{module}.v\n",
+        "core": core(module, design.entry.summary, constraints, name=name),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for ending, text in texts.items():
+        path = folder / f"{module}.{ending}"
+        partial = path.with_name(f".{path.name}.partial")
+        partial.write_text(text)
+        partial.replace(path)
+        paths.append(path)
+    return paths

@@ -1,0 +1,188 @@
+"""From a design to the files that others use: Verilog, manifest, constraints, FuseSoC core."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from amaranth import ClockDomain
+from amaranth.back import rtlil  # type: ignore[attr-defined]
+
+from hw.catalog import Design
+from hw.emit import yosys
+from hw.emit.bus_interfaces import attributes_of, interfaces_of
+from hw.emit.flat_ports import FlatPorts, clock_and_reset, flat_ports
+from hw.lib.shared_module import UNINITIALISED, Cell
+
+__all__ = ["Emission", "verilog_of"]
+
+_STRIP = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding", UNINITIALISED)
+
+
+@lru_cache(maxsize=4)
+def verilog_of(design: Design) -> str:
+    """Return the Verilog of a design, as :class:`Emission` does; that of the last few is kept."""
+    return Emission(design).verilog
+
+
+class Emission:
+    """A design as Verilog, with everything that is known of it.
+
+    Parameters
+    ----------
+    design : Design
+        What to emit.
+
+    Attributes
+    ----------
+    ports : list of dict
+        Name, direction, width and meaning of every port.
+    interfaces : list of Interface
+        Which of them belong together; none of designs without a bus.
+    verilog : str
+        Verilog-2005, with a header that says what it is. The same design gives the same bytes.
+    manifest : dict
+        Parameters, ports, latency, throughput, names and versions, ready for JSON.
+    """
+
+    def __init__(self, design: Design):
+        self.design = design
+        self.component = design.component()
+        self._top = FlatPorts(self.component)
+        clock, reset = clock_and_reset(self.component)
+        self.ports: list[dict[str, Any]] = [
+            {"name": clock, "direction": "input", "width": 1, "is": "clock, rising edge"},
+            {
+                "name": reset,
+                "direction": "input",
+                "width": 1,
+                "is": f"synchronous reset, {'low' if reset.endswith('n') else 'high'}",
+            },
+            *(
+                {
+                    "name": port.name,
+                    "direction": "input" if port.inward else "output",
+                    "width": len(port.value),
+                    "is": port.path,
+                }
+                for port in flat_ports(self.component)
+            ),
+        ]
+        self.interfaces = interfaces_of(self.component)
+        self._cells = _all_cells(self.component.cells)
+        self.verilog = self._header() + self._convert()
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What is known of the design."""
+        design, component = self.design, self.component
+        clock, reset = clock_and_reset(component)
+        return {
+            "design": design.name,
+            "module": design.module,
+            "parameters": dict(design.parameters),
+            "spec": {"type": type(design.spec).__name__, **asdict(design.spec)},
+            "hash": _hash(design.key),
+            "ports": self.ports,
+            "interfaces": [interface._asdict() for interface in self.interfaces],
+            "clock": clock,
+            "reset": reset,
+            "latency_cycles": component.latency,
+            "throughput": {"operations_per_cycle": component.operations_per_cycle},
+            "names": {port.path: port.name for port in flat_ports(component)},
+            "modules": self._modules(),
+            "versions": _versions(),
+            "verilog_sha256": hashlib.sha256(self.verilog.encode()).hexdigest(),
+        }
+
+    def _modules(self) -> dict[str, str]:
+        """Name the generator of each Verilog module that is a component of ours."""
+        top = type(self.component)
+        modules = {self.design.module: f"{top.__module__}.{top.__qualname__}"}
+        for name, cell in self._cells.items():
+            kind = type(cell)
+            modules[f"{self.design.module}__{name}"] = f"{kind.__module__}.{kind.__qualname__}"
+        return modules
+
+    def _header(self) -> str:
+        design = self.design
+        lines = [
+            f"{design.module}: {design.entry.summary}",
+            "",
+            f"parameters  {design.key}",
+            f"hash        {_hash(design.key)}",
+            "made by     " + ", ".join(f"{name} {text}" for name, text in _versions().items()),
+            "",
+            "Ports; element 0 of a row or column is in the lowest bits.",
+            *("  {direction:6} {width:5}  {name:12} {is}".format(**p) for p in self.ports),
+        ]
+        return "".join(f"// {line}".rstrip() + "\n" for line in lines) + "\n"
+
+    def _convert(self) -> str:
+        # One prefix for all modules, so that two designs can stand in one project.
+        module = self.design.module
+        text = rtlil.convert(self._top, name=module, ports=self._top.ports, emit_src=False)
+        for name, cell in self._cells.items():
+            text += rtlil.convert(
+                cell, name=f"{module}__{name}", emit_src=False, missing_domain=_without_reset
+            )
+        text = _place_names(text, module, self._cells)
+        attributes = " ".join(f"-remove {name}" for name in _STRIP)
+        # Last, because Yosys moves attributes from one port to another that is driven alike.
+        marks = "".join(
+            f'setattr -set {name} "{value}" {module}/w:{port}\n'
+            for port, named in attributes_of(self.interfaces).items()
+            for name, value in named.items()
+        )
+        with TemporaryDirectory() as folder:
+            (Path(folder) / "design.il").write_text(text)
+            yosys.run(
+                "read_rtlil design.il\n"
+                "proc\nopt_expr\nopt_clean\npmuxtree\nopt_dff\nopt_clean -purge\n"
+                f"memory_collect\nsetparam -set INIT 1'x a:{UNINITIALISED}\n"
+                f"attrmap {attributes}\nattrmap -modattr {attributes}\n{marks}"
+                "write_verilog design.v",
+                cwd=folder,
+            )
+            verilog = (Path(folder) / "design.v").read_text()
+        return verilog.partition("\n\n")[2]
+
+
+def _place_names(text: str, prefix: str, cells: Iterable[str]) -> str:
+    """Give placed cells their prefix, and Amaranth's dotted submodules names of plain letters."""
+    placed = {f"  cell \\{name} ": f"  cell \\{prefix}__{name} " for name in cells}
+    lines = []
+    for line in text.splitlines(keepends=True):
+        if line.startswith(("module \\", "  cell \\")):
+            head, name, rest = re.split(r"(\\\S+)", line, maxsplit=1)
+            line = head + name.replace(".", "__") + rest
+            for old, new in placed.items():
+                line = line.replace(old, new)
+        lines.append(line)
+    return "".join(lines)
+
+
+def _all_cells(cells: tuple[Cell, ...]) -> dict[str, Cell]:
+    """Cells by module name, those that others place behind them."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        for name, inner in {cell.module: cell, **_all_cells(cell.cells)}.items():
+            assert found.setdefault(name, inner) is inner, f"two cells are named {name}"
+    return found
+
+
+def _without_reset(name: str) -> ClockDomain:
+    return ClockDomain(name, reset_less=True)
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("carrysave", "amaranth", "pyosys")}

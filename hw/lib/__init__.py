@@ -1,0 +1,1 @@
+"""What components share: modules that are placed many times, payloads, a FIFO."""

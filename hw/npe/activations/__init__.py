@@ -1,0 +1,1 @@
+"""What the activation functions of rows share."""

@@ -1,0 +1,239 @@
+"""What integer activations share: a row in memory, and the exponential by shifts."""
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from golden.npe.activation import ActivationSpec
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+from hw.arith.shifter import shift_right
+from hw.npe.activations.divide import divide_by_constant
+
+__all__ = ["Exponentials", "Results", "RowMemory", "Values", "add_saturating", "exp_shift"]
+
+
+class Values(data.StructLayout):
+    """A value; ``last`` ends the row."""
+
+    def __init__(self, spec: ActivationSpec):
+        super().__init__({"data": spec.width, "last": 1})
+
+
+class Results(data.StructLayout):
+    """A result; ``last`` ends the row."""
+
+    def __init__(self, spec: ActivationSpec):
+        super().__init__({"data": spec.out_format.width, "last": 1})
+
+
+def exp_shift(m: Module, spec: ActivationSpec, below: Value, adder: str) -> Value:
+    """Make the exponential of a negative integer.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    spec : scale and octaves.
+    below : the integer's magnitude, as wide as the values.
+    adder : carry propagation, see :func:`hw.arith.adder.resolve`.
+    """
+    # Arithmetic shifts of the negative integer round its magnitude up.
+    most = (1 << len(below)) - 1
+    most += (most + 1 >> 1) - (most + 15 >> 4)
+    heap = BitHeap(most.bit_length())
+    for part in (below, below[1:], below[:1]):
+        heap.add_term(list(part), signed=False)
+    for place, bit in enumerate(below[4:]):
+        heap.add_bit(bit, place, negative=True)
+    heap.add_bit(below[:4].any(), 0, negative=True)
+    turned = resolve(m, heap.compress(m, [2] * heap.width), adder)
+
+    whole, rest = divide_by_constant(m, turned, spec.inverse_scale, most, adder)
+    if most // spec.inverse_scale >= spec.octaves:
+        least = whole >= spec.octaves
+        whole = Mux(least, spec.octaves, whole)
+        rest = Mux(least, 0, rest)
+    # Two minus what is behind the point is one with a fraction, of twice the least power.
+    double = 2 * spec.inverse_scale
+    fraction = BitHeap(double.bit_length())
+    fraction.constant = double
+    for place, bit in enumerate(rest):
+        fraction.add_bit(bit, place, negative=True)
+    line = resolve(m, fraction.compress(m, [2] * fraction.width), adder)
+    amount = Signal(range(spec.octaves + 1), name="octaves")
+    m.d.comb += amount.eq(whole)
+    shifted, _ = shift_right(m, Cat(C(0, spec.octaves), line), amount, "power")
+    return shifted[1:]
+
+
+def add_saturating(m: Module, a: Value, b: Value, width: int, adder: str) -> Value:
+    """Add two unsigned numbers; what does not fit in `width` bits becomes ones."""
+    heap = BitHeap(width + 1)
+    for term in (a, b):
+        heap.add_term(list(term), signed=False)
+    found = resolve(m, heap.compress(m, [2] * heap.width), adder)
+    return found[:-1] | found[-1].replicate(width)
+
+
+class RowMemory(wiring.Component):
+    """Keeps a row and its greatest value, and gives the row again, as often as asked.
+
+    Latency: a value is there in the cycle after ``read``, until the next one. Throughput: a value
+    a cycle.
+
+    Parameters
+    ----------
+    spec : ActivationSpec
+        What: width of values and length of rows.
+    floor : int
+        The greatest value is at least this.
+
+    Members
+    -------
+    write, i_data, i_last : In
+        Take a value; whether it ends the row.
+    read : In(1)
+        Fetch the next value, the first one after the last.
+    more : Out(1)
+        What ``read`` fetches is not the last of the row.
+    o_data, top : Out
+        Value fetched, and the greatest of the row.
+    """
+
+    write: Signal
+    i_data: Signal
+    i_last: Signal
+    read: Signal
+    more: Signal
+    o_data: Signal
+    top: Signal
+
+    def __init__(self, spec: ActivationSpec, floor: int):
+        self.spec = spec
+        self.floor = floor
+        super().__init__({
+            "write": In(1),
+            "i_data": In(spec.width),
+            "i_last": In(1),
+            "read": In(1),
+            "more": Out(1),
+            "o_data": Out(spec.width),
+            "top": Out(spec.width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        memory: Memory[int, Value] = Memory(shape=spec.width, depth=spec.length, init=[])
+        m.submodules.memory = memory
+        write, read = memory.write_port(), memory.read_port()
+        count = Signal(range(spec.length))
+        at, end = Signal.like(count), Signal.like(count, reset_less=True)
+        top = Signal(spec.width, reset_less=True)
+        m.d.comb += [
+            write.en.eq(self.write),
+            write.addr.eq(count),
+            write.data.eq(self.i_data),
+            read.en.eq(self.read),
+            read.addr.eq(at),
+            self.o_data.eq(read.data),
+            self.more.eq(at != end),
+            self.top.eq(top),
+        ]
+        before = Mux(count == 0, self.floor, top.as_signed())
+        with m.If(self.write):
+            m.d.sync += count.eq(Mux(self.i_last, 0, count + 1))
+            m.d.sync += top.eq(Mux(self.i_data.as_signed() > before, self.i_data, before))
+            with m.If(self.i_last):
+                m.d.sync += end.eq(count)
+        with m.If(self.read):
+            m.d.sync += at.eq(Mux(self.more, at + 1, 0))
+        return m
+
+
+class Exponentials(wiring.Component):
+    """Keeps a row, and makes exponentials of its values less the greatest, as often as asked.
+
+    Latency: 2 cycles from ``read``. Throughput: a value a cycle.
+
+    Parameters
+    ----------
+    spec : ActivationSpec
+        What: scale, width of values, length of rows.
+    floor : int
+        The greatest value is taken to be at least this.
+    adder : str
+        How: carry propagation, see :func:`hw.arith.adder.resolve`.
+
+    Members
+    -------
+    write, i_data, i_last : In
+        Take a value; whether it ends the row.
+    move : In(1)
+        Where it is low, no value comes nearer to ``o``.
+    read : In(1)
+        Begin with the next value; the first after the last.
+    zero : In(1)
+        Begin with a zero.
+    more : Out(1)
+        What ``read`` begins with is not the last of the row.
+    valid, o_zero, o_last : Out(1)
+        ``o`` is there; it is that of a zero; that of the last value.
+    o, o_data : Out
+        The exponential, and the value.
+    """
+
+    write: Signal
+    i_data: Signal
+    i_last: Signal
+    move: Signal
+    read: Signal
+    zero: Signal
+    more: Signal
+    valid: Signal
+    o_zero: Signal
+    o_last: Signal
+    o: Signal
+    o_data: Signal
+
+    def __init__(self, spec: ActivationSpec, floor: int, adder: str):
+        self.spec = spec
+        self.row = RowMemory(spec, floor)
+        self.adder = adder
+        super().__init__({
+            **dict.fromkeys(("write", "i_last", "move", "read", "zero"), In(1)),
+            "i_data": In(spec.width),
+            **dict.fromkeys(("more", "valid", "o_zero", "o_last"), Out(1)),
+            "o": Out(spec.greatest.bit_length()),
+            "o_data": Out(spec.width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.row = row = self.row
+        # Fetched: what is in the memory's register.
+        f_valid, f_zero, f_last = Signal(), Signal(reset_less=True), Signal(reset_less=True)
+        below = Signal(self.spec.width)
+        data = Mux(f_zero, 0, row.o_data)
+        m.d.comb += [
+            row.write.eq(self.write),
+            row.i_data.eq(self.i_data),
+            row.i_last.eq(self.i_last),
+            row.read.eq(self.read & self.move),
+            self.more.eq(row.more),
+            below.eq(row.top - data),
+        ]
+        made = exp_shift(m, self.spec, below, self.adder)
+        with m.If(self.move):
+            m.d.sync += [
+                f_valid.eq(self.read | self.zero),
+                f_zero.eq(self.zero),
+                f_last.eq(~row.more),
+                self.valid.eq(f_valid),
+                self.o_zero.eq(f_zero),
+                self.o_last.eq(f_last),
+                self.o.eq(made),
+                self.o_data.eq(data),
+            ]
+        return m

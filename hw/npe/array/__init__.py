@@ -1,0 +1,1 @@
+"""Around an array of lanes: ports, formats and scales of tiles, the way out."""

@@ -1,0 +1,170 @@
+"""The edge of an array of lanes: payloads and decoders."""
+
+from amaranth import Cat, Module, Mux, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.npe.npe import NpeSpec
+from hw.lib.shared_module import Cell
+from hw.npe.lane.lane8 import LaneCell
+
+__all__ = ["SCALE", "AWords", "BWords", "CNumbers", "EdgeCell", "Scale"]
+
+SCALE = 8
+"""Bits of the code of a block's scale."""
+
+
+class AWords(data.StructLayout):
+    """A word of each row of A, row 0 lowest; ``last`` ends the tile's K.
+
+    ``format`` is an index of :attr:`LaneSpec.names`; that of a tile's first beat counts. ``scale``,
+    if there are scales, is the code of each row's, row 0 lowest; those of a block's first beat
+    count. Of scales "e4m3" the sign is ignored.
+    """
+
+    def __init__(self, spec: NpeSpec):
+        lane = spec.element
+        scale = {} if spec.scale == "none" else {"scale": spec.m * SCALE}
+        super().__init__({
+            "data": spec.m * lane.WORD,
+            **scale,
+            "format": lane.format_width,
+            "last": 1,
+        })
+
+
+class BWords(data.StructLayout):
+    """A word of each column of B, column 0 lowest; ``scale`` and ``format`` as those of A."""
+
+    def __init__(self, spec: NpeSpec):
+        lane = spec.element
+        scale = {} if spec.scale == "none" else {"scale": spec.n * SCALE}
+        super().__init__({"data": spec.n * lane.WORD, **scale, "format": lane.format_width})
+
+
+class CNumbers(data.StructLayout):
+    """Row of C: n numbers, the first lowest; ``last`` ends the tile.
+
+    ``invalid``, a bit for each: its row of A or column of B has a code, or a scale, that is no
+    number. ``overflow``, the same for all rows of a tile: it had more words than the sums can take.
+    """
+
+    def __init__(self, spec: NpeSpec):
+        width = spec.n * spec.result_width
+        super().__init__({"data": width, "invalid": spec.n, "overflow": 1, "last": 1})
+
+
+class EdgeCell(Cell):
+    """Decodes the words of a row or a column, and collects whether a code was no number.
+
+    Parameters
+    ----------
+    element : LaneCell
+        What takes the operands.
+    side : str
+        "a" or "b".
+
+    Members
+    -------
+    en : In(1)
+        Common enable.
+    i_data : In
+        A word, the first code lowest.
+    i_format : In
+        Index of its format.
+    i_mode : In
+        What :meth:`LaneCell.mode` makes of its tile's formats.
+    i_valid : In(1)
+        There is a word.
+    i_clear : In(1)
+        A new sum starts in this cycle.
+    o : Out
+        The coded operand; zero where there is no word.
+    o_invalid : Out(1)
+        A code since the sum started, before this cycle, was no number.
+    """
+
+    en: Signal
+    i_data: Signal
+    i_format: Signal
+    i_mode: Signal
+    i_valid: Signal
+    i_clear: Signal
+    o: Signal
+    o_invalid: Signal
+
+    def __init__(self, element: LaneCell, side: str):
+        self.module = f"edge_{side}"
+        self.encode = element.encode_a if side == "a" else element.encode_b
+        super().__init__({
+            "en": In(1),
+            "i_data": In(element.spec.WORD),
+            "i_format": In(element.spec.format_width),
+            "i_mode": In(element.MODE),
+            "i_valid": In(1),
+            "i_clear": In(1),
+            "o": Out(len(element.i_a if side == "a" else element.i_b)),
+            "o_invalid": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        coded, invalid = self.encode(m, self.i_data, self.i_format, self.i_mode)
+        found = Signal(reset_less=True)
+        with m.If(self.en):
+            m.d.sync += found.eq((found & ~self.i_clear) | (invalid & self.i_valid))
+        m.d.comb += [self.o.eq(Mux(self.i_valid, coded, 0)), self.o_invalid.eq(found)]
+        return m
+
+
+class Scale(wiring.Component):
+    """Keeps the exponent of a tile's sums, where results are of a format.
+
+    Parameters
+    ----------
+    spec : NpeSpec
+        What: formats.
+
+    Members
+    -------
+    accept : In(1)
+        A beat enters the array.
+    i_a, i_b : In
+        Formats of its tile.
+    o : Out
+        How far the exponent of the sums' last bit is above the least there is, after the beat.
+    """
+
+    accept: Signal
+    i_a: Signal
+    i_b: Signal
+    o: Signal
+
+    def __init__(self, spec: NpeSpec):
+        self.spec = spec
+        width = spec.element.format_width
+        super().__init__({
+            "accept": In(1),
+            "i_a": In(width),
+            "i_b": In(width),
+            "o": Out(spec.scale_width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        lane = self.spec.element
+        width = len(self.i_a)
+        formats: dict[int, list[str]] = {}
+        for x, y in lane.pairs:
+            above = lane.lsb(x, y) - self.spec.least_lsb
+            formats.setdefault(above, []).append(f"{y:0{width}b}{x:0{width}b}")
+        scale = Signal(len(self.o))
+        with m.Switch(Cat(self.i_a, self.i_b)):
+            for value, pairs in formats.items():
+                with m.Case(*pairs):
+                    m.d.comb += scale.eq(value)
+        held = Signal(len(self.o), reset_less=True)
+        with m.If(self.accept):
+            m.d.sync += held.eq(scale)
+        m.d.comb += self.o.eq(held)
+        return m

@@ -1,0 +1,1 @@
+"""Arithmetic of floats: terms, sums, scales, and the pipelines around them."""

@@ -1,0 +1,128 @@
+"""Floating-point addition of a number and a longer or lower one, rounded once."""
+
+from dataclasses import replace
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import signed
+from amaranth.lib import data
+
+from golden.formats.minifloat import MinifloatFormat
+from hw.arith.adder import resolve
+from hw.arith.shifter import shift_right
+from hw.npe.rounding.normalised import Cut, Normal, no_cut, normal
+from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
+
+__all__ = ["add", "align", "weighted"]
+
+
+def add(
+    m: Module,
+    kept: data.View,
+    term: data.View,
+    fmt: MinifloatFormat,
+    adder: str = "sklansky",
+    cuts: tuple[Cut, Cut] = (no_cut, no_cut),
+) -> Value:
+    """Add two numbers and round to the nearest, ties to even, as IEEE 754 does.
+
+    The significand of the number with the greater exponent stands in front of a frame, three bits
+    longer than either. The other is shifted right, and what leaves the frame is a one in its last
+    bit. That takes four places or more, after which the leading one of the sum is at most one place
+    behind the front, or the exponent is the least there is; so the frame holds all that rounding
+    asks for.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    kept : a number of the format, see :func:`hw.npe.floats.term.unpack`.
+    term : a number, its exponent by the bias of the format; normalised, unless its exponent is 1
+        or less.
+    fmt : of the sum.
+    adder : see :func:`hw.arith.adder.resolve`.
+    cuts : crossings in front of the addition, and in front of the rounding.
+
+    Returns
+    -------
+    The code of the sum.
+    """
+    within, behind = cuts
+    width = 3 + max(kept.shape().significand_width, term.shape().significand_width)
+    x, y = (
+        Cat(C(0, width - part.shape().significand_width), part.significand) for part in (kept, term)
+    )
+    ahead = Signal(signed(len(kept.exponent - term.exponent)), name="ahead")
+    swap = Signal(name="swap")
+    differ: Value = Signal(name="differ")
+    large: Value = Signal(width, name="large")
+    distance = Signal(len(ahead) - 1, name="distance")
+    width_of_exponent = max(len(kept.exponent), len(term.exponent))
+    exponent: Value = Signal(signed(width_of_exponent), name="exponent")
+    m.d.comb += [
+        ahead.eq(kept.exponent - term.exponent),
+        swap.eq(ahead[-1]),
+        differ.eq(kept.sign ^ term.sign),
+        large.eq(Mux(swap, y, x)),
+        distance.eq(Mux(swap, -ahead, ahead)),
+        exponent.eq(Mux(swap, term.exponent, kept.exponent)),
+    ]
+    small = align(m, Mux(swap, x, y), distance)
+    nan = kept.nan | term.nan | (kept.infinite & term.infinite & differ)
+    front: Value = Mux(swap, term.sign, kept.sign)
+    kept_infinite, kept_sign = kept.infinite, kept.sign
+    term_infinite, term_sign = term.infinite, term.sign
+    large, small, differ, front, nan = within(large, small, differ, front, nan)
+    kept_infinite, kept_sign, term_infinite, term_sign = within(
+        kept_infinite, kept_sign, term_infinite, term_sign
+    )
+    (exponent,) = within(exponent)
+
+    # Two's complement, relative to the sign of the one in front: a carry and a sign before it.
+    flipped = Cat(small ^ differ.replicate(width), differ.replicate(2))
+    columns = [[C(1, 1), differ]]
+    columns += [[a, b] for a, b in zip(Cat(large, C(0, 2)), flipped, strict=True)]
+    total = resolve(m, columns, adder)[1:]
+
+    bounds = 1, max(kept.shape().high, term.shape().high)
+    number = normal(m, total, exponent, minifloat_reach(fmt), bounds).cut(behind)
+    infinite = kept_infinite | term_infinite
+    sign = Signal(name="sum_sign")
+    m.d.comb += sign.eq(front ^ total[-1])
+    with m.If(kept_infinite):
+        m.d.comb += sign.eq(kept_sign)
+    with m.Elif(term_infinite):
+        m.d.comb += sign.eq(term_sign)
+    with m.Elif(~total.any()):
+        # Zero is +0, unless that of two negative zeros.
+        m.d.comb += sign.eq(kept_sign & term_sign)
+    sum_sign, infinite, nan = behind(sign, infinite, nan)
+    return round_minifloat(
+        m,
+        fmt,
+        replace(weighted(number, -fmt.bias - (width - 1)), sign=sum_sign),
+        saturate=False,
+        infinite=infinite,
+        nan=nan,
+        adder=adder,
+    )
+
+
+def weighted(number: Normal, exponent: int) -> Normal:
+    """Multiply by 2^exponent."""
+    return replace(
+        number,
+        offset=number.offset + exponent,
+        low=number.low + exponent,
+        high=number.high + exponent,
+    )
+
+
+def align(m: Module, bits: Value, distance: Value) -> Value:
+    """Shift right; the last bit is a one where any one is lost."""
+    levels = len(bits).bit_length()
+    shifted, lost = shift_right(m, bits, distance[:levels], "align")
+    aligned = Signal(len(bits), name="aligned")
+    m.d.comb += aligned.eq(shifted | lost)
+    if levels < len(distance):
+        with m.If(distance[levels:].any()):
+            m.d.comb += aligned.eq(bits.any())
+    return aligned

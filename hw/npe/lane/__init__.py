@@ -1,0 +1,1 @@
+"""Inside a lane: decoders, multiplier, exact sum."""

@@ -1,0 +1,150 @@
+"""Decoders of an operand's word, in any of some formats."""
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+
+from golden.formats.posit import PositFormat
+from hw.arith.adder import resolve
+from hw.npe.lane.decode_byte import ByteDecoder, Choices, any_of, constant, join
+from hw.npe.lane.decoded_operand import CodedOperand, WideOperand
+from hw.npe.lane.widths import BYTE, NIBBLE, LanePlan
+
+__all__ = ["decode", "decode_wide"]
+
+
+def decode(
+    m: Module, layout: CodedOperand, word: Value, index: Value, dual: Value
+) -> tuple[Value, Value]:
+    """Make the coded operand of a word.
+
+    What several formats have in common is there once: a negation of two's complement codes, a
+    regime, an exponent field. What no format needs is not there.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    layout : of the operand, with its formats.
+    word : codes, the first lowest.
+    index : of the format.
+    dual : the pair has two codes a word.
+
+    Returns
+    -------
+    The coded operand, and whether a code of the word is no number; such a code counts as zero.
+    """
+    plan = layout.plan
+    # What is the same for all pairs of these formats needs no signal.
+    dual = dual if plan.mixed else C(plan.dual, 1)
+    decoder = ByteDecoder(m, plan, word, chosen_formats(m, plan, index), dual)
+    signs, bits, exponents = decoder.fields()
+    magnitude, invalid = Signal(BYTE, name="magnitude"), Signal()
+    m.d.comb += [magnitude.eq(Cat(bits)), invalid.eq(Cat(decoder.invalid).any())]
+    nibbles = magnitude[:NIBBLE], magnitude[NIBBLE:]
+    return layout.pack(nibbles, signs, exponents, dual), invalid
+
+
+def chosen_formats(m: Module, plan: LanePlan, index: Value) -> dict[str, Value]:
+    """Say of each format, by its name, whether it is the one with this index."""
+    found: dict[str, Value] = {}
+    for number, fmt in enumerate(plan.formats):
+        found[fmt.name] = Signal(name=f"is_{fmt.name}")
+        only = len(plan.formats) == 1
+        m.d.comb += found[fmt.name].eq(C(1, 1) if only else index == number)
+    return found
+
+
+def decode_wide(
+    m: Module, layout: WideOperand, word: Value, index: Value, mode: tuple[Value, Value, Value]
+) -> tuple[Value, Value]:
+    """Make the coded operand of a word of 16 bits, as :func:`decode`.
+
+    Parameters
+    ----------
+    m, layout, word, index : as those of :func:`decode`.
+    mode : the pair has two codes in 8 bits; it has one in 16; halves of different weight are
+        multiplied, so that those of one operand change places.
+    """
+    low, high = layout.plans
+    # What is the same for all pairs of these formats needs no signal.
+    dual = mode[0] if low.mixed else C(low.dual, 1)
+    wide = mode[1] if low.wide and low.narrow else C(bool(low.wide), 1)
+    is_format = chosen_formats(m, low, index)
+    is_wide = any_of(is_format, *low.wide) if low.wide else C(0, 1)
+    more, shown = Signal(name="more"), Signal(BYTE, name="shown_half")
+    # Behind a single code of 8 bits there is none.
+    m.d.comb += [more.eq(~wide | is_wide), shown.eq(word[BYTE:] & more.replicate(BYTE))]
+    decoders = [ByteDecoder(m, low, word[:BYTE], is_format, dual, top=word[-1])]
+    fields = [decoders[0].fields()]
+    carry = decoders[0].carry
+    decoders.append(ByteDecoder(m, high, shown, is_format, dual, top=word[-1], carry=carry))
+    fields.append(decoders[1].fields())
+    invalid = [one for decoder in decoders for one in decoder.invalid]
+    bits = Signal(2 * BYTE, name="code")
+    m.d.comb += bits.eq(Cat(*fields[0][1], *fields[1][1]))
+    magnitude, exponent = bits, fields[0][2][0]
+    for fmt in low.wide:
+        if isinstance(fmt, PositFormat):
+            magnitude, own, nar = _posit(m, fmt, bits, is_format[fmt.name])
+            invalid.append(nar)
+            chosen = is_format[fmt.name]
+            exponent = join([(C(1, 1), exponent), (chosen, own)], len(own))
+    if layout.crossed:
+        crossed = Signal(2 * BYTE, name="crossed")
+        m.d.comb += crossed.eq(Mux(mode[2], magnitude.rotate_left(BYTE), magnitude))
+        magnitude = crossed
+        columns = [[bit] for bit in exponent] + [[C(0, 1)]] * (BYTE - len(exponent))
+        columns[3].append(mode[2])
+        exponent = list(resolve(m, columns, "ripple"))
+    found = Signal(name="invalid")
+    m.d.comb += found.eq(Cat(invalid).any())
+    halves = (
+        (magnitude[:BYTE], fields[0][0], (exponent, fields[0][2][1])),
+        (magnitude[BYTE:], fields[1][0], fields[1][2]),
+    )
+    return layout.pack(halves, (dual, wide, mode[2])), found
+
+
+def _posit(
+    m: Module, fmt: PositFormat, code: Value, chosen: Value
+) -> tuple[Signal, list[Value], Value]:
+    """Take regime and exponent off the magnitude of a posit with one bit of exponent.
+
+    Returns
+    -------
+    The right-aligned magnitude, or `code` where it is not of this format; its exponent; and whether
+    it is no number.
+    """
+    size = fmt.width - 1
+    first = code[size - 1]
+    # runs[i]: the first i bits are equal.
+    runs: list[Value] = [C(1, 1), chosen]
+    for at in reversed(range(size - 1)):
+        more = Signal(name=f"run{size - at}")
+        m.d.comb += more.eq(runs[-1] & (code[at] == first))
+        runs.append(more)
+    ends = [runs[run] & ~runs[run + 1] for run in range(1, size)] + [runs[size]]
+    lines = Signal(size, name="run_is")
+    m.d.comb += lines.eq(Cat(ends))
+    line = dict(enumerate(lines, start=1))
+    last = size - 2
+    # Behind a run are the bit that ends it, the exponent, the fraction.
+    odd, magnitude = Signal(name="odd"), Signal(len(code), name="posit")
+    m.d.comb += odd.eq(Cat(line[run] & code[last - run] for run in range(1, last + 1)).any())
+    bits: list[Value] = [
+        (code[at] & ~runs[last - at]) | (line[last - at] if at else runs[last])
+        for at in range(last)
+    ]
+    # Of zeros only, there is no one.
+    bits[0] = bits[0] & ~(runs[size] & ~first)
+    bits += [code[at] & ~chosen for at in range(last, len(code))]
+    m.d.comb += magnitude.eq(Cat(bits))
+    choices: Choices = []
+    for run, here in line.items():
+        length = max(last - run, 0)
+        for ones in (0, 1):
+            scale = 2 * (run - 1 if ones else -run)
+            if ones or run < size:
+                exponent = constant(scale - length - fmt.lsb, 6)
+                choices.append((here & (first if ones else ~first), exponent))
+    base = join(choices, 6)
+    total = resolve(m, [[base[0], odd], *([bit] for bit in base[1:])], "ripple")
+    return magnitude, list(total), chosen & code[size]

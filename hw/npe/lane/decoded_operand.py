@@ -1,0 +1,116 @@
+"""Coded operands: what a lane is told of a word, as few bits as its formats need."""
+
+from collections.abc import Iterable, Sequence
+
+from amaranth import C, Cat, Value
+from amaranth.lib import data
+
+from hw.npe.lane.widths import NIBBLE, LanePlan
+
+__all__ = ["CodedOperand", "Half", "WideOperand"]
+
+Half = tuple[Value, list[Value], tuple[list[Value], list[Value]]]
+"""Magnitude, signs and exponents of 8 bits."""
+
+
+class CodedOperand(data.StructLayout):
+    """A word after decoding, with the two nibbles of its magnitude.
+
+    A word of one code has its magnitude in both nibbles, its sign and exponent in the first ones;
+    a word of two has a nibble, a sign and an exponent for each. What no format needs has no bits.
+
+    Parameters
+    ----------
+    plan : formats.
+    tells : whether it tells the lane how many codes a word has; one of two operands does.
+    crossed : whether its exponents are greater by 8 in half of the cycles.
+
+    Members
+    -------
+    low, high : nibbles, unsigned.
+    negative : signs, the first code's lowest.
+    exponent, exponent1 : of the first and second code; bits of the weights that occur.
+    dual : the word has two codes.
+    """
+
+    def __init__(self, plan: LanePlan, *, tells: bool, crossed: bool = False):
+        self.plan = plan
+        self.crossed = crossed
+        super().__init__({
+            "low": plan.low_width,
+            "high": plan.high_width,
+            "negative": plan.signs,
+            "exponent": len(plan.places(False, crossed)),
+            "exponent1": len(plan.places(True)),
+            "dual": int(tells and plan.told),
+        })
+
+    def exponent_of(self, operand: data.View, second: bool) -> list[Value]:
+        """Bits of an exponent, one for each weight."""
+        places = self.plan.places(second, self.crossed)
+        held = operand.exponent1 if second else operand.exponent
+        bits = dict(zip(places, held, strict=True))
+        return [bits.get(at, C(0, 1)) for at in range(max(places, default=-1) + 1)]
+
+    def pack(
+        self,
+        nibbles: tuple[Value, Value],
+        negative: Iterable[Value],
+        exponents: tuple[list[Value], list[Value]],
+        dual: Value,
+    ) -> Value:
+        """Bit pattern of an operand; cuts off the bits for which there is no room."""
+        plan = self.plan
+        signs = list(negative)[: plan.signs]
+        held = [
+            Cat(bits[at] for at in plan.places(second, self.crossed))
+            for second, bits in zip((False, True), exponents, strict=True)
+        ]
+        low, high = nibbles
+        room = self["dual"].width
+        return Cat(low[: plan.low_width], high[: plan.high_width], *signs, *held, dual[:room])
+
+
+class WideOperand(data.StructLayout):
+    """A word of 16 bits after decoding: an operand for each half.
+
+    A code of 16 bits has its magnitude in both, its sign and exponent in the first.
+
+    Parameters
+    ----------
+    plans : of both halves.
+    tells : whether it tells the lane how many codes a word has, and what is multiplied with what.
+
+    Members
+    -------
+    first, second : of the lower and the upper half.
+    wide : the word has one code of 16 bits.
+    cross : halves of different weight are multiplied.
+    """
+
+    def __init__(self, plans: tuple[LanePlan, LanePlan], *, tells: bool):
+        self.plans = plans
+        low, high = plans
+        self.crossed = low.crossed and not tells
+        """Halves change places where those of different weight are multiplied."""
+        super().__init__({
+            "first": CodedOperand(low, tells=tells, crossed=self.crossed),
+            "second": CodedOperand(high, tells=False),
+            "wide": int(tells and bool(low.wide) and bool(low.narrow)),
+            "cross": int(tells and low.crossed),
+        })
+
+    def pack(self, halves: Sequence[Half], mode: tuple[Value, Value, Value]) -> Value:
+        """Bit pattern of an operand.
+
+        Parameters
+        ----------
+        halves : of each half magnitude, signs, and exponents.
+        mode : two codes in 8 bits; one in 16; halves of different weight are multiplied.
+        """
+        dual, wide, cross = mode
+        packed = [
+            self[name].shape.pack((bits[:NIBBLE], bits[NIBBLE:]), signs, exponents, dual)
+            for name, (bits, signs, exponents) in zip(("first", "second"), halves, strict=True)
+        ]
+        return Cat(*packed, wide[: self["wide"].width], cross[: self["cross"].width])

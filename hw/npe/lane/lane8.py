@@ -1,0 +1,254 @@
+"""Lane of mixed precision: significand products, shifted and summed exactly."""
+
+from itertools import zip_longest
+from typing import Any, ClassVar
+
+from amaranth import C, Cat, Module, Signal, Value
+from amaranth.lib import data
+
+from golden.check import Choice, Integer, Parameter, check_fields
+from golden.npe.lane import LaneSpec
+from hw.arith.adder import ADDERS, resolve
+from hw.arith.bit_heap import BitHeap
+from hw.arith.shifter import shift_left
+from hw.npe.lane.decode_word import decode
+from hw.npe.lane.decoded_operand import CodedOperand
+from hw.npe.lane.nibble_multiplier import blocks, numbers
+from hw.npe.lane.widths import BYTE, NIBBLE, LanePlan
+from hw.pe.element import KEPT, SumCell
+
+__all__ = ["PRODUCT", "LaneCell", "Slot", "hold", "is_of"]
+
+# Arrival of a product, and delay of a level of the shifter, in XOR gates.
+PRODUCT, _LEVEL = 12.0, 1.5
+
+# What is held in registers, for each number of them.
+_CUTS = (
+    (),
+    ("product",),
+    ("product", "term"),
+    ("rows", "product", "term"),
+    ("rows", "product", "shift", "term"),
+)
+
+
+Slot = tuple[Value, Value, Value, list[int]]
+"""Sign of a product, its shift, its magnitude, and the widths after each level of the shifter."""
+
+
+class LaneCell(SumCell):
+    """Multiply-accumulate of a word of codes in any pair of formats, inside an array.
+
+    A word has one code with a magnitude of up to 8 bits, or two of up to 4 bits. Blocks of 4 x 4
+    bits make the products of magnitudes; a sum of exponents shifts them, the signs decide whether
+    they are added or subtracted. Blocks that a word does not use have zeros as inputs. Which kind
+    of word it is comes with the operand, so sums of different formats may follow each other.
+
+    Members: see :class:`hw.pe.element.SumCell`; ``i_a``, ``i_b`` are as :meth:`encode_a` and
+    :meth:`encode_b` make them, ``o`` is modulo 2^accumulator_width.
+
+    Parameters
+    ----------
+    spec : LaneSpec
+        What: formats and accumulator width; words of 8 bits.
+    accumulation : str
+        How: "carry_save" keeps a carry where passing it on would cost time; "resolved" adds up in
+        every cycle.
+    adder : str
+        How: carry propagation, of products too; see :func:`hw.arith.adder.resolve`.
+    pipeline : int
+        How: registers between operands and accumulator: behind the product from 1, the shifter and
+        the complement from 2, in front of the product's carry propagation from 3, and within the
+        shifter at 4.
+    """
+
+    module = "lane"
+
+    WORD: ClassVar[int] = BYTE
+
+    MODE: ClassVar[int] = 1
+    """Bits of a mode."""
+
+    a_layout: Any
+    b_layout: Any
+
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        "accumulation": Choice(
+            "form in which the sum is kept", "carry_save", ("carry_save", "resolved")
+        ),
+        "adder": Choice("carry-propagate adders", "sklansky", ADDERS),
+        "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
+    }
+
+    def __init__(
+        self,
+        spec: LaneSpec,
+        *,
+        accumulation: str = "carry_save",
+        adder: str = "sklansky",
+        pipeline: int = 0,
+    ):
+        if not isinstance(spec, LaneSpec):
+            raise TypeError(f"spec must be a LaneSpec, not {spec!r}")
+        hows = {"accumulation": accumulation, "adder": adder, "pipeline": pipeline}
+        check_fields(self.HOWS, hows)
+        if spec.WORD != self.WORD:
+            raise ValueError(f"spec must be of words of {self.WORD} bits, not {spec.WORD}")
+        self.spec = spec
+        self.accumulation = accumulation
+        self.adder = adder
+        self.cuts = _CUTS[pipeline]
+        self.plan = LanePlan(spec)
+        self.a_layout, self.b_layout = self._layouts()
+        super().__init__(self.a_layout.size, self.b_layout.size, pipeline)
+
+    def _layouts(self) -> tuple[data.StructLayout, data.StructLayout]:
+        """Make the layouts of both coded operands."""
+        return CodedOperand(self.plan, tells=True), CodedOperand(self.plan, tells=False)
+
+    def dual(self, a_format: Value, b_format: Value) -> Value:
+        """Whether words of these formats, by index, have two codes."""
+        return is_of(self.spec, a_format, NIBBLE) & is_of(self.spec, b_format, NIBBLE)
+
+    def mode(
+        self, m: Module, a_format: Value, b_format: Value, taken: Value
+    ) -> tuple[Value, Value]:
+        """Make what decoders are told of a pair of formats, and whether words are done with.
+
+        Parameters
+        ----------
+        m : where the gates go, and the register that counts the cycles of a word.
+        a_format, b_format : indices of formats, steady until words are done with.
+        taken : words enter the lane in this cycle.
+        """
+        return self.dual(a_format, b_format), C(1, 1)
+
+    def encode_a(self, m: Module, a: Value, a_format: Value, mode: Value) -> tuple[Value, Value]:
+        """Make ``i_a`` of a word, at the edge of an array; see :func:`hw.npe.lane.decode_word.decode`.
+
+        `mode` is that of :meth:`mode`.
+
+        Returns
+        -------
+        ``i_a``, which is 0 for a word that adds nothing, and whether a code is no number.
+        """
+        return decode(m, self.a_layout, a, a_format, mode)
+
+    def encode_b(self, m: Module, b: Value, b_format: Value, mode: Value) -> tuple[Value, Value]:
+        """Make ``i_b`` of a word, as :meth:`encode_a`."""
+        return decode(m, self.b_layout, b, b_format, mode)
+
+    def _heights(self, products: BitHeap) -> list[int]:
+        if self.accumulation == "resolved":
+            return [1] * products.width
+        return products.sum_heights(KEPT)
+
+    def _accumulate(
+        self, m: Module, products: BitHeap, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        products.add_columns(kept, arrival=KEPT)
+        if self.accumulation == "carry_save":
+            return products.compress(m, [len(column) for column in kept])
+        rows = products.compress(m, [2] * products.width)
+        return [[bit] for bit in resolve(m, rows, self.adder)]
+
+    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
+        heap = BitHeap(self.spec.accumulator_width)
+        x, y = data.View(self.a_layout, a), data.View(self.b_layout, b)
+        for number, slot in enumerate(self._slots(m, enable, x, y)):
+            self._add(m, enable, heap, number, slot)
+        return {0: heap}
+
+    def _slots(self, m: Module, enable: Value, x: data.View, y: data.View) -> list[Slot]:
+        """Multiply magnitudes, and add exponents."""
+        plan, cuts = self.plan, self.cuts
+        dual = x.dual if plan.told else C(plan.dual, 1)
+        signs, amounts = self._shifts(m, plan, x, y)
+        low, high = blocks(m, plan, (x.low, y.low), (x.high, y.high), dual)
+        if "rows" in cuts:
+            low, high = low.register(m, enable), high.register(m, enable)
+            (dual,) = hold(m, enable, "dual", [dual])
+            signs, amounts = (hold(m, enable, "rows", values) for values in (signs, amounts))
+        products = numbers(m, plan, low, high, dual, self.adder)
+        return self._held_slots(m, enable, signs, amounts, products, self._widths_of(plan))
+
+    def _widths_of(self, plan: LanePlan) -> list[list[int]]:
+        """List the widths of both codes' shifters."""
+        return [plan.widths(second) for second in (False, True)[: 1 + plan.dual]]
+
+    def _shifts(
+        self, m: Module, plan: LanePlan, x: data.View, y: data.View
+    ) -> tuple[list[Value], list[Value]]:
+        """Signs of products, and by how many places they are to be shifted."""
+        signs: list[Value] = [x.negative[slot] ^ y.negative[slot] for slot in range(1 + plan.dual)]
+        layouts = x.shape(), y.shape()
+        amounts: list[Value] = [
+            _sum(
+                m,
+                layouts[0].exponent_of(x, slot == 1),
+                layouts[1].exponent_of(y, slot == 1),
+                len(widths) - 1,
+            )
+            for slot, widths in enumerate(self._widths_of(plan))
+        ]
+        return signs, amounts
+
+    def _held_slots(
+        self,
+        m: Module,
+        enable: Value,
+        signs: list[Value],
+        amounts: list[Value],
+        products: list[Value],
+        widths: list[list[int]],
+    ) -> list[Slot]:
+        """Put what belongs to a product together, behind a register if there is one."""
+        if "product" in self.cuts:
+            signs, amounts, products = (
+                hold(m, enable, "product", values) for values in (signs, amounts, products)
+            )
+        return list(zip(signs, amounts, products, widths, strict=True))
+
+    def _add(self, m: Module, enable: Value, heap: BitHeap, number: int, slot: Slot) -> None:
+        """Shift a product and put it on the heap, or its negative."""
+        cuts = self.cuts
+        sign, amount, bits, widths = slot
+        levels = len(amount)
+        for level in range(levels):
+            if "shift" in cuts and level == levels // 2:
+                sign, amount, bits = hold(m, enable, "shift", [sign, amount, bits])
+            step = Cat(C(0, level), amount[level])
+            bits = shift_left(m, bits, step, widths[level + 1], f"left{number}_")
+        if "shift" in cuts and not levels:
+            sign, bits = hold(m, enable, "shift", [sign, bits])
+        term = Signal(len(bits), name=f"term{number}")
+        m.d.comb += term.eq(bits ^ sign.replicate(len(bits)))
+        whole: list[Value] = [term, sign]
+        if "term" in cuts:
+            whole = hold(m, enable, "term", whole)
+        arrival = 0.0 if "term" in cuts else PRODUCT + levels * _LEVEL
+        # The complement is the negative less one.
+        heap.add_term(list(Cat(whole)), signed=True, arrival=arrival)
+        heap.add_bit(whole[1], 0, arrival=arrival)
+
+
+def is_of(spec: LaneSpec, index: Value, container: int) -> Value:
+    """Whether the format with this index has a container of so many bits."""
+    return Cat(
+        index == number for number in range(len(spec.names)) if spec.container(number) == container
+    ).any()
+
+
+def _sum(m: Module, x: list[Value], y: list[Value], width: int) -> Value:
+    """Add exponents."""
+    columns = [[a, b] for a, b in zip_longest(x, y, fillvalue=C(0, 1))][:width]
+    columns += [[C(0, 1)]] * (width - len(columns))
+    return resolve(m, columns, "ripple") if columns else C(0, 0)
+
+
+def hold(m: Module, enable: Value, name: str, values: list[Value]) -> list[Value]:
+    """Put values in registers."""
+    held = [Signal(len(value), name=f"{name}_held", reset_less=True) for value in values]
+    with m.If(enable):
+        m.d.sync += [own.eq(value) for own, value in zip(held, values, strict=True)]
+    return list(held)

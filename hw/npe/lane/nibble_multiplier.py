@@ -1,0 +1,95 @@
+"""Products of magnitudes from blocks of 4 x 4 bits: one of two codes, or two."""
+
+from amaranth import C, Module, Signal, Value
+
+from golden.formats.integer import IntFormat
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+from hw.arith.product import product_planes
+from hw.npe.lane.widths import NIBBLE, LanePlan
+
+__all__ = ["blocks", "multiply", "numbers"]
+
+# Arrival of the product of two nibbles, in XOR gates.
+_BLOCK = 7.0
+
+
+def blocks(
+    m: Module,
+    plan: LanePlan,
+    low: tuple[Value, Value],
+    high: tuple[Value, Value],
+    dual: Value,
+) -> tuple[BitHeap, BitHeap]:
+    """Multiply nibbles, as far as the formats of a plan need it.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    plan : formats.
+    low, high : nibbles of a and b, unsigned.
+    dual : lower and upper nibbles are two codes; the blocks of one of each stand still.
+
+    Returns
+    -------
+    Heap of all that has a lower nibble in it, and that of both upper nibbles.
+    """
+    wide = max(plan.magnitude_width - NIBBLE, 0)
+    main = BitHeap(plan.product_width)
+    multiply(m, main, low[0], low[1], 0)
+    for own, others in ((0, 1), (1, 0)):
+        if wide:
+            upper = high[own][:wide]
+            if plan.told:
+                still = Signal(wide, name="isolated")
+                m.d.comb += still.eq(upper & (~dual).replicate(wide))
+                upper = still
+            multiply(m, main, upper, low[others], NIBBLE)
+    width = max(2 * wide, plan.widths(True)[0]) if plan.dual else 2 * wide
+    both = BitHeap(width)
+    if width:
+        multiply(m, both, high[0], high[1], 0)
+    return main, both
+
+
+def numbers(
+    m: Module, plan: LanePlan, low: BitHeap, high: BitHeap, dual: Value, adder: str
+) -> list[Value]:
+    """Add up the heaps that :func:`blocks` makes.
+
+    Returns
+    -------
+    The product of the first codes and, where formats have 4 bits, of the second, which is 0 where
+    there are none.
+    """
+    wide = max(plan.magnitude_width - NIBBLE, 0)
+    if not plan.dual:
+        if wide:
+            low.add_heap(high, 2 * NIBBLE)
+        return [_resolve(m, low, adder)]
+    second = _resolve(m, high, adder)
+    width = plan.widths(True)[0]
+    if not wide:
+        return [_resolve(m, low, adder), second[:width]]
+    upper = Signal(2 * wide, name="upper")
+    apart = Signal(width, name="second")
+    m.d.comb += [
+        upper.eq(second[: 2 * wide] & (~dual).replicate(2 * wide)),
+        apart.eq(second[:width] & dual.replicate(width)),
+    ]
+    low.add_term(list(upper), 2 * NIBBLE, signed=False, arrival=_BLOCK)
+    return [_resolve(m, low, adder), apart]
+
+
+def multiply(m: Module, heap: BitHeap, x: Value, y: Value, weight: int) -> None:
+    """Put the product of two unsigned integers on a heap."""
+    formats = [IntFormat(width=len(value), signed=False) for value in (x, y)]
+    planes = product_planes(m, x, y, formats[0], formats[1], "none", heap.width)
+    for own, plane in planes.items():
+        heap.add_heap(plane, weight + own)
+
+
+def _resolve(m: Module, heap: BitHeap, adder: str) -> Value:
+    """Make a heap one number."""
+    rows = heap.compress(m, [2] * heap.width)
+    return resolve(m, [row or [C(0, 1)] for row in rows], adder)

@@ -1,0 +1,1 @@
+"""Exact numbers to codes of a format, rounded once."""

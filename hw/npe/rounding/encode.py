@@ -1,0 +1,139 @@
+"""Encoding: exact fixed-point numbers to codes of any number format."""
+
+from amaranth import C, Module, Value
+
+from golden.formats.element import ElementFormat
+from golden.formats.integer import IntFormat
+from golden.formats.minifloat import MinifloatFormat
+from golden.formats.posit import PositFormat
+from hw.npe.rounding.normalised import Cut, Reach, no_cut, normal
+from hw.npe.rounding.round_int import round_int
+from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
+from hw.npe.rounding.round_posit import posit_reach, round_posit
+
+__all__ = ["encode", "encode_each"]
+
+
+def encode(
+    m: Module,
+    number: Value,
+    exponent: int | Value,
+    fmt: ElementFormat,
+    *,
+    bounds: tuple[int, int] | None = None,
+    rounding: str = "rne",
+    saturate: bool = True,
+    invalid: Value | None = None,
+    adder: str = "sklansky",
+    cuts: tuple[Cut, Cut, Cut] = (no_cut, no_cut, no_cut),
+) -> Value:
+    """Encode a number in one format; see :func:`encode_each`."""
+    (code,) = encode_each(
+        m,
+        number,
+        exponent,
+        [fmt],
+        bounds=bounds,
+        rounding=rounding,
+        saturate=saturate,
+        invalid=invalid,
+        adder=adder,
+        cuts=cuts,
+    )
+    return code
+
+
+def encode_each(
+    m: Module,
+    number: Value,
+    exponent: int | Value,
+    formats: list[ElementFormat],
+    *,
+    bounds: tuple[int, int] | None = None,
+    rounding: str = "rne",
+    saturate: bool = True,
+    invalid: Value | None = None,
+    adder: str = "sklansky",
+    cuts: tuple[Cut, Cut, Cut] = (no_cut, no_cut, no_cut),
+) -> list[Value]:
+    """Encode a number in each of some formats, with one normaliser for all.
+
+    Codes are those of :meth:`golden.formats.element.ElementFormat.encode`; zero is +0.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    number : two's complement, 2 bits or more.
+    exponent : bit 0 is worth 2^exponent; an integer, or a signed value. With an integer, only those
+        bits are normalised that the formats reach.
+    formats : what to encode in.
+    bounds : least and greatest exponent, if it is a value.
+    rounding : "rne" or "rtz", see :data:`golden.formats.element.ROUNDING`.
+    saturate : what is too great becomes the greatest number; of posits it always does.
+    invalid : the result is NaN, NaR or, where there is none, 0.
+    adder : carry propagation of roundings, see :func:`hw.arith.adder.resolve`.
+    cuts : what happens to values within the normaliser, behind it, and before roundings.
+
+    Returns
+    -------
+    A code for each format, of its width.
+    """
+    nan = C(0, 1) if invalid is None else invalid
+    within, behind, before = cuts
+    reaches = [_reach(fmt) for fmt in formats if not isinstance(fmt, IntFormat)]
+    if reaches:
+        reach = reaches[0]
+        for other in reaches[1:]:
+            reach |= other
+        found = normal(m, number, exponent, reach, bounds, within).cut(behind)
+    (late,) = behind(*within(nan))
+    codes = []
+    for fmt in formats:
+        if isinstance(fmt, IntFormat):
+            whole, where = number, exponent
+            if isinstance(exponent, int):
+                (whole,) = behind(*within(whole))
+            else:
+                whole, late_exponent = behind(*within(whole, exponent))
+                where = late_exponent.as_signed()
+            codes.append(
+                round_int(
+                    m,
+                    fmt,
+                    whole,
+                    where,
+                    bounds,
+                    rounding=rounding,
+                    saturate=saturate,
+                    nan=late,
+                    adder=adder,
+                    cut=before,
+                )
+            )
+        elif isinstance(fmt, PositFormat):
+            codes.append(
+                round_posit(m, fmt, found, rounding=rounding, nan=late, adder=adder, cut=before)
+            )
+        else:
+            assert isinstance(fmt, MinifloatFormat)
+            codes.append(
+                round_minifloat(
+                    m,
+                    fmt,
+                    found,
+                    rounding=rounding,
+                    saturate=saturate,
+                    nan=late,
+                    adder=adder,
+                    cut=before,
+                )
+            )
+    return codes
+
+
+def _reach(fmt: ElementFormat) -> Reach:
+    """Return what rounding to the format asks of a number."""
+    if isinstance(fmt, PositFormat):
+        return posit_reach(fmt)
+    assert isinstance(fmt, MinifloatFormat)
+    return minifloat_reach(fmt)

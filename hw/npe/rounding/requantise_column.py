@@ -1,0 +1,242 @@
+"""Requantiser of one column: product, floor, rounding, zero point and limits."""
+
+from collections.abc import Collection
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from golden.npe.requantiser import RequantiserSpec
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+from hw.arith.product import coded_width, product_planes
+from hw.arith.shifter import shift_right
+from hw.lib.shared_module import Cell
+
+__all__ = ["Column", "code", "divide", "rounds_first"]
+
+# Stages that end in a register, by the number of registers, so that none is long.
+_CUTS = [(), ("product",), ("rows", "scaled"), ("rows", "product", "scaled"),
+         ("rows", "rows", "product", "scaled")]  # fmt: skip
+_BIAS_CUTS = [(), ("rows",), ("rows", "scaled"), ("sum", "rows", "scaled"),
+              ("sum", "rows", "product", "scaled")]  # fmt: skip
+
+
+class Column(Cell):
+    """Requantises one sum a cycle.
+
+    Product, floor and saturation take one wide carry propagation; what rounds up is a carry into
+    the narrow addition of the zero point. "double" needs no left shift, no second multiplication
+    and no other adder: of a right shift it drops the bits below 2^multiplier_width, rounded.
+
+    Parameters
+    ----------
+    spec : RequantiserSpec
+        What: widths and rounding.
+    encoding, adder, pipeline
+        How: as :class:`Requantiser`'s.
+    travels : bool
+        How: multiplier, shift and zero point are those of the sum that comes with them, and travel
+        along; else they do not change while sums are under way.
+
+    Members
+    -------
+    en : In(1)
+        Where it is low, nothing moves.
+    i : In
+        A sum.
+    i_multiplier, i_shift, i_zero_point : In
+        Its scale; the multiplier as :func:`hw.arith.product.encode` makes it.
+    i_bias, i_low, i_high, i_relu : In
+        What does not change while sums are under way.
+    o : Out
+        The code, of the sum of `pipeline` + 1 cycles before.
+    """
+
+    module = "requantise"
+
+    en: Signal
+    i: Signal
+    i_multiplier: Signal
+    i_shift: Signal
+    i_zero_point: Signal
+    i_bias: Signal
+    i_low: Signal
+    i_high: Signal
+    i_relu: Signal
+    o: Signal
+
+    def __init__(
+        self,
+        spec: RequantiserSpec,
+        *,
+        encoding: str,
+        adder: str,
+        pipeline: int,
+        travels: bool = False,
+    ):
+        self.spec = spec
+        self.encoding = encoding
+        self.adder = adder
+        self.travels = travels
+        self.cuts = (_BIAS_CUTS if spec.bias else _CUTS)[pipeline]
+        super().__init__({
+            "en": In(1),
+            "i": In(spec.width),
+            "i_multiplier": In(coded_width(spec.multiplier_format, encoding)),
+            "i_shift": In(spec.shift_format.width),
+            "i_zero_point": In(spec.out_width),
+            **({"i_bias": In(spec.width)} if spec.bias else {}),
+            "i_low": In(spec.out_width),
+            "i_high": In(spec.out_width),
+            "i_relu": In(1),
+            "o": Out(spec.out_width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        total: Value = self.i
+        if spec.bias:
+            rows = [list(bits) for bits in zip(self.i, self.i_bias, strict=True)]
+            total = resolve(m, rows, self.adder)
+        total = self._cut(m, "sum", total)
+        heap = self._heap(m, total)
+        product = resolve(m, heap.compress(m, [2] * heap.width), self.adder)
+        product = self._cut(m, "product", product)
+        shift = self._along(m, "shift", self.i_shift, ("sum", "rows", "product"))
+        scaled = self._cut(m, "scaled", divide(m, spec, product, shift))
+        zero_point = self._along(m, "zero_point", self.i_zero_point, self.cuts)
+        with m.If(self.en):
+            m.d.sync += self.o.eq(
+                code(
+                    m, spec, scaled, zero_point, self.i_low, self.i_high, self.i_relu,
+                    self.adder,
+                )
+            )  # fmt: skip
+        return m
+
+    def _cut(self, m: Module, stage: str, value: Value) -> Value:
+        """Hold a value in a register, if the stage ends in one."""
+        if stage not in self.cuts:
+            return value
+        held = Signal(len(value), name=f"{stage}_held", reset_less=True)
+        with m.If(self.en):
+            m.d.sync += held.eq(value)
+        return held
+
+    def _along(self, m: Module, name: str, value: Value, stages: Collection[str]) -> Value:
+        """Delay what comes with a sum as those stages delay the sum, if it travels."""
+        for number, stage in enumerate(self.cuts if self.travels else ()):
+            if stage in stages:
+                held = Signal(len(value), name=f"{name}{number}", reset_less=True)
+                with m.If(self.en):
+                    m.d.sync += held.eq(value)
+                value = held
+        return value
+
+    def _heap(self, m: Module, total: Value) -> BitHeap:
+        """Put the product on a heap, and half a unit where it is rounded first."""
+        spec = self.spec
+        multiplier = self._along(m, "multiplier", self.i_multiplier, ("sum",))
+        shift = self._along(m, "first_shift", self.i_shift, ("sum",))
+        heap = BitHeap(spec.width + spec.multiplier_width)
+        planes = product_planes(
+            m, multiplier, total, spec.multiplier_format, spec.sum_format,
+            self.encoding, heap.width,
+        )  # fmt: skip
+        for weight, plane in planes.items():
+            heap.add_heap(plane, weight)
+        if spec.rounding == "double":
+            heap.add_bit(rounds_first(spec, shift), spec.multiplier_width - 1)
+        if self.cuts.count("rows") == 2:
+            (rows,) = heap.cuts(1, lambda left: left.schedule([2] * left.width).delay)
+            heap = heap.register(m, self.en, rows)
+        return heap.register(m, self.en) if "rows" in self.cuts else heap
+
+
+def rounds_first(spec: RequantiserSpec, shift: Value) -> Value:
+    """Whether "double" rounds at 2^multiplier_width, before it shifts on to the right."""
+    return shift >= spec.multiplier_width if spec.rounding == "double" else C(0, 1)
+
+
+def divide(m: Module, spec: RequantiserSpec, product: Value, shift: Value) -> Value:
+    """Divide a product by 2^shift, and round.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    spec : rounding, and width of codes.
+    product : two's complement; with 2^(multiplier_width - 1) more where :func:`rounds_first`.
+    shift : places.
+
+    Returns
+    -------
+    Whether one is to be added, and above that the floor, two's complement of out_width + 1 bits,
+    saturated: from there no zero point leads back.
+    """
+    first = rounds_first(spec, shift)
+    kept = product[: spec.multiplier_width] & ~first.replicate(spec.multiplier_width)
+    product = Cat(kept, product[spec.multiplier_width :])
+    floor, half, rest, beyond = _floor(m, product, shift, spec.out_width)
+    up = {
+        "single": half,
+        "double": half & (rest | ~product[-1] | ~first),
+        "even": half & (rest | floor[0]),
+    }[spec.rounding]
+    saturated = Mux(beyond, (~product[-1]).replicate(spec.out_width), floor)
+    return Cat(up, saturated, product[-1])
+
+
+def code(
+    m: Module,
+    spec: RequantiserSpec,
+    scaled: Value,
+    zero_point: Value,
+    low: Value,
+    high: Value,
+    relu: Value,
+    adder: str,
+) -> Value:
+    """Add the zero point to what :func:`divide` makes, and clamp."""
+    if spec.out_signed:
+        zero_point, low, high = (value.as_signed() for value in (zero_point, low, high))
+    terms = [Signal(spec.out_width + 2, name=name) for name in ("scaled_wide", "zero_wide")]
+    m.d.comb += [terms[0].eq(scaled[1:].as_signed()), terms[1].eq(zero_point)]
+    # Two equal bits below the lowest make the carry into it.
+    columns = [[scaled[0]] * 2, *(list(bits) for bits in zip(*terms, strict=True))]
+    total = resolve(m, columns, adder)[1:].as_signed()
+    least = Mux(relu & (zero_point > low), zero_point, low)
+    clamped = Signal(spec.out_width, name="clamped")
+    m.d.comb += clamped.eq(Mux(total < least, least, Mux(total > high, high, total)))
+    return clamped
+
+
+def _floor(m: Module, bits: Value, shift: Value, width: int) -> tuple[Value, Value, Value, Value]:
+    """Divide a two's complement number by 2^shift.
+
+    Levels go from the longest shift down, so that each keeps only what the others can still reach.
+
+    Returns
+    -------
+    The low `width` bits of the floor, the bit below them, whether any bit below that is set, and
+    whether the floor has bits beyond `width` that its sign does not explain.
+    """
+    sign = bits[-1]
+    reach = (1 << len(shift)) + width
+    beyond: list[Value] = [bit ^ sign for bit in bits[reach - 1 :]]
+    bits = Cat(C(0, 1), bits)[:reach]
+    rest: list[Value] = []
+    for level in reversed(range(len(shift))):
+        reach = (1 << level) + width
+        if len(bits) > reach:
+            # A shift moves the upper bits into reach; without it they must be copies of the sign.
+            unmoved = Signal(name=f"unmoved{level}")
+            upper = bits[reach:]
+            m.d.comb += unmoved.eq(~shift[level] & Mux(sign, ~upper.all(), upper.any()))
+            beyond.append(unmoved)
+        taken = Cat(C(0, level), shift[level])
+        bits, lost = shift_right(m, bits, taken, f"shift{level}_", sign)
+        bits = bits[:reach]
+        rest.append(lost)
+    floor = Cat(bits[1:], sign.replicate(max(width + 1 - len(bits), 0)))
+    return floor, bits[0], Cat(rest).any(), Cat(beyond).any()

@@ -1,0 +1,112 @@
+"""Rounding of fixed-point numbers to integers."""
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+
+from golden.formats.integer import IntFormat
+from hw.arith.adder import resolve
+from hw.arith.shifter import shift_right
+from hw.npe.rounding.normalised import Cut, no_cut
+
+__all__ = ["round_int"]
+
+
+def round_int(
+    m: Module,
+    fmt: IntFormat,
+    number: Value,
+    exponent: int | Value,
+    bounds: tuple[int, int] | None = None,
+    *,
+    rounding: str = "rne",
+    saturate: bool = True,
+    nan: Value | None = None,
+    adder: str = "sklansky",
+    cut: Cut = no_cut,
+) -> Value:
+    """Round a two's complement number to an integer times 2^-fmt.fraction_width.
+
+    Codes are those of :meth:`golden.formats.integer.IntFormat.encode`, as bit patterns.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    fmt : the format.
+    number : two's complement; its bit 0 is worth 2^exponent.
+    exponent, bounds : an integer; or a signed value, and the least and greatest that it takes.
+    rounding : "rne", to the nearest, ties to the even integer, or "rtz", toward zero.
+    saturate : what is out of range becomes the nearest code; else it is reduced modulo 2^width.
+    nan : the result is 0.
+    adder : see :func:`hw.arith.adder.resolve`.
+    cut : crossing from the shifter to the addition of the rounding's carry.
+
+    Returns
+    -------
+    The code, fmt.width bits.
+    """
+    nan = C(0, 1) if nan is None else nan
+    string, sticky = _point(m, fmt, number, exponent, bounds)
+    string, sticky, nan = cut(string, sticky, nan)
+
+    sign, guard, whole = string[-1], string[0], string[1:]
+    missing = max(fmt.width + 1 - len(whole), 0)
+    whole = Cat(whole, sign.replicate(missing))
+    kept, above = whole[: fmt.width], whole[fmt.width - fmt.signed : -1]
+    up = Signal(name="round_up")
+    if rounding == "rne":
+        m.d.comb += up.eq(guard & (sticky | kept[0]))
+    else:
+        m.d.comb += up.eq(sign & (guard | sticky))
+    code = Signal(fmt.width, name="code")
+    carry: Value = up
+    if saturate:
+        # What is just below the range rounds into it only to its end.
+        greatest = C(fmt.high, fmt.width)
+        carry = Signal(name="carry")
+        m.d.comb += carry.eq(up & (kept != greatest))
+        over = (above ^ sign.replicate(len(above))).any() | (C(not fmt.signed, 1) & sign)
+    columns: list[list[Value]] = [[kept[0], carry], *([bit] for bit in kept[1:])]
+    total = resolve(m, columns, adder)
+    if saturate:
+        end = Mux(sign, C(fmt.low % (1 << fmt.width), fmt.width), greatest)
+        total = Mux(over, end, total)
+    m.d.comb += code.eq(Mux(nan, 0, total))
+    return code
+
+
+def _point(
+    m: Module,
+    fmt: IntFormat,
+    number: Value,
+    exponent: int | Value,
+    bounds: tuple[int, int] | None,
+) -> tuple[Value, Value]:
+    """Shift the binary point of the format to bit 1.
+
+    Returns
+    -------
+    The integer and, behind it, a guard bit; and whether a one lies behind that.
+    """
+    sign = number[-1]
+    if isinstance(exponent, int):
+        places = exponent + fmt.fraction_width
+        if places >= 0:
+            return Cat(C(0, places + 1), number), C(0, 1)
+        gone = min(-places - 1, len(number) - 1)
+        string = number[gone:]
+        lost = number[:gone].any()
+        if -places - 1 > gone:
+            # Nothing is left but the sign, behind the guard bit.
+            return sign.replicate(2), lost | string.any()
+        if len(string) == 1:
+            string = Cat(string, sign)
+        return string, lost
+    if bounds is None:
+        raise ValueError("bounds must be those of the exponent, not None")
+    least, most = (bound + fmt.fraction_width for bound in bounds)
+    string = Cat(C(0, max(most, 0) + 1), number)
+    right = Signal(range(max(most, 0) - least + 1), name="right")
+    m.d.comb += right.eq(max(most, 0) - fmt.fraction_width - exponent)
+    levels = len(string).bit_length()
+    far = right[levels:].any()
+    amount = right[:levels] | far.replicate(min(levels, len(right)))
+    return shift_right(m, string, amount, "point", fill=sign)

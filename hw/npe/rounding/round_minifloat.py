@@ -1,0 +1,134 @@
+"""Rounding of normalised numbers to floating-point formats."""
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+
+from golden.formats.minifloat import MinifloatFormat
+from hw.arith.adder import resolve
+from hw.arith.bit_heap import BitHeap
+from hw.arith.shifter import shift_right
+from hw.npe.rounding.normalised import Cut, Normal, Reach, no_cut
+
+__all__ = ["minifloat_reach", "round_minifloat"]
+
+
+def minifloat_reach(fmt: MinifloatFormat) -> Reach:
+    """Return what :func:`round_minifloat` asks of a number: subnormals need no second shift."""
+    return Reach(keep=fmt.mantissa_bits + 2, low=fmt.min_exponent, high=fmt.max_exponent + 1)
+
+
+def round_minifloat(
+    m: Module,
+    fmt: MinifloatFormat,
+    number: Normal,
+    *,
+    rounding: str = "rne",
+    saturate: bool = True,
+    infinite: Value | None = None,
+    nan: Value | None = None,
+    adder: str = "sklansky",
+    cut: Cut = no_cut,
+) -> Value:
+    """Round a normalised number to a code, once: the back end of encoders and of adders.
+
+    Numbers below 2^min_exponent become subnormal (by a second shifter, which is left out where
+    `number.low` is no less); a carry runs from mantissa into exponent. Codes are those of
+    :meth:`golden.formats.element.ElementFormat.encode`. A zero keeps its sign, -0 where the format
+    has one; so does what is rounded to zero.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    fmt : the format.
+    number : its significand has fmt.mantissa_bits + 2 bits or more; fewer are filled with zeros.
+    rounding : "rne", to the nearest, ties to the even code, or "rtz", toward zero.
+    saturate : what rounds to more than the greatest number becomes that, and so do infinities;
+        else infinity or, where there is none, NaN or, where there is none, the greatest number all
+        the same. With "rtz" only infinities become more than the greatest number.
+    infinite : the value is an infinity of `number.sign`; everything else in `number` is ignored.
+    nan : the result is NaN or, where there is none, 0.
+    adder : see :func:`hw.arith.adder.resolve`.
+    cut : crossing from the second shifter to the addition of the rounding's carry.
+
+    Returns
+    -------
+    The code, fmt.width bits.
+    """
+    bits = fmt.mantissa_bits
+    infinite = C(0, 1) if infinite is None else infinite
+    nan = C(0, 1) if nan is None else nan
+    base, significand, sticky = _fields(m, fmt, number)
+    sign, complement = number.sign, number.complement
+    base, significand, sticky, sign, complement, infinite, nan = cut(
+        base, significand, sticky, sign, complement, infinite, nan
+    )
+
+    # Without a mantissa, the last bit of a code is that of its exponent field.
+    guard, last = significand[0], significand[1] if bits else significand[1] ^ base[0]
+    up = Signal(name="round_up")
+    if rounding == "rne":
+        # Rounding half to even is the same on a number and on its two's complement.
+        m.d.comb += up.eq((guard & (sticky | last)) ^ complement)
+    else:
+        m.d.comb += up.eq(complement & ~(guard | sticky))
+    # The hidden bit adds one to the exponent field, and so does a carry.
+    heap = BitHeap(bits + max(len(base), 1) + 1)
+    kept = significand[1:] ^ complement.replicate(bits + 1)
+    heap.add_term(list(kept), signed=False)
+    heap.add_term(list(base), bits, signed=False)
+    heap.add_bit(up, 0)
+    total = resolve(m, heap.compress(m, [2] * heap.width), adder)
+
+    greatest = C(fmt.max_code, fmt.width - 1)
+    beyond = fmt.nan_code if fmt.infinity_code is None else fmt.infinity_code
+    infinity = fmt.max_code if saturate or beyond is None else beyond
+    magnitude: Value = Cat(total, C(0, fmt.width))[: fmt.width]
+    # The greatest sum there can be: no comparison where it is in range.
+    if (number.high - fmt.min_exponent + 2) << bits > fmt.max_code:
+        over = Signal(name="over")
+        m.d.comb += over.eq(total > fmt.max_code)
+        most = C(infinity, fmt.width) if rounding == "rne" else greatest
+        magnitude = Mux(over, most, magnitude)[: fmt.width]
+    magnitude = Mux(infinite, C(infinity, fmt.width), magnitude)[: fmt.width]
+    if fmt.specials == "fnuz":
+        sign = sign & magnitude.any()
+    code = Signal(fmt.width, name="code")
+    m.d.comb += code.eq(Mux(nan, fmt.nan_code or 0, Cat(magnitude[:-1], magnitude[-1] | sign)))
+    return code
+
+
+def _fields(m: Module, fmt: MinifloatFormat, number: Normal) -> tuple[Value, Value, Value]:
+    """Find the exponent field, less the hidden bit, and shift subnormals to where their bits are.
+
+    Returns
+    -------
+    The field; hidden bit, mantissa and guard bit; and whether a one lies behind. The latter two
+    complemented as in the number.
+    """
+    width = fmt.mantissa_bits + 2
+    significand, sticky = number.significand, number.sticky
+    excess = len(significand) - width
+    if excess > 0:
+        sticky = sticky | significand[:excess].any()
+        significand = significand[excess:]
+    else:
+        significand = Cat(C(0, -excess), significand)
+    hidden = significand[-1] ^ number.complement
+    base = Signal(max(number.high - fmt.min_exponent, 1).bit_length(), name="base")
+    scale = number.scale + (number.offset - fmt.min_exponent)
+    if number.low >= fmt.min_exponent:
+        m.d.comb += base.eq(Mux(hidden, scale, 0))
+        return base, significand, sticky
+
+    depth = Signal(range(fmt.min_exponent - number.low + 1), name="depth")
+    small = Signal(name="small")
+    wide = scale if scale.shape().signed else Cat(scale, C(0, 1)).as_signed()
+    m.d.comb += [
+        small.eq(wide < 0),
+        base.eq(Mux(small | ~hidden, 0, wide)),
+        depth.eq(Mux(small, -wide, 0)),
+    ]
+    levels = width.bit_length()
+    far = depth[levels:].any()
+    amount = depth[:levels] | far.replicate(min(levels, len(depth)))
+    shifted, lost = shift_right(m, significand, amount, "subnormal", fill=number.complement)
+    return base, shifted, sticky | lost

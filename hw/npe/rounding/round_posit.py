@@ -1,0 +1,105 @@
+"""Rounding of normalised numbers to posits."""
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+
+from golden.formats.posit import PositFormat
+from hw.arith.adder import resolve
+from hw.arith.shifter import shift_right
+from hw.npe.rounding.normalised import Cut, Normal, Reach, no_cut
+
+__all__ = ["posit_reach", "round_posit"]
+
+
+def posit_reach(fmt: PositFormat) -> Reach:
+    """Return what :func:`round_posit` asks of a number."""
+    # Hidden bit, the longest fraction and a guard bit.
+    keep = max(fmt.width - 1 - fmt.exponent_bits, 1)
+    # From the least to the greatest number and beyond either, rounded to powers of two: then the
+    # exponent is the shift's complement.
+    half = 1 << fmt.max_exponent.bit_length()
+    return Reach(keep=keep, low=-half, high=half - 1)
+
+
+def round_posit(
+    m: Module,
+    fmt: PositFormat,
+    number: Normal,
+    *,
+    rounding: str = "rne",
+    nan: Value | None = None,
+    adder: str = "sklansky",
+    cut: Cut = no_cut,
+) -> Value:
+    """Round a two's complement number to a posit, once, on the bit string; saturating.
+
+    Regime, exponent and fraction are written out and rounded as they are in the number, in two's
+    complement: that is what a negative posit is, so there is one addition, of the rounding's carry.
+    Codes are those of :meth:`golden.formats.element.ElementFormat.encode`.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    fmt : the format.
+    number : its `complement` is its `sign`; fewer bits of significand than asked for by
+        :func:`posit_reach` are filled with zeros.
+    rounding : "rne", to the nearest string, ties to the even code, or "rtz", toward zero.
+    nan : the result is NaR.
+    adder : see :func:`hw.arith.adder.resolve`.
+    cut : crossing from the shifter of the regime to the addition.
+
+    Returns
+    -------
+    The code, fmt.width bits.
+    """
+    if number.complement is not number.sign:
+        raise ValueError("number must be two's complement, not sign and magnitude")
+    nan = C(0, 1) if nan is None else nan
+    found = Signal(name="some")
+    m.d.comb += found.eq(number.sign | number.significand.any() | number.sticky)
+    string, sticky, sign, some, nan = cut(*_string(m, fmt, number), number.sign, found, nan)
+
+    body, guard = string[1:], string[0]
+    up = Signal(name="round_up")
+    if rounding == "rne":
+        m.d.comb += up.eq(guard & (sticky | body[0]))
+    else:
+        m.d.comb += up.eq(sign & (guard | sticky))
+    # No number becomes zero, nor NaR.
+    magnitude = body ^ sign.replicate(len(body))
+    carry = Signal(name="carry")
+    m.d.comb += carry.eq(Mux(magnitude.all(), sign, Mux(magnitude.any(), up, ~sign)))
+    code = Signal(fmt.width, name="code")
+    columns: list[list[Value]] = [[body[0], carry], *([bit] for bit in body[1:]), [sign]]
+    total = resolve(m, columns, adder)
+    m.d.comb += code.eq(Mux(nan, fmt.nan_code, total & some.replicate(fmt.width)))
+    return code
+
+
+def _string(m: Module, fmt: PositFormat, number: Normal) -> tuple[Value, Value]:
+    """Write out regime, exponent and fraction, complemented as the number.
+
+    Returns
+    -------
+    The first fmt.width bits, of which the last is the guard bit, and whether a one lies behind.
+    """
+    es, sign = fmt.exponent_bits, number.sign
+    scale = Signal(range(min(number.low, -1), number.high + 1), name="scale")
+    m.d.comb += scale.eq(number.scale + number.offset)
+    regime, negative = scale[es:], scale[-1]
+    head = Cat(negative ^ sign, ~negative ^ sign)
+    string: Value = Cat(number.significand[:-1], scale[:es] ^ sign.replicate(es), head)
+    sticky = number.sticky
+    excess = len(string) - fmt.width
+    if excess > 0:
+        sticky = sticky | string[:excess].any()
+        string = string[excess:]
+    else:
+        string = Cat(C(0, -excess), string)
+    # The first bit of the regime is repeated.
+    repeats = Signal(len(regime) - 1, name="repeats")
+    m.d.comb += repeats.eq(regime ^ negative.replicate(len(regime)))
+    levels = fmt.width.bit_length()
+    far = repeats[levels:].any()
+    amount = repeats[:levels] | far.replicate(min(levels, len(repeats)))
+    string, lost = shift_right(m, string, amount, "regime", fill=string[-1])
+    return string, sticky | lost

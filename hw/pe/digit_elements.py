@@ -1,0 +1,174 @@
+"""Digit-serial elements: terms of selected digits added to sums that settle by themselves."""
+
+from itertools import pairwise
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from golden.pe.opt3 import Opt3Spec
+from hw.arith.bit_heap import BitHeap
+from hw.arith.counter import count
+from hw.arith.term import fills, multiple, placed, reaches
+from hw.lib.shared_module import Cell
+from hw.pe.digit_selector import Selector
+
+__all__ = ["Elements"]
+
+
+class Elements(Cell):
+    """A few elements with the registers that drive them: one term of each lane a cycle.
+
+    A sum is a row of bits, a carry at some of the low columns (``spec.carry_weights``), and for
+    each group of high columns (``spec.groups``) whether it is to count up or down. Terms of zero
+    let the carries run out: ``spec.drain`` cycles after its last lines, a sum is all in its row.
+    Sign extension is of real bits, so that a term of zero is all zeros.
+
+    Parameters
+    ----------
+    spec : Opt3Spec
+        What: operands, lanes, and the sum.
+    elements : int
+        How: elements that share the registers, 1 or more.
+
+    Members
+    -------
+    en : In(1)
+        Common enable; where it is low nothing moves.
+    i_lines : In
+        What each lane selects, :class:`hw.pe.digit_selector.Lines`.
+    i_first : In(1)
+        These lines are the first of a sum: the last one, settled, is gone with the next cycle.
+    i_b : In
+        k operands for each element, one cycle after the lines, with the same enable.
+    o : Out
+        Sum of each element.
+    """
+
+    en: Signal
+    i_lines: data.View
+    i_first: Signal
+    i_b: Signal
+    o: Signal
+
+    def __init__(self, spec: Opt3Spec, elements: int):
+        self.spec = spec
+        self.elements = elements
+        self.module = f"elements{elements}"
+        super().__init__({
+            "en": In(1),
+            "i_lines": In(Selector(spec).o.shape()),
+            "i_first": In(1),
+            "i_b": In(elements * spec.k * spec.b_width),
+            "o": Out(elements * spec.accumulator_width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        lines = data.View(self.i_lines.shape(), self._held(m, "lines", self.i_lines.as_value()))
+        first = self._held(m, "first", self.i_first)
+        lanes = [lines[str(lane)] for lane in range(spec.lanes)]
+
+        # Stage p: what all elements share of the places.
+        p_place = [self._held(m, f"p_place{n}", lane.place) for n, lane in enumerate(lanes)]
+        p_reach = [
+            self._held(m, f"p_reach{n}", Cat(reaches(lane.place))) for n, lane in enumerate(lanes)
+        ]
+        p_fill = [
+            self._held(m, f"p_fill{n}", Cat(fills(lane.place, lane.negative)))
+            for n, lane in enumerate(lanes)
+        ]
+        negatives = sum((lane.negative for lane in lanes), C(0, 1))
+        p_negatives = self._held(m, "p_negatives", negatives[: spec.lanes.bit_length()])
+        issued = sum((lane.place.any() for lane in lanes), C(0, 1))
+        offset = spec.low_width - (spec.term_width - 1)
+        p_offset = self._held(m, "p_offset", (-issued)[: max(offset, 0)])
+        issued = self._held(m, "p_issued", issued.any())
+        if spec.REGISTERS > 1:
+            issued = self._held(m, "t_issued", issued)
+
+        for element in range(self.elements):
+            b = self.i_b.word_select(element, spec.k * spec.b_width)
+            heap = BitHeap(min(spec.low_width + 2, spec.accumulator_width))
+            for n, lane in enumerate(lanes):
+                codes = [b.word_select(c, spec.b_width) for c in range(n, spec.k, spec.lanes)]
+                digit = multiple(
+                    m,
+                    _chosen(codes, lane.code),
+                    spec.multiple_width,
+                    signed=spec.b_signed,
+                    digit=(lane.one, lane.two, lane.negative),
+                    name=f"m{element}_{n}",
+                )
+                p_digit = self._held(m, f"p_digit{element}_{n}", digit)
+                shared = list(p_place[n]), list(p_reach[n]), list(p_fill[n])
+                *low, sign = placed(m, p_digit, *shared, f"t{element}_{n}")
+                heap.add_term(low, signed=False, arrival=_TERM)
+                # A sign s of a term that is there is 1 - s, less the offset of them all.
+                heap.add_bit(p_reach[n][-1] & ~sign, len(low), arrival=_TERM)
+            heap.add_term(list(p_negatives), signed=False)
+            heap.add_term(list(p_offset), spec.term_width - 1, signed=False)
+            total = self._total(m, element, heap, issued, first)
+            m.d.comb += self.o.word_select(element, spec.accumulator_width).eq(total)
+        return m
+
+    def _held(self, m: Module, name: str, value: Value) -> Signal:
+        """Hold a value in a register."""
+        held = Signal(len(value), name=name, reset_less=True)
+        with m.If(self.en):
+            m.d.sync += held.eq(value)
+        return held
+
+    def _total(
+        self, m: Module, element: int, heap: BitHeap, issued: Signal, first: Signal
+    ) -> Signal:
+        """Keep one sum, to which a heap is added."""
+        spec = self.spec
+        if spec.REGISTERS > 1:
+            heap = heap.register(m, self.en)
+        total = Signal(spec.accumulator_width, name=f"total{element}", reset_less=True)
+        low = spec.low_width
+        heap.add_columns([[bit] for bit in total[:low]])
+        # No carry comes into the lowest column: it may have a third bit.
+        columns = heap.compress(m, [3, *[2] * (heap.width - 1)])
+
+        # Low columns: carries pass from column to column, but not beyond those that keep one.
+        cuts = [0, *spec.carry_weights, len(columns)]
+        sums: list[Value] = []
+        kept: list[Value] = []
+        for start, end in pairwise(cuts):
+            adder = BitHeap(min(end + 1, len(columns)) - start)
+            adder.add_columns(columns[start:end], arrival=_TERM)
+            adder.add_columns([kept])
+            bits = [column[0] for column in adder.compress(m, [1] * adder.width)]
+            sums += bits[: end - start]
+            kept = [self._held(m, f"carry{element}_{end}", bits[-1])]
+        after, leaving = sums[:low], [*sums[low:], C(0, 1), C(0, 1)]
+
+        # High columns: what leaves the low ones is -1, 0 or 1.
+        up = self._held(m, f"up{element}", Mux(issued, leaving[1], leaving[0]))
+        down = self._held(m, f"down{element}", issued & ~leaving[0] & ~leaving[1])
+        for start, end in spec.groups:
+            part = list(total[start:end])
+            bits, higher, lower = count(m, part, up, down, f"u{element}_{start}")
+            after += bits
+            up = self._held(m, f"up{element}_{end}", higher)
+            down = self._held(m, f"down{element}_{end}", lower)
+        with m.If(self.en):
+            m.d.sync += total.eq(Cat(after) & ~first.replicate(len(after)))
+        return total
+
+
+# Arrival of a term in XOR gates, after the sum.
+_TERM = 3.0
+
+
+def _chosen(codes: list[Value], lines: Value) -> Value:
+    """Choose the code whose line is set; the only one without a look."""
+    if len(codes) == 1:
+        return codes[0]
+    chosen: Value = C(0, len(codes[0]))
+    for code, line in zip(codes, lines, strict=True):
+        chosen = chosen | (code & line.replicate(len(code)))
+    return chosen

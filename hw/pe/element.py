@@ -1,0 +1,266 @@
+"""What the processing elements of arrays have in common: ports, products, operand registers."""
+
+from typing import ClassVar
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from golden.check import Choice, Integer, Parameter, check_fields
+from golden.pe.mac import MacSpec
+from hw.arith.bit_heap import BitHeap
+from hw.arith.carry_save import CarrySave, Planes
+from hw.arith.product import ENCODINGS, coded_width, encode, product_planes
+from hw.lib.shared_module import Cell
+
+__all__ = ["KEPT", "CarrySaveSum", "Hop", "PeCell", "SumCell"]
+
+KEPT = 0.6
+"""Arrival of the sum so far, in XOR gates: one gate clears it."""
+
+
+class SumCell(Cell):
+    """Sum of what bit heaps bring each cycle, inside an array.
+
+    ``i_clear`` comes with the first operands of a sum: the sum so far is on ``o`` in the cycle in
+    which ``o_done`` is set, and is gone with the next.
+
+    Parameters
+    ----------
+    a_width, b_width : int
+        Bits of operands, as they come.
+    pipeline : int
+        Registers between operands and accumulator.
+
+    Members
+    -------
+    en : In(1)
+        Common enable; where it is low nothing moves.
+    i_a, i_b : In
+        Operands. The element has no register for them.
+    i_clear : In(1)
+        A new sum starts with these operands.
+    o_done : Out(1)
+        ``o`` is complete: `pipeline` cycles after ``i_clear``.
+    o : Out(CarrySave or Planes)
+        The sum.
+    """
+
+    SEPARATE: ClassVar[bool] = False
+    """Heaps of different weights have sums of their own."""
+
+    en: Signal
+    i_a: Signal
+    i_b: Signal
+    i_clear: Signal
+    o_done: Signal
+    o: data.View
+
+    def __init__(self, a_width: int, b_width: int, pipeline: int):
+        self.pipeline = pipeline
+        self._widths = a_width, b_width
+        parts = [(weight, CarrySave(self._heights(heap))) for weight, heap in self._plan().items()]
+        self.layout = self._layout(parts)
+        super().__init__({
+            "en": In(1),
+            "i_a": In(a_width),
+            "i_b": In(b_width),
+            "i_clear": In(1),
+            "o_done": Out(1),
+            "o": Out(self.layout),
+        })
+
+    def _layout(self, parts: list[tuple[int, CarrySave]]) -> CarrySave | Planes:
+        """Choose the form of ``o``, given the logarithm of the weight of each heap and its sum."""
+        return Planes(parts) if self.SEPARATE else parts[0][1]
+
+    def _heights(self, products: BitHeap) -> list[int]:
+        """Choose the bits of the sum in each column."""
+        raise NotImplementedError
+
+    def _accumulate(
+        self, m: Module, products: BitHeap, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Add products to a sum."""
+        raise NotImplementedError
+
+    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
+        """Put the products on heaps: one for each weight if SEPARATE, else one."""
+        raise NotImplementedError
+
+    def step(
+        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Add the products of `a` and `b` to a sum; both are columns of :attr:`layout`.
+
+        The products of a cycle meet the sum of `pipeline` cycles later.
+        """
+        columns: list[list[Value]] = []
+        for heap in self._products(m, enable, a, b).values():
+            columns += self._accumulate(m, heap, kept[len(columns) :][: heap.width])
+        return columns
+
+    def elaborate(self, platform):
+        m = Module()
+        late = Signal(self.pipeline, reset_less=True)
+        m.d.comb += self.o_done.eq(Cat(self.i_clear, late)[-1])
+        with m.If(self.en):
+            m.d.sync += late.eq(Cat(self.i_clear, late))
+        total = self.layout.register("total")
+        kept = data.View(self.layout, Signal(self.layout.size, name="kept"))
+        m.d.comb += kept.as_value().eq(Mux(self.o_done, 0, total.as_value()))
+        columns = self.step(m, self.en, self.i_a, self.i_b, self.layout.columns(kept))
+        with m.If(self.en):
+            m.d.sync += total.as_value().eq(self.layout.pack(columns))
+        m.d.comb += self.o.as_value().eq(total.as_value())
+        return m
+
+    def _plan(self) -> dict[int, BitHeap]:
+        """Make heaps of products to plan with."""
+        a, b = (Signal(width) for width in self._widths)
+        return self._products(Module(), C(1, 1), a, b)
+
+
+class CarrySaveSum(SumCell):
+    """Compresses what comes and the sum so far together, with no carry propagation.
+
+    The sum keeps a carry only at weights where passing it on would cost time.
+    """
+
+    def _heights(self, products: BitHeap) -> list[int]:
+        return products.sum_heights(KEPT)
+
+    def _accumulate(
+        self, m: Module, products: BitHeap, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Put the sum on the heap of the products, and compress it to its own shape."""
+        products.add_columns(kept, arrival=KEPT)
+        return products.compress(m, [len(column) for column in kept])
+
+
+class PeCell(SumCell):
+    """Multiply-accumulate of k operand pairs a cycle, inside an array.
+
+    Members: see :class:`SumCell`; ``i_a``, ``i_b`` are k operands each, the first lowest, a as
+    :meth:`encode` makes it.
+
+    Parameters
+    ----------
+    spec : MacSpec
+        What: operand and accumulator widths, and k.
+    encoding : str
+        How: multiplier, see :func:`hw.arith.product.product_planes`.
+    pipeline : int
+        How: registers between operands and accumulator, 0 or more, where they divide the delay.
+    """
+
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        "encoding": Choice(
+            "product: Booth rows, EN-T rows recoded at the edge, AND array, or the tool's",
+            "booth",
+            ENCODINGS,
+        ),
+        "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
+    }
+
+    def __init__(self, spec: MacSpec, *, encoding: str = "booth", pipeline: int = 0):
+        if not isinstance(spec, MacSpec):
+            raise TypeError(f"spec must be a MacSpec, not {spec!r}")
+        check_fields(PeCell.HOWS, {"encoding": encoding, "pipeline": pipeline})
+        self.spec = spec
+        self.encoding = encoding
+        self.cuts: dict[int, list[int]] = {}
+        self._widths = spec.k * coded_width(spec.a_format, encoding), spec.k * spec.b_width
+        self.cuts = {
+            weight: heap.cuts(pipeline, self._last_delay) for weight, heap in self._plan().items()
+        }
+        super().__init__(*self._widths, pipeline)
+
+    def encode(self, m: Module, a: Value) -> Value:
+        """Make ``i_a`` of k codes, at the edge of an array."""
+        spec = self.spec
+        codes = [a.word_select(pair, spec.a_width) for pair in range(spec.k)]
+        return Cat(encode(m, code, spec.a_format, self.encoding) for code in codes)
+
+    def _last_delay(self, products: BitHeap) -> float:
+        """Delay of adding these products to the sum, in XOR gates."""
+        raise NotImplementedError
+
+    def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
+        """Put the products of all pairs on heaps; registers as :attr:`cuts` says so far."""
+        spec = self.spec
+        width = spec.accumulator_width
+        heaps: dict[int, BitHeap] = {}
+        for pair in range(spec.k):
+            x, y = a.word_select(pair, len(a) // spec.k), b.word_select(pair, spec.b_width)
+            planes = product_planes(
+                m, x, y, spec.a_format, spec.b_format, self.encoding, width, pair
+            )
+            for weight, plane in planes.items():
+                own = weight if self.SEPARATE else 0
+                heap = heaps.setdefault(own, BitHeap(width - own))
+                heap.add_heap(plane, weight - own)
+        for weight, cuts in self.cuts.items():
+            for rows in cuts:
+                heaps[weight] = heaps[weight].register(m, enable, rows)
+        return heaps
+
+
+class Hop(Cell):
+    """An element with operand registers, from which its neighbours take the operands.
+
+    Parameters
+    ----------
+    element : SumCell
+        What hangs on the registers.
+
+    Members
+    -------
+    en, o_done, o : as the element's
+    i_a, i_b, i_clear : In
+        As the element's, one cycle earlier.
+    o_a, o_b, o_clear : Out
+        The same, one cycle later.
+    """
+
+    en: Signal
+    i_a: Signal
+    i_b: Signal
+    i_clear: Signal
+    o_a: Signal
+    o_b: Signal
+    o_clear: Signal
+    o_done: Signal
+    o: data.View
+
+    def __init__(self, element: SumCell):
+        self.element = element
+        self.module = element.module
+        self.layout = element.layout
+        self.pipeline = element.pipeline
+        a, b = len(element.i_a), len(element.i_b)
+        super().__init__({
+            **element.signature.members,
+            "o_a": Out(a),
+            "o_b": Out(b),
+            "o_clear": Out(1),
+        })
+
+    def elaborate(self, platform):
+        element = self.element
+        m = element.elaborate(platform)
+        with m.If(self.en):
+            m.d.sync += [
+                self.o_a.eq(self.i_a),
+                self.o_b.eq(self.i_b),
+                self.o_clear.eq(self.i_clear),
+            ]
+        m.d.comb += [
+            element.en.eq(self.en),
+            element.i_a.eq(self.o_a),
+            element.i_b.eq(self.o_b),
+            element.i_clear.eq(self.o_clear),
+            self.o_done.eq(element.o_done),
+            self.o.as_value().eq(element.o.as_value()),
+        ]
+        return m

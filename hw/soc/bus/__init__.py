@@ -1,0 +1,1 @@
+"""AXI: signatures, bursts, read and write masters, bytes to words and back."""

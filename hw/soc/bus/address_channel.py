@@ -1,0 +1,128 @@
+"""Address channel of a bus master: bursts that begin, and what is known of them until they end."""
+
+from amaranth import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.soc.bus import BusSpec
+from hw.lib.fifo import Ledger
+from hw.soc.bus.burst import Burst, Row, Splitter
+
+__all__ = ["Requests"]
+
+
+class Requests(wiring.Component):
+    """Begins the bursts of rows, and keeps book of them until they are answered.
+
+    Latency, row to its first address: :attr:`latency` cycles. Throughput: one burst per cycle.
+    Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
+
+    Parameters
+    ----------
+    spec : BusSpec
+        What: the bus; bursts count as under way from the cycle in which ``o.valid`` rises.
+
+    Members
+    -------
+    i_stop : In(1)
+        Forgets rows and the error; no burst begins before those under way are answered, even if
+        it falls earlier. An address that is offered stays.
+    i : In(stream)
+        :class:`hw.soc.bus.burst.Row`.
+    o : Out(stream)
+        :class:`hw.soc.bus.burst.Burst`, from registers.
+    o_drop : Out(1)
+        ``i_stop``, or bursts from before it are under way.
+    o_idle : Out(1)
+        No burst is under way and no row waits.
+    o_begin, o_length : Out(1), Out(8)
+        A burst begins; it will be offered from the next cycle on. Its beats less one.
+    o_last : Out(1)
+        The oldest burst under way ends its row.
+    i_answer, i_response, i_end : In(1), In(2), In(1)
+        A response to the oldest burst; the burst ends with it.
+    o_error, o_response, o_address : Out(1), Out(2), Out
+        Some response was SLVERR or DECERR; the first that was, and the address of its burst.
+    """
+
+    i_stop: Signal
+    i: stream.Interface
+    o: stream.Interface
+    o_drop: Signal
+    o_idle: Signal
+    o_begin: Signal
+    o_length: Signal
+    o_last: Signal
+    i_answer: Signal
+    i_response: Signal
+    i_end: Signal
+    o_error: Signal
+    o_response: Signal
+    o_address: Signal
+
+    latency = 2
+
+    def __init__(self, spec: BusSpec):
+        self.spec = spec
+        self.splitter = Splitter(spec)
+        self.ledger = Ledger(
+            data.StructLayout({"address": spec.address_width, "last": 1}), spec.outstanding
+        )
+        super().__init__({
+            "i_stop": In(1),
+            "i": In(stream.Signature(Row(spec))),
+            "o": Out(stream.Signature(Burst(spec))),
+            "o_drop": Out(1),
+            "o_idle": Out(1),
+            "o_begin": Out(1),
+            "o_length": Out(8),
+            "o_last": Out(1),
+            "i_answer": In(1),
+            "i_response": In(2),
+            "i_end": In(1),
+            "o_error": Out(1),
+            "o_response": Out(2),
+            "o_address": Out(spec.address_width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.splitter = splitter = self.splitter
+        m.submodules.ledger = ledger = self.ledger
+        burst, oldest = splitter.o.payload, ledger.o.payload
+        held, go = Signal(), Signal()
+        layout = Burst(self.spec)
+        offered = data.View(layout, Signal(layout.size, name="offered", reset_less=True))
+        m.d.comb += [
+            self.o.payload.eq(offered),
+            self.o_drop.eq(self.i_stop | held),
+            self.o_idle.eq(~ledger.o.valid & ~splitter.o.valid),
+            splitter.i_clear.eq(self.o_drop),
+            splitter.i.valid.eq(self.i.valid),
+            splitter.i.payload.eq(self.i.payload),
+            self.i.ready.eq(splitter.i.ready & ~self.o_drop),
+            go.eq((~self.o.valid | self.o.ready) & ~self.o_drop),
+            splitter.o.ready.eq(go & ledger.i.ready),
+            ledger.i.valid.eq(go & splitter.o.valid),
+            ledger.i.payload.address.eq(burst.address),
+            ledger.i.payload.last.eq(burst.last),
+            ledger.o.ready.eq(self.i_answer & self.i_end),
+            self.o_begin.eq(ledger.i.valid & ledger.i.ready),
+            self.o_length.eq(burst.length),
+            self.o_last.eq(oldest.last),
+        ]
+        m.d.sync += held.eq(self.o_drop & ledger.o.valid)
+        with m.If(self.o_begin):
+            m.d.sync += [self.o.valid.eq(1), offered.eq(burst)]
+        with m.Elif(self.o.ready):
+            m.d.sync += self.o.valid.eq(0)
+
+        with m.If(self.o_drop):
+            m.d.sync += self.o_error.eq(0)
+        with m.Elif(self.i_answer & self.i_response[1] & ~self.o_error):
+            m.d.sync += [
+                self.o_error.eq(1),
+                self.o_response.eq(self.i_response),
+                self.o_address.eq(oldest.address),
+            ]
+        return m

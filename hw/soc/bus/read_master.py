@@ -1,0 +1,112 @@
+"""Read master: rows of bytes in memory to streams of beats."""
+
+from typing import Any
+
+from amaranth import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from golden.soc.bus import BusSpec
+from hw.soc.bus.address_channel import Requests
+from hw.soc.bus.axi import Axi4Read
+from hw.soc.bus.burst import Beat, Row
+
+__all__ = ["ReadMaster"]
+
+
+class ReadMaster(wiring.Component):
+    """Reads rows of bytes over AXI4.
+
+    Bursts are INCR, of whole beats at addresses aligned to them, cross no 4 KiB, and are as few as
+    `spec.burst` allows. Latency, row to its first address: 2 cycles; beats pass in the cycle in
+    which they come. Throughput: one address and one beat per cycle, across rows too, as long as
+    `spec.outstanding` bursts last for the memory's latency. Stalls: ``o.ready`` reaches
+    ``axi.rready``, and ``axi.arready`` ``i.ready``, combinationally.
+
+    Parameters
+    ----------
+    spec : BusSpec
+        What: the bus.
+
+    Members
+    -------
+    axi : Out
+        :class:`hw.soc.bus.axi.Axi4Read`.
+    i : In(stream)
+        :class:`hw.soc.bus.burst.Row`, at any byte.
+    o : Out(stream)
+        :class:`hw.soc.bus.burst.Beat`: those of each row, in order.
+    i_stop : In(1)
+        Forgets rows, and drops what arrives until no burst is under way, even if it falls
+        earlier; no burst begins until then. An address that is offered stays. Afterwards the
+        master is as after reset.
+    o_idle : Out(1)
+        No burst is under way and no row waits.
+    o_error, o_response, o_address : Out(1), Out(2), Out
+        Some beat came with SLVERR or DECERR: the first response that was, and the address of its
+        burst. From the cycle after that beat to the first one of ``i_stop``.
+    o_beats : Out(1)
+        A beat is taken, be it dropped.
+    """
+
+    axi: Any
+    i: stream.Interface
+    o: stream.Interface
+    i_stop: Signal
+    o_idle: Signal
+    o_error: Signal
+    o_response: Signal
+    o_address: Signal
+    o_beats: Signal
+
+    def __init__(self, spec: BusSpec):
+        if not isinstance(spec, BusSpec):
+            raise TypeError(f"spec must be a BusSpec, not {spec!r}")
+        self.spec = spec
+        self.requests = Requests(spec)
+        super().__init__({
+            "axi": Out(Axi4Read(spec)),
+            "i": In(stream.Signature(Row(spec))),
+            "o": Out(stream.Signature(Beat(spec.data_width))),
+            "i_stop": In(1),
+            "o_idle": Out(1),
+            "o_error": Out(1),
+            "o_response": Out(2),
+            "o_address": Out(spec.address_width),
+            "o_beats": Out(1),
+        })
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a row to its first address."""
+        return self.requests.latency
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.requests = requests = self.requests
+        axi, burst = self.axi, requests.o.payload
+        wiring.connect(m, wiring.flipped(self.i), requests.i)
+        m.d.comb += [
+            axi.araddr.eq(burst.address),
+            axi.arlen.eq(burst.length),
+            axi.arsize.eq(exact_log2(self.spec.bytes)),
+            axi.arburst.eq(0b01),
+            axi.arcache.eq(0b0011),
+            axi.arvalid.eq(requests.o.valid),
+            requests.o.ready.eq(axi.arready),
+            axi.rready.eq(self.o.ready | requests.o_drop),
+            self.o.valid.eq(axi.rvalid & ~requests.o_drop),
+            self.o.payload.data.eq(axi.rdata),
+            self.o.payload.last.eq(axi.rlast & requests.o_last),
+            self.o_beats.eq(axi.rvalid & axi.rready),
+            requests.i_answer.eq(self.o_beats),
+            requests.i_response.eq(axi.rresp),
+            requests.i_end.eq(axi.rlast),
+            requests.i_stop.eq(self.i_stop),
+            self.o_idle.eq(requests.o_idle),
+            self.o_error.eq(requests.o_error),
+            self.o_response.eq(requests.o_response),
+            self.o_address.eq(requests.o_address),
+        ]
+        return m

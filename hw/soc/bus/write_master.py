@@ -1,0 +1,147 @@
+"""Write master: streams of beats to rows of bytes in memory."""
+
+from typing import Any
+
+from amaranth import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from golden.soc.bus import BusSpec
+from hw.lib.fifo import Ledger
+from hw.soc.bus.address_channel import Requests
+from hw.soc.bus.axi import Axi4Write
+from hw.soc.bus.burst import Row
+
+__all__ = ["WriteMaster", "Written"]
+
+
+class Written(data.StructLayout):
+    """Beat of a row, at its place on the bus; a bit of ``strb`` for each byte to be written."""
+
+    def __init__(self, spec: BusSpec):
+        super().__init__({"data": spec.data_width, "strb": spec.bytes})
+
+
+class WriteMaster(wiring.Component):
+    """Writes rows of bytes over AXI4.
+
+    Bursts are as those of :class:`hw.soc.bus.read_master.ReadMaster`. Addresses wait neither for data nor for
+    each other's data. Latency, row to its first address: 2 cycles; beat to the bus: 1 cycle, at
+    the earliest in the cycle after its address. Throughput: one address and one beat per cycle,
+    across rows too, as long as `spec.outstanding` bursts last until their responses come. Stalls:
+    ``axi.wready`` reaches ``i_data.ready``, and ``axi.awready`` ``i.ready``, combinationally.
+
+    Parameters
+    ----------
+    spec : BusSpec
+        What: the bus.
+
+    Members
+    -------
+    axi : Out
+        :class:`hw.soc.bus.axi.Axi4Write`.
+    i : In(stream)
+        :class:`hw.soc.bus.burst.Row`, at any byte.
+    i_data : In(stream)
+        :class:`Written`: the beats of each row, in order.
+    i_stop : In(1)
+        Forgets rows and takes no data until no burst is under way, even if it falls earlier; no
+        burst begins until then, and those under way are completed with beats that write nothing.
+        An address or a beat that is offered stays. Afterwards the master is as after reset.
+    o_idle : Out(1)
+        No burst is without response and no row waits.
+    o_error, o_response, o_address : Out(1), Out(2), Out
+        Some response was SLVERR or DECERR: the first that was, and the address of its burst. From
+        the cycle after the response to the first one of ``i_stop``.
+    o_beats : Out(1)
+        The bus takes a beat, be it one that writes nothing.
+    """
+
+    axi: Any
+    i: stream.Interface
+    i_data: stream.Interface
+    i_stop: Signal
+    o_idle: Signal
+    o_error: Signal
+    o_response: Signal
+    o_address: Signal
+    o_beats: Signal
+
+    def __init__(self, spec: BusSpec):
+        if not isinstance(spec, BusSpec):
+            raise TypeError(f"spec must be a BusSpec, not {spec!r}")
+        self.spec = spec
+        self.requests = Requests(spec)
+        self.lengths = Ledger(8, spec.outstanding)
+        super().__init__({
+            "axi": Out(Axi4Write(spec)),
+            "i": In(stream.Signature(Row(spec))),
+            "i_data": In(stream.Signature(Written(spec))),
+            "i_stop": In(1),
+            "o_idle": Out(1),
+            "o_error": Out(1),
+            "o_response": Out(2),
+            "o_address": Out(spec.address_width),
+            "o_beats": Out(1),
+        })
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a row to its first address."""
+        return self.requests.latency
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.requests = requests = self.requests
+        m.submodules.lengths = lengths = self.lengths
+        axi, burst = self.axi, requests.o.payload
+        wiring.connect(m, wiring.flipped(self.i), requests.i)
+        m.d.comb += [
+            axi.awaddr.eq(burst.address),
+            axi.awlen.eq(burst.length),
+            axi.awsize.eq(exact_log2(self.spec.bytes)),
+            axi.awburst.eq(0b01),
+            axi.awcache.eq(0b0011),
+            axi.awvalid.eq(requests.o.valid),
+            requests.o.ready.eq(axi.awready),
+            axi.bready.eq(1),
+            self.o_beats.eq(axi.wvalid & axi.wready),
+            requests.i_answer.eq(axi.bvalid),
+            requests.i_response.eq(axi.bresp),
+            requests.i_end.eq(1),
+            requests.i_stop.eq(self.i_stop),
+            self.o_idle.eq(requests.o_idle),
+            self.o_error.eq(requests.o_error),
+            self.o_response.eq(requests.o_response),
+            self.o_address.eq(requests.o_address),
+        ]
+
+        # Beats wait for their burst: bursts whose beats are not all here, the oldest first.
+        room, offer, ends = Signal(), Signal(), Signal()
+        number = Signal(8)
+        wdata = Signal(self.spec.data_width, reset_less=True)
+        wstrb = Signal(self.spec.bytes, reset_less=True)
+        drop = requests.o_drop
+        m.d.comb += [
+            axi.wdata.eq(wdata),
+            axi.wstrb.eq(wstrb),
+            lengths.i.valid.eq(requests.o_begin),
+            lengths.i.payload.eq(requests.o_length),
+            room.eq(lengths.o.valid & (~axi.wvalid | axi.wready)),
+            self.i_data.ready.eq(room & ~drop),
+            offer.eq(room & (self.i_data.valid | drop)),
+            ends.eq(number == lengths.o.payload),
+            lengths.o.ready.eq(offer & ends),
+        ]
+        with m.If(offer):
+            m.d.sync += [
+                axi.wvalid.eq(1),
+                wdata.eq(self.i_data.payload.data),
+                wstrb.eq(Mux(drop, 0, self.i_data.payload.strb)),
+                axi.wlast.eq(ends),
+                number.eq(Mux(ends, 0, number + 1)),
+            ]
+        with m.Elif(axi.wready):
+            m.d.sync += axi.wvalid.eq(0)
+        return m

@@ -1,0 +1,120 @@
+"""What comes from memory, on the way to its store."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from amaranth import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from golden.soc.spec import CoprocessorSpec
+from hw.lib.fifo import Ledger
+from hw.soc.bus.beat_gather import Gather
+from hw.soc.bus.burst import Beat, Row
+from hw.soc.bus.unpacker import Unpacker
+from hw.soc.schedule.loader import A_SCALES, A, RowRequest
+
+__all__ = ["Receiver"]
+
+
+class Receiver(wiring.Component):
+    """Asks memory for rows, and sends the words of each to where it goes.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: the bus.
+    words : mapping of int to int
+        What: bytes of a word of each place that rows go to.
+
+    Members
+    -------
+    i_row : In(stream)
+        :class:`RowRequest`.
+    o_row : Out(stream)
+        :class:`hw.soc.bus.burst.Row`.
+    o_of_b : Out(1)
+        The row is none of A, nor of its scales.
+    i : In(stream)
+        :class:`hw.soc.bus.burst.Beat`: the beats of rows, in order.
+    o0, o1, .. : Out(stream)
+        :class:`hw.soc.bus.burst.Beat`: words of the rows that go to 0, 1, ...
+    o_end : Out
+        The row whose word is taken is its block's last one; a bit for each place.
+    """
+
+    i_row: stream.Interface
+    o_row: stream.Interface
+    o_of_b: Signal
+    i: stream.Interface
+    o_end: Signal
+
+    def __init__(self, spec: CoprocessorSpec, words: Mapping[int, int]):
+        self.spec = spec
+        self.words = words
+        super().__init__({
+            "i_row": In(stream.Signature(RowRequest(spec))),
+            "o_row": Out(stream.Signature(Row(spec))),
+            "o_of_b": Out(1),
+            "i": In(stream.Signature(Beat(spec.data_width))),
+            "o_end": Out(max(words) + 1),
+            **{f"o{to}": Out(stream.Signature(Beat(8 * count))) for to, count in words.items()},
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, row = self.spec, self.i_row.payload
+        place = data.StructLayout({
+            "offset": range(spec.bytes), "bytes": spec.length_width,
+            "to": row.to.shape(), "last": 1,
+        })  # fmt: skip
+        m.submodules.rows = rows = Ledger(place, 2 * spec.outstanding)
+        next_ = rows.o.payload
+        m.d.comb += [
+            self.o_row.valid.eq(self.i_row.valid & rows.i.ready),
+            self.o_row.payload.address.eq(row.address),
+            self.o_row.payload.bytes.eq(row.bytes),
+            rows.i.valid.eq(self.i_row.valid & self.o_row.ready),
+            self.o_of_b.eq((row.to != A) & (row.to != A_SCALES)),
+            rows.i.payload.offset.eq(0 if spec.STREAM else row.address),
+            rows.i.payload.bytes.eq(row.bytes),
+            rows.i.payload.to.eq(row.to),
+            rows.i.payload.last.eq(row.last),
+            self.i_row.ready.eq(self.o_row.ready & rows.i.ready),
+        ]
+        # Rows that the unpacker knows of, and where they go.
+        m.submodules.unpack = unpack = Unpacker(spec.bytes)
+        m.submodules.going = going = Ledger(row.to.shape(), 4)
+        piece, to = unpack.o.payload, going.o.payload
+        connect(m, flipped(self.i), unpack.i)
+        m.d.comb += [
+            rows.o.ready.eq(unpack.i_row.ready & going.i.ready),
+            unpack.i_row.valid.eq(rows.o.valid & going.i.ready),
+            unpack.i_row.payload.offset.eq(next_.offset),
+            unpack.i_row.payload.bytes.eq(next_.bytes),
+            unpack.i_end.eq(next_.last),
+            going.i.valid.eq(rows.o.valid & unpack.i_row.ready),
+            going.i.payload.eq(next_.to),
+            going.o.ready.eq(unpack.o.valid & unpack.o.ready & piece.last),
+        ]
+        for number, count in self.words.items():
+            words, here = getattr(self, f"o{number}"), going.o.valid & (to == number)
+            taker: Any = words
+            if count == spec.bytes:
+                m.d.comb += [
+                    words.payload.data.eq(piece.data),
+                    words.payload.last.eq(piece.last),
+                    self.o_end[number].eq(piece.end),
+                ]
+            else:
+                m.submodules[f"gather{number}"] = gather = Gather(spec.bytes, count)
+                connect(m, gather.o, flipped(words))
+                m.d.comb += [
+                    gather.i.payload.eq(piece),
+                    self.o_end[number].eq(gather.o_end),
+                ]
+                taker = gather.i
+            m.d.comb += taker.valid.eq(unpack.o.valid & here)
+            with m.If(here):
+                m.d.comb += unpack.o.ready.eq(taker.ready)
+        return m

@@ -1,0 +1,193 @@
+"""From the stores of operands to the engine: beats of a tile, masked at its edges."""
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.soc.spec import CoprocessorSpec
+from hw.soc.schedule.geometry import Geometry, pick
+from hw.soc.schedule.sides import Side, TileRequest
+from hw.soc.stores.operand_store import OperandStore
+
+__all__ = ["Operand", "Words"]
+
+
+class Words(data.StructLayout):
+    """Words of the engine, row by row; ``last`` ends the sums."""
+
+    def __init__(self, width: int):
+        super().__init__({"data": width, "last": 1})
+
+
+class Operand(wiring.Component):
+    """Reads tiles of A, or of B, from its store, a beat a cycle, and hands them to the engine.
+
+    A beat of A is the next slice of a word of each row; one of B is the same slice of the rows
+    that are next, a word of each. Rows of A and columns of B outside of C, words beyond K, and
+    codes beyond K in the last word, are zeros. A beat waits until its rows are in the store, not
+    for the rest of the block.
+
+    Latency, tile to its first beat: 3 cycles. Tiles follow each other without a gap.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: the engine, the stores.
+    side : Side
+        What: which words.
+
+    Members
+    -------
+    i : In(stream)
+        :class:`TileRequest`.
+    i_geometry : In
+        The job.
+    i_stride : In
+        Words from a row to the next one in its bank.
+    en, o_part, o_address : Out
+        Read from the store.
+    i_words : In
+        What was read with the last ``en``.
+    i_filled : In(1)
+        A row of each bank has become complete; a pulse for each row of a block.
+    o_release : Out(1)
+        The part can be filled again.
+    o : Out(stream)
+        :class:`Words`.
+    """
+
+    i: stream.Interface
+    i_geometry: data.View
+    i_stride: Signal
+    en: Signal
+    o_part: Signal
+    o_address: Signal
+    i_words: Signal
+    i_filled: Signal
+    o_release: Signal
+    o: stream.Interface
+
+    def __init__(self, spec: CoprocessorSpec, side: Side):
+        self.spec = spec
+        self.side = side
+        self.store = OperandStore(
+            f"{side.name}_bank", side.banks, side.word_bytes, side.words, spec.PARTS
+        )
+        self.request = TileRequest(spec, side)
+        super().__init__({
+            "i": In(stream.Signature(self.request)),
+            "i_geometry": In(Geometry(spec)),
+            "en": Out(1),
+            "o_part": Out(range(spec.PARTS)),
+            "o_address": Out(range(side.words)),
+            "i_stride": In(range(side.words + 1)),
+            "i_words": In(8 * side.word_bytes * side.banks),
+            "i_filled": In(1),
+            "o_release": Out(1),
+            "o": Out(stream.Signature(Words(side.banks * side.across * side.width))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        job, side = self.i_geometry, self.side
+        k, slices, banks = side.k, side.slices, side.banks
+        move = Signal()
+        busy, issue, final = Signal(), Signal(), Signal()
+        # Rows that are there, of the block in use and those behind, and that of this beat.
+        rows, row = Signal(range(self.spec.PARTS * side.words + 1)), Signal(range(side.words))
+        tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
+        # A slice is chosen in the cycle in which its word arrives.
+        valid = Signal()
+        chosen = Signal(len(tile.slice), reset_less=True)
+        mask, last = Signal(banks, reset_less=True), Signal(reset_less=True)
+        inside = Signal(side.across, reset_less=True)
+        tail = Signal(reset_less=True)
+        down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
+        m.d.comb += [
+            move.eq(~self.o.valid | self.o.ready),
+            issue.eq(busy & move & (rows > row)),
+            final.eq(tile.codes <= k),
+            self.i.ready.eq(~busy | (issue & final)),
+            self.en.eq(issue),
+            self.o_part.eq(tile.part),
+            self.o_address.eq(tile.address),
+            self.o_release.eq(issue & final & tile.release),
+        ]
+        m.d.sync += rows.eq(rows + self.i_filled - Mux(self.o_release, row + 1, 0))
+        with m.If(self.i.ready):
+            m.d.sync += row.eq(self.i.payload.row)
+        if side.down:
+            with m.Elif(issue):
+                m.d.sync += row.eq(row + 1)
+        with m.If(issue):
+            m.d.sync += tile.codes.eq(tile.codes - k)
+            if side.down:
+                m.d.sync += tile.address.eq(tile.address + self.i_stride)
+            elif max(slices) == 1:
+                m.d.sync += tile.address.eq(tile.address + 1)
+            else:
+                ends = tile.slice == pick(lambda count: C(count - 1), slices, job.kind)
+                m.d.sync += tile.slice.eq(Mux(ends, 0, tile.slice + 1))
+                with m.If(ends):
+                    m.d.sync += tile.address.eq(tile.address + 1)
+        with m.If(self.i.ready):
+            m.d.sync += [busy.eq(self.i.valid), tile.eq(self.i.payload)]
+        with m.If(move):
+            m.d.sync += [
+                valid.eq(issue),
+                chosen.eq(tile.slice),
+                mask.eq(Cat(number < down for number in range(banks))),
+                inside.eq(Cat(number < across for number in range(side.across))),
+                last.eq(final & tile.last),
+                tail.eq(final & tile.tail & (job.tail != 0)),
+                self.o.valid.eq(valid),
+                self.o.payload.last.eq(last),
+                self.o.payload.data.eq(self._words(chosen, mask, inside, tail)),
+            ]
+        return m
+
+    def _words(self, chosen: Value, mask: Value, inside: Value, tail: Value) -> Value:
+        """Take the chosen slice of each bank's word, zeros where it is masked, word by word."""
+        job, side, width = self.i_geometry, self.side, self.side.width
+        shapes = side.shapes
+        kept: Value = C((1 << width) - 1, width)
+        if any(codes > 1 for codes, _ in shapes):
+            kept = Mux(tail, (1 << job.tail) - 1, kept)[:width]
+        words: list[Value] = []
+        for number in range(side.banks):
+            row = self.i_words.word_select(number, 8 * side.word_bytes)
+
+            def of(shape: int, row: Value = row) -> Value:
+                codes, bits = shapes[shape]
+                part = _slice(row, chosen, side.across * bits)
+                return Cat(
+                    _spread(part.word_select(word, bits), codes, width)
+                    for word in range(side.across)
+                )
+
+            part = pick(of, [shapes.index(shape) for shape in shapes], job.kind)
+            words += (
+                part.word_select(word, width)
+                & kept
+                & (mask[number] & inside[word]).replicate(width)
+                for word in range(side.across)
+            )
+        return Cat(words)
+
+
+def _slice(row: Value, index: Value, width: int) -> Value:
+    """Take one of the slices of a word, bit by bit of its number."""
+    levels = (len(row) // width - 1).bit_length()
+    for level in reversed(range(levels)):
+        half = width << level
+        row = Mux(index[level], row[half:], row[:half])
+    return row
+
+
+def _spread(word: Value, codes: int, width: int) -> Value:
+    """Put the codes of a word in memory into their slots of the engine's."""
+    bits, pitch = len(word) // codes, width // codes
+    kept = min(bits, pitch)
+    return Cat(
+        Cat(word.word_select(code, bits)[:kept], C(0, pitch - kept)) for code in range(codes)
+    )

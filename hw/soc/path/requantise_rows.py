@@ -1,0 +1,175 @@
+"""From rows of sums to rows of codes: requantised, or rounded to the engine's format."""
+
+from amaranth import Cat, Module, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.npe.encoder import EncoderSpec
+from golden.soc.spec import CoprocessorSpec
+from hw.arith.product import encode
+from hw.lib.shared_module import Cell
+from hw.npe.encoder import Encoder
+from hw.npe.requantiser import Requantisation
+from hw.npe.rounding.requantise_column import Column
+from hw.soc.schedule.geometry import Geometry
+
+__all__ = ["Codes"]
+
+
+class Codes(wiring.Component):
+    """Makes codes of sums, a row of n a cycle.
+
+    Latency: :attr:`latency` cycles. Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: the requantiser, or the format of results.
+    encoding, adder : str
+        How: the requantiser's, see :class:`hw.npe.requantiser.Requantiser`.
+
+    Members
+    -------
+    i_geometry : In
+        The job.
+    i_how : In
+        :class:`hw.npe.requantiser.Requantisation`, if the spec has one. With ``per_column``, scales
+        are those of the row that is offered; all else does not change during a job.
+    i : In(stream)
+        n sums, as they are in their store.
+    o : Out(stream)
+        n codes, as they are in memory.
+    """
+
+    i_geometry: data.View
+    i_how: data.View
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str):
+        self.spec = spec
+        inside = spec.inside
+        ports = {
+            "i_geometry": In(Geometry(spec)),
+            "i": In(stream.Signature(inside.n * spec.number_width)),
+            "o": Out(stream.Signature(inside.n * spec.code_bits)),
+        }
+        self.column: Column | None = None
+        self.encoders: list[Encoder] = []
+        if inside.result is None:
+            self.column = Column(
+                spec.requantiser,
+                encoding=encoding,
+                adder=adder,
+                pipeline=_PIPELINE,
+                travels=spec.requantises_columns,
+            )
+            ports["i_how"] = In(Requantisation(spec.requantiser))
+        else:
+            self.encoders = [Encoder(_encoder(spec)) for _ in range(inside.n)]
+        super().__init__(ports)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The column of the requantiser."""
+        return () if self.column is None else (self.column,)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a row of sums to its codes."""
+        if self.encoders:
+            return self.encoders[0].latency
+        return 1 + _PIPELINE + self.spec.requantises_columns
+
+    def elaborate(self, platform):
+        m = Module()
+        width = self.spec.number_width
+        numbers = [self.i.payload[at : at + width] for at in range(0, len(self.i.payload), width)]
+        if self.column is None:
+            self._encode(m, numbers)
+        else:
+            self._requantise(m, self.column, numbers)
+        return m
+
+    def _encode(self, m: Module, numbers: list[Value]) -> None:
+        """Place encoders, all of which do the same at the same time."""
+        spec = self.spec
+        exponent = self.i_geometry.exponent
+        for number, (encoder, value) in enumerate(zip(self.encoders, numbers, strict=True)):
+            m.submodules[f"encoder{number}"] = encoder
+            payload = encoder.i.payload
+            m.d.comb += [
+                encoder.i.valid.eq(self.i.valid),
+                payload.sum.eq(value[: spec.inside.sum_width]),
+                payload.invalid.eq(value[-1] if spec.inside.flags else 0),
+                encoder.o.ready.eq(self.o.ready),
+                self.o.payload.word_select(number, spec.code_bits).eq(encoder.o.payload.code),
+            ]
+            if encoder.spec.exponent_width:
+                m.d.comb += payload.exponent.eq(exponent)
+        first = self.encoders[0]
+        m.d.comb += [self.i.ready.eq(first.i.ready), self.o.valid.eq(first.o.valid)]
+
+    def _requantise(self, m: Module, cell: Column, numbers: list[Value]) -> None:
+        """Place columns; where each row has its scales, their multipliers are recoded first."""
+        spec, unit = self.spec, self.spec.requantiser
+        valid, en = Signal(self.latency), Signal()
+        m.d.comb += [
+            en.eq(~self.o.valid | self.o.ready),
+            self.i.ready.eq(en),
+            self.o.valid.eq(valid[-1]),
+        ]
+        with m.If(en):
+            m.d.sync += valid.eq(Cat(self.i.valid, valid))
+
+        def held(name: str, value: Value) -> Value:
+            if not unit.per_column:
+                return value
+            register = Signal(len(value), name=name, reset_less=True)
+            with m.If(en):
+                m.d.sync += register.eq(value)
+            return register
+
+        how = self.i_how
+        for number, value in enumerate(numbers):
+            scale = number if unit.per_column else 0
+
+            def part(name: str, scale: int = scale) -> Value:
+                bits = how[name]
+                return bits.word_select(scale, len(bits) // unit.scales)
+
+            m.submodules[f"column{number}"] = column = cell.place()
+            wide = Signal(unit.width, name=f"sum{number}")
+            total = value[: spec.inside.sum_width]
+            m.d.comb += wide.eq(total.as_signed() if spec.inside.signed else total)
+            multiplier = encode(m, part("multiplier"), unit.multiplier_format, cell.encoding)
+            m.d.comb += [
+                column.en.eq(en),
+                column.i.eq(held(f"sum{number}_held", wide)),
+                column.i_multiplier.eq(held(f"multiplier{number}", multiplier)),
+                column.i_shift.eq(held(f"shift{number}", part("shift"))),
+                column.i_zero_point.eq(held(f"zero_point{number}", part("zero_point"))),
+                column.i_low.eq(how.low),
+                column.i_high.eq(how.high),
+                column.i_relu.eq(how.relu),
+                self.o.payload.word_select(number, spec.code_bits).eq(column.o),
+            ]
+
+
+_PIPELINE = 2
+"""Registers of the requantiser before that of the code."""
+
+
+def _encoder(spec: CoprocessorSpec) -> EncoderSpec:
+    """Describe what rounds sums to the format of results."""
+    inside = spec.inside
+    assert inside.result is not None
+    most = max(mode.exponent for mode in inside.modes.values())
+    return EncoderSpec(
+        format=inside.result.name,
+        width=inside.sum_width,
+        fraction_width=-inside.least_exponent,
+        exponent_width=most.bit_length() + 1 if most else 0,
+        rounding=inside.rounding,
+        saturate=inside.saturate,
+    )

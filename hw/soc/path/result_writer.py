@@ -1,0 +1,230 @@
+"""From the store of sums to memory: rows of a block as sums, or requantised."""
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from golden.soc.spec import CoprocessorSpec
+from hw.lib.fifo import Ledger
+from hw.lib.shared_module import Cell
+from hw.npe.requantiser import Requantisation
+from hw.soc.bus.burst import Row
+from hw.soc.bus.packer import Packed, Packer
+from hw.soc.path.requantise_rows import Codes
+from hw.soc.schedule.geometry import Geometry
+from hw.soc.schedule.result_addresses import Places
+from hw.soc.schedule.tile_walk import BlockDone
+
+__all__ = ["Drain"]
+
+
+class Drain(wiring.Component):
+    """Takes the rows of blocks as they come, makes codes of them, and packs them for the bus.
+
+    Throughput: n sums a cycle, or as many codes, up to a beat of the bus, across blocks too.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: the engine, the bus, the requantiser.
+    encoding, adder : str
+        How: the requantiser's.
+
+    Members
+    -------
+    i_geometry : In
+        The job.
+    i_start : In(1)
+        It begins.
+    i_how : In
+        How sums become codes, see :class:`hw.soc.path.requantise_rows.Codes`; scales are those of ``i_row``.
+    i : In(stream)
+        :class:`BlockDone`: what blocks there will be.
+    i_come : In(1)
+        A row of C has become complete in its half of the store of sums.
+    i_full : In(1)
+        A half of the store is complete, rows below C too.
+    en, o_half, o_address : Out
+        Read from the store; ``i_row`` is what was read with the last ``en``.
+    o_column : Out
+        The place of its tile in a row of tiles.
+    o_last : Out(1)
+        What is read is the last of its block.
+    o_free : Out(1)
+        The half can be filled again.
+    o_invalid : Out(1)
+        In this cycle a row leaves with a sum that is no number.
+    o_rows : Out(stream)
+        :class:`hw.soc.bus.burst.Row`: where rows of C go.
+    o_final : Out(1)
+        The row is the last one of C.
+    o : Out(stream)
+        :class:`hw.soc.bus.packer.Packed`: their beats.
+    o_idle : Out(1)
+        No block is under way.
+    """
+
+    i_geometry: data.View
+    i_start: Signal
+    i_how: data.View
+    i: stream.Interface
+    i_come: Signal
+    i_full: Signal
+    en: Signal
+    o_half: Signal
+    o_address: Signal
+    i_row: Signal
+    o_column: Signal
+    o_last: Signal
+    o_free: Signal
+    o_invalid: Signal
+    o_rows: stream.Interface
+    o_final: Signal
+    o: stream.Interface
+    o_idle: Signal
+
+    def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str):
+        self.spec = spec
+        self.codes = Codes(spec, encoding=encoding, adder=adder) if spec.requantise else None
+        ports = {
+            "i_geometry": In(Geometry(spec)),
+            "i_start": In(1),
+            "i": In(stream.Signature(BlockDone(spec))),
+            "i_come": In(1),
+            "i_full": In(1),
+            "en": Out(1),
+            "o_half": Out(1),
+            "o_address": Out(range(spec.rows)),
+            "i_row": In(spec.inside.n * spec.number_width),
+            "o_column": Out(range(spec.rows)),
+            "o_last": Out(1),
+            "o_free": Out(1),
+            "o_invalid": Out(1),
+            "o_rows": Out(stream.Signature(Row(spec))),
+            "o_final": Out(1),
+            "o": Out(stream.Signature(Packed(spec.bytes))),
+            "o_idle": Out(1),
+        }
+        if spec.requantise and spec.inside.result is None:
+            ports["i_how"] = In(Requantisation(spec.requantiser))
+        super().__init__(ports)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The column of the requantiser."""
+        return () if self.codes is None else self.codes.cells
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, job, block = self.spec, self.i_geometry, self.i.payload
+        codes = job.requantised if spec.requantise else C(0, 1)
+        n = spec.inside.n
+
+        sizes = [n * spec.sum_bytes, *([n * spec.code_bits // 8] if spec.requantise else [])]
+        m.submodules.packer = packer = Packer(spec.bytes, *sizes)
+
+        # Sums, row by row of the block, as they come; the last one when the half is complete.
+        busy, begins, added = Signal(), Signal(), Signal()
+        come, full = Signal(range(2 * spec.rows + 1)), Signal(2)
+        left = Signal.like(block.rows, name="left")
+        width, columns = (Signal.like(block.columns, name=name) for name in ("width", "columns"))
+        base, column = Signal(range(spec.rows)), Signal(range(spec.rows))
+        half, valid, move, ends, held = (Signal(name=name) for name in (
+            "half", "valid", "move", "ends", "held"
+        ))  # fmt: skip
+
+        # Addresses follow what leaves the store; blocks do so without a gap.
+        m.submodules.places = places = Places(spec)
+        m.submodules.told = told = Ledger(BlockDone(spec), 2)
+        connect(m, told.o, places.i)
+        m.d.comb += [
+            places.i_geometry.eq(job),
+            places.i_start.eq(self.i_start),
+            places.i_come.eq(self.en & (column == 0)),
+            self.o_rows.payload.eq(places.o.payload),
+            self.o_rows.valid.eq(places.o.valid & packer.i_row.ready),
+            self.o_final.eq(places.o_final),
+            packer.i_kind.eq(codes),
+            packer.i_row.valid.eq(places.o.valid & self.o_rows.ready),
+            packer.i_row.payload.offset.eq(0 if spec.STREAM else places.o.payload.address),
+            packer.i_row.payload.bytes.eq(places.o.payload.bytes),
+            places.o.ready.eq(self.o_rows.ready & packer.i_row.ready),
+        ]
+
+        right, final = columns <= n, Signal()
+        m.d.comb += [
+            final.eq(right & (left == 1)),
+            self.en.eq(busy & (come != 0) & ((~final & ~added) | (full != 0)) & move),
+            self.o_half.eq(half),
+            self.o_address.eq(base + column),
+            self.o_column.eq(column),
+            ends.eq(self.en & final),
+            self.o_last.eq(ends),
+            # What was read last stands at the store's output until it is taken.
+            self.o_free.eq(held & move),
+            begins.eq((~busy | ends) & told.i.ready),
+            told.i.valid.eq(self.i.valid & (~busy | ends)),
+            told.i.payload.eq(block),
+            self.i.ready.eq(begins),
+            self.o_idle.eq(~busy & ~self.i.valid & places.o_idle),
+        ]
+        m.d.sync += [
+            come.eq(come + self.i_come - (self.en & right)),
+            full.eq(full + self.i_full - ends),
+        ]
+        # Columns beyond C are no part of a byte of two codes, and no number that is none.
+        inside = Signal(n, reset_less=True)
+        with m.If(self.en):
+            m.d.sync += inside.eq(Cat(columns > number for number in range(n)))
+            m.d.sync += [columns.eq(columns - n), column.eq(column + 1)]
+            with m.If(right):
+                m.d.sync += [columns.eq(width), column.eq(0)]
+                m.d.sync += [base.eq(base + job.across), left.eq(left - 1)]
+        with m.If(move):
+            m.d.sync += [valid.eq(self.en), held.eq(ends)]
+        with m.If(ends):
+            m.d.sync += [half.eq(~half), busy.eq(0)]
+        with m.If(begins):
+            m.d.sync += [busy.eq(self.i.valid), left.eq(block.rows), width.eq(block.columns)]
+            m.d.sync += [columns.eq(block.columns), column.eq(0), base.eq(0)]
+            m.d.sync += added.eq(block.added)
+
+        connect(m, packer.o, flipped(self.o))
+        bits = spec.number_width
+        numbers = [self.i_row.word_select(number, bits) for number in range(n)]
+        if spec.code_bits < 8:
+            numbers = [
+                value & inside[number].replicate(bits) for number, value in enumerate(numbers)
+            ]
+        m.d.comb += move.eq(~valid | self._send(m, packer, numbers, codes, valid))
+        if spec.inside.flags:
+            flags = Cat(value[-1] for value in numbers) & inside
+            m.d.comb += self.o_invalid.eq(valid & move & flags.any())
+        return m
+
+    def _send(
+        self, m: Module, packer: Packer, numbers: list[Value], codes: Value, valid: Value
+    ) -> Value:
+        """Send rows of sums to the packer, or through the requantiser; whether they are taken."""
+        spec, wide = self.spec, []
+        for number, value in enumerate(numbers):
+            total = value[: spec.inside.sum_width]
+            wide.append(Signal(8 * spec.sum_bytes, name=f"sum{number}"))
+            m.d.comb += wide[-1].eq(total.as_signed() if spec.inside.signed else total)
+        if self.codes is None:
+            m.d.comb += [packer.i.valid.eq(valid), packer.i.payload.data.eq(Cat(wide))]
+            return packer.i.ready
+        m.submodules.codes = unit = self.codes
+        m.d.comb += [
+            unit.i_geometry.eq(self.i_geometry),
+            unit.i.valid.eq(valid & codes),
+            unit.i.payload.eq(Cat(numbers)),
+            unit.o.ready.eq(packer.i.ready),
+            packer.i.valid.eq(Mux(codes, unit.o.valid, valid)),
+            packer.i.payload.data.eq(Cat(wide)),
+        ]
+        with m.If(codes):
+            m.d.comb += packer.i.payload.data[: len(unit.o.payload)].eq(unit.o.payload)
+        if spec.inside.result is None:
+            m.d.comb += unit.i_how.eq(self.i_how)
+        return Mux(codes, unit.i.ready, packer.i.ready)

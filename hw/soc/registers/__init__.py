@@ -1,0 +1,1 @@
+"""Registers of the co-processor, from their SystemRDL source."""

@@ -1,0 +1,215 @@
+"""Registers of the matmul co-processor: what a host writes, starts and reads over AXI4-Lite."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from amaranth import Cat, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hw.soc.bus.axi import Axi4Lite
+from hw.soc.bus.axi_lite import AxiLiteSlave
+from hw.soc.registers.file import RegisterFile
+from hw.soc.registers.rdl import codes_of, layout_of, register_map
+
+__all__ = ["ERRORS", "CountersLayout", "ErrorLayout", "JobLayout", "Registers"]
+
+
+ERRORS = codes_of("error_code")
+"""Codes of errors, by the names of the map."""
+
+
+class _PartLayout(data.FlexibleLayout):
+    """Registers of one part of the map, which is the same in every build."""
+
+    def __init__(self, part: str):
+        layout = layout_of(part)
+        super().__init__(layout.size, dict(layout))
+
+
+class JobLayout(_PartLayout):
+    """A job as its descriptor of 1024 bits has it: ``a``, ``m``, ``mode.relu`` and so on."""
+
+    def __init__(self):
+        super().__init__("JOB")
+
+
+class CountersLayout(_PartLayout):
+    """Counters of the last start, 64 bits each: ``cycles``, ``compute`` and so on."""
+
+    def __init__(self):
+        super().__init__("COUNTERS")
+
+
+class ErrorLayout(data.Struct):
+    """Report of an error: code of the map, answer of memory, number of the job, address."""
+
+    valid: 1
+    code: 8
+    response: 2
+    job: 32
+    address: 64
+
+
+class Registers(wiring.Component):
+    """Keeps the arguments of jobs, starts them and reports to the host.
+
+    Addresses, fields, access and reset values are those of ``coprocessor.rdl``. Registers count as
+    busy while a start waits, ``i_idle`` is low or a soft reset is under way.
+
+    Latency, access to response: see :class:`hw.soc.bus.axi_lite.AxiLiteSlave`; report to
+    ``o_interrupt``: 2 cycles. A soft reset gives registers their reset values at its begin, but
+    those of jobs at its end, for what is under way; responses on ``s_axi`` are not lost.
+
+    Parameters
+    ----------
+    parameters : mapping of str to int
+        What: what discovery says, see :func:`hw.soc.registers.rdl.parameters_of`.
+    widths : mapping of str to int
+        What: bits that are stored of arguments, see :class:`hw.soc.registers.file.RegisterFile`.
+
+    Members
+    -------
+    s_axi : In(Axi4Lite)
+        The host.
+    o_interrupt : Out(1)
+        A level, from a register.
+    o_job : Out(JobLayout)
+        The job in registers; changes only while not busy, and with ``i_reset_done``. Bits without
+        a field are 0.
+    o_ring : Out(64)
+        Address of descriptors.
+    o_count : Out(32)
+        Descriptors; 0: the job is ``o_job``.
+    o_start : Out(1)
+        A start waits; it is taken in the first cycle in which ``i_ready`` is high too.
+    i_ready : In(1)
+        The core takes a start.
+    i_idle : In(1)
+        The core has nothing to do; low from the cycle after it took a start until ``i_done``.
+    i_done : In(1)
+        The start has ended, in this one cycle; also after an error.
+    i_error : In(ErrorLayout)
+        Report of a job that failed; the first of a start is kept.
+    i_invalid : In(1)
+        A sum was no number.
+    i_ring_done : In(32)
+        Jobs completed of the last start.
+    i_counters : In(CountersLayout)
+        Counters of the last start.
+    o_reset : Out(1)
+        Soft reset is under way; reports do not count.
+    i_reset_done : In(1)
+        Ends it: the core is idle, and its counters are 0.
+    """
+
+    s_axi: Any
+    o_interrupt: Signal
+    o_job: data.View
+    o_ring: Signal
+    o_count: Signal
+    o_start: Signal
+    i_ready: Signal
+    i_idle: Signal
+    i_done: Signal
+    i_error: data.View
+    i_invalid: Signal
+    i_ring_done: Signal
+    i_counters: data.View
+    o_reset: Signal
+    i_reset_done: Signal
+
+    def __init__(
+        self, parameters: Mapping[str, int], widths: Mapping[str, int] = MappingProxyType({})
+    ):
+        self.parameters = dict(parameters)
+        self.map = register_map(parameters)
+        self.file = RegisterFile(self.map, kept=("ctrl_reset",), widths=widths)
+        super().__init__({
+            "s_axi": In(Axi4Lite(self.file.address_width)),
+            "o_interrupt": Out(1),
+            "o_job": Out(JobLayout()),
+            "o_ring": Out(64),
+            "o_count": Out(32),
+            "o_start": Out(1),
+            "i_ready": In(1),
+            "i_idle": In(1),
+            "i_done": In(1),
+            "i_error": In(ErrorLayout),
+            "i_invalid": In(1),
+            "i_ring_done": In(32),
+            "i_counters": In(CountersLayout()),
+            "o_reset": Out(1),
+            "i_reset_done": In(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        file: Any = self.file  # its members are the map's
+        m.submodules.file = file
+        m.submodules.slave = slave = AxiLiteSlave(file.address_width)
+        connect(m, flipped(self.s_axi), slave.s_axi)
+        connect(m, slave.registers, file.bus)
+
+        taken, busy, was_reset = Signal(), Signal(), Signal()
+        m.d.sync += was_reset.eq(file.ctrl_reset)
+        m.d.comb += [
+            self.o_start.eq(file.ctrl_start & ~file.ctrl_reset),
+            taken.eq(self.o_start & self.i_ready),
+            busy.eq(file.ctrl_start | ~self.i_idle | file.ctrl_reset),
+            self.o_reset.eq(file.ctrl_reset),
+            file.restart.eq(file.ctrl_reset & ~was_reset),
+            file.restart_locked.eq(file.ctrl_reset & self.i_reset_done),
+            file.locked.eq(busy),
+            file.ctrl_start_clear.eq(taken | file.ctrl_reset),
+            file.ctrl_ready_set.eq(taken),
+            file.ctrl_idle.eq(~busy),
+            file.ctrl_reset_clear.eq(self.i_reset_done),
+            # A start that is written during reset waits for nothing.
+            file.error_ignored_set.eq(file.refused | (file.ctrl_start & file.ctrl_reset)),
+        ]
+
+        error = self.i_error
+        done, failed, first = Signal(), Signal(), Signal()
+        m.d.comb += [
+            done.eq(self.i_done & ~file.ctrl_reset),
+            failed.eq(error.valid & ~file.ctrl_reset),
+            first.eq(failed & (file.error_code == 0)),
+            file.ctrl_done_set.eq(done),
+            file.isr_done_set.eq(done),
+            file.isr_error_set.eq(failed),
+        ]
+        kept = {
+            "code": error.code,
+            "response": error.response,
+            "job": error.job,
+            "address_lo": error.address[:32],
+            "address_hi": error.address[32:],
+        }
+        for name, value in kept.items():
+            m.d.comb += [
+                getattr(file, f"error_{name}_next").eq(value),
+                getattr(file, f"error_{name}_load").eq(first),
+                getattr(file, f"error_{name}_clear").eq(taken),
+            ]
+        m.d.comb += [
+            file.error_invalid_set.eq(self.i_invalid & ~file.ctrl_reset),
+            file.error_invalid_clear.eq(taken),
+        ]
+        m.d.sync += self.o_interrupt.eq(
+            file.gier_enable & (file.isr_done & file.ier_done | file.isr_error & file.ier_error)
+        )
+
+        m.d.comb += [
+            self.o_ring.eq(Cat(file.ring_lo, file.ring_hi)),
+            self.o_count.eq(file.ring_count),
+            file.ring_done.eq(self.i_ring_done),
+        ]
+        for field in file.fields:
+            part, _, _ = field.name.partition("_")
+            if part == "job" and field.kind == "stored":
+                m.d.comb += field.of(self.o_job).eq(getattr(file, field.name))
+            elif part == "counters":
+                m.d.comb += getattr(file, field.name).eq(field.of(self.i_counters))
+        return m

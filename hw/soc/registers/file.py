@@ -1,0 +1,243 @@
+"""Register file made from a SystemRDL map: what each field does on accesses and events."""
+
+from collections.abc import Mapping
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from amaranth import C, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import ValueLike
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Member, Out
+from systemrdl.node import AddrmapNode
+from systemrdl.rdltypes.builtin_enums import OnReadType, OnWriteType, PrecedenceType
+
+from hw.soc.bus.axi_lite import RegisterBus
+from hw.soc.registers.rdl import MapField, fields_of
+
+__all__ = ["RegisterFile"]
+
+_WRITES = {
+    None: lambda value, mask, bits: (value & ~mask) | bits,
+    OnWriteType.woset: lambda value, mask, bits: value | bits,
+    OnWriteType.woclr: lambda value, mask, bits: value & ~bits,
+    OnWriteType.wot: lambda value, mask, bits: value ^ bits,
+}
+_READS = {OnReadType.rclr: lambda value: Const(0, len(value))}
+
+
+class RegisterFile(wiring.Component):
+    """Stores, reads and writes the fields of a map.
+
+    An access without a register has an error. Where software and an event change a field at once,
+    both do, in the order that its ``precedence`` asks for.
+
+    Parameters
+    ----------
+    top : AddrmapNode
+        What: the map, of registers of 32 bits.
+    kept : tuple of str
+        What: fields that no restart changes.
+    widths : mapping of str to int
+        What: bits that are stored of fields of arguments, all if it is not said: the highest is
+        the or of those from there on, which read as 0.
+
+    Members
+    -------
+    bus : In(RegisterBus)
+        Accesses of software.
+    locked : In(1)
+        Writes of registers with ``swwel`` have no effect.
+    refused : Out(1)
+        There is such a write in this cycle.
+    restart, restart_locked : In(1)
+        Gives reset values to all fields but those of `kept`: to those without and with ``swwel``.
+    <field> : Out
+        Value of a stored field; such as ``ctrl_start`` or, of a field ``value``, ``job_m``.
+    <field> : In
+        Value of a field that is not stored, but read as it comes.
+    <field>_set, <field>_clear, <field>_load : In(1)
+        Events of a stored field with ``hwset``, ``hwclr``, ``we``.
+    <field>_next : In
+        What ``<field>_load`` loads.
+    """
+
+    bus: Any
+    locked: Signal
+    refused: Signal
+    restart: Signal
+    restart_locked: Signal
+
+    def __init__(
+        self,
+        top: AddrmapNode,
+        *,
+        kept: tuple[str, ...] = (),
+        widths: Mapping[str, int] = MappingProxyType({}),
+    ):
+        self.top = top
+        self.kept = kept
+        self.widths = widths
+        self.fields = tuple(fields_of(top))
+        members: dict[str, Member] = {
+            "bus": In(RegisterBus(self.address_width - 2)),
+            "locked": In(1),
+            "refused": Out(1),
+            "restart": In(1),
+            "restart_locked": In(1),
+        }
+        for field in self.fields:
+            members |= _members(field)
+        super().__init__(members)
+
+    @property
+    def address_width(self) -> int:
+        """Bits of an address of a byte."""
+        return (self.top.size - 1).bit_length()
+
+    def elaborate(self, platform):
+        m = Module()
+        bus = self.bus
+        mask, bits, read = Signal(32), Signal(32), Signal()
+        locked: list[Value] = []
+        words: dict[int, Signal] = {}
+        m.d.comb += [
+            mask.eq(Cat(strobe.replicate(8) for strobe in bus.write_strobe)),
+            bits.eq(bus.write_data & mask),
+        ]
+        for register, fields in groupby(self.fields, lambda field: field.register):
+            name = "_".join(register.get_path_segments()[1:]).lower()
+            address = register.absolute_address // 4
+            words[address] = word = Signal(32, name=name)
+            written = Signal(name=f"{name}_written")
+            before, read = read, Signal(name=f"{name}_read")
+            m.d.comb += [
+                written.eq(bus.write & (bus.write_address == address)),
+                read.eq(bus.read & (bus.read_address == address)),
+            ]
+            for field in fields:
+                place = slice(field.node.low, field.node.high + 1)
+                write: Value = written
+                if field.has("swwel"):
+                    write = written & ~self.locked
+                    locked.append(written & bus.write_strobe.any())
+                access = _Access(write, mask[place], bits[place], read, before)
+                m.d.comb += word[place].eq(self._field(m, field, access))
+        m.d.comb += self.refused.eq(self.locked & Cat(locked).any())
+
+        with m.Switch(bus.write_address):
+            with m.Case(*words):
+                m.d.comb += bus.write_error.eq(0)
+            with m.Default():
+                m.d.comb += bus.write_error.eq(1)
+        with m.Switch(bus.read_address):
+            with m.Case(*words):
+                m.d.comb += [bus.read_error.eq(0), bus.read_data.eq(_at(words, bus.read_address))]
+            with m.Default():
+                m.d.comb += bus.read_error.eq(1)
+        return m
+
+    def _field(self, m: Module, field: MapField, access: "_Access") -> ValueLike:
+        """Make one field, and return what a read of it gives."""
+        if field.kind == "constant":
+            return field.reset
+        value = getattr(self, field.name)
+        if field.kind == "wire":
+            if not field.has("snapshot"):
+                return value
+            kept = Signal(field.node.width, name=f"{field.name}_kept")
+            with m.If(self.restart):
+                m.d.sync += kept.eq(0)
+            with m.Elif(access.before):
+                m.d.sync += kept.eq(value)
+            return kept
+        restart: Value = C(0, 1)
+        if field.name not in self.kept:
+            restart = self.restart_locked if field.has("swwel") else self.restart
+        if field.plain:
+            self._write_bytes(m, field, access.written)
+            with m.If(restart):
+                m.d.sync += value.eq(field.reset)
+            return value
+        steps = [self._by_hardware, self._by_software]
+        if field.node.get_property("precedence") == PrecedenceType.hw:
+            steps.reverse()
+        now = value
+        for step in steps:
+            now = step(field, access, now)
+        m.d.sync += value.eq(Mux(restart, field.reset, now))
+        return value
+
+    def _write_bytes(self, m: Module, field: MapField, written: Value) -> None:
+        """Write the bytes whose strobe is set: an enable for each, and no gate for a bit."""
+        value, bus, low = getattr(self, field.name), self.bus, field.node.low
+        high = min(field.node.high, low + self.widths.get(field.name, field.node.width) - 1)
+        for byte in range(low // 8, high // 8 + 1):
+            first, end = max(8 * byte, low), min(8 * byte + 8, high + 1)
+            with m.If(written & bus.write_strobe[byte]):
+                m.d.sync += value[first - low : end - low].eq(bus.write_data[first:end])
+        if low <= high < field.node.high:
+            beyond, stays = bus.write_data[high : field.node.high + 1], ~bus.write_strobe.all()
+            strobes = Cat(bus.write_strobe[bit // 8] for bit in range(high, field.node.high + 1))
+            with m.If(written):
+                top = value[high - low]
+                m.d.sync += top.eq((top & stays) | (beyond & strobes).any())
+
+    def _by_software(self, field: MapField, access: "_Access", now: Value) -> Value:
+        """Change a field as an access does."""
+        onread = field.node.get_property("onread")
+        if onread is not None:
+            now = Mux(access.read, _READS[onread](now), now)
+        if field.node.is_sw_writable:
+            written = _WRITES[field.node.get_property("onwrite")](now, access.mask, access.bits)
+            now = Mux(access.written, written, now)
+        return now
+
+    def _by_hardware(self, field: MapField, access: "_Access", now: Value) -> Value:
+        """Change a field as events do."""
+        if field.has("hwclr"):
+            now = Mux(getattr(self, f"{field.name}_clear"), 0, now)
+        if field.has("we"):
+            loaded = getattr(self, f"{field.name}_next")
+            now = Mux(getattr(self, f"{field.name}_load"), loaded, now)
+        if field.has("hwset"):
+            now = Mux(getattr(self, f"{field.name}_set"), ~Const(0, field.node.width), now)
+        return now
+
+
+class _Access(NamedTuple):
+    """What happens to the register of a field in a cycle, and a read of the register before."""
+
+    written: Value
+    mask: Value
+    bits: Value
+    read: Value
+    before: Value
+
+
+def _at(words: Mapping[int, Value], address: Value) -> Value:
+    """Choose a word bit by bit of its address, which is that of one."""
+    if len(words) == 1:
+        return next(iter(words.values()))
+    high = len(address) - 1
+    below, above = (
+        {at % (1 << high): word for at, word in words.items() if at >> high == side}
+        for side in range(2)
+    )
+    chosen = [_at(side, address[:high]) for side in (below, above) if side]
+    return Mux(address[high], chosen[-1], chosen[0])
+
+
+def _members(field: MapField) -> dict[str, Member]:
+    """Ports of one field."""
+    width = field.node.width
+    if field.kind == "constant":
+        return {}
+    if field.kind == "wire":
+        return {field.name: In(width)}
+    members = {field.name: Out(width, init=field.reset)}  # type: ignore[call-arg]
+    events = {"hwset": "set", "hwclr": "clear", "we": "load"}
+    members |= {f"{field.name}_{event}": In(1) for name, event in events.items() if field.has(name)}
+    if field.has("we"):
+        members[f"{field.name}_next"] = In(width)
+    return members

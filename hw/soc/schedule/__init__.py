@@ -1,0 +1,1 @@
+"""Jobs: checked, cut into blocks and tiles, loaded."""

@@ -1,0 +1,149 @@
+"""Which job comes next: the one in the registers, or those of a ring in memory."""
+
+from amaranth import C, Module, Mux, ResetInserter, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from golden.soc.spec import CoprocessorSpec
+from hw.soc.registers.coprocessor import ERRORS, ErrorLayout
+
+__all__ = ["Jobs"]
+
+_BYTES = 128
+"""Of a descriptor."""
+
+
+class Jobs(wiring.Component):
+    """Runs the jobs of one start, each after the one before has been stored.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: descriptors begin at whole beats; between streams there are none.
+
+    Members
+    -------
+    i_start : In(1)
+        Begin; only while ``o_idle``.
+    i_stop : In(1)
+        Give up.
+    i_ring, i_count : In
+        Address of the descriptors, and how many; of none, the job is that in the registers.
+    o_fetch, o_run : Out(1)
+        Ask the core, which is idle, to read the descriptor at ``o_address``, or to run a job.
+    o_fetched : Out(1)
+        The job is that of the descriptor.
+    i_idle, i_done, i_error : In
+        Of the core: idle, done with what was asked, and how that ended.
+    o_idle, o_done : Out(1)
+        Nothing is under way; all is done, in this one cycle.
+    o_error : Out(ErrorLayout)
+        With ``o_done``: how it ended, and the number of the job that failed.
+    o_count : Out(32)
+        Jobs that are done.
+    """
+
+    i_start: Signal
+    i_stop: Signal
+    i_ring: Signal
+    i_count: Signal
+    o_fetch: Signal
+    o_run: Signal
+    o_fetched: Signal
+    o_address: Signal
+    i_idle: Signal
+    i_done: Signal
+    i_error: data.View
+    o_idle: Signal
+    o_done: Signal
+    o_error: data.View
+    o_count: Signal
+
+    def __init__(self, spec: CoprocessorSpec):
+        self.spec = spec
+        super().__init__({
+            "i_start": In(1),
+            "i_stop": In(1),
+            "i_ring": In(64),
+            "i_count": In(32),
+            "o_fetch": Out(1),
+            "o_run": Out(1),
+            "o_fetched": Out(1),
+            "o_address": Out(64),
+            "i_idle": In(1),
+            "i_done": In(1),
+            "i_error": In(ErrorLayout),
+            "o_idle": Out(1),
+            "o_done": Out(1),
+            "o_error": Out(ErrorLayout),
+            "o_count": Out(32),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        ring = Signal()
+        wide = self.spec.address_width
+        last = (self.o_count + 1)[:32] == self.i_count
+        size = exact_log2(self.spec.bytes)
+        misaligned = self.i_ring[:size] != 0
+        # Beats are no longer than a descriptor, and this begins with one: the last byte.
+        end = self.i_ring[size:] + ((self.i_count * _BYTES - 1) >> size)
+        refused = Signal(8)
+        m.d.comb += [
+            self.o_fetched.eq(ring),
+            self.o_error.eq(self.i_error),
+            self.o_error.job.eq(self.o_count),
+        ]
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += self.o_idle.eq(self.i_idle)
+                with m.If(self.i_start & ~self.i_stop):
+                    m.d.sync += self.o_count.eq(0)
+                    if self.spec.ring:
+                        m.d.sync += self.o_address.eq(self.i_ring)
+                        m.d.sync += ring.eq(self.i_count != 0)
+                    m.next = "RUN"
+                    with m.If(self.i_count != 0):
+                        m.next = "FETCH" if self.spec.follows_ring else "REFUSED"
+                        wrong = Mux(misaligned, ERRORS["misaligned"], ERRORS["address_range"])
+                        if not self.spec.follows_ring:
+                            wrong = C(ERRORS["unsupported"])
+                        m.d.sync += refused.eq(wrong)
+                        with m.If(misaligned | (end[wide - size :] != 0)):
+                            m.next = "REFUSED"
+            with m.State("REFUSED"):
+                m.d.comb += [
+                    self.o_done.eq(1),
+                    self.o_error.valid.eq(1),
+                    self.o_error.code.eq(refused),
+                    self.o_error.response.eq(0),
+                    self.o_error.address.eq(self.o_address),
+                ]
+                m.next = "IDLE"
+            if self.spec.follows_ring:
+                with m.State("FETCH"):
+                    m.d.comb += self.o_fetch.eq(1)
+                    m.next = "FETCHING"
+                with m.State("FETCHING"), m.If(self.i_done):
+                    m.next = "RUN"
+                    with m.If(self.i_error.valid):
+                        m.d.comb += self.o_done.eq(1)
+                        m.next = "IDLE"
+            with m.State("RUN"):
+                m.d.comb += self.o_run.eq(1)
+                m.next = "RUNNING"
+            with m.State("RUNNING"), m.If(self.i_done):
+                with m.If(self.i_error.valid):
+                    m.d.comb += self.o_done.eq(1)
+                    m.next = "IDLE"
+                with m.Else():
+                    m.d.sync += self.o_count.eq(self.o_count + 1 if self.spec.ring else 1)
+                    if self.spec.follows_ring:
+                        m.d.sync += self.o_address.eq(self.o_address + _BYTES)
+                        m.next = "FETCH"
+                    with m.If(~ring | last):
+                        m.d.comb += self.o_done.eq(1)
+                        m.next = "IDLE"
+        # The core is told to give up too, and says when it has.
+        return ResetInserter(self.i_stop)(m)

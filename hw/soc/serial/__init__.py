@@ -1,0 +1,1 @@
+"""A serial line instead of AXI ports."""

@@ -1,0 +1,1 @@
+"""Memories inside the co-processor: operands, sums, records of columns."""

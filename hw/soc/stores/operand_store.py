@@ -1,0 +1,172 @@
+"""Stores of operands: rows of words, one bank for each row that a beat needs at once."""
+
+from amaranth import Cat, Module, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from hw.lib.shared_module import UNINITIALISED, Cell
+from hw.soc.bus.burst import Beat
+
+__all__ = ["Bank", "OperandStore"]
+
+
+class Bank(Cell):
+    """Block RAM: a word is written and a word is read a cycle.
+
+    It has no initial contents: no result may depend on a word that was not written.
+
+    Parameters
+    ----------
+    name : str
+        What: of the module.
+    width, depth : int
+        What: bits of a word, and words.
+
+    Members
+    -------
+    write, i_address, i : In
+        A word is written.
+    en, o_address : In
+        A word is read.
+    o : Out
+        What was read with the last ``en``.
+    """
+
+    write: Signal
+    i_address: Signal
+    i: Signal
+    en: Signal
+    o_address: Signal
+    o: Signal
+
+    def __init__(self, name: str, width: int, depth: int):
+        self.module = name
+        self.width = width
+        self.depth = depth
+        super().__init__({
+            "write": In(1),
+            "i_address": In(range(depth)),
+            "i": In(width),
+            "en": In(1),
+            "o_address": In(range(depth)),
+            "o": Out(width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        memory: Memory[int, Value] = Memory(
+            shape=self.width, depth=self.depth, init=[], attrs={UNINITIALISED: "1"}
+        )
+        m.submodules.memory = memory
+        write, read = memory.write_port(), memory.read_port()
+        m.d.comb += [
+            write.en.eq(self.write),
+            write.addr.eq(self.i_address),
+            write.data.eq(self.i),
+            read.en.eq(self.en),
+            read.addr.eq(self.o_address),
+            self.o.eq(read.data),
+        ]
+        return m
+
+
+class OperandStore(wiring.Component):
+    """Parts of words; one after the other is filled row by row, each row into the next bank.
+
+    Row r of a block is in bank r mod `banks`, from address (r div `banks`) * stride.
+
+    Parameters
+    ----------
+    name : str
+        What: of the module of a bank.
+    banks, word_bytes, words : int
+        What: banks, bytes of a word, and words of a part of a bank.
+    parts : int
+        What: a power of two.
+
+    Members
+    -------
+    i_stride : In
+        Words between rows of a bank.
+    i : In(stream)
+        :class:`hw.soc.bus.burst.Beat`: words of rows, always taken.
+    i_end : In(1)
+        The row is its block's last one.
+    o_filled : Out(1)
+        With the last cycle a row of each bank has become complete, or the block has.
+    en, o_part, o_address : In
+        Read: from which part, which word of all banks.
+    o : Out
+        The words of all banks, bank 0 lowest, of the last ``en``.
+    """
+
+    i_stride: Signal
+    i: stream.Interface
+    i_end: Signal
+    o_filled: Signal
+    en: Signal
+    o_part: Signal
+    o_address: Signal
+    o: Signal
+
+    def __init__(self, name: str, banks: int, word_bytes: int, words: int, parts: int):
+        self.banks = banks
+        self.words = words
+        self.parts = parts
+        # Parts begin at a power of two: which one is in the highest bits of an address.
+        self.high = max(words - 1, 1).bit_length()
+        self.bank = Bank(name, 8 * word_bytes, parts << self.high)
+        super().__init__({
+            "i_stride": In(range(words + 1)),
+            "i": In(stream.Signature(Beat(8 * word_bytes))),
+            "i_end": In(1),
+            "o_filled": Out(1),
+            "en": In(1),
+            "o_part": In(range(parts)),
+            "o_address": In(range(words)),
+            "o": Out(banks * 8 * word_bytes),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The bank."""
+        return (self.bank,)
+
+    def elaborate(self, platform):
+        m = Module()
+        part = Signal(range(self.parts))
+        base, word = (Signal(range(self.words + 1), name=name) for name in ("base", "word"))
+        chosen = Signal(self.banks, init=1)
+        taken, ends = Signal(), Signal()
+        m.d.comb += [
+            self.i.ready.eq(1),
+            taken.eq(self.i.valid),
+            ends.eq(taken & self.i.payload.last),
+        ]
+        m.d.sync += self.o_filled.eq(ends & (chosen[-1] | self.i_end))
+        with m.If(taken):
+            m.d.sync += word.eq(word + 1)
+        with m.If(ends):
+            m.d.sync += word.eq(base)
+            m.d.sync += chosen.eq(chosen.rotate_left(1))
+            with m.If(chosen[-1]):
+                m.d.sync += [base.eq(base + self.i_stride), word.eq(base + self.i_stride)]
+        with m.If(ends & self.i_end):
+            m.d.sync += [base.eq(0), word.eq(0), chosen.eq(1), part.eq(part + 1)]
+        high = self.high
+        words = []
+        for number in range(self.banks):
+            m.submodules[f"bank{number}"] = bank = self.bank.place()
+            m.d.comb += [
+                bank.write.eq(taken & chosen[number]),
+                bank.i_address.eq(word[:high]),
+                bank.i_address[high:].eq(part),
+                bank.i.eq(self.i.payload.data),
+                bank.en.eq(self.en),
+                bank.o_address.eq(self.o_address),
+                bank.o_address[high:].eq(self.o_part),
+            ]
+            words.append(bank.o)
+        m.d.comb += self.o.eq(Cat(words))
+        return m

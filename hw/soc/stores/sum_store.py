@@ -1,0 +1,187 @@
+"""The store of sums: the engine's rows are added up here, and leave from here."""
+
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.soc.spec import CoprocessorSpec
+from hw.lib.shared_module import Cell
+from hw.soc.schedule.geometry import Geometry
+from hw.soc.schedule.tile_walk import SumsRequest
+from hw.soc.stores.operand_store import Bank
+
+__all__ = ["SumRow", "Sums"]
+
+
+class SumRow(data.StructLayout):
+    """Row of n sums, each with its flag if it has one; ``last`` ends the tile."""
+
+    def __init__(self, spec: CoprocessorSpec):
+        super().__init__({"data": spec.inside.n * spec.number_width, "last": 1})
+
+
+class Sums(wiring.Component):
+    """Two halves of rows of n sums: one takes what the engine makes, one leaves.
+
+    Throughput: a row of a tile a cycle, or one that is there before, which goes first: both take
+    the same way. A row is there to be read 2 cycles after it is taken; no row is read again before
+    that, since a block of one tile is added up in the engine. A half from which rows leave takes no
+    more that are added to what is there. Stalls: ``i_write`` reaches
+    ``i_rows.ready`` combinationally.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: the engine, the store.
+
+    Members
+    -------
+    i_geometry : In
+        The job.
+    i : In(stream)
+        :class:`SumsRequest`: where the next tile goes.
+    i_rows : In(stream)
+        :class:`SumRow`, of the engine.
+    i_write, i_write_half, i_write_address, i_write_row : In
+        A row that is there before, see :class:`hw.soc.path.accumulate_in.Addends`.
+    o_bias : Out
+        Columns whose biases are wanted; ``i_bias`` has them in the next cycle.
+    o_bias_release : Out(1)
+        The block's biases are of no use any more.
+    o_come : Out(1)
+        A row of C has become complete; a pulse for each.
+    o_full : Out(1)
+        A block is complete, with the rows of its last tiles that are below C.
+    i_free : In(1)
+        Its half can be filled again.
+    en, i_half, i_address : In
+        Read: from which half, which row.
+    o : Out
+        The row of the last ``en``.
+    """
+
+    i_geometry: data.View
+    i: stream.Interface
+    i_rows: stream.Interface
+    i_write: Signal
+    i_write_half: Signal
+    i_write_address: Signal
+    i_write_row: Signal
+    o_bias: Signal
+    i_bias: Signal
+    o_bias_release: Signal
+    o_come: Signal
+    o_full: Signal
+    i_free: Signal
+    en: Signal
+    i_half: Signal
+    i_address: Signal
+    o: Signal
+
+    def __init__(self, spec: CoprocessorSpec):
+        self.spec = spec
+        width = spec.inside.n * spec.number_width
+        self.bank = Bank("sums_bank", width, spec.rows)
+        super().__init__({
+            "i_geometry": In(Geometry(spec)),
+            "i": In(stream.Signature(SumsRequest(spec))),
+            "i_rows": In(stream.Signature(SumRow(spec))),
+            "i_write": In(1),
+            "i_write_half": In(1),
+            "i_write_address": In(range(spec.rows)),
+            "i_write_row": In(width),
+            "o_bias": Out(range(spec.rows)),
+            "i_bias": In(width),
+            "o_bias_release": Out(1),
+            "o_come": Out(1),
+            "o_full": Out(1),
+            "i_free": In(1),
+            "en": In(1),
+            "i_half": In(1),
+            "i_address": In(range(spec.rows)),
+            "o": Out(width),
+        })
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The bank of a half."""
+        return (self.bank,)
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, request, row = self.spec, self.i.payload, self.i_rows.payload
+        free = Signal(2, init=2)
+        half, inside = Signal(), Signal()
+        taken, ends, done = Signal(), Signal(), Signal()
+        below, address = Signal(range(spec.rows)), Signal(range(spec.rows))
+        line, adds = Signal(range(spec.inside.m)), Signal()
+        m.d.comb += [
+            self.i_rows.ready.eq(self.i.valid & (free != 0) & ~self.i_write),
+            taken.eq(self.i_rows.valid & self.i_rows.ready),
+            ends.eq(taken & row.last),
+            adds.eq(taken & request.add),
+            self.i.ready.eq(ends),
+            done.eq(ends & request.done),
+            address.eq(Mux(inside, below, request.address)),
+            self.o_bias.eq(request.column),
+            self.o_bias_release.eq(done & self.i_geometry.biased),
+        ]
+        m.d.sync += free.eq(free + self.i_free - done)
+        with m.If(taken):
+            m.d.sync += [inside.eq(~row.last), below.eq(address + self.i_geometry.across)]
+            m.d.sync += line.eq(Mux(row.last, 0, line + 1))
+        with m.If(done):
+            m.d.sync += half.eq(~half)
+
+        # What is added: nothing, or what one half or the other has, or the biases.
+        late = data.StructLayout({
+            "rows": len(row.data), "address": len(address), "half": 1, "other": 2,
+        })  # fmt: skip
+        write = data.View(late, Signal(late.size, name="write", reset_less=True))
+        writes = Signal()
+        m.d.sync += [
+            writes.eq(taken | self.i_write),
+            self.o_come.eq(taken & (request.rows > line)),
+            self.o_full.eq(done),
+            write.rows.eq(Mux(self.i_write, self.i_write_row, row.data)),
+            write.address.eq(Mux(self.i_write, self.i_write_address, address)),
+            write.half.eq(Mux(self.i_write, self.i_write_half, half)),
+            write.other.eq(Mux(request.bias, 3, Mux(request.add, 1 + half, 0))),
+        ]
+        with m.If(self.i_write):
+            m.d.sync += write.other.eq(0)
+        banks = [self.bank.place() for _ in range(2)]
+        total = Signal(len(row.data))
+        for number in range(2):
+            m.submodules[f"half{number}"] = bank = banks[number]
+            leaves = self.en & (self.i_half == number)
+            m.d.comb += [
+                bank.write.eq(writes & (write.half == number)),
+                bank.i_address.eq(write.address),
+                bank.i.eq(total),
+                bank.en.eq(leaves | (adds & (half == number))),
+                bank.o_address.eq(Mux(leaves, self.i_address, address)),
+            ]
+        found = Mux(
+            write.other[1],
+            Mux(write.other[0], self.i_bias, banks[1].o),
+            Mux(write.other[0], banks[0].o, 0),
+        )
+        m.d.comb += total.eq(self._add(write.rows, found))
+        left = Signal()
+        with m.If(self.en):
+            m.d.sync += left.eq(self.i_half)
+        m.d.comb += self.o.eq(Mux(left, banks[1].o, banks[0].o))
+        return m
+
+    def _add(self, one: Value, other: Value) -> Value:
+        """Add rows number by number; what is no number stays none."""
+        width, flags = self.spec.number_width, self.spec.inside.flags
+        parts: list[Value] = []
+        for at in range(0, len(one), width):
+            x, y = one[at : at + width], other[at : at + width]
+            if flags:
+                parts.append(Cat((x[:-1] + y[:-1])[: width - 1], x[-1] | y[-1]))
+            else:
+                parts.append((x + y)[:width])
+        return Cat(parts)

@@ -1,0 +1,47 @@
+"""The element that an array is made of: which there are, and how they can be built."""
+
+from dataclasses import replace
+from typing import Any
+
+from golden.check import Choice, Parameter, check_fields
+from golden.pe.mac import MacSpec
+from hw.pe.element import PeCell
+from hw.pe.mac import MacCell
+from hw.pe.opt1 import Opt1Cell
+from hw.pe.opt2 import Opt2Cell
+
+__all__ = ["ELEMENT_HOWS", "TREE_HOWS", "element_hows", "make_element"]
+
+_CELLS: dict[str, type[PeCell]] = {"opt1": Opt1Cell, "opt2": Opt2Cell, "mac": MacCell}
+
+
+def element_hows(*pes: str, encoding: str, pipeline: int) -> dict[str, Parameter]:
+    """Return how any of these elements is built, and the resolver of sums in carry-save form.
+
+    Parameters
+    ----------
+    pes : names of elements, the default first.
+    encoding, pipeline : defaults, which are those of the best GOPS/mm2.
+    """
+    return {
+        "pe": Choice("processing element", pes[0], pes),
+        "encoding": replace(PeCell.HOWS["encoding"], default=encoding),
+        "pipeline": replace(PeCell.HOWS["pipeline"], default=pipeline),
+        "adder": MacCell.HOWS["adder"],
+    }
+
+
+ELEMENT_HOWS = element_hows("opt1", "mac", encoding="booth", pipeline=0)
+"""Elements of one product a cycle."""
+
+TREE_HOWS = element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=1)
+"""Elements of k products a cycle."""
+
+
+def make_element(spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder: str) -> PeCell:
+    """Make an element; raises as :meth:`golden.check.Parameter.check` does."""
+    hows: dict[str, Any] = {"encoding": encoding, "pipeline": pipeline}
+    check_fields(TREE_HOWS, {"pe": pe, **hows, "adder": adder})
+    if "adder" in _CELLS[pe].HOWS:
+        hows["adder"] = adder
+    return _CELLS[pe](spec, **hows)

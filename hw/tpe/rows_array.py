@@ -1,0 +1,188 @@
+"""Arrays whose rows of C are done one cycle apart: control, whatever the operands are."""
+
+from collections.abc import Mapping
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Member, Out
+
+from golden.tpe.rows import RowsSpec
+from hw.lib.array_entry import Feed
+from hw.lib.shared_module import Cell
+from hw.tpe.rows_column import Column
+
+__all__ = ["RowCount", "RowsArray", "late", "skew"]
+
+
+class RowsArray(wiring.Component):
+    """An array of m x n elements, each of which keeps one number of C, and its control.
+
+    A tile's operands enter in some cycles; the next tile follows at once if those are at least
+    :attr:`RowsSpec.drain`: rows end one cycle apart, so in each column one sum is done per cycle
+    and leaves by a bus, without a second set of accumulators. Where rows work together, sums leave
+    in the same order, and the next tile waits for them.
+
+    Parameters
+    ----------
+    spec : RowsSpec
+        What: the shape.
+    column : Column
+        How: what stands n times in the array.
+    ports
+        Of the component: the streams ``i_a``, ``i_b``, ``o_c``, of which the first and the last
+        have ``last`` in the payload.
+    """
+
+    i_a: stream.Interface
+    i_b: stream.Interface
+    o_c: stream.Interface
+
+    def __init__(self, spec: RowsSpec, column: Column, ports: Mapping[str, Member]):
+        self.spec = spec
+        self.column = column
+        super().__init__(dict(ports))
+
+    def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
+        """Build the array and its edge.
+
+        Parameters
+        ----------
+        m, move : where, and the common enable.
+        feed : tells what is accepted.
+        clear : one bit for each row: a new sum starts with what enters that row in this cycle.
+
+        Returns
+        -------
+        A row of C, all columns at once, :attr:`latency` cycles after the last operands.
+        """
+        raise NotImplementedError
+
+    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value, Value]:
+        """Find out what ends; a tile has one sum for each number of C, or several.
+
+        Returns
+        -------
+        last : sums end with what is offered.
+        taken : the beat enters the array, which is done with it.
+        finish : results begin to leave; ``feed.finish``, or only some of them.
+        """
+        return self.i_a.payload.last, feed.accept, feed.finish
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The column."""
+        return (self.column,)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last operand beat of a tile to its first row of C."""
+        return 2 + self.column.latency
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        move = Signal()
+        m.submodules.feed = feed = Feed(spec.drain, idle=spec.together)
+        m.submodules.rows = rows = RowCount(spec, self.latency - 1)
+        last, taken, finish = self.ends(m, feed)
+        m.d.comb += [
+            move.eq(~self.o_c.valid | self.o_c.ready),
+            feed.move.eq(move),
+            feed.valid.eq(self.i_a.valid & self.i_b.valid),
+            feed.last.eq(last),
+            self.i_a.ready.eq(taken),
+            self.i_b.ready.eq(taken),
+            rows.move.eq(move),
+            rows.finish.eq(finish),
+            self.o_c.valid.eq(rows.valid),
+            self.o_c.payload.last.eq(rows.last),
+        ]
+        clear = Signal(spec.m)
+        later = Signal(spec.m - 1, reset_less=True)
+        m.d.comb += clear.eq(Cat(feed.clear, later))
+        with m.If(move):
+            m.d.sync += later.eq(clear)
+        m.d.comb += self.o_c.payload.data.eq(self.build(m, move, feed, clear))
+        return m
+
+
+def skew(m: Module, move: Value, name: str, codes: Value, count: int, width: int) -> list[Value]:
+    """Delay code i of a beat by i cycles."""
+    skewed = [codes[:width]]
+    for stage in range(1, count):
+        late = Signal((count - stage) * width, name=f"{name}{stage}", reset_less=True)
+        with m.If(move):
+            m.d.sync += late.eq(codes[width:])
+        codes = late
+        skewed.append(codes[:width])
+    return skewed
+
+
+def late(m: Module, move: Value, name: str, value: Value, count: int) -> list[Value]:
+    """Delay a value by 0, 1, ... cycles of `move`, `count` times in all."""
+    values = [value]
+    for stage in range(1, count):
+        register = Signal(len(value), name=f"{name}{stage}", reset_less=True)
+        with m.If(move):
+            m.d.sync += register.eq(values[-1])
+        values.append(register)
+    return values
+
+
+class RowCount(wiring.Component):
+    """Tells which cycles bring a row of C, from the cycles in which tiles finish.
+
+    ``valid`` comes straight from a register, since the enable of the whole array hangs on it.
+
+    Parameters
+    ----------
+    spec : RowsSpec
+        What: the array.
+    delay : int
+        How: cycles from ``finish`` to row 0, 2 or more.
+
+    Members
+    -------
+    move : In(1)
+        Common enable.
+    finish : In(1)
+        A tile's sums begin to leave.
+    valid, last : Out(1)
+        A row of C is there; it is row m - 1.
+    """
+
+    move: In(1)
+    finish: In(1)
+    valid: Out(1)
+    last: Out(1)
+
+    def __init__(self, spec: RowsSpec, delay: int):
+        self.spec = spec
+        self.delay = delay
+        super().__init__()
+
+    def elaborate(self, platform):
+        m = Module()
+        spec = self.spec
+        on_its_way = Signal(self.delay - 1)
+        left = Signal(range(spec.drain))
+        gap: Value = C(0, 1)
+        with m.If(self.move):
+            m.d.sync += on_its_way.eq((on_its_way << 1) | self.finish)
+            if spec.m > spec.SEGMENT:
+                in_segment = Signal(range(spec.SEGMENT + 1))
+                gap = in_segment == spec.SEGMENT
+                m.d.sync += in_segment.eq(Mux(on_its_way[-1], 1, Mux(gap, 0, in_segment + 1)))
+            with m.If(on_its_way[-1]):
+                m.d.sync += [
+                    self.valid.eq(1),
+                    self.last.eq(spec.drain == 1),
+                    left.eq(spec.drain - 1),
+                ]
+            with m.Else():
+                m.d.sync += [
+                    self.valid.eq((left != 0) & ~gap),
+                    self.last.eq(left == 1),
+                    left.eq(Mux(left == 0, 0, left - 1)),
+                ]
+        return m

@@ -1,0 +1,107 @@
+"""Synthesis for FPGAs: plausible resources, place and route of whatever ports a design has."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave.asic.synthesis import synthesise, synthesise_design
+from carrysave.fpga import implementation
+from hw.catalog import Design
+
+ARRAY = {"m": 4, "n": 4}
+FOR_FPGA = {"pe": "mac", "encoding": "operator", "adder": "operator"}
+TINY = Design("mac", {"a_width": 3, "b_width": 3, "accumulator_width": 8, **{
+    how: value for how, value in FOR_FPGA.items() if how != "pe"
+}})  # fmt: skip
+
+ODD_PORTS = r"""
+module odd(input clock, input [0:3] x, input [7:4] y, input \en.a[0] , output reg [3:0] sum);
+  always @(posedge clock) if (\en.a[0] ) sum <= x + y;
+endmodule
+"""
+
+
+@pytest.fixture
+def unplaced(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Leave out place and route, which takes most of the time."""
+    for name, family in implementation.TARGETS.items():
+        monkeypatch.setitem(implementation.TARGETS, name, replace(family, nextpnr=None, devices=()))
+    implementation.nextpnr_version.cache_clear()
+    yield
+    implementation.nextpnr_version.cache_clear()
+
+
+def resources(parameters: dict[str, Any], target: str) -> dict[str, Any]:
+    return synthesise_design(Design("systolic_os", parameters), target)
+
+
+@pytest.mark.usefixtures("unplaced")
+@pytest.mark.parametrize("target", ["ecp5", "xilinx"])
+def test_fpga_multipliers_go_to_dsp_blocks(target: str) -> None:
+    found = resources(ARRAY | FOR_FPGA, target)
+    assert (found["dsps"], found["brams"]) == (16, 0)
+    # At least the sums of 32 bits, in flip-flops and on carry chains; no more than twice that and
+    # the operands on their way, which a DSP block may hold itself.
+    assert 16 * 32 <= found["ffs"] <= 2 * 16 * (32 + 16)
+    assert found["carry"] >= 16 * 32 / (2 if target == "ecp5" else 4)
+    assert 16 * 32 <= found["luts"] <= 16 * 128
+    assert found["fmax_mhz"] is None
+    assert found["area_um2"] is None
+    assert found["notes"]
+
+
+@pytest.mark.usefixtures("unplaced")
+def test_fpga_carry_save_form_needs_no_dsp_block() -> None:
+    found = synthesise_design(Design("opt1"), "xilinx")
+    assert (found["dsps"], found["brams"]) == (0, 0)
+    assert 32 < found["ffs"] < 150
+    assert 64 < found["luts"] < 350
+
+
+@pytest.mark.parametrize("target", ["ecp5", "ice40"])
+def test_fpga_places_and_routes(target: str) -> None:
+    found = synthesise_design(TINY, target)
+    assert 50 < found["fmax_mhz"] < 1000
+    assert found["period_ns"] == pytest.approx(1e3 / found["fmax_mhz"])
+    assert found["gops"] == pytest.approx(2 / found["period_ns"])
+    assert found["device"]
+    assert found["critical_path"][-1]["arrival_ns"] <= found["period_ns"] * 1.001
+    assert found["versions"]["nextpnr"]
+    assert 16 <= found["ffs"] < 100
+    assert 8 <= found["luts"] < 200
+
+
+def test_fpga_takes_any_port(tmp_path: Path) -> None:
+    source = tmp_path / "odd.v"
+    source.write_text(ODD_PORTS)
+    found = synthesise([source], top="odd", target="ice40", clock="clock")
+    assert found["ffs"] == 4
+    assert found["fmax_mhz"] > 100
+    with pytest.raises(ValueError, match=r"clock must be an input of odd \(clock, x, .*not 'clk'"):
+        synthesise([source], top="odd", target="ice40")
+
+
+def test_fpga_without_registers_is_counted_not_placed(tmp_path: Path) -> None:
+    source = tmp_path / "gate.v"
+    source.write_text("module gate(input a, input b, output y); assign y = a & b; endmodule\n")
+    found = synthesise([source], top="gate", target="ecp5")
+    assert (found["luts"], found["ffs"], found["fmax_mhz"]) == (1, 0, None)
+    assert found["notes"] == ["no registers and no clock: not placed, no Fmax"]
+
+
+def test_fpga_wrapper_reaches_every_bit() -> None:
+    ports = [("input", "0", "0", "clk"), ("input", "0", "3", "x"), ("output", "7", "4", "y")]
+    text = implementation.wrapper("top", "clk", ports)
+    assert r".\clk (clk), .\x (i[3:0]), .\y (o[3:0])" in text
+
+
+def test_fpga_beyond_the_largest_device_is_not_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = implementation.TARGETS["ice40"]
+    small = tuple((name, how, {**has, "luts": 10}) for name, how, has in family.devices)
+    monkeypatch.setitem(implementation.TARGETS, "ice40", replace(family, devices=small))
+    found = synthesise_design(TINY, "ice40")
+    assert found["fmax_mhz"] is None
+    assert found["notes"] == ["larger than iCE40HX8K-CT256: not placed, no Fmax"]

@@ -1,0 +1,313 @@
+"""Products of networks against onnxruntime: every operator, shape and way of quantising."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from carrysave.driver.batch import Work
+from carrysave.networks import golden
+from carrysave.networks.compare import Comparison
+from carrysave.networks.evaluate import evaluate
+from carrysave.networks.lower import Lowered, lower
+from carrysave.networks.model import Graph
+from carrysave.networks.product_base import Operands
+from carrysave.networks.target import Target
+from hw.catalog import Design
+from verif.networks.graphs import Builder
+
+TARGET = Target(Design("coprocessor", {"engine": "systolic_os(m=4,n=4)"}))
+SEEDS = range(3)
+
+I8, U8 = np.int8, np.uint8
+CONVOLUTIONS: dict[str, dict[str, Any]] = {
+    "plain": {"kernel": (3, 3)},
+    "padded": {"kernel": (3, 3), "pads": [1, 0, 2, 1]},
+    "strided": {"kernel": (3, 2), "strides": [2, 3]},
+    "dilated": {"kernel": (2, 3), "dilations": [2, 1], "pads": [1, 1, 1, 1]},
+    "same_upper": {"kernel": (4, 3), "strides": [2, 1], "auto_pad": "SAME_UPPER"},
+    "same_lower": {"kernel": (4, 3), "strides": [2, 1], "auto_pad": "SAME_LOWER"},
+    "valid": {"kernel": (2, 2), "auto_pad": "VALID"},
+    "groups": {"kernel": (3, 3), "group": 2, "pads": [1, 1, 1, 1]},
+    "depthwise": {"kernel": (3, 3), "group": 6, "pads": [1, 1, 1, 1]},
+    "one_axis": {"kernel": (5,), "pads": [2, 2]},
+    "pointwise": {"kernel": (1, 1)},
+}
+
+
+def convolution(builder: Builder, how: dict[str, Any], kinds: tuple[Any, Any]) -> Any:
+    """Make a QLinearConv of 6 channels, scales by column; returns the shape of its input."""
+    how = dict(how)
+    kernel, group = how.pop("kernel"), how.get("group", 1)
+    kind, weights = kinds
+    inputs = [
+        "x", builder.scale(), builder.zero(kind),
+        builder.codes((6, 6 // group, *kernel), weights), builder.scale(6),
+        builder.constant(np.zeros(6), weights) if weights is I8 else builder.zero(weights),
+        builder.constant(0.9), builder.zero(kind),
+        builder.constant(builder.rng.integers(-5000, 5000, 6), np.int32),
+    ]  # fmt: skip
+    builder.node("QLinearConv", inputs, "y", **how)
+    return (2, 6, *(9, 8)[: len(kernel)])
+
+
+def lowered(builder: Builder, shape: Any, kind: Any, out: Any) -> Lowered:
+    return lower(Graph(builder.model(shape, kind, out)), TARGET)
+
+
+def multiplier(in_hardware: bool) -> Callable[..., np.ndarray]:
+    def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        compiled = product.compile(TARGET, a, b, in_hardware)
+        return golden.product(TARGET.spec, compiled)
+
+    return multiply
+
+
+def compare(network: Lowered, x: np.ndarray) -> None:
+    """Exactly as onnxruntime where the host requantises; in hardware a step apart, if rarely."""
+    assert network.products
+    comparison = Comparison(network)
+    expected = comparison.run({"x": x}, multiplier(False))
+    found = evaluate(network, {"x": x}, multiplier(False))
+    assert found["y"].dtype == expected["y"].dtype
+    np.testing.assert_array_equal(found["y"], expected["y"])
+    assert not comparison.causes()
+    in_hardware = Comparison(network)
+    in_hardware.run({"x": x}, multiplier(True))
+    for one in in_hardware.found.values():
+        assert one.most <= 1
+        assert one.differ <= 2 + one.codes // 1000
+
+
+def draw(rng: np.random.Generator, shape: Any, kind: Any) -> np.ndarray:
+    limits = np.iinfo(kind)
+    return rng.integers(limits.min, limits.max + 1, shape).astype(kind)
+
+
+@pytest.mark.parametrize("kinds", [(U8, I8), (I8, I8), (U8, U8)], ids=["u8s8", "s8s8", "u8u8"])
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions(name: str, kinds: tuple[Any, Any]) -> None:
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        builder = Builder(rng)
+        shape = convolution(builder, CONVOLUTIONS[name], kinds)
+        compare(lowered(builder, shape, kinds[0], kinds[0]), draw(rng, shape, kinds[0]))
+
+
+@pytest.mark.parametrize("columns", [1, 7], ids=["tensor", "column"])
+@pytest.mark.parametrize("kinds", [(U8, I8), (I8, I8), (U8, U8)], ids=["u8s8", "s8s8", "u8u8"])
+def test_matrix_products(kinds: tuple[Any, Any], columns: int) -> None:
+    kind, weights = kinds
+    count = (7,) if columns > 1 else ()
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        builder = Builder(rng)
+        zero = builder.constant(np.zeros(count), weights)
+        if weights is U8:
+            zero = builder.zero(weights, *count)
+        left = ["x", builder.scale(), builder.zero(kind)]
+        right = [builder.codes((30, 7), weights), builder.scale(*count), zero]
+        inputs = [*left, *right, builder.constant(0.5), builder.zero(kind)]
+        builder.node("QLinearMatMul", inputs, "y")
+        x = draw(rng, (3, 5, 30), kind)
+        compare(lowered(builder, x.shape, kind, kind), x)
+
+
+@pytest.mark.parametrize("kind", [U8, I8])
+def test_products_of_two_activations(kind: Any) -> None:
+    """As in attention: x times itself, turned, for each item of a batch."""
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        builder = Builder(rng)
+        builder.node("Transpose", ["x"], "turned", perm=[0, 1, 3, 2])
+        inputs = ["x", builder.scale(), builder.zero(kind), "turned", builder.scale(),
+                  builder.zero(kind), builder.constant(0.4), builder.zero(kind)]  # fmt: skip
+        builder.node("QLinearMatMul", inputs, "y")
+        x = draw(rng, (2, 3, 5, 11), kind)
+        compare(lowered(builder, x.shape, kind, kind), x)
+
+
+@pytest.mark.parametrize("zeros", [True, False])
+def test_sums(zeros: bool) -> None:
+    rng = np.random.default_rng(1)
+    builder = Builder(rng)
+    points = [builder.zero(U8), builder.constant(3, I8)] if zeros else []
+    builder.node("MatMulInteger", ["x", builder.codes((20, 6), I8), *points], "y")
+    x = draw(rng, (4, 20), U8)
+    compare(lowered(builder, x.shape, U8, np.int32), x)
+    builder = Builder(rng)
+    kernel = builder.codes((5, 2, 3, 3), U8)
+    points = [builder.zero(U8), builder.zero(U8)] if zeros else []
+    builder.node("ConvInteger", ["x", kernel, *points], "y", pads=[1, 1, 1, 1])
+    x = draw(rng, (2, 2, 5, 6), U8)
+    compare(lowered(builder, x.shape, U8, np.int32), x)
+
+
+@pytest.mark.parametrize("turned", [0, 1])
+def test_gemm_of_onnxruntime(turned: int) -> None:
+    rng = np.random.default_rng(2)
+    builder = Builder(rng)
+    shape = (9, 12) if turned else (12, 9)
+    inputs = ["x", builder.scale(), builder.zero(U8), builder.codes(shape, I8), builder.scale(),
+              builder.constant(0, I8), builder.constant(rng.integers(-900, 900, 9), np.int32),
+              builder.constant(0.3), builder.zero(U8)]  # fmt: skip
+    builder.node("QGemm", inputs, "y", domain="com.microsoft", transB=turned, alpha=0.75)
+    x = draw(rng, (6, 12), U8)
+    compare(lowered(builder, x.shape, U8, U8), x)
+
+
+@pytest.mark.parametrize("limit", ["none", "relu", "clip"])
+@pytest.mark.parametrize("operator", ["Gemm", "Conv", "MatMul"])
+def test_floats_between_quantisers(operator: str, limit: str) -> None:
+    """A float operator whose inputs and output are codes is a product of codes."""
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        builder = Builder(rng, opset=13)
+        scale, step, zero = builder.scale(), builder.scale(), builder.zero(U8)
+        builder.node("QuantizeLinear", ["x", scale, zero], "q")
+        builder.node("DequantizeLinear", ["q", scale, zero], "left")
+        shape = (5, 3, 2, 2) if operator == "Conv" else (12, 5)
+        weights = builder.codes(shape, I8)
+        builder.node("DequantizeLinear", [weights, step, builder.constant(0, I8)], "right")
+        inputs = ["left", "right"]
+        if operator != "MatMul":
+            both = builder.constant(_value(builder, scale) * _value(builder, step))
+            codes = builder.constant(rng.integers(-2000, 2000, 5), np.int32)
+            builder.node("DequantizeLinear", [codes, both, builder.constant(0, np.int32)], "bias")
+            inputs.append("bias")
+        now = builder.node(operator, inputs, "product")
+        if limit == "relu":
+            now = builder.node("Relu", [now], "limited")
+        if limit == "clip":
+            ends = [builder.constant(-0.3), builder.constant(0.6)]
+            now = builder.node("Clip", [now, *ends], "limited")
+        out = [builder.constant(0.02), builder.zero(U8)]
+        builder.node("QuantizeLinear", [now, *out], "codes")
+        builder.node("DequantizeLinear", ["codes", *out], "y")
+        x = rng.normal(0, 0.5, (3, 3, 4, 4) if operator == "Conv" else (7, 12))
+        network = lowered(builder, x.shape, np.float32, np.float32)
+        assert [product.operator for product in network.products] == [operator]
+        assert set(network.host) == {"QuantizeLinear", "DequantizeLinear"}
+        compare(network, x.astype(np.float32))
+
+
+def _value(builder: Builder, name: str) -> np.ndarray:
+    graph = Graph(builder.model((1,), np.float32, np.float32))
+    return graph.constants[name]
+
+
+def test_float_result_of_codes() -> None:
+    """Without a quantiser behind it, a product makes sums, of which the host makes floats."""
+    rng = np.random.default_rng(3)
+    builder = Builder(rng)
+    scale, step, zero = builder.scale(), builder.scale(4), builder.zero(U8)
+    builder.node("QuantizeLinear", ["x", scale, zero], "q")
+    builder.node("DequantizeLinear", ["q", scale, zero], "left")
+    weights = builder.codes((4, 2, 3), I8)
+    zeros = builder.constant(np.zeros(4), I8)
+    builder.node("DequantizeLinear", [weights, step, zeros], "right", axis=0)
+    builder.node("Conv", ["left", "right", builder.constant(rng.normal(0, 1, 4))], "floats")
+    builder.node("Tanh", ["floats"], "y")
+    x = rng.normal(0, 0.5, (2, 2, 9)).astype(np.float32)
+    network = lowered(builder, x.shape, np.float32, np.float32)
+    assert len(network.products) == 1
+    comparison = Comparison(network)
+    expected = comparison.run({"x": x}, multiplier(True))["y"]
+    found = evaluate(network, {"x": x}, multiplier(True))["y"]
+    # Sums are exact here, and rounded one by one there: a few units in the last place.
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+
+def test_operators_of_onnxruntime_on_codes() -> None:
+    """Between products: within a step, as its own kernels are."""
+    rng = np.random.default_rng(4)
+    builder = Builder(rng)
+    scale, zero = builder.scale(), builder.zero(U8)
+    same, late = [scale, zero], [builder.constant(0.05), zero]
+    part = [builder.constant(1 / 256), builder.constant(0, U8)]
+    right = [builder.codes((3, 3, 1, 1), I8), builder.scale(), builder.constant(0, I8)]
+    own = {"domain": "com.microsoft"}
+    builder.node("QLinearConv", ["x", *same, *right, *late], "c")
+    builder.node("QLinearAdd", ["c", *late, "x", *same, *late], "sum", **own)
+    builder.node("QLinearSigmoid", ["sum", *late, *part], "gate", **own)
+    builder.node("QLinearMul", ["sum", *late, "gate", *part, *late], "y", **own)
+    x = draw(rng, (2, 3, 6, 5), U8)
+    network = lowered(builder, x.shape, U8, U8)
+    comparison = Comparison(network)
+    comparison.run({"x": x}, multiplier(False))
+    kinds = {kind for kind, product in comparison.found if not product}
+    assert kinds == {"Add", "Sigmoid", "Mul"}
+    assert max(one.most for one in comparison.found.values()) <= 1
+
+
+def test_groups_that_are_deep_stand_alone() -> None:
+    """Where bundled groups were deeper than the engine, they are not bundled."""
+    rng = np.random.default_rng(6)
+    builder = Builder(rng)
+    shape = convolution(builder, CONVOLUTIONS["depthwise"], (U8, I8))
+    graph = Graph(builder.model(shape, U8, U8))
+    x = draw(rng, shape, U8)
+    counts = {}
+    for depth in (9, 27, 64):
+        target = Target(Design("coprocessor", {"engine": f"systolic_os(m=4,n=4,depth={depth})"}))
+        (product,) = lower(graph, target).products
+        works = product.compile(target, x, None, True).works
+        assert max(work.b.shape[0] for work in works) <= depth
+        counts[depth] = len(works)
+    assert counts == {9: 6, 27: 2, 64: 2}
+
+
+@pytest.mark.parametrize(("depth", "fits"), [(29, False), (59, False), (60, True)])
+def test_depth_is_refused_before_anything_runs(depth: int, fits: bool) -> None:
+    """Weights of 9 bits, less their zero point, come as two terms: twice as deep."""
+    builder = Builder(np.random.default_rng(7))
+    right = [builder.constant(np.full((30, 7), 200), U8), builder.scale(), builder.constant(0, U8)]
+    left = ["x", builder.scale(), builder.zero(U8)]
+    builder.node("QLinearMatMul", [*left, *right, builder.constant(0.5), builder.zero(U8)], "y")
+    graph = Graph(builder.model((5, 30), U8, U8))
+    target = Target(Design("coprocessor", {"engine": f"systolic_os(m=2,n=2,depth={depth})"}))
+    if fits:
+        assert lower(graph, target).products
+    else:
+        with pytest.raises(ValueError, match=f"K must be 1..{depth}.*not 60"):
+            lower(graph, target)
+
+
+def test_sums_that_do_not_fit_are_refused() -> None:
+    big = np.full((1, 2), (1 << 31) - 1)
+    work = Work(a=np.ones((1, 1), np.int64), b=np.ones((1, 2), np.int64), bias=big[0])
+    with pytest.raises(ValueError, match=r"sums must be of \d+ bits, not 2147483648"):
+        golden.run(TARGET.spec, [work])
+
+
+def test_differences_are_counted_where_they_arise() -> None:
+    """A product that is wrong by two steps is blamed, and what follows it is not."""
+    rng = np.random.default_rng(5)
+    builder = Builder(rng)
+    scale, zero = builder.scale(), builder.zero(U8)
+    for source, result in (("x", "middle"), ("middle", "y")):
+        builder.node("QLinearMatMul", [source, scale, zero, builder.codes((8, 8), I8),
+                                       builder.scale(), builder.constant(0, I8),
+                                       builder.constant(0.3), zero], result)  # fmt: skip
+    x = draw(rng, (4, 8), U8)
+    network = lowered(builder, x.shape, U8, U8)
+
+    def wrong(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        y = multiplier(False)(product, a, b)
+        return y ^ 2 if product.y == "middle" else y
+
+    comparison = Comparison(network)
+    comparison.run({"x": x}, wrong)
+    first, second = (comparison.products[product.name] for product in network.products)
+    assert (first.differ, first.most) == (32, 2)
+    assert second.differ == 0
+    (cause,) = comparison.causes()
+    assert (cause["operator"], cause["differ"], cause["most"]) == ("QLinearMatMul", 32, 2)
+
+
+def test_peak_of_engines_that_take_planes() -> None:
+    engines = {"systolic_os(m=2,n=3)": 6, "lut_core(m=2,n=8,b_width=4,folded=false)": 64,
+               "bitserial_core(m=2,n=4,k=8,b_width=2)": 32, "npe(m=2,n=3)": 6}  # fmt: skip
+    for engine, peak in engines.items():
+        assert Target(Design("coprocessor", {"engine": engine})).peak(None) == peak

@@ -1,0 +1,280 @@
+"""``carrysave run``: networks from files to answers, what it refuses, and what it writes."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from carrysave.data.networks import MODELS, Task, quantise
+from carrysave.networks import golden
+from verif.networks.graphs import Builder
+from verif.support.command import Run
+
+SMALL = ("-p", "engine=systolic_os(m=2,n=4)", "-p", "data_width=32")
+PLAIN = ("--energy", "none", "--simulate", "none")
+
+
+@pytest.fixture
+def run(run: Run) -> Run:
+    """Run a network."""
+    return partial(run, "run")
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Task]:
+    """Train and quantise the digits network."""
+    folder = tmp_path_factory.mktemp("digits")
+    task = MODELS["digits"](folder)
+    return quantise(task, folder / "quantised.onnx"), task
+
+
+def save(path: Path, array: np.ndarray) -> Path:
+    np.save(path, array)
+    return path
+
+
+def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
+    """All of the test images; every product on the simulated block."""
+    model, task = digits
+    x, y = save(tmp_path / "x.npy", task.inputs), save(tmp_path / "y.npy", task.labels)
+    found = run(model, "--input", x, "--labels", y, *SMALL, "--simulate", "all", "--batch", 599,
+                "--energy", "none", "--json", "-o", tmp_path / "out")  # fmt: skip
+    assert found.code == 0, found.err
+    facts = json.loads(found.out)
+    (output,) = facts["outputs"]
+    assert output["equal"]
+    assert output["top1_equal"] == 1
+    assert output["accuracy"] == output["accuracy_onnxruntime"] > 0.96
+    assert facts["simulation_equal"] is True
+    first, second = facts["layers"]
+    assert [row["simulated_rows"] for row in (first, second)] == [599, 599]
+    assert first["macs"] == 599 * 64 * 32
+    assert 0.8 < first["utilisation"] < 1
+    names = {Path(path).name for path in facts["files"]}
+    assert names == {"outputs.npz", "layers.svg", "layers.md", "run.json"}
+    own = tmp_path / "out" / "run" / "quantised"
+    logits = np.load(own / "outputs.npz")["logits"]
+    assert np.mean(logits.argmax(axis=1) == task.labels) == output["accuracy"]
+    text = (own / "layers.md").read_text()
+    assert "| layer0 | Gemm | 599 x 64 x 32 |" in text
+    assert "equal to onnxruntime's bit for bit" in text
+    assert (own / "layers.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_digits_through_the_pins_of_a_board(
+    run: Run, digits: tuple[Path, Task], tmp_path: Path
+) -> None:
+    """The host's driver, at the serial line of the block that `build` puts onto the board."""
+    model, task = digits
+    x, y = save(tmp_path / "x.npy", task.inputs[:20]), save(tmp_path / "y.npy", task.labels[:20])
+    found = run(model, "--input", x, "--labels", y, "--board", "ulx3s_85f", "-p", "m=2",
+                "-p", "n=2", "-p", "divisor=4", "--simulate", "all", "--batch", 20,
+                "--energy", "none", "--json")  # fmt: skip
+    assert found.code == 0, found.err
+    facts = json.loads(found.out)
+    assert facts["design"].startswith("coprocessor_uart")
+    assert facts["simulation_equal"] is True
+    assert facts["outputs"][0]["equal"]
+    assert all(row["simulated_rows"] == 20 for row in facts["layers"])
+
+
+@pytest.mark.prove
+def test_digits_on_the_whole_board(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
+    """All of the test images through the pins of the build as it is."""
+    model, task = digits
+    x = save(tmp_path / "x.npy", task.inputs)
+    found = run(model, "--input", x, "--board", "ulx3s_85f", "-p", "divisor=4", "--simulate",
+                "all", "--batch", 200, "--energy", "none", "--json")  # fmt: skip
+    assert found.code == 0, found.err
+    facts = json.loads(found.out)
+    assert facts["simulation_equal"] is True
+    assert facts["outputs"][0]["equal"]
+
+
+def test_sample(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
+    model, task = digits
+    x = save(tmp_path / "x.npy", np.tile(task.inputs, (10, 1)))
+    found = run(model, "--input", x, *SMALL, "--batch", 6000, "--energy", "none", "--json")
+    assert found.code == 0, found.err
+    for row in json.loads(found.out)["layers"]:
+        assert 0 < row["simulated_rows"] < row["rows"] == 5990
+        assert 0.8 < row["cycles"] / row["cycles_by_model"] < 2
+
+
+def test_table_on_a_narrow_terminal(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
+    model, task = digits
+    x = save(tmp_path / "x.npy", task.inputs[:16])
+    found = run(model, "--input", x, *SMALL, *PLAIN)
+    assert found.code == 0
+    assert "layer0" in found.out
+    assert "logits: of 16 inputs, equal to onnxruntime's bit for bit" in found.out
+    assert max(map(len, found.out.splitlines()[:9])) <= 80
+
+
+def test_hardware_that_differs_fails(
+    run: Run, digits: tuple[Path, Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A golden model of something else than the hardware is noticed, and named."""
+    model, task = digits
+    x = save(tmp_path / "x.npy", task.inputs[:8])
+    exact = golden.run
+
+    def wrong(spec: Any, works: Any) -> Any:
+        return [
+            np.where(result == result.max(), result - 1, result) for result in exact(spec, works)
+        ]
+
+    monkeypatch.setattr(golden, "run", wrong)
+    found = run(model, "--input", x, *SMALL, "--energy", "none", "--json")
+    assert found.code == 1
+    facts = json.loads(found.out)
+    assert facts["simulation_equal"] is False
+    assert "layer0" in facts["wrong"]
+
+
+@pytest.fixture
+def wrong(tmp_path: Path, digits: tuple[Path, Task]) -> Callable[[str], tuple[Path, Path]]:
+    """Make files of which one is wrong; returns model and input."""
+    model, task = digits
+
+    def make(what: str) -> tuple[Path, Path]:
+        path, x = model, task.inputs[:4]
+        if what == "corrupt":
+            path = tmp_path / "bad.onnx"
+            path.write_bytes(model.read_bytes()[:1000])
+        if what == "text":
+            path = tmp_path / "bad.onnx"
+            path.write_text("no model")
+        if what == "float":
+            path = task.model
+        if what == "absent":
+            path = tmp_path / "absent.onnx"
+        if what == "operator":
+            path = _with_operator(tmp_path / "operator.onnx")
+        if what == "wide":
+            path = _wide(tmp_path / "wide.onnx")
+        if what == "shape":
+            x = x[:, :60]
+        if what == "axes":
+            x = x[0]
+        if what == "type":
+            x = x.astype(np.float64)
+        if what == "empty":
+            x = x[:0]
+        return path, save(tmp_path / "x.npy", x)
+
+    return make
+
+
+def _with_operator(path: Path) -> Path:
+    builder = Builder(np.random.default_rng(1))
+    scale, zero = builder.scale(), builder.zero(np.uint8)
+    weights = [builder.codes((64, 8), np.int8), builder.scale(), builder.constant(0, np.int8)]
+    builder.node("QuantizeLinear", ["x", scale, zero], "q")
+    builder.node("QLinearMatMul", ["q", scale, zero, *weights, scale, zero], "c")
+    builder.node("Attention", ["c"], "y", domain="com.microsoft", num_heads=2)
+    onnx.save(builder.model(("count", 64), np.float32, np.float32, ("count", "found")), path)
+    return path
+
+
+def _wide(path: Path) -> Path:
+    builder = Builder(np.random.default_rng(1))
+    scale, zero = builder.scale(), builder.constant(0, np.uint16)
+    builder.node("QuantizeLinear", ["x", scale, zero], "q")
+    builder.node("DequantizeLinear", ["q", scale, zero], "left")
+    weights = [builder.codes((64, 8), np.int8), builder.scale(), builder.constant(0, np.int8)]
+    builder.node("DequantizeLinear", weights, "right")
+    builder.node("MatMul", ["left", "right"], "y")
+    onnx.save(builder.model(("count", 64), np.float32, np.float32, ("count", "found")), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        ("corrupt", "bad.onnx is no valid ONNX model"),
+        ("text", "bad.onnx is no valid ONNX model"),
+        ("absent", "no such file"),
+        ("float", "quantise it first"),
+        ("operator", "Attention 'Attention_y': operators of domain 'com.microsoft'"),
+        ("wide", "MatMul 'MatMul_y': A has codes 0..65535; the engine takes -128..127"),
+        ("shape", "input 'pixels' must be count x 64, not 4 x 60"),
+        ("axes", "input 'pixels' must be count x 64, not 64"),
+        ("type", "input 'pixels' must be of float32, not float64"),
+        ("empty", "one or more"),
+    ],
+)
+def test_refused(
+    run: Run, wrong: Callable[[str], tuple[Path, Path]], tmp_path: Path, what: str, says: str
+) -> None:
+    """One clear line, exit code 2, nothing written."""
+    model, x = wrong(what)
+    before = set(tmp_path.rglob("*"))
+    found = run(model, "--input", x, *SMALL, *PLAIN)
+    assert found.code == 2
+    lines = [line for line in found.err.splitlines() if not line.startswith("...")]
+    assert len(lines) == 1
+    assert says in lines[0]
+    assert found.out == ""
+    assert set(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--simulate", "some"), "--simulate must be one of all, sample, none, not 'some'"),
+        (("--requantise", "x"), "--requantise must be one of hardware, host, not 'x'"),
+        (("--batch", "0"), "--batch must be 1 or more, not 0"),
+        (("--energy", "foo"), "--energy must be osu018 or a Liberty file"),
+        (("-p", "engine=npe", "-p", "formats=int4,e4m3"), "engine must have the format int8"),
+        (("--board", "ulx3"), "unknown board 'ulx3'; did you mean ulx3s_85f?"),
+        (("-p", "bias=false"), "bias must be true"),
+        (("-p", "engine=systolic_os(m=2,n=2,depth=32)"), "K must be 1..32, the engine's depth"),
+    ],
+)
+def test_options_refused(
+    run: Run, digits: tuple[Path, Task], tmp_path: Path, options: tuple[str, ...], says: str
+) -> None:
+    model, task = digits
+    x = save(tmp_path / "x.npy", task.inputs[:4])
+    free = () if "--energy" in options else ("--energy", "none")
+    found = run(model, "--input", x, *free, *options)
+    assert found.code == 2
+    assert says in found.err
+
+
+def test_labels_and_inputs_refused(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
+    model, task = digits
+    x = save(tmp_path / "x.npy", task.inputs[:4])
+    few = save(tmp_path / "few.npy", task.labels[:3])
+    found = run(model, "--input", x, "--labels", few, *PLAIN)
+    assert found.code == 2
+    assert "--labels must be 4 integers" in found.err
+    text = tmp_path / "text.npy"
+    text.write_text("numbers")
+    found = run(model, "--input", text, *PLAIN)
+    assert found.code == 2
+    assert "no .npy or .npz" in found.err
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "digits"])
+def test_shipped_networks(run: Run, tmp_path: Path, name: str) -> None:
+    """Networks that packages ship, on 100 real inputs or more: the same classes."""
+    task = MODELS[name](tmp_path)
+    model = quantise(task, tmp_path / f"{name}.onnx")
+    x, y = save(tmp_path / "x.npy", task.inputs), save(tmp_path / "y.npy", task.labels)
+    assert len(task.inputs) >= 100
+    found = run(model, "--input", x, "--labels", y, *SMALL, "--energy", "none", "--json")
+    assert found.code == 0, found.err
+    facts = json.loads(found.out)
+    assert facts["simulation_equal"] is True
+    for output in facts["outputs"]:
+        assert output["top1_equal"] >= 0.99
+        assert abs(output["accuracy"] - output["accuracy_onnxruntime"]) <= 0.01
+    assert all(cause["most"] == 1 for cause in facts["causes"])

@@ -1,0 +1,210 @@
+"""Bench of the multiply-accumulate PEs, whose sum comes as one row or two."""
+
+import importlib
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from carrysave.sim.cocotb.bench import Bench
+from carrysave.sim.cocotb.streams import (
+    SCHEDULES,
+    Sink,
+    Source,
+    deadline,
+    generator,
+    pack,
+    schedule,
+    unpack,
+)
+from carrysave.sim.operands import normal, uniform
+from carrysave.sim.parameters import bench_parameters, bench_spec
+from golden.pe.mac import mac
+from verif.support.vectors import corners
+
+SPEC = bench_spec()
+LATENCY = bench_parameters()["latency"]
+STALLED = ["sparse", "bursts", "rare", "long"]
+
+
+class MacBench(Bench):
+    """The design with its clock running, reset, and its two streams."""
+
+    def __init__(self, dut: Any) -> None:
+        super().__init__(dut)
+        rows = ["sum", "carry"] if hasattr(dut, "o_carry") else ["sum"]
+        self.i = Source(dut, "i", ["a", "b", "last"])
+        self.o = Sink(dut, "o", rows)
+
+    def sums(self) -> np.ndarray:
+        """Return the sums taken since the last call."""
+        rows = [unpack(values, SPEC.sum_format) for values in self.o.pop()]
+        return SPEC.sum_format.wrap(sum(rows[1:], rows[0])).reshape(-1)
+
+    async def check(
+        self, a: np.ndarray, b: np.ndarray, last: np.ndarray, source: str, sink: str, seed: int
+    ) -> None:
+        """Send operand pairs, of which the last ends a sum, and compare every sum with golden."""
+        expected = mac(SPEC, a, b, last)
+        stalls = schedule(source, generator(seed, 1)), schedule(sink, generator(seed, 2))
+        self.i.send(beats(a, b, last), stalls[0])
+        taken = self.o.take(len(expected), stalls[1])
+        # The slowest schedule moves in one cycle of five.
+        busy = 16 * int(spent(a, b, last).sum())
+        await deadline(taken, busy + 200 * len(expected) + 1000, "sums")
+        sums = self.sums()
+        assert len(sums) == len(expected) > 0
+        wrong = np.flatnonzero(sums != expected)
+        assert not wrong.size, (
+            f"{wrong.size} of {len(sums)} sums differ; sum {wrong[0]} is {sums[wrong[0]]}"
+            f" and must be {expected[wrong[0]]}"
+        )
+        await self.o.silent(LATENCY + 3)
+
+
+def beats(a: np.ndarray, b: np.ndarray, last: np.ndarray) -> list[tuple[int, int, int]]:
+    """Make bit patterns of operand pairs."""
+    return list(
+        zip(
+            pack(SPEC.a_patterns(a), SPEC.a_code_width),
+            pack(b, SPEC.b_width),
+            last.astype(int).tolist(),
+            strict=True,
+        )
+    )
+
+
+def spent(a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Cycles that golden states for each beat; after those that are `last`, for their sum too."""
+    cycles = importlib.import_module(type(SPEC).__module__).cycles
+    return cycles(SPEC, a, b, last)
+
+
+def ends(lengths: np.ndarray) -> np.ndarray:
+    """Mark the last pair of each run."""
+    last = np.zeros(lengths.sum(), dtype=bool)
+    last[np.cumsum(lengths) - 1] = True
+    return last
+
+
+def pairs(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw uniform operands for some beats."""
+    shape = count, SPEC.k
+    return uniform(rng, SPEC.a_format, shape), uniform(rng, SPEC.b_format, shape)
+
+
+@cocotb.test
+async def test_operand_pairs(dut: Any) -> None:
+    """Every pair of operands if there are at most 2^16, else all corners and random ones.
+
+    Each pair stands in each of the k places of a beat as often.
+    """
+    rng = generator(10)
+    if SPEC.a_width + SPEC.b_width <= 16:
+        codes = [np.arange(f.low, f.high + 1) for f in (SPEC.a_format, SPEC.b_format)]
+        a, b = (grid.reshape(-1) for grid in np.meshgrid(*codes))
+    else:
+        grids = np.meshgrid(corners(SPEC.a_format), corners(SPEC.b_format))
+        a = np.concatenate([grids[0].reshape(-1), uniform(rng, SPEC.a_format, 8000)])
+        b = np.concatenate([grids[1].reshape(-1), uniform(rng, SPEC.b_format, 8000)])
+    order = rng.permutation(len(a))
+    places = np.stack([np.roll(order, place) for place in range(SPEC.k)], axis=1)
+    last = rng.random(len(a)) < 0.25
+    last[-1] = True
+    bench = await MacBench(dut).start()
+    await bench.check(a[places], b[places], last, "flowing", "flowing", 10)
+
+
+@cocotb.test
+async def test_extremes_do_not_overflow(dut: Any) -> None:
+    """Runs of one extreme product, longer than the accumulator holds where that is feasible."""
+    bench = await MacBench(dut).start()
+    fa, fb = SPEC.a_format, SPEC.b_format
+    wrap = (2 << SPEC.accumulator_width) // max(1, abs(fa.low * fb.low), fa.high * fb.high)
+    longest = wrap + 1 if wrap < 8000 else 1000
+    for x, y in [(fa.low, fb.low), (fa.low, fb.high), (fa.high, fb.low), (fa.high, fb.high)]:
+        lengths = np.array([1, 2, 3, longest, 1])
+        total = lengths.sum()
+        extremes = np.full((total, SPEC.k), x), np.full((total, SPEC.k), y)
+        await bench.check(*extremes, ends(lengths), "flowing", "flowing", 20)
+
+
+@cocotb.test
+@cocotb.parametrize(source=list(SCHEDULES), sink=list(SCHEDULES))
+async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
+    """Random runs, single pairs back to back among them, under stalls on either side."""
+    seed = 30 + 10 * list(SCHEDULES).index(source) + list(SCHEDULES).index(sink)
+    rng = generator(seed)
+    bench = await MacBench(dut).start()
+    for draw in (uniform, normal):
+        lengths = np.concatenate([rng.geometric(0.1, 20), np.ones(15, int), rng.geometric(0.5, 20)])
+        a = draw(rng, SPEC.a_format, (lengths.sum(), SPEC.k))
+        b = draw(rng, SPEC.b_format, (lengths.sum(), SPEC.k))
+        edge = rng.random(a.shape) < 0.1
+        a[edge] = rng.choice(corners(SPEC.a_format), edge.sum())
+        b[edge] = rng.choice(corners(SPEC.b_format), edge.sum())
+        await bench.check(a, b, ends(lengths), source, sink, seed)
+
+
+@cocotb.test
+async def test_reset_forgets(dut: Any) -> None:
+    """Reset within a run, with a sum waiting, and with one on its way; then all is as new."""
+    rng = generator(200)
+    bench = await MacBench(dut).start()
+    for trial in range(24):
+        lengths = rng.geometric(0.3, 12)
+        a, b = pairs(rng, lengths.sum())
+        sent = bench.i.send(beats(a, b, ends(lengths)))
+        taken = bench.o.take(1000) if trial % 3 else None
+        for _ in range(int(rng.integers(1, 12))):
+            await RisingEdge(dut.clk)
+        sent.cancel()
+        if taken is not None:
+            taken.cancel()
+        bench = await bench.restart()
+        if trial % 4 == 3:
+            await bench.o.silent(LATENCY + 3)
+        lengths = np.array([1, 3, 1])
+        a, b = pairs(rng, 5)
+        await bench.check(a, b, ends(lengths), "flowing", "flowing", 200)
+
+
+@cocotb.test
+async def test_latency(dut: Any) -> None:
+    """A sum follows the first beat of its run after the stated number of cycles."""
+    bench = await MacBench(dut).start()
+    await bench.check(*pairs(generator(300), 1), ends(np.array([1])), "flowing", "flowing", 300)
+    for length in (1, 2, 5):
+        a, b = pairs(generator(300), length)
+        last = ends(np.array([length]))
+        bench.i.offers.clear()
+        await bench.check(a, b, last, "flowing", "flowing", 300)
+        stated = spent(a, b, np.zeros_like(last)).sum() - 1 + LATENCY
+        assert bench.o.cycles[-1] - bench.i.offers[0] == stated
+
+
+@cocotb.test
+async def test_throughput(dut: Any) -> None:
+    """Sums follow each other as golden states, even if each beat is a sum of its own."""
+    bench = await MacBench(dut).start()
+    for length in (1, 7):
+        a, b = pairs(generator(400), 20 * length)
+        last = ends(np.full(20, length))
+        await bench.check(a, b, last, "flowing", "flowing", 400)
+        runs = spent(a, b, last).reshape(20, length).sum(axis=1)
+        assert np.diff(bench.o.cycles[-20:]).tolist() == runs[1:].tolist()
+
+
+@cocotb.test
+async def test_valid_does_not_wait_for_ready(dut: Any) -> None:
+    """A sum is offered to a receiver that is not ready, and is then still there."""
+    bench = await MacBench(dut).start()
+    ones, last = np.ones((1, SPEC.k), int), np.array([True])
+    bench.i.send(beats(ones, ones, last))
+    for _ in range(spent(ones, ones, last).sum() + LATENCY + 2):
+        await RisingEdge(dut.clk)
+    assert dut.o_valid.value
+    await deadline(bench.o.take(1), 2, "the waiting sum")
+    assert bench.sums().tolist() == [SPEC.k]
+    await bench.o.silent(LATENCY + 3)

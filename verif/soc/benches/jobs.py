@@ -1,0 +1,100 @@
+"""Jobs for the benches of the co-processor: any that it can do, placed in a small memory."""
+
+from typing import Any
+
+import numpy as np
+
+from carrysave.sim.cocotb.streams import generator
+from golden.npe.requantiser import Requantisation
+from golden.soc.job import Job
+from golden.soc.spec import CoprocessorSpec
+
+__all__ = ["SIZE", "any_job", "draw", "fill_records", "requantisation"]
+
+SIZE = 1 << 16
+"""Bytes of the memory."""
+
+
+def draw(
+    spec: CoprocessorSpec, rng: np.random.Generator, m: int, n: int, k: int, **more: Any
+) -> Job:
+    """Place a product somewhere in memory, rows at any byte and at any distance."""
+    codes = more.get("requantisation") is not None or more.get("encode", False)
+    mode = spec.inside.modes[more.get("a_format", 0), more.get("b_format", 0)]
+    bits = {
+        "a": mode.a_bits,
+        "b": mode.b_bits,
+        "c": spec.code_bits if codes else 8 * spec.sum_bytes,
+    }
+    words = -(-k // mode.codes)
+    shapes = {"a": (m, words), "b": (words, n), "c": (m, n)}
+    if spec.inside.block:
+        blocks = -(-k // spec.inside.block)
+        bits |= {"a_scales": 8, "b_scales": 8}
+        shapes |= {"a_scales": (m, blocks), "b_scales": (blocks, n)}
+    found: dict[str, Any] = {}
+    free = int(rng.integers(0, 64))
+    for name, (rows, columns) in shapes.items():
+        length = -(-columns * bits[name] // 8)
+        distance = length + int(rng.integers(0, 9))
+        leading = {"a_scales": "ldsa", "b_scales": "ldsb"}.get(name, f"ld{name}")
+        found |= {name: free, leading: distance}
+        free += (rows - 1) * distance + length + int(rng.integers(0, 40))
+    if more.pop("bias", False):
+        more["bias"] = free
+        free += n * spec.sum_bytes
+    if more.pop("records", False):
+        more["records"] = free
+        free += n * CoprocessorSpec.RECORD_BYTES
+    assert free <= SIZE, "the matrices do not fit into the memory"
+    return Job(m=m, n=n, k=k, **found, **more)
+
+
+def requantisation(rng: np.random.Generator) -> Requantisation:
+    """Draw what makes codes of sums, few of which are at a limit."""
+    return Requantisation(
+        multiplier=rng.integers(1 << 30, 1 << 31, 1),
+        shift=np.array([int(rng.integers(36, 46))]),
+        zero_point=rng.integers(-20, 20, 1),
+        low=-100,
+        high=110,
+        relu=bool(rng.integers(2)),
+    )
+
+
+def fill_records(memory: np.ndarray, job: Job) -> None:
+    """Put a requantisation of each column into memory, few of whose codes are at a limit."""
+    if job.records is None:
+        return
+    rng = generator(20, job.records)
+    for column in range(job.n):
+        how = requantisation(rng)
+        record = int(how.multiplier[0]) | int(how.shift[0]) << 32
+        record |= (int(how.zero_point[0]) & 0xFFFF) << 48
+        at = job.records + column * CoprocessorSpec.RECORD_BYTES
+        memory[at : at + CoprocessorSpec.RECORD_BYTES] = list(
+            record.to_bytes(CoprocessorSpec.RECORD_BYTES, "little")
+        )
+
+
+def any_job(spec: CoprocessorSpec, rng: np.random.Generator, likely: float) -> Job:
+    """Draw a job of any size, with whatever the co-processor can do."""
+    m, n, k = (int(rng.geometric(likely)) for _ in range(3))
+    more: dict[str, Any] = {"by_columns": bool(rng.integers(2))}
+    more["bias"] = spec.bias and bool(rng.integers(2))
+    pairs = list(spec.inside.modes)
+    more["a_format"], more["b_format"] = pair = pairs[rng.integers(len(pairs))]
+    if spec.requantise and rng.integers(2):
+        if spec.inside.result is None:
+            more["requantisation"] = requantisation(rng)
+            more["records"] = spec.requantises_columns and bool(rng.integers(2))
+        else:
+            more["encode"] = True
+    elif spec.accumulates and not more["bias"]:
+        more["accumulate"] = bool(rng.integers(2))
+    if rng.integers(2):
+        mode = spec.inside.modes[pair]
+        up, across, depth = (int(rng.integers(1, most + 1)) for most in spec.default_blocks(mode))
+        if spec.fits(up, across, depth, mode):
+            more |= {"block_m": up, "block_n": across, "block_k": depth}
+    return draw(spec, rng, m, n, k, **more)

@@ -1,0 +1,56 @@
+"""Cycles of jobs on the co-processor, as its planner cuts them, with a memory of some latency."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import cocotb
+import numpy as np
+
+from carrysave.sim.cocotb import system
+from carrysave.sim.cocotb.streams import generator
+from carrysave.sim.parameters import bench_parameters, bench_spec
+from golden.soc.blocking import plan
+from golden.soc.coprocessor import CoprocessorSpec, Job, coprocessor
+from verif.soc.uvm.modes import requantisation
+
+SPEC: CoprocessorSpec = bench_spec()
+SIZE = 1 << 22
+
+
+@cocotb.test
+async def measure(dut: Any) -> None:
+    """Run the jobs of the parameters, each of M, K, N, and write what they took."""
+    parameters = bench_parameters()
+    host, memory = await system.start(dut, size=SIZE, latency=parameters["latency_cycles"])
+    found = []
+    for m, k, n in parameters["jobs"]:
+        job = _place(m, n, k)
+        expected = memory.data.copy()
+        assert not coprocessor(SPEC, expected, job)
+        beats = memory.read_beats, memory.write_beats
+        cycles = await host.time(job)
+        assert np.array_equal(memory.data, expected), f"{m} x {k} x {n}"
+        found.append({
+            "m": m, "k": k, "n": n, "cycles": cycles,
+            "blocks": [job.block_m, job.block_n, job.block_k],
+            "read_beats": memory.read_beats - beats[0],
+            "write_beats": memory.write_beats - beats[1],
+        })  # fmt: skip
+        Path("measured.json").write_text(json.dumps(found))
+
+
+def _place(m: int, n: int, k: int) -> Job:
+    """Place a product in memory, every row at a whole beat; int8 in, int8 out."""
+    align = SPEC.bytes
+
+    def up(size: int) -> int:
+        return -(-size // align) * align
+
+    lda, ldb, ldc = up(k * SPEC.a_bits // 8), up(n * SPEC.b_bits // 8), up(n * SPEC.code_bits // 8)
+    blocks = plan(SPEC.stores(), m, n, k, SPEC.code_bits)
+    return Job(
+        a=0, b=m * lda, c=m * lda + k * ldb, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc,
+        requantisation=requantisation(generator(m, n, k)),
+        block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
+    )  # fmt: skip

@@ -1,0 +1,90 @@
+"""Bench of the co-processor: its environment, and what it is put through."""
+
+import cocotb
+
+from carrysave.sim.cocotb.axi_memory import CHANNELS
+from verif.soc.uvm import register_tests, scenarios
+from verif.soc.uvm.environment import Environment, coverages, within
+from verif.soc.uvm.refusals import REFUSALS, RING_REFUSALS
+
+
+@cocotb.test
+@within
+async def test_registers_reset(env: Environment) -> None:
+    """Reset values, also after a soft reset; all that is not there answers SLVERR."""
+    await register_tests.reset_values(env)
+    await register_tests.unmapped(env)
+    await register_tests.bits(env, 4)
+    await env.soft_reset()
+    await register_tests.reset_values(env)
+
+
+@cocotb.test
+@within
+async def test_registers_bits(env: Environment) -> None:
+    """Every bit of every register is as the register model has it."""
+    await register_tests.bits(env, 32)
+    await register_tests.strobes(env)
+    await register_tests.clearing(env)
+    await env.run(env.draw())
+
+
+@cocotb.test
+@within
+async def test_orders(env: Environment) -> None:
+    """Orders of all kinds, after one another, until every pair of bins was seen."""
+    await scenarios.fill(env, coverages()[0], most=1000)
+
+
+@cocotb.test
+@within
+async def test_faults(env: Environment) -> None:
+    """Errors of memory on the first, a middle and the last beat of bursts of all kinds."""
+    await scenarios.faults(env, most=400)
+
+
+@cocotb.test
+@cocotb.parametrize(reason=(*REFUSALS, *RING_REFUSALS))
+@within
+async def test_refused(env: Environment, reason: str) -> None:
+    """Whatever is wrong, it is told, and nothing is read or written."""
+    await scenarios.refusals(env, reason)
+
+
+@cocotb.test
+@within
+async def test_soft_resets(env: Environment) -> None:
+    """After a soft reset at any moment the co-processor is idle, and the next job is right."""
+    await scenarios.resets(env, 40, hard=False)
+
+
+@cocotb.test
+@within
+async def test_hard_resets(env: Environment) -> None:
+    """After a reset at any moment nothing is left of what was under way."""
+    await scenarios.resets(env, 20, hard=True)
+
+
+@cocotb.test
+@within
+async def test_configuration_while_busy(env: Environment) -> None:
+    """Writes to a job that runs have no effect, and are told."""
+    await register_tests.while_busy(env)
+    await register_tests.start_during_reset(env)
+
+
+@cocotb.test
+@cocotb.parametrize(channel=CHANNELS)
+@within
+async def test_channel_stands_still(env: Environment, channel: str) -> None:
+    """A channel of memory that does nothing for 10,000 cycles, in the middle of a job."""
+    await scenarios.standstill(env, channel, 10_000)
+
+
+@cocotb.test
+@within
+async def test_ring_of_results(env: Environment) -> None:
+    """Jobs each of which reads what the one before wrote."""
+    for count in (1, 2, 5):
+        for order in scenarios.chain(env, count):
+            await env.run(order)

@@ -1,0 +1,180 @@
+"""Bench of the co-processor behind a serial line: the host's driver, through the pins."""
+
+from collections.abc import Callable
+from typing import Any
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.task import bridge
+from cocotb.triggers import ClockCycles
+
+from carrysave.driver import Coprocessor, CoprocessorError, Job, JobError
+from carrysave.driver.uart import UartLink
+from carrysave.sim.cocotb.serial_line import SerialLine
+from carrysave.sim.cocotb.streams import generator, reset, start_clock
+from carrysave.sim.cocotb.system import seconds
+from carrysave.sim.parameters import bench_spec
+from golden.soc.coprocessor_uart import CoprocessorUartSpec
+from golden.soc.job import Error, error_of
+from verif.soc.benches.format_products import check_any
+from verif.soc.benches.jobs import draw
+from verif.soc.uvm.refusals import refused
+
+SPEC: CoprocessorUartSpec = bench_spec()
+
+
+async def start(dut: Any) -> SerialLine:
+    line = SerialLine(dut, SPEC.divisor)
+    await start_clock(dut)
+    await reset(dut)
+    return line
+
+
+async def drive(dut: Any, check: Callable[[UartLink], None], rate: float = 1.0) -> None:
+    """Run a check on an opened link, in a thread."""
+    line = await start(dut)
+    line.rate = rate
+    await bridge(lambda: check(UartLink(line)))()
+
+
+@cocotb.test
+async def test_registers(dut: Any) -> None:
+    def check(link: UartLink) -> None:
+        device = Coprocessor(link, link, clock=seconds, timeout=0.1)
+        assert device.info.peak == SPEC.inside.m * SPEC.inside.n * SPEC.inside.k
+        link.write(0x68, 0x1234)
+        assert link.read(0x68) == 0x1234
+        with pytest.raises(CoprocessorError, match="status 2"):
+            link.read(0x7FC)
+        assert link.read(0x68) == 0x1234
+
+    await drive(dut, check)
+
+
+@cocotb.test
+@cocotb.parametrize(rate=[0.97, 1.03])
+async def test_memory(dut: Any, rate: float) -> None:
+    """Bytes at any address, at the ends of memory, and beyond; the host's clock is off."""
+
+    def check(link: UartLink) -> None:
+        assert link.size == SPEC.memory_bytes
+        rng = generator(1)
+        copy = np.frombuffer(link.read_memory(0, 96), np.uint8).copy()
+        for _ in range(12):
+            low, high = sorted(map(int, rng.integers(0, 97, 2)))
+            data = rng.integers(0, 256, high - low, dtype=np.uint8)
+            link.write_memory(low, data.tobytes())
+            copy[low:high] = data
+        assert link.read_memory(0, 96) == copy.tobytes()
+        buffer = link((40,))
+        assert not buffer.any()
+        assert link.read_memory(buffer.device_address, 41) == bytes(40) + copy[40:41].tobytes()
+        link.write_memory(link.size - 2, b"\x81\x42")
+        assert link.read_memory(link.size - 2, 2) == b"\x81\x42"
+        with pytest.raises(CoprocessorError, match="status 3"):
+            link.write_memory(link.size - 1, b"\x01\x02")
+        assert link.read_memory(link.size - 2, 2) == b"\x81\x01"
+        assert link.read_memory(0, 1) == bytes(1)
+
+    await drive(dut, check, rate)
+
+
+@cocotb.test
+async def test_products(dut: Any) -> None:
+    def check(link: UartLink) -> None:
+        device = Coprocessor(link, link, clock=seconds, timeout=0.1)
+        check_any(device, SPEC, generator(2), 6)
+
+    await drive(dut, check)
+
+
+@cocotb.test
+async def test_matrices_beyond_the_memory(dut: Any) -> None:
+    """Refused by the host; as a job, an error of memory, after which the next job is right."""
+
+    def check(link: UartLink) -> None:
+        device = Coprocessor(link, link, clock=seconds, timeout=0.1)
+        with pytest.raises(MemoryError, match=f"of {link.size} in a row"):
+            device.empty((link.size // 8, 8), device.info.sums)
+        far = link.size
+        rows: dict[str, Any] = dict.fromkeys(("lda", "ldb", "ldc", "ldsa", "ldsb"), 64)
+        with pytest.raises(JobError) as error:
+            device.run_jobs([Job(a=far, b=0, c=0, m=1, n=1, k=1, **rows)])
+        assert error.value.address == far
+        assert error.value.response == "DECERR"
+        check_any(device, SPEC, generator(3), 2)
+
+    await drive(dut, check)
+
+
+@cocotb.test
+async def test_refusals(dut: Any) -> None:
+    """Jobs that are wrong, or ask for what is not built, are refused as the golden model does."""
+
+    def check(link: UartLink) -> None:
+        device: Any = Coprocessor(link, link, clock=seconds, timeout=0.1)
+        rng = generator(4)
+        good = draw(SPEC, rng, 3, 2, 5)
+        for reason in ("dimension", "long_k", "wraps", "short_row", "blocks"):
+            tasks = refused(SPEC, good, reason)
+            for number in rng.permutation(len(tasks))[:4]:
+                job = tasks[number].job
+                expected = error_of(SPEC, job)
+                assert expected
+                with pytest.raises(JobError) as error:
+                    device.run_jobs([job])
+                assert error.value.code == expected, job
+        if not SPEC.follows_ring:
+            assert device.run_jobs([good, good]).macs in (0, 2 * 3 * 2 * 5)
+            for count in (1, 1 << 31):
+                device._put("ring_count", count)
+                device._put("ctrl_start", 1)
+                assert device._get("error_code") == Error.MODE
+        device.reset()
+        check_any(device, SPEC, rng, 1)
+
+    await drive(dut, check)
+
+
+@cocotb.test
+async def test_commands_that_stop(dut: Any) -> None:
+    """What is no command, or stops in the middle, or has a wrong stop bit, is forgotten."""
+    line = await start(dut)
+    assert len(await line.take(1)) == 0
+    for part in (b"?\x00\xff", b"w\x01", b"w\x00\x00\x00\x00\x04\x00\x07", b"W\x00\x00\x00"):
+        await line.send(part)
+        await line.wait(SPEC.TIMEOUT + 20)
+        await line.send(b"i")
+        assert await line.take(2) == bytes([SPEC.memory_bytes.bit_length() - 1, 0])
+    await line.send(b"i", stop=0)
+    await line.wait(30)
+    assert len(await line.take(1)) == 0
+    await line.send(b"i")
+    assert len(await line.take(2)) == 2
+
+
+@cocotb.test(skip=len(SPEC.inside.modes) > 1)
+async def test_light(dut: Any) -> None:
+    """`busy` is low but while a job runs."""
+    line = await start(dut)
+    await ClockCycles(dut.clk, 10)
+    assert int(dut.busy.value) == 0
+    seen: list[int] = []
+
+    async def watch() -> None:
+        while True:
+            await ClockCycles(dut.clk, 1)
+            seen.append(int(dut.busy.value))
+
+    cocotb.start_soon(watch())
+
+    def check() -> None:
+        link = UartLink(line)
+        device = Coprocessor(link, link, clock=seconds, timeout=0.1)
+        one = np.ones((1, 1), np.int8)
+        assert device.matmul(one, one) == 1
+
+    await bridge(check)()
+    assert 0 < sum(seen) < 1000
+    assert seen[-1] == 0

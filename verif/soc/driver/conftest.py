@@ -1,0 +1,23 @@
+"""The C driver, compiled once, and drivers of either language."""
+
+from typing import Any
+
+import pytest
+
+from verif.soc.driver import c_driver
+from verif.soc.driver.c_driver_stream import stream_sources
+from verif.soc.driver.driver_rig import SPECS, Rig
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("driver")
+    return c_driver.load(c_driver.compile_driver(folder, stream_sources(folder)))
+
+
+@pytest.fixture(params=["python", "c"])
+def rig(request: pytest.FixtureRequest, library: Any) -> Any:
+    def make(spec: str = "int8", **features: bool) -> Rig:
+        return Rig(request.param, library, SPECS[spec], **features)
+
+    return make

@@ -1,0 +1,125 @@
+"""What both drivers must do, whether the co-processor is simulated or a model in software."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from carrysave.driver import Coprocessor, Number, Product, Requantisation
+from carrysave.networks.golden import codes
+from golden.soc.coprocessor import CoprocessorSpec
+from golden.soc.mode import wrap
+
+__all__ = [
+    "check_network", "check_products", "draw", "expected", "has_layers", "requantisation",
+]  # fmt: skip
+
+
+def draw(rng: np.random.Generator, number: Number, *shape: int) -> np.ndarray:
+    """Draw numbers, the least and the greatest often."""
+    values = rng.integers(number.low, number.high, shape, endpoint=True, dtype=np.int64)
+    ends = rng.choice(np.array([number.low, number.high], np.int64), shape)
+    return np.where(rng.random(shape) < 0.2, ends, values)
+
+
+def requantisation(
+    rng: np.random.Generator, spec: CoprocessorSpec, columns: int | None = None
+) -> Requantisation:
+    """Draw what makes codes of sums, most of which are within limits; for each column, if any."""
+    less = spec.inside.sum_width - 8
+    shift = min(30 + less, 63) - rng.integers(4, size=columns)
+    multiplier = rng.integers(1 << shift - less, 2 << shift - less)
+    zero_point = rng.integers(-20, 20, columns)
+    scale: list[Any] = [multiplier, shift, zero_point]
+    if columns is None:
+        scale = [int(value) for value in scale]
+    return Requantisation(
+        multiplier=scale[0],
+        shift=scale[1],
+        zero_point=scale[2],
+        low=-int(rng.integers(100, 129)),
+        high=int(rng.integers(90, 128)),
+        relu=bool(rng.integers(2)),
+    )
+
+
+def expected(
+    spec: CoprocessorSpec,
+    a: np.ndarray,
+    b: np.ndarray,
+    bias: np.ndarray | None = None,
+    how: Requantisation | None = None,
+) -> np.ndarray:
+    """Compute C by the golden models of engine and requantiser."""
+    sums, _ = spec.inside.sums(a, b, a.shape[1], (0, 0))
+    if bias is not None:
+        sums = wrap(sums + bias, spec.inside.sum_width, spec.inside.signed)
+    if how is None:
+        return sums
+    return codes(spec, sums, how)
+
+
+def check_products(
+    device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Generator, count: int
+) -> None:
+    """Multiply arrays of random sizes, in all the ways that the build has."""
+    info = device.info
+    for _ in range(count):
+        m, n, k = (min(int(rng.geometric(0.07)), info.k_max) for _ in range(3))
+        a, b = draw(rng, info.a, m, k), draw(rng, info.b, k, n)
+        more: dict[str, Any] = {}
+        bias = how = None
+        if spec.bias and rng.integers(2):
+            more["bias"] = bias = draw(rng, info.sums, n)
+        if spec.requantise and rng.integers(2):
+            columns = n if spec.requantises_columns and rng.integers(2) else None
+            more["requantisation"] = how = requantisation(rng, spec, columns)
+        right = expected(spec, a, b, bias, how)
+        if spec.accumulates and not more:
+            before = draw(rng, info.sums, m, n) // 2
+            more = {"accumulate": True, "out": before.astype(info.sums.dtype)}
+            right = wrap(right + before, spec.inside.sum_width, spec.inside.signed)
+        c = device.matmul(a, b, **more)
+        assert c.dtype == (info.sums if how is None else info.codes).dtype
+        assert np.array_equal(c, right), (m, n, k, more)
+        found = device.counters()
+        if "uncounted" in info.features:
+            assert not any(value for name, value in vars(found).items() if name != "peak")
+        else:
+            assert found.macs == m * n * k
+            assert 0 < found.utilisation <= 1
+
+
+def has_layers(device: Coprocessor, spec: CoprocessorSpec) -> bool:
+    """Whether a build has what the layers of a network need."""
+    return spec.requantise and spec.bias and device.info.a.holds(device.info.codes)
+
+
+def check_network(device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Generator) -> None:
+    """Run layers on one start, each of which reads the codes of the one before; twice."""
+    info = device.info
+    sizes = [5, 12, 7, 3]
+    weights = [draw(rng, info.b, k, n) for k, n in pairwise(sizes)]
+    biases = [draw(rng, info.sums, n) // 256 for n in sizes[1:]]
+    hows = [requantisation(rng, spec) for _ in weights]
+    x = device.empty((9, sizes[0]), info.a)
+    layers: list[Product] = []
+    for weight, bias, how in zip(weights, biases, hows, strict=True):
+        before = layers[-1].c if layers else x
+        layers.append(device.product(
+            before, device.place(weight, info.b), device.place(bias[None], info.sums),
+            requantisation=how,
+        ))  # fmt: skip
+    for _ in range(2):
+        values = draw(rng, info.a, 9, sizes[0])
+        x.write(values)
+        found = device.run(layers)
+        for weight, bias, how, layer in zip(weights, biases, hows, layers, strict=True):
+            values = expected(spec, values, weight, bias, how)
+            assert np.array_equal(layer.c.read(), values)
+        assert found.macs == sum(9 * k * n for k, n in pairwise(sizes))
+    assert device.run(layers[:1]).macs == 9 * sizes[0] * sizes[1]
+    for layer in layers:
+        for matrix in layer.kept[1:]:
+            matrix.free()
+    x.free()
