@@ -22,15 +22,15 @@ class TileSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class SumsSpec(OperandsSpec):
-    """Sums of up to `depth` products of integers, none of which overflows."""
+    """Sums of up to `k_max` products of integers, none of which overflows."""
 
-    depth: int = parameter(Integer("K_max, codes summed without overflow", 65536, 1, 1 << 24))
+    k_max: int = parameter(Integer("K_max, codes summed without overflow", 65536, 1, 1 << 24))
 
     @property
     def c_format(self) -> IntFormat:
-        """Format of C: the least that holds every sum of `depth` products."""
+        """Format of C: the least that holds every sum of `k_max` products."""
         corners = [
-            self.depth * a * b
+            self.k_max * a * b
             for a in (self.a_format.low, self.a_format.high)
             for b in (self.b_format.low, self.b_format.high)
         ]
@@ -47,7 +47,7 @@ class SumsSpec(OperandsSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSpec(TileSpec, SumsSpec):
-    """One tile of C has m rows and n columns; K codes of a sum arrive k a beat, K <= depth."""
+    """One tile of C has m rows and n columns; K codes of a sum arrive k a beat, K <= k_max."""
 
     INPUTS: ClassVar[int] = (1 << 16) - 64
     """Bits of a beat of A and one of B: Amaranth numbers those of all inputs in 16 bits."""
@@ -96,8 +96,8 @@ def matmul(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    spec : formats and depth.
-    a, b : codes, M x K and K x N, K <= spec.depth.
+    spec : formats and k_max.
+    a, b : codes, M x K and K x N, K <= spec.k_max.
 
     Returns
     -------
@@ -106,8 +106,8 @@ def matmul(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a, b = spec.a_format.check("a", a), spec.b_format.check("b", b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
         raise ValueError(f"a and b must be M x K and K x N, not {a.shape} and {b.shape}")
-    if a.shape[1] > spec.depth:
-        raise ValueError(f"K must be 0..{spec.depth}, not {a.shape[1]}")
+    if a.shape[1] > spec.k_max:
+        raise ValueError(f"K must be 0..{spec.k_max}, not {a.shape[1]}")
     # Doubles multiply through BLAS, many times faster than integers, and exactly below 2^53.
     if spec.accumulator_width <= 53:
         return np.rint(a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from carrysave import cache
 from carrysave.data.networks import MODELS, quantise
-from carrysave.networks.command import Request, execute
+from carrysave.networks.command import RunRequest, execute
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.bench import markdown, show, write_readme
@@ -40,7 +40,7 @@ def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
     for part, array in (("inputs", task.inputs), ("labels", task.labels)):
         files[part] = folder / f"{name}.{part}.npy"
         np.save(files[part], array)
-    request = Request(
+    request = RunRequest(
         model=model, data=files["inputs"], labels=files["labels"], design=Design("coprocessor"),
         simulate="sample", requantise="hardware", batch=None, library=None,
     )  # fmt: skip

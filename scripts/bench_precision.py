@@ -17,7 +17,7 @@ from rich.console import Console
 
 from carrysave import cache
 from carrysave.data.networks import MODELS
-from carrysave.networks.precision.command import Request, execute
+from carrysave.networks.precision.command import PrecisionRequest, execute
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.bench import markdown, show, write_readme
@@ -43,7 +43,7 @@ def measure(name: str, folder: Path, steps: Steps) -> list[dict[str, Any]]:
     for part, array in arrays.items():
         files[part] = folder / f"{name}.{part}.npy"
         np.save(files[part], array)
-    request = Request(
+    request = PrecisionRequest(
         model=task.model, calibration=files["calibration"], data=files["inputs"],
         labels=files["labels"], formats=(), pairs="same", budgets=(f"bytes={budget}",), batch=None,
         design=Design("coprocessor", {"engine": f"npe(formats={','.join(FORMATS)})"}),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.neural_network import MLPClassifier
 
-from carrysave.data.digits import CODES, IntArray, Layer, Network, matmul, split, train
+from carrysave.data.digits import CODES, Dense, IntArray, Network, matmul, split, train
 
 Floats = NDArray[np.float64]
 OUT = Path(__file__).parents[1] / "carrysave" / "data" / "digits.npz"
@@ -49,14 +49,14 @@ def integers(network: MLPClassifier, pixels: Floats) -> Network:
     b0 = np.rint(hidden_bias / (pixel_step * w0_step))
     b1 = np.rint(output_bias / (hidden_step * w1_step)) - zero_point * w1.sum(0, dtype=np.int64)
     return Network((
-        Layer(
+        Dense(
             weights=w0,
             bias=b0.astype(np.int32),
             multiplier=multiplier,
             shift=shift,
             zero_point=zero_point,
         ),
-        Layer(weights=w1, bias=b1.astype(np.int32)),
+        Dense(weights=w1, bias=b1.astype(np.int32)),
     ))
 
 

@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 
 from hw.catalog import Design
 from hw.emit import yosys
-from hw.emit.instance import Block
+from hw.emit.instance import DesignInstance
 
 
 class Platform:
@@ -24,7 +24,7 @@ class Platform:
 class Parent(wiring.Component):
     """An element alone inside a design."""
 
-    def __init__(self, block: Block):
+    def __init__(self, block: DesignInstance):
         self.block = block
         super().__init__(block.signature)
 
@@ -38,7 +38,7 @@ class Parent(wiring.Component):
 def test_block_connects_every_port_of_the_verilog(tmp_path: Path) -> None:
     design = Design("systolic_os", {"m": 2, "n": 2})
     platform = Platform()
-    parent = Parent(Block(design))
+    parent = Parent(DesignInstance(design))
     (tmp_path / "parent.il").write_text(rtlil.convert(parent, platform=platform, emit_src=False))
     assert list(platform.files) == [f"{design.module}.v"]
     (tmp_path / "block.v").write_text(platform.files[f"{design.module}.v"])

@@ -27,16 +27,16 @@ PATIENCE = 400
 
 TINY = {"a_width": 3, "b_width": 3, "accumulator_width": 8}
 CASES: list[tuple[str, dict[str, Any]]] = [
-    ("systolic_os", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "depth": 9}),
+    ("systolic_os", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "k_max": 9}),
 ]
 ZEROS = {"zeros": "odd", "zero_width": 3, "activation_width": 4}
-LUT = {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "depth": 9}
-PAIR = {"m": 2, "n": 2, "k": 2, "a_width": 3, "depth": 9}
+LUT = {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "k_max": 9}
+PAIR = {"m": 2, "n": 2, "k": 2, "a_width": 3, "k_max": 9}
 ROW = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
 # For `make prove`: designs much like those above, and units whose mutants take minutes.
 LONG: list[tuple[str, dict[str, Any]]] = [
     ("npe", {"m": 2, "n": 2, "formats": "int4,posit4e1", "accumulator_width": 20}),
-    ("digit_column", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "depth": 9}),
+    ("digit_column", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "k_max": 9}),
     ("lut_core", LUT),
     ("lut_core", LUT | {"table": "half"}),
     ("lut_core", LUT | {"order": "outer", "slack": 3, "held": False}),
@@ -44,9 +44,9 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("lut_tables", {"lookups": 1, "a_width": 3, "table": "half"}),
     (
         "lut_unit",
-        {"m": 2, "n": 2, "group": 2, "lookups": 1, "activations": "int4", "depth": 6, "planes": 2},
+        {"m": 2, "n": 2, "group": 2, "lookups": 1, "activations": "int4", "k_max": 6, "planes": 2},
     ),
-    ("over_weights", {"m": 2, "n": 2, "group": 2, "depth": 9, "a_width": 3, "b_width": 3}),
+    ("over_weights", {"m": 2, "n": 2, "group": 2, "k_max": 9, "a_width": 3, "b_width": 3}),
     ("bitserial_core", PAIR),
     ("shift_add_core", PAIR | {"b_width": 3}),
     ("ternary_core", PAIR),
@@ -58,10 +58,10 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     # Booth: that select lines exclude each other is beyond an induction over all states.
     (
         "systolic_ws",
-        {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "depth": 9, "encoding": "booth"},
+        {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "k_max": 9, "encoding": "booth"},
     ),
     ("sl8", {"formats": "int4,e2m3", "accumulator_width": 13}),
-    ("cube", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "depth": 9}),
+    ("cube", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "k_max": 9}),
     ("opt2", TINY | {"k": 2}),
     ("laconic", TINY | {"k": 2}),
     ("opt3", TINY),
@@ -69,7 +69,7 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("opt4e", TINY | {"k": 2}),
     ("encoder", {"format": "e2m3", "width": 10, "fraction_width": 5}),
     ("group_scale", {"scale": "e8m0", "sum_width": 4}),
-    ("group_scale", {"scale": "int8", "sum_width": 4, "depth": 2, **ZEROS}),
+    ("group_scale", {"scale": "int8", "sum_width": 4, "k_max": 2, **ZEROS}),
     (
         "float_lut",
         {"columns": 1, "group": 2, "a_format": "e3m2ieee", "sum_format": "e3m2ieee"},

@@ -519,7 +519,7 @@ def run_model(
         chosen = Design.parse("coprocessor", settings(parameter))
     else:
         chosen = kits.design_of(board, kits.BAUD, settings(parameter))
-    request = command.Request(
+    request = command.PrecisionRequest(
         model=model,
         data=input_,
         labels=labels,
@@ -585,7 +585,7 @@ def precision(
     from carrysave.networks.precision import command, view
 
     folder = output_folder(output)
-    request = command.Request(
+    request = command.PrecisionRequest(
         model=model,
         calibration=calibration,
         data=input_,

@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 from sklearn.neural_network import MLPClassifier
 
 __all__ = [
-    "CODES", "Layer", "Multiply", "Network", "load", "matmul", "requantise", "split", "train",
+    "CODES", "Dense", "Multiply", "Network", "load", "matmul", "requantise", "split", "train",
 ]  # fmt: skip
 
 IntArray = NDArray[np.integer[Any]]
@@ -27,7 +27,7 @@ _SUMS = (-(1 << 31), (1 << 31) - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layer:
+class Dense:
     """One fully connected layer: weights, bias and, if hidden, what makes int8 of its sums.
 
     Parameters
@@ -61,7 +61,7 @@ class Network:
         In the order in which an image meets them.
     """
 
-    layers: tuple[Layer, ...]
+    layers: tuple[Dense, ...]
 
     def run(self, images: IntArray, multiply: Multiply) -> IntArray:
         """Return the logits of images, one row per image.
@@ -157,18 +157,18 @@ def load() -> tuple[Network, IntArray, IntArray]:
 def _network() -> Network:
     with as_file(files("carrysave") / "data" / "digits.npz") as path, np.load(path) as data:
         return Network((
-            Layer(
+            Dense(
                 weights=data["hidden_weights"],
                 bias=data["hidden_bias"],
                 multiplier=int(data["hidden_multiplier"]),
                 shift=int(data["hidden_shift"]),
                 zero_point=int(data["hidden_zero_point"]),
             ),
-            Layer(weights=data["output_weights"], bias=data["output_bias"]),
+            Dense(weights=data["output_weights"], bias=data["output_bias"]),
         ))
 
 
-def _sums(layer: Layer, x: IntArray, multiply: Multiply) -> IntArray:
+def _sums(layer: Dense, x: IntArray, multiply: Multiply) -> IntArray:
     product = multiply(x, layer.weights)
     _check("product", product, (len(x), layer.weights.shape[1]), _SUMS)
     # The trainer keeps |product| + |bias| far below 2^31 for every input.

@@ -3,7 +3,7 @@
 from pathlib import Path
 from string import Template
 
-from carrysave.ip.facts import Block
+from carrysave.ip.facts import Facts
 
 __all__ = ["NAME", "write"]
 
@@ -16,7 +16,7 @@ class _Template(Template):
     delimiter = "@"  # Tcl has dollars of its own
 
 
-def write(block: Block) -> str:
+def write(block: Facts) -> str:
     """Write the program; the Verilog is beside it."""
     names = {
         name: block.interface(kind).name

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from carrysave.ip.facts import Block
+from carrysave.ip.facts import Facts
 
 __all__ = ["draw"]
 
@@ -18,7 +18,7 @@ class _Box(NamedTuple):
     lines: tuple[str, ...]
 
 
-def draw(block: Block) -> str:
+def draw(block: Facts) -> str:
     """Draw it as SVG."""
     spec, inside = block.spec, block.spec.inside
     name = block.design.engine.name if block.design.engine is not None else ""
@@ -65,7 +65,7 @@ def draw(block: Block) -> str:
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _outside(block: Block) -> tuple[dict[str, _Box], list[tuple[str, str]]]:
+def _outside(block: Facts) -> tuple[dict[str, _Box], list[tuple[str, str]]]:
     """Draw what leads to matrices: masters or streams, and the arrows from and to them."""
     width = f"{block.spec.data_width} bits"
     streams = [stream.name for stream in block.interfaces("AXI4STREAM")]

@@ -9,7 +9,7 @@ from carrysave import cache
 from carrysave.driver_modes import modes
 from carrysave.ip import driver_sources as written
 from carrysave.ip import mode_tables
-from carrysave.ip.facts import Block
+from carrysave.ip.facts import Facts
 
 __all__ = ["Driver", "drivers", "files", "start", "write"]
 
@@ -134,7 +134,7 @@ _WHAT = "Python, with numpy alone"
 _C_WHAT = "C driver, C99 or C++, of the header in `registers/`"
 
 
-def drivers(block: Block) -> tuple[Driver, ...]:
+def drivers(block: Facts) -> tuple[Driver, ...]:
     """List those that a pack holds."""
     c = partial(written.c, stream=block.spec.STREAM)
     return (
@@ -143,7 +143,7 @@ def drivers(block: Block) -> tuple[Driver, ...]:
     )
 
 
-def _python_start(block: Block) -> str:
+def _python_start(block: Facts) -> str:
     """Choose the lines for the engine, and for what is outside; formats are the last ones."""
     spec, pairs = block.spec, list(modes(block.spec))
     scaled = spec.inside.block != 0
@@ -176,7 +176,7 @@ def _python_start(block: Block) -> str:
     return _PYTHON.format(**lines) + (_TRANSFERS if spec.STREAM else rest)
 
 
-def _c_start(block: Block) -> str:
+def _c_start(block: Facts) -> str:
     """Choose the lines for the engine, and for what is outside; formats are the last ones."""
     spec, pairs = block.spec, list(modes(block.spec))
     lines = {
@@ -195,7 +195,7 @@ def _c_start(block: Block) -> str:
     return _C.format(**lines)
 
 
-def write(block: Block, pack: Path) -> list[str]:
+def write(block: Facts, pack: Path) -> list[str]:
     """Write all drivers into a pack; returns the names of their files in it."""
     for driver in drivers(block):
         driver.write(pack / driver.folder)
@@ -205,7 +205,7 @@ def write(block: Block, pack: Path) -> list[str]:
     return sorted(str(path.relative_to(pack)) for path in files)
 
 
-def _tables(block: Block) -> dict[str, tuple[str, str]]:
+def _tables(block: Facts) -> dict[str, tuple[str, str]]:
     """Write what drivers need to know of the engine's formats, and say what it is."""
     found = modes(block.spec)
     if not found:
@@ -222,13 +222,13 @@ def _tables(block: Block) -> dict[str, tuple[str, str]]:
     return tables
 
 
-def files(block: Block) -> str:
+def files(block: Facts) -> str:
     """Name them, as rows of the README's table of files."""
     rows = [(f"{driver.folder}/", driver.what) for driver in drivers(block)]
     rows += [(name, what) for name, (_, what) in _tables(block).items()]
     return "".join(f"| `{name}` | {what} |\n" for name, what in rows)
 
 
-def start(block: Block) -> str:
+def start(block: Facts) -> str:
     """Say what to type first."""
     return "".join(f"{driver.start}\n\n" for driver in drivers(block))

@@ -12,7 +12,7 @@ from hw.catalog import Design
 from hw.emit.bus_interfaces import Interface
 from hw.emit.verilog import Emission
 
-__all__ = ["OUTSIDE", "Block", "capital", "version_of"]
+__all__ = ["OUTSIDE", "Facts", "capital", "version_of"]
 
 OUTSIDE = 0.3
 """Share of a period that paths to and from a port are given outside of the block."""
@@ -29,7 +29,7 @@ def capital(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Block:
+class Facts:
     """One build of the co-processor, and the clock that it is meant for."""
 
     emission: Emission

@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from carrysave.ip.facts import Block, version_of
+from carrysave.ip.facts import Facts, version_of
 from hw.emit.bus_interfaces import Interface
 
 __all__ = ["component"]
@@ -31,7 +31,7 @@ _TYPES = {
 }
 
 
-def component(block: Block, registers: Path, files: Mapping[str, Sequence[str]]) -> str:
+def component(block: Facts, registers: Path, files: Mapping[str, Sequence[str]]) -> str:
     """Write the component.
 
     Parameters
@@ -111,7 +111,7 @@ def _bus(parent: Element, interface: Interface, memory_map: str) -> None:
         _text(own, "value", str(value) if isinstance(value, int) else f'"{value}"')
 
 
-def _model(root: Element, block: Block) -> None:
+def _model(root: Element, block: Facts) -> None:
     """Describe the Verilog: its module and ports."""
     model = SubElement(root, _tag("model"))
     view = SubElement(SubElement(model, _tag("views")), _tag("view"))

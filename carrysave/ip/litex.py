@@ -2,7 +2,7 @@
 
 from textwrap import indent
 
-from carrysave.ip.facts import Block, capital
+from carrysave.ip.facts import Facts, capital
 from hw.emit.bus_interfaces import Interface
 
 __all__ = ["CLASS", "module", "usage"]
@@ -13,7 +13,7 @@ _CHANNELS = ("AW", "AR", "W", "B", "R")
 """Names of signals begin with their channel's; in LiteX, a channel has them as attributes."""
 
 
-def module(block: Block) -> str:
+def module(block: Facts) -> str:
     """Write the module; its Verilog is beside it."""
     subordinate = block.interface("AXI4LITE")
     clock, reset, interrupt = (
@@ -47,7 +47,7 @@ def module(block: Block) -> str:
     )
 
 
-def usage(block: Block) -> str:
+def usage(block: Facts) -> str:
     """Give the lines that connect the module to a SoC; its registers are at `region`."""
     own = _STREAMS_USAGE if block.spec.STREAM else _MEMORY_USAGE
     return own.format(data_width=block.spec.data_width)
@@ -58,7 +58,7 @@ def _side(stream: Interface) -> str:
     return stream.name.rpartition("_")[2]
 
 
-def _connections(block: Block, interface: Interface, own: str, address: str) -> list[str]:
+def _connections(block: Facts, interface: Interface, own: str, address: str) -> list[str]:
     """Connect every port of a bus; addresses to what `address` says of a channel."""
     lines = []
     for logical, port in interface.ports.items():

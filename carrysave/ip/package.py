@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from carrysave import cache
 from carrysave.ip import block_design, diagram, drivers, ip_xact, licences, litex, readme, registers
-from carrysave.ip.facts import OUTSIDE, Block
+from carrysave.ip.facts import OUTSIDE, Facts
 from hw.catalog import Design
 from hw.emit.constraints import sdc, xdc
 from hw.emit.fusesoc import core
@@ -42,10 +42,10 @@ def generate(
     """
     emission = Emission(design)
     progress(f"pack {design.module}")
-    return write(Block(emission, period_ns), folder, name=name)
+    return write(Facts(emission, period_ns), folder, name=name)
 
 
-def write(block: Block, folder: Path, *, name: str | None = None) -> list[Path]:
+def write(block: Facts, folder: Path, *, name: str | None = None) -> list[Path]:
     """Write the pack of a block; whole, or nothing if something fails.
 
     What is there under the same names is replaced; what else is there stays.
@@ -73,7 +73,7 @@ def _replace(made: Path, path: Path) -> None:
     made.replace(path)
 
 
-def _fill(block: Block, folder: Path, name: str | None) -> None:
+def _fill(block: Facts, folder: Path, name: str | None) -> None:
     """Write everything; the folder is new."""
     module, emission = block.module, block.emission
     clock = block.interface("clock").name

@@ -1,7 +1,7 @@
 """README of a pack: what the block is, how it connects, and what to type first in each tool."""
 
 from carrysave.ip import drivers, readme_streams, readme_tables
-from carrysave.ip.facts import OUTSIDE, Block, capital
+from carrysave.ip.facts import OUTSIDE, Facts, capital
 from carrysave.ip.licences import LICENCES
 from carrysave.ip.litex import CLASS, usage
 from golden.engine import EngineSpec
@@ -10,7 +10,7 @@ from hw.soc.registers.rdl import MAP
 __all__ = ["write"]
 
 
-def write(block: Block) -> str:
+def write(block: Facts) -> str:
     """Write it in Markdown."""
     spec, inside = block.spec, block.spec.inside
     clock, reset = (block.interface(kind).name for kind in ("clock", "reset"))
@@ -30,7 +30,7 @@ def write(block: Block) -> str:
         c=_sums(block),
         sum_bytes=spec.sum_bytes,
         codes=_codes(block),
-        k_max=f"{min(mode.limit for mode in inside.modes.values()):,}",
+        k_max=f"{min(mode.k_max for mode in inside.modes.values()):,}",
         placing=_STREAMED if spec.STREAM else _PLACED,
         throughput=_throughput(block),
         streams=f"{readme_streams.section(block)}\n" if spec.STREAM else "",
@@ -55,7 +55,7 @@ def write(block: Block) -> str:
     )
 
 
-def _command(block: Block) -> str:
+def _command(block: Facts) -> str:
     """Give the command that makes this pack."""
     entry = block.design.entry
     values = [
@@ -66,7 +66,7 @@ def _command(block: Block) -> str:
     return " ".join(["carrysave generate", block.design.name, *values])
 
 
-def _operands(block: Block) -> str:
+def _operands(block: Facts) -> str:
     """Say what A and B are of."""
     spec = block.spec
     if isinstance(spec.engine, EngineSpec):
@@ -87,7 +87,7 @@ def _operands(block: Block) -> str:
     return text
 
 
-def _sums(block: Block) -> str:
+def _sums(block: Facts) -> str:
     """Say what sums are."""
     inside = block.spec.inside
     if inside.block:
@@ -96,7 +96,7 @@ def _sums(block: Block) -> str:
     return kind if len(inside.modes) == 1 else f"{kind} of units of the formats' last places"
 
 
-def _codes(block: Block) -> str:
+def _codes(block: Facts) -> str:
     """Say what C can be, beside sums."""
     spec = block.spec
     if not spec.requantise:
@@ -110,7 +110,7 @@ def _codes(block: Block) -> str:
     )
 
 
-def _throughput(block: Block) -> str:
+def _throughput(block: Facts) -> str:
     """Say how fast it is, and what its blocks are by default."""
     spec, inside = block.spec, block.spec.inside
     gigahertz = 1 / block.period_ns

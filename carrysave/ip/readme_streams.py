@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from carrysave.ip import readme_tables
-from carrysave.ip.facts import Block
+from carrysave.ip.facts import Facts
 from golden.soc.blocking import Blocks, Part, order
 
 __all__ = ["section"]
 
 
-def section(block: Block) -> str:
+def section(block: Facts) -> str:
     """Write the section on streams."""
     spec = block.spec
     a, b, c = (stream.name for stream in block.interfaces("AXI4STREAM"))
@@ -52,7 +52,7 @@ _TITLES = {
 }  # fmt: skip
 
 
-def _example(block: Block) -> tuple[tuple[int, int, int], Iterator[tuple[str, range, int, int]]]:
+def _example(block: Facts) -> tuple[tuple[int, int, int], Iterator[tuple[str, range, int, int]]]:
     """Take a product of two blocks, each of two parts along K: its sizes, its parts of rows."""
     spec, inside = block.spec, block.spec.inside
     mode = spec.kinds[0]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from carrysave.ip.facts import Block
+from carrysave.ip.facts import Facts
 from hw.soc.registers.rdl import MapField, fields_of
 
 __all__ = ["errors", "ports", "registers", "table"]
@@ -17,7 +17,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def ports(block: Block) -> str:
+def ports(block: Facts) -> str:
     """List ports with the interfaces that they belong to."""
     owners = {
         port: (interface.kind, interface.name, logical)
@@ -34,7 +34,7 @@ def ports(block: Block) -> str:
     return table(("port", "direction", "bits", "is"), rows)
 
 
-def registers(block: Block) -> str:
+def registers(block: Facts) -> str:
     """List fields by address, as software sees them."""
     rows = []
     for field in fields_of(block.registers):
@@ -54,7 +54,7 @@ def registers(block: Block) -> str:
     return table(("address", "field", "bits", "access", "reset", "meaning"), rows)
 
 
-def errors(block: Block) -> str:
+def errors(block: Facts) -> str:
     """List the codes that a start can end with."""
     (field,) = (one for one in fields_of(block.registers) if one.name == "error_code")
     codes = field.node.get_property("encode")

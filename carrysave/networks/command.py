@@ -22,13 +22,13 @@ from .model import load
 from .run import SIMULATIONS, run
 from .target import Target
 
-__all__ = ["REQUANTISERS", "Request", "execute"]
+__all__ = ["REQUANTISERS", "RunRequest", "execute"]
 
 REQUANTISERS = ("hardware", "host")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class RunRequest:
     """What is to be run.
 
     Parameters
@@ -62,7 +62,7 @@ class Request:
             raise UsageError(f"--batch must be 1 or more, not {self.batch}")
 
 
-def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
+def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
     """Run a model, and write outputs, figures, table and picture.
 
     Returns

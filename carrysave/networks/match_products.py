@@ -10,7 +10,7 @@ from .expand import MICROSOFT
 from .im2col import Windows
 from .model import Graph
 from .product_base import Operands
-from .quantised_product import Product
+from .quantised_product import QuantisedProduct
 
 __all__ = ["FLOAT_PRODUCTS", "Match", "Unsupported", "arranged", "key", "match", "places"]
 
@@ -117,7 +117,9 @@ def _constant(graph: Graph, name: str, what: str) -> np.ndarray:
     return graph.constants[name]
 
 
-def _base(graph: Graph, node: NodeProto, a: _Codes, b: _Codes, bias: np.ndarray | None) -> Product:
+def _base(
+    graph: Graph, node: NodeProto, a: _Codes, b: _Codes, bias: np.ndarray | None
+) -> QuantisedProduct:
     """Make the product of codes that a node stands for, with y of sums."""
     codes = None
     if b.values is not None:
@@ -130,7 +132,7 @@ def _base(graph: Graph, node: NodeProto, a: _Codes, b: _Codes, bias: np.ndarray 
     elif b.zero.size > 1:
         raise Unsupported("B that is computed must have one zero point")
     weights, windows = arranged(node, codes)
-    return Product(
+    return QuantisedProduct(
         **places(node, a.name, b.name, weights, windows),
         a_zero=a.number,
         a_type=a.zero.dtype,
@@ -199,7 +201,7 @@ def _attributes(node: NodeProto) -> dict[str, Any]:
     return {one.name: helper.get_attribute_value(one) for one in node.attribute}
 
 
-def _scaled(product: Product, steps: np.ndarray, y: _Codes) -> Product:
+def _scaled(product: QuantisedProduct, steps: np.ndarray, y: _Codes) -> QuantisedProduct:
     """Let a product make codes; `steps` are what a sum of 1 stands for."""
     kind = np.iinfo(y.zero.dtype)
     return replace(
@@ -293,7 +295,9 @@ def _follow(graph: Graph, name: str) -> tuple[_Codes | None, float, float, list[
     return None, low, high, []
 
 
-def _floats(graph: Graph, node: NodeProto, product: Product, steps: np.ndarray, bias: str) -> Match:
+def _floats(
+    graph: Graph, node: NodeProto, product: QuantisedProduct, steps: np.ndarray, bias: str
+) -> Match:
     """Let a product make sums, of which the host makes floats, and adds a bias that is one."""
     name = node.output[0]
     spread = (-1, *[1] * len(product.windows.kernel)) if product.windows else (-1,)

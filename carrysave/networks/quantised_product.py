@@ -12,14 +12,14 @@ from golden.npe.requantiser import dyadic
 from .product_base import Compiled, Cut, Operands
 from .target import Target
 
-__all__ = ["Product", "requantise"]
+__all__ = ["QuantisedProduct", "requantise"]
 
 
 _SUMS: "np.dtype[Any]" = np.dtype(np.int32)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Product(Operands):
+class QuantisedProduct(Operands):
     """y = codes of scale * ((a - a_zero) x weights + bias), or those sums themselves.
 
     Parameters
@@ -103,7 +103,7 @@ class Product(Operands):
         return works
 
 
-def requantise(product: Product, sums: np.ndarray) -> np.ndarray:
+def requantise(product: QuantisedProduct, sums: np.ndarray) -> np.ndarray:
     """Make codes of sums as onnxruntime does: one float32 product, halves to the even integer."""
     assert product.scale is not None
     least, most = (np.float32(limit - product.y_zero) for limit in (product.low, product.high))
@@ -136,10 +136,12 @@ def _terms(target: Target, right: np.ndarray) -> list[np.ndarray]:
 def _check_depth(target: Target, depth: int) -> None:
     most = target.mode.k_max
     if depth > most:
-        raise ValueError(f"K must be 1..{most}, the engine's depth, not {depth}")
+        raise ValueError(f"K must be 1..{most}, the engine's k_max, not {depth}")
 
 
-def _scales(product: Product, rights: list[np.ndarray], offset: int) -> list[Requantisation]:
+def _scales(
+    product: QuantisedProduct, rights: list[np.ndarray], offset: int
+) -> list[Requantisation]:
     """Make requantisations, for the columns of each work: float32 scales, without any rounding."""
     assert product.scale is not None
     multiplier, shift = dyadic(product.scale)

@@ -18,7 +18,7 @@ from .lower import Lowered
 from .product_base import Compiled, Operands
 from .target import Target
 
-__all__ = ["SIMULATIONS", "Layer", "Run", "run"]
+__all__ = ["SIMULATIONS", "ProductRun", "Run", "run"]
 
 SIMULATIONS = ("all", "sample", "none")
 """Every product of every input; some rows of each product of the first batch; none."""
@@ -28,7 +28,7 @@ _CYCLES = 6_000
 
 
 @dataclass
-class Layer:
+class ProductRun:
     """What is known of a product after a run; figures are of one batch.
 
     Members
@@ -76,7 +76,7 @@ class Run:
 
     outputs: dict[str, np.ndarray]
     reference: dict[str, np.ndarray]
-    layers: list[Layer]
+    layers: list[ProductRun]
     comparison: Comparison
     batch: int
     simulation: str
@@ -145,7 +145,7 @@ class _Machine:
     def __init__(self, target: Target, in_hardware: bool, simulation: str) -> None:
         self.target = target
         self.simulation = simulation
-        self.layers: dict[str, Layer] = {}
+        self.layers: dict[str, ProductRun] = {}
         self.works: list[tuple[str, Work, np.ndarray]] = []
         self._in_hardware = in_hardware
 
@@ -162,7 +162,7 @@ class _Machine:
             costs = estimate(self.target, compiled)
             rows = sum(m for m, *_ in shapes)
             peak = self.target.peak(compiled.works[0].mode)
-            self.layers[name] = Layer(product, shapes, compiled.macs, peak, costs, rows)
+            self.layers[name] = ProductRun(product, shapes, compiled.macs, peak, costs, rows)
         # Works of a product are alike: a sample is of the first.
         last = {"all": len(pairs), "sample": 1, "none": 0}[self.simulation]
         self.works += [(name, work, result) for work, result in pairs[:last]]

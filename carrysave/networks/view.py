@@ -12,7 +12,7 @@ from carrysave.report.tables import Section
 
 from .energy import Energy
 from .lower import Lowered
-from .run import Layer, Run
+from .run import ProductRun, Run
 from .target import Target
 
 __all__ = ["draw", "facts", "markdown", "show"]
@@ -70,7 +70,7 @@ def facts(
     }
 
 
-def _row(run: Run, layer: Layer, energy: Energy | None) -> dict[str, Any]:
+def _row(run: Run, layer: ProductRun, energy: Energy | None) -> dict[str, Any]:
     product, found = layer.product, layer.estimate
     apart = run.comparison.products.get(product.name)
     return {

@@ -25,19 +25,19 @@ _FPGA = {"accumulation": "resolved", "adder": "operator"}
 _FPGAS = ("xilinx", "ecp5")
 
 
-def _fields(formats: tuple[str, ...], depth: int) -> dict[str, Any]:
+def _fields(formats: tuple[str, ...], k_max: int) -> dict[str, Any]:
     """Return formats and the least accumulator that holds so many products of any two of them."""
     elements = [fmt for fmt in map(parse, formats) if isinstance(fmt, ElementFormat)]
     width = max(
-        QuireSpec(a_format=a, b_format=b, depth=depth).width for a in elements for b in elements
+        QuireSpec(a_format=a, b_format=b, k_max=k_max).width for a in elements for b in elements
     )
     return {"formats": ",".join(formats), "accumulator_width": width}
 
 
-def _depth(formats: tuple[str, ...]) -> int:
+def _k_max(formats: tuple[str, ...]) -> int:
     """Products that the shared accumulator holds, whichever: what separate ones have to hold."""
     spec = LaneSpec(formats=",".join(formats), accumulator_width=_WIDTH)
-    return min(spec.limit(*pair) for pair in spec.pairs)
+    return min(spec.k_max_words(*pair) for pair in spec.pairs)
 
 
 def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
@@ -50,10 +50,10 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     """
     formats = _QUICK if quick else LaneSpec.FORMATS
     side = 2 if quick else 8
-    depth = _depth(formats)
-    alone = {name: _fields((name,), depth) for name in formats}
+    k_max = _k_max(formats)
+    alone = {name: _fields((name,), k_max) for name in formats}
     every = {"formats": ",".join(formats), "accumulator_width": _WIDTH}
-    few = {names: _fields(names, depth) for names in (("int8", "int4"), ("int8", "int4", "e2m1"))}
+    few = {names: _fields(names, k_max) for names in (("int8", "int4"), ("int8", "int4", "e2m1"))}
     jobs = 4 * len(formats) + len(few) + 2 + len(_FPGAS) * (len(formats) + 1)
     done = iter(range(jobs))
 
@@ -98,7 +98,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         "library": first["target"],
         "versions": first["versions"],
         "side": side,
-        "depth": depth,
+        "k_max": k_max,
         "lanes": [_pair(name, *both) for name, both in lanes.items()],
         "shared": _facts(shared),
         "subsets": {name: _facts(result) for name, result in subsets.items()},
@@ -222,7 +222,7 @@ def sections(found: Result, wide: bool) -> list[Section]:
     if wide:
         parts += [Section(
             f"Lanes, least area; arrays of {found['side']} x {found['side']}; sums of"
-            f" {found['depth']:,} products",
+            f" {found['k_max']:,} products",
             tuple(head for head, _ in _LANES), list(_lines(found)),
         )]  # fmt: skip
         lines = [

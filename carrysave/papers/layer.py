@@ -19,14 +19,14 @@ __all__ = ["LAYERS", "measure"]
 GROUP = 32
 """Rows of weights that share a scale, of fp16."""
 
-_LUT: dict[str, Any] = {"m": 4, "n": 16, "lookups": 8, "depth": GROUP}
+_LUT: dict[str, Any] = {"m": 4, "n": 16, "lookups": 8, "k_max": GROUP}
 _ODD = {"weights": "odd", "b_signed": False, "table": "half"}
 LAYERS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "1": ({"scheme": "odd", "bits": 1}, "lut_core", {**_LUT, **_ODD, "b_width": 1}),
     "1.58": (
         {"scheme": "ternary", "bits": 2},
         "ternary_core",
-        {"m": 4, "n": 16, "mode": "pair", "keys": True, "depth": GROUP},
+        {"m": 4, "n": 16, "mode": "pair", "keys": True, "k_max": GROUP},
     ),
     "2": ({"scheme": "odd", "bits": 2}, "lut_core", {**_LUT, **_ODD}),
     "4": ({"scheme": "symmetric", "bits": 4}, "lut_core", {**_LUT, "b_width": 4}),

@@ -131,8 +131,8 @@ def _rivals(activation: str, weight: str) -> list[Rival]:
 def _macs(design: Design) -> float:
     """Return the products of a cycle, in tiles as deep as they may be, which follow each other."""
     spec = design.spec
-    beats = -(-spec.depth // spec.k) * spec.planes * spec.passes
-    return spec.m * spec.n * spec.depth / (beats + spec.idle)
+    beats = -(-spec.k_max // spec.k) * spec.planes * spec.passes
+    return spec.m * spec.n * spec.k_max / (beats + spec.idle)
 
 
 def _facts(design: Design, result: Result, clock: float) -> Result:

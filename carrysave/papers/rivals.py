@@ -105,7 +105,7 @@ def _rivals(
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     a_width, symmetric = ACTIVATIONS[activation]
     b_width = WEIGHTS[weight]
-    both = {"depth": _DEPTH, "k": k}
+    both = {"k_max": _DEPTH, "k": k}
     tile = both | {"m": rows, "n": columns, "a_width": a_width}
     multiplied = max(b_width, 2)
     tree = {"pe": "mac", "pipeline": 1, "together": together}
@@ -155,20 +155,20 @@ def ablation(columns: int) -> list[Rival]:
     steps are not the paper's: entries are selected by lines; four tables are looked up for a sum;
     or eight, of two activations.
     """
-    tile: dict[str, Any] = {"m": 2, "n": columns, "group": 4, "lookups": 1, "depth": 4}
+    tile: dict[str, Any] = {"m": 2, "n": columns, "group": 4, "lookups": 1, "k_max": 4}
     tile |= _LANES | {"slack": 12, "select": "tree", "symmetric": True}
     half = tile | {"table": "half", "weights": "odd", "b_signed": False}
     constant = half | {"negation": "constant"}
     outside = constant | {"generator": "external"}
     lines = outside | {"select": "lines"}
-    pairs = lines | {"group": 2, "depth": 16, "slack": 4, "table": "full", "negation": "carry"}
+    pairs = lines | {"group": 2, "k_max": 16, "slack": 4, "table": "full", "negation": "carry"}
     steps = {
         "conventional": tile | {"folded": False, "sign": "subtracted"},
         "reinterpretation": half | {"folded": False},
         "negation folded": constant,
         "tables from outside": outside,
         "entries selected by lines": lines,
-        "four lookups for a sum": lines | {"lookups": 4, "depth": 16, "slack": 6},
+        "four lookups for a sum": lines | {"lookups": 4, "k_max": 16, "slack": 6},
         "eight lookups, K = 2": pairs | {"lookups": 8, "weights": "integer", "b_signed": True},
     }
     return [Rival(name, Design("lut_core", how)) for name, how in steps.items()]

@@ -28,7 +28,7 @@ def multiply(
     """Multiply matrices on the simulated engine.
 
     Each product is cut into tiles, padded with zeros at its edges, and K into chunks of at most
-    the engine's depth, whose products are summed here.
+    the engine's k_max, whose products are summed here.
 
     Parameters
     ----------

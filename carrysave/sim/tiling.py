@@ -8,11 +8,11 @@ import numpy as np
 
 from golden.engine import EngineSpec, TileSpec
 
-__all__ = ["Job", "cut", "join", "save", "tile_beats"]
+__all__ = ["Tiles", "cut", "join", "save", "tile_beats"]
 
 
 @dataclass(frozen=True)
-class Job:
+class Tiles:
     """One matrix product as a sequence of tiles: by rows of C, then columns, then chunks of K.
 
     Members
@@ -51,7 +51,7 @@ def tile_beats(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarr
     )
 
 
-def cut(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> Job:
+def cut(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> Tiles:
     """Cut a product of any shape; raises as :func:`golden.engine.matmul` does for wrong codes."""
     a, b = spec.a_format.check("a", a), spec.b_format.check("b", b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
@@ -60,13 +60,13 @@ def cut(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> Job:
     a, b = _pad(a, 0, -shape[0] % spec.m), _pad(b, 1, -shape[1] % spec.n)
     rows, columns = a.shape[0] // spec.m, b.shape[1] // spec.n
     chunks = []
-    for start in range(0, a.shape[1], spec.depth):
-        k = slice(start, start + spec.depth)
+    for start in range(0, a.shape[1], spec.k_max):
+        k = slice(start, start + spec.k_max)
         row_tiles = a[:, k].reshape(rows, spec.m, -1)
         column_tiles = b[k].reshape(-1, columns, spec.n).swapaxes(0, 1)
         chunks.append(tile_beats(spec, row_tiles, column_tiles))
     order = [(i, j, part) for i in range(rows) for j in range(columns) for part in chunks]
-    return Job(
+    return Tiles(
         shape=shape,
         lengths=np.array([part[0].shape[1] for _, _, part in order], dtype=np.int64),
         a=_stack((part[0][i] for i, _, part in order), spec.m * spec.k),
@@ -74,7 +74,7 @@ def cut(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> Job:
     )
 
 
-def join(spec: TileSpec, job: Job, rows: np.ndarray) -> np.ndarray:
+def join(spec: TileSpec, job: Tiles, rows: np.ndarray) -> np.ndarray:
     """Join the rows of C that the engine gave for a job, tiles x m rows of n codes; sum chunks."""
     if not len(job.lengths):
         return np.zeros(job.shape, dtype=np.int64)
@@ -84,7 +84,7 @@ def join(spec: TileSpec, job: Job, rows: np.ndarray) -> np.ndarray:
     return whole[: job.shape[0], : job.shape[1]]
 
 
-def save(path: Path, jobs: Sequence[Job]) -> None:
+def save(path: Path, jobs: Sequence[Tiles]) -> None:
     """Write all beats of some jobs, and the lengths of their tiles, for the bench to send."""
     np.savez(
         path,

@@ -9,7 +9,7 @@ from carrysave import cache
 from carrysave.errors import UsageError
 from carrysave.weights.layer import (
     SOURCES,
-    Request,
+    PackRequest,
     from_checkpoint,
     from_codes,
     from_float,
@@ -23,11 +23,11 @@ from golden.lut.checkpoint import FORMATS
 from golden.lut.image import Image, pack_image, unpack_image
 from golden.lut.layout import LAYOUTS
 
-__all__ = ["LAYOUTS", "SOURCES", "Request", "pack", "unpack"]
+__all__ = ["LAYOUTS", "SOURCES", "PackRequest", "pack", "unpack"]
 
 
 def pack(
-    file: Path, request: Request, folder: Path, name: str | None
+    file: Path, request: PackRequest, folder: Path, name: str | None
 ) -> tuple[list[Path], dict[str, Any]]:
     """Write ``<name>.bin`` and ``<name>.json``; return these files, and the manifest.
 
@@ -90,7 +90,7 @@ def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Pat
             tensors = to_checkpoint(weights, kind, bool(source.get("g_idx")))
         else:
             tensors = to_codes(weights, source) if kind == "codes" else to_parts(weights)
-            values = Request(rows=source["rows"]).turned(weights.values())
+            values = PackRequest(rows=source["rows"]).turned(weights.values())
             tensors["weight"] = Tensor(array=minifloat("fp32").encode(values), format="fp32")
     except KeyError as error:
         raise UsageError(f"{file} must be a manifest of carrysave pack; wrong is {error}") from None
@@ -101,7 +101,7 @@ def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Pat
     return path, list(named)
 
 
-def _find(tensors: Mapping[str, Tensor], request: Request) -> tuple[str, str]:
+def _find(tensors: Mapping[str, Tensor], request: PackRequest) -> tuple[str, str]:
     """Return the kind of source, and its layer: the tensor's name, or what precedes its parts."""
     source = request.source or "auto"
     if source == "auto":

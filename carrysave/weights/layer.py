@@ -15,7 +15,7 @@ from golden.lut.quantise import QuantiseSpec, quantise
 from golden.lut.weights import GroupedWeights, encode_scales
 
 __all__ = [
-    "SOURCES", "Request", "from_checkpoint", "from_codes", "from_float", "to_checkpoint",
+    "SOURCES", "PackRequest", "from_checkpoint", "from_codes", "from_float", "to_checkpoint",
     "to_codes", "to_parts",
 ]  # fmt: skip
 
@@ -25,7 +25,7 @@ _CODED = ("fp16", "bf16", "fp32", "e8m0")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class PackRequest:
     """What is to be packed, and how; None where the command line says nothing."""
 
     tensor: str | None = None
@@ -85,7 +85,7 @@ class Request:
         )
 
 
-def from_float(tensor: Tensor, request: Request) -> tuple[GroupedWeights, dict[str, Any]]:
+def from_float(tensor: Tensor, request: PackRequest) -> tuple[GroupedWeights, dict[str, Any]]:
     """Quantise floats."""
     scheme = request.scheme or "symmetric"
     spec = QuantiseSpec(
@@ -102,7 +102,7 @@ def from_float(tensor: Tensor, request: Request) -> tuple[GroupedWeights, dict[s
 
 
 def from_codes(
-    members: Mapping[str, Tensor], request: Request
+    members: Mapping[str, Tensor], request: PackRequest
 ) -> tuple[GroupedWeights, dict[str, Any]]:
     """Take codes, scales, groups x N, and zeros."""
     request.refuse("codes", "group")
@@ -164,7 +164,7 @@ def _offset(scheme: str, bits: int) -> int:
 
 
 def from_checkpoint(
-    members: Mapping[str, Tensor], source: str, request: Request
+    members: Mapping[str, Tensor], source: str, request: PackRequest
 ) -> tuple[GroupedWeights, dict[str, Any]]:
     """Take the tensors of GPTQ or AWQ."""
     request.refuse(source, "rows", "bits", "group", "scheme", "scales")
@@ -192,7 +192,7 @@ def to_codes(weights: GroupedWeights, source: Mapping[str, Any]) -> dict[str, Te
     """Return codes, scales and zeros as they were given."""
     scheme, kinds = source["scheme"], source["integers"]
     codes = weights.codes - _offset(scheme, weights.bits)
-    turned = Request(rows=source["rows"]).turned(codes)
+    turned = PackRequest(rows=source["rows"]).turned(codes)
     found = {"codes": Tensor(array=turned.astype(kinds["codes"]))}
     values = weights.scale_values().to_odd()
     if (name := source["scales"]) is None:

@@ -17,7 +17,7 @@ _B_FORMAT = FormatParameter("of operands b", MinifloatFormat(), blocks=True)
 
 @dataclass(frozen=True, kw_only=True)
 class QuireSpec:
-    """Exact sums of up to `depth` products, as integers times 2^lsb, least width.
+    """Exact sums of up to `k_max` products, as integers times 2^lsb, least width.
 
     Formats are of elements, or :class:`NvFormat`, whose scales count as part of an element. The
     sums of one MX block are those of its elements.
@@ -25,7 +25,7 @@ class QuireSpec:
 
     a_format: ElementFormat | NvFormat = parameter(_A_FORMAT)  # noqa: RUF009
     b_format: ElementFormat | NvFormat = parameter(_B_FORMAT)  # noqa: RUF009
-    depth: int = parameter(Integer("products summed without overflow", 65536, 1, 1 << 24))
+    k_max: int = parameter(Integer("products summed without overflow", 65536, 1, 1 << 24))
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -61,16 +61,16 @@ class QuireSpec:
     @property
     def width(self) -> int:
         """Bits of a sum."""
-        return self._width(self.depth)
+        return self._width(self.k_max)
 
-    def depth_limit(self, width: int) -> int:
+    def k_max_of(self, width: int) -> int:
         """Return how many products are summed in `width` bits without overflow, whichever."""
         low, high = self.product_bounds
         top = (1 << (width - self.signed)) - 1
         return min(top // high, (top + 1) // -low if low < 0 else top)
 
-    def _width(self, depth: int) -> int:
+    def _width(self, k_max: int) -> int:
         """Bits of sums of so many."""
         low, high = self.product_bounds
-        lengths = [(depth * high).bit_length(), (-depth * low - 1).bit_length() if low < 0 else 0]
+        lengths = [(k_max * high).bit_length(), (-k_max * low - 1).bit_length() if low < 0 else 0]
         return max(lengths) + self.signed

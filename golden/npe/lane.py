@@ -45,7 +45,7 @@ class LaneSpec:
         check_fields(parameters_of(type(self)), vars(self))
         least = max(
             QuireSpec(
-                a_format=self.elements[a], b_format=self.elements[b], depth=self.codes(a, b)
+                a_format=self.elements[a], b_format=self.elements[b], k_max=self.codes(a, b)
             ).width
             for a, b in self.pairs
         )
@@ -112,10 +112,10 @@ class LaneSpec:
         """Exponent of the last bit of a sum, of a pair of formats."""
         return self.elements[a].lsb + self.elements[b].lsb
 
-    def limit(self, a: int, b: int) -> int:
+    def k_max_words(self, a: int, b: int) -> int:
         """Words of a sum, 1 or more, that cannot overflow, whichever they are."""
         quire = QuireSpec(a_format=self.elements[a], b_format=self.elements[b])
-        limit = min(quire.depth_limit(self.accumulator_width), self.LIMIT)
+        limit = min(quire.k_max_of(self.accumulator_width), self.LIMIT)
         return limit // self.codes(a, b)
 
     def pack(self, codes: np.ndarray, index: int, pitch: int) -> np.ndarray:
@@ -168,7 +168,7 @@ def lane_sums(
     -------
     sums : one for each `last`; int64, or Python integers where accumulator_width is more than 63.
     invalid : bool; an operand of the run was no number.
-    overflow : bool; the run was longer than :meth:`LaneSpec.limit`.
+    overflow : bool; the run was longer than :meth:`LaneSpec.k_max_words`.
     """
     word = IntFormat(width=spec.WORD, signed=False)
     a, b = word.check("a", a), word.check("b", b)
@@ -191,7 +191,7 @@ def lane_sums(
         # int64 wraps modulo 2^64, which every narrower modulus divides.
         sums[runs] = _wrap(spec, _between(products, stops))
         invalid[runs] = _between(wrong.astype(np.int64), stops) > 0
-        overflow[runs] = lengths[runs] > spec.limit(*pair)
+        overflow[runs] = lengths[runs] > spec.k_max_words(*pair)
     return sums, invalid, overflow
 
 

@@ -118,10 +118,10 @@ class NpeSpec(RowsSpec):
         """Words of a block, of a pair of formats."""
         return self.block // self.element.codes(a, b)
 
-    def limit(self, a: int, b: int) -> int | None:
+    def k_max_words(self, a: int, b: int) -> int | None:
         """Words of a tile that cannot overflow, of a pair of formats; None if none can."""
         if self.scale == "none":
-            return self.element.limit(a, b)
+            return self.element.k_max_words(a, b)
         return None if self.scale == "e8m0" else self.depth * self.beats(a, b)
 
 
@@ -149,7 +149,7 @@ def npe(
         accumulator_width is more than 62. A code that is no number counts as zero. Where `result`
         is a format, int64 codes of it; where invalid, those of NaN, NaR or, without one, 0.
     invalid : M x N bool; the row of A or the column of B has a code, or a scale, that is no number.
-    overflow : the sums have more words than :meth:`NpeSpec.limit`.
+    overflow : the sums have more words than :meth:`NpeSpec.k_max_words`.
     """
     lane = spec.element
     operands = [
@@ -159,7 +159,7 @@ def npe(
     if any(x.significand.ndim != 2 for x in operands) or np.shape(a)[1] != np.shape(b)[0]:
         raise ValueError(f"a and b must be M x K and K x N, not {np.shape(a)} and {np.shape(b)}")
     words = -(-np.shape(a)[1] // lane.codes(a_format, b_format))
-    limit = spec.limit(a_format, b_format)
+    limit = spec.k_max_words(a_format, b_format)
     overflow = limit is not None and words > limit
     if (a_scales is None or b_scales is None) != (spec.scale == "none"):
         raise TypeError(f"a_scales and b_scales must be there where scale is, {spec.scale}")

@@ -14,7 +14,7 @@ __all__ = ["block_width", "check_blocks", "scaled_matmul"]
 def block_width(lane: LaneSpec, block: int) -> int:
     """Bits of the sum of a block of so many codes, whichever their formats; 4 at least."""
     quires = [
-        QuireSpec(a_format=lane.elements[a], b_format=lane.elements[b], depth=block)
+        QuireSpec(a_format=lane.elements[a], b_format=lane.elements[b], k_max=block)
         for a, b in lane.pairs
     ]
     return max(4, *(quire.width for quire in quires))

@@ -5,7 +5,7 @@ from enum import IntEnum
 
 from golden.npe.requantiser import Requantisation
 from golden.soc.memory import Matrix
-from golden.soc.mode import Mode
+from golden.soc.mode import FormatMode
 from golden.soc.spec import CoprocessorSpec
 
 __all__ = ["Error", "Job", "error_of", "matrices"]
@@ -72,7 +72,7 @@ class Job:
         return self.requantisation is not None or self.encode
 
 
-def mode_of(spec: CoprocessorSpec, job: Job) -> Mode | None:
+def mode_of(spec: CoprocessorSpec, job: Job) -> FormatMode | None:
     """Find how codes of a job's formats lie in memory; None if there are no such formats."""
     return spec.inside.modes.get((job.a_format, job.b_format))
 
@@ -80,7 +80,7 @@ def mode_of(spec: CoprocessorSpec, job: Job) -> Mode | None:
 def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     """Lay out what a job reads and writes: a, b, c; bias and records if there are any.
 
-    Those of a and b are of words, see :class:`golden.soc.mode.Mode`.
+    Those of a and b are of words, see :class:`golden.soc.mode.FormatMode`.
     """
     mode = mode_of(spec, job) or spec.kinds[0]
     bits = spec.code_bits if job.codes else 8 * spec.sum_bytes
@@ -124,7 +124,7 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         or (job.accumulate and (job.codes or job.bias is not None or not spec.accumulates))
     ):
         return Error.MODE
-    if job.k > mode.limit:
+    if job.k > mode.k_max:
         return Error.K_TOO_LARGE
     found = {} if spec.STREAM else matrices(spec, job)
     if any(

@@ -12,7 +12,7 @@ from golden.formats.element import ElementFormat
 from golden.formats.exact import Exact
 from golden.npe.npe import NpeSpec, npe
 
-__all__ = ["Inside", "Mode", "Pair", "container", "inside", "wrap"]
+__all__ = ["Inside", "FormatMode", "Pair", "container", "inside", "wrap"]
 
 Pair = tuple[int, int]
 """Numbers of the formats of A and of B."""
@@ -37,7 +37,7 @@ def wrap(values: np.ndarray, width: int, signed: bool) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Mode:
+class FormatMode:
     """A pair of formats: how words of their codes lie in memory, and how many may be summed.
 
     A word is what the engine takes of a row of A, or of a column of B, in one step along K:
@@ -48,7 +48,7 @@ class Mode:
     codes: int
     a_bits: int
     b_bits: int
-    limit: int
+    k_max: int
     exponent: int = 0
 
     @property
@@ -91,7 +91,7 @@ class Inside(ABC):
 
     @cached_property
     @abstractmethod
-    def modes(self) -> Mapping[Pair, Mode]:
+    def modes(self) -> Mapping[Pair, FormatMode]:
         """Every pair of formats."""
 
     @abstractmethod
@@ -136,10 +136,10 @@ class _Integers(Inside):
         return [(fmt.width, fmt.signed) for fmt in (self.spec.a_format, self.spec.b_format)]
 
     @cached_property
-    def modes(self) -> Mapping[Pair, Mode]:
+    def modes(self) -> Mapping[Pair, FormatMode]:
         """The one pair."""
         bits = container(self.a_width), container(self.b_width)
-        return {(0, 0): Mode(1, *bits, self.spec.depth)}
+        return {(0, 0): FormatMode(1, *bits, self.spec.k_max)}
 
     def sums(
         self,
@@ -183,17 +183,17 @@ class _Lanes(Inside):
             raise ValueError(f"block must be a power of two, not {spec.block}")
 
     @cached_property
-    def modes(self) -> Mapping[Pair, Mode]:
+    def modes(self) -> Mapping[Pair, FormatMode]:
         """Each format with each."""
         lane, found = self.lane, {}
         for pair in lane.pairs:
             codes = lane.codes(*pair)
             a_bits, b_bits = (codes * lane.container(side) for side in pair)
-            found[pair] = Mode(
+            found[pair] = FormatMode(
                 codes=codes,
                 a_bits=a_bits,
                 b_bits=b_bits,
-                limit=min((self.spec.limit(*pair) or _MOST) * codes, _MOST),
+                k_max=min((self.spec.k_max_words(*pair) or _MOST) * codes, _MOST),
                 exponent=lane.lsb(*pair) - self.least_exponent,
             )
         return found

@@ -10,7 +10,7 @@ from golden.npe.npe import NpeSpec
 from golden.npe.requantiser import RequantiserSpec
 from golden.soc.blocking import Stores, word_bytes
 from golden.soc.bus import BusSpec
-from golden.soc.mode import Inside, Mode, container, inside
+from golden.soc.mode import FormatMode, Inside, container, inside
 from golden.tpe.systolic_os import SystolicOsSpec
 
 __all__ = ["CoprocessorSpec", "CoprocessorStreamSpec"]
@@ -81,7 +81,7 @@ class CoprocessorSpec(BusSpec):
         return inside(self.engine)
 
     @cached_property
-    def kinds(self) -> tuple[Mode, ...]:
+    def kinds(self) -> tuple[FormatMode, ...]:
         """A mode for each way in which codes lie in memory."""
         return tuple({mode.kind: mode for mode in self.inside.modes.values()}.values())
 
@@ -105,7 +105,7 @@ class CoprocessorSpec(BusSpec):
         """Bits of a sum in its store: one more if it comes with a flag."""
         return self.inside.sum_width + self.inside.flags
 
-    def stores(self, kind: Mode | None = None) -> Stores:
+    def stores(self, kind: FormatMode | None = None) -> Stores:
         """Collect what decides about blocks, where codes lie in memory in that way."""
         return self._stores[(kind or self.kinds[0]).kind]
 
@@ -131,11 +131,11 @@ class CoprocessorSpec(BusSpec):
             for kind in self.kinds
         }
 
-    def a_slices(self, kind: Mode) -> int:
+    def a_slices(self, kind: FormatMode) -> int:
         """Beats of a row of A in a word of its store: a power of two."""
         return self.stores(kind).a_slices
 
-    def b_slices(self, kind: Mode) -> int:
+    def b_slices(self, kind: FormatMode) -> int:
         """Tiles of a row of B in a word of its store: a power of two."""
         return self.stores(kind).b_slices
 
@@ -197,11 +197,11 @@ class CoprocessorSpec(BusSpec):
         bits = container(self.requantiser.out_width if result is None else result.width)
         return bits if bits * self.inside.n % 8 == 0 else 8
 
-    def fits(self, m: int, n: int, k: int, kind: Mode | None = None) -> bool:
+    def fits(self, m: int, n: int, k: int, kind: FormatMode | None = None) -> bool:
         """Whether the stores hold blocks of m x n tiles and k beats, see :meth:`Stores.fits`."""
         return self.stores(kind).fits(m, n, k)
 
-    def default_blocks(self, kind: Mode | None = None) -> tuple[int, int, int]:
+    def default_blocks(self, kind: FormatMode | None = None) -> tuple[int, int, int]:
         """Tiles down and across, and beats of K, of the blocks that the hardware chooses.
 
         Those of least traffic, of large matrices; then of most beats. The rows of a tile take as

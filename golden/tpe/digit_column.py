@@ -63,7 +63,7 @@ class DigitColumnSpec(EngineSpec):
 
         The mean over normal operands is exact.
         """
-        products = min(SUSTAINED, self.depth)
+        products = min(SUSTAINED, self.k_max)
         beats = -(-products // self.k)
         element = self.element
         spent = beats * element.expected_cycles(self.m) + element.drain + self.m - 1

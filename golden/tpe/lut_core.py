@@ -108,15 +108,15 @@ class LutCoreSpec(BroadcastEngineSpec):
     @property
     def odd_format(self) -> IntFormat:
         """Format of sums on the odd grid; negated by "constant", of these as they are."""
-        greatest = self.depth * self.tables.greatest * ((1 << self.b_width) - 1)
+        greatest = self.k_max * self.tables.greatest * ((1 << self.b_width) - 1)
         if self.negation == "constant":
-            beats = -(-self.depth // self.k)
+            beats = -(-self.k_max // self.k)
             greatest += beats * self.lookups * ((1 << self.b_width) - 1)
         return IntFormat(width=greatest.bit_length() + 1)
 
     @property
     def c_format(self) -> IntFormat:
-        """Format of C: the least that holds every sum of `depth` products."""
+        """Format of C: the least that holds every sum of `k_max` products."""
         return self.odd_format if self.weights == "odd" else super().c_format
 
     @property
@@ -190,8 +190,8 @@ def lut_core(spec: LutCoreSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    spec : formats and depth.
-    a, b : codes, M x K and K x N, K <= spec.depth.
+    spec : formats and k_max.
+    a, b : codes, M x K and K x N, K <= spec.k_max.
 
     Returns
     -------

@@ -35,7 +35,7 @@ class LutUnitSpec:
     lookups: int = parameter(Integer("tables looked up per cycle", 4, 1, 32, "tables"))
     activations: str = parameter(Choice("activations", "int8", ("int4", "int8", "int16")))
     planes: int = parameter(Integer("bits of a weight, at most", 4, 1, 8, "planes"))
-    depth: int = parameter(Integer("activations of a row, at most", 64, 1, 1 << 16, "activations"))
+    k_max: int = parameter(Integer("activations of a row, at most", 64, 1, 1 << 16, "activations"))
     registers: int = parameter(Integer("tables of rows that are held", 2, 1, 64, "registers"))
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class LutUnitSpec:
     @property
     def beats(self) -> int:
         """Beats of the longest row."""
-        return -(-self.depth // self.k)
+        return -(-self.k_max // self.k)
 
     @property
     def core(self) -> LutCoreSpec:
@@ -70,7 +70,7 @@ class LutUnitSpec:
     def _core(self, planes: int) -> LutCoreSpec:
         return LutCoreSpec(
             m=self.m, n=self.n, group=self.group, lookups=self.lookups, a_width=self.a_width,
-            b_width=planes, b_signed=False, depth=self.depth, table="half", weights="odd",
+            b_width=planes, b_signed=False, k_max=self.k_max, table="half", weights="odd",
             generator="external", order="outer" if planes > 1 else "inner",
         )  # fmt: skip
 
@@ -115,7 +115,7 @@ class LutUnitSpec:
         }
         most = {"m": (operation.m, self.m)}
         if isinstance(operation, Lpre):
-            most |= {"depth": (operation.depth, self.depth)}
+            most |= {"depth": (operation.depth, self.k_max)}
             most |= {"rd": (operation.rd, self.registers - 1)}
         else:
             asked["result"] = operation.result, RESULTS

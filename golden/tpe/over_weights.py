@@ -54,8 +54,8 @@ def over_weights(spec: OverWeightsEngineSpec, a: np.ndarray, b: np.ndarray) -> n
 
     Parameters
     ----------
-    spec : formats and depth.
-    a, b : codes, M x K and K x N, K <= spec.depth.
+    spec : formats and k_max.
+    a, b : codes, M x K and K x N, K <= spec.k_max.
 
     Returns
     -------

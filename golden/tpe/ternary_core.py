@@ -47,9 +47,9 @@ class TernaryCoreSpec(BroadcastEngineSpec):
 
     @property
     def c_format(self) -> IntFormat:
-        """Format of C: the least that holds every sum of `depth` products."""
+        """Format of C: the least that holds every sum of `k_max` products."""
         fmt = self.a_format
-        greatest = self.depth * max(fmt.high, -fmt.low)
+        greatest = self.k_max * max(fmt.high, -fmt.low)
         return IntFormat(width=greatest.bit_length() + 1)
 
     @property
@@ -86,8 +86,8 @@ def ternary_core(spec: TernaryCoreSpec, a: np.ndarray, b: np.ndarray) -> np.ndar
 
     Parameters
     ----------
-    spec : formats and depth.
-    a, b : codes, M x K and K x N, K <= spec.depth.
+    spec : formats and k_max.
+    a, b : codes, M x K and K x N, K <= spec.k_max.
 
     Returns
     -------

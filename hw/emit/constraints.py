@@ -6,7 +6,7 @@ from typing import Any
 
 __all__ = ["sdc", "xdc"]
 
-_FOLDER = Path(__file__).parents[1] / "constraints"
+_FOLDER = Path(__file__).parents[2] / "constraints"
 
 
 def sdc(

@@ -9,10 +9,10 @@ from hw.catalog import Design
 from hw.emit.flat_ports import flat_ports
 from hw.emit.verilog import Emission
 
-__all__ = ["Block"]
+__all__ = ["DesignInstance"]
 
 
-class Block(wiring.Component):
+class DesignInstance(wiring.Component):
     """Places a design: its streams, with the generated Verilog behind them.
 
     Amaranth's platforms get the Verilog by themselves; after ``amaranth.back.verilog`` add the

@@ -17,7 +17,7 @@ from hw.catalog import Design
 from hw.emit import yosys
 from hw.emit.bus_interfaces import attributes_of, interfaces_of
 from hw.emit.flat_ports import FlatPorts, clock_and_reset, flat_ports
-from hw.lib.shared_module import UNINITIALISED, Cell
+from hw.lib.shared_module import UNINITIALISED, SharedModule
 
 __all__ = ["Emission", "verilog_of"]
 
@@ -74,7 +74,7 @@ class Emission:
             ),
         ]
         self.interfaces = interfaces_of(self.component)
-        self._cells = _all_cells(self.component.cells)
+        self._shared = _all_shared(self.component.shared_modules)
         self.verilog = self._header() + self._convert()
 
     @property
@@ -104,8 +104,8 @@ class Emission:
         """Name the generator of each Verilog module that is a component of ours."""
         top = type(self.component)
         modules = {self.design.module: f"{top.__module__}.{top.__qualname__}"}
-        for name, cell in self._cells.items():
-            kind = type(cell)
+        for name, shared in self._shared.items():
+            kind = type(shared)
             modules[f"{self.design.module}__{name}"] = f"{kind.__module__}.{kind.__qualname__}"
         return modules
 
@@ -127,11 +127,11 @@ class Emission:
         # One prefix for all modules, so that two designs can stand in one project.
         module = self.design.module
         text = rtlil.convert(self._top, name=module, ports=self._top.ports, emit_src=False)
-        for name, cell in self._cells.items():
+        for name, shared in self._shared.items():
             text += rtlil.convert(
-                cell, name=f"{module}__{name}", emit_src=False, missing_domain=_without_reset
+                shared, name=f"{module}__{name}", emit_src=False, missing_domain=_without_reset
             )
-        text = _place_names(text, module, self._cells)
+        text = _place_names(text, module, self._shared)
         attributes = " ".join(f"-remove {name}" for name in _STRIP)
         # Last, because Yosys moves attributes from one port to another that is driven alike.
         marks = "".join(
@@ -153,9 +153,9 @@ class Emission:
         return verilog.partition("\n\n")[2]
 
 
-def _place_names(text: str, prefix: str, cells: Iterable[str]) -> str:
-    """Give placed cells their prefix, and Amaranth's dotted submodules names of plain letters."""
-    placed = {f"  cell \\{name} ": f"  cell \\{prefix}__{name} " for name in cells}
+def _place_names(text: str, prefix: str, shared: Iterable[str]) -> str:
+    """Give shared modules their prefix, and Amaranth's dotted submodules names of plain letters."""
+    placed = {f"  cell \\{name} ": f"  cell \\{prefix}__{name} " for name in shared}
     lines = []
     for line in text.splitlines(keepends=True):
         if line.startswith(("module \\", "  cell \\")):
@@ -167,12 +167,12 @@ def _place_names(text: str, prefix: str, cells: Iterable[str]) -> str:
     return "".join(lines)
 
 
-def _all_cells(cells: tuple[Cell, ...]) -> dict[str, Cell]:
-    """Cells by module name, those that others place behind them."""
-    found: dict[str, Cell] = {}
-    for cell in cells:
-        for name, inner in {cell.module: cell, **_all_cells(cell.cells)}.items():
-            assert found.setdefault(name, inner) is inner, f"two cells are named {name}"
+def _all_shared(modules: tuple[SharedModule, ...]) -> dict[str, SharedModule]:
+    """Shared modules by name, and those that they place."""
+    found: dict[str, SharedModule] = {}
+    for module in modules:
+        for name, inner in {module.module: module, **_all_shared(module.shared_modules)}.items():
+            assert found.setdefault(name, inner) is inner, f"two modules are named {name}"
     return found
 
 

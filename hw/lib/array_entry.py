@@ -4,10 +4,10 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Feed"]
+__all__ = ["ArrayEntry"]
 
 
-class Feed(wiring.Component):
+class ArrayEntry(wiring.Component):
     """Decides each cycle whether a beat or a bubble enters the array.
 
     A bubble is a zero operand, which changes no sum; so an array needs no valid bits inside and

@@ -8,10 +8,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["Ledger"]
+__all__ = ["Fifo"]
 
 
-class Ledger(wiring.Component):
+class Fifo(wiring.Component):
     """Keeps a few entries in order; its room is the limit of what may be under way.
 
     Latency, entry in to entry out: 1 cycle. Throughput: one entry per cycle. Stalls: a full ledger

@@ -1,4 +1,4 @@
-"""Cells: components that become one Verilog module each, however often they are placed."""
+"""Shared modules: components that become one Verilog module each, however often they are placed."""
 
 from typing import Any, ClassVar
 
@@ -7,7 +7,7 @@ from amaranth.hdl import Elaboratable
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-__all__ = ["UNINITIALISED", "Cell", "Placement"]
+__all__ = ["UNINITIALISED", "SharedModule", "Placement"]
 
 UNINITIALISED = "carrysave_uninitialised"
 """Attribute of memories of which no word is used before it is written.
@@ -16,7 +16,7 @@ Amaranth gives each word of a memory an initial value; these are emitted without
 is a line for each word."""
 
 
-class Cell(wiring.Component):
+class SharedModule(wiring.Component):
     """A component that is converted once and placed by reference.
 
     Its ports are plain signals, its only clock is ``sync`` and none of its registers is reset, so
@@ -30,8 +30,8 @@ class Cell(wiring.Component):
     """It has registers."""
 
     @property
-    def cells(self) -> tuple["Cell", ...]:
-        """Cells that this one places."""
+    def shared_modules(self) -> tuple["SharedModule", ...]:
+        """Shared modules that this one places."""
         return ()
 
     def elaborate(self, platform) -> Module:
@@ -44,12 +44,12 @@ class Cell(wiring.Component):
 
 
 class Placement(Elaboratable):
-    """One instance of a cell."""
+    """One instance of a shared module."""
 
-    def __init__(self, cell: Cell):
-        self.cell = cell
+    def __init__(self, shared: SharedModule):
+        self.shared = shared
         self._ports: dict[str, Any] = {}
-        for path, member, _ in cell.signature.flatten(cell):
+        for path, member, _ in shared.signature.flatten(shared):
             (name,) = path
             self._ports[name] = Signal(member.shape, name=name)
 
@@ -57,15 +57,15 @@ class Placement(Elaboratable):
         try:
             return self.__dict__["_ports"][name]
         except KeyError:
-            raise AttributeError(f"{self.cell.module} has no port {name}") from None
+            raise AttributeError(f"{self.shared.module} has no port {name}") from None
 
     def elaborate(self, platform):
-        connections = {"i_clk": ClockSignal()} if self.cell.CLOCKED else {}
-        for path, member, _ in self.cell.signature.flatten(self.cell):
+        connections = {"i_clk": ClockSignal()} if self.shared.CLOCKED else {}
+        for path, member, _ in self.shared.signature.flatten(self.shared):
             (name,) = path
             direction = "i" if member.flow == In else "o"
             signal = self._ports[name]
             if isinstance(signal, ValueCastable):
                 signal = signal.as_value()
             connections[f"{direction}_{name}"] = signal
-        return Instance(self.cell.module, **connections)
+        return Instance(self.shared.module, **connections)

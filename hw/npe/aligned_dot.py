@@ -18,10 +18,10 @@ from hw.npe.floats.term import multiply, unpack
 from hw.npe.rounding.normalised import normal
 from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
 
-__all__ = ["AlignedDot", "Group", "greatest"]
+__all__ = ["AlignedDot", "ProductGroup", "greatest"]
 
 
-class Group(data.StructLayout):
+class ProductGroup(data.StructLayout):
     """Operand pairs of one aligned sum, the first lowest; ``last`` ends the run."""
 
     def __init__(self, spec: AlignedDotSpec):
@@ -49,7 +49,7 @@ class AlignedDot(FloatStream):
 
     Computes :func:`golden.npe.aligned_dot.aligned_dot`, exactly. Aligning is part of the sum's
     loop, since the sum so far may have the greatest exponent. Members: see :class:`FloatStream`;
-    ``i`` takes :class:`Group`.
+    ``i`` takes :class:`ProductGroup`.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class AlignedDot(FloatStream):
     def __init__(self, spec: AlignedDotSpec, **hows: Any):
         if not isinstance(spec, AlignedDotSpec):
             raise TypeError(f"spec must be an AlignedDotSpec, not {spec!r}")
-        super().__init__(spec, Group(spec), spec.result, **hows)
+        super().__init__(spec, ProductGroup(spec), spec.result, **hows)
 
     @property
     def operations_per_cycle(self) -> int:

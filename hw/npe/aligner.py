@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Choice, Integer, Parameter, check_fields
 from golden.npe.aligner import AlignerSpec
 from hw.arith.adder import ADDERS
-from hw.lib.shared_module import UNINITIALISED, Cell
+from hw.lib.shared_module import UNINITIALISED, SharedModule
 from hw.npe.floats.align_lane import AlignLane, Peak
 
 __all__ = ["AlignedBeat", "Aligner", "FloatBeat"]
@@ -80,7 +80,7 @@ class Aligner(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The one lane."""
         return (self.lane,)
 

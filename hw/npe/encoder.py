@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Choice, Integer, Parameter, check_fields
 from golden.npe.encoder import EncoderSpec
 from hw.arith.adder import ADDERS
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.npe.rounding.encode import encode
 from hw.npe.rounding.normalised import Cut, no_cut
 from hw.npe.rounding.registers import registers
@@ -84,7 +84,7 @@ class Encoder(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """None."""
         return ()
 

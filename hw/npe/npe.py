@@ -8,21 +8,21 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Integer, Parameter, complete
 from golden.npe.npe import NpeSpec
-from hw.lib.array_entry import Feed
-from hw.lib.shared_module import Cell
-from hw.npe.array.block_scales import BlockCount, Scales
-from hw.npe.array.column_output import EncodeCell, ScaleCell
-from hw.npe.array.ports import SCALE, AWords, BWords, CNumbers, EdgeCell, Scale
-from hw.npe.array.tile_flags import Flags
-from hw.npe.lane.lane8 import LaneCell
-from hw.npe.lane.lane16 import WideLaneCell
-from hw.npe.lane.sum_formats import SumState
+from hw.lib.array_entry import ArrayEntry
+from hw.lib.shared_module import SharedModule
+from hw.npe.array.block_scales import BlockCount, BlockScales
+from hw.npe.array.column_output import ColumnEncoder, ColumnScaler
+from hw.npe.array.ports import SCALE, AWords, BWords, CNumbers, EdgeDecoder, Scale
+from hw.npe.array.tile_flags import TileFlags
+from hw.npe.lane.lane8 import Lane8
+from hw.npe.lane.lane16 import Lane16
+from hw.npe.lane.sum_formats import SumFormats
 from hw.tpe.rows_array import RowsArray, late, skew
 from hw.tpe.systolic_os import SystolicColumn, place_systolic
 
 __all__ = ["Npe"]
 
-_LANES = {"sl8": LaneCell, "sl16": WideLaneCell}
+_LANES = {"sl8": Lane8, "sl16": Lane16}
 
 
 class Npe(RowsArray):
@@ -41,7 +41,7 @@ class Npe(RowsArray):
     array; a row of C that is not taken stops all of it: ``o_c.ready`` reaches every register's
     enable and ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: sums are modulo
     2^accumulator_width, and exact unless ``overflow`` is set: the tile had more beats than
-    :meth:`NpeSpec.limit`; with scales "e8m0" results become infinities instead. What is no number
+    :meth:`NpeSpec.k_max_words`; with scales "e8m0" results become infinities instead. What is no number
     counts as zero in a sum and is told by ``invalid``. Rounding, where results are of a format:
     once, from the exact sum, by one encoder a column; with scales "e8m0", of each block's scaled
     sum and of each addition.
@@ -51,10 +51,10 @@ class Npe(RowsArray):
     spec : NpeSpec
         What: tile, lane, formats, width of sums, format of results.
     accumulation, adder, pipeline
-        How: see :class:`hw.npe.lane.lane8.LaneCell`; `adder` is that of the columns too.
+        How: see :class:`hw.npe.lane.lane8.Lane8`; `adder` is that of the columns too.
     encoder_pipeline : int
         How: registers in the encoders, if results are of a format, or where blocks are scaled; see
-        :class:`hw.npe.array.column_output.EncodeCell` and :class:`hw.npe.array.column_output.ScaleCell`.
+        :class:`hw.npe.array.column_output.ColumnEncoder` and :class:`hw.npe.array.column_output.ColumnScaler`.
 
     Members
     -------
@@ -69,12 +69,12 @@ class Npe(RowsArray):
     """
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        **LaneCell.HOWS,
+        **Lane8.HOWS,
         "encoder_pipeline": Integer("registers in the encoders of results", 1, 0, 3),
     }
 
     spec: NpeSpec
-    _state: SumState
+    _state: SumFormats
     _mode: Value
     _taken: Value
     _blocks: BlockCount
@@ -85,12 +85,12 @@ class Npe(RowsArray):
         hows = complete(self.HOWS, hows)
         registers, adder = hows.pop("encoder_pipeline"), hows["adder"]
         self.element = _LANES[spec.lane](spec.element, **hows)
-        self.edges = {side: EdgeCell(self.element, side) for side in "ab"}
-        self.encoder: EncodeCell | ScaleCell | None = None
+        self.edges = {side: EdgeDecoder(self.element, side) for side in "ab"}
+        self.encoder: ColumnEncoder | ColumnScaler | None = None
         if spec.scale != "none":
-            self.encoder = ScaleCell(spec, registers, adder)
+            self.encoder = ColumnScaler(spec, registers, adder)
         elif spec.result_format is not None:
-            self.encoder = EncodeCell(spec, registers, adder)
+            self.encoder = ColumnEncoder(spec, registers, adder)
         ports = {
             "i_a": In(stream.Signature(AWords(spec))),
             "i_b": In(stream.Signature(BWords(spec))),
@@ -99,7 +99,7 @@ class Npe(RowsArray):
         super().__init__(spec, SystolicColumn(spec, self.element, adder), ports)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The column, the decoders at the edge and the encoder of results."""
         encoders = () if self.encoder is None else (self.encoder,)
         return (self.column, *self.edges.values(), *encoders)
@@ -115,13 +115,15 @@ class Npe(RowsArray):
         """A multiplication and an addition for each product, of the pair that has most."""
         return self.spec.m * self.spec.n * self.spec.element.operations
 
-    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value, Value]:
+    def ends(self, m: Module, feed: ArrayEntry) -> tuple[Value, Value, Value]:
         """End sums with tiles or blocks; only a tile's last block makes results leave."""
         payload = self.i_a.payload
-        m.submodules.state = self._state = state = SumState(self.spec.element, self.spec.limit)
+        m.submodules.state = self._state = state = SumFormats(
+            self.spec.element, self.spec.k_max_words
+        )
         self._mode, done = self.element.mode(m, state.o_a, state.o_b, feed.accept)
         self._taken = feed.accept & done
-        watches: list[SumState | BlockCount] = [state]
+        watches: list[SumFormats | BlockCount] = [state]
         last, finish = payload.last, feed.finish
         if self.spec.scale != "none":
             m.submodules.blocks = self._blocks = blocks = BlockCount(self.spec)
@@ -136,7 +138,7 @@ class Npe(RowsArray):
             ]
         return last & done, self._taken, finish
 
-    def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
+    def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
         """Decode rows of A and columns of B after their delays, place the columns, encode."""
         spec = self.spec
         scaled = spec.scale != "none"
@@ -186,12 +188,12 @@ class Npe(RowsArray):
         ]
         return Cat(row.word_select(j, width)[:-1] for j in range(spec.n))
 
-    def _flags(self, m: Module, move: Value, clears: Value) -> Flags:
+    def _flags(self, m: Module, move: Value, clears: Value) -> TileFlags:
         """Send what holds for a whole tile to the ends of columns."""
         spec, state = self.spec, self._state
         scaled = spec.scale != "none"
         known = 1 + spec.scale_width + scaled
-        m.submodules.flags = flags = Flags(spec, known, self.column.latency)
+        m.submodules.flags = flags = TileFlags(spec, known, self.column.latency)
         m.d.comb += [
             flags.move.eq(move),
             flags.clear.eq(clears),
@@ -209,9 +211,9 @@ class Npe(RowsArray):
             m.d.comb += flags.i_tile[-1].eq(self._blocks.o_opens)
         return flags
 
-    def _scales(self, m: Module, move: Value, clears: Value) -> Scales:
+    def _scales(self, m: Module, move: Value, clears: Value) -> BlockScales:
         """Send the scales of blocks to the ends of columns."""
-        m.submodules.scales = scales = Scales(self.spec, self.column.latency)
+        m.submodules.scales = scales = BlockScales(self.spec, self.column.latency)
         m.d.comb += [
             scales.move.eq(move),
             scales.load.eq(self._taken & self._blocks.o_first),

@@ -10,8 +10,8 @@ from golden.check import Choice, Integer, Parameter, check_fields
 from golden.npe.requantiser import RequantiserSpec
 from hw.arith.adder import ADDERS
 from hw.arith.product import ENCODINGS, encode
-from hw.lib.shared_module import Cell
-from hw.npe.rounding.requantise_column import Column
+from hw.lib.shared_module import SharedModule
+from hw.npe.rounding.requantise_column import RequantiseColumn
 
 __all__ = ["CodeRow", "Requantisation", "Requantiser", "SumRow"]
 
@@ -102,7 +102,7 @@ class Requantiser(wiring.Component):
             raise TypeError(f"spec must be a RequantiserSpec, not {spec!r}")
         check_fields(self.HOWS, {"encoding": encoding, "adder": adder, "pipeline": pipeline})
         self.spec = spec
-        self.column = Column(spec, encoding=encoding, adder=adder, pipeline=pipeline)
+        self.column = RequantiseColumn(spec, encoding=encoding, adder=adder, pipeline=pipeline)
         self.pipeline = pipeline
         super().__init__({
             "i_config": In(stream.Signature(Requantisation(spec))),
@@ -111,7 +111,7 @@ class Requantiser(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The one column."""
         return (self.column,)
 

@@ -13,7 +13,7 @@ from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
 from hw.npe.activations.divide import Divide
-from hw.npe.activations.row_exponential import Exponentials, Results, Values, add_saturating
+from hw.npe.activations.row_exponential import Results, RowExponential, Values, add_saturating
 
 __all__ = ["ShiftGelu"]
 
@@ -52,7 +52,7 @@ class ShiftGelu(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    cells = ()
+    shared_modules = ()
 
     def __init__(self, spec: ShiftGeluSpec, *, adder: str = "sklansky"):
         if not isinstance(spec, ShiftGeluSpec):
@@ -78,7 +78,7 @@ class ShiftGelu(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
-        m.submodules.row = row = Exponentials(spec, 0, self.adder)
+        m.submodules.row = row = RowExponential(spec, 0, self.adder)
         width = min(2 * spec.greatest, spec.DIVIDEND).bit_length()
         m.submodules.divide = divide = Divide(
             spec.DIVIDEND, width, spec.least_sum, spec.quotient_bits, self.adder

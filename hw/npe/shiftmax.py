@@ -13,7 +13,7 @@ from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
 from hw.npe.activations.divide import Divide
-from hw.npe.activations.row_exponential import Exponentials, Results, Values, add_saturating
+from hw.npe.activations.row_exponential import Results, RowExponential, Values, add_saturating
 
 __all__ = ["Shiftmax"]
 
@@ -52,7 +52,7 @@ class Shiftmax(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    cells = ()
+    shared_modules = ()
 
     def __init__(self, spec: ShiftmaxSpec, *, adder: str = "sklansky"):
         if not isinstance(spec, ShiftmaxSpec):
@@ -79,7 +79,7 @@ class Shiftmax(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
-        m.submodules.row = row = Exponentials(spec, spec.in_format.low, self.adder)
+        m.submodules.row = row = RowExponential(spec, spec.in_format.low, self.adder)
         total = Signal(min(spec.length * spec.greatest, spec.DIVIDEND).bit_length())
         m.submodules.divide = divide = Divide(
             spec.DIVIDEND, len(total), spec.least_sum, spec.quotient_bits, self.adder

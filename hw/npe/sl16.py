@@ -1,7 +1,7 @@
 """SL16: one lane of 16-bit words between two streams."""
 
 from golden.npe.sl16 import Sl16Spec
-from hw.npe.lane.lane16 import WideLaneCell
+from hw.npe.lane.lane16 import Lane16
 from hw.npe.lane.lane_stream import StreamLane
 
 __all__ = ["Sl16"]
@@ -16,4 +16,4 @@ class Sl16(StreamLane):
     """
 
     SPEC = Sl16Spec
-    CELL = WideLaneCell
+    CELL = Lane16

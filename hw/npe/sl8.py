@@ -1,7 +1,7 @@
 """SL8: one lane of 8-bit words between two streams."""
 
 from golden.npe.sl8 import Sl8Spec
-from hw.npe.lane.lane8 import LaneCell
+from hw.npe.lane.lane8 import Lane8
 from hw.npe.lane.lane_stream import StreamLane
 
 __all__ = ["Sl8"]
@@ -15,4 +15,4 @@ class Sl8(StreamLane):
     """
 
     SPEC = Sl8Spec
-    CELL = LaneCell
+    CELL = Lane8

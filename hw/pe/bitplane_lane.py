@@ -7,13 +7,13 @@ from hw.arith.carry_save import CarrySave, Planes
 from hw.arith.schedule import sparse_heights
 from hw.pe.element import KEPT, CarrySaveSum
 
-__all__ = ["LINES", "LaneCell"]
+__all__ = ["LINES", "BitplaneLane"]
 
 LINES = 3
 """Of all lanes: the sum leaves, a plane comes, a sum begins."""
 
 
-class LaneCell(CarrySaveSum):
+class BitplaneLane(CarrySaveSum):
     """Adds what weights of one bit select, a bit plane a cycle.
 
     What a plane adds enters at the same place. Of several planes of a beat, the least significant

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter
 from golden.pe.opt3 import Opt3Spec
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.pe.digit_row import DigitControl, DigitRow
 from hw.pe.element_stream import Operands, Total
 
@@ -57,7 +57,7 @@ class DigitStream(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The element, as a row of one."""
         return (self.row,)
 

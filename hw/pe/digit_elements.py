@@ -10,13 +10,13 @@ from golden.pe.opt3 import Opt3Spec
 from hw.arith.bit_heap import BitHeap
 from hw.arith.counter import count
 from hw.arith.term import fills, multiple, placed, reaches
-from hw.lib.shared_module import Cell
-from hw.pe.digit_selector import Selector
+from hw.lib.shared_module import SharedModule
+from hw.pe.digit_selector import DigitSelector
 
-__all__ = ["Elements"]
+__all__ = ["DigitElements"]
 
 
-class Elements(Cell):
+class DigitElements(SharedModule):
     """A few elements with the registers that drive them: one term of each lane a cycle.
 
     A sum is a row of bits, a carry at some of the low columns (``spec.carry_weights``), and for
@@ -57,7 +57,7 @@ class Elements(Cell):
         self.module = f"elements{elements}"
         super().__init__({
             "en": In(1),
-            "i_lines": In(Selector(spec).o.shape()),
+            "i_lines": In(DigitSelector(spec).o.shape()),
             "i_first": In(1),
             "i_b": In(elements * spec.k * spec.b_width),
             "o": Out(elements * spec.accumulator_width),

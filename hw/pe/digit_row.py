@@ -5,14 +5,14 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.pe.opt3 import Opt3Spec
-from hw.lib.shared_module import Cell
-from hw.pe.digit_elements import Elements
-from hw.pe.digit_selector import Selector
+from hw.lib.shared_module import SharedModule
+from hw.pe.digit_elements import DigitElements
+from hw.pe.digit_selector import DigitSelector
 
 __all__ = ["DigitControl", "DigitRow"]
 
 
-class DigitRow(Cell):
+class DigitRow(SharedModule):
     """One row of operands a, by n operands b: n sums.
 
     Parameters
@@ -28,7 +28,7 @@ class DigitRow(Cell):
     -------
     en : In(1)
         Common enable; where it is low only operands a move.
-    i_load, i_go, i_a, last : as those of :class:`Selector`
+    i_load, i_go, i_a, last : as those of :class:`DigitSelector`
     i_first : In(1)
         What is shown is the first of a sum.
     i_b : In
@@ -51,10 +51,10 @@ class DigitRow(Cell):
     def __init__(self, spec: Opt3Spec, n: int, *, shared: int):
         self.spec = spec
         self.n = n
-        self.selector = Selector(spec)
+        self.selector = DigitSelector(spec)
         sizes = [min(shared or 1, n - start) for start in range(0, n, shared or 1)]
         self.shared = bool(shared)
-        self.kinds = {size: Elements(spec, size) for size in sizes}
+        self.kinds = {size: DigitElements(spec, size) for size in sizes}
         self.sizes = sizes
         super().__init__({
             "en": In(1),
@@ -68,7 +68,7 @@ class DigitRow(Cell):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The selector, and elements in groups."""
         return (self.selector, *self.kinds.values())
 

@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 from golden.formats.integer import IntFormat
 from golden.pe.opt3 import Opt3Spec
 from hw.arith.recode import Digit, booth_digits, ent_digits, ent_direct_digits, naf_digits
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 
-__all__ = ["Lines", "Selector"]
+__all__ = ["Lines", "DigitSelector"]
 
 _RECODERS: dict[str, Callable[[Module, Value, IntFormat], list[Digit]]] = {
     "naf": naf_digits,
@@ -32,7 +32,7 @@ class Lines(data.StructLayout):
         super().__init__({"one": 1, "two": 1, "negative": 1, "place": spec.digits, "code": codes})
 
 
-class Selector(Cell):
+class DigitSelector(SharedModule):
     """Holds the digits of a beat of operands a and issues them, lowest place first.
 
     Digits of one place follow each other, code by code; places with none are skipped, and zero

@@ -11,15 +11,15 @@ from golden.pe.mac import MacSpec
 from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave, Planes
 from hw.arith.product import ENCODINGS, coded_width, encode, product_planes
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 
-__all__ = ["KEPT", "CarrySaveSum", "Hop", "PeCell", "SumCell"]
+__all__ = ["KEPT", "CarrySaveSum", "Hop", "Element", "SumModule"]
 
 KEPT = 0.6
 """Arrival of the sum so far, in XOR gates: one gate clears it."""
 
 
-class SumCell(Cell):
+class SumModule(SharedModule):
     """Sum of what bit heaps bring each cycle, inside an array.
 
     ``i_clear`` comes with the first operands of a sum: the sum so far is on ``o`` in the cycle in
@@ -121,7 +121,7 @@ class SumCell(Cell):
         return self._products(Module(), C(1, 1), a, b)
 
 
-class CarrySaveSum(SumCell):
+class CarrySaveSum(SumModule):
     """Compresses what comes and the sum so far together, with no carry propagation.
 
     The sum keeps a carry only at weights where passing it on would cost time.
@@ -138,10 +138,10 @@ class CarrySaveSum(SumCell):
         return products.compress(m, [len(column) for column in kept])
 
 
-class PeCell(SumCell):
+class Element(SumModule):
     """Multiply-accumulate of k operand pairs a cycle, inside an array.
 
-    Members: see :class:`SumCell`; ``i_a``, ``i_b`` are k operands each, the first lowest, a as
+    Members: see :class:`SumModule`; ``i_a``, ``i_b`` are k operands each, the first lowest, a as
     :meth:`encode` makes it.
 
     Parameters
@@ -166,7 +166,7 @@ class PeCell(SumCell):
     def __init__(self, spec: MacSpec, *, encoding: str = "booth", pipeline: int = 0):
         if not isinstance(spec, MacSpec):
             raise TypeError(f"spec must be a MacSpec, not {spec!r}")
-        check_fields(PeCell.HOWS, {"encoding": encoding, "pipeline": pipeline})
+        check_fields(Element.HOWS, {"encoding": encoding, "pipeline": pipeline})
         self.spec = spec
         self.encoding = encoding
         self.cuts: dict[int, list[int]] = {}
@@ -206,7 +206,7 @@ class PeCell(SumCell):
         return heaps
 
 
-class Hop(Cell):
+class Hop(SharedModule):
     """An element with operand registers, from which its neighbours take the operands.
 
     Parameters
@@ -233,7 +233,7 @@ class Hop(Cell):
     o_done: Signal
     o: data.View
 
-    def __init__(self, element: SumCell):
+    def __init__(self, element: SumModule):
         self.element = element
         self.module = element.module
         self.layout = element.layout

@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter
 from golden.pe.mac import MacSpec
-from hw.lib.array_entry import Feed
-from hw.lib.shared_module import Cell
-from hw.pe.element import Hop, PeCell
+from hw.lib.array_entry import ArrayEntry
+from hw.lib.shared_module import SharedModule
+from hw.pe.element import Element, Hop
 
 __all__ = ["Operands", "StreamPe", "Total"]
 
@@ -51,7 +51,7 @@ class StreamPe(wiring.Component):
         :class:`Total`, modulo 2^accumulator_width.
     """
 
-    CELL: ClassVar[type[PeCell]]
+    CELL: ClassVar[type[Element]]
     HOWS: ClassVar[dict[str, Parameter]]
 
     i: stream.Interface
@@ -67,7 +67,7 @@ class StreamPe(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The one cell."""
         return (self.cell,)
 
@@ -83,7 +83,7 @@ class StreamPe(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.feed = feed = Feed()
+        m.submodules.feed = feed = ArrayEntry()
         m.submodules.pe = pe = self.cell.place()
         done = Signal(self.latency - 1)
 

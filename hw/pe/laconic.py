@@ -11,7 +11,7 @@ from golden.pe.laconic import LaconicSpec
 from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave
 from hw.arith.schedule import sparse_heights
-from hw.lib.array_entry import Feed
+from hw.lib.array_entry import ArrayEntry
 from hw.pe.element_stream import Operands, Total
 from hw.pe.laconic_lane import Lane, TermPair
 
@@ -160,7 +160,7 @@ class Laconic(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    cells = ()
+    shared_modules = ()
 
     def __init__(self, spec: LaconicSpec, *, pipeline: int = 2):
         if not isinstance(spec, LaconicSpec):
@@ -186,7 +186,7 @@ class Laconic(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
-        m.submodules.feed = feed = Feed()
+        m.submodules.feed = feed = ArrayEntry()
         m.submodules.reduction = reduction = self.reduction
         lanes = [Lane(spec) for _ in range(spec.k)]
         en = Signal()

@@ -13,7 +13,7 @@ from golden.pe.lmul import LmulSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 
 __all__ = ["Lmul", "LmulOperands"]
 
@@ -77,7 +77,7 @@ class Lmul(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """None."""
         return ()
 

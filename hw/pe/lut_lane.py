@@ -4,8 +4,8 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
-from hw.lib.shared_module import Cell
-from hw.pe.bitplane_lane import LaneCell
+from hw.lib.shared_module import SharedModule
+from hw.pe.bitplane_lane import BitplaneLane
 from hw.pe.lut_table import LutTable
 
 __all__ = ["BitLane", "LutLane", "gather", "multiplex"]
@@ -14,8 +14,8 @@ __all__ = ["BitLane", "LutLane", "gather", "multiplex"]
 _GATED, _CHOSEN, _FLIPPED, _SIGN, _MADE = 0.6, 2.0, 3.0, 0.6, 5.0
 
 
-class BitLane(LaneCell):
-    """Adds the activations whose weight's bit is set. Members: see :class:`LaneCell`.
+class BitLane(BitplaneLane):
+    """Adds the activations whose weight's bit is set. Members: see :class:`BitplaneLane`.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class BitLane(LaneCell):
     negative : bool
         What: they are subtracted.
     more
-        As those of :class:`LaneCell`.
+        As those of :class:`BitplaneLane`.
     """
 
     module = "bit_lane"
@@ -48,10 +48,10 @@ class BitLane(LaneCell):
         return heap
 
 
-class LutLane(LaneCell):
+class LutLane(BitplaneLane):
     """Adds the entries of tables that the bits of weights, or keys, select.
 
-    Members: see :class:`LaneCell`; ``i_a`` has the entries of all tables, or the activations, of
+    Members: see :class:`BitplaneLane`; ``i_a`` has the entries of all tables, or the activations, of
     which they are then made here; ``i_b`` the bits of a plane, in the order of the weights; or of
     some planes, the least significant first. Where the lane `subtracts`, ``i_a`` has a line behind
     the entries: what this plane selects is subtracted.
@@ -76,7 +76,7 @@ class LutLane(LaneCell):
     tree : bool
         How: entries are selected by a tree of multiplexers, not by a line for each.
     more
-        As those of :class:`LaneCell`.
+        As those of :class:`BitplaneLane`.
     """
 
     module = "lut_lane"
@@ -110,7 +110,7 @@ class LutLane(LaneCell):
         super().__init__(self._entries + subtracts, lookups * group * weight.width, **more)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The table, where it is made here."""
         return (self.table,) if self.makes else ()
 

@@ -7,7 +7,7 @@ from golden.formats.integer import IntFormat
 from golden.lut.table import TableSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 
 __all__ = ["LutTable", "Table"]
 
@@ -15,7 +15,7 @@ __all__ = ["LutTable", "Table"]
 Term = tuple[Value, bool, bool]
 
 
-class Table(Cell):
+class Table(SharedModule):
     """Makes the entries of one table of activations.
 
     Members

@@ -8,17 +8,17 @@ from golden.check import Choice, Parameter
 from golden.pe.mac import MacSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
-from hw.pe.element import KEPT, PeCell
+from hw.pe.element import KEPT, Element
 from hw.pe.element_stream import StreamPe
 
-__all__ = ["Mac", "MacCell"]
+__all__ = ["Mac", "MacElement"]
 
 
-class MacCell(PeCell):
+class MacElement(Element):
     """Adds each product to a sum that is an ordinary number at the end of every cycle.
 
     Product and sum share one bit heap, so that there is one carry propagation a cycle and not
-    two. Members: see :class:`PeCell`; ``o`` has no carries.
+    two. Members: see :class:`Element`; ``o`` has no carries.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class MacCell(PeCell):
 
     module = "mac"
     HOWS: ClassVar[dict[str, Parameter]] = {
-        **PeCell.HOWS,
+        **Element.HOWS,
         "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
     }
 
@@ -68,5 +68,5 @@ class Mac(StreamPe):
     Computes :func:`golden.pe.mac.mac`, exactly.
     """
 
-    CELL = MacCell
-    HOWS = MacCell.HOWS
+    CELL = MacElement
+    HOWS = MacElement.HOWS

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
-from hw.lib.shared_module import UNINITIALISED, Cell
+from hw.lib.shared_module import UNINITIALISED, SharedModule
 
-__all__ = ["ODD", "SUM", "SumColumn"]
+__all__ = ["ODD", "SUM", "OddSums"]
 
 SUM = 32
 """Bits of what is added to results, and of these."""
@@ -16,7 +16,7 @@ ODD = SUM + 1
 """Bits of sums of planes: what is on the odd grid is halved, and is then modulo 2^32."""
 
 
-class SumColumn(Cell):
+class OddSums(SharedModule):
     """Adds the planes of one column of C up, row by row, and makes results of their sums.
 
     Parameters

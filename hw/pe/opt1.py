@@ -1,17 +1,17 @@
 """OPT1: multiply-accumulate that keeps its sum in carry-save form."""
 
 from hw.arith.bit_heap import BitHeap
-from hw.pe.element import KEPT, CarrySaveSum, PeCell
+from hw.pe.element import KEPT, CarrySaveSum, Element
 from hw.pe.element_stream import StreamPe
 
-__all__ = ["Opt1", "Opt1Cell"]
+__all__ = ["Opt1", "Opt1Element"]
 
 
-class Opt1Cell(CarrySaveSum, PeCell):
+class Opt1Element(CarrySaveSum, Element):
     """Compresses product bits and the sum so far together, with no carry propagation.
 
     Compressed accumulation of the HPCA 2025 bit-weight paper (OPT1): for int8 the sum keeps a third
-    of a carry row. One addition for each sum resolves it, outside. Members: see :class:`PeCell`.
+    of a carry row. One addition for each sum resolves it, outside. Members: see :class:`Element`.
     """
 
     module = "opt1"
@@ -27,5 +27,5 @@ class Opt1(StreamPe):
     2^accumulator_width.
     """
 
-    CELL = Opt1Cell
-    HOWS = Opt1Cell.HOWS
+    CELL = Opt1Element
+    HOWS = Opt1Element.HOWS

@@ -1,12 +1,12 @@
 """OPT2: digits of the same weight are added up first, over all of K, and shifted once."""
 
 from hw.pe.element_stream import StreamPe
-from hw.pe.opt1 import Opt1Cell
+from hw.pe.opt1 import Opt1Element
 
-__all__ = ["Opt2", "Opt2Cell"]
+__all__ = ["Opt2", "Opt2Element"]
 
 
-class Opt2Cell(Opt1Cell):
+class Opt2Element(Opt1Element):
     """Compresses the rows of each digit of a, of all k pairs, into a sum of that weight.
 
     Same-weight reduction of the HPCA 2025 bit-weight paper (OPT2): a narrow tree and a carry-save
@@ -26,5 +26,5 @@ class Opt2(StreamPe):
     2^accumulator_width.
     """
 
-    CELL = Opt2Cell
-    HOWS = Opt2Cell.HOWS
+    CELL = Opt2Element
+    HOWS = Opt2Element.HOWS

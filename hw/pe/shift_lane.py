@@ -5,13 +5,13 @@ from amaranth import Module, Value
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
-from hw.pe.bitplane_lane import LaneCell
+from hw.pe.bitplane_lane import BitplaneLane
 
 __all__ = ["ShiftLane"]
 
 
-class ShiftLane(LaneCell):
-    """Adds gated, shifted copies of activations. Members: see :class:`LaneCell`.
+class ShiftLane(BitplaneLane):
+    """Adds gated, shifted copies of activations. Members: see :class:`BitplaneLane`.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class ShiftLane(LaneCell):
     count : int
         What: activations a cycle.
     more
-        As those of :class:`LaneCell`.
+        As those of :class:`BitplaneLane`.
     """
 
     module = "shift_lane"

@@ -4,7 +4,7 @@ from amaranth import C, Cat, Module, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
-from hw.pe.bitplane_lane import LaneCell
+from hw.pe.bitplane_lane import BitplaneLane
 from hw.pe.lut_lane import gather
 from hw.pe.ternary_table import TernaryTable
 
@@ -14,8 +14,8 @@ __all__ = ["TernaryLane"]
 _CHOSEN, _SIGN = 3.0, 0.6
 
 
-class TernaryLane(LaneCell):
-    """Adds what two-bit weights, or keys of several, select. Members: see :class:`LaneCell`.
+class TernaryLane(BitplaneLane):
+    """Adds what two-bit weights, or keys of several, select. Members: see :class:`BitplaneLane`.
 
     What is subtracted is inverted, and the sign added; both leave 0 what is 0.
 
@@ -30,7 +30,7 @@ class TernaryLane(LaneCell):
     keys : str
         What: "none", or what groups come as: keys of a "pair" or of a "table".
     more
-        As those of :class:`LaneCell`.
+        As those of :class:`BitplaneLane`.
     """
 
     module = "ternary_lane"

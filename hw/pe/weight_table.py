@@ -6,12 +6,12 @@ from amaranth.lib.wiring import In, Out
 from golden.lut.over_weights import OverWeightsSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 
 __all__ = ["WeightLane", "WeightTable"]
 
 
-class WeightTable(Cell):
+class WeightTable(SharedModule):
     """Makes the sums of all subsets of a few weights, one a cycle, in the order of a Gray code.
 
     Members
@@ -79,7 +79,7 @@ class WeightTable(Cell):
         return m
 
 
-class WeightLane(Cell):
+class WeightLane(SharedModule):
     """Adds up what a row's keys look up, each entry times the power of two of its plane.
 
     Planes come the least one first: the sum moves down a place for each, and what falls off its end

@@ -11,12 +11,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.check import Parameter, check_fields
 from golden.soc.spec import CoprocessorSpec
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantiser
 from hw.soc.bus.axi import Axi4Lite
 from hw.soc.core import Core, memory_ports
 from hw.soc.registers.coprocessor import Registers
-from hw.soc.schedule.job_queue import Jobs
+from hw.soc.schedule.job_queue import JobQueue
 
 __all__ = ["Coprocessor"]
 
@@ -90,9 +90,9 @@ class Coprocessor(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """Those of engine, stores and requantiser."""
-        return self.core.cells
+        return self.core.shared_modules
 
     @property
     def latency(self) -> int:
@@ -112,7 +112,7 @@ class Coprocessor(wiring.Component):
         for name, member in memory_ports(self.spec).items():
             ends = getattr(core, name), flipped(getattr(self, name))
             connect(m, *(ends if member.flow == Out else reversed(ends)))
-        m.submodules.jobs = jobs = Jobs(self.spec)
+        m.submodules.jobs = jobs = JobQueue(self.spec)
         m.d.comb += [
             self.interrupt.eq(registers.o_interrupt),
             jobs.i_start.eq(registers.o_start & registers.i_ready),
@@ -183,7 +183,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         "data_width": spec.data_width,
         "address_width": spec.address_width,
         "k_max": min(
-            (1 << spec.dimension_width) - 1, *(mode.limit for mode in inside.modes.values())
+            (1 << spec.dimension_width) - 1, *(mode.k_max for mode in inside.modes.values())
         ),
         "sums": spec.sums,
         "a_bytes": spec.a_bytes,

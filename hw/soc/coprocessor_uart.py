@@ -8,11 +8,11 @@ from amaranth.lib.wiring import In, Out, connect
 
 from golden.check import Parameter
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.soc.coprocessor import Coprocessor
 from hw.soc.serial.host_link import HostLink
 from hw.soc.serial.uart import UartReceiver, UartTransmitter
-from hw.soc.stores.block_ram import BlockMemory
+from hw.soc.stores.block_ram import BlockRam
 
 __all__ = ["CoprocessorUart"]
 
@@ -49,13 +49,13 @@ class CoprocessorUart(wiring.Component):
             raise TypeError(f"spec must be a CoprocessorUartSpec, not {spec!r}")
         self.spec = spec
         self.block = Coprocessor(spec, **more)
-        self.memory = BlockMemory(spec)
+        self.memory = BlockRam(spec)
         super().__init__({"rx": In(1), "tx": Out(1), "busy": Out(1)})
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """Those of the co-processor, and of the memory."""
-        return (*self.block.cells, *self.memory.cells)
+        return (*self.block.shared_modules, *self.memory.shared_modules)
 
     @property
     def latency(self) -> int:

@@ -7,15 +7,15 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.soc.bus.axi import Axi4, Axi4Read, Axi4Stream, Axi4Write
 from hw.soc.bus.read_master import ReadMaster
 from hw.soc.bus.write_master import WriteMaster
 from hw.soc.datapath import EVENTS, Datapath
 from hw.soc.path.stream_ports import StreamReader, StreamWriter
 from hw.soc.registers.coprocessor import ERRORS, ErrorLayout, JobLayout
-from hw.soc.schedule.job_check import Prepare
-from hw.soc.schedule.job_snapshot import JobCopy
+from hw.soc.schedule.job_check import JobCheck
+from hw.soc.schedule.job_snapshot import JobSnapshot
 
 __all__ = ["Core", "memory_ports"]
 
@@ -95,14 +95,14 @@ class Core(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """Those of the engine, the stores and the requantiser."""
-        return self.path.cells
+        return self.path.shared_modules
 
     def elaborate(self, platform):
         m = Module()
         spec, path = self.spec, self.path
-        m.submodules.prepare = prepare = Prepare(spec)
+        m.submodules.prepare = prepare = JobCheck(spec)
         read, write = self._streams(m) if spec.STREAM else self._masters(m)
 
         # All of the datapath begins anew with each job.
@@ -112,7 +112,7 @@ class Core(wiring.Component):
         # Registers do not change while their job runs; without descriptors there is no other.
         job, first, takes, ends = self.i_job, Signal(), Signal(), Signal()
         if spec.ring:
-            m.submodules.copy = copy = JobCopy(spec)
+            m.submodules.copy = copy = JobSnapshot(spec)
             job = copy.o
             m.d.comb += [
                 copy.i_job.eq(self.i_job),

@@ -7,14 +7,14 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
-from hw.lib.fifo import Ledger
-from hw.lib.shared_module import Cell
+from hw.lib.fifo import Fifo
+from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Packed
-from hw.soc.path.accumulate_in import Addends
-from hw.soc.path.load_router import Receiver
-from hw.soc.path.operand_feed import Operand
-from hw.soc.path.result_writer import Drain
+from hw.soc.path.accumulate_in import AccumulateIn
+from hw.soc.path.load_router import LoadRouter
+from hw.soc.path.operand_feed import OperandFeed
+from hw.soc.path.result_writer import ResultWriter
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.geometry import Geometry, pick
@@ -22,7 +22,7 @@ from hw.soc.schedule.loader import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, 
 from hw.soc.schedule.sides import sides
 from hw.soc.schedule.tile_walk import BlockDone, SumsRequest, TileWalk
 from hw.soc.stores.column_store import ColumnStore
-from hw.soc.stores.sum_store import Sums
+from hw.soc.stores.sum_store import SumStore
 
 __all__ = ["EVENTS", "Datapath"]
 
@@ -81,9 +81,9 @@ class Datapath(wiring.Component):
     def __init__(self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str):
         self.spec = spec
         self.engine = engine
-        self.operands = {name: Operand(spec, side) for name, side in sides(spec).items()}
-        self.sums = Sums(spec)
-        self.drain = Drain(spec, encoding=encoding, adder=adder)
+        self.operands = {name: OperandFeed(spec, side) for name, side in sides(spec).items()}
+        self.sums = SumStore(spec)
+        self.drain = ResultWriter(spec, encoding=encoding, adder=adder)
         self.columns: dict[int, ColumnStore] = {}
         most = parts(spec)
         if spec.bias:
@@ -105,12 +105,17 @@ class Datapath(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """Those of the engine, the stores and the requantiser."""
         stores = [operand.store for operand in self.operands.values()]
-        banks = [cell for store in stores for cell in store.cells]
-        banks += [cell for store in self.columns.values() for cell in store.cells]
-        return (*self.engine.cells, *banks, *self.sums.cells, *self.drain.cells)
+        banks = [cell for store in stores for cell in store.shared_modules]
+        banks += [cell for store in self.columns.values() for cell in store.shared_modules]
+        return (
+            *self.engine.shared_modules,
+            *banks,
+            *self.sums.shared_modules,
+            *self.drain.shared_modules,
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -120,9 +125,9 @@ class Datapath(wiring.Component):
         m.submodules.tiles = tiles = TileWalk(spec, sides(spec))
         m.submodules.sums = sums = self.sums
         m.submodules.drain = drain = self.drain
-        m.submodules.requests = requests = Ledger(SumsRequest(spec), 16)
-        m.submodules.loads = loads = Ledger(Block(spec), 2 * spec.PARTS)
-        m.submodules.blocks = blocks = Ledger(BlockDone(spec), 4)
+        m.submodules.requests = requests = Fifo(SumsRequest(spec), 16)
+        m.submodules.loads = loads = Fifo(Block(spec), 2 * spec.PARTS)
+        m.submodules.blocks = blocks = Fifo(BlockDone(spec), 4)
         takers: tuple[Any, ...] = (loader, tiles, sums, drain, *self.operands.values())
         m.d.comb += [part.i_geometry.eq(job) for part in takers]
         m.d.comb += [part.i_start.eq(self.i_start) for part in (loader, drain)]
@@ -137,7 +142,7 @@ class Datapath(wiring.Component):
         for name, operand in self.operands.items():
             m.submodules[f"operand_{name}"] = operand
             m.submodules[f"store_{name}"] = store = operand.store
-            m.submodules[f"requests_{name}"] = queue = Ledger(operand.request, 2)
+            m.submodules[f"requests_{name}"] = queue = Fifo(operand.request, 2)
             connect(m, getattr(tiles, f"o_{name}"), queue.i)
             connect(m, queue.o, operand.i)
             stride = strides.get(name, C(operand.side.words if name == "a_scales" else 1))
@@ -201,7 +206,7 @@ class Datapath(wiring.Component):
             **self.columns,
         }
         if spec.accumulates:
-            m.submodules.addends = addends = stores[ADDEND] = Addends(spec)
+            m.submodules.addends = addends = stores[ADDEND] = AccumulateIn(spec)
             m.d.comb += [
                 addends.i_geometry.eq(self.i_geometry),
                 self.sums.i_write.eq(addends.write),
@@ -211,7 +216,7 @@ class Datapath(wiring.Component):
                 tiles.i_full_c.eq(addends.o_full),
             ]
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
-        m.submodules.receiver = receiver = Receiver(spec, words)
+        m.submodules.receiver = receiver = LoadRouter(spec, words)
         connect(m, loader.o, receiver.i_row)
         connect(m, receiver.o_row, flipped(self.o_row))
         connect(m, flipped(self.i), receiver.i)

@@ -10,22 +10,22 @@ from golden.check import Flag, Integer, Parameter
 from golden.formats.integer import IntFormat
 from golden.tpe.rows import RowsEngineSpec
 from hw.arith.bit_heap import BitHeap
-from hw.lib.array_entry import Feed
+from hw.lib.array_entry import ArrayEntry
 from hw.lib.engine_ports import ASlice, BSlice, CRow
-from hw.lib.shared_module import Cell, Placement
-from hw.pe.bitplane_lane import LINES, LaneCell
-from hw.pe.element import PeCell, SumCell
+from hw.lib.shared_module import Placement, SharedModule
+from hw.pe.bitplane_lane import LINES, BitplaneLane
+from hw.pe.element import Element, SumModule
 from hw.pe.lut_table import Table
-from hw.pe.mac import MacCell
+from hw.pe.mac import MacElement
 from hw.tpe.broadcast import BroadcastColumn, place_columns
 from hw.tpe.rows_array import RowsArray, late, skew
-from hw.tpe.rows_column import Column
+from hw.tpe.rows_column import RowsColumn
 
-__all__ = ["PLANE_HOWS", "Correction", "PlanesEngine"]
+__all__ = ["PLANE_HOWS", "Correction", "BitplaneEngine"]
 
 PLANE_HOWS: dict[str, Parameter] = {
-    "pipeline": replace(PeCell.HOWS["pipeline"], default=0),
-    "adder": MacCell.HOWS["adder"],
+    "pipeline": replace(Element.HOWS["pipeline"], default=0),
+    "adder": MacElement.HOWS["adder"],
     "slack": Integer("what adding may take longer, for fewer carries", 0, 0, 64, "XOR gates"),
     "held": Flag("sums are held between lanes and adder; always of more than 8 rows", True),
 }
@@ -53,10 +53,10 @@ class Correction:
     dropped: int = 0
 
 
-class ActivationSum(LaneCell):
+class ActivationSum(BitplaneLane):
     """Adds up a correction, of the activations of beats.
 
-    Members: see :class:`LaneCell`; the lines are ``i_b``.
+    Members: see :class:`BitplaneLane`; the lines are ``i_b``.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _times(heap: BitHeap, bit: Value, place: int, factor: int) -> None:
         weight += 1
 
 
-class CorrectionColumn(Column):
+class CorrectionColumn(RowsColumn):
     """Sums that correct those of all columns, one for each row, a cycle before they are needed."""
 
     module = "correction"
@@ -153,7 +153,7 @@ class CorrectedColumn(BroadcastColumn):
     i_more: Signal
 
     def __init__(
-        self, spec: RowsEngineSpec, element: SumCell, adder: str, *, held: bool, shift: int
+        self, spec: RowsEngineSpec, element: SumModule, adder: str, *, held: bool, shift: int
     ):
         self.shift = shift
         more = In(element.layout.width - shift)
@@ -172,7 +172,7 @@ class CorrectedColumn(BroadcastColumn):
         return heap.compress(m, [2] * len(rows))
 
 
-class PlanesEngine(RowsArray):
+class BitplaneEngine(RowsArray):
     """Multiplies matrices by m x n lanes that take one bit of each of their weights a cycle.
 
     A beat of A and B stays for as many cycles as its weights have planes, and is taken with the
@@ -183,12 +183,12 @@ class PlanesEngine(RowsArray):
 
     Latency, last plane of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k
     multiply-accumulates of a bit a cycle. Stalls: as those of :class:`hw.tpe.rows_engine.RowsEngine`,
-    between planes too. Overflow: none for K <= depth.
+    between planes too. Overflow: none for K <= k_max.
 
     Parameters
     ----------
     spec : RowsEngineSpec
-        What: tile, formats, depth.
+        What: tile, formats, k_max.
     element : LaneCell
         How: the lane.
     correction : Correction or None
@@ -203,7 +203,7 @@ class PlanesEngine(RowsArray):
         How: what adding to a sum may take longer, in XOR gates, so that it keeps fewer carries.
         With none, its column needs no adder, unless sums are corrected.
     held : bool
-        How: see :class:`hw.tpe.rows_column.Column`.
+        How: see :class:`hw.tpe.rows_column.RowsColumn`.
 
     Members
     -------
@@ -223,7 +223,7 @@ class PlanesEngine(RowsArray):
     def __init__(
         self,
         spec: RowsEngineSpec,
-        element: LaneCell,
+        element: BitplaneLane,
         *,
         adder: str,
         held: bool,
@@ -272,7 +272,7 @@ class PlanesEngine(RowsArray):
         return Cat(code[plane] for code in codes)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The column, that of corrections, and the table."""
         return tuple(filter(None, (self.column, self.correction, self.table)))
 
@@ -281,7 +281,7 @@ class PlanesEngine(RowsArray):
         """A multiplication and an addition for each product."""
         return 2 * self.spec.m * self.spec.n * self.spec.k / (self.planes * self.passes)
 
-    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value, Value]:
+    def ends(self, m: Module, feed: ArrayEntry) -> tuple[Value, Value, Value]:
         """Take a beat with its last plane; a tile ends with its last pass."""
         end, several = self.i_a.payload.last, self.planes > 1
         if self.planes == self.passes == 1:
@@ -298,7 +298,7 @@ class PlanesEngine(RowsArray):
         last = self._lines[-1]
         return end & last, feed.accept & (last if several else C(1, 1)), feed.finish
 
-    def _control(self, m: Module, move: Value, feed: Feed) -> Value:
+    def _control(self, m: Module, move: Value, feed: ArrayEntry) -> Value:
         """Make the lines of lanes; a sum begins with the first beat after another has left."""
         left = Signal(reset_less=True)
         begins = feed.accept & (feed.clear | left)
@@ -307,7 +307,7 @@ class PlanesEngine(RowsArray):
         moves = self._doubles if self.passes > 1 else self._lines[0]
         return Cat(feed.accept, begins, moves)[: self.element.controls]
 
-    def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
+    def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
         """Make operands of lanes, place these, and correct their sums."""
         spec = self.spec
         a = self.i_a.payload.data

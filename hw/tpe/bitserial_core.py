@@ -7,21 +7,21 @@ from amaranth import Cat, Value
 from golden.check import Parameter, complete
 from golden.tpe.bitserial_core import BitserialCoreSpec
 from hw.pe.lut_lane import BitLane
-from hw.tpe.bitplane_engine import PLANE_HOWS, Correction, PlanesEngine
+from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine, Correction
 
 __all__ = ["BitserialCore"]
 
 
-class BitserialCore(PlanesEngine):
+class BitserialCore(BitplaneEngine):
     """Multiplies matrices by adding the activations that a bit plane of weights selects.
 
-    Computes :func:`golden.tpe.bitserial_core.bitserial_core`, exactly; see :class:`PlanesEngine`.
+    Computes :func:`golden.tpe.bitserial_core.bitserial_core`, exactly; see :class:`BitplaneEngine`.
     Signed weights are made unsigned, and sums corrected by the sum of the row's activations.
 
     Parameters
     ----------
     pipeline, adder, slack, held
-        How: see :class:`PlanesEngine`.
+        How: see :class:`BitplaneEngine`.
     """
 
     SPEC = BitserialCoreSpec

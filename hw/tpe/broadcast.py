@@ -5,20 +5,20 @@ from amaranth.lib.wiring import Member
 
 from golden.tpe.rows import RowsEngineSpec, RowsSpec
 from hw.lib.shared_module import Placement
-from hw.pe.element import PeCell, SumCell
-from hw.tpe.rows_column import Column
+from hw.pe.element import Element, SumModule
+from hw.tpe.rows_column import RowsColumn
 from hw.tpe.rows_engine import RowsEngine
 
 __all__ = ["Broadcast", "BroadcastColumn", "place_columns"]
 
 
-class BroadcastColumn(Column):
+class BroadcastColumn(RowsColumn):
     """A column of elements without operand registers: A comes from the edge, B from above."""
 
     def __init__(
         self,
         spec: RowsSpec,
-        element: SumCell,
+        element: SumModule,
         adder: str,
         *,
         held: bool = True,
@@ -52,7 +52,7 @@ class Broadcast(RowsEngine):
     together, they share the registers of B, and the next tile waits until all sums have left.
     """
 
-    def make_column(self, spec: RowsEngineSpec, element: PeCell, adder: str) -> Column:
+    def make_column(self, spec: RowsEngineSpec, element: Element, adder: str) -> RowsColumn:
         """Make a column of elements."""
         return BroadcastColumn(spec, element, adder)
 
@@ -64,7 +64,7 @@ class Broadcast(RowsEngine):
 
 
 def place_columns(
-    m: Module, move: Value, column: Column, a: Value, b: list[Value], clear: Value
+    m: Module, move: Value, column: RowsColumn, a: Value, b: list[Value], clear: Value
 ) -> list[Placement]:
     """Place as many columns as there are operands b; a and clear are held in registers before."""
     held_a = Signal(len(a), reset_less=True)

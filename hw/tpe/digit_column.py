@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Parameter
 from golden.tpe.digit_column import DigitColumnSpec
 from hw.lib.engine_ports import ASlice, BSlice, CRow
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.pe.digit_row import DigitControl, DigitRow
 from hw.pe.opt3 import Opt3
 from hw.pe.opt4c import Opt4c
@@ -32,12 +32,12 @@ class DigitColumn(wiring.Component):
     :func:`golden.tpe.digit_column.cycles`: **it depends on the values of A** unless
     ``constant_time`` is set, and so shows them to whoever can measure it. Stalls: beats of A are
     taken one ahead; a beat of B stays until its last digits have been used; ``o_c.ready`` and
-    ``i_b.valid`` reach ``i_a.ready`` combinationally. Overflow: none for K <= depth.
+    ``i_b.valid`` reach ``i_a.ready`` combinationally. Overflow: none for K <= k_max.
 
     Parameters
     ----------
     spec : DigitColumnSpec
-        What: tile, formats, depth, element, digits.
+        What: tile, formats, k_max, element, digits.
 
     Members
     -------
@@ -69,7 +69,7 @@ class DigitColumn(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The row."""
         return (self.row,)
 

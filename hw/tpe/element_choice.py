@@ -5,14 +5,14 @@ from typing import Any
 
 from golden.check import Choice, Parameter, check_fields
 from golden.pe.mac import MacSpec
-from hw.pe.element import PeCell
-from hw.pe.mac import MacCell
-from hw.pe.opt1 import Opt1Cell
-from hw.pe.opt2 import Opt2Cell
+from hw.pe.element import Element
+from hw.pe.mac import MacElement
+from hw.pe.opt1 import Opt1Element
+from hw.pe.opt2 import Opt2Element
 
 __all__ = ["ELEMENT_HOWS", "TREE_HOWS", "element_hows", "make_element"]
 
-_CELLS: dict[str, type[PeCell]] = {"opt1": Opt1Cell, "opt2": Opt2Cell, "mac": MacCell}
+_CELLS: dict[str, type[Element]] = {"opt1": Opt1Element, "opt2": Opt2Element, "mac": MacElement}
 
 
 def element_hows(*pes: str, encoding: str, pipeline: int) -> dict[str, Parameter]:
@@ -25,9 +25,9 @@ def element_hows(*pes: str, encoding: str, pipeline: int) -> dict[str, Parameter
     """
     return {
         "pe": Choice("processing element", pes[0], pes),
-        "encoding": replace(PeCell.HOWS["encoding"], default=encoding),
-        "pipeline": replace(PeCell.HOWS["pipeline"], default=pipeline),
-        "adder": MacCell.HOWS["adder"],
+        "encoding": replace(Element.HOWS["encoding"], default=encoding),
+        "pipeline": replace(Element.HOWS["pipeline"], default=pipeline),
+        "adder": MacElement.HOWS["adder"],
     }
 
 
@@ -38,7 +38,7 @@ TREE_HOWS = element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=1)
 """Elements of k products a cycle."""
 
 
-def make_element(spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder: str) -> PeCell:
+def make_element(spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder: str) -> Element:
     """Make an element; raises as :meth:`golden.check.Parameter.check` does."""
     hows: dict[str, Any] = {"encoding": encoding, "pipeline": pipeline}
     check_fields(TREE_HOWS, {"pe": pe, **hows, "adder": adder})

@@ -9,10 +9,10 @@ from amaranth.utils import exact_log2
 
 from golden.tpe.over_weights import OverWeightsEngineSpec
 
-__all__ = ["Keys"]
+__all__ = ["KeyCache"]
 
 
-class Keys(wiring.Component):
+class KeyCache(wiring.Component):
     """Goes through the bit planes of a beat's rows, row by row, the least plane first.
 
     Parameters

@@ -7,18 +7,18 @@ from amaranth import Cat, Module, Value
 from golden.check import Choice, Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.tpe.lut_core import LutCoreSpec
-from hw.lib.array_entry import Feed
+from hw.lib.array_entry import ArrayEntry
 from hw.pe.lut_lane import LutLane
 from hw.pe.lut_table import LutTable
-from hw.tpe.bitplane_engine import PLANE_HOWS, Correction, PlanesEngine
+from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine, Correction
 
 __all__ = ["LutCore"]
 
 
-class LutCore(PlanesEngine):
+class LutCore(BitplaneEngine):
     """Multiplies matrices by lookup: weights select sums of activations from tables.
 
-    Computes :func:`golden.tpe.lut_core.lut_core`, exactly; see :class:`PlanesEngine`. The tables of
+    Computes :func:`golden.tpe.lut_core.lut_core`, exactly; see :class:`BitplaneEngine`. The tables of
     a beat are made at the edge of the array, once for all columns; in each lane; or come
     ready-made. Half tables have what a plane of signs adds, so that integers need a correction by
     the sum of the row's activations, which is made once for all columns.
@@ -26,7 +26,7 @@ class LutCore(PlanesEngine):
     Parameters
     ----------
     pipeline, adder, slack, held
-        How: see :class:`PlanesEngine`.
+        How: see :class:`BitplaneEngine`.
     sign : str
         How: what the sign plane of two's complement weights selects of full tables is "subtracted"
         in each lane; or the plane is inverted, and sums are "corrected" once for all columns.
@@ -140,7 +140,7 @@ class LutCore(PlanesEngine):
         tables = [a.word_select(number, len(a) // lookups) for number in range(lookups)]
         return Cat(map(self._table.narrow, tables))
 
-    def _control(self, m: Module, move: Value, feed: Feed) -> Value:
+    def _control(self, m: Module, move: Value, feed: ArrayEntry) -> Value:
         """Make the lines of lanes; the first says that a plane is the last of its beat."""
         control = super()._control(m, move, feed)
         return Cat(self._lines[-1], control) if self.subtracts else control

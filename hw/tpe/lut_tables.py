@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter, complete
 from golden.tpe.lut_tables import LutTablesSpec
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.pe.lut_table import LutTable
-from hw.pe.mac import MacCell
+from hw.pe.mac import MacElement
 
 __all__ = ["LutTables"]
 
@@ -39,7 +39,7 @@ class LutTables(wiring.Component):
         Entries, row by row, table by table, all as wide as `code_format`; ``last``.
     """
 
-    HOWS: ClassVar[dict[str, Parameter]] = {"adder": MacCell.HOWS["adder"]}
+    HOWS: ClassVar[dict[str, Parameter]] = {"adder": MacElement.HOWS["adder"]}
 
     i: stream.Interface
     o: stream.Interface
@@ -58,7 +58,7 @@ class LutTables(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The one table."""
         return (self.table,)
 

@@ -8,9 +8,9 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter, complete
 from golden.tpe.lut_unit import LutUnitSpec
-from hw.lib.shared_module import Cell
-from hw.pe.mac import MacCell
-from hw.pe.odd_sums import ODD, SUM, SumColumn
+from hw.lib.shared_module import SharedModule
+from hw.pe.mac import MacElement
+from hw.pe.odd_sums import ODD, SUM, OddSums
 from hw.tpe.lut_core import LutCore
 from hw.tpe.table_store import TableStore
 
@@ -58,7 +58,7 @@ class LutUnit(wiring.Component):
         not there or have another number of rows.
     """
 
-    HOWS: ClassVar[dict[str, Parameter]] = {"adder": MacCell.HOWS["adder"]}
+    HOWS: ClassVar[dict[str, Parameter]] = {"adder": MacElement.HOWS["adder"]}
 
     i_op: stream.Interface
     i_a: stream.Interface
@@ -74,7 +74,7 @@ class LutUnit(wiring.Component):
         self.adder = complete(self.HOWS, hows)["adder"]
         self.store = TableStore(spec, self.adder)
         self.core = LutCore(spec.core, adder=self.adder)
-        self.column = SumColumn(spec.m, spec.planes, spec.core.c_format.width, self.adder)
+        self.column = OddSums(spec.m, spec.planes, spec.core.c_format.width, self.adder)
         row = data.StructLayout({"data": spec.n * SUM, "last": 1})
         super().__init__({
             "i_op": In(_stream(64)),
@@ -86,9 +86,9 @@ class LutUnit(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """Those of the core, the table, and the column of sums."""
-        return (*self.core.cells, *self.store.cells, self.column)
+        return (*self.core.shared_modules, *self.store.shared_modules, self.column)
 
     @property
     def latency(self) -> int:
@@ -152,7 +152,7 @@ class LutUnit(wiring.Component):
         return (
             self._is("lpre", pre)
             & (pre["m"] < spec.m)
-            & (pre["depth"] < spec.depth)
+            & (pre["depth"] < spec.k_max)
             & (pre["rd"] < spec.registers)
         )
 

@@ -11,9 +11,9 @@ from golden.check import Choice, Parameter, check_fields
 from golden.tpe.over_weights import OverWeightsEngineSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.lib.engine_ports import ASlice, BSlice, CRow
-from hw.lib.shared_module import UNINITIALISED, Cell
+from hw.lib.shared_module import UNINITIALISED, SharedModule
 from hw.pe.weight_table import WeightLane, WeightTable
-from hw.tpe.key_cache import Keys
+from hw.tpe.key_cache import KeyCache
 
 __all__ = ["OverWeights"]
 
@@ -29,12 +29,12 @@ class OverWeights(wiring.Component):
     Latency, one beat of a tile to its row 0: :attr:`latency` cycles; behind another beat,
     :attr:`OverWeightsEngineSpec.beat_cycles` more than that. Throughput: a key a cycle. Stalls: a
     row of C that is not taken stops all but the making of a table; ``o_c.ready`` reaches
-    ``i_a.ready`` and ``i_b.ready`` combinationally. Overflow: none for K <= depth.
+    ``i_a.ready`` and ``i_b.ready`` combinationally. Overflow: none for K <= k_max.
 
     Parameters
     ----------
     spec : OverWeightsEngineSpec
-        What: tile, formats, depth, tables.
+        What: tile, formats, k_max, tables.
     adder : str
         How: see :func:`hw.arith.adder.resolve`.
 
@@ -75,7 +75,7 @@ class OverWeights(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """What makes a column's table, and what looks it up."""
         return (self.table, self.lane)
 
@@ -93,7 +93,7 @@ class OverWeights(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
-        m.submodules.keys = keys = Keys(spec)
+        m.submodules.keys = keys = KeyCache(spec)
         move, take, free = Signal(), Signal(), Signal()
         held, full, bank = Signal(), Signal(), Signal()
         step = Signal(spec.group)
@@ -150,7 +150,7 @@ class OverWeights(wiring.Component):
         return Cat(found)
 
     def _memory(
-        self, m: Module, write: Value, address: Value, entries: Value, keys: Keys, bank: Value
+        self, m: Module, write: Value, address: Value, entries: Value, keys: KeyCache, bank: Value
     ) -> Value:
         """Keep two tables of each column; what is read is there a cycle later."""
         memory: Memory[int, Value] = Memory(
@@ -167,7 +167,7 @@ class OverWeights(wiring.Component):
         ]
         return out.data
 
-    def _lanes(self, m: Module, move: Value, keys: Keys, words: Value) -> list[Value]:
+    def _lanes(self, m: Module, move: Value, keys: KeyCache, words: Value) -> list[Value]:
         """Look up the keys of rows, and add up what is found."""
         sums = []
         for number in range(self.spec.n):
@@ -184,7 +184,7 @@ class OverWeights(wiring.Component):
             sums.append(lane.o)
         return sums
 
-    def _rows(self, m: Module, move: Value, keys: Keys, sums: list[Value]) -> None:
+    def _rows(self, m: Module, move: Value, keys: KeyCache, sums: list[Value]) -> None:
         """Add the sums of a row to those of the beats before; the last ones are a row of C."""
         spec, width = self.spec, self.spec.c_format.width
         rows: Memory[int, Value] = Memory(

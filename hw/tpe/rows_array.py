@@ -7,9 +7,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from golden.tpe.rows import RowsSpec
-from hw.lib.array_entry import Feed
-from hw.lib.shared_module import Cell
-from hw.tpe.rows_column import Column
+from hw.lib.array_entry import ArrayEntry
+from hw.lib.shared_module import SharedModule
+from hw.tpe.rows_column import RowsColumn
 
 __all__ = ["RowCount", "RowsArray", "late", "skew"]
 
@@ -37,12 +37,12 @@ class RowsArray(wiring.Component):
     i_b: stream.Interface
     o_c: stream.Interface
 
-    def __init__(self, spec: RowsSpec, column: Column, ports: Mapping[str, Member]):
+    def __init__(self, spec: RowsSpec, column: RowsColumn, ports: Mapping[str, Member]):
         self.spec = spec
         self.column = column
         super().__init__(dict(ports))
 
-    def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
+    def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
         """Build the array and its edge.
 
         Parameters
@@ -57,7 +57,7 @@ class RowsArray(wiring.Component):
         """
         raise NotImplementedError
 
-    def ends(self, m: Module, feed: Feed) -> tuple[Value, Value, Value]:
+    def ends(self, m: Module, feed: ArrayEntry) -> tuple[Value, Value, Value]:
         """Find out what ends; a tile has one sum for each number of C, or several.
 
         Returns
@@ -69,7 +69,7 @@ class RowsArray(wiring.Component):
         return self.i_a.payload.last, feed.accept, feed.finish
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The column."""
         return (self.column,)
 
@@ -82,7 +82,7 @@ class RowsArray(wiring.Component):
         m = Module()
         spec = self.spec
         move = Signal()
-        m.submodules.feed = feed = Feed(spec.drain, idle=spec.together)
+        m.submodules.feed = feed = ArrayEntry(spec.drain, idle=spec.together)
         m.submodules.rows = rows = RowCount(spec, self.latency - 1)
         last, taken, finish = self.ends(m, feed)
         m.d.comb += [

@@ -6,13 +6,13 @@ from amaranth.lib.wiring import In, Member, Out
 
 from golden.tpe.rows import RowsSpec
 from hw.arith.adder import resolve
-from hw.lib.shared_module import Cell, Placement
-from hw.pe.element import Hop, SumCell
+from hw.lib.shared_module import Placement, SharedModule
+from hw.pe.element import Hop, SumModule
 
-__all__ = ["Column"]
+__all__ = ["RowsColumn"]
 
 
-class Column(Cell):
+class RowsColumn(SharedModule):
     """One column of elements, whose sums leave by its bus.
 
     An element whose sum is done puts it on the bus for one cycle; all others put zeros, so the bus
@@ -56,7 +56,7 @@ class Column(Cell):
     def __init__(
         self,
         spec: RowsSpec,
-        element: Hop | SumCell,
+        element: Hop | SumModule,
         adder: str,
         *,
         held: bool = True,
@@ -76,7 +76,7 @@ class Column(Cell):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The element."""
         return (self.element,)
 

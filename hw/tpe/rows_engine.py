@@ -9,12 +9,12 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Parameter, complete
 from golden.pe.mac import MacSpec
 from golden.tpe.rows import RowsEngineSpec
-from hw.lib.array_entry import Feed
+from hw.lib.array_entry import ArrayEntry
 from hw.lib.engine_ports import ASlice, BSlice, CRow
-from hw.pe.element import PeCell
+from hw.pe.element import Element
 from hw.tpe.element_choice import ELEMENT_HOWS, make_element
 from hw.tpe.rows_array import RowsArray, skew
-from hw.tpe.rows_column import Column
+from hw.tpe.rows_column import RowsColumn
 
 __all__ = ["RowsEngine"]
 
@@ -30,12 +30,12 @@ class RowsEngine(RowsArray):
     Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k
     multiply-accumulates a cycle. Stalls: a missing operand puts a bubble into the array; a row of
     C that is not taken stops all of it: ``o_c.ready`` reaches every register's enable and
-    ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: none for K <= depth.
+    ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: none for K <= k_max.
 
     Parameters
     ----------
     spec : RowsEngineSpec
-        What: tile, formats, depth.
+        What: tile, formats, k_max.
     pe, encoding, pipeline
         How: see :func:`hw.tpe.element_choice.make_element`.
     adder : str
@@ -78,7 +78,7 @@ class RowsEngine(RowsArray):
         }
         super().__init__(spec, self.make_column(spec, self.element, hows["adder"]), ports)
 
-    def make_column(self, spec: RowsEngineSpec, element: PeCell, adder: str) -> Column:
+    def make_column(self, spec: RowsEngineSpec, element: Element, adder: str) -> RowsColumn:
         """Make the column that stands n times in the array."""
         raise NotImplementedError
 
@@ -105,7 +105,7 @@ class RowsEngine(RowsArray):
         """
         raise NotImplementedError
 
-    def build(self, m: Module, move: Value, feed: Feed, clear: Value) -> Value:
+    def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
         """Code the rows of A, each after its delay, and place the columns."""
         spec = self.spec
         a, b = self.i_a.payload.data, self.i_b.payload.data

@@ -7,20 +7,20 @@ from amaranth import Cat, Value
 from golden.check import Parameter, complete
 from golden.tpe.shift_add_core import ShiftAddCoreSpec
 from hw.pe.shift_lane import ShiftLane
-from hw.tpe.bitplane_engine import PLANE_HOWS, PlanesEngine
+from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine
 
 __all__ = ["ShiftAddCore"]
 
 
-class ShiftAddCore(PlanesEngine):
+class ShiftAddCore(BitplaneEngine):
     """Multiplies matrices by adding gated, shifted activations, all bits of a weight in a cycle.
 
-    Computes :func:`golden.tpe.shift_add_core.shift_add_core`, exactly; see :class:`PlanesEngine`.
+    Computes :func:`golden.tpe.shift_add_core.shift_add_core`, exactly; see :class:`BitplaneEngine`.
 
     Parameters
     ----------
     pipeline, adder, slack, held
-        How: see :class:`PlanesEngine`.
+        How: see :class:`BitplaneEngine`.
     """
 
     SPEC = ShiftAddCoreSpec

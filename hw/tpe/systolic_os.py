@@ -8,15 +8,15 @@ from amaranth.lib.wiring import Out
 from golden.tpe.rows import RowsEngineSpec, RowsSpec
 from golden.tpe.systolic_os import SystolicOsSpec
 from hw.lib.shared_module import Placement
-from hw.pe.element import Hop, PeCell, SumCell
+from hw.pe.element import Element, Hop, SumModule
 from hw.tpe.rows_array import skew
-from hw.tpe.rows_column import Column
+from hw.tpe.rows_column import RowsColumn
 from hw.tpe.rows_engine import RowsEngine
 
 __all__ = ["SystolicColumn", "SystolicOs", "place_systolic"]
 
 
-class SystolicColumn(Column):
+class SystolicColumn(RowsColumn):
     """A column that A crosses and B moves down, one element a cycle.
 
     Members
@@ -28,7 +28,7 @@ class SystolicColumn(Column):
     o_a: Signal
     o_clear: Signal
 
-    def __init__(self, spec: RowsSpec, element: SumCell, adder: str):
+    def __init__(self, spec: RowsSpec, element: SumModule, adder: str):
         super().__init__(
             spec,
             Hop(element),
@@ -61,7 +61,7 @@ class SystolicOs(RowsEngine):
 
     SPEC = SystolicOsSpec
 
-    def make_column(self, spec: RowsEngineSpec, element: PeCell, adder: str) -> Column:
+    def make_column(self, spec: RowsEngineSpec, element: Element, adder: str) -> RowsColumn:
         """Make a column of elements with operand registers."""
         return SystolicColumn(spec, element, adder)
 
@@ -81,7 +81,7 @@ class SystolicOs(RowsEngine):
 def place_systolic(
     m: Module,
     move: Value,
-    kind: Column,
+    kind: RowsColumn,
     a: list[Value],
     b: list[Value],
     clear: Value,

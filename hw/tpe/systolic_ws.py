@@ -12,7 +12,7 @@ from golden.check import Parameter, complete
 from golden.pe.mac import MacSpec
 from golden.tpe.systolic_ws import SystolicWsSpec
 from hw.lib.engine_ports import ASlice, BSlice, CRow
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.tpe.element_choice import element_hows, make_element
 from hw.tpe.rows_array import RowCount, skew
 from hw.tpe.weight_stationary import StationaryColumn
@@ -105,12 +105,12 @@ class SystolicWs(wiring.Component):
     in :attr:`SystolicWsSpec.turn` cycles, during which its sender holds it. Stalls: a missing
     operand costs a turn within a tile, its own time between tiles; a row of C that is not taken
     stops all of the array: ``o_c.ready`` reaches every register's enable and ``i_a.ready``,
-    ``i_b.ready`` combinationally. Overflow: none for K <= depth.
+    ``i_b.ready`` combinationally. Overflow: none for K <= k_max.
 
     Parameters
     ----------
     spec : SystolicWsSpec
-        What: tile, formats, depth.
+        What: tile, formats, k_max.
     pe, encoding, pipeline
         How: see :func:`hw.tpe.element_choice.make_element`; `encoding` is that of B.
     adder : str
@@ -155,7 +155,7 @@ class SystolicWs(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The column."""
         return (self.column,)
 

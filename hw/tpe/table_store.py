@@ -11,7 +11,7 @@ from golden.formats.integer import IntFormat
 from golden.tpe.lut_unit import LutUnitSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
-from hw.lib.shared_module import UNINITIALISED, Cell
+from hw.lib.shared_module import UNINITIALISED, SharedModule
 from hw.tpe.lut_tables import LutTables
 
 __all__ = ["TableStore"]
@@ -70,7 +70,7 @@ class TableStore(wiring.Component):
         self.spec = spec
         self.adder = adder
         self.tables = LutTables(spec.made, adder=adder)
-        greatest = spec.depth << spec.a_width - 1
+        greatest = spec.k_max << spec.a_width - 1
         self.sum = IntFormat(width=greatest.bit_length() + 1)
         fields = spec.fields["lpre"]
         number, rows, depth = (fields[name][1] for name in ("rd", "m", "depth"))
@@ -92,9 +92,9 @@ class TableStore(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The table."""
-        return self.tables.cells
+        return self.tables.shared_modules
 
     def elaborate(self, platform):
         m = Module()

@@ -8,27 +8,27 @@ from golden.check import Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.lut.table import TableSpec
 from golden.tpe.ternary_core import TernaryCoreSpec
-from hw.pe.bitplane_lane import LaneCell
+from hw.pe.bitplane_lane import BitplaneLane
 from hw.pe.lut_lane import LutLane
 from hw.pe.lut_table import LutTable, Table
 from hw.pe.ternary_lane import TernaryLane
 from hw.pe.ternary_table import TernaryTable
-from hw.tpe.bitplane_engine import PLANE_HOWS, PlanesEngine
+from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine
 
 __all__ = ["TernaryCore"]
 
 
-class TernaryCore(PlanesEngine):
+class TernaryCore(BitplaneEngine):
     """Multiplies matrices by weights -1, 0 and 1.
 
-    Computes :func:`golden.tpe.ternary_core.ternary_core`, exactly; see :class:`PlanesEngine`.
+    Computes :func:`golden.tpe.ternary_core.ternary_core`, exactly; see :class:`BitplaneEngine`.
     Tables of a beat are made at the edge of the array, once for all columns. Two planes of signs
     select from half tables, as in a LUT core; their sum is twice that of C.
 
     Parameters
     ----------
     pipeline, adder, slack, held
-        How: see :class:`PlanesEngine`.
+        How: see :class:`BitplaneEngine`.
     """
 
     SPEC = TernaryCoreSpec
@@ -47,7 +47,7 @@ class TernaryCore(PlanesEngine):
             "pipeline": hows["pipeline"],
             "slack": hows["slack"],
         }
-        lane: LaneCell
+        lane: BitplaneLane
         if twice:
             signs = TableSpec(group=spec.group, a_width=spec.a_width, a_signed=spec.a_signed)
             self.table = half = LutTable(signs, "half", hows["adder"])

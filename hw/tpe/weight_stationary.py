@@ -6,13 +6,13 @@ from amaranth.lib.wiring import In, Member, Out
 
 from golden.tpe.systolic_ws import SystolicWsSpec
 from hw.arith.adder import resolve
-from hw.lib.shared_module import Cell
-from hw.pe.element import PeCell
+from hw.lib.shared_module import SharedModule
+from hw.pe.element import Element
 
 __all__ = ["FirstPe", "StationaryColumn", "StationaryPe"]
 
 
-class StationaryPe(Cell):
+class StationaryPe(SharedModule):
     """An element that keeps its weight and adds the product to a sum that passes by.
 
     Parameters
@@ -29,7 +29,7 @@ class StationaryPe(Cell):
     i_swap : In(1)
         ``i_b`` is the weight of this ``i_a`` and of those that follow.
     i_b : In
-        Weight, as :meth:`PeCell.encode` makes it.
+        Weight, as :meth:`Element.encode` makes it.
     i_sum : In(CarrySave)
         Sum that the product is added to, in the cycle of the product, or as many later as the
         element has pipeline registers.
@@ -48,7 +48,7 @@ class StationaryPe(Cell):
     o_swap: Signal
     o: data.View
 
-    def __init__(self, element: PeCell, **members: Member):
+    def __init__(self, element: Element, **members: Member):
         self.element = element
         self.module = element.module
         self.layout = element.layout
@@ -103,7 +103,7 @@ class FirstPe(StationaryPe):
     i_clear: Signal
     o_clear: Signal
 
-    def __init__(self, element: PeCell):
+    def __init__(self, element: Element):
         super().__init__(element, i_clear=In(1), o_clear=Out(1))
         self.module = f"{element.module}_first"
 
@@ -120,7 +120,7 @@ class FirstPe(StationaryPe):
         return kept
 
 
-class StationaryColumn(Cell):
+class StationaryColumn(SharedModule):
     """One column of elements, closed to a ring in which the sums of a tile go round.
 
     The sum of a row of C passes all elements in k cycles, one product in each, and is back at the
@@ -164,7 +164,7 @@ class StationaryColumn(Cell):
     o_clear: Signal
     o: Signal
 
-    def __init__(self, spec: SystolicWsSpec, element: PeCell, adder: str):
+    def __init__(self, spec: SystolicWsSpec, element: Element, adder: str):
         self.spec = spec
         self.first = FirstPe(element)
         self.other = StationaryPe(element)
@@ -182,7 +182,7 @@ class StationaryColumn(Cell):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The elements."""
         return (self.first, self.other)[: self.spec.k]
 

@@ -283,7 +283,7 @@ def settled(changes: list[tuple[int, str]], low: int, high: int, every: bool) ->
 
 
 def test_digits_and_uniform_are_measured_too(tmp_path: Path) -> None:
-    design = Design("systolic_os", {"m": 2, "n": 2, "depth": 100})
+    design = Design("systolic_os", {"m": 2, "n": 2, "k_max": 100})
     library = cells.osu018()
     powers = {
         name: synthesis.synthesise_design(design, library, activity=name)["power_mw"]

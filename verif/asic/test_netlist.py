@@ -13,13 +13,13 @@ from hw.catalog import CATALOG, Design
 from verif.support.cases import long
 
 SMALL: dict[str, Any] = {
-    "m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "b_width": 4, "accumulator_width": 12,
+    "m": 2, "n": 2, "k": 2, "k_max": 20, "a_width": 4, "b_width": 4, "accumulator_width": 12,
     "formats": "int4,e2m1",
 }  # fmt: skip
 
 ROW: dict[str, Any] = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
 ENGINE: dict[str, Any] = {
-    "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,depth=300)", "data_width": 32,
+    "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,k_max=300)", "data_width": 32,
     "sums": 16, "a_bytes": 64, "b_bytes": 64,
 }  # fmt: skip
 OWN: dict[str, dict[str, Any]] = {
@@ -34,12 +34,12 @@ OWN: dict[str, dict[str, Any]] = {
     "coprocessor_uart": ENGINE | {"memory_bytes": 4096, "divisor": 4},
     "lut_tables": {"lookups": 1, "a_width": 4, "table": "half"},
     "lut_unit": {
-        "m": 2, "n": 2, "group": 2, "lookups": 1, "activations": "int4", "depth": 6, "planes": 2,
+        "m": 2, "n": 2, "group": 2, "lookups": 1, "activations": "int4", "k_max": 6, "planes": 2,
     },
-    "lut_core": {"m": 2, "n": 2, "lookups": 1, "depth": 20, "a_width": 4},
-    "ternary_core": {"m": 2, "n": 2, "k": 2, "depth": 20, "a_width": 4, "mode": "pair"},
+    "lut_core": {"m": 2, "n": 2, "lookups": 1, "k_max": 20, "a_width": 4},
+    "ternary_core": {"m": 2, "n": 2, "k": 2, "k_max": 20, "a_width": 4, "mode": "pair"},
     "over_weights": {
-        "m": 2, "n": 2, "group": 2, "depth": 20, "a_width": 3, "b_width": 3, "reuse": 2,
+        "m": 2, "n": 2, "group": 2, "k_max": 20, "a_width": 3, "b_width": 3, "reuse": 2,
     },
     "aligner": {"format": "e3m2", "width": 4, "block": 2, "lanes": 1},
     "group_scale": {"scale": "e8m0", "sum_width": 4},

@@ -257,7 +257,7 @@ def test_cli_verify_fails_on_wrong_hardware(run: Run, monkeypatch: pytest.Monkey
     "design",
     [
         "opt1 -p a_width=4 -p b_width=4 -p accumulator_width=12",
-        "systolic_os -p m=2 -p n=2 -p a_width=3 -p b_width=3 -p depth=16",
+        "systolic_os -p m=2 -p n=2 -p a_width=3 -p b_width=3 -p k_max=16",
     ],
 )
 def test_cli_verify_netlist(run: Run, design: str) -> None:

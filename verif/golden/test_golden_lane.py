@@ -139,7 +139,7 @@ def test_limit_is_the_longest_that_cannot_overflow(width: int) -> None:
     spec = Sl8Spec(accumulator_width=width)
     half = 1 << (width - 1)
     for x, y in spec.pairs:
-        limit, count = spec.limit(x, y), spec.codes(x, y)
+        limit, count = spec.k_max_words(x, y), spec.codes(x, y)
         corners = [p * q for p in spec.elements[x].bounds for q in spec.elements[y].bounds]
         high, low = max(corners) * count, min(corners) * count
         assert limit * high < half
@@ -147,7 +147,7 @@ def test_limit_is_the_longest_that_cannot_overflow(width: int) -> None:
         beyond = (limit + 1) * count
         assert beyond > spec.LIMIT or beyond * max(corners) >= half or -beyond * min(corners) > half
     index = spec.index("e4m3")
-    limit = spec.limit(index, index)
+    limit = spec.k_max_words(index, index)
     if limit > 10000:
         return
     for length in (limit, limit + 1):

@@ -72,17 +72,17 @@ def test_mac_matches_integers(
 
 @pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
 @pytest.mark.parametrize(
-    ("a_width", "b_width", "depth"),
+    ("a_width", "b_width", "k_max"),
     [(2, 2, 1), (8, 8, 3), (8, 8, 65536), (16, 16, 1 << 24), (3, 11, 100)],
 )
 def test_c_format_is_the_least_that_holds_every_sum(
-    a_signed: bool, b_signed: bool, a_width: int, b_width: int, depth: int
+    a_signed: bool, b_signed: bool, a_width: int, b_width: int, k_max: int
 ) -> None:
     spec = EngineSpec(
-        a_width=a_width, b_width=b_width, a_signed=a_signed, b_signed=b_signed, depth=depth
+        a_width=a_width, b_width=b_width, a_signed=a_signed, b_signed=b_signed, k_max=k_max
     )
     sums = [
-        depth * x * y
+        k_max * x * y
         for x in (spec.a_format.low, spec.a_format.high)
         for y in (spec.b_format.low, spec.b_format.high)
     ]
@@ -100,7 +100,7 @@ def test_default_engine_has_32_bit_sums() -> None:
 @pytest.mark.parametrize("width", [8, 16])
 def test_matmul_is_exact(width: int) -> None:
     """Also where double precision would round: 16-bit codes and 2^24 products need 55 bits."""
-    spec = EngineSpec(a_width=width, b_width=width, depth=1 << 24)
+    spec = EngineSpec(a_width=width, b_width=width, k_max=1 << 24)
     rng = np.random.default_rng(1)
     low, high = spec.a_format.low, spec.a_format.high
     a, b = rng.integers(low, high + 1, (5, 40)), rng.integers(low, high + 1, (40, 3))
@@ -113,7 +113,7 @@ def test_matmul_is_exact(width: int) -> None:
 
 
 def test_matmul_refuses() -> None:
-    spec = EngineSpec(depth=4)
+    spec = EngineSpec(k_max=4)
     with pytest.raises(ValueError, match=r"K must be 0\.\.4, not 5"):
         matmul(spec, np.zeros((2, 5), int), np.zeros((5, 2), int))
     with pytest.raises(ValueError, match="a and b must be M x K and K x N"):
@@ -128,7 +128,7 @@ def test_matmul_refuses() -> None:
         ("m", 0, ValueError, r"m must be 1\.\.256 rows, not 0"),
         ("n", 257, ValueError, r"n must be 1\.\.256 columns, not 257"),
         ("a_width", 17, ValueError, r"a_width must be 2\.\.16 bits, not 17"),
-        ("depth", True, TypeError, r"depth must be 1\.\.16777216, not True"),
+        ("k_max", True, TypeError, r"k_max must be 1\.\.16777216, not True"),
         ("b_signed", 1, TypeError, "b_signed must be true or false, not 1"),
         ("m", 2.0, TypeError, r"m must be 1\.\.256 rows, not 2\.0"),
     ],

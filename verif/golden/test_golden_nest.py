@@ -33,7 +33,7 @@ from golden.pe import mac
 from golden.pe.opt3 import ENCODINGS
 from hw.arith.carry_save import Planes
 from hw.catalog import CATALOG, Design
-from hw.pe.opt2 import Opt2Cell
+from hw.pe.opt2 import Opt2Element
 
 Change = Callable[[Nest], Nest]
 Body = tuple[Loop | Step, ...]
@@ -357,7 +357,7 @@ def test_opt2_shifts_where_sums_leave() -> None:
     nest = opt2(opt1(element(k=4, planes=4)))
     planes = Loop("bw", 4, (Loop("k", 4, (MAP,), parallel=True), HALF_REDUCE, ACCUMULATE), True)
     assert nest == Nest((Loop("k", None, (ENCODE, planes)), SHIFTS, HALF_REDUCE, ADD))
-    layout = Opt2Cell(mac.MacSpec(k=4)).layout
+    layout = Opt2Element(mac.MacSpec(k=4)).layout
     assert isinstance(layout, Planes)
     assert [weight for weight, _ in layout.parts] == [0, 2, 4, 6]
 

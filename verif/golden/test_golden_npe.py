@@ -144,7 +144,7 @@ def test_npe_overflows_beyond_the_limit(names: tuple[str, str]) -> None:
         fixed = fmt.decode(every).fixed(fmt.lsb)
         worst.append(every[np.abs(fixed).argmax()])
         values.append(int(fixed[np.abs(fixed).argmax()]))
-    most = lane.limit(*pair) * lane.codes(*pair)
+    most = lane.k_max_words(*pair) * lane.codes(*pair)
     for depth, due in ((most, False), (most + 1, True)):
         a, b = np.full((1, depth), worst[0]), np.full((depth, 1), worst[1])
         sums, _, overflow = npe(spec, a, b, *pair)

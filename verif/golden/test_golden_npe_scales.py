@@ -108,7 +108,7 @@ def test_sums_with_scales_of_e4m3_are_those_of_fractions(pair: tuple[int, int]) 
 
 def test_scaled_sums_overflow_beyond_their_depth() -> None:
     spec = NpeSpec(scale="e4m3", result="fp32", block=16, depth=3, formats="e2m1")
-    assert spec.limit(0, 0) == 24
+    assert spec.k_max_words(0, 0) == 24
     for k, due in ((48, False), (49, True)):
         a, b = np.full((1, k), 7), np.full((k, 1), 7)
         scales = np.full((1, -(-k // 16)), 126)
@@ -116,7 +116,7 @@ def test_scaled_sums_overflow_beyond_their_depth() -> None:
         assert overflow == due
         assert due or element("fp32").to_float(found)[0, 0] == 48 * 36 * 448**2
     mx = NpeSpec(scale="e8m0", result="fp32")
-    assert mx.limit(0, 0) is None
+    assert mx.k_max_words(0, 0) is None
 
 
 def test_cycles_of_blocks_that_are_shorter_than_a_drain() -> None:

@@ -74,7 +74,7 @@ def test_sl16_matches_exact_integers() -> None:
     for total, start, stop in zip(sums.tolist(), stops - lengths, stops, strict=True):
         exact = sum(p * q for p, q in zip(x[start:stop], y[start:stop], strict=True))
         assert total == (exact + (1 << 39)) % (1 << 40) - (1 << 39)
-    assert overflow.tolist() == (lengths > spec.limit(0, 0)).tolist()
+    assert overflow.tolist() == (lengths > spec.k_max_words(0, 0)).tolist()
 
 
 def test_sl16_matches_quire16() -> None:
@@ -106,13 +106,13 @@ def test_sl16_matches_quire16() -> None:
 
 def test_limit_of_16_bits_is_the_longest_that_cannot_overflow() -> None:
     for x, y in ALL.pairs:
-        limit, count = ALL.limit(x, y), ALL.codes(x, y)
+        limit, count = ALL.k_max_words(x, y), ALL.codes(x, y)
         corners = [p * q for p in ALL.elements[x].bounds for q in ALL.elements[y].bounds]
         assert limit * count * max(corners) < 1 << 127
         beyond = (limit + 1) * count
         assert beyond > ALL.LIMIT or beyond * max(corners) >= 1 << 127
     index = ALL.index("posit16e1")
-    assert ALL.limit(index, index) == 32767
+    assert ALL.k_max_words(index, index) == 32767
     for length in (32767, 32768):
         worst = np.full(length, 0x7FFF)
         sums, _, overflow = sl16(ALL, worst, worst, index, index, np.arange(length) == length - 1)

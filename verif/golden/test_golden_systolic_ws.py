@@ -36,7 +36,7 @@ def test_cycles_are_those_of_the_schedule(m: int, n: int, k: int, lengths: list[
 
 
 def test_systolic_ws_matches_integers() -> None:
-    spec = SystolicWsSpec(m=2, n=3, k=4, depth=9)
+    spec = SystolicWsSpec(m=2, n=3, k=4, k_max=9)
     rng = np.random.default_rng(1)
     a, b = rng.integers(-128, 128, (2, 9)), rng.integers(-128, 128, (9, 3))
     expected = [

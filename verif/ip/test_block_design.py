@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from carrysave.ip.block_design import NAME, write
-from carrysave.ip.facts import Block
+from carrysave.ip.facts import Facts
 from carrysave.ip.ip_xact import component
 from carrysave.ip.registers import export
 from hw.catalog import Design
@@ -27,7 +27,7 @@ PARTS = {
 @pytest.fixture(scope="module", params=["coprocessor", "coprocessor_stream"])
 def pack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Write what program and model need of a pack; its folder, and the name of its module."""
-    block = Block(Emission(Design.parse(request.param, SMALL)), 8.0)
+    block = Facts(Emission(Design.parse(request.param, SMALL)), 8.0)
     folder = tmp_path_factory.mktemp("pack")
     (folder / NAME).write_text(write(block))
     export(folder / "registers", block.discovery)

@@ -23,7 +23,7 @@ from carrysave.asic.liberty import cells
 from carrysave.cli import main
 from carrysave.errors import UsageError
 from carrysave.ip import generator, package
-from carrysave.ip.facts import Block
+from carrysave.ip.facts import Facts
 from carrysave.sim.verilator import verilator
 from golden.soc.coprocessor import Error, Job
 from golden.soc.coprocessor_stream import rows as stream_rows
@@ -33,7 +33,7 @@ from hw.soc.registers.rdl import MAP, fields_of
 from verif.test_catalog import ports
 
 PARAMETERS = {
-    "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,depth=300)", "data_width": 64,
+    "engine": "systolic_os(m=2,n=2,a_width=4,b_width=4,k_max=300)", "data_width": 64,
     "address_width": 40, "sums": 16, "a_bytes": 64, "b_bytes": 64, "outstanding": 4, "burst": 16,
     "requantise": False,
 }  # fmt: skip
@@ -86,11 +86,11 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture
-def block(made: Made, monkeypatch: pytest.MonkeyPatch) -> Block:
+def block(made: Made, monkeypatch: pytest.MonkeyPatch) -> Facts:
     """Build the same block again, without another conversion of the same Verilog."""
     body = made.verilog.partition("\n\n")[2]
     monkeypatch.setattr(Emission, "_convert", lambda self: body)
-    again = Block(Emission(made.design), PERIOD)
+    again = Facts(Emission(made.design), PERIOD)
     assert again.emission.verilog == made.verilog
     return again
 
@@ -299,7 +299,7 @@ def test_fusesoc_generates(tmp_path: Path) -> None:
     assert source.read_text() == Emission(design).verilog
 
 
-def test_fusesoc_generates_packs(block: Block, tmp_path: Path) -> None:
+def test_fusesoc_generates_packs(block: Facts, tmp_path: Path) -> None:
     request = tmp_path / "request.yml"
     asked = {"design": block.design.name, "parameters": PARAMETERS, "period": 5.5}
     request_text = json.dumps({"parameters": asked, "vlnv": "me::system-matmul:1"})
@@ -441,7 +441,7 @@ def rows(text: str, head: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-def test_pack_readme_agrees(made: Made, block: Block) -> None:
+def test_pack_readme_agrees(made: Made, block: Facts) -> None:
     readme = made.text("README.md")
     assert {
         (name.strip("`"), direction, int(width))
@@ -535,7 +535,7 @@ pack.generate(design, Path(sys.argv[1]), period_ns={PERIOD})
     assert digests(tmp_path / made.module) == digests(made.folder)
 
 
-def test_pack_fails_whole(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pack_fails_whole(block: Facts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = package.write(block, tmp_path)
     own = tmp_path / block.module / "build.tcl"
     own.write_text("mine\n")
@@ -554,7 +554,7 @@ def test_pack_fails_whole(block: Block, tmp_path: Path, monkeypatch: pytest.Monk
     assert digests(tmp_path) == before
     assert not list(empty.iterdir())
     monkeypatch.undo()
-    package.write(Block(block.emission, 7.0), tmp_path)
+    package.write(Facts(block.emission, 7.0), tmp_path)
     assert own.read_text() == "mine\n"
     after = set(digests(tmp_path / block.module))
     assert after == {str(file.relative_to(tmp_path / block.module)) for file in files} | {own.name}

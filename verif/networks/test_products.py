@@ -249,28 +249,28 @@ def test_groups_that_are_deep_stand_alone() -> None:
     graph = Graph(builder.model(shape, U8, U8))
     x = draw(rng, shape, U8)
     counts = {}
-    for depth in (9, 27, 64):
-        target = Target(Design("coprocessor", {"engine": f"systolic_os(m=4,n=4,depth={depth})"}))
+    for k_max in (9, 27, 64):
+        target = Target(Design("coprocessor", {"engine": f"systolic_os(m=4,n=4,k_max={k_max})"}))
         (product,) = lower(graph, target).products
         works = product.compile(target, x, None, True).works
-        assert max(work.b.shape[0] for work in works) <= depth
-        counts[depth] = len(works)
+        assert max(work.b.shape[0] for work in works) <= k_max
+        counts[k_max] = len(works)
     assert counts == {9: 6, 27: 2, 64: 2}
 
 
-@pytest.mark.parametrize(("depth", "fits"), [(29, False), (59, False), (60, True)])
-def test_depth_is_refused_before_anything_runs(depth: int, fits: bool) -> None:
+@pytest.mark.parametrize(("k_max", "fits"), [(29, False), (59, False), (60, True)])
+def test_depth_is_refused_before_anything_runs(k_max: int, fits: bool) -> None:
     """Weights of 9 bits, less their zero point, come as two terms: twice as deep."""
     builder = Builder(np.random.default_rng(7))
     right = [builder.constant(np.full((30, 7), 200), U8), builder.scale(), builder.constant(0, U8)]
     left = ["x", builder.scale(), builder.zero(U8)]
     builder.node("QLinearMatMul", [*left, *right, builder.constant(0.5), builder.zero(U8)], "y")
     graph = Graph(builder.model((5, 30), U8, U8))
-    target = Target(Design("coprocessor", {"engine": f"systolic_os(m=2,n=2,depth={depth})"}))
+    target = Target(Design("coprocessor", {"engine": f"systolic_os(m=2,n=2,k_max={k_max})"}))
     if fits:
         assert lower(graph, target).products
     else:
-        with pytest.raises(ValueError, match=f"K must be 1..{depth}.*not 60"):
+        with pytest.raises(ValueError, match=f"K must be 1..{k_max}.*not 60"):
             lower(graph, target)
 
 

@@ -163,7 +163,7 @@ def test_chain_matches_golden(
     zeros = ("odd" if on_grid else "integer") if weights.zeros is not None else "none"
     engine = Design("lut_core", {
         "m": 2, "n": 3, "lookups": 4, "b_width": weights.bits, "b_signed": False, "a_width": width,
-        "symmetric": True, "depth": GROUP, **core,
+        "symmetric": True, "k_max": GROUP, **core,
     })  # fmt: skip
     scaler = Design("group_scale", {
         "scale": weights.scale_format, "sum_width": 24, "fraction_width": width - 2,

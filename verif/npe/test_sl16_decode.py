@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 from golden.npe.sl16 import Sl16Spec
 from hw.npe.lane.decode_word import decode_wide
 from hw.npe.lane.decoded_operand import WideOperand
-from hw.npe.lane.widths import BYTE, LanePlan
+from hw.npe.lane.widths import BYTE, LaneWidths
 from verif.npe.test_sl8_prove import fixed, golden, table
 from verif.support.cases import long
 from verif.support.formal import holds
@@ -24,7 +24,7 @@ DUAL, WIDE, CROSS = 1, 2, 4
 def operand(formats: str, passes: int, *, tells: bool) -> tuple[Sl16Spec, WideOperand]:
     """Layout of an operand of words in some formats."""
     spec = Sl16Spec(formats=formats, accumulator_width=128, passes=passes)
-    return spec, WideOperand((LanePlan(spec), LanePlan(spec, 1)), tells=tells)
+    return spec, WideOperand((LaneWidths(spec), LaneWidths(spec, 1)), tells=tells)
 
 
 def halves_hold(formats: str, *, tells: bool, slip: int = 0) -> bool:

@@ -9,8 +9,8 @@ from carrysave.sim.runner import verify
 from golden.npe.sl8 import Sl8Spec
 from golden.npe.sl16 import Sl16Spec
 from hw.catalog import Design
-from hw.npe.lane.lane8 import LaneCell
-from hw.npe.lane.lane16 import WideLaneCell
+from hw.npe.lane.lane8 import Lane8
+from hw.npe.lane.lane16 import Lane16
 from hw.npe.sl16 import Sl16
 from verif.support.cases import case_name, long
 
@@ -45,7 +45,7 @@ def test_sl16_operations_per_cycle(formats: str, passes: int, operations: int) -
 def test_operands_of_16_bits_have_no_idle_bits() -> None:
     widths = {("int16", 1): (17, 17), ("int16", 2): (18, 18), ("int8,int4", 1): (21, 20)}
     for (formats, passes), expected in widths.items():
-        lane = WideLaneCell(Sl16Spec(formats=formats, passes=passes))
+        lane = Lane16(Sl16Spec(formats=formats, passes=passes))
         assert (len(lane.i_a), len(lane.i_b)) == expected, (formats, passes)
 
 
@@ -55,6 +55,6 @@ def test_sl16_rejects() -> None:
     with pytest.raises(TypeError, match="spec must be an Sl16Spec, not Sl8Spec"):
         Sl16(Sl8Spec())
     with pytest.raises(ValueError, match="spec must be of words of 16 bits, not 8"):
-        WideLaneCell(Sl8Spec())
+        Lane16(Sl8Spec())
     with pytest.raises(ValueError, match="spec must be of words of 8 bits, not 16"):
-        LaneCell(Sl16Spec())
+        Lane8(Sl16Spec())

@@ -10,9 +10,9 @@ from amaranth.lib import data
 from golden.npe.lane import LaneSpec
 from golden.npe.sl8 import Sl8Spec
 from hw.npe.lane.decode_word import decode
-from hw.npe.lane.decoded_operand import CodedOperand
-from hw.npe.lane.lane8 import LaneCell
-from hw.npe.lane.widths import LanePlan
+from hw.npe.lane.decoded_operand import DecodedOperand
+from hw.npe.lane.lane8 import Lane8
+from hw.npe.lane.widths import LaneWidths
 from verif.pe.test_pe_step import columns_worth, worth
 from verif.support.formal import holds
 
@@ -45,8 +45,8 @@ def golden(spec: LaneSpec, index: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def decodes(formats: str, *, tells: bool, slip: int = 0) -> bool:
     """Prove sign, magnitude and exponent of every word to be golden's value, or two of them."""
     spec = Sl8Spec(formats=formats)
-    plan = LanePlan(spec)
-    layout = CodedOperand(plan, tells=tells)
+    plan = LaneWidths(spec)
+    layout = DecodedOperand(plan, tells=tells)
 
     def claim(m: Module, word: Signal, dual: Signal) -> Value:
         kinds = []
@@ -105,7 +105,7 @@ def step_holds(formats: str, width: int, *, slip: int = 0, **hows: Any) -> bool:
     def claim(
         m: Module, a: Signal, b: Signal, a_format: Signal, b_format: Signal, clear: Signal
     ) -> Value:
-        m.submodules.lane = lane = LaneCell(spec, **hows)
+        m.submodules.lane = lane = Lane8(spec, **hows)
         dual = lane.dual(a_format, b_format)
         m.d.comb += [
             lane.i_a.eq(lane.encode_a(m, a, a_format, dual)[0]),
@@ -166,7 +166,7 @@ def unsigned(m: Module, choice: Value, values: np.ndarray, name: str) -> Value:
 def products_hold(formats: str, width: int, *, slip: int = 0, **hows: Any) -> bool:
     """Prove what a sum of zero becomes, for all words of all pairs of formats."""
     spec = Sl8Spec(formats=formats, accumulator_width=width)
-    lane = LaneCell(spec, **hows)
+    lane = Lane8(spec, **hows)
 
     def claim(m: Module, a: Signal, b: Signal, a_format: Signal, b_format: Signal) -> Value:
         dual = lane.dual(a_format, b_format)

@@ -8,7 +8,7 @@ import pytest
 from carrysave.sim.runner import verify
 from golden.npe.sl8 import Sl8Spec
 from hw.catalog import Design
-from hw.npe.lane.lane8 import LaneCell
+from hw.npe.lane.lane8 import Lane8
 from hw.npe.sl8 import Sl8
 from hw.pe.element import Hop
 from verif.support.cases import case_name, long
@@ -38,7 +38,7 @@ def test_operands_have_no_idle_bits() -> None:
         "int8,int4,e2m1": (11, 10), Sl8Spec().formats: (17, 16),
     }  # fmt: skip
     for formats, expected in widths.items():
-        lane = LaneCell(Sl8Spec(formats=formats))
+        lane = Lane8(Sl8Spec(formats=formats))
         assert (len(lane.i_a), len(lane.i_b)) == expected, formats
         assert len(Hop(lane).o_a) == expected[0]
 
@@ -48,7 +48,7 @@ def test_sl8_operations_per_cycle(formats: str, operations: int) -> None:
     assert Sl8(Sl8Spec(formats=formats)).operations_per_cycle == operations
 
 
-@pytest.mark.parametrize("kind", [Sl8, LaneCell])
+@pytest.mark.parametrize("kind", [Sl8, Lane8])
 def test_sl8_rejects(kind: Any) -> None:
     with pytest.raises(TypeError, match=r"spec must be an? (Sl8|Lane)Spec, not 8"):
         kind(8)

@@ -94,11 +94,11 @@ def test_every_format_is_measured_alone_and_shared(
 
 def test_lanes_alone_hold_as_many_products_as_the_shared_one() -> None:
     formats = LaneSpec.FORMATS
-    depth = lanes._depth(formats)
+    k_max = lanes._k_max(formats)
     # The worst pair is E4M3 with itself: 2^47 / 448^2 / 2^18.
-    assert depth == 2674
+    assert k_max == 2674
     for name in formats:
-        fields = lanes._fields((name,), depth)
+        fields = lanes._fields((name,), k_max)
         assert fields["accumulator_width"] <= 48
         spec = LaneSpec(**fields)
-        assert spec.limit(0, 0) * spec.codes(0, 0) >= depth - depth % spec.codes(0, 0)
+        assert spec.k_max_words(0, 0) * spec.codes(0, 0) >= k_max - k_max % spec.codes(0, 0)

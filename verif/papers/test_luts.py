@@ -133,7 +133,7 @@ def test_rivals_do_the_same_work(activation: str, weight: str) -> None:
     bits, symmetric = ACTIVATIONS[activation]
     for rival in found:
         spec = rival.design.spec
-        assert spec.depth == 4096
+        assert spec.k_max == 4096
         widths = (spec.b_width, spec.a_width)
         if rival.kind != "MAC, Booth":
             widths = widths[::-1]

@@ -8,8 +8,8 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from golden.pe.opt3 import Opt3Spec
 from golden.pe.opt4c import Opt4cSpec
 from golden.pe.opt4e import Opt4eSpec
-from hw.pe.digit_elements import Elements
-from hw.pe.digit_selector import Selector
+from hw.pe.digit_elements import DigitElements
+from hw.pe.digit_selector import DigitSelector
 from hw.pe.opt3 import Opt3
 from hw.pe.opt4c import Opt4c
 from hw.pe.opt4e import Opt4e
@@ -58,8 +58,8 @@ def sums_hold(spec: Opt3Spec, *, count: int = 2, slip: int = 0) -> bool:
     drain, flush = spec.drain, spec.REGISTERS + len(spec.groups)
 
     def claim(m: Module, start: Signal, a: Signal, b: Signal, load: Signal) -> Value:
-        m.submodules.selector = selector = Selector(spec)
-        m.submodules.elements = elements = Elements(spec, 1)
+        m.submodules.selector = selector = DigitSelector(spec)
+        m.submodules.elements = elements = DigitElements(spec, 1)
         age = Signal(range(flush + count + drain + 2))
         m.d.sync += age.eq(Mux(start, 0, Mux(age > flush + count + drain, age, age + 1)))
         issued = (age >= flush) & (age < flush + count)
@@ -96,7 +96,7 @@ def settles(spec: Opt3Spec, cycles: int) -> bool:
     """Prove that no sum changes after so many cycles without digits, from any state."""
 
     def claim(m: Module, lines: Signal, first: Signal, b: Signal) -> Value:
-        m.submodules.elements = elements = Elements(spec, 1)
+        m.submodules.elements = elements = DigitElements(spec, 1)
         m.d.comb += [
             elements.en.eq(1),
             elements.i_lines.eq(lines),
@@ -109,7 +109,7 @@ def settles(spec: Opt3Spec, cycles: int) -> bool:
         m.d.sync += quiet.eq(Cat((lines == 0) & ~first, quiet))
         return ~quiet.all() | (elements.o == before)
 
-    lines = len(Selector(spec).o.as_value())
+    lines = len(DigitSelector(spec).o.as_value())
     return holds(claim, lines, 1, spec.k * spec.b_width, cycles=cycles + 2)
 
 

@@ -9,13 +9,13 @@ from amaranth.lib import data
 
 from golden.pe.mac import MacSpec
 from hw.arith.carry_save import CarrySave, Planes
-from hw.pe.element import PeCell
-from hw.pe.mac import MacCell
-from hw.pe.opt1 import Opt1Cell
-from hw.pe.opt2 import Opt2Cell
+from hw.pe.element import Element
+from hw.pe.mac import MacElement
+from hw.pe.opt1 import Opt1Element
+from hw.pe.opt2 import Opt2Element
 from verif.support.formal import holds
 
-CELLS: dict[str, type[PeCell]] = {"mac": MacCell, "opt1": Opt1Cell, "opt2": Opt2Cell}
+CELLS: dict[str, type[Element]] = {"mac": MacElement, "opt1": Opt1Element, "opt2": Opt2Element}
 SIGNS = list(itertools.product([True, False], repeat=2))
 
 
@@ -121,7 +121,7 @@ def test_pe_step_proof_can_fail(kind: str, pipeline: int) -> None:
 
 def test_opt1_keeps_few_carries() -> None:
     """For int8 and 32 bits: a third of a carry row, and a full one is never needed."""
-    carries = Opt1Cell(MacSpec()).layout.carries
+    carries = Opt1Element(MacSpec()).layout.carries
     assert 0 < len(carries) <= 12
 
 

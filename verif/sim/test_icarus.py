@@ -9,7 +9,7 @@ from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
 from carrysave.asic.power import activity
 from carrysave.asic.power.delays import Delays
-from carrysave.asic.power.flat_netlist import Flat, Group, flatten
+from carrysave.asic.power.flat_netlist import CellGroup, Flat, flatten
 from carrysave.asic.power.replay import Trace, replay
 from hw.catalog import Design
 from verif.asic.test_activity import trace_of
@@ -114,7 +114,7 @@ endmodule
     return trace_of(tmp_path / "trace.vcd", top)
 
 
-def icarus_model(group: Group) -> str:
+def icarus_model(group: CellGroup) -> str:
     """Return a cell with the delays of a continuous assignment."""
     cell = group.cell
     names = [pin.name for pin in cell.inputs]

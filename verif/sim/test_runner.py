@@ -96,7 +96,7 @@ def test_verify_records_waves_when_asked(tmp_path: Path) -> None:
 
 def test_multiply_takes_any_shape(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
-    design = Design("systolic_os", {"m": 2, "n": 3, "depth": 5, "a_width": 4})
+    design = Design("systolic_os", {"m": 2, "n": 3, "k_max": 5, "a_width": 4})
     shapes = [(1, 1, 1), (2, 5, 3), (5, 12, 7), (4, 0, 2), (3, 4, 1), (1, 20, 10)]
     pairs = [(rng.integers(-8, 8, (m, k)), rng.integers(-128, 128, (k, n))) for m, k, n in shapes]
     seen: list[tuple[int, int]] = []
@@ -108,6 +108,6 @@ def test_multiply_takes_any_shape(tmp_path: Path) -> None:
 
 
 def test_multiply_refuses_codes_out_of_range(tmp_path: Path) -> None:
-    design = Design("systolic_os", {"m": 2, "n": 3, "depth": 5, "a_width": 4})
+    design = Design("systolic_os", {"m": 2, "n": 3, "k_max": 5, "a_width": 4})
     with pytest.raises(ValueError, match=r"a must be -8\.\.7 \(int4\), not 8"):
         multiply(design, [(np.array([[8]]), np.array([[1]]))], tmp_path)

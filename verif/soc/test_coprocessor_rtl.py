@@ -19,7 +19,7 @@ CASES: list[dict[str, Any]] = [
     SMALL | {"engine": "systolic_os(m=4,n=4)"},
     # Widths that are no powers of two, a bus of 32 bits, sums alone, registers of few bits.
     {
-        "engine": "cube(m=3,n=5,k=3,a_width=4,b_width=6,depth=300)",
+        "engine": "cube(m=3,n=5,k=3,a_width=4,b_width=6,k_max=300)",
         "data_width": 32, "address_width": 32, "sums": 60, "a_bytes": 128, "b_bytes": 256,
         "bias": False, "requantise": False, "burst": 4, "outstanding": 2, "narrow": True,
     },

@@ -14,19 +14,19 @@ from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {},
-    {"m": 1, "n": 1, "depth": 20},
+    {"m": 1, "n": 1, "k_max": 20},
     {"m": 3, "n": 5, "k": 4, "pe": "opt4e"},
-    {"m": 2, "n": 3, "k": 3, "encoding": "booth", "a_width": 5, "a_signed": False, "depth": 50},
-    {"m": 2, "n": 2, "pe": "opt3", "b_signed": False, "encoding": "ent", "depth": 300},
+    {"m": 2, "n": 3, "k": 3, "encoding": "booth", "a_width": 5, "a_signed": False, "k_max": 50},
+    {"m": 2, "n": 2, "pe": "opt3", "b_signed": False, "encoding": "ent", "k_max": 300},
     {"m": 5, "n": 2, "k": 2, "pe": "opt4e", "encoding": "ent_direct", "a_width": 3, "b_width": 5},
-    {"m": 2, "n": 2, "k": 8, "constant_time": True, "pe": "opt4e", "a_width": 4, "depth": 100},
-    {"m": 4, "n": 3, "constant_time": True, "depth": 64},
-    {"n": 1, "k": 32, "a_width": 3, "depth": 40},
-    {"n": 2, "k": 6, "pe": "opt4e", "a_width": 16, "b_width": 16, "depth": 1 << 24},
-    {"n": 4, "a_width": 2, "b_width": 2, "a_signed": False, "b_signed": False, "depth": 1},
-    {"m": 2, "n": 2, "k": 4, "pe": "opt3", "a_width": 9, "b_width": 3, "depth": 7},
-    {"m": 2, "n": 2, "k": 3, "a_width": 5, "encoding": "booth", "a_recoded": True, "depth": 50},
-    {"n": 2, "k": 5, "pe": "opt4e", "a_width": 4, "a_signed": False, "a_recoded": True, "depth": 9},
+    {"m": 2, "n": 2, "k": 8, "constant_time": True, "pe": "opt4e", "a_width": 4, "k_max": 100},
+    {"m": 4, "n": 3, "constant_time": True, "k_max": 64},
+    {"n": 1, "k": 32, "a_width": 3, "k_max": 40},
+    {"n": 2, "k": 6, "pe": "opt4e", "a_width": 16, "b_width": 16, "k_max": 1 << 24},
+    {"n": 4, "a_width": 2, "b_width": 2, "a_signed": False, "b_signed": False, "k_max": 1},
+    {"m": 2, "n": 2, "k": 4, "pe": "opt3", "a_width": 9, "b_width": 3, "k_max": 7},
+    {"m": 2, "n": 2, "k": 3, "a_width": 5, "encoding": "booth", "a_recoded": True, "k_max": 50},
+    {"n": 2, "k": 5, "pe": "opt4e", "a_width": 4, "a_signed": False, "a_recoded": True, "k_max": 9},
 ]
 
 
@@ -38,7 +38,7 @@ def test_digit_column_rtl_matches_golden(parameters: dict[str, Any], tmp_path: P
 
 def hardware(**parameters: Any) -> str:
     """Return the Verilog of a small column without its header and its name."""
-    design = Design("digit_column", {"n": 1, "depth": 9, **parameters})
+    design = Design("digit_column", {"n": 1, "k_max": 9, **parameters})
     return Emission(design).verilog.partition("\n\n")[2].replace(design.module, "column")
 
 

@@ -12,12 +12,12 @@ from hw.tpe.lut_unit import LutUnit
 from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
-    {"m": 2, "n": 3, "lookups": 2, "depth": 40, "registers": 3},
-    {"m": 3, "n": 2, "group": 3, "lookups": 1, "depth": 10, "registers": 5, "planes": 8},
-    {"m": 1, "n": 1, "group": 2, "lookups": 1, "depth": 1, "registers": 1, "planes": 1},
-    {"m": 9, "n": 2, "group": 2, "lookups": 2, "depth": 30, "activations": "int16"},
+    {"m": 2, "n": 3, "lookups": 2, "k_max": 40, "registers": 3},
+    {"m": 3, "n": 2, "group": 3, "lookups": 1, "k_max": 10, "registers": 5, "planes": 8},
+    {"m": 1, "n": 1, "group": 2, "lookups": 1, "k_max": 1, "registers": 1, "planes": 1},
+    {"m": 9, "n": 2, "group": 2, "lookups": 2, "k_max": 30, "activations": "int16"},
     {"m": 2, "n": 5, "group": 5, "lookups": 1, "activations": "int4", "adder": "ripple"},
-    {"m": 2, "n": 2, "lookups": 2, "depth": 1 << 16, "planes": 2, "registers": 1},
+    {"m": 2, "n": 2, "lookups": 2, "k_max": 1 << 16, "planes": 2, "registers": 1},
     {},
 ]
 
@@ -39,7 +39,7 @@ def test_lut_unit_rejects_wrong_kind() -> None:
         ("registers", 65, r"1\.\.64 registers"),
         ("planes", 9, r"1\.\.8 planes"),
         ("activations", "fp16", "one of int4, int8, int16"),
-        ("depth", 0, r"1\.\.65536 activations"),
+        ("k_max", 0, r"1\.\.65536 activations"),
     ],
 )
 def test_lut_unit_rejects_out_of_range(field: str, value: Any, legal: str) -> None:

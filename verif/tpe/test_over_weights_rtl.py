@@ -15,15 +15,15 @@ from hw.tpe.over_weights import OverWeights
 from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
-    {"m": 3, "n": 3, "group": 3, "a_width": 4, "b_width": 5, "depth": 50, "reuse": 2},
-    {"depth": 1000},
-    {"m": 1, "n": 1, "group": 1, "a_width": 2, "b_width": 2, "depth": 1, "reuse": 0},
-    {"m": 2, "n": 2, "group": 4, "a_signed": False, "a_width": 3, "depth": 41, "reuse": 16},
-    {"m": 5, "n": 2, "group": 2, "b_signed": False, "depth": 300, "reuse": 1},
+    {"m": 3, "n": 3, "group": 3, "a_width": 4, "b_width": 5, "k_max": 50, "reuse": 2},
+    {"k_max": 1000},
+    {"m": 1, "n": 1, "group": 1, "a_width": 2, "b_width": 2, "k_max": 1, "reuse": 0},
+    {"m": 2, "n": 2, "group": 4, "a_signed": False, "a_width": 3, "k_max": 41, "reuse": 16},
+    {"m": 5, "n": 2, "group": 2, "b_signed": False, "k_max": 300, "reuse": 1},
     {"m": 4, "n": 3, "group": 5, "a_signed": False, "b_signed": False, "a_width": 4, "b_width": 3,
-     "depth": 60, "reuse": 8, "adder": "ripple"},
-    {"m": 4, "n": 1, "group": 6, "a_width": 16, "b_width": 16, "depth": 2000, "reuse": 64},
-    {"m": 5, "n": 4, "group": 1, "a_width": 5, "depth": 30, "reuse": 2, "adder": "operator"},
+     "k_max": 60, "reuse": 8, "adder": "ripple"},
+    {"m": 4, "n": 1, "group": 6, "a_width": 16, "b_width": 16, "k_max": 2000, "reuse": 64},
+    {"m": 5, "n": 4, "group": 1, "a_width": 5, "k_max": 30, "reuse": 2, "adder": "operator"},
 ]  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def test_over_weights_rtl_matches_golden(parameters: dict[str, Any], tmp_path: P
 
 
 def test_over_weights_engine_equals_its_tables() -> None:
-    spec = OverWeightsEngineSpec(m=5, n=3, group=3, depth=40, reuse=4)
+    spec = OverWeightsEngineSpec(m=5, n=3, group=3, k_max=40, reuse=4)
     rng = np.random.default_rng(1)
     a, b = rng.integers(-128, 128, (5, 32)), rng.integers(-128, 128, (32, 3))
     sums, reads = over_weights(spec.tables, a, b)

@@ -11,18 +11,18 @@ from verif.support.cases import case_name
 
 CASES: list[dict[str, Any]] = [
     {},
-    {"m": 1, "n": 1, "k": 1, "depth": 100},
-    {"m": 1, "n": 1, "k": 1, "depth": 20, "pe": "mac", "pipeline": 1},
-    {"m": 2, "n": 1, "k": 1, "depth": 30, "b_width": 3, "b_signed": False},
-    {"m": 1, "n": 3, "k": 5, "depth": 77, "a_width": 4},
-    {"m": 5, "n": 2, "k": 3, "depth": 7, "pe": "mac"},
-    {"m": 3, "n": 4, "k": 4, "depth": 300, "a_width": 16, "b_width": 16},
-    {"m": 4, "n": 3, "k": 7, "depth": 40, "a_signed": False, "pipeline": 1},
-    {"m": 9, "n": 2, "k": 2, "depth": 1000, "a_width": 2, "b_width": 5, "a_signed": False,
+    {"m": 1, "n": 1, "k": 1, "k_max": 100},
+    {"m": 1, "n": 1, "k": 1, "k_max": 20, "pe": "mac", "pipeline": 1},
+    {"m": 2, "n": 1, "k": 1, "k_max": 30, "b_width": 3, "b_signed": False},
+    {"m": 1, "n": 3, "k": 5, "k_max": 77, "a_width": 4},
+    {"m": 5, "n": 2, "k": 3, "k_max": 7, "pe": "mac"},
+    {"m": 3, "n": 4, "k": 4, "k_max": 300, "a_width": 16, "b_width": 16},
+    {"m": 4, "n": 3, "k": 7, "k_max": 40, "a_signed": False, "pipeline": 1},
+    {"m": 9, "n": 2, "k": 2, "k_max": 1000, "a_width": 2, "b_width": 5, "a_signed": False,
      "b_signed": False},
-    {"m": 3, "n": 3, "k": 3, "depth": 3, "encoding": "none", "adder": "ripple"},
-    {"m": 6, "n": 5, "k": 6, "depth": 90, "encoding": "booth", "pe": "mac"},
-    {"m": 2, "n": 9, "k": 2, "depth": 50, "a_width": 3, "b_width": 6, "pipeline": 2},
+    {"m": 3, "n": 3, "k": 3, "k_max": 3, "encoding": "none", "adder": "ripple"},
+    {"m": 6, "n": 5, "k": 6, "k_max": 90, "encoding": "booth", "pe": "mac"},
+    {"m": 2, "n": 9, "k": 2, "k_max": 50, "a_width": 3, "b_width": 6, "pipeline": 2},
 ]  # fmt: skip
 
 

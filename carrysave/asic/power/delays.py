@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from carrysave import cache
 from carrysave.asic import sta
 from carrysave.asic.liberty.cells import Library
-from carrysave.asic.power.flat_netlist import UNKNOWN, Flat, Group
+from carrysave.asic.power.flat_netlist import UNKNOWN, CellGroup, Flat
 
 __all__ = ["Delays", "Timing", "timing"]
 
@@ -149,7 +149,7 @@ def _slew(row: list[str], library: Library) -> float:
     return sum(s for s in slews if 0 <= s < 1e6) / 2 * library.time_unit / 1e-9
 
 
-def _delays(group: Group, output: str, rows: dict[str, list[list[str]]]) -> Floats:
+def _delays(group: CellGroup, output: str, rows: dict[str, list[list[str]]]) -> Floats:
     """Return the delays to an output of a group of cells."""
     place = {pin.name: index for index, pin in enumerate(group.cell.inputs)}
     found = np.full((len(group.names), len(place), 2, 2), math.nan)

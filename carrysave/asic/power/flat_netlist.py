@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from carrysave.asic.liberty.cells import Cell, Library
 from hw.emit import yosys
 
-__all__ = ["Flat", "Group", "Ids", "Module", "SimulationError", "flatten"]
+__all__ = ["Flat", "CellGroup", "Ids", "Module", "SimulationError", "flatten"]
 
 Ids = NDArray[np.int32]
 ZERO, ONE, UNKNOWN = 0, 1, 2  # nets of every netlist
@@ -23,7 +23,7 @@ class SimulationError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Group:
+class CellGroup:
     """All cells of one type in one module: their names, and per pin the net of each."""
 
     cell: Cell
@@ -37,7 +37,7 @@ class Module:
 
     nets: int
     ports: dict[str, tuple[str, Ids]]  # direction, nets
-    groups: list[Group]
+    groups: list[CellGroup]
     children: list[tuple[str, str, dict[str, Ids]]]  # instance, module, nets of its ports
 
 
@@ -180,7 +180,7 @@ def _module(raw: dict[str, Any], modules: dict[str, Any], library: Library) -> M
                         bits.append(total)
                         total += 1
             pins[pin.name] = np.array([bits[0] if bits else UNKNOWN for bits in own], np.int32)
-        groups.append(Group(library.cells[kind], [name for name, _ in cells], pins))
+        groups.append(CellGroup(library.cells[kind], [name for name, _ in cells], pins))
     return Module(nets=total, ports=ports, groups=groups, children=children)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from carrysave.asic.liberty.cells import Cell, Register
 from carrysave.asic.liberty.text import compile_function
 from carrysave.asic.power.delays import Delays
-from carrysave.asic.power.flat_netlist import UNKNOWN, ZERO, Flat, Group, Ids, SimulationError
+from carrysave.asic.power.flat_netlist import UNKNOWN, ZERO, CellGroup, Flat, Ids, SimulationError
 
 __all__ = ["Logic", "logic"]
 
@@ -125,7 +125,7 @@ def logic(flat: Flat, delays: Delays) -> Logic:
     )  # fmt: skip
 
 
-def _steps(group: Group, delays: NDArray[np.float64]) -> Ids:
+def _steps(group: CellGroup, delays: NDArray[np.float64]) -> Ids:
     """Return the delays to an output of a group of cells in ps, for 6 inputs.
 
     A unate input has no delay for the edge that it cannot cause, but may have that edge in the

@@ -22,7 +22,7 @@ from carrysave.asic.liberty.text import compile_function
 from carrysave.asic.power import activity
 from carrysave.asic.power.activity import Activity
 from carrysave.asic.power.delays import timing
-from carrysave.asic.power.flat_netlist import Flat, Group, SimulationError, flatten
+from carrysave.asic.power.flat_netlist import CellGroup, Flat, SimulationError, flatten
 from hw.catalog import Design
 
 __all__ = ["LEAST_ANNOTATED", "estimate", "power_mw", "report"]
@@ -174,7 +174,7 @@ def _loads(flat: Flat, load_ff: float) -> Floats:
 
 def _internal(
     known: Energies,
-    group: Group,
+    group: CellGroup,
     rates: dict[str, Floats],
     ones: dict[str, Floats],
     slews: dict[str, Floats],

@@ -105,11 +105,11 @@ class Stimulus:
         m, n = getattr(spec, "m", 1), getattr(spec, "n", 1)
         if lane is None or self.pair is None:
             formats: tuple[ElementFormat, ElementFormat] = spec.a_format, spec.b_format
-            k, longest = spec.k, getattr(spec, "depth", LENGTH)
+            k, longest = spec.k, getattr(spec, "k_max", LENGTH)
         else:
             formats = lane.elements[self.pair[0]], lane.elements[self.pair[1]]
             k = lane.codes(*self.pair)
-            longest = k * lane.limit(*self.pair)
+            longest = k * lane.k_max_words(*self.pair)
         rng = np.random.default_rng(_SEED)
         layers = _layers(*formats) if self.kind == "digits" else []
         found: list[Sum] = []

@@ -24,7 +24,7 @@ from carrysave.networks.target import Target
 from carrysave.progress import Steps
 from hw.catalog import Design
 
-__all__ = ["BUDGETS", "PAIRS", "Request", "execute"]
+__all__ = ["BUDGETS", "PAIRS", "PrecisionRequest", "execute"]
 
 BUDGETS = {"bytes": "bytes", "cycles": "cycles", "energy": "energy_uj"}
 """Kinds of budgets, and what of an option they count."""
@@ -39,7 +39,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class PrecisionRequest:
     """What is to be chosen.
 
     Parameters
@@ -101,7 +101,7 @@ class Request:
         return found
 
 
-def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
+def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
     """Choose formats, and write the model with them, figures, tables and a picture.
 
     Returns
@@ -190,7 +190,7 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     return facts
 
 
-def _pairs(request: Request, target: Target) -> list[Pair]:
+def _pairs(request: PrecisionRequest, target: Target) -> list[Pair]:
     """List the pairs of formats that layers choose from."""
     if not target.formats:
         raise UsageError("engine must have several formats, such as npe, to choose from")

@@ -21,7 +21,7 @@ from carrysave.sim.cocotb.streams import (
     unpack,
 )
 from carrysave.sim.parameters import bench_spec
-from carrysave.sim.tiling import Job, tile_beats
+from carrysave.sim.tiling import Tiles, tile_beats
 from golden.engine import EngineSpec
 from golden.npe.lane import LaneSpec, lane_sums
 from golden.npe.npe import NpeSpec
@@ -113,7 +113,7 @@ async def _npe(engine: NpeDriver, spec: NpeSpec, operands: Any) -> list[int]:
     words = [pack_words(spec, *tile[:2], *pair) for tile in tiles]
     beats = np.array([b.shape[0] for _, b in words])
     a, b = np.concatenate([a.T for a, _ in words]), np.concatenate([b for _, b in words])
-    engine.send_job(Job((spec.m, spec.n), beats, a, b), pair)
+    engine.send_job(Tiles((spec.m, spec.n), beats, a, b), pair)
     patience = 100 * int(beats.sum()) + 100 * len(tiles) * (spec.m + spec.n) + 10_000
     await deadline(engine.take(len(tiles)), patience, "rows of C")
     compare(spec, tiles, engine.rows())

@@ -10,7 +10,7 @@ from carrysave.sim.cocotb.bench import Bench
 from carrysave.sim.cocotb.npe_tiles import Rows, Tile
 from carrysave.sim.cocotb.streams import Sink, Source, unpack
 from carrysave.sim.cocotb.streams import pack as bits
-from carrysave.sim.tiling import Job
+from carrysave.sim.tiling import Tiles
 from golden.formats.integer import IntFormat
 from golden.npe.npe import NpeSpec, pack
 
@@ -58,7 +58,7 @@ class NpeDriver(Bench):
             beats += zip(values, formats, *scales, strict=True)
         return self.b.send(beats, stalls)
 
-    def send_job(self, job: Job, pair: tuple[int, int]) -> None:
+    def send_job(self, job: Tiles, pair: tuple[int, int]) -> None:
         """Start to send the words of a product, as they are."""
         last = np.zeros(len(job.a), dtype=int)
         last[np.cumsum(job.lengths) - 1] = 1

@@ -11,7 +11,7 @@ from hw.arith.bit_heap import BitHeap
 from hw.arith.shifter import shift_right
 from hw.npe.activations.divide import divide_by_constant
 
-__all__ = ["Exponentials", "Results", "RowMemory", "Values", "add_saturating", "exp_shift"]
+__all__ = ["RowExponential", "Results", "RowMemory", "Values", "add_saturating", "exp_shift"]
 
 
 class Values(data.StructLayout):
@@ -152,7 +152,7 @@ class RowMemory(wiring.Component):
         return m
 
 
-class Exponentials(wiring.Component):
+class RowExponential(wiring.Component):
     """Keeps a row, and makes exponentials of its values less the greatest, as often as asked.
 
     Latency: 2 cycles from ``read``. Throughput: a value a cycle.

@@ -8,7 +8,7 @@ from golden.npe.npe import NpeSpec
 from hw.npe.array.ports import SCALE
 from hw.tpe.rows_array import late
 
-__all__ = ["BlockCount", "Scales"]
+__all__ = ["BlockCount", "BlockScales"]
 
 
 class BlockCount(wiring.Component):
@@ -93,7 +93,7 @@ class BlockCount(wiring.Component):
         return m
 
 
-class Scales(wiring.Component):
+class BlockScales(wiring.Component):
     """Brings the scales of a block to the ends of columns, as the sums of its rows come out there.
 
     Scales are kept from the first words of a block on. When it has ended, and the next one may

@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.npe import NpeSpec
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.npe.array.ports import SCALE
 from hw.npe.floats.scaling import Scaling
 from hw.npe.floats.stream import CUTS, Steps
@@ -15,10 +15,10 @@ from hw.npe.rounding.normalised import no_cut
 from hw.npe.rounding.registers import registers
 from hw.tpe.rows_array import late
 
-__all__ = ["EncodeCell", "ScaleCell"]
+__all__ = ["ColumnEncoder", "ColumnScaler"]
 
 
-class EncodeCell(Cell):
+class ColumnEncoder(SharedModule):
     """Encodes the sums of a column, one a cycle.
 
     Parameters
@@ -97,7 +97,7 @@ class EncodeCell(Cell):
         return m
 
 
-class ScaleCell(Cell):
+class ColumnScaler(SharedModule):
     """Scales the sums of blocks of a column, one a cycle, and adds them up for each row.
 
     The sums so far are in a memory. A row comes back after :attr:`RowsSpec.drain` cycles or more:

@@ -5,10 +5,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.npe import NpeSpec
-from hw.lib.shared_module import Cell
-from hw.npe.lane.lane8 import LaneCell
+from hw.lib.shared_module import SharedModule
+from hw.npe.lane.lane8 import Lane8
 
-__all__ = ["SCALE", "AWords", "BWords", "CNumbers", "EdgeCell", "Scale"]
+__all__ = ["SCALE", "AWords", "BWords", "CNumbers", "EdgeDecoder", "Scale"]
 
 SCALE = 8
 """Bits of the code of a block's scale."""
@@ -54,7 +54,7 @@ class CNumbers(data.StructLayout):
         super().__init__({"data": width, "invalid": spec.n, "overflow": 1, "last": 1})
 
 
-class EdgeCell(Cell):
+class EdgeDecoder(SharedModule):
     """Decodes the words of a row or a column, and collects whether a code was no number.
 
     Parameters
@@ -73,7 +73,7 @@ class EdgeCell(Cell):
     i_format : In
         Index of its format.
     i_mode : In
-        What :meth:`LaneCell.mode` makes of its tile's formats.
+        What :meth:`Lane8.mode` makes of its tile's formats.
     i_valid : In(1)
         There is a word.
     i_clear : In(1)
@@ -93,7 +93,7 @@ class EdgeCell(Cell):
     o: Signal
     o_invalid: Signal
 
-    def __init__(self, element: LaneCell, side: str):
+    def __init__(self, element: Lane8, side: str):
         self.module = f"edge_{side}"
         self.encode = element.encode_a if side == "a" else element.encode_b
         super().__init__({

@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out
 from golden.npe.npe import NpeSpec
 from hw.tpe.rows_array import late
 
-__all__ = ["Flags"]
+__all__ = ["TileFlags"]
 
 
-class Flags(wiring.Component):
+class TileFlags(wiring.Component):
     """Tells of every number of C whether its row of A or its column of B was invalid.
 
     The flags that the edge has collected, and what is to be known of the whole tile, are brought

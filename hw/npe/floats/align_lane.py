@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from golden.npe.aligner import AlignerSpec
 from hw.arith.adder import resolve
 from hw.arith.shifter import normalise
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.npe.aligned_dot import greatest
 from hw.npe.floats.add import align
 from hw.npe.floats.term import unpack
@@ -103,7 +103,7 @@ class Peak(data.StructLayout):
         return exponent, scale
 
 
-class AlignLane(Cell):
+class AlignLane(SharedModule):
     """Aligns a code to the exponent of its block, and rounds it.
 
     Magnitudes are shifted and rounded; one addition negates and rounds up.

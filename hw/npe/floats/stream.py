@@ -10,7 +10,7 @@ from golden.check import Choice, Integer, Parameter, complete
 from golden.formats.minifloat import MinifloatFormat
 from hw.arith.adder import ADDERS
 from hw.arith.product import ENCODINGS
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 
 __all__ = ["FLOAT_HOWS", "FloatStream", "Steps"]
 
@@ -123,7 +123,7 @@ class FloatStream(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """None."""
         return ()
 

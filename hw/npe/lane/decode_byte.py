@@ -9,7 +9,7 @@ from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
 from golden.formats.posit import PositFormat
 from hw.arith.adder import resolve
-from hw.npe.lane.widths import NIBBLE, LanePlan
+from hw.npe.lane.widths import NIBBLE, LaneWidths
 
 __all__ = ["ByteDecoder", "Choices", "any_of", "constant", "join"]
 
@@ -53,7 +53,7 @@ class ByteDecoder:
     def __init__(
         self,
         m: Module,
-        plan: LanePlan,
+        plan: LaneWidths,
         word: Value,
         is_format: dict[str, Value],
         dual: Value,

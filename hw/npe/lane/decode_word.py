@@ -5,14 +5,14 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from golden.formats.posit import PositFormat
 from hw.arith.adder import resolve
 from hw.npe.lane.decode_byte import ByteDecoder, Choices, any_of, constant, join
-from hw.npe.lane.decoded_operand import CodedOperand, WideOperand
-from hw.npe.lane.widths import BYTE, NIBBLE, LanePlan
+from hw.npe.lane.decoded_operand import DecodedOperand, WideOperand
+from hw.npe.lane.widths import BYTE, NIBBLE, LaneWidths
 
 __all__ = ["decode", "decode_wide"]
 
 
 def decode(
-    m: Module, layout: CodedOperand, word: Value, index: Value, dual: Value
+    m: Module, layout: DecodedOperand, word: Value, index: Value, dual: Value
 ) -> tuple[Value, Value]:
     """Make the coded operand of a word.
 
@@ -42,7 +42,7 @@ def decode(
     return layout.pack(nibbles, signs, exponents, dual), invalid
 
 
-def chosen_formats(m: Module, plan: LanePlan, index: Value) -> dict[str, Value]:
+def chosen_formats(m: Module, plan: LaneWidths, index: Value) -> dict[str, Value]:
     """Say of each format, by its name, whether it is the one with this index."""
     found: dict[str, Value] = {}
     for number, fmt in enumerate(plan.formats):

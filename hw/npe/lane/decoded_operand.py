@@ -5,15 +5,15 @@ from collections.abc import Iterable, Sequence
 from amaranth import C, Cat, Value
 from amaranth.lib import data
 
-from hw.npe.lane.widths import NIBBLE, LanePlan
+from hw.npe.lane.widths import NIBBLE, LaneWidths
 
-__all__ = ["CodedOperand", "Half", "WideOperand"]
+__all__ = ["DecodedOperand", "Half", "WideOperand"]
 
 Half = tuple[Value, list[Value], tuple[list[Value], list[Value]]]
 """Magnitude, signs and exponents of 8 bits."""
 
 
-class CodedOperand(data.StructLayout):
+class DecodedOperand(data.StructLayout):
     """A word after decoding, with the two nibbles of its magnitude.
 
     A word of one code has its magnitude in both nibbles, its sign and exponent in the first ones;
@@ -33,7 +33,7 @@ class CodedOperand(data.StructLayout):
     dual : the word has two codes.
     """
 
-    def __init__(self, plan: LanePlan, *, tells: bool, crossed: bool = False):
+    def __init__(self, plan: LaneWidths, *, tells: bool, crossed: bool = False):
         self.plan = plan
         self.crossed = crossed
         super().__init__({
@@ -88,14 +88,14 @@ class WideOperand(data.StructLayout):
     cross : halves of different weight are multiplied.
     """
 
-    def __init__(self, plans: tuple[LanePlan, LanePlan], *, tells: bool):
+    def __init__(self, plans: tuple[LaneWidths, LaneWidths], *, tells: bool):
         self.plans = plans
         low, high = plans
         self.crossed = low.crossed and not tells
         """Halves change places where those of different weight are multiplied."""
         super().__init__({
-            "first": CodedOperand(low, tells=tells, crossed=self.crossed),
-            "second": CodedOperand(high, tells=False),
+            "first": DecodedOperand(low, tells=tells, crossed=self.crossed),
+            "second": DecodedOperand(high, tells=False),
             "wide": int(tells and bool(low.wide) and bool(low.narrow)),
             "cross": int(tells and low.crossed),
         })

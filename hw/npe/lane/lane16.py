@@ -8,23 +8,23 @@ from amaranth.lib import data
 from hw.arith.bit_heap import BitHeap
 from hw.npe.lane.decode_word import decode_wide
 from hw.npe.lane.decoded_operand import WideOperand
-from hw.npe.lane.lane8 import PRODUCT, LaneCell, Slot, hold, is_of
+from hw.npe.lane.lane8 import PRODUCT, Lane8, Slot, hold, is_of
 from hw.npe.lane.nibble_multiplier import blocks, multiply, numbers
-from hw.npe.lane.widths import BYTE, LanePlan
+from hw.npe.lane.widths import BYTE, LaneWidths
 
-__all__ = ["WideLaneCell"]
+__all__ = ["Lane16"]
 
 
-class WideLaneCell(LaneCell):
+class Lane16(Lane8):
     """Multiply-accumulate of a word of 16 bits in any pair of formats, inside an array.
 
-    Two halves, each with the multiplier, the shifters and the products of :class:`LaneCell`, bring
+    Two halves, each with the multiplier, the shifters and the products of :class:`Lane8`, bring
     their products to one accumulator. For a code of 16 bits both multipliers make one product, and
     only the first half's shifter has the width for it: in one cycle with further multipliers for
     halves of different weight, else in two, low x low and high x high, then low x high and high x
     low, for which the halves of b have changed places and its exponent is greater by 8.
 
-    Members and parameters: see :class:`LaneCell`; words of 16 bits.
+    Members and parameters: see :class:`Lane8`; words of 16 bits.
     """
 
     module = "wide_lane"
@@ -37,7 +37,7 @@ class WideLaneCell(LaneCell):
     b_layout: WideOperand
 
     def _layouts(self) -> tuple[data.StructLayout, data.StructLayout]:
-        plans = self.plan, LanePlan(self.spec, 1)
+        plans = self.plan, LaneWidths(self.spec, 1)
         return WideOperand(plans, tells=True), WideOperand(plans, tells=False)
 
     def mode(
@@ -57,11 +57,11 @@ class WideLaneCell(LaneCell):
         return mode, ~first
 
     def encode_a(self, m: Module, a: Value, a_format: Value, mode: Value) -> tuple[Value, Value]:
-        """Make ``i_a`` of a word. See :meth:`LaneCell.encode_a`."""
+        """Make ``i_a`` of a word. See :meth:`Lane8.encode_a`."""
         return decode_wide(m, self.a_layout, a, a_format, (mode[0], mode[1], mode[2]))
 
     def encode_b(self, m: Module, b: Value, b_format: Value, mode: Value) -> tuple[Value, Value]:
-        """Make ``i_b`` of a word. See :meth:`LaneCell.encode_b`."""
+        """Make ``i_b`` of a word. See :meth:`Lane8.encode_b`."""
         return decode_wide(m, self.b_layout, b, b_format, (mode[0], mode[1], mode[2]))
 
     def _slots(self, m: Module, enable: Value, x: data.View, y: data.View) -> list[Slot]:

@@ -12,12 +12,12 @@ from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.shifter import shift_left
 from hw.npe.lane.decode_word import decode
-from hw.npe.lane.decoded_operand import CodedOperand
+from hw.npe.lane.decoded_operand import DecodedOperand
 from hw.npe.lane.nibble_multiplier import blocks, numbers
-from hw.npe.lane.widths import BYTE, NIBBLE, LanePlan
-from hw.pe.element import KEPT, SumCell
+from hw.npe.lane.widths import BYTE, NIBBLE, LaneWidths
+from hw.pe.element import KEPT, SumModule
 
-__all__ = ["PRODUCT", "LaneCell", "Slot", "hold", "is_of"]
+__all__ = ["PRODUCT", "Lane8", "Slot", "hold", "is_of"]
 
 # Arrival of a product, and delay of a level of the shifter, in XOR gates.
 PRODUCT, _LEVEL = 12.0, 1.5
@@ -36,7 +36,7 @@ Slot = tuple[Value, Value, Value, list[int]]
 """Sign of a product, its shift, its magnitude, and the widths after each level of the shifter."""
 
 
-class LaneCell(SumCell):
+class Lane8(SumModule):
     """Multiply-accumulate of a word of codes in any pair of formats, inside an array.
 
     A word has one code with a magnitude of up to 8 bits, or two of up to 4 bits. Blocks of 4 x 4
@@ -44,7 +44,7 @@ class LaneCell(SumCell):
     they are added or subtracted. Blocks that a word does not use have zeros as inputs. Which kind
     of word it is comes with the operand, so sums of different formats may follow each other.
 
-    Members: see :class:`hw.pe.element.SumCell`; ``i_a``, ``i_b`` are as :meth:`encode_a` and
+    Members: see :class:`hw.pe.element.SumModule`; ``i_a``, ``i_b`` are as :meth:`encode_a` and
     :meth:`encode_b` make them, ``o`` is modulo 2^accumulator_width.
 
     Parameters
@@ -98,13 +98,13 @@ class LaneCell(SumCell):
         self.accumulation = accumulation
         self.adder = adder
         self.cuts = _CUTS[pipeline]
-        self.plan = LanePlan(spec)
+        self.plan = LaneWidths(spec)
         self.a_layout, self.b_layout = self._layouts()
         super().__init__(self.a_layout.size, self.b_layout.size, pipeline)
 
     def _layouts(self) -> tuple[data.StructLayout, data.StructLayout]:
         """Make the layouts of both coded operands."""
-        return CodedOperand(self.plan, tells=True), CodedOperand(self.plan, tells=False)
+        return DecodedOperand(self.plan, tells=True), DecodedOperand(self.plan, tells=False)
 
     def dual(self, a_format: Value, b_format: Value) -> Value:
         """Whether words of these formats, by index, have two codes."""
@@ -172,12 +172,12 @@ class LaneCell(SumCell):
         products = numbers(m, plan, low, high, dual, self.adder)
         return self._held_slots(m, enable, signs, amounts, products, self._widths_of(plan))
 
-    def _widths_of(self, plan: LanePlan) -> list[list[int]]:
+    def _widths_of(self, plan: LaneWidths) -> list[list[int]]:
         """List the widths of both codes' shifters."""
         return [plan.widths(second) for second in (False, True)[: 1 + plan.dual]]
 
     def _shifts(
-        self, m: Module, plan: LanePlan, x: data.View, y: data.View
+        self, m: Module, plan: LaneWidths, x: data.View, y: data.View
     ) -> tuple[list[Value], list[Value]]:
         """Signs of products, and by how many places they are to be shifted."""
         signs: list[Value] = [x.negative[slot] ^ y.negative[slot] for slot in range(1 + plan.dual)]

@@ -8,10 +8,10 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter
 from golden.npe.lane import LaneSpec
-from hw.lib.array_entry import Feed
-from hw.lib.shared_module import Cell
-from hw.npe.lane.lane8 import LaneCell
-from hw.npe.lane.sum_formats import SumState
+from hw.lib.array_entry import ArrayEntry
+from hw.lib.shared_module import SharedModule
+from hw.npe.lane.lane8 import Lane8
+from hw.npe.lane.sum_formats import SumFormats
 from hw.pe.element import Hop
 
 __all__ = ["LaneSum", "LaneWords", "StreamLane"]
@@ -61,7 +61,7 @@ class StreamLane(wiring.Component):
     spec : LaneSpec
         What: formats and accumulator width.
     hows
-        How: see :class:`hw.npe.lane.lane8.LaneCell`.
+        How: see :class:`hw.npe.lane.lane8.Lane8`.
 
     Members
     -------
@@ -72,9 +72,9 @@ class StreamLane(wiring.Component):
         complement.
     """
 
-    HOWS: ClassVar[dict[str, Parameter]] = LaneCell.HOWS
+    HOWS: ClassVar[dict[str, Parameter]] = Lane8.HOWS
     SPEC: ClassVar[type[LaneSpec]]
-    CELL: ClassVar[type[LaneCell]]
+    CELL: ClassVar[type[Lane8]]
 
     i: stream.Interface
     o: stream.Interface
@@ -91,7 +91,7 @@ class StreamLane(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The one cell."""
         return (self.cell,)
 
@@ -108,8 +108,8 @@ class StreamLane(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         words = self.i.payload
-        m.submodules.feed = feed = Feed()
-        m.submodules.state = state = SumState(self.spec)
+        m.submodules.feed = feed = ArrayEntry()
+        m.submodules.state = state = SumFormats(self.spec)
         m.submodules.lane = pe = self.cell.place()
         mode, done = self._lane.mode(m, state.o_a, state.o_b, feed.accept)
         a, a_invalid = self._lane.encode_a(m, words.a, state.o_a, mode)

@@ -6,7 +6,7 @@ from golden.formats.integer import IntFormat
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
-from hw.npe.lane.widths import NIBBLE, LanePlan
+from hw.npe.lane.widths import NIBBLE, LaneWidths
 
 __all__ = ["blocks", "multiply", "numbers"]
 
@@ -16,7 +16,7 @@ _BLOCK = 7.0
 
 def blocks(
     m: Module,
-    plan: LanePlan,
+    plan: LaneWidths,
     low: tuple[Value, Value],
     high: tuple[Value, Value],
     dual: Value,
@@ -53,7 +53,7 @@ def blocks(
 
 
 def numbers(
-    m: Module, plan: LanePlan, low: BitHeap, high: BitHeap, dual: Value, adder: str
+    m: Module, plan: LaneWidths, low: BitHeap, high: BitHeap, dual: Value, adder: str
 ) -> list[Value]:
     """Add up the heaps that :func:`blocks` makes.
 

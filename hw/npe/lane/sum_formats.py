@@ -8,17 +8,17 @@ from amaranth.lib.wiring import In, Out
 
 from golden.npe.lane import LaneSpec
 
-__all__ = ["SumState"]
+__all__ = ["SumFormats"]
 
 
-class SumState(wiring.Component):
+class SumFormats(wiring.Component):
     """Keeps the formats of a sum, and counts its words.
 
     Parameters
     ----------
     spec : LaneSpec
         What: formats, and how many words of each two of them a sum can take.
-    limit : function
+    k_max_words : function
         What: how many instead, of two formats; None if they are not to be counted.
 
     Members
@@ -41,9 +41,9 @@ class SumState(wiring.Component):
     o_b: Signal
     o_overflow: Signal
 
-    def __init__(self, spec: LaneSpec, limit: Callable[[int, int], int | None] | None = None):
+    def __init__(self, spec: LaneSpec, k_max_words: Callable[[int, int], int | None] | None = None):
         self.spec = spec
-        self.limit = spec.limit if limit is None else limit
+        self.k_max_words = spec.k_max_words if k_max_words is None else k_max_words
         width = spec.format_width
         super().__init__({
             "accept": In(1),
@@ -65,9 +65,9 @@ class SumState(wiring.Component):
         words: dict[int, list[str]] = {}
         width = len(a)
         for x, y in self.spec.pairs:
-            limit = self.limit(x, y)
-            if limit is not None:
-                words.setdefault(limit - 1, []).append(f"{y:0{width}b}{x:0{width}b}")
+            k_max_words = self.k_max_words(x, y)
+            if k_max_words is not None:
+                words.setdefault(k_max_words - 1, []).append(f"{y:0{width}b}{x:0{width}b}")
         more = Signal(range(max(words, default=0) + 1))
         with m.Switch(Cat(self.i_a, self.i_b)):
             for count, pairs in words.items():

@@ -8,7 +8,7 @@ from golden.formats.minifloat import MinifloatFormat
 from golden.formats.posit import PositFormat
 from golden.npe.lane import LaneSpec
 
-__all__ = ["BYTE", "NIBBLE", "LanePlan", "magnitudes"]
+__all__ = ["BYTE", "NIBBLE", "LaneWidths", "magnitudes"]
 
 NIBBLE = 4
 """Bits of a side of a multiplier's block."""
@@ -49,7 +49,7 @@ def magnitudes(fmt: ElementFormat) -> dict[int, int]:
     raise NotImplementedError(fmt.name)
 
 
-class LanePlan:
+class LaneWidths:
     """What magnitudes and exponents meet in a lane, of all pairs of its formats.
 
     A lane of 16-bit words has two halves, each as a lane of 8 bits. A 16-bit code has its magnitude

@@ -10,9 +10,9 @@ from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import coded_width, product_planes
 from hw.arith.shifter import shift_right
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 
-__all__ = ["Column", "code", "divide", "rounds_first"]
+__all__ = ["RequantiseColumn", "code", "divide", "rounds_first"]
 
 # Stages that end in a register, by the number of registers, so that none is long.
 _CUTS = [(), ("product",), ("rows", "scaled"), ("rows", "product", "scaled"),
@@ -21,7 +21,7 @@ _BIAS_CUTS = [(), ("rows",), ("rows", "scaled"), ("sum", "rows", "scaled"),
               ("sum", "rows", "product", "scaled")]  # fmt: skip
 
 
-class Column(Cell):
+class RequantiseColumn(SharedModule):
     """Requantises one sum a cycle.
 
     Product, floor and saturation take one wide carry propagation; what rounds up is a carry into

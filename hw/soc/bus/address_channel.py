@@ -5,13 +5,13 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
-from hw.lib.fifo import Ledger
+from hw.lib.fifo import Fifo
 from hw.soc.bus.burst import Burst, Row, Splitter
 
-__all__ = ["Requests"]
+__all__ = ["AddressChannel"]
 
 
-class Requests(wiring.Component):
+class AddressChannel(wiring.Component):
     """Begins the bursts of rows, and keeps book of them until they are answered.
 
     Latency, row to its first address: :attr:`latency` cycles. Throughput: one burst per cycle.
@@ -65,7 +65,7 @@ class Requests(wiring.Component):
     def __init__(self, spec: BusSpec):
         self.spec = spec
         self.splitter = Splitter(spec)
-        self.ledger = Ledger(
+        self.ledger = Fifo(
             data.StructLayout({"address": spec.address_width, "last": 1}), spec.outstanding
         )
         super().__init__({

@@ -10,10 +10,10 @@ from golden.check import Integer
 from hw.soc.bus.burst import Beat
 from hw.soc.bus.unpacker import Piece, rotate
 
-__all__ = ["Gather"]
+__all__ = ["BeatGather"]
 
 
-class Gather(wiring.Component):
+class BeatGather(wiring.Component):
     """Puts the pieces of a row one behind the other, and cuts the row into words.
 
     A row of `bytes` becomes ceil(bytes / `word_bytes`) words; what is behind it in the last one is

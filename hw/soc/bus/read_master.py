@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from golden.soc.bus import BusSpec
-from hw.soc.bus.address_channel import Requests
+from hw.soc.bus.address_channel import AddressChannel
 from hw.soc.bus.axi import Axi4Read
 from hw.soc.bus.burst import Beat, Row
 
@@ -64,7 +64,7 @@ class ReadMaster(wiring.Component):
         if not isinstance(spec, BusSpec):
             raise TypeError(f"spec must be a BusSpec, not {spec!r}")
         self.spec = spec
-        self.requests = Requests(spec)
+        self.requests = AddressChannel(spec)
         super().__init__({
             "axi": Out(Axi4Read(spec)),
             "i": In(stream.Signature(Row(spec))),

@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from golden.soc.bus import BusSpec
-from hw.lib.fifo import Ledger
-from hw.soc.bus.address_channel import Requests
+from hw.lib.fifo import Fifo
+from hw.soc.bus.address_channel import AddressChannel
 from hw.soc.bus.axi import Axi4Write
 from hw.soc.bus.burst import Row
 
@@ -72,8 +72,8 @@ class WriteMaster(wiring.Component):
         if not isinstance(spec, BusSpec):
             raise TypeError(f"spec must be a BusSpec, not {spec!r}")
         self.spec = spec
-        self.requests = Requests(spec)
-        self.lengths = Ledger(8, spec.outstanding)
+        self.requests = AddressChannel(spec)
+        self.lengths = Fifo(8, spec.outstanding)
         super().__init__({
             "axi": Out(Axi4Write(spec)),
             "i": In(stream.Signature(Row(spec))),

@@ -8,10 +8,10 @@ from golden.soc.spec import CoprocessorSpec
 from hw.soc.bus.burst import Beat
 from hw.soc.schedule.geometry import Geometry
 
-__all__ = ["Addends"]
+__all__ = ["AccumulateIn"]
 
 
-class Addends(wiring.Component):
+class AccumulateIn(wiring.Component):
     """Takes the rows of a block of C apart into rows of tiles, one a cycle.
 
     Parameters

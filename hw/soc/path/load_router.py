@@ -8,16 +8,16 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
-from hw.lib.fifo import Ledger
-from hw.soc.bus.beat_gather import Gather
+from hw.lib.fifo import Fifo
+from hw.soc.bus.beat_gather import BeatGather
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.unpacker import Unpacker
 from hw.soc.schedule.loader import A_SCALES, A, RowRequest
 
-__all__ = ["Receiver"]
+__all__ = ["LoadRouter"]
 
 
-class Receiver(wiring.Component):
+class LoadRouter(wiring.Component):
     """Asks memory for rows, and sends the words of each to where it goes.
 
     Parameters
@@ -68,7 +68,7 @@ class Receiver(wiring.Component):
             "offset": range(spec.bytes), "bytes": spec.length_width,
             "to": row.to.shape(), "last": 1,
         })  # fmt: skip
-        m.submodules.rows = rows = Ledger(place, 2 * spec.outstanding)
+        m.submodules.rows = rows = Fifo(place, 2 * spec.outstanding)
         next_ = rows.o.payload
         m.d.comb += [
             self.o_row.valid.eq(self.i_row.valid & rows.i.ready),
@@ -84,7 +84,7 @@ class Receiver(wiring.Component):
         ]
         # Rows that the unpacker knows of, and where they go.
         m.submodules.unpack = unpack = Unpacker(spec.bytes)
-        m.submodules.going = going = Ledger(row.to.shape(), 4)
+        m.submodules.going = going = Fifo(row.to.shape(), 4)
         piece, to = unpack.o.payload, going.o.payload
         connect(m, flipped(self.i), unpack.i)
         m.d.comb += [
@@ -107,7 +107,7 @@ class Receiver(wiring.Component):
                     self.o_end[number].eq(piece.end),
                 ]
             else:
-                m.submodules[f"gather{number}"] = gather = Gather(spec.bytes, count)
+                m.submodules[f"gather{number}"] = gather = BeatGather(spec.bytes, count)
                 connect(m, gather.o, flipped(words))
                 m.d.comb += [
                     gather.i.payload.eq(piece),

@@ -9,7 +9,7 @@ from hw.soc.schedule.geometry import Geometry, pick
 from hw.soc.schedule.sides import Side, TileRequest
 from hw.soc.stores.operand_store import OperandStore
 
-__all__ = ["Operand", "Words"]
+__all__ = ["OperandFeed", "Words"]
 
 
 class Words(data.StructLayout):
@@ -19,7 +19,7 @@ class Words(data.StructLayout):
         super().__init__({"data": width, "last": 1})
 
 
-class Operand(wiring.Component):
+class OperandFeed(wiring.Component):
     """Reads tiles of A, or of B, from its store, a beat a cycle, and hands them to the engine.
 
     A beat of A is the next slice of a word of each row; one of B is the same slice of the rows

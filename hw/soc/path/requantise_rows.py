@@ -7,16 +7,16 @@ from amaranth.lib.wiring import In, Out
 from golden.npe.encoder import EncoderSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import encode
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.npe.encoder import Encoder
 from hw.npe.requantiser import Requantisation
-from hw.npe.rounding.requantise_column import Column
+from hw.npe.rounding.requantise_column import RequantiseColumn
 from hw.soc.schedule.geometry import Geometry
 
-__all__ = ["Codes"]
+__all__ = ["RequantiseRows"]
 
 
-class Codes(wiring.Component):
+class RequantiseRows(wiring.Component):
     """Makes codes of sums, a row of n a cycle.
 
     Latency: :attr:`latency` cycles. Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
@@ -54,10 +54,10 @@ class Codes(wiring.Component):
             "i": In(stream.Signature(inside.n * spec.number_width)),
             "o": Out(stream.Signature(inside.n * spec.code_bits)),
         }
-        self.column: Column | None = None
+        self.column: RequantiseColumn | None = None
         self.encoders: list[Encoder] = []
         if inside.result is None:
-            self.column = Column(
+            self.column = RequantiseColumn(
                 spec.requantiser,
                 encoding=encoding,
                 adder=adder,
@@ -70,7 +70,7 @@ class Codes(wiring.Component):
         super().__init__(ports)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The column of the requantiser."""
         return () if self.column is None else (self.column,)
 
@@ -110,7 +110,7 @@ class Codes(wiring.Component):
         first = self.encoders[0]
         m.d.comb += [self.i.ready.eq(first.i.ready), self.o.valid.eq(first.o.valid)]
 
-    def _requantise(self, m: Module, cell: Column, numbers: list[Value]) -> None:
+    def _requantise(self, m: Module, cell: RequantiseColumn, numbers: list[Value]) -> None:
         """Place columns; where each row has its scales, their multipliers are recoded first."""
         spec, unit = self.spec, self.spec.requantiser
         valid, en = Signal(self.latency), Signal()

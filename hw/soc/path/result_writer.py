@@ -5,20 +5,20 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
-from hw.lib.fifo import Ledger
-from hw.lib.shared_module import Cell
+from hw.lib.fifo import Fifo
+from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantisation
 from hw.soc.bus.burst import Row
 from hw.soc.bus.packer import Packed, Packer
-from hw.soc.path.requantise_rows import Codes
+from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.schedule.geometry import Geometry
-from hw.soc.schedule.result_addresses import Places
+from hw.soc.schedule.result_addresses import ResultAddresses
 from hw.soc.schedule.tile_walk import BlockDone
 
-__all__ = ["Drain"]
+__all__ = ["ResultWriter"]
 
 
-class Drain(wiring.Component):
+class ResultWriter(wiring.Component):
     """Takes the rows of blocks as they come, makes codes of them, and packs them for the bus.
 
     Throughput: n sums a cycle, or as many codes, up to a beat of the bus, across blocks too.
@@ -37,7 +37,7 @@ class Drain(wiring.Component):
     i_start : In(1)
         It begins.
     i_how : In
-        How sums become codes, see :class:`hw.soc.path.requantise_rows.Codes`; scales are those of ``i_row``.
+        How sums become codes, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; scales are those of ``i_row``.
     i : In(stream)
         :class:`BlockDone`: what blocks there will be.
     i_come : In(1)
@@ -85,7 +85,9 @@ class Drain(wiring.Component):
 
     def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str):
         self.spec = spec
-        self.codes = Codes(spec, encoding=encoding, adder=adder) if spec.requantise else None
+        self.codes = (
+            RequantiseRows(spec, encoding=encoding, adder=adder) if spec.requantise else None
+        )
         ports = {
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
@@ -110,9 +112,9 @@ class Drain(wiring.Component):
         super().__init__(ports)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The column of the requantiser."""
-        return () if self.codes is None else self.codes.cells
+        return () if self.codes is None else self.codes.shared_modules
 
     def elaborate(self, platform):
         m = Module()
@@ -134,8 +136,8 @@ class Drain(wiring.Component):
         ))  # fmt: skip
 
         # Addresses follow what leaves the store; blocks do so without a gap.
-        m.submodules.places = places = Places(spec)
-        m.submodules.told = told = Ledger(BlockDone(spec), 2)
+        m.submodules.places = places = ResultAddresses(spec)
+        m.submodules.told = told = Fifo(BlockDone(spec), 2)
         connect(m, told.o, places.i)
         m.d.comb += [
             places.i_geometry.eq(job),

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from golden.soc.spec import CoprocessorSpec
-from hw.lib.fifo import Ledger
+from hw.lib.fifo import Fifo
 from hw.soc.bus.axi import Axi4Stream
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Packed
@@ -160,7 +160,7 @@ class StreamWriter(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        finals = Ledger(1, 4)
+        finals = Fifo(1, 4)
         m.submodules.finals = ResetInserter(self.i_stop)(finals)
         move, row = Signal(), self.i_data.payload
         m.d.comb += [

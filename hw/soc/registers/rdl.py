@@ -15,7 +15,7 @@ from golden.check import Integer
 
 __all__ = [
     "MAP",
-    "Code",
+    "NamedCode",
     "MapField",
     "codes_of",
     "fields_of",
@@ -28,7 +28,7 @@ MAP = "carrysave_coprocessor"
 _SOURCE = Path(__file__).with_name("coprocessor.rdl")
 
 
-class Code(NamedTuple):
+class NamedCode(NamedTuple):
     """A value of a field that has a name: an identifier, a name in words, a sentence."""
 
     value: int
@@ -65,10 +65,12 @@ class MapField(NamedTuple):
         return self.node.is_sw_writable and not any(self.has(name) for name in special)
 
     @property
-    def codes(self) -> list[Code]:
+    def codes(self) -> list[NamedCode]:
         """What its values are called, if they have names."""
         return [
-            Code(int(member), member.name, member.rdl_name or member.name, member.rdl_desc or "")
+            NamedCode(
+                int(member), member.name, member.rdl_name or member.name, member.rdl_desc or ""
+            )
             for member in self.node.get_property("encode") or ()
         ]
 

@@ -8,13 +8,13 @@ from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.coprocessor import ERRORS, JobLayout
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, bytes_of, pick, scales_of, words_bytes
 
-__all__ = ["Prepare"]
+__all__ = ["JobCheck"]
 
 _AS_GIVEN = ("m", "n", "a", "b", "c", "bias", "requant", "a_scales", "b_scales",
              "lda", "ldb", "ldc", "ldsa", "ldsb")  # fmt: skip
 
 
-class Prepare(wiring.Component):
+class JobCheck(wiring.Component):
     """Refuses illegal jobs; the reasons, and their order, are those of the golden model.
 
     Ends of matrices and sizes of blocks take a product each, one bit of a factor a cycle. Latency:
@@ -240,7 +240,7 @@ class Prepare(wiring.Component):
                 with m.Case(b << len(numbers[0]) | a):
                     m.d.sync += [
                         known.eq(1),
-                        limit.eq(min(mode.limit, 1 << self.spec.dimension_width)),
+                        limit.eq(min(mode.k_max, 1 << self.spec.dimension_width)),
                         out.kind.eq(kind),
                         out.exponent.eq(mode.exponent),
                     ]

@@ -8,13 +8,13 @@ from amaranth.utils import exact_log2
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.coprocessor import ERRORS, ErrorLayout
 
-__all__ = ["Jobs"]
+__all__ = ["JobQueue"]
 
 _BYTES = 128
 """Of a descriptor."""
 
 
-class Jobs(wiring.Component):
+class JobQueue(wiring.Component):
     """Runs the jobs of one start, each after the one before has been stored.
 
     Parameters

@@ -7,13 +7,13 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.bus import BusSpec
 from hw.soc.registers.coprocessor import JobLayout
 
-__all__ = ["JobCopy"]
+__all__ = ["JobSnapshot"]
 
 _PART = 128
 """Bits of the registers' job that are copied in a cycle, at least."""
 
 
-class JobCopy(wiring.Component):
+class JobSnapshot(wiring.Component):
     """Keeps a job while the next one may be read: that of the registers, or of a descriptor.
 
     Parameters

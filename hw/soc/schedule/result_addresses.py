@@ -9,10 +9,10 @@ from hw.soc.bus.burst import Row
 from hw.soc.schedule.geometry import Geometry, bytes_of
 from hw.soc.schedule.tile_walk import BlockDone
 
-__all__ = ["Places"]
+__all__ = ["ResultAddresses"]
 
 
-class Places(wiring.Component):
+class ResultAddresses(wiring.Component):
     """Tells where each row of a block of C goes, as soon as it leaves the store.
 
     No earlier: an address that waits for its data may keep others from writing. Latency: a row is

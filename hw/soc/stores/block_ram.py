@@ -7,11 +7,11 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.soc.bus.axi import Axi4
 from hw.soc.stores.operand_store import Bank
 
-__all__ = ["BlockMemory", "ByteAccess"]
+__all__ = ["BlockRam", "ByteAccess"]
 
 _DECERR = 3
 
@@ -35,7 +35,7 @@ class ByteAccess(wiring.Signature):
         })
 
 
-class BlockMemory(wiring.Component):
+class BlockRam(wiring.Component):
     """Serves bursts of whole beats in order, each way for itself.
 
     Latency, address to first beat: 2 cycles. Throughput: a beat a cycle each way; between two
@@ -63,7 +63,7 @@ class BlockMemory(wiring.Component):
         super().__init__({"axi": In(Axi4(spec)), "host": In(ByteAccess())})
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """A byte of each word."""
         return (self.lane,)
 

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat
 from hw.soc.stores.operand_store import OperandStore
 
@@ -57,9 +57,9 @@ class ColumnStore(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The bank."""
-        return self.store.cells
+        return self.store.shared_modules
 
     def elaborate(self, platform):
         m = Module()

@@ -5,13 +5,13 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.shared_module import UNINITIALISED, Cell
+from hw.lib.shared_module import UNINITIALISED, SharedModule
 from hw.soc.bus.burst import Beat
 
 __all__ = ["Bank", "OperandStore"]
 
 
-class Bank(Cell):
+class Bank(SharedModule):
     """Block RAM: a word is written and a word is read a cycle.
 
     It has no initial contents: no result may depend on a word that was not written.
@@ -129,7 +129,7 @@ class OperandStore(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The bank."""
         return (self.bank,)
 

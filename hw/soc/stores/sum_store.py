@@ -5,22 +5,22 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.lib.shared_module import Cell
+from hw.lib.shared_module import SharedModule
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.tile_walk import SumsRequest
 from hw.soc.stores.operand_store import Bank
 
-__all__ = ["SumRow", "Sums"]
+__all__ = ["StoredRow", "SumStore"]
 
 
-class SumRow(data.StructLayout):
+class StoredRow(data.StructLayout):
     """Row of n sums, each with its flag if it has one; ``last`` ends the tile."""
 
     def __init__(self, spec: CoprocessorSpec):
         super().__init__({"data": spec.inside.n * spec.number_width, "last": 1})
 
 
-class Sums(wiring.Component):
+class SumStore(wiring.Component):
     """Two halves of rows of n sums: one takes what the engine makes, one leaves.
 
     Throughput: a row of a tile a cycle, or one that is there before, which goes first: both take
@@ -41,9 +41,9 @@ class Sums(wiring.Component):
     i : In(stream)
         :class:`SumsRequest`: where the next tile goes.
     i_rows : In(stream)
-        :class:`SumRow`, of the engine.
+        :class:`StoredRow`, of the engine.
     i_write, i_write_half, i_write_address, i_write_row : In
-        A row that is there before, see :class:`hw.soc.path.accumulate_in.Addends`.
+        A row that is there before, see :class:`hw.soc.path.accumulate_in.AccumulateIn`.
     o_bias : Out
         Columns whose biases are wanted; ``i_bias`` has them in the next cycle.
     o_bias_release : Out(1)
@@ -85,7 +85,7 @@ class Sums(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i": In(stream.Signature(SumsRequest(spec))),
-            "i_rows": In(stream.Signature(SumRow(spec))),
+            "i_rows": In(stream.Signature(StoredRow(spec))),
             "i_write": In(1),
             "i_write_half": In(1),
             "i_write_address": In(range(spec.rows)),
@@ -103,7 +103,7 @@ class Sums(wiring.Component):
         })
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def shared_modules(self) -> tuple[SharedModule, ...]:
         """The bank of a half."""
         return (self.bank,)
 

@@ -51,7 +51,7 @@ def test_gemm_is_exact_for_every_pair(a_name: str) -> None:
             spec = GemmSpec(a_format=a_format, b_format=b_format, c_format=c_format)
             assert gemm(spec, a, b).tolist() == by_fractions(spec, a, b), (b_name, c_format.name)
             compared += 1
-        quire = QuireSpec(a_format=a_format, b_format=b_format, depth=9)
+        quire = QuireSpec(a_format=a_format, b_format=b_format, k_max=9)
         sums = matmul(a_format.decode(a), b_format.decode(b)).fixed(quire.lsb)
         rows = [[number(a_format, code) for code in row] for row in a.tolist()]
         columns = [[number(b_format, code) for code in column] for column in b.T.tolist()]
@@ -67,13 +67,13 @@ def test_gemm_is_exact_for_every_pair(a_name: str) -> None:
 
 
 @pytest.mark.parametrize("widths", [(26, 27), (27, 27), (40, 12), (60, 60), (63, 30), (52, 1)])
-@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 64, 65, 1000])
-def test_sums_of_ones_are_exact_in_every_slice(widths: tuple[int, int], depth: int) -> None:
+@pytest.mark.parametrize("k_max", [1, 2, 3, 4, 5, 64, 65, 1000])
+def test_sums_of_ones_are_exact_in_every_slice(widths: tuple[int, int], k_max: int) -> None:
     """All bits set, so that every slice and sum of slices is as great as it can be."""
     a, b = ((1 << width) - 1 for width in widths)
-    left = Exact.finite(np.array([[a] * depth, [-a] * depth, [a] * (depth - 1) + [1]]), -7)
-    right = Exact.finite(np.full((depth, 1), b), 3)
-    expected = [depth * a * b, -depth * a * b, (depth - 1) * a * b + b]
+    left = Exact.finite(np.array([[a] * k_max, [-a] * k_max, [a] * (k_max - 1) + [1]]), -7)
+    right = Exact.finite(np.full((k_max, 1), b), 3)
+    expected = [k_max * a * b, -k_max * a * b, (k_max - 1) * a * b + b]
     assert matmul(left, right).fixed(-4)[:, 0].tolist() == expected
 
 
@@ -182,8 +182,8 @@ def test_gemm_rejects() -> None:
         GemmSpec(accumulation="int")
     with pytest.raises(ValueError, match="a_format must be of fixed range, as e4m3, not MxFormat"):
         QuireSpec(a_format=MxFormat())  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"depth must be 1\.\.16777216, not 0"):
-        QuireSpec(depth=0)
+    with pytest.raises(ValueError, match=r"k_max must be 1\.\.16777216, not 0"):
+        QuireSpec(k_max=0)
     with pytest.raises(ValueError, match="a and b must be M x K and K x N"):
         matmul(Exact.from_float(np.zeros(3)), Exact.from_float(np.zeros((3, 1))))
     assert rounded(MinifloatFormat(), NAN) == 0x7F

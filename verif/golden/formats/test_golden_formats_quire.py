@@ -48,13 +48,13 @@ WIDTHS = {
 def test_quire_width_is_the_least(names: tuple[str, str]) -> None:
     """As listed, and by the greatest sums themselves."""
     a_format, b_format = (parsed(name) for name in names)
-    for depth, width in WIDTHS[names].items():
-        quire = QuireSpec(a_format=a_format, b_format=b_format, depth=depth)
+    for k_max, width in WIDTHS[names].items():
+        quire = QuireSpec(a_format=a_format, b_format=b_format, k_max=k_max)
         assert quire.width == width
         low, high = quire.product_bounds
-        assert -(1 << width - 1) <= depth * low < depth * high < 1 << width - 1
-        assert not (-(1 << width - 2) <= depth * low and depth * high < 1 << width - 2)
-        assert quire.depth_limit(width) >= depth > quire.depth_limit(width - 1)
+        assert -(1 << width - 1) <= k_max * low < k_max * high < 1 << width - 1
+        assert not (-(1 << width - 2) <= k_max * low and k_max * high < 1 << width - 2)
+        assert quire.k_max_of(width) >= k_max > quire.k_max_of(width - 1)
 
 
 @pytest.mark.parametrize(
@@ -69,29 +69,29 @@ def test_quire_width_is_the_least(names: tuple[str, str]) -> None:
 )  # fmt: skip
 def test_products_without_overflow(name: str, width: int, limit: int) -> None:
     fmt = element(name)
-    assert QuireSpec(a_format=fmt, b_format=fmt).depth_limit(width) == limit
+    assert QuireSpec(a_format=fmt, b_format=fmt).k_max_of(width) == limit
 
 
-@pytest.mark.parametrize(("name", "depth"), [("e4m3", 2674), ("posit8e0", 32767), ("int8", 5000)])
-def test_sums_of_extremes_do_not_overflow(name: str, depth: int) -> None:
+@pytest.mark.parametrize(("name", "k_max"), [("e4m3", 2674), ("posit8e0", 32767), ("int8", 5000)])
+def test_sums_of_extremes_do_not_overflow(name: str, k_max: int) -> None:
     fmt = element(name)
-    quire = QuireSpec(a_format=fmt, b_format=fmt, depth=depth)
+    quire = QuireSpec(a_format=fmt, b_format=fmt, k_max=k_max)
     values = fmt.to_float(np.arange(fmt.low, fmt.high + 1))
-    top = np.full((1, depth), fmt.low + np.nanargmax(values))
-    bottom = np.full((depth, 1), fmt.low + np.nanargmin(values))
+    top = np.full((1, k_max), fmt.low + np.nanargmax(values))
+    bottom = np.full((k_max, 1), fmt.low + np.nanargmin(values))
     for a, b in ((top, top.T), (top, bottom), (bottom.T, bottom)):
         sums = matmul(fmt.decode(a), fmt.decode(b)).fixed(quire.lsb)
-        expected = depth * Fraction(fmt.to_float(a)[0, 0]) * Fraction(fmt.to_float(b)[0, 0])
+        expected = k_max * Fraction(fmt.to_float(a)[0, 0]) * Fraction(fmt.to_float(b)[0, 0])
         assert sums.tolist() == [[expected / Fraction(2) ** quire.lsb]]
         assert IntFormat(width=quire.width).check("sums", sums) is not None
 
 
 def test_quires_of_integers_that_are_not_symmetric() -> None:
-    unsigned = QuireSpec(a_format=element("uint4"), b_format=element("uint8"), depth=3)
+    unsigned = QuireSpec(a_format=element("uint4"), b_format=element("uint8"), k_max=3)
     assert unsigned.product_bounds == (0, 15 * 255)
     assert (unsigned.width, unsigned.product_width, unsigned.signed) == (14, 12, False)
-    assert unsigned.depth_limit(14) == ((1 << 14) - 1) // (15 * 255)
-    mixed = QuireSpec(a_format=element("int4"), b_format=element("uint1"), depth=8)
+    assert unsigned.k_max_of(14) == ((1 << 14) - 1) // (15 * 255)
+    mixed = QuireSpec(a_format=element("int4"), b_format=element("uint1"), k_max=8)
     assert mixed.product_bounds == (-8, 7)
     assert (mixed.width, mixed.product_width, mixed.signed) == (7, 4, True)
-    assert mixed.depth_limit(7) == 8
+    assert mixed.k_max_of(7) == 8

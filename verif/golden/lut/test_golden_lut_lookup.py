@@ -155,7 +155,7 @@ def test_lookup_equals_the_product(order: str, negation: str) -> None:
 
 @pytest.mark.parametrize("code", [0, 255])
 def test_worst_sums_fit(code: int) -> None:
-    spec = LutCoreSpec(b_width=8, b_signed=False, weights="odd", table="half", depth=100)
+    spec = LutCoreSpec(b_width=8, b_signed=False, weights="odd", table="half", k_max=100)
     worst = np.full((1, 100), -128)
     b = np.full((100, 1), code)
     c = lut_core(spec, worst, b)
@@ -170,7 +170,7 @@ def test_worst_sums_fit(code: int) -> None:
 @pytest.mark.parametrize("width", range(1, 9))
 def test_lut_core_is_an_engine_of_integers(width: int, signed: bool) -> None:
     """Corrected by the sums of activations, lookups give the product of ordinary integers."""
-    spec = LutCoreSpec(b_width=width, b_signed=signed, group=3, lookups=2, depth=50)
+    spec = LutCoreSpec(b_width=width, b_signed=signed, group=3, lookups=2, k_max=50)
     rng = np.random.default_rng(width)
     a = rng.integers(-128, 128, (2, 50))
     b = rng.integers(spec.b_format.low, spec.b_format.high + 1, (50, 64))
@@ -200,7 +200,7 @@ def test_lut_core_leaves_constants_to_be_added() -> None:
     assert np.array_equal(c, lookup_matmul(spec.lookup, a, b))
     assert np.array_equal(c + constants(b, spec.group), a @ (2 * b - 7))
     # What inverting leaves out is room of its own: 31 times -1, and 7 keys with a sign.
-    low = LutCoreSpec(a_width=2, symmetric=True, b_width=1, depth=31, **odd)
+    low = LutCoreSpec(a_width=2, symmetric=True, b_width=1, k_max=31, **odd)
     worst = lut_core(low, np.full((1, 31), -1), np.ones((31, 1), int))
     assert worst.tolist() == [[-38]]
     low.c_format.check("c", worst)
@@ -216,7 +216,7 @@ def test_lut_core_counts_a_cycle_for_each_plane() -> None:
 
 def test_passes_of_a_lut_core_bring_one_plane_each() -> None:
     """All beats of the greatest plane first, so that the sum doubles between passes."""
-    how: dict[str, Any] = {"b_width": 3, "group": 2, "lookups": 2, "order": "outer", "depth": 50}
+    how: dict[str, Any] = {"b_width": 3, "group": 2, "lookups": 2, "order": "outer", "k_max": 50}
     spec = LutCoreSpec(**how, folded=False)
     rng = np.random.default_rng(5)
     a, b = rng.integers(-128, 128, (2, 7)), rng.integers(-4, 4, (7, 5))

@@ -118,7 +118,7 @@ def test_ternary_forms_equal_the_product() -> None:
         for group in (2, 3, 4, 5):
             assert np.array_equal(table_matmul(a, weights, group), exact)
             assert np.array_equal(two_plane_matmul(TableSpec(group=group), a, weights), exact)
-        core = TernaryCoreSpec(depth=max(depth, 1))
+        core = TernaryCoreSpec(k_max=max(depth, 1))
         assert np.array_equal(ternary_core.ternary_core(core, a, weights), exact)
         core.c_format.check("c", exact)
 

@@ -8,7 +8,7 @@ from golden.lut.isa import assemble
 from golden.tpe.lut_core import lut_core
 from golden.tpe.lut_unit import LutUnitSpec, lut_unit
 
-SPEC = LutUnitSpec(m=3, n=4, group=3, lookups=2, planes=3, depth=20, registers=2)
+SPEC = LutUnitSpec(m=3, n=4, group=3, lookups=2, planes=3, k_max=20, registers=2)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ async def test_worst_case_to_the_limit_and_beyond(dut: Any) -> None:
     beats = []
     flagged = 0
     for pair in SPEC.pairs:
-        limit = SPEC.limit(*pair)
+        limit = SPEC.k_max_words(*pair)
         whole = limit < 3000
         lengths = np.array([1, limit, limit + 1, 1] if whole else [1, min(limit, 20) + 1, 1])
         for signs in ((-1, -1), (-1, 1), (1, 1)):

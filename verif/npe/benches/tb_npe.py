@@ -86,7 +86,7 @@ async def test_extremes(dut: Any) -> None:
             numbers = NUMBERS[index].every
             values = LANE.elements[index].to_float(numbers)
             ends.append([numbers[values.argmin()], numbers[values.argmax()]])
-        length = min(LANE.limit(*pair), 4) * LANE.codes(*pair) + 1
+        length = min(LANE.k_max_words(*pair), 4) * LANE.codes(*pair) + 1
         tiles += [
             MAKER.scaled(rng, np.full((SPEC.m, length), x), np.full((length, SPEC.n), y), pair)
             for x in ends[0]
@@ -125,7 +125,7 @@ async def test_invalid_flags_its_row_or_column(dut: Any, length: int) -> None:
 async def test_overflow_at_the_limit(dut: Any) -> None:
     """As many words as sums can take, one more, and few: of each pair where that is feasible."""
     engine, rng = await begin(dut, 600)
-    limits = {pair: SPEC.limit(*pair) or 1 << 24 for pair in LANE.pairs}
+    limits = {pair: SPEC.k_max_words(*pair) or 1 << 24 for pair in LANE.pairs}
     pairs = [pair for pair in LANE.pairs if limits[pair] <= 3000]
     pairs = [pairs[at] for at in rng.permutation(len(pairs))[:6]]
     tiles, due = [tile(rng, 1)], [False]
@@ -215,7 +215,7 @@ async def test_large_product(dut: Any) -> None:
     engine, rng = await begin(dut, 1100)
     shape = min(64, 8 * SPEC.m), min(64, 8 * SPEC.n)
     for pair in (LANE.pairs[0], LANE.pairs[-1]):
-        k = 64 if SPEC.result == "fixed" else min(64, LANE.limit(*pair))
+        k = 64 if SPEC.result == "fixed" else min(64, LANE.k_max_words(*pair))
         a, b = codes(rng, pair[0], (shape[0], k)), codes(rng, pair[1], (k, shape[1]))
         job = cut(SPEC, a, b, pair)
         engine.send_job(job, pair)

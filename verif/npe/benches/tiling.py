@@ -4,14 +4,14 @@ import numpy as np
 
 from carrysave.sim import tiling
 from carrysave.sim.cocotb.npe_tiles import Rows
-from carrysave.sim.tiling import Job
+from carrysave.sim.tiling import Tiles
 from golden.engine import EngineSpec
 from golden.npe.npe import NpeSpec, pack
 
 __all__ = ["cut", "join"]
 
 
-def cut(spec: NpeSpec, a: np.ndarray, b: np.ndarray, pair: tuple[int, int]) -> Job:
+def cut(spec: NpeSpec, a: np.ndarray, b: np.ndarray, pair: tuple[int, int]) -> Tiles:
     """Cut a product of any shape.
 
     Parameters
@@ -28,7 +28,7 @@ def cut(spec: NpeSpec, a: np.ndarray, b: np.ndarray, pair: tuple[int, int]) -> J
     words = EngineSpec(
         m=spec.m,
         n=spec.n,
-        depth=lane.limit(*pair),
+        k_max=lane.k_max_words(*pair),
         a_width=lane.WORD,
         b_width=lane.WORD,
         a_signed=False,
@@ -37,7 +37,7 @@ def cut(spec: NpeSpec, a: np.ndarray, b: np.ndarray, pair: tuple[int, int]) -> J
     return tiling.cut(words, *pack(spec, a, b, *pair))
 
 
-def join(spec: NpeSpec, job: Job, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+def join(spec: NpeSpec, job: Tiles, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Join the rows of C that the array gave for a job: numbers and invalid, M x N.
 
     Tiles of one number are added up; there is more than one only where K is longer than the sums

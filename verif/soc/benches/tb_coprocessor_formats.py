@@ -82,7 +82,7 @@ async def test_refused(dut: Any) -> None:
     high = 1 << SPEC.address_width
     wrong: list[dict[str, Any]] = [
         {"m": 0}, {"n": 0}, {"k": 0}, {"m": 1 << 24}, {"n": 1 << 31},
-        {"k": SPEC.inside.modes[0, 0].limit + 1}, {"a_format": 15, "b_format": 15},
+        {"k": SPEC.inside.modes[0, 0].k_max + 1}, {"a_format": 15, "b_format": 15},
         {"accumulate": True, "bias": 0},
         {"lda": good.lda - good.lda}, {"ldb": 1}, {"ldc": 10 * SPEC.sum_bytes - 1},
         {"a": high - 1}, {"c": (1 << 64) - 64}, {"b": high - 5}, {"c": high - 8},
@@ -105,7 +105,7 @@ async def test_refused(dut: Any) -> None:
         assert memory.read_beats == memory.write_beats == 0, changes
     assert seen >= {Error.DIMENSION, Error.WRAPS, Error.BLOCKS, Error.MODE}
     # The dimension may be refused before that K is too large for its formats.
-    if SPEC.inside.modes[0, 0].limit + 1 < 1 << SPEC.dimension_width:
+    if SPEC.inside.modes[0, 0].k_max + 1 < 1 << SPEC.dimension_width:
         assert Error.K_TOO_LARGE in seen
     await run(host, memory, good)
 

@@ -9,7 +9,7 @@ from amaranth import Module, ResetInserter, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from hw.soc.bus.beat_gather import Gather
+from hw.soc.bus.beat_gather import BeatGather
 from hw.soc.bus.burst import Beat, Span
 from hw.soc.bus.packer import Packer
 from hw.soc.bus.unpacker import Unpacker
@@ -28,7 +28,7 @@ class Words(wiring.Component):
     o: stream.Interface
 
     def __init__(self, beat: int, word: int):
-        self.unpack, self.gather = Unpacker(beat), Gather(beat, word)
+        self.unpack, self.gather = Unpacker(beat), BeatGather(beat, word)
         super().__init__({
             "i_clear": In(1),
             "i_row": In(stream.Signature(Span(beat))),
@@ -241,5 +241,5 @@ def test_pack_refuses(cls: type[Words | Packer]) -> None:
 
 
 def test_pack_latency() -> None:
-    assert (Unpacker(4).latency, Gather(4, 8).latency, Packer(4, 8).latency) == (2, 1, 1)
+    assert (Unpacker(4).latency, BeatGather(4, 8).latency, Packer(4, 8).latency) == (2, 1, 1)
     assert Packer(8, 1, 8, 9, 24).pieces == [1, 1, 2, 3]

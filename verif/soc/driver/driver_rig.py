@@ -19,12 +19,12 @@ SMALL: dict[str, Any] = {"data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes
 SPECS = {
     "int8": CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), **SMALL),
     "int4 x uint6": CoprocessorSpec(
-        engine=CubeSpec(m=3, n=5, k=3, a_width=4, b_width=6, b_signed=False, depth=30),
+        engine=CubeSpec(m=3, n=5, k=3, a_width=4, b_width=6, b_signed=False, k_max=30),
         data_width=32, address_width=40, sums=60, a_bytes=128, b_bytes=256, bias=False,
         requantise=False, outstanding=2,
     ),
     "uint2 x int4": CoprocessorSpec(
-        engine=SystolicOsSpec(m=2, n=5, a_width=2, a_signed=False, b_width=4, depth=20), **SMALL
+        engine=SystolicOsSpec(m=2, n=5, a_width=2, a_signed=False, b_width=4, k_max=20), **SMALL
     ),
     "unsigned": CoprocessorSpec(
         engine=SystolicOsSpec(m=2, n=3, a_width=7, a_signed=False, b_width=3, b_signed=False),
@@ -34,7 +34,7 @@ SPECS = {
         engine=SystolicOsSpec(m=2, n=3, a_width=16, b_width=16), **SMALL
     ),
     "lean": CoprocessorSpec(
-        engine=SystolicOsSpec(m=2, n=2, depth=1000), bias=False, requantise=False,
+        engine=SystolicOsSpec(m=2, n=2, k_max=1000), bias=False, requantise=False,
         accumulate=False, blocks=False, ring=False, counters=False, narrow=True,
         address_width=40, dimension_width=12, **SMALL,
     ),

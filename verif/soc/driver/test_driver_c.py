@@ -123,7 +123,7 @@ def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
             "c": n * spec.sum_bytes,
         }
         job = Job(
-            a=1000, b=2000, c=3000, m=m, n=n, k=min(k, spec.engine.depth), lda=row["a"],
+            a=1000, b=2000, c=3000, m=m, n=n, k=min(k, spec.inside.modes[0, 0].k_max), lda=row["a"],
             ldb=row["b"], ldc=row["c"],
         )  # fmt: skip
         end = {"a": job.m, "b": job.k, "c": job.m}
@@ -133,7 +133,7 @@ def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
             {side: high - end[side] * row[side] + edge},
             {"ld" + side: row[side] + edge},
             {"m": (0, 1, (1 << 24) - 1, 1 << 24)[rng.integers(4)], "lda": 1 << 31},
-            {"k": spec.engine.depth + edge, "lda": 1 << 20},
+            {"k": spec.inside.modes[0, 0].k_max + edge, "lda": 1 << 20},
             {"bias": high - n * spec.sum_bytes + edge},
             {"bias": 0, "accumulate": True},
             dict(zip(("block_m", "block_n", "block_k"), rng.integers(0, 20, 3), strict=True)),

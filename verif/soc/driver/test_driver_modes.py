@@ -120,7 +120,7 @@ def test_c_driver_refuses_in_each_mode_as_the_golden_model(rig: Rig) -> None:
                 {side: high - end[side] * row[side] + edge},
                 {"ld" + side: row[side] + edge},
                 {"m": (0, 1, (1 << 24) - 1, 1 << 24)[rng.integers(4)], "lda": 1 << 31},
-                {"k": min(mode.limit + edge, (1 << 24) - 1), "lda": 1 << 28},
+                {"k": min(mode.k_max + edge, (1 << 24) - 1), "lda": 1 << 28},
                 dict(zip(("block_m", "block_n", "block_k"), rng.integers(1, 20, 3), strict=True)),
             ]  # fmt: skip
             chosen = options[int(rng.integers(len(options)))]

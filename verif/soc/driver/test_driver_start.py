@@ -13,7 +13,7 @@ import pytest
 from carrysave.driver import Mode, Number
 from carrysave.driver_modes import modes
 from carrysave.ip import drivers
-from carrysave.ip.facts import Block
+from carrysave.ip.facts import Facts
 from carrysave.sim.cocotb.device_memory import Pool
 from golden.soc.coprocessor import CoprocessorSpec
 from golden.soc.coprocessor_stream import CoprocessorStreamSpec
@@ -35,7 +35,7 @@ def made(name: str, folder: Path, **parameters: str) -> tuple[CoprocessorSpec, d
     """Write the drivers of a pack; returns also its first lines to type, by language."""
     chosen = {"engine": "npe", "m": "2", "n": "2", "data_width": "64", **parameters}
     # Of the block, drivers need its design alone, not its Verilog.
-    block = Block(SimpleNamespace(design=Design.parse(name, chosen)))  # type: ignore[arg-type]
+    block = Facts(SimpleNamespace(design=Design.parse(name, chosen)))  # type: ignore[arg-type]
     names = drivers.write(block, folder)
     assert set(names) == {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
     table = drivers.files(block)

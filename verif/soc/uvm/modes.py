@@ -9,7 +9,15 @@ import numpy as np
 from golden.npe.requantiser import Requantisation
 from golden.soc.coprocessor import CoprocessorSpec
 
-__all__ = ["ADDRESSES", "MODES", "Mode", "modes_of", "requantisation", "requantises", "unsupported"]
+__all__ = [
+    "ADDRESSES",
+    "MODES",
+    "OutputMode",
+    "modes_of",
+    "requantisation",
+    "requantises",
+    "unsupported",
+]
 
 ADDRESSES = ("a", "b", "c", "bias", "records")
 """Fields of a job that are addresses; those of None are of nothing."""
@@ -28,7 +36,7 @@ def requantisation(rng: np.random.Generator) -> Requantisation:
 
 
 @dataclass(frozen=True)
-class Mode:
+class OutputMode:
     """A way to make C: which builds have it, and fields of its jobs; addresses are placed later."""
 
     there: Callable[[CoprocessorSpec], bool]
@@ -45,15 +53,15 @@ def _columns(rng: np.random.Generator) -> dict[str, Any]:
 
 
 MODES = {
-    "sums": Mode(lambda spec: True, lambda rng: {}),
-    "sums_bias": Mode(lambda spec: spec.bias, lambda rng: {"bias": 0}),
-    "sums_added": Mode(lambda spec: spec.accumulates, lambda rng: {"accumulate": True}),
-    "codes": Mode(lambda spec: requantises(spec), _codes),
-    "codes_bias": Mode(
+    "sums": OutputMode(lambda spec: True, lambda rng: {}),
+    "sums_bias": OutputMode(lambda spec: spec.bias, lambda rng: {"bias": 0}),
+    "sums_added": OutputMode(lambda spec: spec.accumulates, lambda rng: {"accumulate": True}),
+    "codes": OutputMode(lambda spec: requantises(spec), _codes),
+    "codes_bias": OutputMode(
         lambda spec: requantises(spec) and spec.bias, lambda rng: {**_codes(rng), "bias": 0}
     ),
-    "codes_columns": Mode(lambda spec: spec.requantises_columns, _columns),
-    "rounded": Mode(
+    "codes_columns": OutputMode(lambda spec: spec.requantises_columns, _columns),
+    "rounded": OutputMode(
         lambda spec: spec.requantise and spec.inside.result is not None,
         lambda rng: {"encode": True},
     ),

@@ -44,7 +44,7 @@ def errors_of(spec: CoprocessorSpec) -> tuple[str, ...]:
     absent = set() if spec.follows_ring else set(_IN_RING)
     if not spec.blocks:
         absent.add("blocks")
-    if spec.inside.modes[0, 0].limit >= (1 << spec.dimension_width) - 1:
+    if spec.inside.modes[0, 0].k_max >= (1 << spec.dimension_width) - 1:
         absent.add("long_k")
     return tuple(name for name in errors if name not in absent)
 

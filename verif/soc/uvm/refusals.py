@@ -57,7 +57,7 @@ def _dimension(spec: CoprocessorSpec, job: Job) -> Iterator[dict[str, Any]]:
 
 
 def _long_k(spec: CoprocessorSpec, job: Job) -> Iterator[dict[str, Any]]:
-    limit = spec.inside.modes[0, 0].limit
+    limit = spec.inside.modes[0, 0].k_max
     for k in {limit + 1, (1 << spec.dimension_width) - 1} - {limit}:
         if limit < k < 1 << spec.dimension_width:
             yield {"k": k, "lda": _matrices(spec, replace(job, k=k))["a"].row_bytes}

@@ -46,7 +46,7 @@ class Shapes:
         self.spec = spec
         inside, mode = spec.inside, spec.inside.modes[0, 0]
         self.tile = (inside.m, inside.n, inside.k * mode.codes)
-        self.limit = mode.limit
+        self.k_max = mode.k_max
         self.own: Blocks = spec.default_blocks()
         most = min(6, *(max(side, 2) for side in self.own[:2]))
         self.given: list[Blocks] = [
@@ -67,7 +67,7 @@ class Shapes:
 
     def sizes(self, side: int, name: str, blocks: Blocks) -> tuple[int, ...]:
         """List sizes of a side (0: M, 1: N, 2: K) in a class."""
-        return _sizes(self.tile[side], blocks[side], name, side == 2, self.limit)
+        return _sizes(self.tile[side], blocks[side], name, side == 2, self.k_max)
 
     def fitting(self, how: str, m: str, n: str, k: str) -> list[Blocks]:
         """List the blocks, the hardware's own or given ones, in which these classes are."""

@@ -45,7 +45,7 @@ async def spent(engine: EngineDriver, kind: str, rng: np.random.Generator) -> in
     """Multiply tiles of one kind of data, check the rows and count the cycles."""
     tiles = [
         (codes(kind, rng, k), uniform(rng, SPEC.b_format, (k, SPEC.n)))
-        for k in (min(length, SPEC.depth) for length in LENGTHS)
+        for k in (min(length, SPEC.k_max) for length in LENGTHS)
     ]
     beats = [tile_beats(SPEC, a, b) for a, b in tiles]
     for stream in (engine.a, engine.b, engine.c):

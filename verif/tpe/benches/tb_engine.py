@@ -39,9 +39,9 @@ def lengths_of_interest() -> list[int]:
     """Lengths around everything that an array of this size may count to, K_max among them."""
     edge = SPEC.m + SPEC.n
     lengths = {1, 2, 3, SPEC.m, SPEC.n, edge - 1, edge, edge + 1, 2 * edge + 3}
-    if SPEC.depth <= 300:
-        lengths |= {SPEC.depth - 1, SPEC.depth}
-    return sorted(length for length in lengths if 1 <= length <= SPEC.depth)
+    if SPEC.k_max <= 300:
+        lengths |= {SPEC.k_max - 1, SPEC.k_max}
+    return sorted(length for length in lengths if 1 <= length <= SPEC.k_max)
 
 
 def start(
@@ -94,7 +94,7 @@ async def test_matches_golden(dut: Any, traffic: tuple[str, str, str]) -> None:
     seed = 100 + TRAFFIC.index(traffic)
     rng = generator(seed)
     lengths = lengths_of_interest()
-    random = rng.integers(1, min(SPEC.depth, 2 * max(lengths)) + 1, 4).tolist()
+    random = rng.integers(1, min(SPEC.k_max, 2 * max(lengths)) + 1, 4).tolist()
     engine = await EngineDriver(dut, SPEC).start()
     order = rng.permutation(lengths + random)
     await check(engine, [tile(rng, int(k)) for k in order], seed, traffic)
@@ -113,7 +113,7 @@ async def test_single_beats_back_to_back(dut: Any, kind: str) -> None:
 async def test_places(dut: Any) -> None:
     """A one in each place of A picks that row of B: shows any swap of rows, columns or beats."""
     engine = await EngineDriver(dut, SPEC).start()
-    k = min(SPEC.depth, SPEC.m)
+    k = min(SPEC.k_max, SPEC.m)
     fmt = SPEC.b_format
     b = np.arange(k * SPEC.n).reshape(k, SPEC.n) % (fmt.high - fmt.low + 1) + fmt.low
     tiles = [(np.roll(np.eye(SPEC.m, k, dtype=np.int64), shift, axis=0), b) for shift in range(3)]
@@ -125,11 +125,11 @@ async def test_extremes_do_not_overflow(dut: Any) -> None:
     """Only extremes, for all of K; at last the greatest sum, at K_max up to 2^16."""
     engine = await EngineDriver(dut, SPEC).start()
     fa, fb = SPEC.a_format, SPEC.b_format
-    k = min(SPEC.depth, 300)
+    k = min(SPEC.k_max, 300)
     pairs = [(x, y) for x in (SPEC.a_low, fa.high) for y in (fb.low, fb.high)]
     sizes = [(x, y, k) for x, y in pairs]
     greatest = max(pairs, key=lambda pair: abs(pair[0] * pair[1]))
-    sizes.append((*greatest, min(SPEC.depth, 1 << 16)))
+    sizes.append((*greatest, min(SPEC.k_max, 1 << 16)))
     tiles = [(np.full((SPEC.m, k), x), np.full((k, SPEC.n), y)) for x, y, k in sizes]
     await check(engine, tiles, 400)
 
@@ -139,7 +139,7 @@ async def test_sums_of_all_sizes(dut: Any) -> None:
     """Rows and columns that lean to an extreme, each by a chance of its own: no sum is rare."""
     rng = generator(410)
     engine = await EngineDriver(dut, SPEC).start()
-    k = min(SPEC.depth, 300)
+    k = min(SPEC.k_max, 300)
     fa, fb = SPEC.a_format, SPEC.b_format
     tiles = []
     for _ in range(min(64, 1 + 4000 * SPEC.k // k)):
@@ -159,7 +159,7 @@ async def test_reset_forgets(dut: Any, moment: str) -> None:
     rng = generator(500)
     engine = await EngineDriver(dut, SPEC).start()
     for trial in range(16):
-        k = min(SPEC.depth, int(rng.integers(2, SPEC.m + SPEC.n + 4)))
+        k = min(SPEC.k_max, int(rng.integers(2, SPEC.m + SPEC.n + 4)))
         tasks = start(engine, [tile(rng, k) for _ in range(3)], 500 + trial, ("flowing",) * 3)
         if moment == "compute":
             tasks.append(engine.take(3))
@@ -184,7 +184,7 @@ async def test_starved_stream_waits(dut: Any, starved: str) -> None:
     """With one operand withheld nothing comes out; when it comes, all is as it should be."""
     rng = generator(700)
     engine = await EngineDriver(dut, SPEC).start()
-    tiles = [tile(rng, min(SPEC.depth, k)) for k in (1, 3, SPEC.m + SPEC.n)]
+    tiles = [tile(rng, min(SPEC.k_max, k)) for k in (1, 3, SPEC.m + SPEC.n)]
     beats = [tile_beats(SPEC, a, b) for a, b in tiles]
     a, b = (np.concatenate(codes) for codes in zip(*beats, strict=True))
     lengths = [len(part) for part, _ in beats]
@@ -211,9 +211,9 @@ async def test_cycles(dut: Any) -> None:
     """First beat to last row takes exactly the cycles that golden states, everything flowing."""
     rng = generator(900)
     engine = await EngineDriver(dut, SPEC).start()
-    edge = min(SPEC.depth, SPEC.m + SPEC.n)
+    edge = min(SPEC.k_max, SPEC.m + SPEC.n)
     for lengths in ([1], [edge], [1] * 5, [edge] * 4, [2, edge, 1, 1, SPEC.m, edge, SPEC.n, 3]):
-        lengths = [min(SPEC.depth, k) for k in lengths]
+        lengths = [min(SPEC.k_max, k) for k in lengths]
         for stream in (engine.a, engine.b, engine.c):
             stream.cycles.clear()
         tiles = [tile(rng, k) for k in lengths]
@@ -243,7 +243,7 @@ async def test_reads(dut: Any) -> None:
     rng = generator(950)
     engine = await EngineDriver(dut, SPEC).start()
     low, high = (SPEC.a_low, 0) if SPEC.a_signed else (0, 2)
-    tiles = [tile(rng, min(SPEC.depth, k)) for k in (1, SPEC.m + SPEC.n, 2 * SPEC.k)]
+    tiles = [tile(rng, min(SPEC.k_max, k)) for k in (1, SPEC.m + SPEC.n, 2 * SPEC.k)]
     # Codes that repeat, so that entries do.
     few = [(rng.integers(low, high, a.shape), b) for a, b in tiles]
     due = 0
@@ -260,7 +260,7 @@ async def test_large_product(dut: Any) -> None:
     rng = generator(1000)
     engine = await EngineDriver(dut, SPEC).start()
     shape = min(64, 8 * SPEC.m), min(64, 8 * SPEC.n)
-    k = min(256, SPEC.depth)
+    k = min(256, SPEC.k_max)
     a = np.maximum(normal(rng, SPEC.a_format, (shape[0], k)), SPEC.a_low)
     b = normal(rng, SPEC.b_format, (k, shape[1]))
     job = cut(SPEC, a, b)

@@ -31,7 +31,7 @@ SPEC = bench_spec()
 LATENCY = bench_parameters()["latency"]
 FMT = IntFormat(width=SPEC.a_width)
 SUM = IntFormat(width=32)
-SHORT = min(SPEC.depth, 200)
+SHORT = min(SPEC.k_max, 200)
 """Most activations of a row, but where rows are to be as long as they may be."""
 KINDS = [weights for weights in SPEC.weights if weights != "t" or SPEC.planes >= 2]
 
@@ -197,10 +197,10 @@ async def test_longest_rows(dut: Any) -> None:
     rd = SPEC.registers - 1
     how = {"ra": rd, "result": "int32", "planes": SPEC.planes}
     await bench.check([
-        programs.lpre(FMT.low, rd=rd, depth=SPEC.depth, m=SPEC.m),
+        programs.lpre(FMT.low, rd=rd, depth=SPEC.k_max, m=SPEC.m),
         programs.lmma(0, weights="o", **how),
         programs.lmma(0, weights="s", **how),
-        programs.lpre(rd=rd, depth=SPEC.depth, m=SPEC.m),
+        programs.lpre(rd=rd, depth=SPEC.k_max, m=SPEC.m),
         programs.lmma(weights="u", **how),
     ])  # fmt: skip
 
@@ -235,7 +235,7 @@ def refused() -> list[int]:
         (lmma, {"table": "int8", "acc": "fp32", "result": "fp32"}),
     ]
     for operation, name, most in (
-        (lpre, "depth", SPEC.depth + 1), (lpre, "rd", SPEC.registers), (lmma, "n", SPEC.n + 1),
+        (lpre, "depth", SPEC.k_max + 1), (lpre, "rd", SPEC.registers), (lmma, "n", SPEC.n + 1),
         (lmma, "planes", SPEC.planes + 1), (lmma, "ra", SPEC.registers),
     ):  # fmt: skip
         # The greatest that the field holds may be the unit's own.
