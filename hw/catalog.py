@@ -1,105 +1,114 @@
-"""The one list of designs, in the order in which an operand meets them."""
+"""The list of designs: names by stage, each with its number; the rest is found by the name.
+
+A design ``NAME`` of a stage is the component of that name in ``hw/STAGE/NAME.py``, its twin
+``golden/STAGE/NAME.py``, and its bench in ``verif/STAGE/benches``; they are loaded when asked for.
+Packages of users add designs by entry points of the group ``carrysave.designs``, each named as its
+design, which name a component: ``my_mac = "my_package.hw.pe.my_mac:MyMac"``. Its twin is then
+``my_package.golden.pe.my_mac``, and its ``BENCH`` a whole module name.
+"""
 
 import difflib
 import hashlib
+import importlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-import golden.npe.aligned_dot
-import golden.npe.aligner
-import golden.npe.block_scale
-import golden.npe.encoder
-import golden.npe.float_lut
-import golden.npe.float_mac
-import golden.npe.group_scale
-import golden.npe.npe
-import golden.npe.requantiser
-import golden.npe.shift_gelu
-import golden.npe.shiftmax
-import golden.npe.sl8
-import golden.npe.sl16
-import golden.pe.laconic
-import golden.pe.lmul
-import golden.pe.mac
-import golden.pe.opt1
-import golden.pe.opt2
-import golden.pe.opt3
-import golden.pe.opt4c
-import golden.pe.opt4e
-import golden.soc.coprocessor
-import golden.soc.coprocessor_stream
-import golden.soc.coprocessor_uart
-import golden.tpe.adder_tree
-import golden.tpe.bitserial_core
-import golden.tpe.cube
-import golden.tpe.digit_column
-import golden.tpe.lut_core
-import golden.tpe.lut_tables
-import golden.tpe.lut_unit
-import golden.tpe.matrix_2d
-import golden.tpe.over_weights
-import golden.tpe.shift_add_core
-import golden.tpe.systolic_os
-import golden.tpe.systolic_ws
-import golden.tpe.ternary_core
 from golden.check import Parameter, parameters_of
-from golden.engine import EngineSpec
-from hw.npe.aligned_dot import AlignedDot
-from hw.npe.aligner import Aligner
-from hw.npe.block_scale import BlockScale
-from hw.npe.encoder import Encoder
-from hw.npe.float_lut import FloatLut
-from hw.npe.float_mac import FloatMac
-from hw.npe.group_scale import GroupScale
-from hw.npe.npe import Npe
-from hw.npe.requantiser import Requantiser
-from hw.npe.shift_gelu import ShiftGelu
-from hw.npe.shiftmax import Shiftmax
-from hw.npe.sl8 import Sl8
-from hw.npe.sl16 import Sl16
-from hw.pe.laconic import Laconic
-from hw.pe.lmul import Lmul
-from hw.pe.mac import Mac
-from hw.pe.opt1 import Opt1
-from hw.pe.opt2 import Opt2
-from hw.pe.opt3 import Opt3
-from hw.pe.opt4c import Opt4c
-from hw.pe.opt4e import Opt4e
-from hw.soc.coprocessor import Coprocessor
-from hw.soc.coprocessor_stream import CoprocessorStream
-from hw.soc.coprocessor_uart import CoprocessorUart
-from hw.tpe.adder_tree import AdderTree
-from hw.tpe.bitserial_core import BitserialCore
-from hw.tpe.cube import Cube
-from hw.tpe.digit_column import DigitColumn
-from hw.tpe.lut_core import LutCore
-from hw.tpe.lut_tables import LutTables
-from hw.tpe.lut_unit import LutUnit
-from hw.tpe.matrix_2d import Matrix2d
-from hw.tpe.over_weights import OverWeights
-from hw.tpe.shift_add_core import ShiftAddCore
-from hw.tpe.systolic_os import SystolicOs
-from hw.tpe.systolic_ws import SystolicWs
-from hw.tpe.ternary_core import TernaryCore
 
-__all__ = ["CATALOG", "Design", "Entry", "nearest"]
+__all__ = ["CATALOG", "STAGES", "Catalogue", "Design", "Entry", "nearest"]
+
+STAGES: dict[str, dict[str, int]] = {
+    "pe": {
+        "mac": 0, "opt1": 1, "opt2": 2, "laconic": 3, "opt3": 4, "opt4c": 5, "opt4e": 6, "lmul": 7,
+    },
+    "tpe": {
+        "systolic_os": 8, "systolic_ws": 9, "cube": 10, "adder_tree": 11, "matrix_2d": 12,
+        "digit_column": 13, "lut_tables": 14, "lut_core": 15, "lut_unit": 16, "bitserial_core": 17,
+        "shift_add_core": 18, "ternary_core": 19, "over_weights": 20,
+    },
+    "npe": {
+        "sl8": 21, "sl16": 22, "npe": 23, "aligner": 24, "requantiser": 25, "shiftmax": 26,
+        "shift_gelu": 27, "encoder": 28, "float_mac": 29, "float_lut": 30, "block_scale": 31,
+        "group_scale": 32, "aligned_dot": 33,
+    },
+    "soc": {"coprocessor": 34, "coprocessor_stream": 35, "coprocessor_uart": 36},
+}  # fmt: skip
+"""Designs in the order in which an operand meets them. Register ENGINE of a co-processor holds the
+number of what is inside, so a number, once given, stays."""
+
+FOREIGN = 255
+"""The number of every design that is not listed here."""
+
+_ROOT = __name__.removesuffix("hw.catalog")
+"""What is before the names of our packages: nothing in a checkout, ``carrysave.`` installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One generator: its hardware, what it computes, and what proves that."""
+    """One generator: its hardware, what it computes, and what proves that.
 
-    component: Any  # a wiring.Component class with HOWS, latency and operations_per_cycle
-    spec: type
-    golden: ModuleType
-    bench: str
-    summary: str
-    evidence: tuple[str, ...]
-    engine: "EngineText | None" = None  # of what holds one; the spec's and the component's `engine`
+    Members
+    -------
+    component : a wiring.Component class with SPEC, SUMMARY, BENCH, EVIDENCE, HOWS, latency and
+        operations_per_cycle; of what holds an engine, with ENGINE, the one by default.
+    golden : the module of its twin.
+    bench : its cocotb bench, the name of a module.
+    """
+
+    name: str
+    stage: str
+    number: int
+    plugin: EntryPoint | None = None
+
+    @cached_property
+    def component(self) -> Any:
+        """The hardware."""
+        if self.plugin is not None:
+            return self.plugin.load()
+        module = importlib.import_module(f"{_ROOT}hw.{self.stage}.{self.name}")
+        return getattr(module, "".join(word.capitalize() for word in self.name.split("_")))
+
+    @cached_property
+    def golden(self) -> ModuleType:
+        """The numpy twin, a function of the design's name in a module of the same path."""
+        path = self.component.__module__.split(".")
+        path[path.index("hw")] = "golden"
+        return importlib.import_module(".".join(path))
+
+    @property
+    def bench(self) -> str:
+        """The cocotb bench."""
+        bench: str = self.component.BENCH
+        return bench if self.plugin else f"{_ROOT}verif.{self.stage}.benches.{bench}"
+
+    @property
+    def spec(self) -> Any:
+        """What is computed, a class."""
+        return self.component.SPEC
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a line."""
+        summary: str = self.component.SUMMARY
+        return summary
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What proves it."""
+        evidence: tuple[str, ...] = self.component.EVIDENCE
+        return evidence
+
+    @cached_property
+    def engine(self) -> "EngineText | None":
+        """The parameter of what holds an engine."""
+        default = getattr(self.component, "ENGINE", None)
+        return default and EngineText("engine, and what it is built of", default)
 
     @property
     def hows(self) -> dict[str, Parameter]:
@@ -107,11 +116,41 @@ class Entry:
         hows: dict[str, Parameter] = self.component.HOWS
         return hows
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, Parameter]:
         """Every parameter: of what is computed first, of how it is built last."""
         engine = {} if self.engine is None else {"engine": self.engine}
         return {**engine, **parameters_of(self.spec), **self.hows}
+
+
+class Catalogue(Mapping[str, Entry]):
+    """Entries by name: those of :data:`STAGES`, then those of users' packages."""
+
+    def __init__(self) -> None:
+        self._own = {
+            name: Entry(name=name, stage=stage, number=number)
+            for stage, names in STAGES.items()
+            for name, number in names.items()
+        }
+
+    @cached_property
+    def _foreign(self) -> dict[str, Entry]:
+        """Designs of users' packages; where two have the same name, ours or the first one counts."""
+        return {
+            point.name: Entry(name=point.name, stage="user", number=FOREIGN, plugin=point)
+            for point in reversed(entry_points(group="carrysave.designs"))
+            if point.name not in self._own
+        }
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._own.get(name) or self._foreign[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from self._foreign
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._foreign)
 
 
 @dataclass(frozen=True)
@@ -121,7 +160,7 @@ class EngineText(Parameter):
     @property
     def legal(self) -> str:
         """The engines."""
-        names = [name for name, entry in CATALOG.items() if issubclass(entry.spec, _ENGINES)]
+        names = [name for name, entry in CATALOG.items() if _is_engine(entry)]
         return f"one of {', '.join(names)}, with parameters as in {names[0]}(m=4,n=4)"
 
     def check(self, name: str, value: Any) -> Any:
@@ -143,12 +182,10 @@ class EngineText(Parameter):
         # Of some parameters the value has commas too.
         parts = re.split(r",(?=\s*\w+=)", found[2] or "")
         pairs = [part.partition("=") for part in parts if part]
-        if not all(equals for _, equals, _ in pairs):
-            raise self.refuse(name, text)
-        if not issubclass(CATALOG[found[1]].spec, _ENGINES):
+        if not all(equals for _, equals, _ in pairs) or not _is_engine(CATALOG[found[1]]):
             raise self.refuse(name, text)
         design = Design.parse(found[1], {key.strip(): value for key, _, value in pairs})
-        if isinstance(design.spec, EngineSpec) and not design.spec.plain:
+        if not getattr(design.spec, "plain", True):
             raise ValueError(f"{name} must take codes as they are, not {text!r}")
         return design
 
@@ -161,391 +198,18 @@ class EngineText(Parameter):
         return f"{design.name}({','.join(parts)})" if parts else design.name
 
 
-_ENGINES = (EngineSpec, golden.npe.npe.NpeSpec)
-"""Specs of what a co-processor can hold."""
+def _is_engine(entry: Entry) -> bool:
+    """Whether a co-processor can hold it."""
+    from golden.engine import EngineSpec
+    from golden.npe.npe import NpeSpec
+
+    return issubclass(entry.spec, (EngineSpec, NpeSpec))
+
+
+CATALOG = Catalogue()
 
 _LONGEST = 120
 """Characters of a module's name; Verilator replaces what is longer than 127."""
-
-_PE_EVIDENCE = (
-    "cocotb against numpy: all operand pairs up to 8 x 8 bits, stalls, resets, extremes",
-    "formal proof of the step",
-    "mutants",
-    "netlist simulation",
-)
-
-_ENGINE_EVIDENCE = (
-    "cocotb against numpy: all shapes, stalls, resets, extremes, exact cycle count",
-    "netlist simulation",
-)
-
-_FLOAT_EVIDENCE = (
-    "cocotb against numpy: all pairs up to 8 x 8 bits, specials, subnormals, cancellation, stalls,"
-    " resets",
-    "formal proof of addition and rounding in small formats",
-    "netlist simulation",
-)
-
-_ACTIVATION_EVIDENCE = (
-    "cocotb against numpy: all values, rows of all lengths, stalls, resets, exact cycle count",
-    "formal proof of exponential and division",
-    "mutants",
-    "netlist simulation",
-)
-
-CATALOG = {
-    "mac": Entry(
-        component=Mac,
-        spec=golden.pe.mac.MacSpec,
-        golden=golden.pe.mac,
-        bench="verif.pe.benches.tb_mac",
-        summary="plain multiply-accumulate: one carry-propagate addition a cycle",
-        evidence=_PE_EVIDENCE,
-    ),
-    "opt1": Entry(
-        component=Opt1,
-        spec=golden.pe.mac.MacSpec,
-        golden=golden.pe.opt1,
-        bench="verif.pe.benches.tb_mac",
-        summary="multiply-accumulate in carry-save form (OPT1): no carry propagation",
-        evidence=_PE_EVIDENCE,
-    ),
-    "opt2": Entry(
-        component=Opt2,
-        spec=golden.pe.opt2.Opt2Spec,
-        golden=golden.pe.opt2,
-        bench="verif.pe.benches.tb_mac",
-        summary="k products a cycle, digits of one weight added up first (OPT2): one shift at last",
-        evidence=_PE_EVIDENCE,
-    ),
-    "laconic": Entry(
-        component=Laconic,
-        spec=golden.pe.laconic.LaconicSpec,
-        golden=golden.pe.laconic,
-        bench="verif.pe.benches.tb_mac",
-        summary="bit-slice lanes (Laconic): one product of signed powers of two a cycle and lane",
-        evidence=(
-            "cocotb against numpy: all operand pairs up to 8 x 8 bits, stalls, resets, extremes,"
-            " exact cycle count",
-            "formal proof of lane and reduction",
-            "mutants",
-            "netlist simulation",
-        ),
-    ),
-    "opt3": Entry(
-        component=Opt3,
-        spec=golden.pe.opt3.Opt3Spec,
-        golden=golden.pe.opt3,
-        bench="verif.pe.benches.tb_mac",
-        summary="digit-serial multiply-accumulate that skips zero digits (OPT3)",
-        evidence=_PE_EVIDENCE,
-    ),
-    "opt4c": Entry(
-        component=Opt4c,
-        spec=golden.pe.opt4c.Opt4cSpec,
-        golden=golden.pe.opt4c,
-        bench="verif.pe.benches.tb_mac",
-        summary="the same with digits selected outside, for a column of elements (OPT4C)",
-        evidence=_PE_EVIDENCE,
-    ),
-    "opt4e": Entry(
-        component=Opt4e,
-        spec=golden.pe.opt4e.Opt4eSpec,
-        golden=golden.pe.opt4e,
-        bench="verif.pe.benches.tb_mac",
-        summary="the same with four lanes of digits and one accumulator (OPT4E)",
-        evidence=_PE_EVIDENCE,
-    ),
-    "lmul": Entry(
-        component=Lmul,
-        spec=golden.pe.lmul.LmulSpec,
-        golden=golden.pe.lmul,
-        bench="verif.pe.benches.tb_lmul",
-        summary="L-Mul: products of floats by adding codes; exact ones of FP8 by a carry",
-        evidence=(
-            "cocotb against numpy: all pairs of formats up to 8 bits, corners, stalls, resets",
-            "netlist simulation",
-        ),
-    ),
-    "systolic_os": Entry(
-        component=SystolicOs,
-        spec=golden.tpe.systolic_os.SystolicOsSpec,
-        golden=golden.tpe.systolic_os,
-        bench="verif.tpe.benches.tb_engine",
-        summary="output-stationary systolic array of either PE, one resolver a column",
-        evidence=(*_ENGINE_EVIDENCE, "mutants"),
-    ),
-    "systolic_ws": Entry(
-        component=SystolicWs,
-        spec=golden.tpe.systolic_ws.SystolicWsSpec,
-        golden=golden.tpe.systolic_ws,
-        bench="verif.tpe.benches.tb_engine",
-        summary="weight-stationary systolic array of either PE, whose sums go round for all of K",
-        evidence=(*_ENGINE_EVIDENCE, "formal proof of the step", "mutants"),
-    ),
-    "cube": Entry(
-        component=Cube,
-        spec=golden.tpe.cube.CubeSpec,
-        golden=golden.tpe.cube,
-        bench="verif.tpe.benches.tb_engine",
-        summary="3D cube: m x n elements that add up k products each cycle",
-        evidence=(*_ENGINE_EVIDENCE, "mutants"),
-    ),
-    "adder_tree": Entry(
-        component=AdderTree,
-        spec=golden.tpe.adder_tree.AdderTreeSpec,
-        golden=golden.tpe.adder_tree,
-        bench="verif.tpe.benches.tb_engine",
-        summary="multiplier-adder trees: k products into each of n trees",
-        evidence=_ENGINE_EVIDENCE,
-    ),
-    "matrix_2d": Entry(
-        component=Matrix2d,
-        spec=golden.tpe.matrix_2d.Matrix2dSpec,
-        golden=golden.tpe.matrix_2d,
-        bench="verif.tpe.benches.tb_engine",
-        summary="2D matrix: operands broadcast to elements that accumulate locally",
-        evidence=_ENGINE_EVIDENCE,
-    ),
-    "digit_column": Entry(
-        component=DigitColumn,
-        spec=golden.tpe.digit_column.DigitColumnSpec,
-        golden=golden.tpe.digit_column,
-        bench="verif.tpe.benches.tb_engine",
-        summary="digit-serial columns: digits of A selected once, zero digits skipped",
-        evidence=(*_ENGINE_EVIDENCE, "mutants"),
-    ),
-    "lut_tables": Entry(
-        component=LutTables,
-        spec=golden.tpe.lut_tables.LutTablesSpec,
-        golden=golden.tpe.lut_tables,
-        bench="verif.tpe.benches.tb_lut_tables",
-        summary="generator of tables over activations, for LUT cores that take them ready-made",
-        evidence=(
-            "cocotb against numpy: all groups of activations of up to 16 bits, stalls, resets",
-            "mutants",
-            "netlist simulation",
-        ),
-    ),
-    "lut_core": Entry(
-        component=LutCore,
-        spec=golden.tpe.lut_core.LutCoreSpec,
-        golden=golden.tpe.lut_core,
-        bench="verif.tpe.benches.tb_engine",
-        summary="LUT tensor core: bit planes of low-bit weights look up sums of activations",
-        evidence=(*_ENGINE_EVIDENCE, "mutants"),
-    ),
-    "lut_unit": Entry(
-        component=LutUnit,
-        spec=golden.tpe.lut_unit.LutUnitSpec,
-        golden=golden.tpe.lut_unit,
-        bench="verif.tpe.benches.tb_lut_unit",
-        summary="LUT unit: LPRE and LMMA, as a stream of descriptors into a LUT core",
-        evidence=(
-            "cocotb against numpy: programs of all formats and extremes, stalls, refusals, resets,"
-            " exact cycle count",
-            "mutants",
-            "netlist simulation",
-        ),
-    ),
-    "bitserial_core": Entry(
-        component=BitserialCore,
-        spec=golden.tpe.bitserial_core.BitserialCoreSpec,
-        golden=golden.tpe.bitserial_core,
-        bench="verif.tpe.benches.tb_engine",
-        summary="bit-serial core: bit planes of low-bit weights gate activations",
-        evidence=(*_ENGINE_EVIDENCE, "mutants"),
-    ),
-    "shift_add_core": Entry(
-        component=ShiftAddCore,
-        spec=golden.tpe.shift_add_core.ShiftAddCoreSpec,
-        golden=golden.tpe.shift_add_core,
-        bench="verif.tpe.benches.tb_engine",
-        summary="shift-add core: gated, shifted activations, all bits of a weight in a cycle",
-        evidence=(*_ENGINE_EVIDENCE, "mutants"),
-    ),
-    "ternary_core": Entry(
-        component=TernaryCore,
-        spec=golden.tpe.ternary_core.TernaryCoreSpec,
-        golden=golden.tpe.ternary_core,
-        bench="verif.tpe.benches.tb_engine",
-        summary="ternary core: activations, or sums from tables, added, subtracted or left out",
-        evidence=(*_ENGINE_EVIDENCE, "mutants"),
-    ),
-    "over_weights": Entry(
-        component=OverWeights,
-        spec=golden.tpe.over_weights.OverWeightsEngineSpec,
-        golden=golden.tpe.over_weights,
-        bench="verif.tpe.benches.tb_engine",
-        summary="tables over weights (SAIL): bit planes of many rows of activations look up sums",
-        evidence=(*_ENGINE_EVIDENCE, "mutants"),
-    ),
-    "sl8": Entry(
-        component=Sl8,
-        spec=golden.npe.sl8.Sl8Spec,
-        golden=golden.npe.sl8,
-        bench="verif.npe.benches.tb_lane",
-        summary="lane of integers, minifloats and posits of up to 8 bits, exact sums",
-        evidence=(
-            "cocotb against numpy: all operand pairs, mixed formats, stalls, resets, extremes",
-            "formal proof of decoders and step",
-            "mutants",
-            "netlist simulation",
-        ),
-    ),
-    "sl16": Entry(
-        component=Sl16,
-        spec=golden.npe.sl16.Sl16Spec,
-        golden=golden.npe.sl16,
-        bench="verif.npe.benches.tb_lane",
-        summary="lane of two 8-bit halves, which 16-bit integers and posits use together",
-        evidence=(
-            "cocotb against numpy: all pairs of 8-bit codes, 16-bit corners and random, mixed"
-            " formats, stalls, resets, extremes, exact cycle count",
-            "formal proof of 8-bit decoders, all 16-bit codes simulated",
-            "netlist simulation",
-        ),
-    ),
-    "npe": Entry(
-        component=Npe,
-        spec=golden.npe.npe.NpeSpec,
-        golden=golden.npe.npe,
-        bench="verif.npe.benches.tb_npe",
-        summary="output-stationary array of SL8 or SL16 lanes: formats of each tile, scales",
-        evidence=(
-            "cocotb against numpy: all pairs of formats, mixed tiles, stalls, resets, flags,"
-            " extremes, exact cycle count",
-            "netlist simulation",
-            "mutants",
-        ),
-    ),
-    "aligner": Entry(
-        component=Aligner,
-        spec=golden.npe.aligner.AlignerSpec,
-        golden=golden.npe.aligner,
-        bench="verif.npe.benches.tb_aligner",
-        summary="blocks of floats to integers with a shared exponent, for engines of integers",
-        evidence=(
-            "cocotb against numpy: all codes up to 8 bits, subnormals, specials, rows of all"
-            " lengths, stalls, resets",
-            "mutants",
-            "netlist simulation",
-        ),
-    ),
-    "requantiser": Entry(
-        component=Requantiser,
-        spec=golden.npe.requantiser.RequantiserSpec,
-        golden=golden.npe.requantiser,
-        bench="verif.npe.benches.tb_requantiser",
-        summary="integer sums to codes by dyadic scales: gemmlowp's or HAWQ's rounding, ReLU",
-        evidence=(
-            "cocotb against numpy: every shift, ties, corners, stalls, resets",
-            "formal proof of rounding",
-            "mutants",
-            "netlist simulation",
-        ),
-    ),
-    "shiftmax": Entry(
-        component=Shiftmax,
-        spec=golden.npe.shiftmax.ShiftmaxSpec,
-        golden=golden.npe.shiftmax,
-        bench="verif.npe.benches.tb_shift",
-        summary="integer softmax of rows (I-ViT): shifts and one division a row",
-        evidence=_ACTIVATION_EVIDENCE,
-    ),
-    "shift_gelu": Entry(
-        component=ShiftGelu,
-        spec=golden.npe.shift_gelu.ShiftGeluSpec,
-        golden=golden.npe.shift_gelu,
-        bench="verif.npe.benches.tb_shift",
-        summary="integer GELU of rows (I-ViT): shifts and one serial division a value",
-        evidence=_ACTIVATION_EVIDENCE,
-    ),
-    "encoder": Entry(
-        component=Encoder,
-        spec=golden.npe.encoder.EncoderSpec,
-        golden=golden.npe.encoder,
-        bench="verif.npe.benches.tb_encoder",
-        summary="exact sums to codes of any minifloat, posit or integer format, rounded once",
-        evidence=(
-            "cocotb against numpy: all sums up to 16 bits, ties and neighbours, stalls, resets",
-            "formal proof of 8-bit and smaller formats",
-            "mutants",
-            "netlist simulation",
-        ),
-    ),
-    "float_mac": Entry(
-        component=FloatMac,
-        spec=golden.npe.float_mac.FloatMacSpec,
-        golden=golden.npe.float_mac,
-        bench="verif.npe.benches.tb_float",
-        summary="fused multiply-add of bf16, fp16, FP8 and other floats into fp32",
-        evidence=_FLOAT_EVIDENCE,
-    ),
-    "float_lut": Entry(
-        component=FloatLut,
-        spec=golden.npe.float_lut.FloatLutSpec,
-        golden=golden.npe.float_lut,
-        bench="verif.npe.benches.tb_float",
-        summary="tables of fp16 and other floats, of which all entries and sums are rounded",
-        evidence=(_FLOAT_EVIDENCE[0], "mutants", "netlist simulation"),
-    ),
-    "block_scale": Entry(
-        component=BlockScale,
-        spec=golden.npe.block_scale.BlockScaleSpec,
-        golden=golden.npe.block_scale,
-        bench="verif.npe.benches.tb_float",
-        summary="block sums scaled and added up: MX scales in fp32, NVFP4 scales exactly",
-        evidence=_FLOAT_EVIDENCE,
-    ),
-    "group_scale": Entry(
-        component=GroupScale,
-        spec=golden.npe.group_scale.GroupScaleSpec,
-        golden=golden.npe.group_scale,
-        bench="verif.npe.benches.tb_float",
-        summary="sums of groups of weights, less zero points, scaled and added up",
-        evidence=(*_FLOAT_EVIDENCE, "mutants"),
-    ),
-    "aligned_dot": Entry(
-        component=AlignedDot,
-        spec=golden.npe.aligned_dot.AlignedDotSpec,
-        golden=golden.npe.aligned_dot,
-        bench="verif.npe.benches.tb_float",
-        summary="groups of products aligned to the greatest exponent and cut, as GPUs do",
-        evidence=_FLOAT_EVIDENCE,
-    ),
-    "coprocessor": Entry(
-        component=Coprocessor,
-        spec=golden.soc.coprocessor.CoprocessorSpec,
-        golden=golden.soc.coprocessor,
-        bench="verif.soc.benches.tb_coprocessor",
-        summary="matmul co-processor on AXI around any engine: matrices in memory, of any size",
-        evidence=(
-            "cocotb against numpy: random jobs, every byte of memory; stalls, errors of memory,"
-            " resets, illegal jobs, exact refusals",
-            "formal proof of the AXI handshakes, of bursts and of the register slave",
-        ),
-        engine=EngineText("engine, and what it is built of", "systolic_os"),
-    ),
-    "coprocessor_stream": Entry(
-        component=CoprocessorStream,
-        spec=golden.soc.coprocessor_stream.CoprocessorStreamSpec,
-        golden=golden.soc.coprocessor_stream,
-        bench="verif.soc.benches.tb_coprocessor_stream",
-        summary="matmul co-processor around any engine, between AXI4-Streams of A, of B and of C",
-        evidence=("cocotb against numpy: random jobs, every beat; stalls, resets, illegal jobs",),
-        engine=EngineText("engine, and what it is built of", "systolic_os"),
-    ),
-    "coprocessor_uart": Entry(
-        component=CoprocessorUart,
-        spec=golden.soc.coprocessor_uart.CoprocessorUartSpec,
-        golden=golden.soc.coprocessor_uart,
-        bench="verif.soc.benches.tb_coprocessor_uart",
-        summary="the same with memory of its own behind a serial line, for a board",
-        evidence=("cocotb against numpy: the host's driver, through the pins of the line",),
-        engine=EngineText("engine, and what it is built of", "systolic_os"),
-    ),
-}
 
 
 def nearest(name: str, known: Mapping[str, object], what: str) -> ValueError:
@@ -621,20 +285,20 @@ class Design:
         """The entry of the catalogue."""
         return CATALOG[self.name]
 
-    @property
+    @cached_property
     def engine(self) -> "Design | None":
         """The engine inside, if it holds one."""
         kind = self.entry.engine
         return kind.design("engine", self.parameters["engine"]) if kind is not None else None
 
-    @property
+    @cached_property
     def spec(self) -> Any:
         """What is computed."""
         names = parameters_of(self.entry.spec)
         inside = {} if self.engine is None else {"engine": self.engine.spec}
         return self.entry.spec(**{name: self.parameters[name] for name in names}, **inside)
 
-    @property
+    @cached_property
     def module(self) -> str:
         """Name of the Verilog module: the entry's and the parameters that differ from defaults.
 
@@ -651,7 +315,7 @@ class Design:
             name = f"{self.name}_{hashlib.sha256(self.key.encode()).hexdigest()[:16]}"
         return name
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Canonical JSON of name and parameters."""
         return json.dumps(
@@ -665,7 +329,7 @@ class Design:
             inside = self.engine.entry.component(self.spec.inside.spec, **self.engine._hows)
             hows |= {
                 "engine": inside,
-                "number": list(CATALOG).index(self.engine.name),
+                "number": self.engine.entry.number,
                 "digest": int(hashlib.sha256(self.key.encode()).hexdigest()[:16], 16),
             }
         return self.entry.component(self.spec, **hows)

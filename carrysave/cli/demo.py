@@ -1,5 +1,6 @@
 """The main job: one design from nothing to Verilog, proof, work done and figures."""
 
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -7,21 +8,38 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from carrysave.asic import synthesis as synth
+from carrysave.asic import synthesis
+from carrysave.cli.options import Folder, Json, console, errors, output_folder
 from carrysave.data import digits
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.progress import Steps
-from carrysave.report import synthesis
+from carrysave.report.designs import verification
+from carrysave.report.synthesis import print_synthesis, write_synthesis
 from carrysave.sim import products, runner
 from hw.catalog import Design
 from hw.emit.files import generate
 
-__all__ = ["run"]
+__all__ = ["demo", "run"]
 
 DESIGN = Design("systolic_os")
 BASELINE = Design("systolic_os", {"pe": "mac"})
 BLOCK = Design("coprocessor", {"per_column": False})
+
+
+def demo(*, output: Folder = None, json_: Json = False) -> int:
+    """Run the main job: Verilog, regression, handwritten digits on the hardware, figures.
+
+    **Example:**
+
+    - `carrysave demo -o build`
+    """
+    folder = output_folder(output)
+    with Steps(errors) as steps:
+        outcome = run(steps, folder, Console(quiet=True) if json_ else console)
+    if json_:
+        print(json.dumps(outcome, indent=2))
+    return 0 if outcome["ok"] else 1
 
 
 def run(steps: Steps, folder: Path, console: Console) -> dict[str, Any]:
@@ -64,10 +82,10 @@ def run(steps: Steps, folder: Path, console: Console) -> dict[str, Any]:
     results = []
     for design in (DESIGN, BASELINE):
         steps.step(f"synthesise {design.module}")
-        result = synth.synthesise_design(design, "osu018", sweep=True, progress=steps.step)
-        result["files"] = synthesis.write_synthesis(folder / "synth", result)
+        result = synthesis.synthesise_design(design, "osu018", sweep=True, progress=steps.step)
+        result["files"] = write_synthesis(folder / "synth", result)
         results.append(result)
-    synthesis.print_synthesis(console, results)
+    print_synthesis(console, results)
     ours, plain = (result["gops_per_mm2"] for result in results)
     say(
         "in all",
@@ -76,7 +94,7 @@ def run(steps: Steps, folder: Path, console: Console) -> dict[str, Any]:
     return {
         "ok": checked.ok and seen["equal"],
         "files": [str(path) for path in files],
-        "verification": synthesis.verification(DESIGN, checked, None),
+        "verification": verification(DESIGN, checked, None),
         "digits": seen,
         "synthesis": results,
     }

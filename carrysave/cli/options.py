@@ -1,16 +1,45 @@
 """What a command line and a file of settings ask for, checked before any work is done."""
 
+import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from carrysave.asic.liberty import cells
+from cyclopts import Parameter
+from rich.console import Console
+
 from carrysave.errors import UsageError
 from hw.catalog import CATALOG, Design
 
-__all__ = ["check_positive", "choose", "library_of", "output_folder", "settings"]  # fmt: skip
+if TYPE_CHECKING:
+    from carrysave.asic.liberty import cells
+
+__all__ = [
+    "Config", "Folder", "Json", "Name", "Sets", "check_positive", "choose", "console", "errors",
+    "library_of", "output_folder", "settings", "tell",
+]  # fmt: skip
+
+console = Console()
+errors = Console(stderr=True)
+
+Name = Annotated[str | None, Parameter(help="A design of `carrysave list`.")]
+Sets = Annotated[
+    list[str] | None,
+    Parameter(name=["--parameter", "-p"], help="A parameter, `KEY=VALUE`; may be given again."),
+]
+Folder = Annotated[
+    Path | None, Parameter(name=["--output", "-o"], help="Folder for all files. [default: build]")
+]
+Config = Annotated[
+    Path | None,
+    Parameter(help="TOML file with `design`, `output` and a table `[parameters]`."),
+]
+Json = Annotated[
+    bool,
+    Parameter(name="--json", show_default=False, help="Print JSON, and nothing else, to stdout."),
+]
 
 
 def check_positive(option: str, value: float | None, unit: str = "") -> None:
@@ -79,8 +108,10 @@ def output_folder(output: Path | None) -> Path:
     return folder
 
 
-def library_of(target: str, option: str = "--netlist") -> cells.Library:
+def library_of(target: str, option: str = "--netlist") -> "cells.Library":
     """Load the cell library that an option names."""
+    from carrysave.asic.liberty import cells  # slow to load, and not every command has one
+
     if target == "osu018":
         return cells.osu018()
     path = Path(target)
@@ -91,3 +122,13 @@ def library_of(target: str, option: str = "--netlist") -> cells.Library:
     if not path.is_file():
         raise UsageError(f"{option}: no such file: {target}")
     return cells.Library.load(path)
+
+
+def tell(found: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool) -> None:
+    """Print what was found, as JSON or as it is shown, and the files that it was written to."""
+    if raw:
+        print(json.dumps(found, indent=2))
+        return
+    show(console, found)
+    for file in found["files"]:
+        console.print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)

@@ -1,7 +1,5 @@
 """What goes with a co-processor's Verilog, for those who put it into a design."""
 
-from golden.soc.coprocessor_uart import CoprocessorUartSpec
-from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design
 
 __all__ = ["has_pack"]
@@ -9,5 +7,10 @@ __all__ = ["has_pack"]
 
 def has_pack(design: Design) -> bool:
     """Whether a design is written as a pack: a co-processor with buses or streams."""
+    if design.engine is None:
+        return False
+    from golden.soc.coprocessor_uart import CoprocessorUartSpec
+    from golden.soc.spec import CoprocessorSpec
+
     spec = design.spec
     return isinstance(spec, CoprocessorSpec) and not isinstance(spec, CoprocessorUartSpec)

@@ -10,138 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from carrysave import cache
-from carrysave.sim.runner import Result
-from hw.catalog import CATALOG, Design
+from carrysave.report.designs import print_line
 
-__all__ = [
-    "catalogue",
-    "print_board",
-    "print_catalogue",
-    "print_files",
-    "print_packing",
-    "print_synthesis",
-    "print_verification",
-    "verification",
-    "write_synthesis",
-]
-
-
-def catalogue() -> list[dict[str, Any]]:
-    """Describe every design."""
-    return [
-        {
-            "design": name,
-            "summary": entry.summary,
-            "parameters": {
-                key: {"default": kind.default, "legal": kind.legal, "meaning": kind.doc}
-                for key, kind in entry.parameters.items()
-            },
-            "verified_by": list(entry.evidence),
-        }
-        for name, entry in CATALOG.items()
-    ]
-
-
-def print_catalogue(console: Console, rows: Sequence[dict[str, Any]]) -> None:
-    """Print the designs, each with its parameters."""
-    for row in rows:
-        console.print(
-            f"[bold]{row['design']}[/bold]  {row['summary']}", highlight=False, soft_wrap=True
-        )
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-        table.add_column("  parameter", no_wrap=True)
-        for column in ("default", "legal", "meaning"):
-            table.add_column(column, overflow="fold")
-        for key, kind in row["parameters"].items():
-            default = str(kind["default"]).lower()
-            table.add_row(f"  {key}", default, kind["legal"], kind["meaning"])
-        console.print(table)
-        console.print("  verified by", highlight=False)
-        for evidence in row["verified_by"]:
-            console.print(f"    {evidence}", highlight=False, soft_wrap=True)
-        console.print()
-
-
-def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
-    """Print what was written: files beside the first one, and the folders that are there."""
-    root = files[0].parent
-    sizes: dict[str, list[int]] = {}
-    for path in files:
-        inside = path.relative_to(root).parts
-        name = f"{root / inside[0]}{'/' if len(inside) > 1 else ''}"
-        sizes.setdefault(name, []).append(path.stat().st_size)
-    width = max(map(len, sizes))
-    for name, own in sizes.items():
-        count = f", {len(own)} files" if len(own) > 1 else ""
-        _say(console, f"{name:{width}}  {sum(own):>9,} bytes{count}")
-    _say(
-        console,
-        f"{manifest['module']}: latency {manifest['latency_cycles']} cycles,"
-        f" {manifest['throughput']['operations_per_cycle']} operations per cycle,"
-        f" {len(manifest['modules'])} generated modules",
-    )
-
-
-def print_packing(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
-    """Print what was written, and the sections of the image."""
-    width = max(len(str(path)) for path in files)
-    for path in files:
-        _say(console, f"{path!s:{width}}  {path.stat().st_size:>9,} bytes")
-    layout = manifest["layout"]
-    weights = manifest["k"] * manifest["n"]
-    _say(
-        console,
-        f"{manifest['k']} x {manifest['n']} weights, {manifest['levels']}, {layout['bits']} bits,"
-        f" {manifest['groups']} groups of {layout['group']}, scales {manifest['scale_format']};"
-        f" {layout['layout']}, keys of {layout['fold']}, beats of {layout['k']} x {layout['n']}",
-    )
-    for name, section in manifest["sections"].items():
-        share = 8 * section["bytes"] / weights
-        _say(
-            console,
-            f"  {name:14}at {section['offset']:>9,}  {section['bytes']:>9,} bytes"
-            f"  {share:.3f} bits a weight",
-        )
-
-
-def _say(console: Console, text: str) -> None:
-    """Print a line as it is; a terminal may wrap it, a file gets it whole."""
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-
-def verification(design: Design, result: Result, netlist: str | None) -> dict[str, Any]:
-    """Describe one run of a bench."""
-    return {
-        "design": design.module,
-        "of": "verilog" if netlist is None else f"netlist {netlist}",
-        "ok": result.ok,
-        "tests": result.tests,
-        "failures": list(result.failed),
-        "seconds": round(result.seconds, 3),
-        "seed": result.seed,
-        "junit": str(result.xml),
-        "log": str(result.log),
-        "waves": str(result.waves) if result.waves else None,
-    }
-
-
-def print_verification(
-    console: Console, design: Design, result: Result, netlist: str | None
-) -> None:
-    """Print the outcome of a bench."""
-    of = f" (netlist, {netlist})" if netlist else ""
-    style, word = ("green", "passed") if result.ok else ("red", "FAILED")
-    console.print(
-        f"[{style}]{word}[/{style}]  {design.module}{of}: {result.tests - result.failures} of"
-        f" {result.tests} tests, {result.seconds:.1f} s, seed {result.seed}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    for name in result.failed:
-        _say(console, f"  failed: {name}")
-    for label, path in (("junit", result.xml), ("log", result.log), ("waves", result.waves)):
-        if path is not None:
-            _say(console, f"  {label:6} {path}")
+__all__ = ["print_board", "print_synthesis", "write_synthesis"]
 
 
 _ROWS = (
@@ -183,12 +54,12 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
     first = results[0]
     for result in results:
         for note in result.get("notes", ()):
-            _say(console, f"note on {result['module']}: {note}")
+            print_line(console, f"note on {result['module']}: {note}")
     if first.get("activity"):
-        _say(console, f"power at: {first['activity']}")
+        print_line(console, f"power at: {first['activity']}")
     path = first.get("critical_path")
     if path:
-        _say(
+        print_line(
             console,
             f"critical path of {first['module']}: {path[0]['point']} -> {path[-1]['point']},"
             f" {len(path) // 2} cells",
@@ -198,10 +69,12 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
         name: text.removeprefix("UC Berkeley, ABC ").partition(" (")[0]
         for name, text in first["versions"].items()
     }
-    _say(console, "versions: " + ", ".join(f"{name} {text}" for name, text in versions.items()))
+    print_line(
+        console, "versions: " + ", ".join(f"{name} {text}" for name, text in versions.items())
+    )
     for result in results:
         for file in result.get("files", ()):
-            _say(console, f"wrote {file}")
+            print_line(console, f"wrote {file}")
 
 
 def print_board(console: Console, found: dict[str, Any]) -> None:
@@ -214,12 +87,12 @@ def print_board(console: Console, found: dict[str, Any]) -> None:
         table.add_row(part, f"{used:,}", f"{limit:,}", f"{used / limit:.0%}")
     console.print(table)
     verdict = "fast enough" if found["ok"] else "TOO SLOW"
-    _say(
+    print_line(
         console,
         f"up to {found['fmax_mhz']:.1f} MHz; the board has {found['clock_mhz']:g} MHz: {verdict}",
     )
     for file in found["files"]:
-        _say(console, f"wrote {file}")
+        print_line(console, f"wrote {file}")
 
 
 def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:

@@ -12,6 +12,7 @@ from golden.npe.aligned_dot import AlignedDotSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.shifter import shift_right
+from hw.lib.evidence import FLOAT
 from hw.npe.floats.add import weighted
 from hw.npe.floats.stream import FloatStream, Steps
 from hw.npe.floats.term import multiply, unpack
@@ -58,6 +59,11 @@ class AlignedDot(FloatStream):
     hows
         How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
     """
+
+    SPEC = AlignedDotSpec
+    SUMMARY = "groups of products aligned to the greatest exponent and cut, as GPUs do"
+    BENCH = "tb_float"
+    EVIDENCE = FLOAT
 
     SPEC = AlignedDotSpec
 

@@ -6,6 +6,7 @@ from amaranth import Module, Signal, Value
 from amaranth.lib import data
 
 from golden.npe.block_scale import BlockScaleSpec
+from hw.lib.evidence import FLOAT
 from hw.npe.floats.scaling import Scaling
 from hw.npe.floats.stream import FloatStream, Steps
 
@@ -43,6 +44,11 @@ class BlockScale(FloatStream):
     hows
         How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
     """
+
+    SPEC = BlockScaleSpec
+    SUMMARY = "block sums scaled and added up: MX scales in fp32, NVFP4 scales exactly"
+    BENCH = "tb_float"
+    EVIDENCE = FLOAT
 
     SPEC = BlockScaleSpec
 

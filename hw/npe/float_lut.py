@@ -7,6 +7,7 @@ from amaranth.lib import data
 
 from golden.check import Parameter
 from golden.npe.float_lut import FloatLutSpec
+from hw.lib.evidence import FLOAT
 from hw.npe.floats.add import add
 from hw.npe.floats.stream import FLOAT_HOWS, FloatStream, Steps
 from hw.npe.floats.term import FloatTerm, normalised, unpack
@@ -45,6 +46,11 @@ class FloatLut(FloatStream):
     adder, pipeline
         How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
     """
+
+    SPEC = FloatLutSpec
+    SUMMARY = "tables of fp16 and other floats, of which all entries and sums are rounded"
+    BENCH = "tb_float"
+    EVIDENCE = (FLOAT[0], "mutants", "netlist simulation")
 
     SPEC = FloatLutSpec
     HOWS: ClassVar[dict[str, Parameter]] = {

@@ -6,6 +6,7 @@ from amaranth import Module, Signal, Value
 from amaranth.lib import data
 
 from golden.npe.float_mac import FloatMacSpec
+from hw.lib.evidence import FLOAT
 from hw.npe.floats.add import add
 from hw.npe.floats.stream import FloatStream, Steps
 from hw.npe.floats.term import multiply, normalised, unpack
@@ -35,6 +36,11 @@ class FloatMac(FloatStream):
     hows
         How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
     """
+
+    SPEC = FloatMacSpec
+    SUMMARY = "fused multiply-add of bf16, fp16, FP8 and other floats into fp32"
+    BENCH = "tb_float"
+    EVIDENCE = FLOAT
 
     SPEC = FloatMacSpec
 

@@ -13,6 +13,7 @@ from golden.npe.group_scale import GroupScaleSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import encode, product_planes
+from hw.lib.evidence import FLOAT
 from hw.npe.floats.add import add
 from hw.npe.floats.stream import FLOAT_HOWS, FloatStream, Steps
 from hw.npe.floats.term import multiply_integers, unpack
@@ -73,6 +74,11 @@ class GroupScale(FloatStream):
     encoding, adder, pipeline
         How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`; there is one place more.
     """
+
+    SPEC = GroupScaleSpec
+    SUMMARY = "sums of groups of weights, less zero points, scaled and added up"
+    BENCH = "tb_float"
+    EVIDENCE = (*FLOAT, "mutants")
 
     SPEC = GroupScaleSpec
     CUTS = 4

@@ -68,6 +68,16 @@ class Npe(RowsArray):
         or sums, integers times 2^:meth:`LaneSpec.lsb`.
     """
 
+    SPEC = NpeSpec
+    SUMMARY = "output-stationary array of SL8 or SL16 lanes: formats of each tile, scales"
+    BENCH = "tb_npe"
+    EVIDENCE = (
+        "cocotb against numpy: all pairs of formats, mixed tiles, stalls, resets, flags,"
+        " extremes, exact cycle count",
+        "netlist simulation",
+        "mutants",
+    )
+
     HOWS: ClassVar[dict[str, Parameter]] = {
         **Lane8.HOWS,
         "encoder_pipeline": Integer("registers in the encoders of results", 1, 0, 3),

@@ -78,6 +78,16 @@ class Requantiser(wiring.Component):
         :class:`CodeRow`, two's complement where ``out_signed``.
     """
 
+    SPEC = RequantiserSpec
+    SUMMARY = "integer sums to codes by dyadic scales: gemmlowp's or HAWQ's rounding, ReLU"
+    BENCH = "tb_requantiser"
+    EVIDENCE = (
+        "cocotb against numpy: every shift, ties, corners, stalls, resets",
+        "formal proof of rounding",
+        "mutants",
+        "netlist simulation",
+    )
+
     HOWS: ClassVar[dict[str, Parameter]] = {
         "encoding": Choice(
             "product: Booth rows, EN-T rows, AND array, or the tool's", "booth", ENCODINGS

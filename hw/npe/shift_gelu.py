@@ -12,6 +12,7 @@ from golden.npe.shift_gelu import ShiftGeluSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
+from hw.lib.evidence import ACTIVATION
 from hw.npe.activations.divide import Divide
 from hw.npe.activations.row_exponential import Results, RowExponential, Values, add_saturating
 
@@ -44,6 +45,11 @@ class ShiftGelu(wiring.Component):
     o : Out(stream)
         :class:`~hw.npe.activations.row_exponential.Results`, two's complement.
     """
+
+    SPEC = ShiftGeluSpec
+    SUMMARY = "integer GELU of rows (I-ViT): shifts and one serial division a value"
+    BENCH = "tb_shift"
+    EVIDENCE = ACTIVATION
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         "adder": Choice("carry-propagate adder", "sklansky", ADDERS),

@@ -12,6 +12,7 @@ from golden.npe.shiftmax import ShiftmaxSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
+from hw.lib.evidence import ACTIVATION
 from hw.npe.activations.divide import Divide
 from hw.npe.activations.row_exponential import Results, RowExponential, Values, add_saturating
 
@@ -44,6 +45,11 @@ class Shiftmax(wiring.Component):
     o : Out(stream)
         :class:`~hw.npe.activations.row_exponential.Results`, probabilities times 2^(out_width - 1).
     """
+
+    SPEC = ShiftmaxSpec
+    SUMMARY = "integer softmax of rows (I-ViT): shifts and one division a row"
+    BENCH = "tb_shift"
+    EVIDENCE = ACTIVATION
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         "adder": Choice("carry-propagate adder", "sklansky", ADDERS),

@@ -8,6 +8,7 @@ from golden.check import Choice, Parameter
 from golden.pe.mac import MacSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
+from hw.lib.evidence import ELEMENT
 from hw.pe.element import KEPT, Element
 from hw.pe.element_stream import StreamPe
 
@@ -67,6 +68,11 @@ class Mac(StreamPe):
 
     Computes :func:`golden.pe.mac.mac`, exactly.
     """
+
+    SPEC = MacSpec
+    SUMMARY = "plain multiply-accumulate: one carry-propagate addition a cycle"
+    BENCH = "tb_mac"
+    EVIDENCE = ELEMENT
 
     CELL = MacElement
     HOWS = MacElement.HOWS

@@ -1,6 +1,8 @@
 """OPT1: multiply-accumulate that keeps its sum in carry-save form."""
 
+from golden.pe.mac import MacSpec
 from hw.arith.bit_heap import BitHeap
+from hw.lib.evidence import ELEMENT
 from hw.pe.element import KEPT, CarrySaveSum, Element
 from hw.pe.element_stream import StreamPe
 
@@ -26,6 +28,11 @@ class Opt1(StreamPe):
     Computes :func:`golden.pe.opt1.opt1`, exactly: the sum is ``o.sum + o.carry`` modulo
     2^accumulator_width.
     """
+
+    SPEC = MacSpec
+    SUMMARY = "multiply-accumulate in carry-save form (OPT1): no carry propagation"
+    BENCH = "tb_mac"
+    EVIDENCE = ELEMENT
 
     CELL = Opt1Element
     HOWS = Opt1Element.HOWS

@@ -1,5 +1,7 @@
 """OPT2: digits of the same weight are added up first, over all of K, and shifted once."""
 
+from golden.pe.opt2 import Opt2Spec
+from hw.lib.evidence import ELEMENT
 from hw.pe.element_stream import StreamPe
 from hw.pe.opt1 import Opt1Element
 
@@ -25,6 +27,11 @@ class Opt2(StreamPe):
     Computes :func:`golden.pe.opt2.opt2`, exactly: the sum is ``o.sum + o.carry`` modulo
     2^accumulator_width.
     """
+
+    SPEC = Opt2Spec
+    SUMMARY = "k products a cycle, digits of one weight added up first (OPT2): one shift at last"
+    BENCH = "tb_mac"
+    EVIDENCE = ELEMENT
 
     CELL = Opt2Element
     HOWS = Opt2Element.HOWS

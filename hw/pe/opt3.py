@@ -1,6 +1,7 @@
 """OPT3: digit-serial multiply-accumulate that skips zero digits."""
 
 from golden.pe.opt3 import Opt3Spec
+from hw.lib.evidence import ELEMENT
 from hw.pe.digit_element_stream import DigitStream
 
 __all__ = ["Opt3"]
@@ -12,6 +13,11 @@ class Opt3(DigitStream):
     Bit-slice element of the HPCA 2025 bit-weight paper (OPT3): recoder and selection of digits
     stand in each element. Computes :func:`golden.pe.opt3.opt3`, exactly.
     """
+
+    SPEC = Opt3Spec
+    SUMMARY = "digit-serial multiply-accumulate that skips zero digits (OPT3)"
+    BENCH = "tb_mac"
+    EVIDENCE = ELEMENT
 
     SPEC = Opt3Spec
     SHARED = 0

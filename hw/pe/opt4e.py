@@ -1,6 +1,7 @@
 """OPT4E: digit-serial multiply-accumulate of four lanes with one accumulator."""
 
 from golden.pe.opt4e import Opt4eSpec
+from hw.lib.evidence import ELEMENT
 from hw.pe.digit_element_stream import DigitStream
 
 __all__ = ["Opt4e"]
@@ -12,6 +13,11 @@ class Opt4e(DigitStream):
     Element of the HPCA 2025 bit-weight paper's columns (OPT4E): as OPT4C, but the terms of four
     lanes are compressed together with the sum. Computes :func:`golden.pe.opt4e.opt4e`, exactly.
     """
+
+    SPEC = Opt4eSpec
+    SUMMARY = "the same with four lanes of digits and one accumulator (OPT4E)"
+    BENCH = "tb_mac"
+    EVIDENCE = ELEMENT
 
     SPEC = Opt4eSpec
     SHARED = 4

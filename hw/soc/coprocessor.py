@@ -50,6 +50,17 @@ class Coprocessor(wiring.Component):
         A level.
     """
 
+    SPEC = CoprocessorSpec
+    SUMMARY = "matmul co-processor on AXI around any engine: matrices in memory, of any size"
+    BENCH = "tb_coprocessor"
+    EVIDENCE: ClassVar[tuple[str, ...]] = (
+        "cocotb against numpy: random jobs, every byte of memory; stalls, errors of memory,"
+        " resets, illegal jobs, exact refusals",
+        "formal proof of the AXI handshakes, of bursts and of the register slave",
+    )
+    ENGINE = "systolic_os"
+    """The engine by default."""
+
     HOWS: ClassVar[dict[str, Parameter]] = {
         # The tool's own multipliers land in DSP blocks.
         "requantiser_encoding": replace(Requantiser.HOWS["encoding"], default="operator"),

@@ -31,6 +31,13 @@ class CoprocessorStream(Coprocessor):
         C.
     """
 
+    SPEC = CoprocessorStreamSpec
+    SUMMARY = "matmul co-processor around any engine, between AXI4-Streams of A, of B and of C"
+    BENCH = "tb_coprocessor_stream"
+    EVIDENCE = ("cocotb against numpy: random jobs, every beat; stalls, resets, illegal jobs",)
+    ENGINE = "systolic_os"
+    """The engine by default."""
+
     def __init__(self, spec: CoprocessorStreamSpec, **more: Any):
         if not isinstance(spec, CoprocessorStreamSpec):
             raise TypeError(f"spec must be a CoprocessorStreamSpec, not {spec!r}")

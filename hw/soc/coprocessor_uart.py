@@ -38,6 +38,13 @@ class CoprocessorUart(wiring.Component):
         A job runs; for a light.
     """
 
+    SPEC = CoprocessorUartSpec
+    SUMMARY = "the same with memory of its own behind a serial line, for a board"
+    BENCH = "tb_coprocessor_uart"
+    EVIDENCE = ("cocotb against numpy: the host's driver, through the pins of the line",)
+    ENGINE = "systolic_os"
+    """The engine by default."""
+
     HOWS: ClassVar[dict[str, Parameter]] = {}
 
     rx: Signal

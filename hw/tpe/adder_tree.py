@@ -1,6 +1,7 @@
 """Multiplier-adder trees."""
 
 from golden.tpe.adder_tree import AdderTreeSpec
+from hw.lib.evidence import ENGINE
 from hw.tpe.broadcast import Broadcast
 from hw.tpe.element_choice import element_hows
 
@@ -12,6 +13,11 @@ class AdderTree(Broadcast):
 
     Computes :func:`golden.tpe.adder_tree.adder_tree`, exactly; see :class:`Broadcast`.
     """
+
+    SPEC = AdderTreeSpec
+    SUMMARY = "multiplier-adder trees: k products into each of n trees"
+    BENCH = "tb_engine"
+    EVIDENCE = ENGINE
 
     SPEC = AdderTreeSpec
     HOWS = element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=2)

@@ -6,6 +6,7 @@ from amaranth import Cat, Value
 
 from golden.check import Parameter, complete
 from golden.tpe.bitserial_core import BitserialCoreSpec
+from hw.lib.evidence import ENGINE
 from hw.pe.lut_lane import BitLane
 from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine, Correction
 
@@ -23,6 +24,11 @@ class BitserialCore(BitplaneEngine):
     pipeline, adder, slack, held
         How: see :class:`BitplaneEngine`.
     """
+
+    SPEC = BitserialCoreSpec
+    SUMMARY = "bit-serial core: bit planes of low-bit weights gate activations"
+    BENCH = "tb_engine"
+    EVIDENCE = (*ENGINE, "mutants")
 
     SPEC = BitserialCoreSpec
     HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS

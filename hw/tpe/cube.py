@@ -1,6 +1,7 @@
 """3D cube."""
 
 from golden.tpe.cube import CubeSpec
+from hw.lib.evidence import ENGINE
 from hw.tpe.broadcast import Broadcast
 from hw.tpe.element_choice import TREE_HOWS
 
@@ -12,6 +13,11 @@ class Cube(Broadcast):
 
     Computes :func:`golden.tpe.cube.cube`, exactly; see :class:`Broadcast`.
     """
+
+    SPEC = CubeSpec
+    SUMMARY = "3D cube: m x n elements that add up k products each cycle"
+    BENCH = "tb_engine"
+    EVIDENCE = (*ENGINE, "mutants")
 
     SPEC = CubeSpec
     HOWS = TREE_HOWS

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Parameter
 from golden.tpe.digit_column import DigitColumnSpec
 from hw.lib.engine_ports import ASlice, BSlice, CRow
+from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import SharedModule
 from hw.pe.digit_row import DigitControl, DigitRow
 from hw.pe.opt3 import Opt3
@@ -50,6 +51,11 @@ class DigitColumn(wiring.Component):
     o_c : Out(stream)
         :class:`CRow`, the rows of the tile of C, row 0 first.
     """
+
+    SPEC = DigitColumnSpec
+    SUMMARY = "digit-serial columns: digits of A selected once, zero digits skipped"
+    BENCH = "tb_engine"
+    EVIDENCE = (*ENGINE, "mutants")
 
     HOWS: ClassVar[dict[str, Parameter]] = {}
 

@@ -8,6 +8,7 @@ from golden.check import Choice, Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.tpe.lut_core import LutCoreSpec
 from hw.lib.array_entry import ArrayEntry
+from hw.lib.evidence import ENGINE
 from hw.pe.lut_lane import LutLane
 from hw.pe.lut_table import LutTable
 from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine, Correction
@@ -33,6 +34,11 @@ class LutCore(BitplaneEngine):
     select : str
         How: entries are selected by "lines", one for each, or by a "tree" of multiplexers.
     """
+
+    SPEC = LutCoreSpec
+    SUMMARY = "LUT tensor core: bit planes of low-bit weights look up sums of activations"
+    BENCH = "tb_engine"
+    EVIDENCE = (*ENGINE, "mutants")
 
     SPEC = LutCoreSpec
     HOWS: ClassVar[dict[str, Parameter]] = {

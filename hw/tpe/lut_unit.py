@@ -58,6 +58,16 @@ class LutUnit(wiring.Component):
         not there or have another number of rows.
     """
 
+    SPEC = LutUnitSpec
+    SUMMARY = "LUT unit: LPRE and LMMA, as a stream of descriptors into a LUT core"
+    BENCH = "tb_lut_unit"
+    EVIDENCE = (
+        "cocotb against numpy: programs of all formats and extremes, stalls, refusals, resets,"
+        " exact cycle count",
+        "mutants",
+        "netlist simulation",
+    )
+
     HOWS: ClassVar[dict[str, Parameter]] = {"adder": MacElement.HOWS["adder"]}
 
     i_op: stream.Interface

@@ -1,6 +1,7 @@
 """2D matrix."""
 
 from golden.tpe.matrix_2d import Matrix2dSpec
+from hw.lib.evidence import ENGINE
 from hw.tpe.broadcast import Broadcast
 
 __all__ = ["Matrix2d"]
@@ -11,5 +12,10 @@ class Matrix2d(Broadcast):
 
     Computes :func:`golden.tpe.matrix_2d.matrix_2d`, exactly; see :class:`Broadcast`.
     """
+
+    SPEC = Matrix2dSpec
+    SUMMARY = "2D matrix: operands broadcast to elements that accumulate locally"
+    BENCH = "tb_engine"
+    EVIDENCE = ENGINE
 
     SPEC = Matrix2dSpec

@@ -11,6 +11,7 @@ from golden.check import Choice, Parameter, check_fields
 from golden.tpe.over_weights import OverWeightsEngineSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.lib.engine_ports import ASlice, BSlice, CRow
+from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import UNINITIALISED, SharedModule
 from hw.pe.weight_table import WeightLane, WeightTable
 from hw.tpe.key_cache import KeyCache
@@ -49,6 +50,11 @@ class OverWeights(wiring.Component):
     o_reads : Out(32)
         Entries read since reset, modulo 2^32.
     """
+
+    SPEC = OverWeightsEngineSpec
+    SUMMARY = "tables over weights (SAIL): bit planes of many rows of activations look up sums"
+    BENCH = "tb_engine"
+    EVIDENCE = (*ENGINE, "mutants")
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         "adder": Choice("carry-propagate adder", "sklansky", ADDERS)

@@ -6,6 +6,7 @@ from amaranth import Cat, Value
 
 from golden.check import Parameter, complete
 from golden.tpe.shift_add_core import ShiftAddCoreSpec
+from hw.lib.evidence import ENGINE
 from hw.pe.shift_lane import ShiftLane
 from hw.tpe.bitplane_engine import PLANE_HOWS, BitplaneEngine
 
@@ -22,6 +23,11 @@ class ShiftAddCore(BitplaneEngine):
     pipeline, adder, slack, held
         How: see :class:`BitplaneEngine`.
     """
+
+    SPEC = ShiftAddCoreSpec
+    SUMMARY = "shift-add core: gated, shifted activations, all bits of a weight in a cycle"
+    BENCH = "tb_engine"
+    EVIDENCE = (*ENGINE, "mutants")
 
     SPEC = ShiftAddCoreSpec
     HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS

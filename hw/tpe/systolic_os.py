@@ -7,6 +7,7 @@ from amaranth.lib.wiring import Out
 
 from golden.tpe.rows import RowsEngineSpec, RowsSpec
 from golden.tpe.systolic_os import SystolicOsSpec
+from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import Placement
 from hw.pe.element import Element, Hop, SumModule
 from hw.tpe.rows_array import skew
@@ -58,6 +59,11 @@ class SystolicOs(RowsEngine):
     Computes :func:`golden.tpe.systolic_os.systolic_os`, exactly. A and B enter skewed, A moves
     right and B moves down one element a cycle.
     """
+
+    SPEC = SystolicOsSpec
+    SUMMARY = "output-stationary systolic array of either PE, one resolver a column"
+    BENCH = "tb_engine"
+    EVIDENCE = (*ENGINE, "mutants")
 
     SPEC = SystolicOsSpec
 

@@ -12,6 +12,7 @@ from golden.check import Parameter, complete
 from golden.pe.mac import MacSpec
 from golden.tpe.systolic_ws import SystolicWsSpec
 from hw.lib.engine_ports import ASlice, BSlice, CRow
+from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import SharedModule
 from hw.tpe.element_choice import element_hows, make_element
 from hw.tpe.rows_array import RowCount, skew
@@ -125,6 +126,11 @@ class SystolicWs(wiring.Component):
     o_c : Out(stream)
         :class:`CRow`, the rows of the tile of C, row 0 first.
     """
+
+    SPEC = SystolicWsSpec
+    SUMMARY = "weight-stationary systolic array of either PE, whose sums go round for all of K"
+    BENCH = "tb_engine"
+    EVIDENCE = (*ENGINE, "formal proof of the step", "mutants")
 
     HOWS: ClassVar[dict[str, Parameter]] = element_hows("opt1", "mac", encoding="ent", pipeline=0)
 

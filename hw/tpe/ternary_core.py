@@ -8,6 +8,7 @@ from golden.check import Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.lut.table import TableSpec
 from golden.tpe.ternary_core import TernaryCoreSpec
+from hw.lib.evidence import ENGINE
 from hw.pe.bitplane_lane import BitplaneLane
 from hw.pe.lut_lane import LutLane
 from hw.pe.lut_table import LutTable, Table
@@ -30,6 +31,11 @@ class TernaryCore(BitplaneEngine):
     pipeline, adder, slack, held
         How: see :class:`BitplaneEngine`.
     """
+
+    SPEC = TernaryCoreSpec
+    SUMMARY = "ternary core: activations, or sums from tables, added, subtracted or left out"
+    BENCH = "tb_engine"
+    EVIDENCE = (*ENGINE, "mutants")
 
     SPEC = TernaryCoreSpec
     HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS

@@ -1,0 +1,64 @@
+"""``carrysave generate``."""
+
+import json
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from carrysave.cli.options import (
+    Config,
+    Folder,
+    Json,
+    Name,
+    Sets,
+    check_positive,
+    choose,
+    console,
+    errors,
+)
+from carrysave.ip import has_pack
+from carrysave.progress import Steps
+from carrysave.report import designs
+from hw.emit.files import generate as write_files
+
+__all__ = ["generate"]
+
+
+def generate(
+    design: Name = None,
+    /,
+    *,
+    parameter: Sets = None,
+    output: Folder = None,
+    config: Config = None,
+    period: Annotated[float, Parameter(help="Clock period in the constraints, ns.")] = 10.0,
+    json_: Json = False,
+) -> int:
+    """Write a design: Verilog-2005, manifest, constraints, file list, FuseSoC core.
+
+    The co-processor is a folder, in which are also its register map, IP-XACT, a LiteX module
+    and a README.
+
+    **Examples:**
+
+    - `carrysave generate systolic_os -p m=16 -p n=16`
+    - `carrysave generate coprocessor -p engine=systolic_os -p m=16 -p n=16`
+    - `carrysave generate opt1 -p a_width=4 -p b_width=4 -o rtl`
+    """
+    check_positive("--period", period, " ns")
+    chosen, folder = choose(design, parameter, output, config)
+    with Steps(errors) as steps:
+        steps.step(f"generate {chosen.module}")
+        if has_pack(chosen):
+            # Slow to load, and used here only.
+            from carrysave.ip import package
+
+            files = package.generate(chosen, folder, period_ns=period, progress=steps.step)
+        else:
+            files = write_files(chosen, folder, period_ns=period)
+    manifest = json.loads(next(path for path in files if path.suffix == ".json").read_text())
+    if json_:
+        print(json.dumps({"files": [str(path) for path in files], **manifest}, indent=2))
+    else:
+        designs.print_files(console, files, manifest)
+    return 0

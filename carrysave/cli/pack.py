@@ -1,0 +1,121 @@
+"""``carrysave pack``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from carrysave.cli.options import Folder, Json, console, output_folder
+from carrysave.errors import UsageError
+from carrysave.report import designs
+from carrysave.weights import image
+
+__all__ = ["pack"]
+
+
+def pack(
+    file: Annotated[Path, Parameter(help="Weights: .npy, .npz, .safetensors; a manifest, .json.")],
+    /,
+    *,
+    tensor: Annotated[
+        str | None, Parameter(help="Name of the matrix, or of the layer. [default: the only one]")
+    ] = None,
+    source: Annotated[
+        str | None,
+        Parameter(
+            name="--from",
+            help=f"What the file holds: {', '.join(image.SOURCES)}. [default: auto]",
+        ),
+    ] = None,
+    rows: Annotated[
+        str | None, Parameter(help="Rows of a matrix: out, as in PyTorch, or in. [default: out]")
+    ] = None,
+    scheme: Annotated[
+        str | None,
+        Parameter(
+            help="How codes are chosen, or were: symmetric, asymmetric, odd, ternary or, of"
+            " floats, bcq. [default: symmetric]"
+        ),
+    ] = None,
+    bits: Annotated[
+        int | None, Parameter(help="Bits of a code. [default: of floats 4; ternary 2]")
+    ] = None,
+    group: Annotated[
+        str | None,
+        Parameter(help="Of floats, inputs per scale; or column, or tensor. [default: 128]"),
+    ] = None,
+    scales: Annotated[
+        str | None,
+        Parameter(help="Format of scales: fp16, bf16, fp32, e8m0, int8. [default: fp16]"),
+    ] = None,
+    layout: Annotated[
+        str | None,
+        Parameter(help=f"Order of codes: {', '.join(image.LAYOUTS)}. [default: planes_inner]"),
+    ] = None,
+    fold: Annotated[
+        int | None,
+        Parameter(help="Inputs of a key, 2..5; 0 packs codes. [default: 4; trits 0, keys 5]"),
+    ] = None,
+    beat: Annotated[
+        int | None, Parameter(help="Inputs of a beat. [default: what keys fit into 16]")
+    ] = None,
+    columns: Annotated[int | None, Parameter(help="Outputs of a block. [default: 64]")] = None,
+    unpack: Annotated[
+        bool, Parameter(show_default=False, help="Read a manifest and its image back.")
+    ] = False,
+    to: Annotated[
+        str | None, Parameter(help="With --unpack: npz or safetensors. [default: npz]")
+    ] = None,
+    name: Annotated[
+        str | None, Parameter(help="Name of the files. [default: the tensor's]")
+    ] = None,
+    output: Folder = None,
+    json_: Json = False,
+) -> int:
+    """Pack a layer's low-bit weights into the memory image of the LUT cores, or read it back.
+
+    Floats are quantised. GPTQ (2, 3, 4, 8 bits; gptq_v2 stores zero points as they are) and AWQ
+    layers (qweight, qzeros, scales, g_idx), or codes with scales and zeros, are taken as they are.
+    A JSON manifest beside the image describes its sections. Of the image, `--unpack` makes the
+    same codes, scales and zero points again.
+
+    **Examples:**
+
+    - `carrysave pack model.safetensors --tensor layers.0.up.weight --bits 2 --group 64`
+    - `carrysave pack weights.npy --scheme ternary --group tensor --layout trits5`
+    - `carrysave pack gptq.safetensors --tensor layers.0.up --from gptq -o build`
+    - `carrysave pack --unpack build/weights.json`
+    """
+    folder = output_folder(output)
+    request = image.PackRequest(
+        tensor=tensor,
+        source=source,
+        rows=rows,
+        bits=bits,
+        group=group,
+        scheme=scheme,
+        scales=scales,
+        layout=layout,
+        fold=fold,
+        beat=beat,
+        columns=columns,
+    )
+    if unpack:
+        request.refuse("--unpack")
+        if to not in (None, "npz", "safetensors"):
+            raise UsageError(f"--to must be one of npz, safetensors, not {to!r}")
+        path, names = image.unpack(file, folder, name, f".{to or 'npz'}")
+        if json_:
+            print(json.dumps({"files": [str(path)], "tensors": names}, indent=2))
+        else:
+            console.print(f"wrote {path}", highlight=False, markup=False, soft_wrap=True)
+        return 0
+    if to is not None:
+        raise UsageError("--to needs --unpack")
+    files, manifest = image.pack(file, request, folder, name)
+    if json_:
+        print(json.dumps({"files": [str(path) for path in files], **manifest}, indent=2))
+    else:
+        designs.print_packing(console, files, manifest)
+    return 0

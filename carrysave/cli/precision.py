@@ -1,0 +1,88 @@
+"""``carrysave precision``."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from carrysave.cli.options import (
+    Folder,
+    Json,
+    Sets,
+    errors,
+    library_of,
+    output_folder,
+    settings,
+    tell,
+)
+from carrysave.networks.precision import command, view
+from carrysave.progress import Steps
+from hw.catalog import Design
+
+__all__ = ["precision"]
+
+
+def precision(
+    model: Annotated[Path, Parameter(help="An ONNX model of floats.")],
+    /,
+    *,
+    calibration: Annotated[
+        Path, Parameter(help="Inputs, .npy, or .npz by name; the first axis counts them.")
+    ],
+    budget: Annotated[
+        list[str],
+        Parameter(help="bytes, cycles or energy=NUMBER, or =NUMBER% of layers' costliest."),
+    ],
+    input_: Annotated[
+        Path | None,
+        Parameter(name="--input", help="Inputs that judge choices. [default: the calibration's]"),
+    ] = None,
+    labels: Annotated[Path | None, Parameter(help="Right classes of these, .npy.")] = None,
+    formats: Annotated[
+        str, Parameter(help="Formats to choose from, with commas. [default: all of the engine's]")
+    ] = "",
+    pairs: Annotated[
+        str, Parameter(help="Of A and B: same formats, or all pairs of them.")
+    ] = "same",
+    parameter: Sets = None,
+    batch: Annotated[
+        int | None, Parameter(help="Inputs at once. [default: the model's, or 8]")
+    ] = None,
+    energy: Annotated[
+        str, Parameter(help="Cells for the engine's energy: osu018, a Liberty file, or none.")
+    ] = "none",
+    output: Folder = None,
+    json_: Json = False,
+) -> int:
+    """Choose a number format for each layer of a network, under a budget.
+
+    Each layer is rounded to each format that the engine has, one at a time, and the outputs are
+    compared with those in floats; an integer program then takes the formats with the least noise in
+    all. The model is written with its choices, for `carrysave run`. Parameters are those of
+    `generate coprocessor`, whose engine is `npe` here.
+
+    **Examples:**
+
+    - `carrysave precision model.onnx --calibration images.npy --budget bytes=60%`
+    - `carrysave precision model.onnx --calibration x.npy --budget cycles=20000 -p m=4 -p n=4`
+    """
+    folder = output_folder(output)
+    request = command.PrecisionRequest(
+        model=model,
+        calibration=calibration,
+        data=input_,
+        labels=labels,
+        design=Design.parse("coprocessor", {"engine": "npe", **settings(parameter)}),
+        formats=[name for name in formats.split(",") if name],
+        pairs=pairs,
+        budgets=budget,
+        batch=batch,
+        library=None if energy == "none" else library_of(energy, "--energy"),
+    )
+    with Steps(errors) as steps:
+        told = shlex.join(["carrysave", *sys.argv[1:]])
+        found = command.execute(request, folder, steps, told)
+    tell(found, view.show, json_)
+    return 0

@@ -1,0 +1,51 @@
+"""``carrysave reproduce``."""
+
+import shlex
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.types import ExistingFile
+
+from carrysave import papers
+from carrysave.asic.liberty import cells
+from carrysave.cli.options import Folder, Json, errors, output_folder, tell
+from carrysave.progress import Steps
+from hw.catalog import nearest
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    table: Annotated[str, Parameter(help=f"One of {', '.join(papers.TABLES)}.")],
+    /,
+    *,
+    quick: Annotated[
+        bool, Parameter(show_default=False, help="Small designs, in minutes instead of hours.")
+    ] = False,
+    liberty: Annotated[
+        ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz. [default: osu018]")
+    ] = None,
+    output: Folder = None,
+    json_: Json = False,
+) -> int:
+    """Repeat a table of a paper: every design and its twin under one flow, beside its ratios.
+
+    Writes JSON, Markdown and a picture below `OUTPUT/reproduce`. What was synthesised once is
+    taken from the cache: a run that was stopped goes on where it was.
+
+    **Examples:**
+
+    - `carrysave reproduce hpca25 --quick`
+    - `carrysave reproduce ent --liberty my.lib.gz`
+    """
+    if table not in papers.TABLES:
+        raise nearest(table, papers.TABLES, "table")
+    folder = output_folder(output)
+    where = cells.Library.load(liberty) if liberty is not None else "osu018"
+    with Steps(errors) as steps:
+        command = shlex.join(["carrysave", *sys.argv[1:]])
+        found = papers.run(table, where, quick=quick, steps=steps, command=command)
+    files = [str(path) for path in papers.write(folder / "reproduce", found)]
+    tell({**found, "files": files}, papers.print_table, json_)
+    return 0

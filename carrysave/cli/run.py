@@ -1,0 +1,93 @@
+"""``carrysave run``."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from carrysave.cli.options import (
+    Folder,
+    Json,
+    Sets,
+    errors,
+    library_of,
+    output_folder,
+    settings,
+    tell,
+)
+from carrysave.fpga import boards
+from carrysave.networks import command, view
+from carrysave.progress import Steps
+from hw.catalog import Design
+
+__all__ = ["run_model"]
+
+
+def run_model(
+    model: Annotated[Path, Parameter(help="A quantised ONNX model.")],
+    /,
+    *,
+    input_: Annotated[
+        Path,
+        Parameter(
+            name="--input", help="Inputs, .npy, or .npz by name; the first axis counts them."
+        ),
+    ],
+    labels: Annotated[Path | None, Parameter(help="Right classes of the inputs, .npy.")] = None,
+    parameter: Sets = None,
+    board: Annotated[
+        str | None,
+        Parameter(help="On the co-processor of `build`: through the pins of its serial line."),
+    ] = None,
+    simulate_: Annotated[
+        str,
+        Parameter(name="--simulate", help="Of the products: all, sample (some rows), none."),
+    ] = "sample",
+    requantise: Annotated[
+        str, Parameter(help="Where sums become codes: hardware, or host, as onnxruntime does.")
+    ] = "hardware",
+    batch: Annotated[
+        int | None, Parameter(help="Inputs at once. [default: the model's, or 8]")
+    ] = None,
+    energy: Annotated[
+        str, Parameter(help="Cells for the engine's energy: osu018, a Liberty file, or none.")
+    ] = "osu018",
+    output: Folder = None,
+    json_: Json = False,
+) -> int:
+    """Run a quantised network on the co-processor, and compare it with onnxruntime.
+
+    Products of codes (QLinearMatMul, QLinearConv, MatMulInteger, ConvInteger, QGemm; MatMul, Gemm
+    and Conv between quantisers) go to the co-processor, all else to the host. What it computes is
+    the golden model; as much as `--simulate` says also runs on the simulated block, by its driver,
+    and must be the same. Parameters are those of `generate coprocessor`, or, with `--board`, of
+    `generate coprocessor_uart`; there `-p divisor=4` makes bits of 4 cycles, which is faster.
+
+    **Examples:**
+
+    - `carrysave run model.onnx --input images.npy --labels classes.npy`
+    - `carrysave run model.onnx --input images.npy -p m=16 -p n=16 --simulate none`
+    - `carrysave run model.onnx --input images.npy --board ulx3s_85f -p divisor=4`
+    """
+    folder = output_folder(output)
+    if board is None:
+        chosen = Design.parse("coprocessor", settings(parameter))
+    else:
+        chosen = boards.design_of(board, boards.BAUD, settings(parameter))
+    request = command.RunRequest(
+        model=model,
+        data=input_,
+        labels=labels,
+        design=chosen,
+        simulate=simulate_,
+        requantise=requantise,
+        batch=batch,
+        library=None if energy == "none" else library_of(energy, "--energy"),
+    )
+    with Steps(errors) as steps:
+        told = shlex.join(["carrysave", *sys.argv[1:]])
+        found = command.execute(request, folder, steps, told)
+    tell(found, view.show, json_)
+    return 1 if found["wrong"] else 0

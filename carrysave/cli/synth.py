@@ -1,0 +1,153 @@
+"""``carrysave synth``."""
+
+import json
+import shlex
+import sys
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.types import ExistingFile
+
+from carrysave.asic import synthesis
+from carrysave.asic.liberty import cells
+from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
+from carrysave.cli.options import (
+    Config,
+    Folder,
+    Json,
+    Name,
+    Sets,
+    check_positive,
+    choose,
+    console,
+    errors,
+    output_folder,
+)
+from carrysave.errors import UsageError
+from carrysave.fpga import implementation
+from carrysave.progress import Steps
+from carrysave.report.synthesis import print_synthesis, write_synthesis
+
+__all__ = ["synthesise"]
+
+
+def synthesise(
+    design: Name = None,
+    /,
+    *,
+    parameter: Sets = None,
+    output: Folder = None,
+    config: Config = None,
+    target: Annotated[
+        str | None, Parameter(help=f"One of {', '.join(synthesis.TARGETS)}. [default: osu018]")
+    ] = None,
+    liberty: Annotated[
+        ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz.")
+    ] = None,
+    period: Annotated[float | None, Parameter(help="Clock period to reach, ns.")] = None,
+    sweep: Annotated[
+        bool,
+        Parameter(show_default=False, help="Search recipes and periods for the best result."),
+    ] = False,
+    objective: Annotated[
+        str, Parameter(help=f"What is best: {', '.join(synthesis.OBJECTIVES)}.")
+    ] = "density",
+    activity: Annotated[
+        str | None,
+        Parameter(
+            help=f"Operands for power: {', '.join(synthesis.ACTIVITIES)}; for lanes with formats,"
+            " as in normal:int8,e4m3. [default: normal]"
+        ),
+    ] = None,
+    hierarchy: Annotated[
+        str,
+        Parameter(
+            help="Which repeated modules are mapped once, instead of in place: those that are worth"
+            " it (auto), large ones only (coarse: slower, and smaller), none (flat)."
+        ),
+    ] = "auto",
+    verilog: Annotated[
+        list[ExistingFile] | None,
+        Parameter(consume_multiple=True, help="Synthesise these files instead."),
+    ] = None,
+    top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
+    clock: Annotated[str | None, Parameter(help="Clock port of --verilog. [default: clk]")] = None,
+    operations: Annotated[
+        float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")
+    ] = None,
+    json_: Json = False,
+) -> int:
+    """Synthesise a design, or anybody's Verilog, and report area, timing and power.
+
+    Cell libraries: Yosys, ABC and OpenSTA, no placement. FPGAs: Yosys, and nextpnr for ecp5 and
+    ice40.
+    Results are cached by content.
+
+    **Examples:**
+
+    - `carrysave synth opt1 --sweep`
+    - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
+    - `carrysave synth systolic_os -p pe=mac -p encoding=operator -p adder=operator --target ecp5`
+    - `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
+    """
+    check_positive("--period", period, " ns")
+    check_positive("--operations", operations)
+    if period is not None and sweep:
+        raise UsageError("--period and --sweep exclude each other")
+    if target is not None and liberty is not None:
+        raise UsageError("--target and --liberty exclude each other")
+    if target not in (None, *synthesis.TARGETS):
+        raise UsageError(f"--target must be one of {', '.join(synthesis.TARGETS)}, not {target!r}")
+    if target in implementation.TARGETS and (period is not None or sweep or hierarchy != "auto"):
+        raise UsageError(
+            f"--period, --sweep and --hierarchy are for cell libraries, not for {target}"
+        )
+    if hierarchy not in synthesis.HIERARCHIES:
+        raise UsageError(
+            f"--hierarchy must be one of {', '.join(synthesis.HIERARCHIES)}, not {hierarchy!r}"
+        )
+    if objective not in synthesis.OBJECTIVES:
+        raise UsageError(
+            f"--objective must be one of {', '.join(synthesis.OBJECTIVES)}, not {objective!r}"
+        )
+    if activity is not None and (verilog or target in implementation.TARGETS):
+        raise UsageError("--activity is for designs of the catalogue on a cell library")
+    if verilog:
+        if design is not None or parameter or config is not None or top is None:
+            raise UsageError("--verilog needs --top, and no design, parameters or --config")
+        what, folder = top, output_folder(output)
+    else:
+        if not (top is None and clock is None and operations is None):
+            raise UsageError("--top, --clock and --operations need --verilog")
+        chosen, folder = choose(design, parameter, output, config)
+        what = chosen.module
+        if activity not in (None, *UNMEASURED):
+            Stimulus.parse(chosen, activity)
+    where = cells.Library.load(liberty) if liberty is not None else target or "osu018"
+    with Steps(errors) as steps:
+        steps.step(f"synthesise {what}")
+        options: dict[str, Any] = {
+            "period_ns": period,
+            "sweep": sweep,
+            "objective": objective,
+            "hierarchy": hierarchy,
+            "progress": steps.step,
+        }
+        if verilog:
+            result = synthesis.synthesise(
+                verilog,
+                top=what,
+                target=where,
+                clock=clock or "clk",
+                operations_per_cycle=operations,
+                **options,
+            )
+        else:
+            result = synthesis.synthesise_design(chosen, where, activity=activity, **options)
+    result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
+    result["files"] = write_synthesis(folder / "synth", result)
+    if json_:
+        print(json.dumps(result, indent=2))
+    else:
+        print_synthesis(console, [result])
+    return 0

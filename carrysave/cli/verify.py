@@ -1,0 +1,76 @@
+"""``carrysave verify``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from carrysave import cache
+from carrysave.cli.options import (
+    Config,
+    Folder,
+    Json,
+    Name,
+    Sets,
+    choose,
+    console,
+    errors,
+    library_of,
+)
+from carrysave.errors import UsageError
+from carrysave.progress import Steps
+from carrysave.report import designs
+from carrysave.sim import runner
+
+__all__ = ["verify"]
+
+
+def verify(
+    design: Name = None,
+    /,
+    *,
+    parameter: Sets = None,
+    output: Folder = None,
+    config: Config = None,
+    seed: Annotated[int | None, Parameter(help="Seed of the stimulus; drawn if absent.")] = None,
+    waves: Annotated[bool, Parameter(show_default=False, help="Record waves (VCD).")] = False,
+    netlist: Annotated[
+        str | None,
+        Parameter(help="Run on the netlist for this target: osu018 or a Liberty file."),
+    ] = None,
+    json_: Json = False,
+) -> int:
+    """Run a design's cocotb regression against its numpy twin, on Verilator.
+
+    Each run has a folder of its own below `OUTPUT/runs`, with JUnit XML, log and waves.
+
+    **Examples:**
+
+    - `carrysave verify opt1 --seed 7`
+    - `carrysave verify systolic_os -p m=4 -p n=4 --netlist osu018`
+    """
+    if seed is not None and not 0 <= seed < 1 << 31:
+        raise UsageError(f"--seed must be 0..2147483647, not {seed}")
+    chosen, folder = choose(design, parameter, output, config)
+    library = library_of(netlist) if netlist is not None else None
+    with Steps(errors) as steps:
+        sources = None
+        if library is not None:
+            # Slow to load, and used here only.
+            from carrysave.asic import synthesis
+            from carrysave.asic.liberty import cells
+
+            steps.step(f"synthesise {chosen.module} for {library.name}")
+            models = cache.write(folder / "cells" / f"{library.name}.v", cells.cell_models(library))
+            mapped = synthesis.synthesise_design(chosen, library, activity="assumed")
+            sources = [Path(mapped["netlist"]), models]
+        steps.step(f"verify {chosen.module}")
+        result = runner.verify(
+            chosen, seed=seed, waves=waves, netlist=sources, directory=folder / "runs"
+        )
+    if json_:
+        print(json.dumps(designs.verification(chosen, result, netlist), indent=2))
+    else:
+        designs.print_verification(console, chosen, result, netlist)
+    return 0 if result.ok else 1

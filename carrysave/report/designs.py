@@ -1,0 +1,139 @@
+"""Designs as the command line prints them: the catalogue, files, packed weights, verification."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from carrysave.sim.runner import Result
+from hw.catalog import CATALOG, Design
+
+__all__ = [
+    "catalogue",
+    "print_catalogue",
+    "print_files",
+    "print_packing",
+    "print_line",
+    "verification",
+    "print_verification",
+]
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """Describe every design."""
+    return [
+        {
+            "design": name,
+            "summary": entry.summary,
+            "parameters": {
+                key: {"default": kind.default, "legal": kind.legal, "meaning": kind.doc}
+                for key, kind in entry.parameters.items()
+            },
+            "verified_by": list(entry.evidence),
+        }
+        for name, entry in CATALOG.items()
+    ]
+
+
+def print_catalogue(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """Print the designs, each with its parameters."""
+    for row in rows:
+        console.print(
+            f"[bold]{row['design']}[/bold]  {row['summary']}", highlight=False, soft_wrap=True
+        )
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+        table.add_column("  parameter", no_wrap=True)
+        for column in ("default", "legal", "meaning"):
+            table.add_column(column, overflow="fold")
+        for key, kind in row["parameters"].items():
+            default = str(kind["default"]).lower()
+            table.add_row(f"  {key}", default, kind["legal"], kind["meaning"])
+        console.print(table)
+        console.print("  verified by", highlight=False)
+        for evidence in row["verified_by"]:
+            console.print(f"    {evidence}", highlight=False, soft_wrap=True)
+        console.print()
+
+
+def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
+    """Print what was written: files beside the first one, and the folders that are there."""
+    root = files[0].parent
+    sizes: dict[str, list[int]] = {}
+    for path in files:
+        inside = path.relative_to(root).parts
+        name = f"{root / inside[0]}{'/' if len(inside) > 1 else ''}"
+        sizes.setdefault(name, []).append(path.stat().st_size)
+    width = max(map(len, sizes))
+    for name, own in sizes.items():
+        count = f", {len(own)} files" if len(own) > 1 else ""
+        print_line(console, f"{name:{width}}  {sum(own):>9,} bytes{count}")
+    print_line(
+        console,
+        f"{manifest['module']}: latency {manifest['latency_cycles']} cycles,"
+        f" {manifest['throughput']['operations_per_cycle']} operations per cycle,"
+        f" {len(manifest['modules'])} generated modules",
+    )
+
+
+def print_packing(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
+    """Print what was written, and the sections of the image."""
+    width = max(len(str(path)) for path in files)
+    for path in files:
+        print_line(console, f"{path!s:{width}}  {path.stat().st_size:>9,} bytes")
+    layout = manifest["layout"]
+    weights = manifest["k"] * manifest["n"]
+    print_line(
+        console,
+        f"{manifest['k']} x {manifest['n']} weights, {manifest['levels']}, {layout['bits']} bits,"
+        f" {manifest['groups']} groups of {layout['group']}, scales {manifest['scale_format']};"
+        f" {layout['layout']}, keys of {layout['fold']}, beats of {layout['k']} x {layout['n']}",
+    )
+    for name, section in manifest["sections"].items():
+        share = 8 * section["bytes"] / weights
+        print_line(
+            console,
+            f"  {name:14}at {section['offset']:>9,}  {section['bytes']:>9,} bytes"
+            f"  {share:.3f} bits a weight",
+        )
+
+
+def print_line(console: Console, text: str) -> None:
+    """Print a line as it is; a terminal may wrap it, a file gets it whole."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def verification(design: Design, result: Result, netlist: str | None) -> dict[str, Any]:
+    """Describe one run of a bench."""
+    return {
+        "design": design.module,
+        "of": "verilog" if netlist is None else f"netlist {netlist}",
+        "ok": result.ok,
+        "tests": result.tests,
+        "failures": list(result.failed),
+        "seconds": round(result.seconds, 3),
+        "seed": result.seed,
+        "junit": str(result.xml),
+        "log": str(result.log),
+        "waves": str(result.waves) if result.waves else None,
+    }
+
+
+def print_verification(
+    console: Console, design: Design, result: Result, netlist: str | None
+) -> None:
+    """Print the outcome of a bench."""
+    of = f" (netlist, {netlist})" if netlist else ""
+    style, word = ("green", "passed") if result.ok else ("red", "FAILED")
+    console.print(
+        f"[{style}]{word}[/{style}]  {design.module}{of}: {result.tests - result.failures} of"
+        f" {result.tests} tests, {result.seconds:.1f} s, seed {result.seed}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    for name in result.failed:
+        print_line(console, f"  failed: {name}")
+    for label, path in (("junit", result.xml), ("log", result.log), ("waves", result.waves)):
+        if path is not None:
+            print_line(console, f"  {label:6} {path}")

@@ -1,0 +1,29 @@
+"""What proves a design, in the words of `carrysave list`: those that several share."""
+
+__all__ = ["ACTIVATION", "ELEMENT", "ENGINE", "FLOAT"]
+
+ELEMENT = (
+    "cocotb against numpy: all operand pairs up to 8 x 8 bits, stalls, resets, extremes",
+    "formal proof of the step",
+    "mutants",
+    "netlist simulation",
+)
+
+ENGINE = (
+    "cocotb against numpy: all shapes, stalls, resets, extremes, exact cycle count",
+    "netlist simulation",
+)
+
+FLOAT = (
+    "cocotb against numpy: all pairs up to 8 x 8 bits, specials, subnormals, cancellation, stalls,"
+    " resets",
+    "formal proof of addition and rounding in small formats",
+    "netlist simulation",
+)
+
+ACTIVATION = (
+    "cocotb against numpy: all values, rows of all lengths, stalls, resets, exact cycle count",
+    "formal proof of exponential and division",
+    "mutants",
+    "netlist simulation",
+)
