@@ -1,7 +1,15 @@
 """Errors that a user can mend."""
 
-__all__ = ["UsageError"]
+from math import inf
+
+__all__ = ["check_positive", "UsageError"]
 
 
 class UsageError(Exception):
     """The command line, or a file that it names, asks for something that cannot be."""
+
+
+def check_positive(option: str, value: float | None, unit: str = "") -> None:
+    """Refuse what is no finite number greater than 0."""
+    if value is not None and not 0 < value < inf:
+        raise UsageError(f"{option} must be greater than 0{unit}, and finite, not {value:g}")

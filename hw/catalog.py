@@ -135,7 +135,7 @@ class Catalogue(Mapping[str, Entry]):
 
     @cached_property
     def _foreign(self) -> dict[str, Entry]:
-        """Designs of users' packages; where two have the same name, ours or the first one counts."""
+        """Designs of users' packages; of two with one name, ours or the first one counts."""
         return {
             point.name: Entry(name=point.name, stage="user", number=FOREIGN, plugin=point)
             for point in reversed(entry_points(group="carrysave.designs"))

@@ -76,7 +76,8 @@ def synthesise(
     clock : name of the clock port; ignored by a design without registers.
     operations_per_cycle : operations (2 per multiply-accumulate) per clock cycle at full rate.
     objective : ``density`` (least period x area), ``period`` or ``area``.
-    hierarchy : which repeated modules are mapped once, see :data:`carrysave.asic.elaborate.HIERARCHIES`.
+    hierarchy : which repeated modules are mapped once, see
+        :data:`carrysave.asic.elaborate.HIERARCHIES`.
     progress : called with one line of text whenever something has been done.
     jobs : processes at a time.
     design : what the Verilog is of, if it is generated; a measured activity needs it.
@@ -89,8 +90,8 @@ def synthesise(
 
     Returns
     -------
-    A dict of plain values: see ``_result`` for cell libraries and :mod:`carrysave.fpga.implementation`. Keys
-    that do not apply are None.
+    A dict of plain values: see ``_result`` for cell libraries and
+    :mod:`carrysave.fpga.implementation`. Keys that do not apply are None.
 
     Raises
     ------
@@ -398,7 +399,8 @@ def _fpga(
     ))  # fmt: skip
     return {
         "design": top, "module": top, "target": target, **nothing, **found, **rates,
-        "versions": tools, "recipe": implementation.TARGETS[target].synth, "sweep": [], "hierarchy": [],
+        "versions": tools, "recipe": implementation.TARGETS[target].synth, "sweep": [],
+        "hierarchy": [],
     }  # fmt: skip
 
 

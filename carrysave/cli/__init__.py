@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 import cyclopts
@@ -13,22 +14,7 @@ from carrysave.errors import UsageError
 
 __all__ = ["main"]
 
-app = App(
-    name="carrysave",
-    version=carrysave.__version__,
-    help="Matrix-multiply hardware: Verilog, proof that it is right, area, timing and power.",
-    help_epilogue=(
-        "Examples:\n\n"
-        "- `carrysave generate systolic_os -p m=16 -p n=16`\n"
-        "- `carrysave verify systolic_os -p m=16 -p n=16`\n"
-        "- `carrysave synth systolic_os -p m=16 -p n=16`\n"
-    ),
-    help_format="markdown",
-    group_parameters="Options",
-    default_parameter=Parameter(negative=()),
-)
-
-for _name, _function, _help in (
+_COMMANDS = (
     ("list", "list_designs", "List the designs."),
     ("show", "show_nest", "Print the loop nest of a bit-weight design."),
     ("generate", "generate", "Write a design: Verilog, manifest, constraints, FuseSoC core."),
@@ -40,8 +26,34 @@ for _name, _function, _help in (
     ("precision", "precision", "Choose a number format for each layer of a network."),
     ("build", "build", "Make the bitstream of a co-processor for a board."),
     ("demo", "demo", "Run the main job: Verilog, regression, digits on the hardware, figures."),
-):
-    app.command(f"{__name__}.{_name}:{_function}", name=_name, help=_help, help_epilogue="")
+)
+"""Commands in the order in which they are met: file and function, and what the list says."""
+
+
+def command_line(arguments: Sequence[str]) -> App:
+    """Make the command line for some arguments."""
+    app = App(
+        name="carrysave",
+        version=carrysave.__version__,
+        help="Matrix-multiply hardware: Verilog, proof that it is right, area, timing and power.",
+        help_epilogue=(
+            "Examples:\n\n"
+            "- `carrysave generate systolic_os -p m=16 -p n=16`\n"
+            "- `carrysave verify systolic_os -p m=16 -p n=16`\n"
+            "- `carrysave synth systolic_os -p m=16 -p n=16`\n"
+        ),
+        help_format="markdown",
+        group_parameters="Options",
+        default_parameter=Parameter(negative=()),
+    )
+    for place, (name, function, text) in enumerate(_COMMANDS):
+        # The command that is called is loaded anyway, and its own docstring says more.
+        known = None if name in arguments[:1] else text
+        app.command(
+            f"{__name__}.{name}:{function}",
+            name=name, help=known, sort_key=place, help_epilogue="",
+        )  # fmt: skip
+    return app
 
 
 def main() -> None:
@@ -50,7 +62,7 @@ def main() -> None:
     # does by itself takes a sixth of the time of `reproduce`.
     gc.set_threshold(200_000)
     try:
-        code = app(
+        code = command_line(sys.argv[1:])(
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
         )
     except (UsageError, cyclopts.CycloptsError, ValueError, TypeError) as error:

@@ -11,11 +11,11 @@ from carrysave.cli.options import (
     Json,
     Name,
     Sets,
-    check_positive,
     choose,
     console,
     errors,
 )
+from carrysave.errors import check_positive
 from carrysave.ip import has_pack
 from carrysave.progress import Steps
 from carrysave.report import designs

@@ -3,7 +3,6 @@
 import json
 import tomllib
 from collections.abc import Callable, Sequence
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
     from carrysave.asic.liberty import cells
 
 __all__ = [
-    "Config", "Folder", "Json", "Name", "Sets", "check_positive", "choose", "console", "errors",
-    "library_of", "output_folder", "settings", "tell",
+    "Config", "Folder", "Json", "Name", "Sets", "choose", "console", "errors", "library_of",
+    "output_folder", "settings", "tell",
 ]  # fmt: skip
 
 console = Console()
@@ -40,12 +39,6 @@ Json = Annotated[
     bool,
     Parameter(name="--json", show_default=False, help="Print JSON, and nothing else, to stdout."),
 ]
-
-
-def check_positive(option: str, value: float | None, unit: str = "") -> None:
-    """Refuse what is no finite number greater than 0."""
-    if value is not None and not 0 < value < inf:
-        raise UsageError(f"{option} must be greater than 0{unit}, and finite, not {value:g}")
 
 
 def choose(

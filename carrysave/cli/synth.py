@@ -17,13 +17,12 @@ from carrysave.cli.options import (
     Json,
     Name,
     Sets,
-    check_positive,
     choose,
     console,
     errors,
     output_folder,
 )
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_positive
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
 from carrysave.report.synthesis import print_synthesis, write_synthesis

@@ -1,26 +1,144 @@
-"""Addresses, fields and codes of the register map, read from its SystemRDL source.
+"""Addresses, fields and codes of the register map.
 
-Copied for a board, this module holds them as literals.
+Made from its SystemRDL source by scripts/driver_registers.py. FIELDS has the address,
+lowest bit and width of each field.
 """
-
-from carrysave.ip.driver_sources import constants
 
 __all__ = ["ABI", "ERRORS", "FIELDS", "JOB", "JOB_BYTES", "MAGIC", "RESPONSES"]
 
-_MAP = constants()
-
-FIELDS: dict[str, tuple[int, int, int]] = _MAP.FIELDS
-"""Address, lowest bit and width of each field."""
-
-ERRORS: dict[int, tuple[str, str]] = _MAP.ERRORS
-"""Name and meaning of each error code."""
-
-RESPONSES: dict[int, str] = _MAP.RESPONSES
-"""What memory can answer."""
-
-MAGIC: int = _MAP.MAGIC
-ABI: int = _MAP.ABI
-JOB: int = _MAP.JOB
-"""Address of the registers of a job, whose image in memory is a descriptor."""
-
-JOB_BYTES: int = _MAP.JOB_BYTES
+FIELDS = {
+    "ctrl_start": (0, 0, 1),
+    "ctrl_done": (0, 1, 1),
+    "ctrl_idle": (0, 2, 1),
+    "ctrl_ready": (0, 3, 1),
+    "ctrl_reset": (0, 31, 1),
+    "gier_enable": (4, 0, 1),
+    "ier_done": (8, 0, 1),
+    "ier_error": (8, 1, 1),
+    "isr_done": (12, 0, 1),
+    "isr_error": (12, 1, 1),
+    "job_a_lo": (16, 0, 32),
+    "job_a_hi": (20, 0, 32),
+    "job_b_lo": (24, 0, 32),
+    "job_b_hi": (28, 0, 32),
+    "job_c_lo": (32, 0, 32),
+    "job_c_hi": (36, 0, 32),
+    "job_bias_lo": (40, 0, 32),
+    "job_bias_hi": (44, 0, 32),
+    "job_requant_lo": (48, 0, 32),
+    "job_requant_hi": (52, 0, 32),
+    "job_a_scales_lo": (56, 0, 32),
+    "job_a_scales_hi": (60, 0, 32),
+    "job_b_scales_lo": (64, 0, 32),
+    "job_b_scales_hi": (68, 0, 32),
+    "job_m": (72, 0, 32),
+    "job_n": (76, 0, 32),
+    "job_k": (80, 0, 32),
+    "job_lda": (84, 0, 32),
+    "job_ldb": (88, 0, 32),
+    "job_ldc": (92, 0, 32),
+    "job_ldsa": (96, 0, 32),
+    "job_ldsb": (100, 0, 32),
+    "job_mode_a_format": (104, 0, 4),
+    "job_mode_b_format": (104, 4, 4),
+    "job_mode_requantise": (104, 8, 1),
+    "job_mode_bias": (104, 9, 1),
+    "job_mode_per_column": (104, 10, 1),
+    "job_mode_accumulate": (104, 11, 1),
+    "job_mode_relu": (104, 12, 1),
+    "job_mode_order": (104, 13, 1),
+    "job_multiplier": (108, 0, 31),
+    "job_shift": (112, 0, 6),
+    "job_zero_point": (116, 0, 16),
+    "job_low": (120, 0, 16),
+    "job_high": (124, 0, 16),
+    "job_block_m": (128, 0, 32),
+    "job_block_n": (132, 0, 32),
+    "job_block_k": (136, 0, 32),
+    "job_reserved": (140, 0, 32),
+    "ring_lo": (144, 0, 32),
+    "ring_hi": (148, 0, 32),
+    "ring_count": (152, 0, 32),
+    "ring_done": (156, 0, 32),
+    "error_code": (160, 0, 8),
+    "error_response": (160, 8, 2),
+    "error_ignored": (160, 16, 1),
+    "error_invalid": (160, 17, 1),
+    "error_job": (164, 0, 32),
+    "error_address_lo": (168, 0, 32),
+    "error_address_hi": (172, 0, 32),
+    "counters_cycles_lo": (176, 0, 32),
+    "counters_cycles_hi": (180, 0, 32),
+    "counters_compute_lo": (184, 0, 32),
+    "counters_compute_hi": (188, 0, 32),
+    "counters_stall_load_lo": (192, 0, 32),
+    "counters_stall_load_hi": (196, 0, 32),
+    "counters_stall_store_lo": (200, 0, 32),
+    "counters_stall_store_hi": (204, 0, 32),
+    "counters_read_beats_lo": (208, 0, 32),
+    "counters_read_beats_hi": (212, 0, 32),
+    "counters_write_beats_lo": (216, 0, 32),
+    "counters_write_beats_hi": (220, 0, 32),
+    "counters_macs_lo": (224, 0, 32),
+    "counters_macs_hi": (228, 0, 32),
+    "magic": (256, 0, 32),
+    "version_patch": (260, 0, 8),
+    "version_minor": (260, 8, 8),
+    "version_major": (260, 16, 16),
+    "abi": (264, 0, 32),
+    "engine": (268, 0, 32),
+    "tile_m": (272, 0, 32),
+    "tile_n": (276, 0, 32),
+    "tile_k": (280, 0, 32),
+    "a_bits": (284, 0, 32),
+    "b_bits": (288, 0, 32),
+    "sum_bytes": (292, 0, 32),
+    "data_width": (296, 0, 32),
+    "address_width": (300, 0, 32),
+    "k_max": (304, 0, 32),
+    "sums": (308, 0, 32),
+    "a_bytes": (312, 0, 32),
+    "b_bytes": (316, 0, 32),
+    "features_requantiser": (320, 0, 1),
+    "features_per_column": (320, 1, 1),
+    "features_bias": (320, 2, 1),
+    "features_accumulate": (320, 3, 1),
+    "features_ring": (320, 4, 1),
+    "features_scales": (320, 5, 1),
+    "features_stream": (320, 6, 1),
+    "features_formats": (320, 7, 1),
+    "features_fixed_blocks": (320, 8, 1),
+    "features_uncounted": (320, 9, 1),
+    "features_narrow": (320, 10, 1),
+    "hash_lo": (324, 0, 32),
+    "hash_hi": (328, 0, 32),
+    "c_bits": (332, 0, 32),
+    "numbers_a_width": (336, 0, 7),
+    "numbers_a_signed": (336, 7, 1),
+    "numbers_b_width": (336, 8, 7),
+    "numbers_b_signed": (336, 15, 1),
+    "numbers_sum_width": (336, 16, 7),
+    "numbers_sum_signed": (336, 23, 1),
+    "numbers_c_width": (336, 24, 7),
+    "numbers_c_signed": (336, 31, 1),
+    "outstanding": (340, 0, 32),
+    "dimension_width": (344, 0, 32),
+}
+ERRORS = {
+    0: ("none", "No error."),
+    1: ("zero dimension", "M, N or K is 0."),
+    2: ("K too large", "K is more than K_MAX."),
+    3: ("misaligned address", "Address or row of C is no multiple of the bytes of a number."),
+    4: ("address out of range", "A matrix wraps around, or an address has too many bits."),
+    5: ("unsupported mode", "MODE asks for what FEATURES does not list."),
+    6: ("bad block", "A block is larger than the stores or no multiple of the tile."),
+    7: ("short row", "A leading dimension is less than the bytes of a row."),
+    16: ("read error", "Memory answered a read with an error."),
+    17: ("write error", "Memory answered a write with an error."),
+    18: ("descriptor read error", "Memory answered the read of a job's descriptor with an error."),
+}
+RESPONSES = {0: "OKAY", 1: "EXOKAY", 2: "SLVERR", 3: "DECERR"}
+MAGIC = 1129535025
+ABI = 1
+JOB = 16
+JOB_BYTES = 128

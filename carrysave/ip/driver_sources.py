@@ -1,17 +1,17 @@
 """The co-processor's drivers as a host takes them: Python without the generators, and C."""
 
+import functools
 import pprint
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from systemrdl.node import RegfileNode
 
 import golden.soc.blocking
-from carrysave import cache as paths
+from carrysave import cache
 from hw.soc.registers.rdl import fields_of, parameters_of, register_map
 
-__all__ = ["C_SOURCES", "Constants", "c", "constants", "python"]
+__all__ = ["C_SOURCES", "Constants", "c", "constants", "python", "registers"]
 
 _FOLDER = Path(__file__).parents[1] / "driver"
 _C_FOLDER = _FOLDER / "c"
@@ -36,7 +36,7 @@ class Constants(NamedTuple):
     JOB_BYTES: int
 
 
-@cache
+@functools.cache
 def constants() -> Constants:
     """Read them from the SystemRDL source; they are the same in every build."""
     top = register_map(dict.fromkeys(parameters_of(), 0))
@@ -71,8 +71,7 @@ def python(folder: Path) -> list[Path]:
     whole = {path.name: path.read_text() for path in sorted(_FOLDER.glob("*.py"))}
     assert golden.soc.blocking.__file__ is not None
     whole["blocking.py"] = Path(golden.soc.blocking.__file__).read_text()
-    whole["registers.py"] = _literals()
-    return [paths.write(folder / name, text) for name, text in whole.items()]
+    return [cache.write(folder / name, text) for name, text in whole.items()]
 
 
 def c(folder: Path, *, stream: bool = False) -> list[Path]:
@@ -84,16 +83,17 @@ def c(folder: Path, *, stream: bool = False) -> list[Path]:
     stream : also what a co-processor between streams needs.
     """
     names = [*C_SOURCES, *(_STREAM_SOURCES if stream else ())]
-    return [paths.write(folder / name, (_C_FOLDER / name).read_bytes()) for name in names]
+    return [cache.write(folder / name, (_C_FOLDER / name).read_bytes()) for name in names]
 
 
-def _literals() -> str:
-    """Write the constants of the register map as a module."""
+def registers() -> str:
+    """Return the text of :mod:`carrysave.driver.registers`: what :func:`constants` says."""
     values = constants()._asdict()
     lines = [
-        '"""Addresses, fields and codes of the register map; made from its SystemRDL source.',
+        '"""Addresses, fields and codes of the register map.',
         "",
-        "FIELDS has the address, lowest bit and width of each field.",
+        "Made from its SystemRDL source by scripts/driver_registers.py. FIELDS has the address,",
+        "lowest bit and width of each field.",
         '"""',
         "",
         f"__all__ = {sorted(values)}",

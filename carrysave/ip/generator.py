@@ -8,8 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from carrysave.cli.options import check_positive
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_positive
 from carrysave.ip import has_pack, package
 from hw.catalog import Design
 from hw.emit import files

@@ -67,8 +67,8 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
 
     Returns
     -------
-    The facts of :func:`carrysave.networks.view.facts`, with ``model``, ``command``, ``versions`` and
-    ``files``.
+    The facts of :func:`carrysave.networks.view.facts`, with ``model``, ``command``, ``versions``
+    and ``files``.
     """
     steps.step(f"read {request.model.name}")
     graph = load(request.model)

@@ -20,8 +20,9 @@ class Energy:
     -------
     library, period_ns : on what, at what clock.
     activity : of each pair of formats: the operands for which it was measured.
-    pj_per_mac : of each pair of formats, as :attr:`carrysave.networks.product_base.Operands.formats`
-        names them; "" of an engine of integers.
+    pj_per_mac : of each pair of formats, as
+        :attr:`carrysave.networks.product_base.Operands.formats` names them; ""
+        of an engine of integers.
     """
 
     library: str

@@ -82,7 +82,8 @@ def run(
     build : the simulator.
     bench : cocotb module, such as ``verif.pe.benches.tb_mac``.
     tests : regular expression that picks tests by name; all by default.
-    parameters : what the bench reads by :func:`carrysave.sim.cocotb.streams.bench_parameters`; plain JSON types.
+    parameters : what the bench reads by :func:`carrysave.sim.parameters.bench_parameters`; plain
+        JSON types.
     seed : seed of the random stimulus, 0..2^31 - 1; drawn by default.
     directory : folder of this run alone, for the results, the log and the waves.
     waves : record waves; the simulator must be built for it.

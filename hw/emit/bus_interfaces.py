@@ -5,14 +5,7 @@ from typing import Any, NamedTuple
 
 from amaranth.lib.wiring import In
 
-__all__ = ["Bus", "Interface", "attributes_of", "interfaces_of"]
-
-
-class Bus(NamedTuple):
-    """What a signature of a bus says of itself as its member ``bus``."""
-
-    protocol: str
-    parameters: Mapping[str, int]
+__all__ = ["Interface", "attributes_of", "interfaces_of"]
 
 
 class Interface(NamedTuple):

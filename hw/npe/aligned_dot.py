@@ -1,6 +1,5 @@
 """Dot products as GPUs make them: groups of products and the sum so far, aligned and cut."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +13,13 @@ from hw.arith.bit_heap import BitHeap
 from hw.arith.shifter import shift_right
 from hw.lib.evidence import FLOAT
 from hw.npe.floats.add import weighted
+from hw.npe.floats.greatest import greatest
 from hw.npe.floats.stream import FloatStream, Steps
 from hw.npe.floats.term import multiply, unpack
 from hw.npe.rounding.normalised import normal
 from hw.npe.rounding.round_minifloat import minifloat_reach, round_minifloat
 
-__all__ = ["AlignedDot", "ProductGroup", "greatest"]
+__all__ = ["AlignedDot", "ProductGroup"]
 
 
 class ProductGroup(data.StructLayout):
@@ -187,16 +187,3 @@ class AlignedDot(FloatStream):
 def _keep(steps: Steps, number: data.View) -> data.View:
     """Let a number cross a place."""
     return data.View(number.shape(), steps.keep(number.as_value())[0])
-
-
-def greatest(m: Module, values: Sequence[Value]) -> Value:
-    """Find the greatest of signed values, by comparing in pairs."""
-    row = list(values)
-    while len(row) > 1:
-        pairs = []
-        for x, y in zip(row[::2], row[1::2], strict=False):
-            larger = Signal(signed(max(len(x), len(y))), name="larger")
-            m.d.comb += larger.eq(Mux(x > y, x, y))
-            pairs.append(larger)
-        row = pairs + row[len(row) & ~1 :]
-    return row[0]

@@ -41,10 +41,10 @@ class Npe(RowsArray):
     array; a row of C that is not taken stops all of it: ``o_c.ready`` reaches every register's
     enable and ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: sums are modulo
     2^accumulator_width, and exact unless ``overflow`` is set: the tile had more beats than
-    :meth:`NpeSpec.k_max_words`; with scales "e8m0" results become infinities instead. What is no number
-    counts as zero in a sum and is told by ``invalid``. Rounding, where results are of a format:
-    once, from the exact sum, by one encoder a column; with scales "e8m0", of each block's scaled
-    sum and of each addition.
+    :meth:`NpeSpec.k_max_words`; with scales "e8m0" results become infinities instead. What is no
+    number counts as zero in a sum and is told by ``invalid``. Rounding, where results are of a
+    format: once, from the exact sum, by one encoder a column; with scales "e8m0", of each block's
+    scaled sum and of each addition.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ class Npe(RowsArray):
         How: see :class:`hw.npe.lane.lane8.Lane8`; `adder` is that of the columns too.
     encoder_pipeline : int
         How: registers in the encoders, if results are of a format, or where blocks are scaled; see
-        :class:`hw.npe.array.column_output.ColumnEncoder` and :class:`hw.npe.array.column_output.ColumnScaler`.
+        :class:`hw.npe.array.column_output.ColumnEncoder` and
+        :class:`hw.npe.array.column_output.ColumnScaler`.
 
     Members
     -------

@@ -51,10 +51,10 @@ class BitLane(BitplaneLane):
 class LutLane(BitplaneLane):
     """Adds the entries of tables that the bits of weights, or keys, select.
 
-    Members: see :class:`BitplaneLane`; ``i_a`` has the entries of all tables, or the activations, of
-    which they are then made here; ``i_b`` the bits of a plane, in the order of the weights; or of
-    some planes, the least significant first. Where the lane `subtracts`, ``i_a`` has a line behind
-    the entries: what this plane selects is subtracted.
+    Members: see :class:`BitplaneLane`; ``i_a`` has the entries of all tables, or the activations,
+    of which they are then made here; ``i_b`` the bits of a plane, in the order of the weights; or
+    of some planes, the least significant first. Where the lane `subtracts`, ``i_a`` has a line
+    behind the entries: what this plane selects is subtracted.
 
     Parameters
     ----------

@@ -182,8 +182,8 @@ class BitplaneEngine(RowsArray):
     holds its plane once, and A needs no delay.
 
     Latency, last plane of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k
-    multiply-accumulates of a bit a cycle. Stalls: as those of :class:`hw.tpe.rows_engine.RowsEngine`,
-    between planes too. Overflow: none for K <= k_max.
+    multiply-accumulates of a bit a cycle. Stalls: as those of
+    :class:`hw.tpe.rows_engine.RowsEngine`, between planes too. Overflow: none for K <= k_max.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ __all__ = ["LutCore"]
 class LutCore(BitplaneEngine):
     """Multiplies matrices by lookup: weights select sums of activations from tables.
 
-    Computes :func:`golden.tpe.lut_core.lut_core`, exactly; see :class:`BitplaneEngine`. The tables of
-    a beat are made at the edge of the array, once for all columns; in each lane; or come
+    Computes :func:`golden.tpe.lut_core.lut_core`, exactly; see :class:`BitplaneEngine`. The tables
+    of a beat are made at the edge of the array, once for all columns; in each lane; or come
     ready-made. Half tables have what a plane of signs adds, so that integers need a correction by
     the sum of the row's activations, which is made once for all columns.
 

@@ -217,7 +217,8 @@ def test_activity_is_that_of_verilator(tmp_path: Path, gated: bool) -> None:
     folder.mkdir()
     (folder / "operands.npz").write_bytes(activity._job(design, "normal")[1])
     done = run(
-        build([netlist, models], design.module, waves=True), "carrysave.sim.cocotb.job_record_ports", seed=1,
+        build([netlist, models], design.module, waves=True),
+        "carrysave.sim.cocotb.job_record_ports", seed=1,
         parameters=describe(design), directory=folder, waves=True,
     )  # fmt: skip
     assert done.ok, done

@@ -61,8 +61,8 @@ def relay(
     job = {"taken": list(taken), "given": list(given), "beats": list(beats), "count": count}
     (folder / "beats.json").write_text(json.dumps(job))
     result = run(
-        build([source], design.module), "carrysave.sim.cocotb.job_relay", parameters=describe(design),
-        directory=folder,
+        build([source], design.module), "carrysave.sim.cocotb.job_relay",
+        parameters=describe(design), directory=folder,
     )  # fmt: skip
     assert result.ok, result
     answers = json.loads((folder / "answers.json").read_text())

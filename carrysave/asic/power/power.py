@@ -51,7 +51,8 @@ def report(
     ----------
     operations : operations (2 per multiply-accumulate) per cycle, if they are known.
     design : what the netlist is of; None if that is no design of the catalogue.
-    stimulus : see :meth:`carrysave.asic.power.stimulus.Stimulus.parse`; or ``assumed``; or ``none``: no power.
+    stimulus : see :meth:`carrysave.asic.power.stimulus.Stimulus.parse`; or ``assumed``; or
+        ``none``: no power.
     """
     if stimulus == "none":
         return {**_NOTHING, "notes": []}

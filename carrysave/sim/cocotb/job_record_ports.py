@@ -40,6 +40,7 @@ class Recorder:
         self.first = 0
 
     async def run(self) -> None:
+        """Sample all ports in every cycle."""
         await FallingEdge(self.clk)
         self.first = cycle()
         while True:

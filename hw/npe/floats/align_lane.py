@@ -9,8 +9,8 @@ from golden.npe.aligner import AlignerSpec
 from hw.arith.adder import resolve
 from hw.arith.shifter import normalise
 from hw.lib.shared_module import SharedModule
-from hw.npe.aligned_dot import greatest
 from hw.npe.floats.add import align
+from hw.npe.floats.greatest import greatest
 from hw.npe.floats.term import unpack
 
 __all__ = ["AlignLane", "Frame", "Peak"]

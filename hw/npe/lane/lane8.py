@@ -124,7 +124,7 @@ class Lane8(SumModule):
         return self.dual(a_format, b_format), C(1, 1)
 
     def encode_a(self, m: Module, a: Value, a_format: Value, mode: Value) -> tuple[Value, Value]:
-        """Make ``i_a`` of a word, at the edge of an array; see :func:`hw.npe.lane.decode_word.decode`.
+        """Make ``i_a`` of a word, at the edge of an array; see :func:`.decode_word.decode`.
 
         `mode` is that of :meth:`mode`.
 

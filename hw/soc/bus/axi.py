@@ -4,7 +4,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
-from hw.emit.bus_interfaces import Bus
+from hw.lib.bus import Bus
 
 __all__ = ["Axi4", "Axi4Lite", "Axi4Read", "Axi4Stream", "Axi4Write"]
 

@@ -26,10 +26,11 @@ class Written(data.StructLayout):
 class WriteMaster(wiring.Component):
     """Writes rows of bytes over AXI4.
 
-    Bursts are as those of :class:`hw.soc.bus.read_master.ReadMaster`. Addresses wait neither for data nor for
-    each other's data. Latency, row to its first address: 2 cycles; beat to the bus: 1 cycle, at
-    the earliest in the cycle after its address. Throughput: one address and one beat per cycle,
-    across rows too, as long as `spec.outstanding` bursts last until their responses come. Stalls:
+    Bursts are as those of :class:`hw.soc.bus.read_master.ReadMaster`. Addresses wait neither
+    for data nor for each other's data. Latency, row to its first address: 2 cycles; beat to the
+    bus: 1 cycle, at the earliest in the cycle after its address. Throughput: one address and
+    one beat per cycle, across rows too, as long as `spec.outstanding` bursts last until their
+    responses come. Stalls:
     ``axi.wready`` reaches ``i_data.ready``, and ``axi.awready`` ``i.ready``, combinationally.
 
     Parameters

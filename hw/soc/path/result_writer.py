@@ -37,7 +37,8 @@ class ResultWriter(wiring.Component):
     i_start : In(1)
         It begins.
     i_how : In
-        How sums become codes, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; scales are those of ``i_row``.
+        How sums become codes, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; scales are
+        those of ``i_row``.
     i : In(stream)
         :class:`BlockDone`: what blocks there will be.
     i_come : In(1)

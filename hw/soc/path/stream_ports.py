@@ -33,7 +33,8 @@ class StreamReader(wiring.Component):
     a, b : In
         :class:`hw.soc.bus.axi.Axi4Stream`.
     i : In(stream)
-        :class:`hw.soc.bus.burst.Row`, whose address does not count; ``i_of_b``: it comes from ``b``.
+        :class:`hw.soc.bus.burst.Row`, whose address does not count; ``i_of_b``: it comes from
+        ``b``.
     o : Out(stream)
         :class:`hw.soc.bus.burst.Beat`: those of each row, in order.
     i_stop : In(1)

@@ -152,3 +152,8 @@ def test_driver_waits_for_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert interrupt(5.0)
     monkeypatch.setattr(os, "write", lambda handle, data: len(data))
     assert not interrupt(0.01)
+
+
+def test_registers_are_those_of_the_map() -> None:
+    for name, value in driver.constants()._asdict().items():
+        assert getattr(registers, name) == value, "run scripts/driver_registers.py"
