@@ -37,12 +37,13 @@ def command_line(arguments: Sequence[str]) -> App:
         version=carrysave.__version__,
         help="Matrix-multiply hardware: Verilog, proof that it is right, area, timing and power.",
         help_epilogue=(
-            "Examples:\n\n"
-            "- `carrysave generate systolic_os -p m=16 -p n=16`\n"
-            "- `carrysave verify systolic_os -p m=16 -p n=16`\n"
-            "- `carrysave synth systolic_os -p m=16 -p n=16`\n"
+            "Examples:\n"
+            "  carrysave generate systolic_os -p m=16 -p n=16\n"
+            "  carrysave verify systolic_os -p m=16 -p n=16\n"
+            "  carrysave synth systolic_os -p m=16 -p n=16\n"
         ),
-        help_format="markdown",
+        # Markdown takes longer to load than all the rest; docstrings of commands have it.
+        help_format="plaintext",
         group_parameters="Options",
         default_parameter=Parameter(negative=()),
     )
@@ -51,7 +52,7 @@ def command_line(arguments: Sequence[str]) -> App:
         known = None if name in arguments[:1] else text
         app.command(
             f"{__name__}.{name}:{function}",
-            name=name, help=known, sort_key=place, help_epilogue="",
+            name=name, help=known, sort_key=place, help_epilogue="", help_format="markdown",
         )  # fmt: skip
     return app
 

@@ -159,7 +159,7 @@ def build(
     made_by = yosys.version(), implementation.nextpnr_version(board.family) or ""
     sources = emission.verilog, top, board.constraints
     key = cache.digest([*sources, repr(board), repr(family), *made_by])[:32]
-    kept = cache.cache() / "boards" / key
+    kept = cache.folder() / "boards" / key
     record = kept / "report.json"
     if not record.exists():
         with TemporaryDirectory() as work:
