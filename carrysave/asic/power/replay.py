@@ -151,7 +151,7 @@ def _at(array: NDArray[Any]) -> ctypes.c_void_p:
 
 def _library() -> ctypes.CDLL:
     """Return the compiled replay, from the cache if possible."""
-    source = files("carrysave") / "replay.cpp"
+    source = files("carrysave.asic.power") / "replay.cpp"
     text = source.read_bytes()
     compiler = subprocess.run(["c++", "--version"], capture_output=True, check=True).stdout
     options = ["-O2", "-std=c++20", "-shared", "-fPIC"]
