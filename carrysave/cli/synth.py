@@ -80,7 +80,8 @@ def synthesise(
 
     Cell libraries: Yosys, ABC and OpenSTA, no placement. FPGAs: Yosys, and nextpnr for ecp5 and
     ice40.
-    Results are cached by content.
+    Results are cached by content. Where a search's best recipe is kept in the project, it is used,
+    and the report says so.
 
     **Examples:**
 
@@ -124,7 +125,7 @@ def synthesise(
             "sweep": sweep,
             "objective": objective,
             "hierarchy": hierarchy,
-            "progress": steps.step,
+            "progress": steps.note,
         }
         if verilog:
             result = synthesis.synthesise(
@@ -136,7 +137,9 @@ def synthesise(
                 **options,
             )
         else:
-            result = synthesis.synthesise_design(chosen, where, activity=activity, **options)
+            result = synthesis.synthesise_design(
+                chosen, where, activity=activity, from_kept=not sweep, **options
+            )
     result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
     result["files"] = write_synthesis(folder / "synth", result)
     if json_:
