@@ -1,4 +1,4 @@
-"""Ledger of what is under way, in order."""
+"""A small FIFO, with a typed payload."""
 
 from typing import Any
 
@@ -12,17 +12,17 @@ __all__ = ["Fifo"]
 
 
 class Fifo(wiring.Component):
-    """Keeps a few entries in order; its room is the limit of what may be under way.
+    """Holds a few entries in order; its depth limits how many transactions are in flight.
 
-    Latency, entry in to entry out: 1 cycle. Throughput: one entry per cycle. Stalls: a full ledger
+    Latency, entry in to entry out: 1 cycle. Throughput: one entry per cycle. Stalls: a full FIFO
     takes nothing, even while an entry leaves; no path from ``o.ready`` to ``i.ready``.
 
     Parameters
     ----------
     shape : ShapeLike
-        What: of an entry.
+        What: an entry.
     depth : int
-        What: entries, 1 or more. They are read asynchronously, thus kept in lookup tables or
+        What: entries, 1 or more. They are read asynchronously, so they are in LUT RAM or
         registers.
 
     Members
@@ -30,7 +30,7 @@ class Fifo(wiring.Component):
     i, o : In(stream), Out(stream)
         Entries.
     o_level : Out
-        Entries that are there, 0 .. `depth`.
+        Entries held, 0 .. `depth`.
     """
 
     i: stream.Interface
