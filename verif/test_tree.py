@@ -10,7 +10,7 @@ import pytest
 from amaranth.lib import wiring
 
 import hw
-from hw.catalog import CATALOG
+from hw.catalog import CATALOG, FOREIGN, STAGES, Design
 
 ROOT = Path(hw.__file__).parents[1]
 FLOORS = (
@@ -146,3 +146,18 @@ def test_all_names_exist() -> None:
             module = importlib.import_module(name)
             for public in getattr(module, "__all__", ()):
                 assert hasattr(module, public), f"{name}.{public}"
+
+
+def test_numbers_of_designs_stay() -> None:
+    """Register ENGINE of hardware that is built already holds them; a new design has a new one."""
+    numbers = {name: number for names in STAGES.values() for name, number in names.items()}
+    assert len(set(numbers.values())) == len(numbers)
+    assert max(numbers.values()) < FOREIGN
+    built = {
+        "systolic_os": 8, "systolic_ws": 9, "cube": 10, "adder_tree": 11, "matrix_2d": 12,
+        "digit_column": 13, "lut_core": 15, "bitserial_core": 17, "shift_add_core": 18,
+        "ternary_core": 19, "over_weights": 20, "npe": 23,
+    }  # fmt: skip
+    assert {name: numbers[name] for name in built} == built
+    design = Design("coprocessor", {"engine": "npe(m=2,n=2)"})
+    assert design.component().registers.parameters["engine"] == numbers["npe"]

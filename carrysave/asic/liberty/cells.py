@@ -35,7 +35,7 @@ DONT_USE = {
     "osu0*": ("CLKBUF*", "TBUF*", "PAD*"),
 }  # fmt: skip
 
-_FORMAT = 2  # of the cached parse; raise it with any change of the classes below
+_FORMAT = 3  # of the cached parse; raise it with any change of the classes below
 _UNITS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
 
 
