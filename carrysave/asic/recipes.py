@@ -48,7 +48,9 @@ class Kept:
     def note(self, area_um2: float, period_ns: float, versions: dict[str, str]) -> str:
         """Say where a recipe is from, and whether a run found other than the search."""
         tools = ", ".join(f"{name} {text}" for name, text in self.versions.items())
-        text = f"recipe kept in the project, the best of {self.points} points; --sweep searches again"
+        text = (
+            f"recipe kept in the project, the best of {self.points} points; --sweep searches again"
+        )
         if (area_um2, period_ns) == (self.area_um2, self.period_ns):
             return text
         now = ", ".join(f"{name} {versions[name]}" for name in self.versions)
