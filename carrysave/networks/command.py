@@ -96,7 +96,7 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
         pairs = [product.formats for product in lowered.products]
         energy = measure(target, pairs, library, steps)
     if found.comparison is None:
-        notes.append(f"not compared with onnxruntime, which needs {remedy('onnxruntime')}")
+        notes.append(f"no comparison, which needs {remedy('onnxruntime')}")
     if not installed("matplotlib"):
         notes.append(f"no picture, which needs {remedy('matplotlib')}")
     facts: dict[str, Any] = {
