@@ -25,7 +25,7 @@ FLOORS = (
     ("hw.catalog",),
     ("hw.emit",),
     ("carrysave.driver", "carrysave.errors", "carrysave.cache", "carrysave.progress"),
-    ("carrysave.driver_modes", "carrysave.data", "carrysave.weights"),
+    ("carrysave.driver_modes", "carrysave.driver_package", "carrysave.data", "carrysave.weights"),
     ("carrysave.sim", "carrysave.fpga"),
     ("carrysave.asic", "carrysave.ip", "carrysave.report"),
     ("carrysave.networks",),

@@ -10,7 +10,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import carrysave
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, remedy
 
 __all__ = ["main"]
 
@@ -71,6 +71,11 @@ def main() -> None:
     except FileNotFoundError as error:
         # With a file name: one that the user gave. Without: a tool that is not installed.
         _exit(2 if error.filename else 1, error)
+    except ModuleNotFoundError as error:
+        known = remedy(error.name)
+        if known is None:
+            raise
+        _exit(1, f"{sys.argv[1]} needs {known}")
     except BrokenPipeError:
         # Who reads the output, `head` for one, has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

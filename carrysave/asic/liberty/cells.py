@@ -339,8 +339,8 @@ def osu018() -> Library:
         if path.is_file():
             return Library.load(path)
     raise FileNotFoundError(
-        f"osu018 library not found at {OSU018[0]}: run `make setup`,"
-        " or `sudo apt-get install qflow-tech-osu018`"
+        f"osu018 library not found at {OSU018[0]}: run `make setup` in a checkout,"
+        " or `sudo apt-get install qflow-tech-osu018`, or name a Liberty file"
     )
 
 
