@@ -72,9 +72,7 @@ class Lane8(SumModule):
     b_layout: Any
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "accumulation": Choice(
-            "form of the accumulator", "carry_save", ("carry_save", "resolved")
-        ),
+        "accumulation": Choice("form of the accumulator", "carry_save", ("carry_save", "resolved")),
         "adder": Choice("carry-propagate adders", "sklansky", ADDERS),
         "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
     }
