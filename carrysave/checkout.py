@@ -7,6 +7,7 @@ beside it. Code of users says ``from carrysave.hw.catalog import Design`` and wo
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -16,7 +17,7 @@ _MOVED = ("constraints", "golden", "hw", "verif")
 _PREFIX = f"{__package__}."
 
 
-class _Finder:
+class _Finder(MetaPathFinder, Loader):
     """Finds ``carrysave.hw.x`` as what ``hw.x`` is: the same module, not a copy of it."""
 
     def find_spec(

@@ -150,7 +150,7 @@ class Npe(RowsArray):
         return last & done, self._taken, finish
 
     def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
-        """Decode delayed rows of A and columns of B, place the columns, encode results."""
+        """Decode rows of A and columns of B, delayed; place the columns; encode results."""
         spec = self.spec
         scaled = spec.scale != "none"
         longest = max(spec.m, spec.n)

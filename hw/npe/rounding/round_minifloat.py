@@ -12,7 +12,7 @@ __all__ = ["minifloat_reach", "round_minifloat"]
 
 
 def minifloat_reach(fmt: MinifloatFormat) -> Reach:
-    """Return the bits and range that :func:`round_minifloat` needs, without a second shift."""
+    """Return the bits and range that :func:`round_minifloat` needs; subnormals are shifted once."""
     return Reach(keep=fmt.mantissa_bits + 2, low=fmt.min_exponent, high=fmt.max_exponent + 1)
 
 
