@@ -7,9 +7,9 @@ beside it. Code of users says ``from carrysave.hw.catalog import Design`` and wo
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any, cast
 
 __all__ = ["install"]
 
@@ -17,7 +17,7 @@ _MOVED = ("constraints", "golden", "hw", "verif")
 _PREFIX = f"{__package__}."
 
 
-class _Finder(MetaPathFinder, Loader):
+class _Finder:
     """Finds ``carrysave.hw.x`` as what ``hw.x`` is: the same module, not a copy of it."""
 
     def find_spec(
@@ -27,7 +27,7 @@ class _Finder(MetaPathFinder, Loader):
         own = name.removeprefix(_PREFIX)
         if own == name or own.partition(".")[0] not in _MOVED:
             return None
-        return ModuleSpec(name, self)
+        return ModuleSpec(name, cast(Any, self))  # a loader, too; its base class is slow to load
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Import it by its own name."""
@@ -43,4 +43,4 @@ class _Finder(MetaPathFinder, Loader):
 
 def install() -> None:
     """Have the import system ask the finder first: the folders have a path, too."""
-    sys.meta_path.insert(0, _Finder())
+    sys.meta_path.insert(0, cast(Any, _Finder()))
