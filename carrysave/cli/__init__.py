@@ -10,7 +10,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import carrysave
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, remedy
 
 __all__ = ["main"]
 
@@ -67,22 +67,27 @@ def main() -> None:
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
         )
     except (UsageError, cyclopts.CycloptsError, ValueError, TypeError) as error:
-        _leave(2, error)
+        _exit(2, error)
     except FileNotFoundError as error:
         # With a file name: one that the user gave. Without: a tool that is not installed.
-        _leave(2 if error.filename else 1, error)
+        _exit(2 if error.filename else 1, error)
+    except ModuleNotFoundError as error:
+        known = remedy(error.name)
+        if known is None:
+            raise
+        _exit(1, f"{sys.argv[1]} needs {known}")
     except BrokenPipeError:
         # Who reads the output, `head` for one, has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (RuntimeError, OSError) as error:
-        _leave(1, error)
+        _exit(1, error)
     except KeyboardInterrupt:
-        _leave(1, "interrupted")
+        _exit(1, "interrupted")
     sys.exit(code)
 
 
-def _leave(code: int, what: object) -> NoReturn:
+def _exit(code: int, what: object) -> NoReturn:
     """Say why in one line, and end."""
     print("carrysave:", " ".join(str(what).split()), file=sys.stderr)
     sys.exit(code)

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,11 +12,11 @@ from carrysave.cli.options import (
     Folder,
     Json,
     Sets,
+    cells_for_energy,
     errors,
-    library_of,
     output_folder,
+    print_outcome,
     settings,
-    tell,
 )
 from carrysave.fpga import boards
 from carrysave.networks import command, view
@@ -52,12 +53,16 @@ def run_model(
         int | None, Parameter(help="Inputs at once. [default: the model's, or 8]")
     ] = None,
     energy: Annotated[
-        str, Parameter(help="Cells for the engine's energy: osu018, a Liberty file, or none.")
-    ] = "osu018",
+        str | None,
+        Parameter(
+            help="Cells for the engine's energy: osu018, a Liberty file, or none."
+            " [default: osu018, if it is there]"
+        ),
+    ] = None,
     output: Folder = None,
     json_: Json = False,
 ) -> int:
-    """Run a quantised network on the co-processor, and compare it with onnxruntime.
+    """Run a quantised network on the co-processor; compare it with onnxruntime if that is there.
 
     Products of codes (QLinearMatMul, QLinearConv, MatMulInteger, ConvInteger, QGemm; MatMul, Gemm
     and Conv between quantisers) go to the co-processor, all else to the host. What it computes is
@@ -84,10 +89,10 @@ def run_model(
         simulate=simulate_,
         requantise=requantise,
         batch=batch,
-        library=None if energy == "none" else library_of(energy, "--energy"),
+        library=partial(cells_for_energy, energy),
     )
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
-    tell(found, view.show, json_)
+    print_outcome(found, view.show, json_)
     return 1 if found["wrong"] else 0

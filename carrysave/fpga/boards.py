@@ -148,14 +148,16 @@ def build(
     ------
     ValueError
         The design is larger than the FPGA; says by what.
+    ModuleNotFoundError
+        The package of the family's nextpnr is not installed.
     YosysError, FpgaError
         A tool fails.
     """
     board = BOARDS[name]
     family = implementation.TARGETS[board.family]
+    made_by = yosys.version(), implementation.nextpnr_version(board.family) or ""
     emission = Emission(design)
     top = _wrapper(design.module)
-    made_by = yosys.version(), implementation.nextpnr_version(board.family) or ""
     sources = emission.verilog, top, board.constraints
     key = cache.digest([*sources, repr(board), repr(family), *made_by])[:32]
     kept = cache.folder() / "boards" / key

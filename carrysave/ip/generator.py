@@ -6,8 +6,6 @@ FuseSoC calls it with the name of a YAML file, in the folder in which it then lo
 import sys
 from pathlib import Path
 
-import yaml
-
 from carrysave.errors import UsageError, check_positive
 from carrysave.ip import has_pack, package
 from hw.catalog import Design
@@ -24,6 +22,8 @@ def main(request: Path, folder: Path) -> None:
     UsageError, ValueError, TypeError
         It asks for what cannot be.
     """
+    import yaml  # FuseSoC brings it
+
     asked = yaml.safe_load(request.read_text())
     given = dict(asked.get("parameters") or {})
     name = given.pop("design", "coprocessor")

@@ -4,10 +4,11 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 from carrysave import cache
+from carrysave.errors import installed
 
-__all__ = ["LICENCES", "write"]
+__all__ = ["licences", "write"]
 
-LICENCES = (
+_LICENCES = (
     ("everything that is not named here", "MIT (`licences/carrysave/`)", "Written by carrysave."),
     (
         "`registers/*.h`",
@@ -50,9 +51,16 @@ LICENCES = (
 _COPIED = ("carrysave", "peakrdl-pyuvm", "peakrdl-python", "peakrdl-html", "peakrdl-ipxact")
 
 
+def licences() -> list[tuple[str, str, str]]:
+    """List files, terms and why, of what a pack that is written here has."""
+    return [row for row in _LICENCES if installed("peakrdl_html") or "peakrdl-html" not in row[1]]
+
+
 def write(folder: Path) -> None:
     """Copy the texts of the licences, as the packages have them; a folder each."""
     for package in _COPIED:
+        if package == "peakrdl-html" and not installed("peakrdl_html"):
+            continue
         found = [
             file
             for file in distribution(package).files or ()

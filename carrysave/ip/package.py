@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from carrysave import cache
+from carrysave.errors import installed, remedy
 from carrysave.ip import block_design, diagram, drivers, ip_xact, licences, litex, readme, registers
 from carrysave.ip.facts import OUTSIDE, Facts
 from hw.catalog import Design
@@ -42,6 +43,8 @@ def generate(
     """
     emission = Emission(design)
     progress(f"pack {design.module}")
+    if not installed("peakrdl_html"):
+        progress(f"no HTML of the register map, which needs {remedy('peakrdl_html')}")
     return write(Facts(emission, period_ns), folder, name=name)
 
 

@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 
 from peakrdl_cheader.c_standards import CStandard
 from peakrdl_cheader.exporter import CHeaderExporter
-from peakrdl_html.exporter import HTMLExporter  # type: ignore[import-untyped]
 from peakrdl_ipxact.exporter import IPXACTExporter  # type: ignore[import-untyped]
 from peakrdl_python.exporter import PythonExporter
 from peakrdl_python.systemrdl_node_hashes import NodeHashingMethod
 from peakrdl_pyuvm.exporter import PyUVMExporter  # type: ignore[import-untyped]
 from systemrdl.node import AddrmapNode
 
+from carrysave.errors import installed
 from hw.soc.registers.rdl import MAP, fields_of, register_map
 
 __all__ = ["export", "write_header"]
@@ -34,7 +34,7 @@ def export(folder: Path, parameters: Mapping[str, int], *, name: str = MAP) -> l
     Returns
     -------
     ``<name>.h``, ``<name>.xml`` (IP-XACT), ``<name>`` (Python package), ``<name>_pyuvm.py`` and
-    ``<name>_html`` (start at ``index.html``).
+    ``<name>_html`` (start at ``index.html``), the last if peakrdl-html is installed.
 
     Raises
     ------
@@ -68,6 +68,14 @@ def _write(top: AddrmapNode, folder: Path, name: str, version: int) -> None:
         top, str(folder), skip_test_case_generation=True, hashing_method=NodeHashingMethod.SHA256
     )
     PyUVMExporter().export(top, str(folder / f"{name}_pyuvm.py"), reuse_class_definitions=False)
+    if installed("peakrdl_html"):
+        _write_pages(top, folder, name)
+
+
+def _write_pages(top: AddrmapNode, folder: Path, name: str) -> None:
+    """Write the HTML, after the IP-XACT."""
+    from peakrdl_html.exporter import HTMLExporter  # type: ignore[import-untyped]
+
     HTMLExporter(generate_source_links=False).export(top, str(folder / f"{name}_html"))
     index = folder / f"{name}_html" / "index.html"
     # The time, which keeps browsers from showing an old page, and a formula renderer off the net.

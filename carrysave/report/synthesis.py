@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from carrysave import cache
+from carrysave.errors import installed, remedy
 from carrysave.report.designs import print_line
 
 __all__ = ["print_board", "print_synthesis", "write_synthesis"]
@@ -96,7 +97,7 @@ def print_board(console: Console, found: dict[str, Any]) -> None:
 
 
 def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
-    """Write a result as JSON, its netlist, and the picture of its sweep."""
+    """Write a result as JSON, its netlist, and the picture of its sweep; note if there is none."""
     stem = f"{result['module']}.{result['target']}"
     files = []
     if result.get("netlist"):
@@ -104,9 +105,13 @@ def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
         cache.write(netlist, Path(result["netlist"]).read_bytes())
         files.append(netlist)
     if len(result.get("sweep") or ()) > 1:
-        picture = folder / f"{stem}.sweep.svg"
-        cache.write(picture, draw_sweep(result))
-        files.append(picture)
+        if installed("matplotlib"):
+            picture = folder / f"{stem}.sweep.svg"
+            cache.write(picture, draw_sweep(result))
+            files.append(picture)
+        else:
+            note = f"no picture, which needs {remedy('matplotlib')}"
+            result["notes"] = [*result.get("notes", ()), note]
     path = folder / f"{stem}.json"
     names = [str(file) for file in (*files, path)]
     cache.write(path, json.dumps({**result, "files": names}, indent=2) + "\n")

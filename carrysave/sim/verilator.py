@@ -119,6 +119,11 @@ def verilator(*arguments: str) -> subprocess.CompletedProcess[str]:
 @functools.cache
 def _compiler() -> str:
     """Name the C++ compiler and its version."""
+    for tool in ("c++", "make"):
+        if shutil.which(tool) is None:
+            raise FileNotFoundError(
+                f"{tool} not found, and simulation needs it: `sudo apt-get install g++ make`"
+            )
     told = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True)
     return told.stdout.splitlines()[0]
 

@@ -519,13 +519,13 @@ def test_pack_is_the_same_again(made: Made, tmp_path: Path) -> None:
 import sys, time
 from pathlib import Path
 from hw.catalog import Design
-from hw.emit import Emission
-from carrysave.integration import pack
+from hw.emit.verilog import Emission
+from carrysave.ip import package
 time.time = lambda: 1e9
 body = Path({str(made.folder / f"{made.module}.v")!r}).read_text().partition("\\n\\n")[2]
 Emission._convert = lambda self: body
 design = Design({made.design.name!r}, {dict(made.design.parameters)!r})
-pack.generate(design, Path(sys.argv[1]), period_ns={PERIOD})
+package.generate(design, Path(sys.argv[1]), period_ns={PERIOD})
 """
     subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)],

@@ -35,7 +35,7 @@ DONT_USE = {
     "osu0*": ("CLKBUF*", "TBUF*", "PAD*"),
 }  # fmt: skip
 
-_FORMAT = 2  # of the cached parse; raise it with any change of the classes below
+_FORMAT = 3  # of the cached parse; raise it with any change of the classes below
 _UNITS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
 
 
@@ -339,8 +339,8 @@ def osu018() -> Library:
         if path.is_file():
             return Library.load(path)
     raise FileNotFoundError(
-        f"osu018 library not found at {OSU018[0]}: run `make setup`,"
-        " or `sudo apt-get install qflow-tech-osu018`"
+        f"osu018 library not found at {OSU018[0]}: run `make setup` in a checkout,"
+        " or `sudo apt-get install qflow-tech-osu018`, or name a Liberty file"
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
-from carrysave.errors import UsageError, check_choice
+from carrysave.errors import UsageError, check_choice, needs
 from carrysave.networks import energy
 from carrysave.networks.floats import with_choices
 from carrysave.networks.inputs import batch_of, read_inputs, read_labels
@@ -109,6 +109,7 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     the ``sensitivity`` to each pair, ``limits``, ``chosen``, ``uniform`` and ``pareto`` outcomes,
     ``energy``, ``files``.
     """
+    needs("onnxruntime", "scipy", "matplotlib")
     steps.step(f"read {request.model.name}")
     graph = load(request.model)
     calibration = read_inputs(request.calibration, graph, "--calibration")

@@ -1,4 +1,4 @@
-"""Register file made from a SystemRDL map: what each field does on accesses and events."""
+"""Register file generated from a SystemRDL map: accesses and hardware events of each field."""
 
 from collections.abc import Mapping
 from itertools import groupby
@@ -31,18 +31,18 @@ _READS = {"rclr": lambda value: Const(0, len(value))}
 class RegisterFile(wiring.Component):
     """Stores, reads and writes the fields of a map.
 
-    An access without a register has an error. Where software and an event change a field at once,
-    both do, in the order that its ``precedence`` asks for.
+    An access to an address without a register is an error. If software and hardware change a field
+    in the same cycle, both apply, in the order of its ``precedence``.
 
     Parameters
     ----------
     top : AddrmapNode
         What: the map, of registers of 32 bits.
     kept : tuple of str
-        What: fields that no restart changes.
+        What: fields that a restart does not change.
     widths : mapping of str to int
-        What: bits that are stored of fields of arguments, all if it is not said: the highest is
-        the or of those from there on, which read as 0.
+        What: stored bits of argument fields, all by default: the highest stored bit is the OR of
+        all from there up, which read as 0.
 
     Members
     -------
@@ -51,17 +51,17 @@ class RegisterFile(wiring.Component):
     locked : In(1)
         Writes of registers with ``swwel`` have no effect.
     refused : Out(1)
-        There is such a write in this cycle.
+        Such a write happens in this cycle.
     restart, restart_locked : In(1)
-        Gives reset values to all fields but those of `kept`: to those without and with ``swwel``.
+        Resets all fields except those of `kept`: those without, or those with ``swwel``.
     <field> : Out
-        Value of a stored field; such as ``ctrl_start`` or, of a field ``value``, ``job_m``.
+        Value of a stored field, such as ``ctrl_start`` or, for a field ``value``, ``job_m``.
     <field> : In
-        Value of a field that is not stored, but read as it comes.
+        Value of a field that is not stored.
     <field>_set, <field>_clear, <field>_load : In(1)
         Events of a stored field with ``hwset``, ``hwclr``, ``we``.
     <field>_next : In
-        What ``<field>_load`` loads.
+        The value that ``<field>_load`` loads.
     """
 
     bus: Any
@@ -94,7 +94,7 @@ class RegisterFile(wiring.Component):
 
     @property
     def address_width(self) -> int:
-        """Bits of an address of a byte."""
+        """Bits of a byte address."""
         return (self.top.size - 1).bit_length()
 
     def elaborate(self, platform):
@@ -140,7 +140,7 @@ class RegisterFile(wiring.Component):
         return m
 
     def _field(self, m: Module, field: MapField, access: "_Access") -> ValueLike:
-        """Make one field, and return what a read of it gives."""
+        """Make one field, and return its read value."""
         if field.kind == "constant":
             return field.reset
         value = getattr(self, field.name)
@@ -171,7 +171,7 @@ class RegisterFile(wiring.Component):
         return value
 
     def _write_bytes(self, m: Module, field: MapField, written: Value) -> None:
-        """Write the bytes whose strobe is set: an enable for each, and no gate for a bit."""
+        """Write the bytes whose strobe is set: a clock enable per byte, no gates per bit."""
         value, bus, low = getattr(self, field.name), self.bus, field.node.low
         high = min(field.node.high, low + self.widths.get(field.name, field.node.width) - 1)
         for byte in range(low // 8, high // 8 + 1):
@@ -186,7 +186,7 @@ class RegisterFile(wiring.Component):
                 m.d.sync += top.eq((top & stays) | (beyond & strobes).any())
 
     def _by_software(self, field: MapField, access: "_Access", now: Value) -> Value:
-        """Change a field as an access does."""
+        """Apply a software access to a field."""
         onread = field.property("onread")
         if onread is not None:
             now = Mux(access.read, _READS[onread](now), now)
@@ -196,7 +196,7 @@ class RegisterFile(wiring.Component):
         return now
 
     def _by_hardware(self, field: MapField, access: "_Access", now: Value) -> Value:
-        """Change a field as events do."""
+        """Apply hardware events to a field."""
         if field.has("hwclr"):
             now = Mux(getattr(self, f"{field.name}_clear"), 0, now)
         if field.has("we"):
@@ -208,7 +208,7 @@ class RegisterFile(wiring.Component):
 
 
 class _Access(NamedTuple):
-    """What happens to the register of a field in a cycle, and a read of the register before."""
+    """Accesses to a field's register in a cycle, and a read of the register before it."""
 
     written: Value
     mask: Value
@@ -218,7 +218,7 @@ class _Access(NamedTuple):
 
 
 def _at(words: Mapping[int, Value], address: Value) -> Value:
-    """Choose a word bit by bit of its address, which is that of one."""
+    """Select a word by a multiplexer tree; the address is always that of a word."""
     if len(words) == 1:
         return next(iter(words.values()))
     high = len(address) - 1

@@ -1,4 +1,4 @@
-"""The register map as its SystemRDL source states it: fields, addresses, layouts in memory."""
+"""The register map from its SystemRDL source: fields, addresses, layouts in memory."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -31,7 +31,7 @@ _SOURCE = Path(__file__).with_name("coprocessor.rdl")
 
 
 class NamedCode(NamedTuple):
-    """A value of a field that has a name: an identifier, a name in words, a sentence."""
+    """A named value of a field: an identifier, a name, a sentence."""
 
     value: int
     identifier: str
@@ -40,7 +40,7 @@ class NamedCode(NamedTuple):
 
 
 class MapField(NamedTuple):
-    """One field: its name in hardware, such as ``ctrl_start``, and its register and properties."""
+    """One field: its name in hardware, such as ``ctrl_start``, its register and its properties."""
 
     name: str
     register: "RegNode"
@@ -48,13 +48,13 @@ class MapField(NamedTuple):
 
     @property
     def reset(self) -> int:
-        """Value after reset; 0 where the source has none."""
+        """Reset value; 0 if the source has none."""
         value = self.node.get_property("reset")
         return value if isinstance(value, int) else 0
 
     @property
     def kind(self) -> str:
-        """What it is made of: "constant", "wire" (no storage) or "stored"."""
+        """Implementation: "constant", "wire" (no storage) or "stored"."""
         events = any(self.has(name) for name in ("hwset", "hwclr", "we"))
         if self.node.is_sw_writable or events:
             return "stored"
@@ -62,13 +62,13 @@ class MapField(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether all that happens to it is that software writes it."""
+        """Whether only software changes it."""
         special = ("hwset", "hwclr", "we", "onread", "onwrite")
         return self.node.is_sw_writable and not any(self.has(name) for name in special)
 
     @property
     def codes(self) -> list[NamedCode]:
-        """What its values are called, if they have names."""
+        """Names of its values, if they have any."""
         return [
             NamedCode(
                 int(member), member.name, member.rdl_name or member.name, member.rdl_desc or ""
@@ -77,7 +77,7 @@ class MapField(NamedTuple):
         ]
 
     def of(self, part: data.View) -> Value:
-        """Take the field's bits from the registers of a part of the map, see :func:`layout_of`."""
+        """Extract the field from a part of the map, see :func:`layout_of`."""
         start = 8 * self.register.address_offset + self.node.low
         return part.as_value()[start : start + self.node.width]
 
@@ -87,13 +87,13 @@ class MapField(NamedTuple):
         return None if value is None else str(value.name)
 
     def has(self, name: str) -> bool:
-        """Say whether a property of the SystemRDL source is set."""
+        """Tell whether a property of the SystemRDL source is set."""
         return bool(self.node.get_property(name))
 
 
 @cache
 def parameters_of() -> dict[str, Integer]:
-    """Parameters of the map: what the discovery registers say of a build."""
+    """Parameters of the map: the values of a build's discovery registers."""
     widths = {"features": 11, "hash": 64}
     return {
         name: Integer("see the register of this name", 0, 0, (1 << widths.get(name, 32)) - 1)
@@ -107,14 +107,14 @@ def register_map(parameters: Mapping[str, int], *, name: str = MAP) -> "AddrmapN
     Parameters
     ----------
     parameters : a value for each of :func:`parameters_of`.
-    name : what exported files call the map.
+    name : the map's name in exported files.
 
     Raises
     ------
     TypeError
-        A name that is missing or is none of the map's, or a value that is no integer.
+        A name is missing or unknown, or a value is not an integer.
     ValueError
-        A value that its register cannot hold, or a name that is no identifier.
+        A value does not fit its register, or a name is not an identifier.
     """
     kinds = parameters_of()
     if parameters.keys() != kinds.keys():
@@ -128,7 +128,7 @@ def register_map(parameters: Mapping[str, int], *, name: str = MAP) -> "AddrmapN
 
 @cache
 def _compile(name: str, parameters: tuple[tuple[str, int], ...]) -> "AddrmapNode":
-    """Compile the source; once for each build, because a node is never changed."""
+    """Compile the source; cached per build, because nodes are never modified."""
     from systemrdl.compiler import RDLCompiler
 
     compiler = RDLCompiler()
@@ -149,13 +149,13 @@ def fields_of(part: "AddrmapNode | RegfileNode") -> Iterator[MapField]:
 
 @cache
 def codes_of(field: str) -> dict[str, int]:
-    """List the values of a field that have names, by their identifiers."""
+    """List the named values of a field, by their identifiers."""
     found = next(each for each in fields_of(_compile(MAP, ())) if each.name == field)
     return {code.identifier: code.value for code in found.codes}
 
 
 def layout_of(name: str) -> data.FlexibleLayout:
-    """Lay out a part of the map as it lies in memory; ``X_LO`` and ``X_HI`` are ``x``."""
+    """Return the memory layout of a part of the map; ``X_LO`` and ``X_HI`` become ``x``."""
     from systemrdl.node import RegfileNode
 
     part = _compile(MAP, ()).get_child_by_name(name)
