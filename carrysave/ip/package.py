@@ -24,6 +24,7 @@ def generate(
     *,
     period_ns: float = 10.0,
     name: str | None = None,
+    docs: bool = False,
     progress: Callable[[str], None] = lambda text: None,
 ) -> list[Path]:
     """Write the pack of a co-processor.
@@ -34,6 +35,7 @@ def generate(
     folder : where; the pack is the folder of the module's name in it.
     period_ns : clock period in the constraints, ns.
     name : what FuseSoC calls it, see :func:`hw.emit.fusesoc.core`.
+    docs : write the register map as HTML too: 9 MB in 150 files.
     progress : told what is done.
 
     Returns
@@ -42,7 +44,7 @@ def generate(
     """
     emission = Emission(design)
     progress(f"pack {design.module}")
-    return write(Facts(emission, period_ns), folder, name=name)
+    return write(Facts(emission, period_ns, docs), folder, name=name)
 
 
 def write(block: Facts, folder: Path, *, name: str | None = None) -> list[Path]:
@@ -103,7 +105,7 @@ def _fill(block: Facts, folder: Path, name: str | None) -> None:
     }
     for path, text in texts.items():
         cache.write(folder / path, text)
-    registers.export(folder / "registers", block.discovery)
+    registers.export(folder / "registers", block.discovery, docs=block.docs)
     sets = {
         "rtl": [f"{module}.v"],
         "constraints": [*constraints, *out_of_context],
@@ -111,4 +113,4 @@ def _fill(block: Facts, folder: Path, name: str | None) -> None:
     }
     component = ip_xact.component(block, folder / "registers" / f"{MAP}.xml", sets)
     cache.write(folder / f"{module}.xml", component)
-    licences.write(folder / "licences")
+    licences.write(folder / "licences", block.docs)
