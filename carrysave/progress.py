@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from itertools import count
 from types import TracebackType
 
 from rich.console import Console
@@ -19,7 +20,7 @@ class Steps:
         self._seconds: list[float] = []
         """How long each planned step takes, relative to the others if nobody knows."""
         self._known = False
-        self._number = 0
+        self._number, self._numbers = 0, count(1)  # of steps that threads may begin at a time
         self._share = 0.0
         """How much of the step under way is done."""
         self._text = ""
@@ -57,7 +58,7 @@ class Steps:
         """
         self._known = not isinstance(steps, int)
         self._seconds = [1.0] * steps if isinstance(steps, int) else list(steps)
-        self._number = 0
+        self._number, self._numbers = 0, count(1)
         self._began = self._step_began = time.monotonic()
         if not self._bar:
             left = self.left()
@@ -67,7 +68,7 @@ class Steps:
     def step(self, text: str) -> None:
         """Say what is done now: the next step of the plan, if there is one."""
         self._step_began = time.monotonic()
-        self._number += 1
+        self._number = next(self._numbers)
         self._share = 0.0
         self._text = text
         if self._seconds:

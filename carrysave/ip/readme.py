@@ -1,10 +1,8 @@
 """README of a pack: what the block is, how it connects, and what to type first in each tool."""
 
 from carrysave.driver_modes import element_formats
-from carrysave.errors import installed
-from carrysave.ip import drivers, readme_streams, readme_tables
+from carrysave.ip import drivers, licences, readme_streams, readme_tables
 from carrysave.ip.facts import OUTSIDE, Facts
-from carrysave.ip.licences import licences
 from carrysave.ip.litex import CLASS
 from carrysave.ip.templates import fill
 from hw.soc.registers.rdl import MAP
@@ -29,9 +27,8 @@ def write(block: Facts) -> str:
         ports=readme_tables.ports(block),
         registers=readme_tables.registers(block),
         errors=readme_tables.errors(block),
-        licences=readme_tables.table(("files", "terms", "why"), licences()),
+        licences=readme_tables.table(("files", "terms", "why"), licences.table(block.docs)),
         map=MAP,
-        html=installed("peakrdl_html"),
         litex=CLASS,
         period=f"{block.period_ns:g}",
         outside=f"{OUTSIDE:.0%}",

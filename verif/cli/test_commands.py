@@ -191,6 +191,7 @@ def refused(outcome: Outcome, says: str) -> None:
             "encoding must be one of booth, ent, none, operator, not",
         ),
         ("generate systolic_os -p m=0", "m must be 1..256 rows, not 0"),
+        ("generate mac --docs", "--docs is for a co-processor, not for mac"),
         ("generate mac --perod 3", "--perod. Did you mean --period?"),
         ("generate mac --period 0", "--period must be greater than 0 ns, and finite, not 0"),
         ("generate mac --period nan", "--period must be greater than 0 ns, and finite, not nan"),
