@@ -19,6 +19,7 @@ from hw.emit import yosys
 from hw.emit.files import generate
 from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
+from verif.support.schemas import check
 
 # What does not concern correctness: names, `interrupt` among them, no timescale, registers that
 # have both an initial value and a reset, ports and bits that nobody reads at the edge of an array,
@@ -156,7 +157,7 @@ def test_accepted_by_slang(files: dict[str, Path]) -> None:
 
 def test_manifest_is_complete(design: Design, files: dict[str, Path]) -> None:
     assert set(files) == {".v", ".json", ".sdc", ".f", ".core"}
-    manifest = json.loads(files[".json"].read_text())
+    manifest = check("design", files[".json"])
     assert manifest["design"] == design.name
     assert manifest["module"] == design.module
     assert manifest["parameters"] == design.parameters

@@ -12,6 +12,7 @@ from carrysave.sim import runner
 from hw.catalog import CATALOG, Design
 from hw.emit.verilog import verilog_of
 from verif.support.command import Outcome, Run
+from verif.support.schemas import check
 
 COMMAND = (sys.executable, "-c", "from carrysave.cli import main; main()")
 COMMANDS = (
@@ -287,7 +288,7 @@ def test_cli_verify_in_parallel(tmp_path: Path) -> None:
 
 def test_cli_synth_json(run: Run, tmp_path: Path) -> None:
     outcome = run("synth", *SMALL, "--json")
-    found = json.loads(outcome.out)
+    found = check("synthesis", outcome.out)
     assert outcome.code == 0
     assert set(found) >= KEYS
     assert (found["design"], found["target"]) == ("mac", "osu018")
@@ -298,7 +299,7 @@ def test_cli_synth_json(run: Run, tmp_path: Path) -> None:
     assert {"carrysave", "yosys", "abc", "opensta", "library"} <= set(found["versions"])
     assert found["command"].startswith("carrysave synth mac -p a_width=2")
     written = tmp_path / "build" / "synth" / f"{MODULE}.osu018.json"
-    assert json.loads(written.read_text()) == found
+    assert check("synthesis", written) == found
 
 
 def test_cli_synth_reaches_a_period(run: Run) -> None:
@@ -324,7 +325,7 @@ def test_cli_synth_sweep_writes_results(run: Run, tmp_path: Path) -> None:
     outcome = run("synth", *SMALL, "--sweep", "-o", "out")
     assert outcome.code == 0
     stem = tmp_path / "out" / "synth" / f"{MODULE}.osu018"
-    found = json.loads(stem.with_name(f"{stem.name}.json").read_text())
+    found = check("synthesis", stem.with_name(f"{stem.name}.json"))
     best = max(found["sweep"], key=lambda point: point["gops_per_mm2"])
     assert found["gops_per_mm2"] == best["gops_per_mm2"]
     picture = stem.with_name(f"{stem.name}.sweep.svg").read_text()
@@ -338,7 +339,7 @@ def test_cli_synth_takes_foreign_verilog(run: Run, tmp_path: Path) -> None:
     (tmp_path / "counter.v").write_text(COUNTER)
     (tmp_path / "step.v").write_text(STEP)
     files = ("synth", "--verilog", "counter.v", "step.v", "--top", "counter")
-    found = json.loads(run(*files, "--operations", "1", "--json").out)
+    found = check("synthesis", run(*files, "--operations", "1", "--json").out)
     assert (found["design"], found["target"]) == ("counter", "osu018")
     assert found["gops"] == pytest.approx(1 / found["period_ns"])
     assert json.loads(run(*files, "--json").out)["gops"] is None
@@ -365,8 +366,9 @@ def test_cli_synth_says_what_yosys_says(
     assert not (tmp_path / "build").exists()
 
 
-def test_cli_synth_for_an_fpga_says_what_is_missing(run: Run) -> None:
+def test_cli_synth_for_an_fpga_says_what_is_missing(run: Run, tmp_path: Path) -> None:
     outcome = run("synth", *SMALL, "--target", "xilinx")
     assert outcome.code == 0
+    assert check("synthesis", tmp_path / "build" / "synth" / f"{MODULE}.xilinx.json")["luts"]
     assert "LUTs" in outcome.out
     assert f"note on {MODULE}: no open place and route: no Fmax" in outcome.out

@@ -1,6 +1,5 @@
 """Boards: constraints against a description that is not ours, designs, and bitstreams."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from carrysave.fpga import boards
 from carrysave.fpga.boards import BOARDS, build, design_of
 from hw.emit.verilog import Emission
 from verif.support.command import Run
+from verif.support.schemas import check
 
 PLATFORMS: dict[str, Any] = {
     "ice40_hx8k_b_evn": ICE40HX8KBEVNPlatform,
@@ -76,7 +76,7 @@ def test_bitstream(name: str, run: Run, tmp_path: Path) -> None:
     """The default build of each board fits, is fast enough, and unpacks."""
     outcome = run("build", "--board", name, "-o", tmp_path, "--json")
     assert outcome.code == 0, outcome.err
-    found = json.loads(outcome.out)
+    found = check("board", outcome.out)
     assert found["ok"]
     assert found["fmax_mhz"] > found["clock_mhz"]
     for part, limit in found["capacity"].items():

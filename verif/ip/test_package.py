@@ -30,6 +30,7 @@ from golden.soc.coprocessor_stream import rows as stream_rows
 from hw.catalog import Design
 from hw.emit.verilog import Emission
 from hw.soc.registers.rdl import MAP, fields_of
+from verif.support.schemas import check
 from verif.test_catalog import ports
 
 PARAMETERS = {
@@ -141,9 +142,8 @@ def test_pack_lists_every_file(made: Made) -> None:
     assert "source block_design.tcl -tclargs -part" in readme
     assert "Vivado itself\nnever ran" in readme
     ElementTree.fromstring(made.text("block.svg"))
-    assert json.loads(made.text(f"{made.module}.json"))["verilog_sha256"] == (
-        hashlib.sha256(made.verilog.encode()).hexdigest()
-    )
+    manifest = check("design", made.folder / f"{made.module}.json")
+    assert manifest["verilog_sha256"] == hashlib.sha256(made.verilog.encode()).hexdigest()
 
 
 def test_pack_verilog_says_what_ports_are_for(made: Made) -> None:

@@ -1,7 +1,6 @@
 """``carrysave precision``: choices against all there are, sensitivities against numpy, the run."""
 
 import itertools
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from carrysave.networks.encoded import encode, steps_of
 from carrysave.networks.precision.choose import choose
 from golden.formats.names import parse
 from verif.support.command import Run
+from verif.support.schemas import check
 
 SMALL = ("-p", "m=2", "-p", "n=2", "-p", "formats=int8,int4,e2m1")
 
@@ -88,7 +88,7 @@ def test_digits(run: Run, task: Task, files: list[Any], tmp_path: Path) -> None:
     out = tmp_path / "out"
     found = run("precision", *files, *SMALL, "--budget", "bytes=60%", "--json", "-o", out)
     assert found.code == 0, found.err
-    facts = json.loads(found.out)
+    facts = check("precision", found.out)
     constants = {
         one.name: onnx.numpy_helper.to_array(one).astype(np.float64)
         for one in onnx.load(task.model).graph.initializer
@@ -133,7 +133,7 @@ def test_digits(run: Run, task: Task, files: list[Any], tmp_path: Path) -> None:
                  tmp_path / "y.npy", "-p", engine, "--simulate", "all", "--batch", 60,
                  "--energy", "none", "--json", "-o", out)  # fmt: skip
     assert result.code == 0, result.err
-    ran = json.loads(result.out)
+    ran = check("run", result.out)
     assert ran["simulation_equal"] is True
     assert [row["formats"] for row in ran["layers"]] == chosen["formats"]
     assert all(row["simulated_rows"] == 60 for row in ran["layers"])
@@ -152,7 +152,7 @@ def test_pairs_and_energy(run: Run, files: list[Any], tmp_path: Path) -> None:
                 "--pairs", "all", "--energy", "osu018", "--budget", "energy=70%",
                 "--budget", "cycles=100%", "--json", "-o", tmp_path / "out")  # fmt: skip
     assert found.code == 0, found.err
-    facts = json.loads(found.out)
+    facts = check("precision", found.out)
     pairs = ["int8 x int8", "int8 x int4", "int4 x int8", "int4 x int4"]
     for row in facts["layers"]:
         assert list(row["sensitivity"]) == pairs
@@ -218,13 +218,13 @@ def test_format_that_does_not_take_a_layer(run: Run, files: list[Any], tmp_path:
     found = run("precision", *files, "-p", engine, "--budget", "bytes=100%", "--json",
                 "-o", tmp_path / "out")  # fmt: skip
     assert found.code == 0, found.err
-    facts = json.loads(found.out)
+    facts = check("precision", found.out)
     assert [list(row["sensitivity"]) for row in facts["layers"]] == [["int4 x int4"]] * 2
     assert [one["name"] for one in facts["uniform"]] == ["all int4"]
     engine = "engine=npe(m=1,n=2,formats=int8,int4,accumulator_width=21)"
     found = run("precision", *files, "-p", engine, "--budget", "bytes=100%", "--json",
                 "-o", tmp_path / "out")  # fmt: skip
-    facts = json.loads(found.out)
+    facts = check("precision", found.out)
     assert [list(row["sensitivity"]) for row in facts["layers"]] == [
         ["int4 x int4"], ["int8 x int8", "int4 x int4"],
     ]  # fmt: skip

@@ -1,6 +1,5 @@
 """``carrysave run``: networks from files to answers, what it refuses, and what it writes."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from carrysave.data.networks import MODELS, Task, quantise
 from carrysave.networks import golden
 from verif.networks.graphs import Builder
 from verif.support.command import Run
+from verif.support.schemas import check
 
 SMALL = ("-p", "engine=systolic_os(m=2,n=4)", "-p", "data_width=32")
 PLAIN = ("--energy", "none", "--simulate", "none")
@@ -45,7 +45,7 @@ def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_
     found = run(model, "--input", x, "--labels", y, *SMALL, "--simulate", "all", "--batch", 599,
                 "--energy", "none", "--json", "-o", tmp_path / "out")  # fmt: skip
     assert found.code == 0, found.err
-    facts = json.loads(found.out)
+    facts = check("run", found.out)
     (output,) = facts["outputs"]
     assert output["equal"]
     assert output["top1_equal"] == 1
@@ -58,6 +58,7 @@ def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_
     names = {Path(path).name for path in facts["files"]}
     assert names == {"outputs.npz", "layers.svg", "layers.md", "run.json"}
     own = tmp_path / "out" / "run" / "quantised"
+    assert check("run", own / "run.json") == facts
     logits = np.load(own / "outputs.npz")["logits"]
     assert np.mean(logits.argmax(axis=1) == task.labels) == output["accuracy"]
     text = (own / "layers.md").read_text()
@@ -76,7 +77,7 @@ def test_digits_through_the_pins_of_a_board(
                 "-p", "n=2", "-p", "divisor=4", "--simulate", "all", "--batch", 20,
                 "--energy", "none", "--json")  # fmt: skip
     assert found.code == 0, found.err
-    facts = json.loads(found.out)
+    facts = check("run", found.out)
     assert facts["design"].startswith("coprocessor_uart")
     assert facts["simulation_equal"] is True
     assert facts["outputs"][0]["equal"]
@@ -91,7 +92,7 @@ def test_digits_on_the_whole_board(run: Run, digits: tuple[Path, Task], tmp_path
     found = run(model, "--input", x, "--board", "ulx3s_85f", "-p", "divisor=4", "--simulate",
                 "all", "--batch", 200, "--energy", "none", "--json")  # fmt: skip
     assert found.code == 0, found.err
-    facts = json.loads(found.out)
+    facts = check("run", found.out)
     assert facts["simulation_equal"] is True
     assert facts["outputs"][0]["equal"]
 
@@ -101,7 +102,7 @@ def test_sample(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
     x = save(tmp_path / "x.npy", np.tile(task.inputs, (10, 1)))
     found = run(model, "--input", x, *SMALL, "--batch", 6000, "--energy", "none", "--json")
     assert found.code == 0, found.err
-    for row in json.loads(found.out)["layers"]:
+    for row in check("run", found.out)["layers"]:
         assert 0 < row["simulated_rows"] < row["rows"] == 5990
         assert 0.8 < row["cycles"] / row["cycles_by_model"] < 2
 
@@ -132,7 +133,7 @@ def test_hardware_that_differs_fails(
     monkeypatch.setattr(golden, "run", wrong)
     found = run(model, "--input", x, *SMALL, "--energy", "none", "--json")
     assert found.code == 1
-    facts = json.loads(found.out)
+    facts = check("run", found.out)
     assert facts["simulation_equal"] is False
     assert "layer0" in facts["wrong"]
 
@@ -272,7 +273,7 @@ def test_shipped_networks(run: Run, tmp_path: Path, name: str) -> None:
     assert len(task.inputs) >= 100
     found = run(model, "--input", x, "--labels", y, *SMALL, "--energy", "none", "--json")
     assert found.code == 0, found.err
-    facts = json.loads(found.out)
+    facts = check("run", found.out)
     assert facts["simulation_equal"] is True
     for output in facts["outputs"]:
         assert output["top1_equal"] >= 0.99

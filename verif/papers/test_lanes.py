@@ -11,6 +11,7 @@ from carrysave.papers import lanes
 from golden.npe.lane import LaneSpec
 from hw.catalog import Design
 from verif.papers.test_ratios import call
+from verif.support.schemas import check
 
 
 def lane_area(design: Design) -> float:
@@ -57,6 +58,7 @@ def test_claims_and_files(
     assert {Path(file).name for file in found["files"]} == {
         f"xr-npe.quick.osu018.{end}" for end in ("json", "md", "svg")
     }
+    check("reproduce", tmp_path / "reproduce" / "xr-npe.quick.osu018.json")
     ours = {claim["name"]: claim["ours"] for claim in found["claims"]}
     # Four lanes of 1000 um2 against one of 1300.
     assert ours["lane, area"] == ours["array, area"] == "-68 %"

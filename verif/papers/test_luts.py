@@ -11,6 +11,7 @@ from carrysave.papers import layer, luts
 from carrysave.papers.rivals import ACTIVATIONS, WEIGHTS, ablation, products, rivals
 from hw.catalog import Design
 from verif.papers.test_ratios import call
+from verif.support.schemas import check
 
 AREAS = {"adder_tree": 9000.0, "bitserial_core": 4000.0, "lut_core": 3000.0}
 
@@ -102,6 +103,7 @@ def test_claims_and_files(
     ]  # fmt: skip
     assert ours[-2] == f"{4 * 2999 / 2792:.2f}x smaller"
     assert ours[-1] == "-25 %"
+    check("reproduce", tmp_path / "reproduce" / "lut-tensor-core.quick.osu018.json")
     text = (tmp_path / "reproduce" / "lut-tensor-core.quick.osu018.md").read_text()
     assert "| 2 | lut_core | yes | 11.0 | 92.5% | 97.5% |" in text
     assert "| LUT K = 2, all planes | 6x32x24 |" in text

@@ -11,6 +11,7 @@ from carrysave import cli
 from carrysave.asic import synthesis
 from carrysave.papers import ratios
 from hw.catalog import Design
+from verif.support.schemas import check
 
 
 def made_up(design: Design, target: Any, **options: Any) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def test_reproduce_takes_the_best_of_either_side(
     measured: list[Design], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert call(monkeypatch, "hpca25", "-o", str(tmp_path)) == 0
-    table = json.loads((tmp_path / "reproduce" / "hpca25.osu018.json").read_text())
+    table = check("reproduce", tmp_path / "reproduce" / "hpca25.osu018.json")
     matrix = next(row for row in table["rows"] if row["name"] == "2D matrix")
     assert matrix["optimised"]["parameters"]["pipeline"] == 0
     assert {d.parameters["pipeline"] for d in measured if d.name == "matrix_2d"} == {0, 1}

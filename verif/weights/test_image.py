@@ -12,6 +12,7 @@ import safetensors
 from safetensors.numpy import load_file, save_file
 
 from verif.support.command import Run
+from verif.support.schemas import check
 
 
 @pytest.fixture
@@ -24,8 +25,8 @@ def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 def manifest_of(run: Run, *arguments: str) -> dict[str, Any]:
     code, out, err = run(*arguments, "--json")
     assert code == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
+    *_, path = json.loads(out)["files"]
+    return check("weights", Path(path))
 
 
 def floats(shape: tuple[int, int] = (12, 70)) -> np.ndarray:
@@ -47,7 +48,7 @@ def test_pack_writes_an_image_and_a_manifest(run: Run, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert "build/layer.bin" in out
     assert "70 x 12 weights, uniform, 2 bits, 3 groups of 32" in out
-    manifest = json.loads((tmp_path / "build/layer.json").read_text())
+    manifest = check("weights", tmp_path / "build/layer.json")
     assert manifest["bytes"] == (tmp_path / "build/layer.bin").stat().st_size
     assert sorted(path.name for path in (tmp_path / "build").iterdir()) == [
         "layer.bin", "layer.json"
