@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any, cast
 
 __all__ = ["install"]
 
@@ -26,7 +27,7 @@ class _Finder:
         own = name.removeprefix(_PREFIX)
         if own == name or own.partition(".")[0] not in _MOVED:
             return None
-        return ModuleSpec(name, self)
+        return ModuleSpec(name, cast(Any, self))  # a loader, too; its base class is slow to load
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Import it by its own name."""
@@ -42,4 +43,4 @@ class _Finder:
 
 def install() -> None:
     """Have the import system ask the finder first: the folders have a path, too."""
-    sys.meta_path.insert(0, _Finder())
+    sys.meta_path.insert(0, cast(Any, _Finder()))

@@ -1,10 +1,20 @@
 """Errors that a user can mend."""
 
 import sys
+from collections.abc import Collection
 from importlib.util import find_spec
 from math import inf
 
-__all__ = ["EXTRAS", "UsageError", "check_positive", "installed", "needs", "package_of", "remedy"]
+__all__ = [
+    "EXTRAS",
+    "UsageError",
+    "check_choice",
+    "check_positive",
+    "installed",
+    "needs",
+    "package_of",
+    "remedy",
+]
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "asic": ("matplotlib",),
@@ -23,6 +33,12 @@ _OF_COMMANDS = {"build": "boards", "precision": "networks", "run": "networks"}
 
 class UsageError(Exception):
     """The command line, or a file that it names, asks for something that cannot be."""
+
+
+def check_choice(option: str, value: str, legal: Collection[str]) -> None:
+    """Refuse what is none of the values of an option."""
+    if value not in legal:
+        raise UsageError(f"{option} must be one of {', '.join(legal)}, not {value!r}")
 
 
 def check_positive(option: str, value: float | None, unit: str = "") -> None:

@@ -26,8 +26,8 @@ from scripts.bench import markdown, show, write_readme
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = {
     "network": "{}", "products": "{}", "MMACs": "{:.3g}", "inputs": "{}", "cycles": "{:,}",
-    "of peak": "{:.1%}", "same class": "{:.1%}", "right": "{:.1%}", "right, onnxruntime": "{:.1%}",
-    "most apart": "{:.3g}", "codes that differ": "{}",
+    "utilisation": "{:.1%}", "same top-1": "{:.1%}", "accuracy": "{:.1%}",
+    "accuracy, onnxruntime": "{:.1%}", "max difference": "{:.3g}", "differing codes": "{}",
 }  # fmt: skip
 
 
@@ -56,12 +56,12 @@ def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
         "MMACs": found["macs"] / found["batch"] / 1e6,
         "inputs": found["inputs"],
         "cycles": round(found["cycles"] / found["batch"]),
-        "of peak": found["utilisation"],
-        "same class": output["top1_equal"],
-        "right": output["accuracy"],
-        "right, onnxruntime": output["accuracy_onnxruntime"],
-        "most apart": output["most"],
-        "codes that differ": f"{apart:,} of {sum(row['codes'] or 0 for row in rows):,}",
+        "utilisation": found["utilisation"],
+        "same top-1": output["top1_equal"],
+        "accuracy": output["accuracy"],
+        "accuracy, onnxruntime": output["accuracy_onnxruntime"],
+        "max difference": output["most"],
+        "differing codes": f"{apart:,} of {sum(row['codes'] or 0 for row in rows):,}",
         "causes": found["causes"],
         "seconds": found["seconds"],
     }

@@ -29,7 +29,7 @@ NETWORKS = {"digits": (599, "60%"), "text_angle": (106, "60%")}
 CALIBRATION = 32
 COLUMNS = {
     "network": "{}", "formats": "{}", "bits": "{:.2f}", "KiB": "{:,.2f}", "cycles": "{:,.0f}",
-    "uJ": "{:,.3g}", "noise, dB": "{:.1f}", "same class": "{:.1%}", "right": "{:.1%}",
+    "uJ": "{:,.3g}", "noise, dB": "{:.1f}", "same top-1": "{:.1%}", "accuracy": "{:.1%}",
 }  # fmt: skip
 
 
@@ -60,9 +60,9 @@ def measure(name: str, folder: Path, steps: Steps) -> list[dict[str, Any]]:
             "cycles": row["cycles"],
             "uJ": row["energy_uj"],
             "noise, dB": 10 * float(np.log10(row["noise"])),
-            "same class": row["same"],
-            "right": row["right"],
-            "right in floats": row["right_floats"],
+            "same top-1": row["same"],
+            "accuracy": row["right"],
+            "accuracy in floats": row["right_floats"],
         }
         for row in rows
     ]

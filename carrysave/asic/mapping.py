@@ -55,6 +55,12 @@ class Recipe:
     front: str
     map: str
 
+    @classmethod
+    def parse(cls, text: str) -> "Recipe":
+        """Read what ``str`` wrote."""
+        front, _, map_ = text.partition("+")
+        return cls(front, map_)
+
     def __str__(self) -> str:
         return f"{self.front}+{self.map}"
 

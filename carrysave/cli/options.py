@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Config", "Folder", "Json", "Name", "Sets", "cells_for_energy", "choose", "console", "errors",
-    "library_of", "output_folder", "settings", "tell",
+    "library_of", "output_folder", "settings", "print_outcome",
 ]  # fmt: skip
 
 console = Console()
@@ -136,7 +136,9 @@ def cells_for_energy(energy: str | None) -> "cells.Library | str | None":
         return str(error)
 
 
-def tell(found: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool) -> None:
+def print_outcome(
+    found: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool
+) -> None:
     """Print what was found, as JSON or as it is shown, and the files that it was written to."""
     if raw:
         print(json.dumps(found, indent=2))

@@ -15,8 +15,8 @@ from carrysave.cli.options import (
     cells_for_energy,
     errors,
     output_folder,
+    print_outcome,
     settings,
-    tell,
 )
 from carrysave.fpga import boards
 from carrysave.networks import command, view
@@ -94,5 +94,5 @@ def run_model(
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
-    tell(found, view.show, json_)
+    print_outcome(found, view.show, json_)
     return 1 if found["wrong"] else 0

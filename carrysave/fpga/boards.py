@@ -160,7 +160,7 @@ def build(
     top = _wrapper(design.module)
     sources = emission.verilog, top, board.constraints
     key = cache.digest([*sources, repr(board), repr(family), *made_by])[:32]
-    kept = cache.cache() / "boards" / key
+    kept = cache.folder() / "boards" / key
     record = kept / "report.json"
     if not record.exists():
         with TemporaryDirectory() as work:

@@ -133,7 +133,7 @@ def synthesise(
         str(_FORMAT), repr(family), yosys.version(), nextpnr_version(target) or "", top, clock,
         str(place), *read, *contents,
     ])[:32]  # fmt: skip
-    record = cache.cache() / "fpga" / f"{key}.json"
+    record = cache.folder() / "fpga" / f"{key}.json"
     if record.exists():
         return json.loads(record.read_text())
     with TemporaryDirectory() as name:

@@ -30,10 +30,18 @@ def capital(text: str) -> str:
 
 @dataclass(frozen=True)
 class Facts:
-    """One build of the co-processor, and the clock that it is meant for."""
+    """One build of the co-processor, the clock that it is meant for, and what its pack has.
+
+    Members
+    -------
+    emission : the build.
+    period_ns : of the clock.
+    docs : the register map is there as HTML too.
+    """
 
     emission: Emission
     period_ns: float = 10.0
+    docs: bool = False
 
     @property
     def design(self) -> Design:

@@ -1,9 +1,7 @@
 """README of a pack: what the block is, how it connects, and what to type first in each tool."""
 
-from carrysave.errors import installed
-from carrysave.ip import drivers, readme_streams, readme_tables
+from carrysave.ip import drivers, licences, readme_streams, readme_tables
 from carrysave.ip.facts import OUTSIDE, Facts, capital
-from carrysave.ip.licences import licences
 from carrysave.ip.litex import CLASS, usage
 from golden.engine import EngineSpec
 from hw.soc.registers.rdl import MAP
@@ -43,7 +41,6 @@ def write(block: Facts) -> str:
         registers=readme_tables.registers(block),
         errors=readme_tables.errors(block),
         map=MAP,
-        html="HTML, " if installed("peakrdl_html") else "",
         drivers=drivers.files(block),
         start=drivers.start(block),
         system=_SYSTEM_STREAMS if spec.STREAM else _SYSTEM,
@@ -53,7 +50,8 @@ def write(block: Facts) -> str:
         period=f"{block.period_ns:g}",
         outside=f"{OUTSIDE:.0%}",
         vlnv=f"carrysave::{block.module}",
-        licences=readme_tables.table(("files", "terms", "why"), licences()),
+        licences=readme_tables.table(("files", "terms", "why"), licences.table(block.docs)),
+        kinds="C header, HTML, IP-XACT, Python" if block.docs else "C header, IP-XACT, Python",
     )
 
 
@@ -185,7 +183,7 @@ Blocks of A and B are used for a block of C; other sizes than those by default a
 | `constraints/{module}.sdc` | clock of {period} ns, {outside} of it outside of every port |
 | `constraints/{module}_ooc.xdc` | clock for Vivado's synthesis out of context |
 | `block_design.tcl` | Vivado project of a Zynq with the block in it |
-{drivers}| `registers/` | the register map as C header, {html}IP-XACT, Python and pyuvm models |
+{drivers}| `registers/` | the register map as {kinds} and pyuvm models |
 | `licences/` | texts of licences, see below |
 
 ## Ports

@@ -11,7 +11,7 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
-from carrysave.errors import UsageError, installed, remedy
+from carrysave.errors import UsageError, check_choice, installed, remedy
 from carrysave.progress import Steps
 from hw.catalog import Design
 
@@ -54,12 +54,8 @@ class RunRequest:
 
     def __post_init__(self) -> None:
         """Check the choices."""
-        for option, value, legal in (
-            ("--simulate", self.simulate, SIMULATIONS),
-            ("--requantise", self.requantise, REQUANTISERS),
-        ):
-            if value not in legal:
-                raise UsageError(f"{option} must be one of {', '.join(legal)}, not {value!r}")
+        check_choice("--simulate", self.simulate, SIMULATIONS)
+        check_choice("--requantise", self.requantise, REQUANTISERS)
         if self.batch is not None and self.batch < 1:
             raise UsageError(f"--batch must be 1 or more, not {self.batch}")
 

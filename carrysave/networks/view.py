@@ -19,13 +19,13 @@ __all__ = ["draw", "facts", "markdown", "show"]
 
 _COLUMNS = (
     ("layer", "{}"), ("operator", "{}"), ("formats", "{}"), ("M x K x N", "{}"), ("MACs", "{:,}"),
-    ("cycles", "{:,}"), ("simulated", "{}"), ("of peak", "{:.1%}"), ("KiB moved", "{:,.1f}"),
-    ("uJ", "{:,.2f}"), ("codes that differ", "{}"),
+    ("cycles", "{:,}"), ("simulated", "{}"), ("utilisation", "{:.1%}"), ("KiB moved", "{:,.1f}"),
+    ("uJ", "{:,.2f}"), ("differing codes", "{}"),
 )  # fmt: skip
 _NAMES = 4
-_NARROW = ("layer", "formats", "M x K x N", "cycles", "of peak")
+_NARROW = ("layer", "formats", "M x K x N", "cycles", "utilisation")
 """Columns that fit on any terminal."""
-_WIDE = 146
+_WIDE = 150
 """Characters that all columns need."""
 
 

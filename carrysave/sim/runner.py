@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from carrysave import cache
 from carrysave.sim.parameters import BENCH_VARIABLE, describe
-from carrysave.sim.verilator import Build, build, call_runner
+from carrysave.sim.verilator import Build, build, simulate
 from hw.catalog import Design
 from hw.emit.verilog import verilog_of
 
@@ -98,24 +98,24 @@ def run(
     for old in (xml, log, dump):
         old.unlink(missing_ok=True)
     start = time.monotonic()
-    code = call_runner(
-        "test",
-        {
-            "test_module": bench,
-            "hdl_toplevel": build.top,
-            "hdl_toplevel_lang": "verilog",
-            "test_filter": tests,
-            "seed": seed,
-            "plusargs": ["+verilator+rand+reset+2", f"+verilator+seed+{seed % 0x7FFFFFFF + 1}"],
-            "build_dir": str(build.directory),
-            "test_dir": str(directory),
-            "results_xml": str(xml),
-            "waves": waves,
-            "extra_env": {
-                BENCH_VARIABLE: json.dumps({**(parameters or {}), "seed": seed}),
-                "COCOTB_MAX_FAILURES": str(int(stop)),
-            },
-        },
+    variables = {
+        BENCH_VARIABLE: json.dumps({**(parameters or {}), "seed": seed}),
+        "COCOTB_RANDOM_SEED": str(seed),
+        "COCOTB_RESULTS_FILE": str(xml),
+        "COCOTB_MAX_FAILURES": str(int(stop)),
+    }
+    if tests is not None:
+        variables["COCOTB_TEST_FILTER"] = tests
+    code = simulate(
+        build,
+        bench,
+        [
+            *(["--trace"] if waves else []),
+            "+verilator+rand+reset+2",
+            f"+verilator+seed+{seed % 0x7FFFFFFF + 1}",
+        ],
+        variables,
+        directory=directory,
         log=log,
         deadline=deadline,
         poll=poll,

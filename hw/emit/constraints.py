@@ -12,14 +12,14 @@ _FOLDER = Path(__file__).parents[2] / "constraints"
 def sdc(
     ports: Iterable[Mapping[str, Any]], clock: str, *, period_ns: float, outside: float = 0.0
 ) -> str:
-    """Write constraints that every tool reads.
+    """Write constraints in the SDC subset that every tool reads.
 
     Parameters
     ----------
     ports : of the block, as its manifest has them.
     clock : which of them is the clock.
     period_ns : its period.
-    outside : share of a period that a path takes outside, on either side.
+    outside : fraction of the period spent outside the block, on either side.
     """
     names: dict[str, list[str]] = {"input": [], "output": []}
     for port in ports:
@@ -44,7 +44,7 @@ def pins(name: str) -> str:
 
 
 def _fill(name: str, **values: str) -> str:
-    """Put values into a template, at ``@name@``."""
+    """Fill values into a template, at ``@name@``."""
     text = (_FOLDER / name).read_text()
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)

@@ -154,7 +154,7 @@ def _library() -> ctypes.CDLL:
     compiler = subprocess.run(["c++", "--version"], capture_output=True, check=True).stdout
     options = ["-O2", "-std=c++20", "-shared", "-fPIC"]
     key = cache.digest([text, compiler, *options])[:16]
-    path = cache.cache() / "activity" / f"replay.{key}.so"
+    path = cache.folder() / "activity" / f"replay.{key}.so"
     if not path.exists():
         with TemporaryDirectory() as folder:
             output = Path(folder) / "replay.so"

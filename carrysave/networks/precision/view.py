@@ -17,7 +17,7 @@ _LAYERS = (
 )  # fmt: skip
 _OUTCOMES = (
     ("formats", "{}"), ("bits", "{:.2f}"), ("KiB", "{:,.2f}"), ("cycles", "{:,.0f}"),
-    ("uJ", "{:,.3g}"), ("noise, dB", "{:.1f}"), ("same class", "{:.1%}"), ("right", "{:.1%}"),
+    ("uJ", "{:,.3g}"), ("noise, dB", "{:.1f}"), ("same top-1", "{:.1%}"), ("accuracy", "{:.1%}"),
 )  # fmt: skip
 
 
