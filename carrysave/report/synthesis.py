@@ -1,6 +1,5 @@
 """What the command line prints and writes: tables, JSON, pictures."""
 
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.table import Table
 from carrysave import cache
 from carrysave.errors import installed, remedy
 from carrysave.report.designs import print_line
+from carrysave.report.tables import svg
 
 __all__ = ["print_board", "print_synthesis", "write_synthesis"]
 
@@ -156,9 +156,4 @@ def draw_sweep(result: dict[str, Any]) -> bytes:
     axes.set_ylabel("cell area, um2")
     axes.set_title(f"{result['module']}, {result['target']}", fontsize=10, wrap=True)
     figure.legend(fontsize=8, loc="outside right upper", title="recipe", title_fontsize=8)
-    picture = io.BytesIO()
-    # The same result gives the same bytes.
-    with matplotlib.rc_context({"svg.hashsalt": "carrysave", "svg.fonttype": "none"}):
-        figure.savefig(picture, format="svg", metadata={"Date": None})
-    pyplot.close(figure)
-    return picture.getvalue()
+    return svg(figure)
