@@ -11,10 +11,12 @@ __all__ = ["BusSpec"]
 class BusSpec:
     """AXI4 with bursts of whole words at rising addresses, none of which crosses 4 KiB."""
 
-    data_width: int = parameter(Integer("bits of a beat, a power of two", 128, 32, 512, "bits"))
+    data_width: int = parameter(Integer("bits of a bus beat, a power of two", 128, 32, 512, "bits"))
     address_width: int = parameter(Integer("bits of an address", 64, 16, 64, "bits"))
-    burst: int = parameter(Integer("most beats of a burst", 64, 1, 256, "beats"))
-    outstanding: int = parameter(Integer("most bursts under way, each way", 16, 1, 64, "bursts"))
+    burst: int = parameter(Integer("maximum beats per burst", 64, 1, 256, "beats"))
+    outstanding: int = parameter(
+        Integer("maximum outstanding bursts, each for reads and writes", 16, 1, 64, "bursts")
+    )
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -24,9 +24,11 @@ class CoprocessorUartSpec(CoprocessorSpec):
     that stops for :attr:`TIMEOUT` times the length of a bit is forgotten.
     """
 
-    memory_bytes: int = parameter(Integer("memory, a power of two", 32768, 1024, 1 << 20, "bytes"))
+    memory_bytes: int = parameter(
+        Integer("memory size, a power of two", 32768, 1024, 1 << 20, "bytes")
+    )
     divisor: int = parameter(
-        Integer("clock over baud rate: length of a bit", 217, 4, 65535, "cycles")
+        Integer("clock cycles per bit (clock / baud rate)", 217, 4, 65535, "cycles")
     )
 
     TIMEOUT = 256

@@ -27,18 +27,18 @@ class CoprocessorSpec(BusSpec):
     """
 
     engine: EngineSpec | NpeSpec = field(default_factory=SystolicOsSpec)
-    sums: int = parameter(Integer("numbers of C in a block, at most", 4096, 1, 1 << 20))
-    a_bytes: int = parameter(Integer("a part of the store of A", 4096, 64, 1 << 22, "bytes"))
-    b_bytes: int = parameter(Integer("a part of the store of B", 4096, 64, 1 << 22, "bytes"))
-    bias: bool = parameter(Flag("a bias for each column can be added", True))
-    requantise: bool = parameter(Flag("sums can leave as codes", True))
-    per_column: bool = parameter(Flag("each column can have its own requantisation", True))
-    accumulate: bool = parameter(Flag("a job can add to the sums that C is of before", True))
-    blocks: bool = parameter(Flag("a job can choose its blocks, and their order", True))
-    ring: bool = parameter(Flag("a start can run jobs whose descriptors are in memory", True))
-    counters: bool = parameter(Flag("cycles, beats and products are counted", True))
-    narrow: bool = parameter(Flag("registers keep no more bits than the build uses", False))
-    dimension_width: int = parameter(Integer("bits of M, of N and of K", 24, 8, 24, "bits"))
+    sums: int = parameter(Integer("maximum numbers of C in a block", 4096, 1, 1 << 20))
+    a_bytes: int = parameter(Integer("one buffer of the store of A", 4096, 64, 1 << 22, "bytes"))
+    b_bytes: int = parameter(Integer("one buffer of the store of B", 4096, 64, 1 << 22, "bytes"))
+    bias: bool = parameter(Flag("biases per column", True))
+    requantise: bool = parameter(Flag("requantiser for results", True))
+    per_column: bool = parameter(Flag("requantisation per column", True))
+    accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
+    blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
+    ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
+    counters: bool = parameter(Flag("performance counters", True))
+    narrow: bool = parameter(Flag("registers only as wide as the build needs", False))
+    dimension_width: int = parameter(Integer("bits of M, N and K", 24, 8, 24, "bits"))
 
     PARTS = 4
     """Parts of a store of operands, a power of two."""

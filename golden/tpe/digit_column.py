@@ -29,9 +29,9 @@ class DigitColumnSpec(EngineSpec):
     n: int = parameter(Integer("columns of C per tile", 16, 1, 256, "columns"))
     k: int = parameter(Integer("codes of K per beat", 1, 1, 32, "codes"))
     pe: str = parameter(Choice("processing element", "opt4c", tuple(_ELEMENTS)))
-    encoding: str = parameter(Choice("digits of A", "naf", tuple(ENCODINGS)))
+    encoding: str = parameter(Choice("recoding of A", "naf", tuple(ENCODINGS)))
     constant_time: bool = parameter(Flag("issue zero digits too", False))
-    a_recoded: bool = parameter(Flag("A comes as digits, recoded beforehand", False))
+    a_recoded: bool = parameter(Flag("A arrives recoded, as digits", False))
 
     @property
     def a_code_width(self) -> int:

@@ -40,24 +40,32 @@ class LutCoreSpec(BroadcastEngineSpec):
     n: int = parameter(Integer("columns of C per tile", 64, 1, 256, "columns"))
     b_width: int = parameter(Integer("bits of a weight", 2, 1, 8, "planes"))
     group: int = parameter(Integer("activations per table", 2, 2, 5, "activations"))
-    lookups: int = parameter(Integer("groups added up per cycle", 8, 1, 32, "groups"))
+    lookups: int = parameter(Integer("tables looked up per cycle", 8, 1, 32, "groups"))
     table: str = parameter(
-        Choice("entries: of what bits select, or half of all signed sums", "full", FORMS)
+        Choice("entries: subset sums (full), or half of all signed sums", "full", FORMS)
     )
     generator: str = parameter(
         Choice(
-            "where tables are made: at the edge for all columns, in each lane, or outside",
+            "table generator: at the edge for all columns, in each lane, or external",
             "shared",
             ("shared", "in_array", "external"),
         )
     )
     order: str = parameter(
-        Choice("planes of a beat, or beats of a plane, come first", "inner", ("inner", "outer"))
+        Choice(
+            "bit planes: inner loop (per beat), or outer loop (per tile)",
+            "inner",
+            ("inner", "outer"),
+        )
     )
-    symmetric: bool = parameter(Flag("the least code of A never comes", False))
-    weights: str = parameter(Choice("what codes of B stand for", "integer", ("integer", "odd")))
-    negation: str = parameter(Choice("how entries are negated", "carry", ("carry", "constant")))
-    folded: bool = parameter(Flag("B comes as keys, folded beforehand", True))
+    symmetric: bool = parameter(Flag("the most negative code of A never occurs", False))
+    weights: str = parameter(
+        Choice("codes of B are integers, or on the odd grid", "integer", ("integer", "odd"))
+    )
+    negation: str = parameter(
+        Choice("entries are negated exactly, or but for a constant", "carry", ("carry", "constant"))
+    )
+    folded: bool = parameter(Flag("B arrives folded, as keys", True))
     parallel: bool = parameter(Flag("all bit planes of a beat in one cycle", False))
 
     def __post_init__(self) -> None:

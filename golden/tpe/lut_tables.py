@@ -17,9 +17,9 @@ class LutTablesSpec(TableSpec):
 
     m: int = parameter(Integer("rows of A per beat", 2, 1, 64, "rows"))
     group: int = parameter(Integer("activations per table", 2, 2, 5, "activations"))
-    lookups: int = parameter(Integer("groups of a row", 8, 1, 32, "groups"))
+    lookups: int = parameter(Integer("tables per row", 8, 1, 32, "groups"))
     table: str = parameter(
-        Choice("entries: of what bits select, or half of all signed sums", "full", FORMS)
+        Choice("entries: subset sums (full), or half of all signed sums", "full", FORMS)
     )
 
     def __post_init__(self) -> None:

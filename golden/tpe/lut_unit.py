@@ -29,14 +29,14 @@ class LutUnitSpec:
     of a weight are at most as many as here, and each descriptor says how many.
     """
 
-    m: int = parameter(Integer("rows of C, at most", 2, 1, 64, "rows"))
-    n: int = parameter(Integer("columns of C, at most", 64, 1, 256, "columns"))
+    m: int = parameter(Integer("maximum rows of C", 2, 1, 64, "rows"))
+    n: int = parameter(Integer("maximum columns of C", 64, 1, 256, "columns"))
     group: int = parameter(Integer("activations per table", 4, 2, 5, "activations"))
     lookups: int = parameter(Integer("tables looked up per cycle", 4, 1, 32, "tables"))
-    activations: str = parameter(Choice("activations", "int8", ("int4", "int8", "int16")))
-    planes: int = parameter(Integer("bits of a weight, at most", 4, 1, 8, "planes"))
-    k_max: int = parameter(Integer("activations of a row, at most", 64, 1, 1 << 16, "activations"))
-    registers: int = parameter(Integer("tables of rows that are held", 2, 1, 64, "registers"))
+    activations: str = parameter(Choice("activation format", "int8", ("int4", "int8", "int16")))
+    planes: int = parameter(Integer("maximum bits of a weight", 4, 1, 8, "planes"))
+    k_max: int = parameter(Integer("maximum activations per row", 64, 1, 1 << 16, "activations"))
+    registers: int = parameter(Integer("table registers", 2, 1, 64, "registers"))
 
     def __post_init__(self) -> None:
         """Check all fields."""

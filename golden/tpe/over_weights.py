@@ -19,7 +19,7 @@ class OverWeightsEngineSpec(EngineSpec):
 
     m: int = parameter(Integer("rows of C per tile", 8, 1, 64, "rows"))
     group: int = parameter(Integer("weights per table", 4, 1, 6, "weights"))
-    reuse: int = parameter(Integer("entries kept, so that they are not read", 4, 0, 64, "entries"))
+    reuse: int = parameter(Integer("entries in the cache", 4, 0, 64, "entries"))
 
     def __post_init__(self) -> None:
         """Check all fields, and that they go together."""

@@ -50,7 +50,7 @@ class BroadcastEngineSpec(RowsEngineSpec):
 
     together: bool = parameter(
         Flag(
-            "rows take a beat together; between tiles, none is taken until all sums have left",
+            "rows take a beat in the same cycle; the next tile waits until all sums have left",
             False,
         )
     )

@@ -28,10 +28,14 @@ class TernaryCoreSpec(BroadcastEngineSpec):
     b_width: int = parameter(Integer("bits of a weight", 2, 2, 2, "bits"))
     k: int = parameter(Integer("codes of K per beat", 16, 1, 80, "codes"))
     mode: str = parameter(
-        Choice("how weights select", "direct", ("direct", "pair", "table", "two_plane"))
+        Choice(
+            "weights select activations, pairs, table entries, or two sign planes",
+            "direct",
+            ("direct", "pair", "table", "two_plane"),
+        )
     )
     group: int = parameter(Integer("weights per table", 2, 2, 5, "weights"))
-    keys: bool = parameter(Flag("B comes as keys of pairs or groups", False))
+    keys: bool = parameter(Flag("B arrives as keys of pairs or groups", False))
 
     def __post_init__(self) -> None:
         """Check all fields, and that they go together."""
