@@ -9,7 +9,7 @@ __all__ = ["BusSpec"]
 
 @dataclass(frozen=True, kw_only=True)
 class BusSpec:
-    """AXI4 with bursts of whole words at rising addresses, none of which crosses 4 KiB."""
+    """AXI4 with INCR bursts of whole beats that cross no 4 KiB boundary."""
 
     data_width: int = parameter(Integer("bits of a bus beat, a power of two", 128, 32, 512, "bits"))
     address_width: int = parameter(Integer("bits of an address", 64, 16, 64, "bits"))
@@ -26,7 +26,7 @@ class BusSpec:
 
     @property
     def length_width(self) -> int:
-        """Bits of a number of bytes in a row: as many as memory has, at most."""
+        """Bits of a row's number of bytes, at most the whole memory."""
         return min(32, self.address_width + 1)
 
     @property

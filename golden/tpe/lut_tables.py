@@ -1,4 +1,4 @@
-"""Generator of tables over activations, for LUT cores whose tables are made outside."""
+"""Generator of tables over activations, for LUT cores with external tables."""
 
 from dataclasses import dataclass
 
@@ -38,12 +38,12 @@ class LutTablesSpec(TableSpec):
 
     @property
     def code_format(self) -> IntFormat:
-        """Format of all entries: the least that holds them, of a half table their complements."""
+        """Format of all entries: the narrowest that holds them and, for a half table, their complements."""
         return self.entry_format if self.table == "half" else self.sum_format(self.group)
 
 
 def lut_tables(spec: LutTablesSpec, a: np.ndarray) -> np.ndarray:
-    """Make tables, as :func:`half_table` and :func:`full_table` order their entries.
+    """Make tables, with entries in the order of :mod:`golden.lut.table`.
 
     Parameters
     ----------
