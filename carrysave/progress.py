@@ -9,7 +9,7 @@ __all__ = ["Steps"]
 
 
 class Steps:
-    """Shows the step that is under way and, where its length is known, how much of it is done."""
+    """Shows the current step and, if its length is known, its progress."""
 
     def __init__(self, console: Console):
         self._console = console
@@ -40,13 +40,13 @@ class Steps:
             self._bar.stop()
 
     def step(self, text: str) -> None:
-        """Say what is done now."""
+        """Set the current step."""
         if self._bar:
             self._bar.update(self._task, description=text, completed=0, total=None)
         else:
             self._console.print(f"... {text}", highlight=False, markup=False, soft_wrap=True)
 
     def advance(self, done: int, total: int) -> None:
-        """Say how far the step is."""
+        """Set the progress of the step."""
         if self._bar:
             self._bar.update(self._task, completed=done, total=total)

@@ -1,4 +1,4 @@
-"""The main job: one design from nothing to Verilog, proof, work done and figures."""
+"""The demo: one design, from its name to Verilog, regression, a workload and figures."""
 
 import json
 import time
@@ -28,7 +28,7 @@ BLOCK = Design("coprocessor", {"per_column": False})
 
 
 def demo(*, output: Folder = None, json_: Json = False) -> int:
-    """Run the main job: Verilog, regression, handwritten digits on the hardware, figures.
+    """Run the demo: Verilog, regression, handwritten digits on the hardware, figures.
 
     **Example:**
 
@@ -43,7 +43,7 @@ def demo(*, output: Folder = None, json_: Json = False) -> int:
 
 
 def run(steps: Steps, folder: Path, console: Console) -> dict[str, Any]:
-    """Run every step and print what came of it.
+    """Run every step and print its results.
 
     Returns
     -------

@@ -9,7 +9,7 @@ __all__ = ["list_designs"]
 
 
 def list_designs(*, json_: Json = False) -> int:
-    """List the designs: what they are, their parameters, what they are verified by.
+    """List the designs: summary, parameters, verification.
 
     **Example:**
 

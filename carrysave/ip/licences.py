@@ -1,4 +1,4 @@
-"""Under which terms the files of a pack are."""
+"""Licences of the files of a pack."""
 
 from importlib.metadata import distribution
 from pathlib import Path
@@ -51,7 +51,7 @@ _COPIED = ("carrysave", "peakrdl-pyuvm", "peakrdl-python", "peakrdl-html", "peak
 
 
 def write(folder: Path) -> None:
-    """Copy the texts of the licences, as the packages have them; a folder each."""
+    """Copy the licence texts from the packages, one folder each."""
     for package in _COPIED:
         found = [
             file

@@ -116,7 +116,7 @@ class LutCoreSpec(BroadcastEngineSpec):
 
     @property
     def odd_format(self) -> IntFormat:
-        """Format of sums on the odd grid; with negation "constant", before the constant is added."""
+        """Format of sums on the odd grid; with negation "constant", without the constant."""
         greatest = self.k_max * self.tables.greatest * ((1 << self.b_width) - 1)
         if self.negation == "constant":
             beats = -(-self.k_max // self.k)

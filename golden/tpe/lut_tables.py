@@ -38,7 +38,7 @@ class LutTablesSpec(TableSpec):
 
     @property
     def code_format(self) -> IntFormat:
-        """Format of all entries: the narrowest that holds them and, for a half table, their complements."""
+        """Format of all entries: the narrowest; for a half table, complements fit too."""
         return self.entry_format if self.table == "half" else self.sum_format(self.group)
 
 

@@ -15,7 +15,7 @@ __all__ = ["OverWeightsEngineSpec", "cycles", "over_weights", "reads"]
 
 @dataclass(frozen=True, kw_only=True)
 class OverWeightsEngineSpec(EngineSpec):
-    """A tile of C is m rows, which share the tables of n columns, one table per column at a time."""
+    """A tile of C is m rows, which share n columns of tables, one per column at a time."""
 
     m: int = parameter(Integer("rows of C per tile", 8, 1, 64, "rows"))
     group: int = parameter(Integer("weights per table", 4, 1, 6, "weights"))

@@ -27,7 +27,7 @@ class RowsSpec(TileSpec):
 
     @property
     def together(self) -> bool:
-        """Whether all rows take a beat in the same cycle, not each one cycle after the row above."""
+        """Whether all rows take a beat in the same cycle, not one cycle after the row above."""
         return False
 
     @property
