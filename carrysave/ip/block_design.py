@@ -1,4 +1,4 @@
-"""The block in a system, as a program for Vivado that draws it: a Zynq, AXI, DMAs for streams."""
+"""Vivado block design of a system with the block: a Zynq, AXI, DMAs for streams."""
 
 from pathlib import Path
 from string import Template
@@ -13,11 +13,11 @@ _SOURCE = Path(__file__).with_name(NAME)
 
 
 class _Template(Template):
-    delimiter = "@"  # Tcl has dollars of its own
+    delimiter = "@"  # Tcl uses dollars itself
 
 
 def write(block: Facts) -> str:
-    """Write the program; the Verilog is beside it."""
+    """Write the Tcl program; the Verilog is beside it."""
     names = {
         name: block.interface(kind).name
         for name, kind in (
@@ -47,7 +47,7 @@ _MEMORY = {
     "resets": "",
     "addresses": "reach matmul/@manager ps/[dict get $ps segment]\n",
 }
-"""What is around a block with a memory port."""
+"""System around a block with a memory port."""
 
 _STREAMS = {
     "subordinates": "3",
@@ -87,4 +87,4 @@ reach dma_a/Data_S2MM ps/[dict get $ps segment]
 reach dma_b/Data_MM2S ps/[dict get $ps segment]
 """,
 }
-"""What is around one between streams: a DMA of A, which also takes C, and one of B."""
+"""System around a block with streams: a DMA for A, which also takes C, and one for B."""

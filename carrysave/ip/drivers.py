@@ -1,4 +1,4 @@
-"""Drivers in a pack: which there are, how they are written, what to type first."""
+"""Drivers in a pack: list, generation, first commands."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,8 +19,8 @@ class Driver(NamedTuple):
 
     Members
     -------
-    folder : its own, in the pack.
-    what : it is, in a few words.
+    folder : in the pack.
+    what : a short description.
     write : writes its files into a folder.
     start : first lines of a program, in Markdown.
     """
@@ -135,7 +135,7 @@ _C_WHAT = "C driver, C99 or C++, of the header in `registers/`"
 
 
 def drivers(block: Facts) -> tuple[Driver, ...]:
-    """List those that a pack holds."""
+    """List the drivers of a pack."""
     c = partial(written.c, stream=block.spec.STREAM)
     return (
         Driver(_FOLDER, _WHAT, written.python, _python_start(block)),
@@ -144,7 +144,7 @@ def drivers(block: Facts) -> tuple[Driver, ...]:
 
 
 def _python_start(block: Facts) -> str:
-    """Choose the lines for the engine, and for what is outside; formats are the last ones."""
+    """Fill in the lines for the engine and its surroundings; formats are the last pair."""
     spec, pairs = block.spec, list(modes(block.spec))
     scaled = spec.inside.block != 0
     kind = "CoprocessorStream" if spec.STREAM else "Coprocessor"
@@ -177,7 +177,7 @@ def _python_start(block: Facts) -> str:
 
 
 def _c_start(block: Facts) -> str:
-    """Choose the lines for the engine, and for what is outside; formats are the last ones."""
+    """Fill in the lines for the engine and its surroundings; formats are the last pair."""
     spec, pairs = block.spec, list(modes(block.spec))
     lines = {
         "how": "", "mode": "(&device, &job", "space": " ",
@@ -196,7 +196,7 @@ def _c_start(block: Facts) -> str:
 
 
 def write(block: Facts, pack: Path) -> list[str]:
-    """Write all drivers into a pack; returns the names of their files in it."""
+    """Write all drivers into a pack; return their file names."""
     for driver in drivers(block):
         driver.write(pack / driver.folder)
     for name, (text, _) in _tables(block).items():
@@ -206,7 +206,7 @@ def write(block: Facts, pack: Path) -> list[str]:
 
 
 def _tables(block: Facts) -> dict[str, tuple[str, str]]:
-    """Write what drivers need to know of the engine's formats, and say what it is."""
+    """Write the drivers' tables of the engine's formats, and describe them."""
     found = modes(block.spec)
     if not found:
         return {}
@@ -223,12 +223,12 @@ def _tables(block: Facts) -> dict[str, tuple[str, str]]:
 
 
 def files(block: Facts) -> str:
-    """Name them, as rows of the README's table of files."""
+    """List them, as rows of the README's table of files."""
     rows = [(f"{driver.folder}/", driver.what) for driver in drivers(block)]
     rows += [(name, what) for name, (_, what) in _tables(block).items()]
     return "".join(f"| `{name}` | {what} |\n" for name, what in rows)
 
 
 def start(block: Facts) -> str:
-    """Say what to type first."""
+    """Return the first commands, as Markdown."""
     return "".join(f"{driver.start}\n\n" for driver in drivers(block))

@@ -10,7 +10,7 @@ __all__ = ["CLASS", "module", "usage"]
 CLASS = "MatmulCoprocessor"
 
 _CHANNELS = ("AW", "AR", "W", "B", "R")
-"""Names of signals begin with their channel's; in LiteX, a channel has them as attributes."""
+"""Signal names begin with their channel's; in LiteX they are attributes of the channel."""
 
 
 def module(block: Facts) -> str:
@@ -48,7 +48,7 @@ def module(block: Facts) -> str:
 
 
 def usage(block: Facts) -> str:
-    """Give the lines that connect the module to a SoC; its registers are at `region`."""
+    """Return the lines that connect the module to a SoC, with its registers at `region`."""
     own = _STREAMS_USAGE if block.spec.STREAM else _MEMORY_USAGE
     return own.format(data_width=block.spec.data_width)
 
@@ -59,7 +59,7 @@ def _side(stream: Interface) -> str:
 
 
 def _connections(block: Facts, interface: Interface, own: str, address: str) -> list[str]:
-    """Connect every port of a bus; addresses to what `address` says of a channel."""
+    """Connect every port of a bus; addresses to the signal that `address` returns for a channel."""
     lines = []
     for logical, port in interface.ports.items():
         name = next(name for name in _CHANNELS if logical.startswith(name))
@@ -114,7 +114,7 @@ _MEMORY = {
             self.master.aw.addr.eq(aw_address),
         ]""",
 }
-"""What the module has for a build with a memory port."""
+"""Parts of the module for a build with a memory port."""
 
 _STREAMS = {
     "imports": """\
@@ -132,7 +132,7 @@ a, b : endpoints that take A and B, see README.md; ``keep`` and ``last`` are ign
         self.a, self.b, self.c = (stream.Endpoint(layout) for _ in "abc")""",
     "driven": "",
 }
-"""What it has for one with streams."""
+"""Parts of the module for a build with streams."""
 
 _TEMPLATE = '''\
 """LiteX module of {module}.

@@ -1,4 +1,4 @@
-"""Formats of an engine that has several, as tables for the drivers of its pack."""
+"""Formats of a multi-format engine, as tables for the drivers of its pack."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ Modes = Mapping[tuple[str, str], Mode]
 
 
 def python(modes: Modes) -> str:
-    """Write them as a module beside the driver's package, ``carrysave_driver``."""
+    """Write them as a module beside the driver package ``carrysave_driver``."""
     numbers = {name: mode.a for (name, _), mode in modes.items()}
     lines = [
         '"""Pairs of formats that the co-processor multiplies, by names of A\'s and of B\'s."""',
@@ -42,7 +42,7 @@ def python(modes: Modes) -> str:
 
 
 def c(modes: Modes) -> str:
-    """Write them as a header beside the C driver's."""
+    """Write them as a header beside the C driver."""
     lines = [
         "/* Pairs of formats that the co-processor multiplies, A's and B's, for",
         " * carrysave_job_init_mode: carrysave_modes, by their names in the enum. */",

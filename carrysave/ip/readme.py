@@ -1,4 +1,4 @@
-"""README of a pack: what the block is, how it connects, and what to type first in each tool."""
+"""README of a pack: the block, its connections, first commands for each tool."""
 
 from carrysave.ip import drivers, licences, readme_streams, readme_tables
 from carrysave.ip.facts import OUTSIDE, Facts, capital
@@ -56,7 +56,7 @@ def write(block: Facts) -> str:
 
 
 def _command(block: Facts) -> str:
-    """Give the command that makes this pack."""
+    """Return the command that makes this pack."""
     entry = block.design.entry
     values = [
         f"-p '{key}={value}'"
@@ -67,7 +67,7 @@ def _command(block: Facts) -> str:
 
 
 def _operands(block: Facts) -> str:
-    """Say what A and B are of."""
+    """Describe the formats of A and B."""
     spec = block.spec
     if isinstance(spec.engine, EngineSpec):
         return (
@@ -88,7 +88,7 @@ def _operands(block: Facts) -> str:
 
 
 def _sums(block: Facts) -> str:
-    """Say what sums are."""
+    """Describe the sums."""
     inside = block.spec.inside
     if inside.block:
         return "fp32"
@@ -97,7 +97,7 @@ def _sums(block: Facts) -> str:
 
 
 def _codes(block: Facts) -> str:
-    """Say what C can be, beside sums."""
+    """Describe the formats of C other than sums."""
     spec = block.spec
     if not spec.requantise:
         return ""
@@ -111,36 +111,36 @@ def _codes(block: Facts) -> str:
 
 
 def _throughput(block: Facts) -> str:
-    """Say how fast it is, and what its blocks are by default."""
+    """Describe throughput and default blocks."""
     spec, inside = block.spec, block.spec.inside
     gigahertz = 1 / block.period_ns
     products = block.emission.component.operations_per_cycle / 2
     m, n, k = spec.default_blocks()
     rows = [
-        ("products a cycle, at most", f"{products:g}"),
+        ("products per cycle, at most", f"{products:g}"),
         (f"at {block.period_ns:g} ns", f"{products * gigahertz:.4g} GMAC/s"),
         (
-            f"bytes {'of each stream a cycle' if spec.STREAM else 'of memory a cycle, each way'}",
+            f"bytes per cycle {'of each stream' if spec.STREAM else 'of memory, each way'}",
             f"{spec.bytes}",
         ),
         (f"at {block.period_ns:g} ns", f"{spec.bytes * gigahertz:.4g} GB/s"),
         ("tile of C", f"{inside.m} x {inside.n}"),
-        ("words along K a beat", f"{inside.k}"),
-        ("block by default, M x N x K", f"{m * inside.m} x {n * inside.n} x {k * inside.k}"),
-        ("sums of a block, at most", f"{spec.sums:,}"),
+        ("words along K per beat", f"{inside.k}"),
+        ("default block, M x N x K", f"{m * inside.m} x {n * inside.n} x {k * inside.k}"),
+        ("sums per block, at most", f"{spec.sums:,}"),
         ("store of A, of B", f"{spec.PARTS} x {spec.a_bytes:,}, {spec.PARTS} x {spec.b_bytes:,} B"),
     ]
     if not spec.STREAM:
-        bursts = f"up to {spec.burst} beats, {spec.outstanding} under way each way"
+        bursts = f"up to {spec.burst} beats, {spec.outstanding} outstanding each way"
         rows.append(("bursts", bursts))
     return readme_tables.table(("", ""), rows)
 
 
 _PLACED = """\
-Rows are at any byte, at any distance. Blocks of C leave before all is read: C must not be where A,
-B, a bias, scales or requantisations are."""
+Rows start at any byte address, with any stride. Blocks of C are written before all input is read: C
+must not overlap A, B, biases, scales or requantisations."""
 
-_STREAMED = "Addresses and distances of a job have no meaning; there is no list of jobs."
+_STREAMED = "Addresses and strides of a job are ignored; there is no list of jobs."
 
 
 _SYSTEM = """its registers behind a
@@ -162,20 +162,20 @@ Made by `{command}`.
 
 {parameters}
 
-{operands} C is of sums, {c} in {sum_bytes}
+{operands} C holds sums, {c} in {sum_bytes}
 bytes{codes}. K is up to {k_max}.
 {placing}
 
 {throughput}
 
-Blocks of A and B are used for a block of C; other sizes than those by default are written to
-`BLOCK_M`, `BLOCK_N` and `BLOCK_K`.
+C is computed in blocks; write sizes other than the default to `BLOCK_M`, `BLOCK_N` and
+`BLOCK_K`.
 
 ## Files
 
 | file | what it is |
 | --- | --- |
-| `{module}.v` | the block: Verilog-2005, flat ports, one clock; the file that is verified |
+| `{module}.v` | the block: Verilog-2005, flat ports, one clock; tests verify this file |
 | `{module}.json` | manifest: parameters, ports, interfaces, versions |
 | `{module}.xml` | IP-XACT component (IEEE 1685-2014): buses, ports, registers, files |
 | `{module}.core`, `{module}.f` | FuseSoC core, file list |
@@ -195,8 +195,8 @@ with `{clock}`. `{interrupt}` stays high until software clears it. No port is as
 
 {streams}## Registers
 
-{window} bytes, 32-bit words; an access without a register answers SLVERR. Write a job to `JOB`,
-then 1 to `CTRL`; wait for `CTRL.done` or the interrupt; read `ERROR`.
+{window} bytes, 32-bit words; an address without a register responds with SLVERR. Write a job to
+`JOB`, then 1 to `CTRL`; wait for `CTRL.done` or the interrupt; read `ERROR`.
 
 {registers}
 
@@ -206,18 +206,18 @@ then 1 to `CTRL`; wait for `CTRL.done` or the interrupt; read `ERROR`.
 
 ## First lines to type
 
-carrysave's own tests run the files of FuseSoC, LiteX and OpenSTA in these tools. Vivado itself
-never ran what is for it: it is written by Vivado's documentation. Tests run `block_design.tcl` in
-plain Tcl on a model of Vivado's commands, and find every port connected and every address assigned.
+carrysave's tests run the files for FuseSoC, LiteX and OpenSTA in these tools. The files for Vivado
+follow its documentation, but have not been run in Vivado: tests run `block_design.tcl` in plain Tcl
+on a model of Vivado's commands, with every port connected and every address assigned.
 
-Vivado, a project of a Zynq-7000 or a Zynq UltraScale+ with the block in it, {system}:
+Vivado, a project of a Zynq-7000 or a Zynq UltraScale+ with the block, {system}:
 
 ```sh
 vivado -mode batch -source block_design.tcl -tclargs -part xc7z020clg400-1
 vivado -mode batch -source block_design.tcl -tclargs -board BOARD_PART -synthesise 1
 ```
 
-It says at which address the registers are; matrices are to be in the lowest 2 GB of memory.
+It prints the address of the registers; matrices must be in the lowest 2 GB of memory.
 
 Vivado, a block design of your own (interfaces come from the attributes in the Verilog):
 
@@ -260,7 +260,7 @@ fusesoc core show {vlnv}
 fusesoc run --target=lint {vlnv}
 ```
 
-or made anew with parameters of your own `.core`: add the folder that
+or generated with parameters from your own `.core`: add the folder that
 `python3 -c "import carrysave.ip as i; print(*i.__path__)"` prints as a library, depend on
 `carrysave:utils:generator`, and
 

@@ -1,4 +1,4 @@
-"""README of a pack between streams: what is on each of them, in which order."""
+"""README of a pack with streams: the data on each stream, and its order."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -53,7 +53,7 @@ _TITLES = {
 
 
 def _example(block: Facts) -> tuple[tuple[int, int, int], Iterator[tuple[str, range, int, int]]]:
-    """Take a product of two blocks, each of two parts along K: its sizes, its parts of rows."""
+    """Make an example of two blocks, each of two parts along K: its sizes, its parts of rows."""
     spec, inside = block.spec, block.spec.inside
     mode = spec.kinds[0]
     up, across, deep = spec.default_blocks(mode)
@@ -68,7 +68,7 @@ def _example(block: Facts) -> tuple[tuple[int, int, int], Iterator[tuple[str, ra
 
 
 def _together(parts: Iterator[Part]) -> Iterator[tuple[str, range, int, int]]:
-    """Take rows together that follow each other: name, rows, first byte, bytes."""
+    """Merge successive rows: name, rows, first byte, bytes."""
     for (name, first, size), found in groupby(parts, key=lambda p: (p.name, p.first, p.bytes)):
         numbers = [part.row for part in found]
         yield name, range(numbers[0], numbers[-1] + 1), first, size
@@ -81,30 +81,30 @@ def _span(numbers: range) -> str:
 _TEMPLATE = """\
 ## Streams
 
-| stream | brings |
+| stream | carries |
 | --- | --- |
 | `{a}` | A, and its scales if it has any |
 | `{b}` | biases and requantisations of columns, B and its scales |
 | `{c}` | C; `tlast` with its last beat |
 
-On each, parts of rows follow each other. A part begins at byte 0 of a beat, which is in the lowest
-bits of `tdata`, and takes as many beats of {beat} bytes as it needs; what is behind it in its last
-beat is ignored, or 0 and without `tkeep` in C. `tkeep` and `tlast` of `{a}` and `{b}` are ignored:
-how much comes is known from the job. C's `tkeep` is not full wherever a part of a row ends within a
-beat: let a DMA store whole beats, or choose N and `BLOCK_N` so that parts of rows of C are whole
-beats. Both sides are read as they are needed, so each needs a sender of its own.
+Each carries parts of rows, one after the other. A part begins at byte 0 of a beat, in the lowest
+bits of `tdata`, and takes as many beats of {beat} bytes as it needs; padding in its last beat is
+ignored, and is 0 without `tkeep` in C. `tkeep` and `tlast` of `{a}` and `{b}` are ignored: the job
+defines the lengths. C's `tkeep` is partial wherever a part of a row ends within a beat: let a DMA
+store whole beats, or choose N and `BLOCK_N` so that parts of rows of C are whole beats. The two
+input streams are read independently, so each needs its own sender.
 
-C is cut into blocks of `BLOCK_M` x `BLOCK_N` tiles, and K into parts of `BLOCK_K` beats, see above.
+C is split into blocks of `BLOCK_M` x `BLOCK_N` tiles, K into parts of `BLOCK_K` beats, see above.
 
 ```
 for each block of C, row by row; with MODE.order column by column:
 {loop}
 ```
 
-If all of K is one part, what the block before had is not sent again: A, of blocks row by row in the
-same rows; B, of blocks column by column in the same columns.
+If all of K is one part, data shared with the previous block is not sent again: A, if blocks go row
+by row and have the same rows; B, if they go column by column and have the same columns.
 
-With blocks as they are by default, a product of {sizes} (M x K x N) of sums{bias}:
+With default blocks, a product of {sizes} (M x K x N) of sums{bias}:
 
 {example}
 """
