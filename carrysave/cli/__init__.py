@@ -69,7 +69,7 @@ def main() -> None:
     except (UsageError, cyclopts.CycloptsError, ValueError, TypeError) as error:
         _exit(2, error)
     except FileNotFoundError as error:
-        # With a file name: one that the user gave. Without: a tool that is not installed.
+        # With a file name: one from the user. Without: a tool that is not installed.
         _exit(2 if error.filename else 1, error)
     except ModuleNotFoundError as error:
         known = remedy(error.name)
@@ -88,6 +88,6 @@ def main() -> None:
 
 
 def _exit(code: int, what: object) -> NoReturn:
-    """Say why in one line, and end."""
+    """Print the reason in one line, and exit."""
     print("carrysave:", " ".join(str(what).split()), file=sys.stderr)
     sys.exit(code)

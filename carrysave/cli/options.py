@@ -139,7 +139,7 @@ def cells_for_energy(energy: str | None) -> "cells.Library | str | None":
 def print_outcome(
     found: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool
 ) -> None:
-    """Print what was found, as JSON or as it is shown, and the files that it was written to."""
+    """Print results, as JSON or as tables, and the files written."""
     if raw:
         print(json.dumps(found, indent=2))
         return

@@ -59,7 +59,7 @@ def export(
 
 
 def _write(top: AddrmapNode, folder: Path, name: str, version: int, docs: bool) -> None:
-    """Run the exporters; types have the names of instances, which parameters do not change."""
+    """Run the exporters; types are named as instances, so that parameters do not change names."""
     write_header(top, folder / f"{name}.h")
     numbers = f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
     IPXACTExporter(vendor="carrysave", library="carrysave", version=numbers).export(
