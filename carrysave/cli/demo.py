@@ -1,4 +1,4 @@
-"""The main job: one design from nothing to Verilog, proof, work done and figures."""
+"""The demo: one design, from its name to Verilog, regression, a workload and figures."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Under which terms the files of a pack are."""
+"""Licences of the files of a pack."""
 
 from importlib.metadata import distribution
 from pathlib import Path
