@@ -305,6 +305,8 @@ def test_extras_have_what_is_missing_without_them() -> None:
          "reproduce needs matplotlib; pip install 'carrysave[asic]'"),
         ("sklearn", "reproduce lut-tensor-core --quick",
          "reproduce needs scikit-learn; pip install 'carrysave[networks]'"),
+        ("peakrdl_html", "generate coprocessor --docs",
+         "generate needs peakrdl-html; pip install 'carrysave[docs]'"),
         ("safetensors", "pack weights.safetensors",
          "pack needs safetensors; pip install 'carrysave[networks]'"),
     ],
