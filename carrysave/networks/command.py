@@ -1,4 +1,4 @@
-"""``carrysave run``: what its options ask for, checked before anything runs, and what it writes."""
+"""``carrysave run``: its options, checked before anything runs, and its output files."""
 
 import io
 import json
@@ -29,7 +29,7 @@ REQUANTISERS = ("hardware", "host")
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What is to be run.
+    """A request for a run.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class RunRequest:
     design : a co-processor.
     simulate : one of :data:`carrysave.networks.run.SIMULATIONS`.
     requantise : one of :data:`REQUANTISERS`.
-    batch : inputs at once; None: the model's, or 8.
+    batch : batch size; None: the model's, or 8.
     library : for energy; None: none.
     """
 
