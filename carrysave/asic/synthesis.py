@@ -72,7 +72,7 @@ def synthesise(
     ----------
     verilog : source files (``.v``, ``.sv``, ``.il``).
     top : name of the top module.
-    target : ``osu018``, a :class:`Library`, or an FPGA family of :data:`fpga.TARGETS`.
+    target : ``osu018``, a :class:`Library`, or an FPGA family of :data:`TARGETS`.
     period_ns : clock period to meet with the least area; None for no such limit.
     sweep : try all recipes over a series of delay targets and take the best by ``objective``.
     clock : name of the clock port; ignored by a design without registers.
