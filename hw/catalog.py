@@ -21,7 +21,7 @@ from typing import Any
 
 from golden.check import Parameter, parameters_of
 
-__all__ = ["CATALOG", "STAGES", "Catalogue", "Design", "Entry", "nearest"]
+__all__ = ["CATALOG", "FOREIGN", "STAGES", "Catalogue", "Design", "Entry", "nearest"]
 
 STAGES: dict[str, dict[str, int]] = {
     "pe": {

@@ -42,7 +42,7 @@ def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
         np.save(files[part], array)
     request = RunRequest(
         model=model, data=files["inputs"], labels=files["labels"], design=Design("coprocessor"),
-        simulate="sample", requantise="hardware", batch=None, library=None,
+        simulate="sample", requantise="hardware", batch=None, library=lambda: None,
     )  # fmt: skip
     found = execute(request, ROOT / "build", steps, f"scripts/bench_networks.py: {name}")
     if found["wrong"]:

@@ -10,7 +10,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 import carrysave
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, remedy
 
 __all__ = ["main"]
 
@@ -37,12 +37,13 @@ def command_line(arguments: Sequence[str]) -> App:
         version=carrysave.__version__,
         help="Matrix-multiply hardware: Verilog, verification, area, timing and power.",
         help_epilogue=(
-            "Examples:\n\n"
-            "- `carrysave generate systolic_os -p m=16 -p n=16`\n"
-            "- `carrysave verify systolic_os -p m=16 -p n=16`\n"
-            "- `carrysave synth systolic_os -p m=16 -p n=16`\n"
+            "Examples:\n"
+            "  carrysave generate systolic_os -p m=16 -p n=16\n"
+            "  carrysave verify systolic_os -p m=16 -p n=16\n"
+            "  carrysave synth systolic_os -p m=16 -p n=16\n"
         ),
-        help_format="markdown",
+        # Markdown takes longer to load than all the rest; docstrings of commands have it.
+        help_format="plaintext",
         group_parameters="Options",
         default_parameter=Parameter(negative=()),
     )
@@ -51,7 +52,7 @@ def command_line(arguments: Sequence[str]) -> App:
         known = None if name in arguments[:1] else text
         app.command(
             f"{__name__}.{name}:{function}",
-            name=name, help=known, sort_key=place, help_epilogue="",
+            name=name, help=known, sort_key=place, help_epilogue="", help_format="markdown",
         )  # fmt: skip
     return app
 
@@ -66,22 +67,27 @@ def main() -> None:
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
         )
     except (UsageError, cyclopts.CycloptsError, ValueError, TypeError) as error:
-        _leave(2, error)
+        _exit(2, error)
     except FileNotFoundError as error:
         # With a file name: one from the user. Without: a tool that is not installed.
-        _leave(2 if error.filename else 1, error)
+        _exit(2 if error.filename else 1, error)
+    except ModuleNotFoundError as error:
+        known = remedy(error.name)
+        if known is None:
+            raise
+        _exit(1, f"{sys.argv[1]} needs {known}")
     except BrokenPipeError:
         # The reader of the output, such as `head`, has closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (RuntimeError, OSError) as error:
-        _leave(1, error)
+        _exit(1, error)
     except KeyboardInterrupt:
-        _leave(1, "interrupted")
+        _exit(1, "interrupted")
     sys.exit(code)
 
 
-def _leave(code: int, what: object) -> NoReturn:
+def _exit(code: int, what: object) -> NoReturn:
     """Print the reason in one line, and exit."""
     print("carrysave:", " ".join(str(what).split()), file=sys.stderr)
     sys.exit(code)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from carrysave.asic.liberty import cells
 
 __all__ = [
-    "Config", "Folder", "Json", "Name", "Sets", "choose", "console", "errors", "library_of",
-    "output_folder", "settings", "tell",
+    "Config", "Folder", "Json", "Name", "Sets", "cells_for_energy", "choose", "console", "errors",
+    "library_of", "output_folder", "settings", "print_outcome",
 ]  # fmt: skip
 
 console = Console()
@@ -117,7 +117,28 @@ def library_of(target: str, option: str = "--netlist") -> "cells.Library":
     return cells.Library.load(path)
 
 
-def tell(found: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool) -> None:
+def cells_for_energy(energy: str | None) -> "cells.Library | str | None":
+    """Load the library that ``--energy`` names.
+
+    None is what ``none`` names; and if nothing is named, but there is no osu018 or nothing to time
+    it by, a text says so.
+    """
+    if energy == "none":
+        return None
+    if energy is not None:
+        return library_of(energy, "--energy")
+    from carrysave.asic import sta
+
+    try:
+        sta.version()
+        return library_of("osu018")
+    except (FileNotFoundError, sta.StaError) as error:
+        return str(error)
+
+
+def print_outcome(
+    found: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool
+) -> None:
     """Print results, as JSON or as tables, and the files written."""
     if raw:
         print(json.dumps(found, indent=2))

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from carrysave.cli.options import Folder, Json, console, output_folder
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_choice
 from carrysave.report import designs
 from carrysave.weights import image
 
@@ -104,9 +104,9 @@ def pack(
     )
     if unpack:
         request.refuse("--unpack")
-        if to not in (None, "npz", "safetensors"):
-            raise UsageError(f"--to must be one of npz, safetensors, not {to!r}")
-        path, names = image.unpack(file, folder, name, f".{to or 'npz'}")
+        to = to or "npz"
+        check_choice("--to", to, ("npz", "safetensors"))
+        path, names = image.unpack(file, folder, name, f".{to}")
         if json_:
             print(json.dumps({"files": [str(path)], "tensors": names}, indent=2))
         else:

@@ -14,8 +14,8 @@ from carrysave.cli.options import (
     errors,
     library_of,
     output_folder,
+    print_outcome,
     settings,
-    tell,
 )
 from carrysave.networks.precision import command, view
 from carrysave.progress import Steps
@@ -82,5 +82,5 @@ def precision(
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
-    tell(found, view.show, json_)
+    print_outcome(found, view.show, json_)
     return 0

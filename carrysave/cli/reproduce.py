@@ -9,7 +9,7 @@ from cyclopts.types import ExistingFile
 
 from carrysave import papers
 from carrysave.asic.liberty import cells
-from carrysave.cli.options import Folder, Json, errors, output_folder, tell
+from carrysave.cli.options import Folder, Json, errors, output_folder, print_outcome
 from carrysave.progress import Steps
 from hw.catalog import nearest
 
@@ -47,5 +47,5 @@ def reproduce(
         command = shlex.join(["carrysave", *sys.argv[1:]])
         found = papers.run(table, where, quick=quick, steps=steps, command=command)
     files = [str(path) for path in papers.write(folder / "reproduce", found)]
-    tell({**found, "files": files}, papers.print_table, json_)
+    print_outcome({**found, "files": files}, papers.print_table, json_)
     return 0

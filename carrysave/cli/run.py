@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,11 +12,11 @@ from carrysave.cli.options import (
     Folder,
     Json,
     Sets,
+    cells_for_energy,
     errors,
-    library_of,
     output_folder,
+    print_outcome,
     settings,
-    tell,
 )
 from carrysave.fpga import boards
 from carrysave.networks import command, view
@@ -50,13 +51,16 @@ def run_model(
     ] = "hardware",
     batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None,
     energy: Annotated[
-        str,
-        Parameter(help="Library for the engine's energy: osu018, a Liberty file, or none."),
-    ] = "osu018",
+        str | None,
+        Parameter(
+            help="Cells for the engine's energy: osu018, a Liberty file, or none."
+            " [default: osu018, if it is there]"
+        ),
+    ] = None,
     output: Folder = None,
     json_: Json = False,
 ) -> int:
-    """Run a quantised network on the co-processor, and compare it with onnxruntime.
+    """Run a quantised network on the co-processor; compare it with onnxruntime if that is there.
 
     Quantised products (QLinearMatMul, QLinearConv, MatMulInteger, ConvInteger, QGemm; MatMul, Gemm
     and Conv in QDQ form) go to the co-processor, everything else to the host. The golden model
@@ -83,10 +87,10 @@ def run_model(
         simulate=simulate_,
         requantise=requantise,
         batch=batch,
-        library=None if energy == "none" else library_of(energy, "--energy"),
+        library=partial(cells_for_energy, energy),
     )
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
-    tell(found, view.show, json_)
+    print_outcome(found, view.show, json_)
     return 1 if found["wrong"] else 0

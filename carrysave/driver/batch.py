@@ -5,7 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from carrysave.driver import Coprocessor, Counters, Matrix, Mode, Product, Requantisation
+from .coprocessor import Coprocessor
+from .device_info import Counters
+from .job import Requantisation
+from .matrix import Matrix, Product
+from .mode import Mode
 
 __all__ = ["Work", "run"]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from systemrdl.node import RegfileNode
 
-import golden.soc.blocking
-from carrysave import cache
+from carrysave import cache, driver_package
+from golden.soc import blocking
 from hw.soc.registers.rdl import fields_of, parameters_of, register_map
 
 __all__ = ["C_SOURCES", "Constants", "c", "constants", "python", "registers"]
@@ -68,10 +68,8 @@ def python(folder: Path) -> list[Path]:
     -------
     The files.
     """
-    whole = {path.name: path.read_text() for path in sorted(_FOLDER.glob("*.py"))}
-    assert golden.soc.blocking.__file__ is not None
-    whole["blocking.py"] = Path(golden.soc.blocking.__file__).read_text()
-    return [cache.write(folder / name, text) for name, text in whole.items()]
+    files = driver_package.sources(_FOLDER, Path(blocking.__file__))
+    return [cache.write(folder / name, text) for name, text in files.items()]
 
 
 def c(folder: Path, *, stream: bool = False) -> list[Path]:

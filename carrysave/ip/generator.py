@@ -6,8 +6,6 @@ FuseSoC runs it with the name of a YAML file, in the folder where it then looks 
 import sys
 from pathlib import Path
 
-import yaml
-
 from carrysave.errors import UsageError, check_positive
 from carrysave.ip import has_pack, package
 from hw.catalog import Design
@@ -24,6 +22,8 @@ def main(request: Path, folder: Path) -> None:
     UsageError, ValueError, TypeError
         The request is invalid.
     """
+    import yaml  # FuseSoC brings it
+
     asked = yaml.safe_load(request.read_text())
     given = dict(asked.get("parameters") or {})
     name = given.pop("design", "coprocessor")

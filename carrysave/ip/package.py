@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from carrysave import cache
+from carrysave.errors import needs
 from carrysave.ip import block_design, diagram, drivers, ip_xact, licences, litex, readme, registers
 from carrysave.ip.facts import OUTSIDE, Facts
 from hw.catalog import Design
@@ -24,6 +25,7 @@ def generate(
     *,
     period_ns: float = 10.0,
     name: str | None = None,
+    docs: bool = False,
     progress: Callable[[str], None] = lambda text: None,
 ) -> list[Path]:
     """Write the pack of a co-processor.
@@ -33,16 +35,19 @@ def generate(
     design : the co-processor.
     folder : parent of the pack, which is named as the module.
     period_ns : clock period in the constraints, ns.
-    name : its FuseSoC name, see :func:`hw.emit.fusesoc.core`.
-    progress : callback for each step.
+    name : what FuseSoC calls it, see :func:`hw.emit.fusesoc.core`.
+    docs : write the register map as HTML too: 9 MB in 150 files.
+    progress : told what is done.
 
     Returns
     -------
     Its files, the Verilog first, the manifest second.
     """
+    if docs:
+        needs("peakrdl_html")
     emission = Emission(design)
     progress(f"pack {design.module}")
-    return write(Facts(emission, period_ns), folder, name=name)
+    return write(Facts(emission, period_ns, docs), folder, name=name)
 
 
 def write(block: Facts, folder: Path, *, name: str | None = None) -> list[Path]:
@@ -103,7 +108,7 @@ def _fill(block: Facts, folder: Path, name: str | None) -> None:
     }
     for path, text in texts.items():
         cache.write(folder / path, text)
-    registers.export(folder / "registers", block.discovery)
+    registers.export(folder / "registers", block.discovery, docs=block.docs)
     sets = {
         "rtl": [f"{module}.v"],
         "constraints": [*constraints, *out_of_context],
@@ -111,4 +116,4 @@ def _fill(block: Facts, folder: Path, name: str | None) -> None:
     }
     component = ip_xact.component(block, folder / "registers" / f"{MAP}.xml", sets)
     cache.write(folder / f"{module}.xml", component)
-    licences.write(folder / "licences")
+    licences.write(folder / "licences", block.docs)

@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 
 from peakrdl_cheader.c_standards import CStandard
 from peakrdl_cheader.exporter import CHeaderExporter
-from peakrdl_html.exporter import HTMLExporter  # type: ignore[import-untyped]
 from peakrdl_ipxact.exporter import IPXACTExporter  # type: ignore[import-untyped]
 from peakrdl_python.exporter import PythonExporter
 from peakrdl_python.systemrdl_node_hashes import NodeHashingMethod
@@ -22,7 +21,9 @@ from hw.soc.registers.rdl import MAP, fields_of, register_map
 __all__ = ["export", "write_header"]
 
 
-def export(folder: Path, parameters: Mapping[str, int], *, name: str = MAP) -> list[Path]:
+def export(
+    folder: Path, parameters: Mapping[str, int], *, name: str = MAP, docs: bool = False
+) -> list[Path]:
     """Write the register map of one build; the same bytes for the same arguments.
 
     Parameters
@@ -30,11 +31,12 @@ def export(folder: Path, parameters: Mapping[str, int], *, name: str = MAP) -> l
     folder : created if missing; files of the same names are replaced.
     parameters : of the build, see :func:`hw.soc.registers.rdl.parameters_of`.
     name : of the module, and of files.
+    docs : write HTML too.
 
     Returns
     -------
-    ``<name>.h``, ``<name>.xml`` (IP-XACT), ``<name>`` (Python package), ``<name>_pyuvm.py`` and
-    ``<name>_html`` (start at ``index.html``).
+    ``<name>.h``, ``<name>.xml`` (IP-XACT), ``<name>`` (Python package), ``<name>_pyuvm.py``,
+    and with `docs` ``<name>_html`` (start at ``index.html``).
 
     Raises
     ------
@@ -46,7 +48,7 @@ def export(folder: Path, parameters: Mapping[str, int], *, name: str = MAP) -> l
     # On the same file system, so that moving is renaming.
     with TemporaryDirectory(dir=folder, prefix=".registers-") as temporary:
         made = Path(temporary)
-        _write(top, made, name, parameters["version"])
+        _write(top, made, name, parameters["version"], docs)
         paths = []
         for entry in sorted(made.iterdir()):
             path = folder / entry.name
@@ -56,7 +58,7 @@ def export(folder: Path, parameters: Mapping[str, int], *, name: str = MAP) -> l
     return paths
 
 
-def _write(top: AddrmapNode, folder: Path, name: str, version: int) -> None:
+def _write(top: AddrmapNode, folder: Path, name: str, version: int, docs: bool) -> None:
     """Run the exporters; types are named as instances, so that parameters do not change names."""
     write_header(top, folder / f"{name}.h")
     numbers = f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
@@ -68,6 +70,15 @@ def _write(top: AddrmapNode, folder: Path, name: str, version: int) -> None:
         top, str(folder), skip_test_case_generation=True, hashing_method=NodeHashingMethod.SHA256
     )
     PyUVMExporter().export(top, str(folder / f"{name}_pyuvm.py"), reuse_class_definitions=False)
+    if docs:
+        _write_html(top, folder, name)
+
+
+def _write_html(top: AddrmapNode, folder: Path, name: str) -> None:
+    """Write pages, without what differs from run to run or is fetched from the net."""
+    # Slow to load, with git's library, and used here only.
+    from peakrdl_html.exporter import HTMLExporter  # type: ignore[import-untyped]
+
     HTMLExporter(generate_source_links=False).export(top, str(folder / f"{name}_html"))
     index = folder / f"{name}_html" / "index.html"
     # Remove the time stamp (a cache buster) and a formula renderer from the web.

@@ -52,7 +52,7 @@ def measure(
         steps.step(f"synthesise {engine.module}, for its energy{names and f' of {names}'}")
         activity = f"normal:{names.replace(' x ', ',')}" if names else None
         results[pair] = synthesis.synthesise_design(
-            engine, library, activity=activity, progress=steps.step
+            engine, library, activity=activity, progress=steps.note
         )
     first = next(iter(results.values()))
     return Energy(

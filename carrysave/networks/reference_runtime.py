@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import helper
 
 from .model import Graph
@@ -49,6 +48,8 @@ def session(model: bytes) -> Any:
     ValueError
         onnxruntime cannot run it.
     """
+    import onnxruntime as ort  # slow to load
+
     failures = []
     for precision in ("1", "0"):
         options = ort.SessionOptions()

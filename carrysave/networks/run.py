@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from carrysave.driver.batch import Work
+from carrysave.errors import installed
 from carrysave.progress import Steps
 from carrysave.sim import products
 
@@ -66,18 +67,18 @@ class Run:
 
     Members
     -------
-    outputs, reference : by name: ours, and onnxruntime's.
-    layers : in the order of execution.
-    comparison : where codes differ.
+    outputs, reference : by name: ours, and onnxruntime's; None if that is not installed.
+    layers : in the order in which they run.
+    comparison : where codes differ, if there is a reference.
     batch : inputs of one batch.
     wrong : works whose simulation differs from the golden model.
     seconds : by phase.
     """
 
     outputs: dict[str, np.ndarray]
-    reference: dict[str, np.ndarray]
+    reference: dict[str, np.ndarray] | None
     layers: list[ProductRun]
-    comparison: Comparison
+    comparison: Comparison | None
     batch: int
     simulation: str
     wrong: list[str]
@@ -110,7 +111,7 @@ def run(
     """
     count = len(next(iter(inputs.values())))
     machine = _Machine(target, in_hardware, simulation)
-    comparison = Comparison(lowered)
+    comparison = Comparison(lowered) if installed("onnxruntime") else None
     found: list[dict[str, np.ndarray]] = []
     expected: list[dict[str, np.ndarray]] = []
     seconds = dict.fromkeys(("golden", "oracle", "simulation"), 0.0)
@@ -121,7 +122,8 @@ def run(
         keep = start == 0 or simulation == "all"
         found.append(evaluate(lowered, part, machine.keep if keep else machine.multiply))
         middle = time.monotonic()
-        expected.append(comparison.run(part, machine.multiply))
+        if comparison is not None:
+            expected.append(comparison.run(part, machine.multiply))
         seconds["golden"] += middle - began
         seconds["oracle"] += time.monotonic() - middle
 
@@ -129,7 +131,8 @@ def run(
     wrong = _simulate(machine, folder, steps)
     seconds["simulation"] = time.monotonic() - began
     layers = list(machine.layers.values())
-    outputs, reference = _joined(found), _joined(expected)
+    outputs = _joined(found)
+    reference = _joined(expected) if comparison is not None else None
     return Run(outputs, reference, layers, comparison, batch, simulation, wrong, seconds)
 
 

@@ -65,14 +65,14 @@ def facts(
         "host": dict(lowered.host),
         "host_float_products": lowered.floats,
         "outputs": _outputs(run, labels),
-        "causes": run.comparison.causes(),
+        "causes": run.comparison.causes() if run.comparison else [],
         "seconds": {name: round(value, 1) for name, value in run.seconds.items()},
     }
 
 
 def _row(run: Run, layer: ProductRun, energy: Energy | None) -> dict[str, Any]:
     product, found = layer.product, layer.estimate
-    apart = run.comparison.products.get(product.name)
+    apart = run.comparison.products.get(product.name) if run.comparison else None
     return {
         "layer": product.name,
         "operator": product.operator,
@@ -94,23 +94,28 @@ def _row(run: Run, layer: ProductRun, energy: Energy | None) -> dict[str, Any]:
 def _outputs(run: Run, labels: np.ndarray | None) -> list[dict[str, Any]]:
     found = []
     for name, ours in run.outputs.items():
-        theirs = run.reference[name]
-        apart = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
         classes = ours.ndim == 2 and ours.shape[1] > 1
+        top = ours.argmax(axis=1) if classes else None
         row: dict[str, Any] = {
             "name": name,
-            "equal": bool(np.array_equal(ours, theirs)),
-            "most": float(apart.max(initial=0)),
+            "equal": None,
+            "most": None,
             "top1_equal": None,
             "accuracy": None,
             "accuracy_onnxruntime": None,
         }
-        if classes:
-            top, oracle = ours.argmax(axis=1), theirs.argmax(axis=1)
-            row["top1_equal"] = float(np.mean(top == oracle))
-            if labels is not None:
-                row["accuracy"] = float(np.mean(top == labels))
-                row["accuracy_onnxruntime"] = float(np.mean(oracle == labels))
+        if top is not None and labels is not None:
+            row["accuracy"] = float(np.mean(top == labels))
+        if run.reference is not None:
+            theirs = run.reference[name]
+            apart = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
+            row["equal"] = bool(np.array_equal(ours, theirs))
+            row["most"] = float(apart.max(initial=0))
+            if top is not None:
+                oracle = theirs.argmax(axis=1)
+                row["top1_equal"] = float(np.mean(top == oracle))
+                if labels is not None:
+                    row["accuracy_onnxruntime"] = float(np.mean(oracle == labels))
         found.append(row)
     return found
 
@@ -157,18 +162,18 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
     """Explain how outputs compare, and why they differ."""
     lines = []
     for row in found["outputs"]:
-        text = f"{row['name']}: of {found['inputs']} inputs, "
-        if row["equal"]:
-            text += "equal to onnxruntime's bit for bit"
-        else:
-            text += f"at most {row['most']:.6g} from onnxruntime's"
+        parts = []
+        if row["equal"] is not None:
+            most = f"at most {row['most']:.6g} from onnxruntime's"
+            parts.append("equal to onnxruntime's bit for bit" if row["equal"] else most)
         if row["top1_equal"] is not None:
-            text += f"; the same class for {row['top1_equal']:.2%}"
+            parts.append(f"the same class for {row['top1_equal']:.2%}")
         if row["accuracy"] is not None:
-            text += (
-                f"; accuracy {row['accuracy']:.2%}, onnxruntime {row['accuracy_onnxruntime']:.2%}"
-            )
-        lines.append(text)
+            theirs = row["accuracy_onnxruntime"]
+            other = "" if theirs is None else f", onnxruntime {theirs:.2%}"
+            parts.append(f"right {row['accuracy']:.2%}{other}")
+        if parts:
+            lines.append(f"{row['name']}: of {found['inputs']} inputs, {'; '.join(parts)}")
     lines += [
         f"{row['operator']}: {row['differ']:,} of {row['codes']:,} codes differ, by {row['most']}"
         f" at most, where it gets the same codes: {row['why']}"
@@ -199,7 +204,7 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
             f"energy: of the engine alone, per product slot, padding included, {each},"
             f" on {found['energy']['library']}; memory not included"
         )
-    return lines
+    return [*lines, *found["notes"]]
 
 
 def show(console: Console, found: Mapping[str, Any]) -> None:

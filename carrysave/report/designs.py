@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
-from carrysave.sim.runner import Result
 from hw.catalog import CATALOG, Design
+
+if TYPE_CHECKING:
+    from carrysave.sim.runner import Result
 
 __all__ = [
     "catalogue",
@@ -26,6 +28,7 @@ def catalogue() -> list[dict[str, Any]]:
     return [
         {
             "design": name,
+            "stage": entry.stage,
             "summary": entry.summary,
             "parameters": {
                 key: {"default": kind.default, "legal": kind.legal, "meaning": kind.doc}
@@ -104,7 +107,7 @@ def print_line(console: Console, text: str) -> None:
     console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def verification(design: Design, result: Result, netlist: str | None) -> dict[str, Any]:
+def verification(design: Design, result: "Result", netlist: str | None) -> dict[str, Any]:
     """Describe one run of a bench."""
     return {
         "design": design.module,
@@ -121,7 +124,7 @@ def verification(design: Design, result: Result, netlist: str | None) -> dict[st
 
 
 def print_verification(
-    console: Console, design: Design, result: Result, netlist: str | None
+    console: Console, design: Design, result: "Result", netlist: str | None
 ) -> None:
     """Print the outcome of a bench."""
     of = f" (netlist, {netlist})" if netlist else ""

@@ -1,6 +1,5 @@
 """Command-line output of synthesis: tables, JSON, pictures."""
 
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from carrysave import cache
+from carrysave.errors import installed, remedy
 from carrysave.report.designs import print_line
+from carrysave.report.tables import svg
 
 __all__ = ["print_board", "print_synthesis", "write_synthesis"]
 
@@ -96,7 +97,7 @@ def print_board(console: Console, found: dict[str, Any]) -> None:
 
 
 def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
-    """Write a result as JSON, its netlist, and the picture of its sweep."""
+    """Write a result as JSON, its netlist, and the picture of its sweep; note if there is none."""
     stem = f"{result['module']}.{result['target']}"
     files = []
     if result.get("netlist"):
@@ -104,9 +105,13 @@ def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
         cache.write(netlist, Path(result["netlist"]).read_bytes())
         files.append(netlist)
     if len(result.get("sweep") or ()) > 1:
-        picture = folder / f"{stem}.sweep.svg"
-        cache.write(picture, draw_sweep(result))
-        files.append(picture)
+        if installed("matplotlib"):
+            picture = folder / f"{stem}.sweep.svg"
+            cache.write(picture, draw_sweep(result))
+            files.append(picture)
+        else:
+            note = f"no picture, which needs {remedy('matplotlib')}"
+            result["notes"] = [*result.get("notes", ()), note]
     path = folder / f"{stem}.json"
     names = [str(file) for file in (*files, path)]
     cache.write(path, json.dumps({**result, "files": names}, indent=2) + "\n")
@@ -151,9 +156,4 @@ def draw_sweep(result: dict[str, Any]) -> bytes:
     axes.set_ylabel("cell area, um2")
     axes.set_title(f"{result['module']}, {result['target']}", fontsize=10, wrap=True)
     figure.legend(fontsize=8, loc="outside right upper", title="recipe", title_fontsize=8)
-    picture = io.BytesIO()
-    # For reproducible bytes.
-    with matplotlib.rc_context({"svg.hashsalt": "carrysave", "svg.fonttype": "none"}):
-        figure.savefig(picture, format="svg", metadata={"Date": None})
-    pyplot.close(figure)
-    return picture.getvalue()
+    return svg(figure)

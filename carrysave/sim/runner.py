@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from carrysave import cache
 from carrysave.sim.parameters import BENCH_VARIABLE, describe
-from carrysave.sim.verilator import Build, build, call_runner
+from carrysave.sim.verilator import Build, build, simulate
 from hw.catalog import Design
 from hw.emit.verilog import verilog_of
 
@@ -84,38 +84,38 @@ def run(
     tests : regular expression that picks tests by name; all by default.
     parameters : what the bench reads by :func:`carrysave.sim.parameters.bench_parameters`; plain
         JSON types.
-    seed : seed of the random stimulus, 0..2^31 - 1; drawn by default.
+    seed : seed of the random stimulus, 0..2^31 - 1; by default ``$CARRYSAVE_SEED``, else drawn.
     directory : folder of this run alone, for the results, the log and the waves.
     waves : record waves; the simulator must be built for it.
     deadline : seconds after which a simulation that still runs is ended, and has failed.
     stop : end with the first test that fails.
     poll : called a few times a second while the simulation runs.
     """
-    seed = int.from_bytes(os.urandom(4), "little") >> 1 if seed is None else seed
+    seed = _seed() if seed is None else seed
     directory = directory.resolve()
     directory.mkdir(parents=True, exist_ok=True)
     xml, log, dump = directory / "results.xml", directory / "simulation.log", directory / "dump.vcd"
     for old in (xml, log, dump):
         old.unlink(missing_ok=True)
     start = time.monotonic()
-    code = call_runner(
-        "test",
-        {
-            "test_module": bench,
-            "hdl_toplevel": build.top,
-            "hdl_toplevel_lang": "verilog",
-            "test_filter": tests,
-            "seed": seed,
-            "plusargs": ["+verilator+rand+reset+2", f"+verilator+seed+{seed % 0x7FFFFFFF + 1}"],
-            "build_dir": str(build.directory),
-            "test_dir": str(directory),
-            "results_xml": str(xml),
-            "waves": waves,
-            "extra_env": {
-                BENCH_VARIABLE: json.dumps({**(parameters or {}), "seed": seed}),
-                "COCOTB_MAX_FAILURES": str(int(stop)),
-            },
-        },
+    variables = {
+        BENCH_VARIABLE: json.dumps({**(parameters or {}), "seed": seed}),
+        "COCOTB_RANDOM_SEED": str(seed),
+        "COCOTB_RESULTS_FILE": str(xml),
+        "COCOTB_MAX_FAILURES": str(int(stop)),
+    }
+    if tests is not None:
+        variables["COCOTB_TEST_FILTER"] = tests
+    code = simulate(
+        build,
+        bench,
+        [
+            *(["--trace"] if waves else []),
+            "+verilator+rand+reset+2",
+            f"+verilator+seed+{seed % 0x7FFFFFFF + 1}",
+        ],
+        variables,
+        directory=directory,
         log=log,
         deadline=deadline,
         poll=poll,
@@ -176,6 +176,12 @@ def verify(
         waves=waves,
         deadline=deadline,
     )
+
+
+def _seed() -> int:
+    """Return the seed that the environment gives, or draw one."""
+    given = os.environ.get("CARRYSAVE_SEED")
+    return int.from_bytes(os.urandom(4), "little") >> 1 if given is None else int(given)
 
 
 def _verilog(design: Design, folder: Path) -> Path:

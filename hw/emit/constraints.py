@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["sdc", "xdc"]
+__all__ = ["pins", "sdc", "xdc"]
 
 _FOLDER = Path(__file__).parents[2] / "constraints"
 
@@ -36,6 +36,11 @@ def sdc(
 def xdc(clock: str, *, period_ns: float) -> str:
     """Write constraints for Vivado to synthesise a block by itself, out of context."""
     return _fill("out_of_context.xdc", clock=clock, period=f"{period_ns:g}")
+
+
+def pins(name: str) -> str:
+    """Read the file that says where a board's pins are."""
+    return (_FOLDER / "boards" / name).read_text()
 
 
 def _fill(name: str, **values: str) -> str:

@@ -102,11 +102,9 @@ class Emission:
 
     def _modules(self) -> dict[str, str]:
         """Name the component of each Verilog module that is ours."""
-        top = type(self.component)
-        modules = {self.design.module: f"{top.__module__}.{top.__qualname__}"}
+        modules = {self.design.module: _full_name(type(self.component))}
         for name, shared in self._shared.items():
-            kind = type(shared)
-            modules[f"{self.design.module}__{name}"] = f"{kind.__module__}.{kind.__qualname__}"
+            modules[f"{self.design.module}__{name}"] = _full_name(type(shared))
         return modules
 
     def _header(self) -> str:
@@ -182,6 +180,12 @@ def _without_reset(name: str) -> ClockDomain:
 
 def _hash(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def _full_name(kind: type) -> str:
+    """Name a class as code of users does, in a checkout as in an installed package."""
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    return f"carrysave.{name}" if name.startswith("hw.") else name
 
 
 def _versions() -> dict[str, str]:

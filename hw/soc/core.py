@@ -13,7 +13,7 @@ from hw.soc.bus.read_master import ReadMaster
 from hw.soc.bus.write_master import WriteMaster
 from hw.soc.datapath import EVENTS, Datapath
 from hw.soc.path.stream_ports import StreamReader, StreamWriter
-from hw.soc.registers.coprocessor import ERRORS, ErrorLayout, JobLayout
+from hw.soc.registers.coprocessor import ErrorLayout, JobLayout, error_code
 from hw.soc.schedule.job_check import JobCheck
 from hw.soc.schedule.job_snapshot import JobSnapshot
 
@@ -185,7 +185,7 @@ class Core(wiring.Component):
                     with m.If(read.o_error):
                         m.d.sync += [
                             error.valid.eq(1),
-                            error.code.eq(ERRORS["ring_read"]),
+                            error.code.eq(error_code("ring_read")),
                             error.response.eq(read.o_response),
                             error.address.eq(read.o_address),
                         ]
@@ -212,7 +212,7 @@ class Core(wiring.Component):
                 with m.If(self.i_stop):
                     m.next = "STOP"
                 with m.Elif(read.o_error | write.o_error):
-                    for master, code in ((write, ERRORS["write"]), (read, ERRORS["read"])):
+                    for master, code in ((write, error_code("write")), (read, error_code("read"))):
                         with m.If(master.o_error):
                             m.d.sync += [
                                 error.valid.eq(1),

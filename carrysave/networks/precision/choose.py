@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 __all__ = ["choose"]
 
@@ -33,6 +32,8 @@ def choose(
     ValueError
         No pick meets the limits; states the minimum cost for the first limit that is too low.
     """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # slow to load
+
     layers, options = noise.shape
     there = np.isfinite(noise)
     costs = {kind: np.where(there, cost, 0.0) for kind, cost in costs.items()}

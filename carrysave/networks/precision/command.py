@@ -10,7 +10,7 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_choice, needs
 from carrysave.networks import energy
 from carrysave.networks.floats import with_choices
 from carrysave.networks.inputs import batch_of, read_inputs, read_labels
@@ -67,8 +67,7 @@ class PrecisionRequest:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if self.pairs not in PAIRS:
-            raise UsageError(f"--pairs must be one of {', '.join(PAIRS)}, not {self.pairs!r}")
+        check_choice("--pairs", self.pairs, PAIRS)
         if self.batch is not None and self.batch < 1:
             raise UsageError(f"--batch must be 1 or more, not {self.batch}")
         if not self.budgets:
@@ -110,6 +109,7 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     the ``sensitivity`` to each pair, ``limits``, ``chosen``, ``uniform`` and ``pareto`` outcomes,
     ``energy``, ``files``.
     """
+    needs("onnxruntime", "scipy", "matplotlib")
     steps.step(f"read {request.model.name}")
     graph = load(request.model)
     calibration = read_inputs(request.calibration, graph, "--calibration")

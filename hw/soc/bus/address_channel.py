@@ -65,7 +65,7 @@ class AddressChannel(wiring.Component):
     def __init__(self, spec: BusSpec):
         self.spec = spec
         self.splitter = Splitter(spec)
-        self.ledger = Fifo(
+        self.pending = Fifo(
             data.StructLayout({"address": spec.address_width, "last": 1}), spec.outstanding
         )
         super().__init__({
@@ -88,30 +88,30 @@ class AddressChannel(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.splitter = splitter = self.splitter
-        m.submodules.ledger = ledger = self.ledger
-        burst, oldest = splitter.o.payload, ledger.o.payload
+        m.submodules.pending = pending = self.pending
+        burst, oldest = splitter.o.payload, pending.o.payload
         held, go = Signal(), Signal()
         layout = Burst(self.spec)
         offered = data.View(layout, Signal(layout.size, name="offered", reset_less=True))
         m.d.comb += [
             self.o.payload.eq(offered),
             self.o_drop.eq(self.i_stop | held),
-            self.o_idle.eq(~ledger.o.valid & ~splitter.o.valid),
+            self.o_idle.eq(~pending.o.valid & ~splitter.o.valid),
             splitter.i_clear.eq(self.o_drop),
             splitter.i.valid.eq(self.i.valid),
             splitter.i.payload.eq(self.i.payload),
             self.i.ready.eq(splitter.i.ready & ~self.o_drop),
             go.eq((~self.o.valid | self.o.ready) & ~self.o_drop),
-            splitter.o.ready.eq(go & ledger.i.ready),
-            ledger.i.valid.eq(go & splitter.o.valid),
-            ledger.i.payload.address.eq(burst.address),
-            ledger.i.payload.last.eq(burst.last),
-            ledger.o.ready.eq(self.i_answer & self.i_end),
-            self.o_begin.eq(ledger.i.valid & ledger.i.ready),
+            splitter.o.ready.eq(go & pending.i.ready),
+            pending.i.valid.eq(go & splitter.o.valid),
+            pending.i.payload.address.eq(burst.address),
+            pending.i.payload.last.eq(burst.last),
+            pending.o.ready.eq(self.i_answer & self.i_end),
+            self.o_begin.eq(pending.i.valid & pending.i.ready),
             self.o_length.eq(burst.length),
             self.o_last.eq(oldest.last),
         ]
-        m.d.sync += held.eq(self.o_drop & ledger.o.valid)
+        m.d.sync += held.eq(self.o_drop & pending.o.valid)
         with m.If(self.o_begin):
             m.d.sync += [self.o.valid.eq(1), offered.eq(burst)]
         with m.Elif(self.o.ready):

@@ -13,11 +13,12 @@ from hw.soc.bus.axi_lite import AxiLiteSlave
 from hw.soc.registers.file import RegisterFile
 from hw.soc.registers.rdl import codes_of, layout_of, register_map
 
-__all__ = ["ERRORS", "CountersLayout", "ErrorLayout", "JobLayout", "Registers"]
+__all__ = ["CountersLayout", "ErrorLayout", "JobLayout", "Registers", "error_code"]
 
 
-ERRORS = codes_of("error_code")
-"""Error codes, by their names in the map."""
+def error_code(name: str) -> int:
+    """Return the code of an error, by its name in the map."""
+    return codes_of("error_code")[name]
 
 
 class _PartLayout(data.FlexibleLayout):

@@ -3,27 +3,29 @@
 from collections.abc import Mapping
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amaranth import C, Cat, Const, Module, Mux, Signal, Value
 from amaranth.hdl import ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
-from systemrdl.node import AddrmapNode
-from systemrdl.rdltypes.builtin_enums import OnReadType, OnWriteType, PrecedenceType
 
 from hw.soc.bus.axi_lite import RegisterBus
 from hw.soc.registers.rdl import MapField, fields_of
+
+if TYPE_CHECKING:
+    from systemrdl.node import AddrmapNode
 
 __all__ = ["RegisterFile"]
 
 _WRITES = {
     None: lambda value, mask, bits: (value & ~mask) | bits,
-    OnWriteType.woset: lambda value, mask, bits: value | bits,
-    OnWriteType.woclr: lambda value, mask, bits: value & ~bits,
-    OnWriteType.wot: lambda value, mask, bits: value ^ bits,
+    "woset": lambda value, mask, bits: value | bits,
+    "woclr": lambda value, mask, bits: value & ~bits,
+    "wot": lambda value, mask, bits: value ^ bits,
 }
-_READS = {OnReadType.rclr: lambda value: Const(0, len(value))}
+_READS = {"rclr": lambda value: Const(0, len(value))}
+"""What reads and writes do, by the property of the field."""
 
 
 class RegisterFile(wiring.Component):
@@ -70,7 +72,7 @@ class RegisterFile(wiring.Component):
 
     def __init__(
         self,
-        top: AddrmapNode,
+        top: "AddrmapNode",
         *,
         kept: tuple[str, ...] = (),
         widths: Mapping[str, int] = MappingProxyType({}),
@@ -160,7 +162,7 @@ class RegisterFile(wiring.Component):
                 m.d.sync += value.eq(field.reset)
             return value
         steps = [self._by_hardware, self._by_software]
-        if field.node.get_property("precedence") == PrecedenceType.hw:
+        if field.property("precedence") == "hw":
             steps.reverse()
         now = value
         for step in steps:
@@ -185,11 +187,11 @@ class RegisterFile(wiring.Component):
 
     def _by_software(self, field: MapField, access: "_Access", now: Value) -> Value:
         """Apply a software access to a field."""
-        onread = field.node.get_property("onread")
+        onread = field.property("onread")
         if onread is not None:
             now = Mux(access.read, _READS[onread](now), now)
         if field.node.is_sw_writable:
-            written = _WRITES[field.node.get_property("onwrite")](now, access.mask, access.bits)
+            written = _WRITES[field.property("onwrite")](now, access.mask, access.bits)
             now = Mux(access.written, written, now)
         return now
 

@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from amaranth import Value
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data
-from systemrdl.compiler import RDLCompiler
-from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
 
 from golden.check import Integer
+
+if TYPE_CHECKING:
+    # Slow to load, and not needed before there is a map.
+    from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
 
 __all__ = [
     "MAP",
@@ -41,8 +43,8 @@ class MapField(NamedTuple):
     """One field: its name in hardware, such as ``ctrl_start``, its register and its properties."""
 
     name: str
-    register: RegNode
-    node: FieldNode
+    register: "RegNode"
+    node: "FieldNode"
 
     @property
     def reset(self) -> int:
@@ -79,6 +81,11 @@ class MapField(NamedTuple):
         start = 8 * self.register.address_offset + self.node.low
         return part.as_value()[start : start + self.node.width]
 
+    def property(self, name: str) -> str | None:
+        """Name the value of a property that is one of a few."""
+        value = self.node.get_property(name)
+        return None if value is None else str(value.name)
+
     def has(self, name: str) -> bool:
         """Tell whether a property of the SystemRDL source is set."""
         return bool(self.node.get_property(name))
@@ -94,7 +101,7 @@ def parameters_of() -> dict[str, Integer]:
     }
 
 
-def register_map(parameters: Mapping[str, int], *, name: str = MAP) -> AddrmapNode:
+def register_map(parameters: Mapping[str, int], *, name: str = MAP) -> "AddrmapNode":
     """Compile the map of one build.
 
     Parameters
@@ -120,15 +127,19 @@ def register_map(parameters: Mapping[str, int], *, name: str = MAP) -> AddrmapNo
 
 
 @cache
-def _compile(name: str, parameters: tuple[tuple[str, int], ...]) -> AddrmapNode:
+def _compile(name: str, parameters: tuple[tuple[str, int], ...]) -> "AddrmapNode":
     """Compile the source; cached per build, because nodes are never modified."""
+    from systemrdl.compiler import RDLCompiler
+
     compiler = RDLCompiler()
     compiler.compile_file(str(_SOURCE))
     return compiler.elaborate(MAP, name, dict(parameters)).top
 
 
-def fields_of(part: AddrmapNode | RegfileNode) -> Iterator[MapField]:
+def fields_of(part: "AddrmapNode | RegfileNode") -> Iterator[MapField]:
     """List the fields of a map, or of a part of it, by address."""
+    from systemrdl.node import FieldNode
+
     for node in part.descendants():
         if isinstance(node, FieldNode):
             path = [name.lower() for name in node.parent.get_path_segments()[1:]]
@@ -136,6 +147,7 @@ def fields_of(part: AddrmapNode | RegfileNode) -> Iterator[MapField]:
             yield MapField("_".join(path + own), node.parent, node)
 
 
+@cache
 def codes_of(field: str) -> dict[str, int]:
     """List the named values of a field, by their identifiers."""
     found = next(each for each in fields_of(_compile(MAP, ())) if each.name == field)
@@ -144,6 +156,8 @@ def codes_of(field: str) -> dict[str, int]:
 
 def layout_of(name: str) -> data.FlexibleLayout:
     """Return the memory layout of a part of the map; ``X_LO`` and ``X_HI`` become ``x``."""
+    from systemrdl.node import RegfileNode
+
     part = _compile(MAP, ()).get_child_by_name(name)
     assert isinstance(part, RegfileNode)
     members: dict[int | str, data.Field] = {}

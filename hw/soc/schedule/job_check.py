@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.registers.coprocessor import ERRORS, JobLayout
+from hw.soc.registers.coprocessor import JobLayout, error_code
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, bytes_of, pick, scales_of, words_bytes
 
 __all__ = ["JobCheck"]
@@ -110,7 +110,7 @@ class JobCheck(wiring.Component):
         ]
 
         with m.If(self.i_start):
-            m.d.sync += [self.o_error.eq(ERRORS["none"]), self.o_done.eq(0)]
+            m.d.sync += [self.o_error.eq(error_code("none")), self.o_done.eq(0)]
         fills = Signal()
         m.d.sync += fills.eq(self.i_start)
         with m.If(fills):
@@ -133,12 +133,12 @@ class JobCheck(wiring.Component):
             short |= (job.ldsa < scales) | (job.ldsb < job.n)
         split = self._split(block_n, block_k, kind)
         reasons = [
-            (zero | large, ERRORS["zero_dimension"]),
-            (unsupported, ERRORS["unsupported"]),
-            (job.k > limit, ERRORS["long_k"]),
+            (zero | large, error_code("zero_dimension")),
+            (unsupported, error_code("unsupported")),
+            (job.k > limit, error_code("long_k")),
         ]
         if not spec.STREAM:
-            reasons.append((short, ERRORS["short_row"]))
+            reasons.append((short, error_code("short_row")))
 
         # Then multiplications, one after the other: x * y + sum.
         distance, address = spec.distance_width, spec.address_width
@@ -193,12 +193,12 @@ class JobCheck(wiring.Component):
                 m.next = "MULTIPLY"
                 m.d.sync += ending.eq(step < len(ends) if ends else 0)
                 with m.If(beyond):
-                    m.d.sync += self.o_error.eq(ERRORS["address_range"])
+                    m.d.sync += self.o_error.eq(error_code("address_range"))
                     m.next = "DONE"
                 with m.Elif((step == len(ends)) & ~given):
                     m.next = "DONE"
                 with m.Elif((step == len(ends)) & split):
-                    m.d.sync += self.o_error.eq(ERRORS["bad_block"])
+                    m.d.sync += self.o_error.eq(error_code("bad_block"))
                     m.next = "DONE"
                 with m.Switch(step):
                     for number, (factor, other, start, bytes_) in enumerate(ends):
@@ -217,7 +217,7 @@ class JobCheck(wiring.Component):
                     with m.Switch(step):
                         for number, (_, _, most) in enumerate(sizes, len(ends)):
                             with m.Case(number), m.If(total > most):
-                                m.d.sync += self.o_error.eq(ERRORS["bad_block"])
+                                m.d.sync += self.o_error.eq(error_code("bad_block"))
                                 m.next = "DONE"
                     if sizes:
                         with m.If(step == count - 1):

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.registers.coprocessor import ERRORS, ErrorLayout
+from hw.soc.registers.coprocessor import ErrorLayout, error_code
 
 __all__ = ["JobQueue"]
 
@@ -106,9 +106,11 @@ class JobQueue(wiring.Component):
                     m.next = "RUN"
                     with m.If(self.i_count != 0):
                         m.next = "FETCH" if self.spec.follows_ring else "REFUSED"
-                        wrong = Mux(misaligned, ERRORS["misaligned"], ERRORS["address_range"])
+                        wrong = Mux(
+                            misaligned, error_code("misaligned"), error_code("address_range")
+                        )
                         if not self.spec.follows_ring:
-                            wrong = C(ERRORS["unsupported"])
+                            wrong = C(error_code("unsupported"))
                         m.d.sync += refused.eq(wrong)
                         with m.If(misaligned | (end[wide - size :] != 0)):
                             m.next = "REFUSED"
