@@ -200,7 +200,7 @@ def _files(ending: str) -> list[Path]:
 
 
 def _bytes(path: Path) -> np.ndarray:
-    """First and last kilobyte without white space at their ends; 256 stands for no byte."""
+    """First and last kilobyte without white space at their ends; 256 is padding."""
     data, size, beyond = path.read_bytes(), 1024, 256
     first, last = data[:4096].lstrip()[:size], data[-4096:].rstrip()[-size:]
     codes = np.full(2 * size, beyond, np.int32)

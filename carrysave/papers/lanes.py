@@ -202,7 +202,7 @@ def _change(ratio: float) -> str:
 
 _LANES = (
     ("format", "{}"), ("area alone, um2", "{:,.0f}"), ("kGE", "{:.2f}"), ("period ns", "{:.3f}"),
-    ("products a cycle", "{}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
+    ("products per cycle", "{}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
     ("array alone, um2", "{:,.0f}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
     ("operations per byte", "{}"),
 )  # fmt: skip

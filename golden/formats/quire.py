@@ -70,7 +70,7 @@ class QuireSpec:
         return min(top // high, (top + 1) // -low if low < 0 else top)
 
     def _width(self, k_max: int) -> int:
-        """Bits of sums of so many."""
+        """Bits of a sum of `k_max` products."""
         low, high = self.product_bounds
         lengths = [(k_max * high).bit_length(), (-k_max * low - 1).bit_length() if low < 0 else 0]
         return max(lengths) + self.signed

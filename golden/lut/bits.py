@@ -5,7 +5,7 @@ import numpy as np
 __all__ = ["TRITS", "pack_fields", "pack_trits", "trit_bytes", "unpack_fields", "unpack_trits"]
 
 TRITS = {8: 5, 5: 3}
-"""Trits in a field of so many bits."""
+"""Trits per field, by the field's bits."""
 
 
 def pack_fields(fields: np.ndarray, width: int) -> bytes:

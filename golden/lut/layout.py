@@ -19,7 +19,7 @@ class LayoutSpec:
     """A matrix of codes, K x N, in blocks of n columns; in a block, group after group of scales.
 
     Each group of `group` rows, the last of K rows perhaps fewer, is filled up to beats of k rows,
-    and the last block to n columns, with codes that stand for zero activations' partners: code 0
+    and the last block to n columns, with padding codes, which meet zero activations: code 0
     or, of trits and keys, weight 0. By `layout`, a block holds, from the lowest bit of its first
     byte, and filled up to whole bytes at its end:
 

@@ -51,7 +51,7 @@ class LookupSpec(TableSpec):
 
 
 def odd(codes: np.ndarray, width: int) -> np.ndarray:
-    """Return the odd integers 2 q - (2^width - 1) that codes q stand for."""
+    """Return the odd integers 2 q - (2^width - 1) of codes q."""
     return 2 * codes - ((1 << width) - 1)
 
 

@@ -52,7 +52,7 @@ class TableSpec:
         return IntFormat(width=(self.group * self.greatest).bit_length() + 1)
 
     def sum_format(self, count: int) -> IntFormat:
-        """Format of sums of so many activations, without signs."""
+        """Format of sums of `count` activations, without signs."""
         least = -self.greatest if self.symmetric else self.a_format.low
         most = max(count * self.a_format.high, -count * least - 1)
         return IntFormat(width=most.bit_length() + self.a_signed, signed=self.a_signed)

@@ -137,7 +137,7 @@ class _Machine:
         return tile
 
     def _fill(self, indices: tuple[str, ...], codes: np.ndarray) -> np.ndarray:
-        """Fill an operand up with zeros, one of them behind the last k."""
+        """Zero-pad an operand, with one extra zero after the last k."""
         shape = [self.extent.get(index, self.planes) + (index == "k") for index in indices]
         filled = np.zeros(shape, dtype=np.int64)
         filled[tuple(slice(size) for size in codes.shape)] = codes

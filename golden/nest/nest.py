@@ -62,7 +62,7 @@ class Nest:
         Parameters
         ----------
         path : loops around the step, the outermost first.
-        step : what is there.
+        step : the step.
         """
         units = math.prod(loop.size or 1 for loop in path if loop.parallel)
         if step in (Step.ENCODE, Step.SELECT):

@@ -46,7 +46,7 @@ def array(*, m: int, n: int, k: int = 1, planes: int, radix: int = 4) -> Nest:
 def weight_stationary(*, m: int, n: int, k: int, planes: int, radix: int = 4) -> Nest:
     """Make the nest of k x n elements that hold one code of B each, while m rows of A pass.
 
-    A sum grows from element to element down a column, and goes on in the next tile of K. B is the
+    A sum grows from element to element down a column, and continues in the next tile of K. B is the
     operand that is encoded. Weights arrive one per cycle and column: hardware needs m >= k to have
     them in time. Parameters: as :func:`element`.
     """
