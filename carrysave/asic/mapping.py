@@ -107,7 +107,7 @@ def _dont_use(library: Library) -> str:
 
 @dataclass(frozen=True)
 class Flow:
-    """What all points of one design share."""
+    """Data shared by all points of one design."""
 
     design: Elaborated
     kept: tuple[str, ...]

@@ -43,8 +43,8 @@ def describe(design: Design) -> str:
             for place, effect, count in lines
         ),
         "",
-        "x: pieces of hardware; to encode and to select, one for each code.",
-        "A turn of the loops in time around map is a cycle; the way out of sums is not counted.",
+        "x: hardware units; for encode and select, one per code.",
+        "Each iteration of the loops in time around map is a cycle; draining sums is not counted.",
     ])
 
 

@@ -1,4 +1,4 @@
-"""Files of weights to the memory image that the hardware reads, and back."""
+"""Weight files to the hardware's memory image, and back."""
 
 import json
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def pack(
     ----------
     file : .npy, .npz or .safetensors.
     request : which tensors of it, and how.
-    folder : made if it is not there.
+    folder : created if missing.
     name : of the files; by default the tensor's, or the file's.
     """
     tensors = read(file)
@@ -73,7 +73,7 @@ def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Pat
     Parameters
     ----------
     file : the manifest; the image is beside it.
-    folder : made if it is not there.
+    folder : created if missing.
     name : of the file; by default the image's.
     suffix : .npz or .safetensors.
     """
