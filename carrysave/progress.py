@@ -1,25 +1,37 @@
 """Progress of long work, on stderr: a bar on a terminal, else a line for each step."""
 
+import time
+from collections.abc import Sequence
+from itertools import count
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.text import Text
 
 __all__ = ["Steps"]
 
 
 class Steps:
-    """Shows the step that is under way and, where its length is known, how much of it is done."""
+    """Says which step is under way, of how many, and how long the rest will take."""
 
     def __init__(self, console: Console):
         self._console = console
+        self._seconds: list[float] = []
+        """How long each planned step takes, relative to the others if nobody knows."""
+        self._known = False
+        self._number, self._numbers = 0, count(1)  # of steps that threads may begin at a time
+        self._share = 0.0
+        """How much of the step under way is done."""
+        self._text = ""
+        self._began = self._step_began = time.monotonic()
         self._bar: Progress | None = None
         if console.is_terminal:
             self._bar = Progress(
                 SpinnerColumn(),
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=30),
-                TimeElapsedColumn(),
+                _Times(self),
                 console=console,
                 transient=True,
             )
@@ -39,14 +51,106 @@ class Steps:
         if self._bar:
             self._bar.stop()
 
+    def plan(self, steps: int | Sequence[float]) -> None:
+        """Say how many steps will follow, or how many seconds each of them takes on two cores.
+
+        What the first steps take corrects what is said of the rest.
+        """
+        self._known = not isinstance(steps, int)
+        self._seconds = [1.0] * steps if isinstance(steps, int) else list(steps)
+        self._number, self._numbers = 0, count(1)
+        self._began = self._step_began = time.monotonic()
+        if not self._bar:
+            left = self.left()
+            length = "" if left is None else f", about {_span(left)} on two cores"
+            self._line(f"{len(self._seconds)} steps{length}")
+
     def step(self, text: str) -> None:
-        """Say what is done now."""
+        """Say what is done now: the next step of the plan, if there is one."""
+        self._step_began = time.monotonic()
+        self._number = next(self._numbers)
+        self._share = 0.0
+        self._text = text
+        if self._seconds:
+            # More steps than planned are no reason to stop.
+            total = max(len(self._seconds), self._number)
+            self._text = f"[{self._number}/{total}] {text}"
         if self._bar:
-            self._bar.update(self._task, description=text, completed=0, total=None)
+            self._show(self._text)
+        elif not self._seconds:
+            self._line(f"... {text}")
+        elif self._number == 1:
+            self._line(self._text)
         else:
-            self._console.print(f"... {text}", highlight=False, markup=False, soft_wrap=True)
+            left = self.left()
+            rest = "" if left is None else f", about {_span(left)} to go"
+            self._line(f"{self._text} ({_span(self.spent())}{rest})")
+
+    def note(self, text: str) -> None:
+        """Say which part of the step is done now."""
+        if self._bar:
+            self._show(f"{self._text}: {text}" if self._text else text)
+        else:
+            self._line(f"... {text}")
 
     def advance(self, done: int, total: int) -> None:
-        """Say how far the step is."""
+        """Set the progress of the step."""
+        self._share = done / total if total else 0.0
         if self._bar:
-            self._bar.update(self._task, completed=done, total=total)
+            self._show(self._text)
+
+    def spent(self) -> float:
+        """Return the seconds since the plan was made."""
+        return time.monotonic() - self._began
+
+    def left(self) -> float | None:
+        """Return the seconds until the end of the plan; None if nothing is known of them."""
+        before, now, after = self._parts()
+        # A plan in seconds counts as much as some seconds of work; the first step may be short.
+        trust = _TRUST if self._known else 0.0
+        if not self._seconds or not before + trust:
+            return None
+        pace = (self._step_began - self._began + trust) / (before + trust)
+        since = time.monotonic() - self._step_began
+        rest = pace * now * (1 - self._share) if self._share else max(pace * now - since, 0.0)
+        return rest + pace * after
+
+    def _parts(self) -> tuple[float, float, float]:
+        """Return what the plan says of the steps before, of the one under way, and of the rest."""
+        first, end = max(self._number - 1, 0), self._number
+        return sum(self._seconds[:first]), sum(self._seconds[first:end]), sum(self._seconds[end:])
+
+    def _line(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def _show(self, text: str) -> None:
+        """Bring the bar up to date: of the plan, else of the step."""
+        assert self._bar
+        before, now, _ = self._parts()
+        done = before + self._share * (now if self._seconds else 1.0)
+        self._bar.update(self._task, description=text, completed=done)
+        # None, for an unknown length, is what `update` cannot set.
+        self._bar.tasks[0].total = sum(self._seconds) or (1.0 if self._share else None)
+
+
+_TRUST = 20.0
+"""Seconds."""
+
+
+class _Times(ProgressColumn):
+    """Shows how long it took and will take."""
+
+    def __init__(self, steps: Steps):
+        super().__init__()
+        self._steps = steps
+
+    def render(self, task: Task) -> Text:
+        """Render it."""
+        left = self._steps.left()
+        rest = "" if left is None else f", about {_span(left)} to go"
+        return Text(f"{_span(self._steps.spent())}{rest}")
+
+
+def _span(seconds: float) -> str:
+    """Write a length of time."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,10 +1,10 @@
-"""The list of designs: names by stage, each with its number; the rest is found by the name.
+"""The list of designs: names by stage, each with its number; everything else follows from the name.
 
 A design ``NAME`` of a stage is the component of that name in ``hw/STAGE/NAME.py``, its twin
-``golden/STAGE/NAME.py``, and its bench in ``verif/STAGE/benches``; they are loaded when asked for.
-Packages of users add designs by entry points of the group ``carrysave.designs``, each named as its
-design, which name a component: ``my_mac = "my_package.hw.pe.my_mac:MyMac"``. Its twin is then
-``my_package.golden.pe.my_mac``, and its ``BENCH`` a whole module name.
+``golden/STAGE/NAME.py``, and its bench in ``verif/STAGE/benches``, all imported on demand. User
+packages add designs through the entry-point group ``carrysave.designs``; the entry point's name is
+the design's, its value a component: ``my_mac = "my_package.hw.pe.my_mac:MyMac"``. The twin is then
+``my_package.golden.pe.my_mac``, and ``BENCH`` a full module name.
 """
 
 import difflib
@@ -21,7 +21,7 @@ from typing import Any
 
 from golden.check import Parameter, parameters_of
 
-__all__ = ["CATALOG", "STAGES", "Catalogue", "Design", "Entry", "nearest"]
+__all__ = ["CATALOG", "FOREIGN", "STAGES", "Catalogue", "Design", "Entry", "nearest"]
 
 STAGES: dict[str, dict[str, int]] = {
     "pe": {
@@ -39,24 +39,24 @@ STAGES: dict[str, dict[str, int]] = {
     },
     "soc": {"coprocessor": 34, "coprocessor_stream": 35, "coprocessor_uart": 36},
 }  # fmt: skip
-"""Designs in the order in which an operand meets them. Register ENGINE of a co-processor holds the
-number of what is inside, so a number, once given, stays."""
+"""Designs in the order of an operand's path. Register ENGINE of a co-processor holds the number of
+its engine, so a number never changes."""
 
 FOREIGN = 255
-"""The number of every design that is not listed here."""
+"""The number of every design not listed here."""
 
 _ROOT = __name__.removesuffix("hw.catalog")
-"""What is before the names of our packages: nothing in a checkout, ``carrysave.`` installed."""
+"""Prefix of our packages' names: empty in a checkout, ``carrysave.`` installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One generator: its hardware, what it computes, and what proves that.
+    """One generator: its hardware, its golden model, and its verification.
 
     Members
     -------
     component : a wiring.Component class with SPEC, SUMMARY, BENCH, EVIDENCE, HOWS, latency and
-        operations_per_cycle; of what holds an engine, with ENGINE, the one by default.
+        operations_per_cycle; a component that holds an engine also has ENGINE, the default one.
     golden : the module of its twin.
     bench : its cocotb bench, the name of a module.
     """
@@ -89,12 +89,12 @@ class Entry:
 
     @property
     def spec(self) -> Any:
-        """What is computed, a class."""
+        """The class of its spec: what is computed."""
         return self.component.SPEC
 
     @property
     def summary(self) -> str:
-        """What it is, in a line."""
+        """What it is, in one line."""
         summary: str = self.component.SUMMARY
         return summary
 
@@ -106,9 +106,9 @@ class Entry:
 
     @cached_property
     def engine(self) -> "EngineText | None":
-        """The parameter of what holds an engine."""
+        """The parameter ``engine``, if the component holds one."""
         default = getattr(self.component, "ENGINE", None)
-        return default and EngineText("engine, and what it is built of", default)
+        return default and EngineText("engine and its parameters", default)
 
     @property
     def hows(self) -> dict[str, Parameter]:
@@ -118,13 +118,13 @@ class Entry:
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """Every parameter: of what is computed first, of how it is built last."""
+        """Every parameter: first what is computed, then how it is built."""
         engine = {} if self.engine is None else {"engine": self.engine}
         return {**engine, **parameters_of(self.spec), **self.hows}
 
 
 class Catalogue(Mapping[str, Entry]):
-    """Entries by name: those of :data:`STAGES`, then those of users' packages."""
+    """Entries by name: those of :data:`STAGES`, then those of user packages."""
 
     def __init__(self) -> None:
         self._own = {
@@ -135,7 +135,7 @@ class Catalogue(Mapping[str, Entry]):
 
     @cached_property
     def _foreign(self) -> dict[str, Entry]:
-        """Designs of users' packages; of two with one name, ours or the first one counts."""
+        """Designs of user packages; of two with one name, ours or the first one wins."""
         return {
             point.name: Entry(name=point.name, stage="user", number=FOREIGN, plugin=point)
             for point in reversed(entry_points(group="carrysave.designs"))
@@ -164,14 +164,14 @@ class EngineText(Parameter):
         return f"one of {', '.join(names)}, with parameters as in {names[0]}(m=4,n=4)"
 
     def check(self, name: str, value: Any) -> Any:
-        """Refuse what is no text of an engine."""
+        """Refuse text that does not describe an engine."""
         if not isinstance(value, str):
             raise self.refuse(name, value, TypeError)
         self.design(name, value)
         return value
 
     def parse(self, name: str, text: str) -> str:
-        """Read an engine; what has its default is left out."""
+        """Parse an engine; parameters at their defaults are left out."""
         return self.text(self.design(name, text))
 
     def design(self, name: str, text: str) -> "Design":
@@ -179,7 +179,7 @@ class EngineText(Parameter):
         found = re.fullmatch(r"(\w+)(?:\((.*)\))?", text)
         if found is None or found[1] not in CATALOG:
             raise self.refuse(name, text)
-        # Of some parameters the value has commas too.
+        # Some parameters have commas in their values.
         parts = re.split(r",(?=\s*\w+=)", found[2] or "")
         pairs = [part.partition("=") for part in parts if part]
         if not all(equals for _, equals, _ in pairs) or not _is_engine(CATALOG[found[1]]):
@@ -191,7 +191,7 @@ class EngineText(Parameter):
 
     @staticmethod
     def text(design: "Design") -> str:
-        """Describe an engine by what differs from its defaults."""
+        """Describe an engine by the parameters that differ from the defaults."""
         kinds = design.entry.parameters
         parts = [f"{key}={value}" for key, value in design.parameters.items()
                  if value != kinds[key].default]  # fmt: skip
@@ -199,7 +199,7 @@ class EngineText(Parameter):
 
 
 def _is_engine(entry: Entry) -> bool:
-    """Whether a co-processor can hold it."""
+    """Tell whether a co-processor can hold it."""
     from golden.engine import EngineSpec
     from golden.npe.npe import NpeSpec
 
@@ -209,11 +209,11 @@ def _is_engine(entry: Entry) -> bool:
 CATALOG = Catalogue()
 
 _LONGEST = 120
-"""Characters of a module's name; Verilator replaces what is longer than 127."""
+"""Longest module name, characters; Verilator replaces names longer than 127."""
 
 
 def nearest(name: str, known: Mapping[str, object], what: str) -> ValueError:
-    """Make the error for an unknown name, with the names that are close to it."""
+    """Make the error for an unknown name, with similar known names."""
     close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
     return ValueError(f"unknown {what} {name!r}; {hint}")
@@ -302,7 +302,7 @@ class Design:
     def module(self) -> str:
         """Name of the Verilog module: the entry's and the parameters that differ from defaults.
 
-        Where that is longer than simulators keep, a digest of the parameters takes their place.
+        If that is too long for simulators, a digest of the parameters replaces them.
         """
         name = self.name
         for key, kind in self.entry.parameters.items():

@@ -1,4 +1,4 @@
-"""Run networks that packages ship on the co-processor, against onnxruntime.
+"""Run networks from Python packages on the co-processor, against onnxruntime.
 
 .venv/bin/python scripts/bench_networks.py
 
@@ -26,13 +26,13 @@ from scripts.bench import markdown, show, write_readme
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = {
     "network": "{}", "products": "{}", "MMACs": "{:.3g}", "inputs": "{}", "cycles": "{:,}",
-    "of peak": "{:.1%}", "same class": "{:.1%}", "right": "{:.1%}", "right, onnxruntime": "{:.1%}",
-    "most apart": "{:.3g}", "codes that differ": "{}",
+    "utilisation": "{:.1%}", "same top-1": "{:.1%}", "accuracy": "{:.1%}",
+    "accuracy, onnxruntime": "{:.1%}", "max difference": "{:.3g}", "differing codes": "{}",
 }  # fmt: skip
 
 
 def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
-    """Quantise a network, run it, and say what came of it, for one input."""
+    """Quantise a network, run it, and return the results, per input."""
     steps.step(f"quantise {name}")
     task = MODELS[name](folder)
     model = quantise(task, folder / f"{name}.onnx")
@@ -42,7 +42,7 @@ def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
         np.save(files[part], array)
     request = RunRequest(
         model=model, data=files["inputs"], labels=files["labels"], design=Design("coprocessor"),
-        simulate="sample", requantise="hardware", batch=None, library=None,
+        simulate="sample", requantise="hardware", batch=None, library=lambda: None,
     )  # fmt: skip
     found = execute(request, ROOT / "build", steps, f"scripts/bench_networks.py: {name}")
     if found["wrong"]:
@@ -56,12 +56,12 @@ def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
         "MMACs": found["macs"] / found["batch"] / 1e6,
         "inputs": found["inputs"],
         "cycles": round(found["cycles"] / found["batch"]),
-        "of peak": found["utilisation"],
-        "same class": output["top1_equal"],
-        "right": output["accuracy"],
-        "right, onnxruntime": output["accuracy_onnxruntime"],
-        "most apart": output["most"],
-        "codes that differ": f"{apart:,} of {sum(row['codes'] or 0 for row in rows):,}",
+        "utilisation": found["utilisation"],
+        "same top-1": output["top1_equal"],
+        "accuracy": output["accuracy"],
+        "accuracy, onnxruntime": output["accuracy_onnxruntime"],
+        "max difference": output["most"],
+        "differing codes": f"{apart:,} of {sum(row['codes'] or 0 for row in rows):,}",
         "causes": found["causes"],
         "seconds": found["seconds"],
     }
@@ -76,7 +76,7 @@ def main() -> None:
     console = Console() if sys.stdout.isatty() else Console(width=160)
     with Steps(Console(stderr=True)) as steps:
         rows = [measure(name, ROOT / "build" / "networks", steps) for name in arguments.names]
-    show(console, "Networks on an 8 x 8 array, int8; MMACs and cycles of one input", rows, COLUMNS)
+    show(console, "Networks on an 8 x 8 array, int8; MMACs and cycles per input", rows, COLUMNS)
     if arguments.readme:
         write_readme("networks", markdown(rows, COLUMNS))
     cache.write(ROOT / "build" / "networks.json", json.dumps(rows, indent=2) + "\n")

@@ -60,11 +60,11 @@ def integers(network: MLPClassifier, pixels: Floats) -> Network:
     ))
 
 
-def write(network: Network, path: Path) -> None:
-    """Write a network as ``carrysave.data.digits.load`` reads it."""
+def write(network: Network, images: IntArray, labels: IntArray, path: Path) -> None:
+    """Write a network and its test images as ``carrysave.data.digits.load`` reads them."""
     hidden, output = network.layers
     temporary = path.with_name("." + path.name)
-    np.savez(
+    np.savez_compressed(
         temporary,
         hidden_weights=hidden.weights,
         hidden_bias=hidden.bias,
@@ -73,6 +73,8 @@ def write(network: Network, path: Path) -> None:
         hidden_zero_point=np.int64(hidden.zero_point),
         output_weights=output.weights,
         output_bias=output.bias,
+        images=images,
+        labels=labels,
     )
     temporary.replace(path)
 
@@ -88,12 +90,13 @@ def main() -> None:
     test = split(len(pixels))
     network = train(pixels[~test], labels[~test], options.seed)
     exact = integers(network, pixels[~test])
-    right = exact.classify(pixels[test].astype(np.uint8), matmul) == labels[test]
+    images, digits = pixels[test].astype(np.uint8), labels[test].astype(np.uint8)
+    right = exact.classify(images, matmul) == digits
     print(f"training images  {np.count_nonzero(~test)}")
     print(f"test images      {np.count_nonzero(test)}")
     print(f"float accuracy   {network.score(pixels[test] / 16, labels[test]):.2%}")
     print(f"int8 accuracy    {right.mean():.2%}")
-    write(exact, options.output)
+    write(exact, images, digits, options.output)
     print(f"wrote            {options.output}")
 
 

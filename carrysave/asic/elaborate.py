@@ -38,7 +38,7 @@ def elaborate(sources: Sequence[Path], top: str) -> Elaborated:
         If Yosys refuses the sources, or has no module ``top`` in them.
     """
     key = cache.digest([str(FORMAT), yosys.version(), top, *contents(sources)])[:32]
-    folder = cache.cache() / "synth" / key
+    folder = cache.folder() / "synth" / key
     if not (folder / "elaborated.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
         tag = os.urandom(4).hex()

@@ -55,6 +55,12 @@ class Recipe:
     front: str
     map: str
 
+    @classmethod
+    def parse(cls, text: str) -> "Recipe":
+        """Read what ``str`` wrote."""
+        front, _, map_ = text.partition("+")
+        return cls(front, map_)
+
     def __str__(self) -> str:
         return f"{self.front}+{self.map}"
 
@@ -122,7 +128,7 @@ def point(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
     script = MAPS[recipe.map].replace("{D}", f"{delay_ns * 1e3:.0f}")
     key = cache.digest([
         source.name, script, library.driver.name, str(library.load_ff), *library.dont_use,
-        repr(flow.conditions), sta.version(), str(FORMAT), str(hierarchy.WHOLE_CELLS),
+        repr(flow.conditions), sta.version(), str(FORMAT), str(hierarchy.TIMED_WHOLE),
     ])[:24]  # fmt: skip
     folder = flow.design.folder
     record = folder / f"{key}.json"

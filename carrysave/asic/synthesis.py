@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import cache
-from carrysave.asic import sta
+from carrysave.asic import recipes, sta
 from carrysave.asic.elaborate import (
     HIERARCHIES,
     Elaborated,
@@ -30,6 +30,7 @@ from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, 
 from carrysave.asic.power import activity as switching
 from carrysave.asic.power import power
 from carrysave.asic.power.stimulus import KINDS, UNMEASURED, Stimulus, measurable
+from carrysave.asic.recipes import Kept
 from carrysave.fpga import implementation
 from hw.catalog import Design
 from hw.emit import yosys
@@ -63,6 +64,7 @@ def synthesise(
     activity: str = "assumed",
     place: bool = True,
     maps: Sequence[str] | None = None,
+    kept: Kept | None = None,
 ) -> dict[str, Any]:
     """Synthesise a design and return area, timing and power with all that they depend on.
 
@@ -70,7 +72,7 @@ def synthesise(
     ----------
     verilog : source files (``.v``, ``.sv``, ``.il``).
     top : name of the top module.
-    target : ``osu018``, a :class:`Library`, or an FPGA family of :data:`fpga.TARGETS`.
+    target : ``osu018``, a :class:`Library`, or an FPGA family of :data:`TARGETS`.
     period_ns : clock period to meet with the least area; None for no such limit.
     sweep : try all recipes over a series of delay targets and take the best by ``objective``.
     clock : name of the clock port; ignored by a design without registers.
@@ -87,6 +89,7 @@ def synthesise(
     maps : mappings to try where a period is to be met, of :data:`carrysave.asic.mapping.MAPS`: the
         next where the last does not meet it, so that the smallest comes first. All by default,
         and the least area counts.
+    kept : the only point to run, found by an earlier search.
 
     Returns
     -------
@@ -130,28 +133,48 @@ def synthesise(
         say(f"simulate {top}")
         switching.record(design, activity)  # what is wrong with it shows before the long work
     elaborated = elaborate(sources, top)
-    kept = kept_modules(elaborated, hierarchy)
+    modules = kept_modules(elaborated, hierarchy)
     conditions = sta.Conditions(clock=_clock(elaborated, clock))
-    flow = Flow(elaborated, tuple(kept), library, conditions)
+    flow = Flow(elaborated, tuple(modules), library, conditions)
     search = Search(flow, objective, period_ns, say, jobs, maps)
-    best = search.sweep() if sweep else search.single()
+    if kept is not None:
+        (best,) = search.run([(Recipe.parse(kept.recipe), kept.delay_target_ns)])
+    else:
+        best = search.sweep() if sweep else search.single()
     found = power.report(
         Path(best["netlist"]), top=top, library=library, clock=conditions.clock,
         period_ns=best["period_ns"], operations=operations_per_cycle, design=design,
         stimulus=activity,
     )  # fmt: skip
-    return _result(flow, target, best, search.points, operations_per_cycle, found)
+    result = _result(flow, target, best, search.points, operations_per_cycle, found)
+    if kept is not None:
+        said = kept.note(result["area_um2"], result["period_ns"], result["versions"])
+        result["notes"].insert(0, said)
+    return result
 
 
 def synthesise_design(
-    design: Design, target: str | Library, *, activity: str | None = None, **options: Any
+    design: Design,
+    target: str | Library,
+    *,
+    activity: str | None = None,
+    from_kept: bool = False,
+    **options: Any,
 ) -> dict[str, Any]:
     """Synthesise the generated Verilog of a design; options and result of :func:`synthesise`.
 
     Power is for normal operands unless `activity` says otherwise, or there are no operands for
     the design, or it has more than
     ``MEASURED_MACS`` multipliers: simulating those takes longer than synthesising them.
+    `from_kept` takes the recipe that is kept for the design, if there is one and no period to meet.
     """
+    if from_kept and options.get("period_ns") is None and target not in implementation.TARGETS:
+        options["kept"] = recipes.kept(
+            design,
+            target if isinstance(target, Library) else liberty.osu018(),
+            options.get("objective", "density"),
+            options.get("hierarchy", "auto"),
+        )
     component = design.component()
     operations = component.operations_per_cycle
     if activity is None:
@@ -224,7 +247,7 @@ class Search:
         if self.period_ns is not None:
             best = self.best()
             logic = max(self.period_ns - _overhead(best), _FASTEST)
-            self.meet(logic, [_recipe(point).front for point in fast])
+            self.meet(logic, [Recipe.parse(point["recipe"]).front for point in fast])
         return self.best()
 
     def meet(self, logic: float, fronts: Sequence[str]) -> None:
@@ -268,7 +291,7 @@ class Search:
             fastest = min(p["period_ns"] - _overhead(p) for p in self.points)
             around = [max(value, 0.9 * fastest) for value in tried[max(at - 1, 0) : at + 2]]
             middle = [(low + high) / 2 for low, high in pairwise(around)]
-            self.run([(_recipe(best), round(value, 4)) for value in middle])
+            self.run([(Recipe.parse(best["recipe"]), round(value, 4)) for value in middle])
         return self.best()
 
     def fronts(self) -> list[str]:
@@ -305,10 +328,6 @@ class Search:
         return {
             "density": (period * size, period), "period": (period, size), "area": (size, period)
         }[self.objective]  # fmt: skip
-
-
-def _recipe(result: dict[str, Any]) -> Recipe:
-    return Recipe(*result["recipe"].split("+"))
 
 
 def _overhead(result: dict[str, Any]) -> float:

@@ -15,7 +15,7 @@ from carrysave.cli.options import (
     console,
     errors,
 )
-from carrysave.errors import check_positive
+from carrysave.errors import UsageError, check_positive
 from carrysave.ip import has_pack
 from carrysave.progress import Steps
 from carrysave.report import designs
@@ -32,12 +32,18 @@ def generate(
     output: Folder = None,
     config: Config = None,
     period: Annotated[float, Parameter(help="Clock period in the constraints, ns.")] = 10.0,
+    docs: Annotated[
+        bool,
+        Parameter(
+            show_default=False, help="Write the co-processor's register map as HTML too, 9 MB."
+        ),
+    ] = False,
     json_: Json = False,
 ) -> int:
     """Write a design: Verilog-2005, manifest, constraints, file list, FuseSoC core.
 
-    The co-processor is a folder, in which are also its register map, IP-XACT, a LiteX module
-    and a README.
+    A co-processor becomes a folder with register map, drivers, IP-XACT, a LiteX module
+    and a README too.
 
     **Examples:**
 
@@ -47,13 +53,17 @@ def generate(
     """
     check_positive("--period", period, " ns")
     chosen, folder = choose(design, parameter, output, config)
+    if docs and not has_pack(chosen):
+        raise UsageError(f"--docs is for a co-processor, not for {chosen.name}")
     with Steps(errors) as steps:
         steps.step(f"generate {chosen.module}")
         if has_pack(chosen):
-            # Slow to load, and used here only.
+            # Imported here because it is slow to load.
             from carrysave.ip import package
 
-            files = package.generate(chosen, folder, period_ns=period, progress=steps.step)
+            files = package.generate(
+                chosen, folder, period_ns=period, docs=docs, progress=steps.note
+            )
         else:
             files = write_files(chosen, folder, period_ns=period)
     manifest = json.loads(next(path for path in files if path.suffix == ".json").read_text())

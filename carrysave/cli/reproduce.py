@@ -9,7 +9,7 @@ from cyclopts.types import ExistingFile
 
 from carrysave import papers
 from carrysave.asic.liberty import cells
-from carrysave.cli.options import Folder, Json, errors, output_folder, tell
+from carrysave.cli.options import Folder, Json, errors, output_folder, print_outcome
 from carrysave.progress import Steps
 from hw.catalog import nearest
 
@@ -21,7 +21,7 @@ def reproduce(
     /,
     *,
     quick: Annotated[
-        bool, Parameter(show_default=False, help="Small designs, in minutes instead of hours.")
+        bool, Parameter(show_default=False, help="Small designs: minutes instead of hours.")
     ] = False,
     liberty: Annotated[
         ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz. [default: osu018]")
@@ -29,10 +29,10 @@ def reproduce(
     output: Folder = None,
     json_: Json = False,
 ) -> int:
-    """Repeat a table of a paper: every design and its twin under one flow, beside its ratios.
+    """Reproduce a paper's table: every design and its baseline in one flow, beside its ratios.
 
-    Writes JSON, Markdown and a picture below `OUTPUT/reproduce`. What was synthesised once is
-    taken from the cache: a run that was stopped goes on where it was.
+    Writes JSON, Markdown and a picture to `OUTPUT/reproduce`. Synthesis results are cached: an
+    interrupted run resumes where it stopped.
 
     **Examples:**
 
@@ -47,5 +47,5 @@ def reproduce(
         command = shlex.join(["carrysave", *sys.argv[1:]])
         found = papers.run(table, where, quick=quick, steps=steps, command=command)
     files = [str(path) for path in papers.write(folder / "reproduce", found)]
-    tell({**found, "files": files}, papers.print_table, json_)
+    print_outcome({**found, "files": files}, papers.print_table, json_)
     return 0

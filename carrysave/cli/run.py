@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,11 +12,11 @@ from carrysave.cli.options import (
     Folder,
     Json,
     Sets,
+    cells_for_energy,
     errors,
-    library_of,
     output_folder,
+    print_outcome,
     settings,
-    tell,
 )
 from carrysave.fpga import boards
 from carrysave.networks import command, view
@@ -32,38 +33,40 @@ def run_model(
     input_: Annotated[
         Path,
         Parameter(
-            name="--input", help="Inputs, .npy, or .npz by name; the first axis counts them."
+            name="--input", help="Inputs, .npy, or .npz by name; the first axis is the sample."
         ),
     ],
-    labels: Annotated[Path | None, Parameter(help="Right classes of the inputs, .npy.")] = None,
+    labels: Annotated[Path | None, Parameter(help="Labels of the inputs, .npy.")] = None,
     parameter: Sets = None,
     board: Annotated[
         str | None,
-        Parameter(help="On the co-processor of `build`: through the pins of its serial line."),
+        Parameter(help="Use the co-processor of `build` for this board, through its serial pins."),
     ] = None,
     simulate_: Annotated[
         str,
-        Parameter(name="--simulate", help="Of the products: all, sample (some rows), none."),
+        Parameter(name="--simulate", help="Products to simulate: all, sample (some rows), none."),
     ] = "sample",
     requantise: Annotated[
-        str, Parameter(help="Where sums become codes: hardware, or host, as onnxruntime does.")
+        str, Parameter(help="Where to requantise: hardware, or host, as onnxruntime does.")
     ] = "hardware",
-    batch: Annotated[
-        int | None, Parameter(help="Inputs at once. [default: the model's, or 8]")
-    ] = None,
+    batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None,
     energy: Annotated[
-        str, Parameter(help="Cells for the engine's energy: osu018, a Liberty file, or none.")
-    ] = "osu018",
+        str | None,
+        Parameter(
+            help="Cells for the engine's energy: osu018, a Liberty file, or none."
+            " [default: osu018, if it is there]"
+        ),
+    ] = None,
     output: Folder = None,
     json_: Json = False,
 ) -> int:
-    """Run a quantised network on the co-processor, and compare it with onnxruntime.
+    """Run a quantised network on the co-processor; compare it with onnxruntime if that is there.
 
-    Products of codes (QLinearMatMul, QLinearConv, MatMulInteger, ConvInteger, QGemm; MatMul, Gemm
-    and Conv between quantisers) go to the co-processor, all else to the host. What it computes is
-    the golden model; as much as `--simulate` says also runs on the simulated block, by its driver,
-    and must be the same. Parameters are those of `generate coprocessor`, or, with `--board`, of
-    `generate coprocessor_uart`; there `-p divisor=4` makes bits of 4 cycles, which is faster.
+    Quantised products (QLinearMatMul, QLinearConv, MatMulInteger, ConvInteger, QGemm; MatMul, Gemm
+    and Conv in QDQ form) go to the co-processor, everything else to the host. The golden model
+    computes the results; the part set by `--simulate` also runs on the simulated block, through its
+    driver, and must match. Parameters are those of `generate coprocessor` or, with `--board`, of
+    `generate coprocessor_uart`; there `-p divisor=4` (4 cycles per bit) simulates faster.
 
     **Examples:**
 
@@ -84,10 +87,10 @@ def run_model(
         simulate=simulate_,
         requantise=requantise,
         batch=batch,
-        library=None if energy == "none" else library_of(energy, "--energy"),
+        library=partial(cells_for_energy, energy),
     )
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
-    tell(found, view.show, json_)
+    print_outcome(found, view.show, json_)
     return 1 if found["wrong"] else 0

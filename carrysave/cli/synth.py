@@ -22,7 +22,7 @@ from carrysave.cli.options import (
     errors,
     output_folder,
 )
-from carrysave.errors import UsageError, check_positive
+from carrysave.errors import UsageError, check_choice, check_positive
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
 from carrysave.report.synthesis import print_synthesis, write_synthesis
@@ -43,26 +43,26 @@ def synthesise(
     liberty: Annotated[
         ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz.")
     ] = None,
-    period: Annotated[float | None, Parameter(help="Clock period to reach, ns.")] = None,
+    period: Annotated[float | None, Parameter(help="Target clock period, ns.")] = None,
     sweep: Annotated[
         bool,
         Parameter(show_default=False, help="Search recipes and periods for the best result."),
     ] = False,
     objective: Annotated[
-        str, Parameter(help=f"What is best: {', '.join(synthesis.OBJECTIVES)}.")
+        str, Parameter(help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}.")
     ] = "density",
     activity: Annotated[
         str | None,
         Parameter(
             help=f"Operands for power: {', '.join(synthesis.ACTIVITIES)}; for lanes with formats,"
-            " as in normal:int8,e4m3. [default: normal]"
+            " such as normal:int8,e4m3. [default: normal]"
         ),
     ] = None,
     hierarchy: Annotated[
         str,
         Parameter(
-            help="Which repeated modules are mapped once, instead of in place: those that are worth"
-            " it (auto), large ones only (coarse: slower, and smaller), none (flat)."
+            help="Repeated modules to map once, instead of in place: where it pays (auto), large"
+            " ones only (coarse: slower, smaller area), none (flat)."
         ),
     ] = "auto",
     verilog: Annotated[
@@ -76,11 +76,12 @@ def synthesise(
     ] = None,
     json_: Json = False,
 ) -> int:
-    """Synthesise a design, or anybody's Verilog, and report area, timing and power.
+    """Synthesise a design, or your own Verilog, and report area, timing and power.
 
     Cell libraries: Yosys, ABC and OpenSTA, no placement. FPGAs: Yosys, and nextpnr for ecp5 and
     ice40.
-    Results are cached by content.
+    Results are cached by content. Where a search's best recipe is kept in the project, it is used,
+    and the report says so.
 
     **Examples:**
 
@@ -95,20 +96,14 @@ def synthesise(
         raise UsageError("--period and --sweep exclude each other")
     if target is not None and liberty is not None:
         raise UsageError("--target and --liberty exclude each other")
-    if target not in (None, *synthesis.TARGETS):
-        raise UsageError(f"--target must be one of {', '.join(synthesis.TARGETS)}, not {target!r}")
+    if target is not None:
+        check_choice("--target", target, synthesis.TARGETS)
     if target in implementation.TARGETS and (period is not None or sweep or hierarchy != "auto"):
         raise UsageError(
             f"--period, --sweep and --hierarchy are for cell libraries, not for {target}"
         )
-    if hierarchy not in synthesis.HIERARCHIES:
-        raise UsageError(
-            f"--hierarchy must be one of {', '.join(synthesis.HIERARCHIES)}, not {hierarchy!r}"
-        )
-    if objective not in synthesis.OBJECTIVES:
-        raise UsageError(
-            f"--objective must be one of {', '.join(synthesis.OBJECTIVES)}, not {objective!r}"
-        )
+    check_choice("--hierarchy", hierarchy, synthesis.HIERARCHIES)
+    check_choice("--objective", objective, synthesis.OBJECTIVES)
     if activity is not None and (verilog or target in implementation.TARGETS):
         raise UsageError("--activity is for designs of the catalogue on a cell library")
     if verilog:
@@ -130,7 +125,7 @@ def synthesise(
             "sweep": sweep,
             "objective": objective,
             "hierarchy": hierarchy,
-            "progress": steps.step,
+            "progress": steps.note,
         }
         if verilog:
             result = synthesis.synthesise(
@@ -142,7 +137,9 @@ def synthesise(
                 **options,
             )
         else:
-            result = synthesis.synthesise_design(chosen, where, activity=activity, **options)
+            result = synthesis.synthesise_design(
+                chosen, where, activity=activity, from_kept=not sweep, **options
+            )
     result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
     result["files"] = write_synthesis(folder / "synth", result)
     if json_:

@@ -1,19 +1,23 @@
 """Handwritten digits: a small int8 network in which the matrix product is a parameter.
 
-The network sees the 8 x 8 images of scikit-learn's ``load_digits`` and computes in integers alone,
-so a product by numpy and a product by hardware give the same logits, bit for bit. The weights in
-``carrysave/data/digits.npz`` are written by ``python scripts/train_digits.py``.
+The network sees images of 8 x 8 pixels and computes in integers alone, so a product by numpy and a
+product by hardware give the same logits, bit for bit. Its weights and the test images are in
+``carrysave/data/digits.npz``, which ``python scripts/train_digits.py`` writes.
+
+The images are a third of those in scikit-learn's ``load_digits``: part of "Optical Recognition of
+Handwritten Digits" by E. Alpaydin and C. Kaynak, UCI Machine Learning Repository, CC BY 4.0.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import as_file, files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
-from sklearn.neural_network import MLPClassifier
+
+if TYPE_CHECKING:
+    from sklearn.neural_network import MLPClassifier
 
 __all__ = [
     "CODES", "Dense", "Multiply", "Network", "load", "matmul", "requantise", "split", "train",
@@ -123,7 +127,7 @@ def split(count: int) -> NDArray[np.bool_]:
 
 def train(
     pixels: NDArray[np.floating[Any]], labels: NDArray[np.integer[Any]], seed: int
-) -> MLPClassifier:
+) -> "MLPClassifier":
     """Return a float network, 64 inputs of 0..1, one hidden ReLU layer, 10 outputs.
 
     Parameters
@@ -132,6 +136,9 @@ def train(
     labels : digits.
     seed : of the first weights.
     """
+    # Not needed to run a network that is trained.
+    from sklearn.neural_network import MLPClassifier
+
     # alpha: the best of 0.001, 0.01, 0.1, 1 in five-fold cross-validation on the training images
     network = MLPClassifier((32,), alpha=0.1, max_iter=1000, random_state=seed)
     return network.fit(pixels / 16, labels)
@@ -149,14 +156,8 @@ def load() -> tuple[Network, IntArray, IntArray]:
     labels : uint8 array of shape (599,)
         The digit in each image, 0..9.
     """
-    pixels, labels = load_digits(return_X_y=True)
-    test = split(len(pixels))
-    return _network(), pixels[test].astype(np.uint8), labels[test].astype(np.uint8)
-
-
-def _network() -> Network:
     with as_file(files("carrysave") / "data" / "digits.npz") as path, np.load(path) as data:
-        return Network((
+        network = Network((
             Dense(
                 weights=data["hidden_weights"],
                 bias=data["hidden_bias"],
@@ -166,6 +167,7 @@ def _network() -> Network:
             ),
             Dense(weights=data["output_weights"], bias=data["output_bias"]),
         ))
+        return network, data["images"], data["labels"]
 
 
 def _sums(layer: Dense, x: IntArray, multiply: Multiply) -> IntArray:

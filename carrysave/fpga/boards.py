@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from carrysave import cache
 from carrysave.fpga import implementation
 from hw.catalog import Design, nearest
-from hw.emit import yosys
+from hw.emit import constraints, yosys
 from hw.emit.verilog import Emission
 
 __all__ = ["BAUD", "BOARDS", "Board", "build", "design_of"]
@@ -54,7 +53,7 @@ class Board:
     @property
     def constraints(self) -> str:
         """Text of the file of constraints."""
-        return (files("constraints") / "boards" / self.pins).read_text()
+        return constraints.pins(self.pins)
 
 
 _FPGA_ENGINE = "encoding=operator,adder=operator,pe=mac"
@@ -149,17 +148,19 @@ def build(
     ------
     ValueError
         The design is larger than the FPGA; says by what.
+    ModuleNotFoundError
+        The package of the family's nextpnr is not installed.
     YosysError, FpgaError
         A tool fails.
     """
     board = BOARDS[name]
     family = implementation.TARGETS[board.family]
+    made_by = yosys.version(), implementation.nextpnr_version(board.family) or ""
     emission = Emission(design)
     top = _wrapper(design.module)
-    made_by = yosys.version(), implementation.nextpnr_version(board.family) or ""
     sources = emission.verilog, top, board.constraints
     key = cache.digest([*sources, repr(board), repr(family), *made_by])[:32]
-    kept = cache.cache() / "boards" / key
+    kept = cache.folder() / "boards" / key
     record = kept / "report.json"
     if not record.exists():
         with TemporaryDirectory() as work:

@@ -6,7 +6,6 @@ through a port counts. The resources are those of the design without the wrapper
 """
 
 import functools
-import importlib
 import json
 import re
 import subprocess
@@ -19,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import cache
+from carrysave.errors import needs
 from hw.emit import yosys
 
 __all__ = [
@@ -133,7 +133,7 @@ def synthesise(
         str(_FORMAT), repr(family), yosys.version(), nextpnr_version(target) or "", top, clock,
         str(place), *read, *contents,
     ])[:32]  # fmt: skip
-    record = cache.cache() / "fpga" / f"{key}.json"
+    record = cache.folder() / "fpga" / f"{key}.json"
     if record.exists():
         return json.loads(record.read_text())
     with TemporaryDirectory() as name:
@@ -217,17 +217,13 @@ def nextpnr_version(target: str) -> str | None:
 
     Raises
     ------
-    FpgaError
+    ModuleNotFoundError
         If the package is not installed.
     """
     name = TARGETS[target].nextpnr
     if name is None:
         return None
-    try:
-        importlib.import_module(name)
-    except ImportError as error:
-        package = name.replace("_", "-")
-        raise FpgaError(f"{package} not found: run `pip install {package}`") from error
+    needs(name)
     return package_version(name)
 
 

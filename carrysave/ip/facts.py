@@ -1,4 +1,4 @@
-"""A co-processor as those see it who put it into a design; what every file of a pack is made of."""
+"""Facts about one co-processor that its pack needs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,28 +12,31 @@ from hw.catalog import Design
 from hw.emit.bus_interfaces import Interface
 from hw.emit.verilog import Emission
 
-__all__ = ["OUTSIDE", "Facts", "capital", "version_of"]
+__all__ = ["OUTSIDE", "Facts", "version_of"]
 
 OUTSIDE = 0.3
-"""Share of a period that paths to and from a port are given outside of the block."""
+"""Fraction of the period reserved outside the block for paths to and from its ports."""
 
 
 def version_of() -> str:
-    """Return the version of this package, which is that of every block."""
+    """Return the version of this package, which is every block's version."""
     return version("carrysave")
-
-
-def capital(text: str) -> str:
-    """Write the first letter as that of a sentence."""
-    return text[:1].upper() + text[1:]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """One build of the co-processor, and the clock that it is meant for."""
+    """One build of the co-processor, the clock that it is meant for, and what its pack has.
+
+    Members
+    -------
+    emission : the build.
+    period_ns : of the clock.
+    docs : the register map is there as HTML too.
+    """
 
     emission: Emission
     period_ns: float = 10.0
+    docs: bool = False
 
     @property
     def design(self) -> Design:
@@ -44,6 +47,12 @@ class Facts:
     def module(self) -> str:
         """The Verilog module."""
         return self.design.module
+
+    @property
+    def summary(self) -> str:
+        """What it is, as a sentence begins."""
+        text = self.design.entry.summary
+        return text[:1].upper() + text[1:]
 
     @cached_property
     def spec(self) -> CoprocessorSpec:
@@ -76,3 +85,24 @@ class Facts:
         """Find the one interface of a kind."""
         (found,) = self.interfaces(kind)
         return found
+
+    @property
+    def clock(self) -> str:
+        """The port of the clock."""
+        return self.interface("clock").name
+
+    @property
+    def reset(self) -> str:
+        """The port of the reset."""
+        return self.interface("reset").name
+
+    @property
+    def interrupt(self) -> str:
+        """The port of the interrupt."""
+        return self.interface("interrupt").name
+
+    @property
+    def window(self) -> int:
+        """Bytes of addresses that the registers take."""
+        address = self.interface("AXI4LITE").ports["AWADDR"]
+        return 1 << int(self.port(address)["width"])

@@ -1,12 +1,10 @@
-"""FuseSoC's generator: makes a design with the parameters that a core file gives.
+"""FuseSoC generator: makes a design with the parameters of a core file.
 
-FuseSoC calls it with the name of a YAML file, in the folder in which it then looks for core files.
+FuseSoC runs it with the name of a YAML file, in the folder where it then looks for core files.
 """
 
 import sys
 from pathlib import Path
-
-import yaml
 
 from carrysave.errors import UsageError, check_positive
 from carrysave.ip import has_pack, package
@@ -17,13 +15,15 @@ __all__ = ["main"]
 
 
 def main(request: Path, folder: Path) -> None:
-    """Do what a request says.
+    """Execute a request.
 
     Raises
     ------
     UsageError, ValueError, TypeError
-        It asks for what cannot be.
+        The request is invalid.
     """
+    import yaml  # FuseSoC brings it
+
     asked = yaml.safe_load(request.read_text())
     given = dict(asked.get("parameters") or {})
     name = given.pop("design", "coprocessor")

@@ -1,13 +1,13 @@
-"""Under which terms the files of a pack are."""
+"""Licences of the files of a pack."""
 
 from importlib.metadata import distribution
 from pathlib import Path
 
 from carrysave import cache
 
-__all__ = ["LICENCES", "write"]
+__all__ = ["table", "write"]
 
-LICENCES = (
+_TERMS = (
     ("everything that is not named here", "MIT (`licences/carrysave/`)", "Written by carrysave."),
     (
         "`registers/*.h`",
@@ -36,23 +36,28 @@ LICENCES = (
         "not stated by peakrdl-python (LGPL-3.0-or-later)",
         "Written from its templates, and of use with the two folders above alone.",
     ),
-    (
-        "`registers/<name>_html/`",
-        "LGPL-3.0 (`licences/peakrdl-html/`), and those of the fonts and scripts in it",
-        "Pages around copies of a part of peakrdl-html: its scripts and style sheets. Font Awesome"
-        " Free, Lato (OFL-1.1), Roboto Slab (Apache-2.0), normalize.css and ProgressBar.js (MIT), a"
-        " SHA-1 script (webtoolkit.info).",
-    ),
 )
-"""Files, terms, why."""
+_DOCS_TERMS = (
+    "`registers/<name>_html/`",
+    "LGPL-3.0 (`licences/peakrdl-html/`), and those of the fonts and scripts in it",
+    "Pages around copies of a part of peakrdl-html: its scripts and style sheets. Font Awesome"
+    " Free, Lato (OFL-1.1), Roboto Slab (Apache-2.0), normalize.css and ProgressBar.js (MIT), a"
+    " SHA-1 script (webtoolkit.info).",
+)
 
 # The LGPL refers to the GPL, whose text is with peakrdl-ipxact.
-_COPIED = ("carrysave", "peakrdl-pyuvm", "peakrdl-python", "peakrdl-html", "peakrdl-ipxact")
+_COPIED = ("carrysave", "peakrdl-pyuvm", "peakrdl-python", "peakrdl-ipxact")
+_DOCS_COPIED = "peakrdl-html"
 
 
-def write(folder: Path) -> None:
-    """Copy the texts of the licences, as the packages have them; a folder each."""
-    for package in _COPIED:
+def table(docs: bool) -> tuple[tuple[str, str, str], ...]:
+    """Return files, terms and why, of a pack with the register map as pages or without."""
+    return (*_TERMS, _DOCS_TERMS) if docs else _TERMS
+
+
+def write(folder: Path, docs: bool) -> None:
+    """Copy the licence texts from the packages, one folder each."""
+    for package in (*_COPIED, _DOCS_COPIED) if docs else _COPIED:
         found = [
             file
             for file in distribution(package).files or ()

@@ -1,4 +1,4 @@
-"""Writes a pack: a co-processor's Verilog and all that goes with it, as one folder."""
+"""Writes a pack: a co-processor's Verilog and all accompanying files, as one folder."""
 
 import json
 import shutil
@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from carrysave import cache
+from carrysave.errors import needs
 from carrysave.ip import block_design, diagram, drivers, ip_xact, licences, litex, readme, registers
 from carrysave.ip.facts import OUTSIDE, Facts
 from hw.catalog import Design
@@ -24,6 +25,7 @@ def generate(
     *,
     period_ns: float = 10.0,
     name: str | None = None,
+    docs: bool = False,
     progress: Callable[[str], None] = lambda text: None,
 ) -> list[Path]:
     """Write the pack of a co-processor.
@@ -31,28 +33,31 @@ def generate(
     Parameters
     ----------
     design : the co-processor.
-    folder : where; the pack is the folder of the module's name in it.
+    folder : parent of the pack, which is named as the module.
     period_ns : clock period in the constraints, ns.
     name : what FuseSoC calls it, see :func:`hw.emit.fusesoc.core`.
+    docs : write the register map as HTML too: 9 MB in 150 files.
     progress : told what is done.
 
     Returns
     -------
     Its files, the Verilog first, the manifest second.
     """
+    if docs:
+        needs("peakrdl_html")
     emission = Emission(design)
     progress(f"pack {design.module}")
-    return write(Facts(emission, period_ns), folder, name=name)
+    return write(Facts(emission, period_ns, docs), folder, name=name)
 
 
 def write(block: Facts, folder: Path, *, name: str | None = None) -> list[Path]:
-    """Write the pack of a block; whole, or nothing if something fails.
+    """Write the pack of a block atomically: nothing is written if something fails.
 
-    What is there under the same names is replaced; what else is there stays.
+    Existing files of the same names are replaced, others kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
     pack = folder / block.module
-    # Beside the pack, so that moving is renaming.
+    # On the same file system as the pack, so that moving is renaming.
     with TemporaryDirectory(dir=folder, prefix=f".{block.module[:80]}-") as temporary:
         made = Path(temporary) / block.module
         _fill(block, made, name)
@@ -67,7 +72,7 @@ def write(block: Facts, folder: Path, *, name: str | None = None) -> list[Path]:
 
 
 def _replace(made: Path, path: Path) -> None:
-    """Put a file or a folder in the place of another."""
+    """Replace a file or a folder."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     made.replace(path)
@@ -103,7 +108,7 @@ def _fill(block: Facts, folder: Path, name: str | None) -> None:
     }
     for path, text in texts.items():
         cache.write(folder / path, text)
-    registers.export(folder / "registers", block.discovery)
+    registers.export(folder / "registers", block.discovery, docs=block.docs)
     sets = {
         "rtl": [f"{module}.v"],
         "constraints": [*constraints, *out_of_context],
@@ -111,4 +116,4 @@ def _fill(block: Facts, folder: Path, name: str | None) -> None:
     }
     component = ip_xact.component(block, folder / "registers" / f"{MAP}.xml", sets)
     cache.write(folder / f"{module}.xml", component)
-    licences.write(folder / "licences")
+    licences.write(folder / "licences", block.docs)

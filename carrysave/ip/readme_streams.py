@@ -1,49 +1,31 @@
-"""README of a pack between streams: what is on each of them, in which order."""
+"""README of a pack with streams: the data on each stream, and its order."""
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Any
 
-from carrysave.ip import readme_tables
 from carrysave.ip.facts import Facts
+from carrysave.ip.readme_tables import table
 from golden.soc.blocking import Blocks, Part, order
 
-__all__ = ["section"]
+__all__ = ["facts"]
 
 
-def section(block: Facts) -> str:
-    """Write the section on streams."""
-    spec = block.spec
-    a, b, c = (stream.name for stream in block.interfaces("AXI4STREAM"))
-    scales = spec.inside.block != 0
-    lines = [
-        (1, b, "the biases of the block's columns, if MODE.bias", spec.bias),
-        (1, b, "their requantisations, 8 bytes each, if MODE.per_column", spec.requantises_columns),
-        (1, "for each part of K", "", True),
-        (2, a, "the block's rows of A, of each the words of this part", True),
-        (2, a, "the block's rows of A's scales, of each those of this part", scales),
-        (2, b, "the rows of B of this part, of each the block's columns", True),
-        (2, b, "the rows of B's scales of this part, of each the block's columns", scales),
-        (1, c, "the block's rows of C, of each the block's columns", True),
-    ]
+def facts(block: Facts) -> dict[str, Any]:
+    """Gather what the template README_streams.md takes: an example, beside the streams' names."""
+    a, b, c = streams = [stream.name for stream in block.interfaces("AXI4STREAM")]
     names = {"a": a, "a_scales": a, "c": c}
     sizes, parts = _example(block)
     rows = [
         (f"`{names.get(name, b)}`", _TITLES[name], _span(numbers),
-         _span(range(first, first + size)), str(len(numbers) * -(-size // spec.bytes)))
+         _span(range(first, first + size)), str(len(numbers) * -(-size // block.spec.bytes)))
         for name, numbers, first, size in parts
     ]  # fmt: skip
-    return _TEMPLATE.format(
-        a=a,
-        b=b,
-        c=c,
-        beat=spec.bytes,
-        loop="\n".join(
-            f"{'    ' * depth}{what}: {which}".rstrip() for depth, what, which, has in lines if has
-        ),
-        sizes=" x ".join(f"{size}" for size in sizes),
-        bias=", with a bias" if spec.bias else "",
-        example=readme_tables.table(("stream", "matrix", "rows", "bytes of each", "beats"), rows),
-    )
+    return {
+        "streams": streams,
+        "sizes": " x ".join(f"{size}" for size in sizes),
+        "example": table(("stream", "matrix", "rows", "bytes of each", "beats"), rows),
+    }
 
 
 _TITLES = {
@@ -53,7 +35,7 @@ _TITLES = {
 
 
 def _example(block: Facts) -> tuple[tuple[int, int, int], Iterator[tuple[str, range, int, int]]]:
-    """Take a product of two blocks, each of two parts along K: its sizes, its parts of rows."""
+    """Make an example of two blocks, each of two parts along K: its sizes, its parts of rows."""
     spec, inside = block.spec, block.spec.inside
     mode = spec.kinds[0]
     up, across, deep = spec.default_blocks(mode)
@@ -68,7 +50,7 @@ def _example(block: Facts) -> tuple[tuple[int, int, int], Iterator[tuple[str, ra
 
 
 def _together(parts: Iterator[Part]) -> Iterator[tuple[str, range, int, int]]:
-    """Take rows together that follow each other: name, rows, first byte, bytes."""
+    """Merge successive rows: name, rows, first byte, bytes."""
     for (name, first, size), found in groupby(parts, key=lambda p: (p.name, p.first, p.bytes)):
         numbers = [part.row for part in found]
         yield name, range(numbers[0], numbers[-1] + 1), first, size
@@ -76,35 +58,3 @@ def _together(parts: Iterator[Part]) -> Iterator[tuple[str, range, int, int]]:
 
 def _span(numbers: range) -> str:
     return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]}..{numbers[-1]}"
-
-
-_TEMPLATE = """\
-## Streams
-
-| stream | brings |
-| --- | --- |
-| `{a}` | A, and its scales if it has any |
-| `{b}` | biases and requantisations of columns, B and its scales |
-| `{c}` | C; `tlast` with its last beat |
-
-On each, parts of rows follow each other. A part begins at byte 0 of a beat, which is in the lowest
-bits of `tdata`, and takes as many beats of {beat} bytes as it needs; what is behind it in its last
-beat is ignored, or 0 and without `tkeep` in C. `tkeep` and `tlast` of `{a}` and `{b}` are ignored:
-how much comes is known from the job. C's `tkeep` is not full wherever a part of a row ends within a
-beat: let a DMA store whole beats, or choose N and `BLOCK_N` so that parts of rows of C are whole
-beats. Both sides are read as they are needed, so each needs a sender of its own.
-
-C is cut into blocks of `BLOCK_M` x `BLOCK_N` tiles, and K into parts of `BLOCK_K` beats, see above.
-
-```
-for each block of C, row by row; with MODE.order column by column:
-{loop}
-```
-
-If all of K is one part, what the block before had is not sent again: A, of blocks row by row in the
-same rows; B, of blocks column by column in the same columns.
-
-With blocks as they are by default, a product of {sizes} (M x K x N) of sums{bias}:
-
-{example}
-"""

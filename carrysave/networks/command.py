@@ -1,7 +1,8 @@
-"""``carrysave run``: what its options ask for, checked before anything runs, and what it writes."""
+"""``carrysave run``: its options, checked before anything runs, and its output files."""
 
 import io
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_choice, installed, remedy
 from carrysave.progress import Steps
 from hw.catalog import Design
 
@@ -29,7 +30,7 @@ REQUANTISERS = ("hardware", "host")
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What is to be run.
+    """A request for a run.
 
     Parameters
     ----------
@@ -38,7 +39,8 @@ class RunRequest:
     simulate : one of :data:`carrysave.networks.run.SIMULATIONS`.
     requantise : one of :data:`REQUANTISERS`.
     batch : inputs at once; None: the model's, or 8.
-    library : for energy; None: none.
+    library : loads that of cells, for energy, after the model is read. None: no energy; nor for a
+        text, which says why.
     """
 
     model: Path
@@ -48,16 +50,12 @@ class RunRequest:
     simulate: str
     requantise: str
     batch: int | None
-    library: "str | Library | None"
+    library: Callable[[], Library | str | None]
 
     def __post_init__(self) -> None:
         """Check the choices."""
-        for option, value, legal in (
-            ("--simulate", self.simulate, SIMULATIONS),
-            ("--requantise", self.requantise, REQUANTISERS),
-        ):
-            if value not in legal:
-                raise UsageError(f"{option} must be one of {', '.join(legal)}, not {value!r}")
+        check_choice("--simulate", self.simulate, SIMULATIONS)
+        check_choice("--requantise", self.requantise, REQUANTISERS)
         if self.batch is not None and self.batch < 1:
             raise UsageError(f"--batch must be 1 or more, not {self.batch}")
 
@@ -67,8 +65,8 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
 
     Returns
     -------
-    The facts of :func:`carrysave.networks.view.facts`, with ``model``, ``command``, ``versions``
-    and ``files``.
+    The facts of :func:`carrysave.networks.view.facts`, with ``model``, ``command``, ``notes``
+    on what is left out, and ``files``.
     """
     steps.step(f"read {request.model.name}")
     graph = load(request.model)
@@ -77,6 +75,8 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
     labels = read_labels(request.labels, len(next(iter(inputs.values()))))
     target = Target(request.design)
     lowered = lower(graph, target)
+    library = request.library()
+    notes = [f"no energy: {library}"] if isinstance(library, str) else []
     found = run(
         lowered,
         target,
@@ -88,20 +88,26 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
         steps=steps,
     )
     energy = None
-    if request.library is not None:
+    if isinstance(library, Library):
         pairs = [product.formats for product in lowered.products]
-        energy = measure(target, pairs, request.library, steps)
+        energy = measure(target, pairs, library, steps)
+    if found.comparison is None:
+        notes.append(f"no comparison, which needs {remedy('onnxruntime')}")
+    if not installed("matplotlib"):
+        notes.append(f"no picture, which needs {remedy('matplotlib')}")
     facts: dict[str, Any] = {
         "model": request.model.name,
         "command": command,
         **view.facts(found, lowered, target, labels, energy),
+        "notes": notes,
     }
     own = folder / "run" / request.model.stem
     outputs = io.BytesIO()
     arrays: dict[str, Any] = found.outputs
     np.savez(outputs, **arrays)
-    contents = {"outputs.npz": outputs.getvalue(), "layers.svg": view.draw(facts),
-                "layers.md": view.markdown(facts).encode()}  # fmt: skip
+    contents = {"outputs.npz": outputs.getvalue(), "layers.md": view.markdown(facts).encode()}
+    if installed("matplotlib"):
+        contents["layers.svg"] = view.draw(facts)
     files = [cache.write(own / name, content) for name, content in contents.items()]
     facts["files"] = [str(path) for path in (*files, own / "run.json")]
     cache.write(own / "run.json", json.dumps(facts, indent=2) + "\n")

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
+from carrysave.errors import needs
 from carrysave.papers import lanes, luts, luts_view, ratios
 from carrysave.progress import Steps
 from carrysave.report import tables
@@ -32,6 +33,7 @@ class Table:
     sections : the parts of what was measured, with all columns if the second argument is True.
     remarks : sentences on it.
     draw : a picture of it, as SVG.
+    needs : modules, beside that of pictures.
     """
 
     source: str
@@ -39,6 +41,7 @@ class Table:
     sections: Callable[[Found, bool], list[Section]]
     remarks: Callable[[Found], list[str]]
     draw: Callable[[Found], bytes]
+    needs: tuple[str, ...] = ()
 
 
 def _of_ratios(source: str, rows: ratios.Rows) -> Table:
@@ -73,6 +76,7 @@ TABLES = {
         luts_view.sections,
         luts_view.remarks,
         luts_view.draw,
+        needs=("sklearn",),
     ),
 }
 
@@ -94,8 +98,14 @@ def run(name: str, target: str | Library, *, quick: bool, steps: Steps, command:
     -------
     A dict of plain values: ``table``, ``quick``, ``source``, ``command``, ``library``, ``versions``
     and what the table has measured.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        A package that it needs is not installed.
     """
     table = TABLES[name]
+    needs("matplotlib", *table.needs)
     facts = {"table": name, "quick": quick, "source": table.source, "command": command}
     return {**facts, **table.measure(target, quick, steps)}
 

@@ -55,34 +55,29 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     every = {"formats": ",".join(formats), "accumulator_width": _WIDTH}
     few = {names: _fields(names, k_max) for names in (("int8", "int4"), ("int8", "int4", "e2m1"))}
     jobs = 4 * len(formats) + len(few) + 2 + len(_FPGAS) * (len(formats) + 1)
-    done = iter(range(jobs))
-
-    def step(text: str) -> None:
-        number = next(done)
-        steps.step(f"{number + 1} of {jobs}: {text}")
-        steps.advance(number, jobs)
+    steps.plan(jobs)
 
     def lane(fields: dict[str, Any], name: str) -> Result:
         design = Design("sl8", {**fields, **_SMALL})
-        step(f"{design.module}, {name}")
+        steps.step(f"{design.module}, {name}")
         return synthesis.synthesise_design(
             design, target, sweep=True, objective="area", activity=f"normal:{name}"
         )
 
     def array(fields: dict[str, Any], name: str) -> Result:
         design = Design("npe", {"m": side, "n": side, **fields})
-        step(f"{design.module}, {name}")
+        steps.step(f"{design.module}, {name}")
         return synthesis.synthesise_design(design, target, activity=f"normal:{name}")
 
     def fastest(design: Design) -> Result:
-        step(f"{design.module}, fastest")
+        steps.step(f"{design.module}, fastest")
         return synthesis.synthesise_design(
             design, target, sweep=True, objective="period", activity="assumed"
         )
 
     def counts(fields: dict[str, Any], fpga: str) -> Result:
         design = Design("npe", {"m": side, "n": side, **fields, **_FPGA})
-        step(f"{design.module}, {fpga}")
+        steps.step(f"{design.module}, {fpga}")
         return count(design, fpga)
 
     lanes = {name: (lane(alone[name], name), lane(every, name)) for name in formats}

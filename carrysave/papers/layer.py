@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from carrysave.data.digits import split, train
 from carrysave.sim import products
@@ -51,6 +50,8 @@ def measure(folder: Path, images: int | None = None) -> Iterator[dict[str, Any]]
     golden's; ``sqnr_db`` of the layer's outputs against those in floats; and the network's
     ``accuracy`` with it, beside that ``in_floats``.
     """
+    from sklearn.datasets import load_digits  # slow to load, and used here only
+
     pixels, labels = load_digits(return_X_y=True)
     test = split(len(labels))
     network = train(pixels[~test], labels[~test], seed=1)

@@ -60,19 +60,13 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         for rival in rivals("int8", weight, *FPGA_TILE, FPGA_K, together=False, adder="operator")
     ]
     jobs = 1 + len(grid) + len(steps_of) + len(fpgas) + len(products()) + len(layer.LAYERS)
-    done = iter(range(jobs))
-
-    def step(text: str) -> None:
-        number = next(done)
-        steps.step(f"{number + 1} of {jobs}: {text}")
-        steps.advance(number, jobs)
-
-    step("mac, for the clock")
+    steps.plan(jobs)
+    steps.step("mac, for the clock")
     first = synthesis.synthesise_design(Design("mac"), target, activity="none")
     clock = round(SLACK * first["period_ns"], 1)
 
     def core(rival: Rival, activity: str) -> Result:
-        step(rival.design.module)
+        steps.step(rival.design.module)
         result = synthesis.synthesise_design(
             rival.design,
             target,
@@ -87,8 +81,8 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     measured = _side_by_side([
         *(partial(core, rival, "uniform@256") for _, _, rival in grid),
         *(partial(core, rival, "none") for rival in steps_of),
-        *(partial(_counts, rival, fpga, step) for fpga, _, rival in fpgas),
-        *(partial(_product, rival, target, step) for rival in products()),
+        *(partial(_counts, rival, fpga, steps.step) for fpga, _, rival in fpgas),
+        *(partial(_product, rival, target, steps.step) for rival in products()),
     ])
     found = {
         "library": first["target"],
@@ -105,7 +99,7 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     }
     with TemporaryDirectory() as folder:
         for result in layer.measure(Path(folder), 40 if quick else None):
-            step(f"{result['module']}, a layer")
+            steps.step(f"{result['module']}, a layer")
             found["layers"].append(result)
     _mark(found["cores"], "um2_per_mac")
     _mark(found["fpga"], "luts_per_mac")

@@ -130,9 +130,9 @@ def measure(rows: Rows, target: str | Library, quick: bool, steps: Steps) -> dic
     made = rows(quick)
     designs = list(dict.fromkeys(d for row in made for d in (*row.optimised, *row.baseline)))
     found: dict[Design, Result] = {}
-    for number, design in enumerate(designs):
-        steps.step(f"{number + 1} of {len(designs)}: {design.module}")
-        steps.advance(number, len(designs))
+    steps.plan(len(designs))
+    for design in designs:
+        steps.step(design.module)
         found[design] = synthesis.synthesise_design(design, target, sweep=_swept(design))
     first = found[designs[0]]
     return {

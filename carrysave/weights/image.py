@@ -65,10 +65,10 @@ def pack(
 def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Path, list[str]]:
     """Write the tensors that an image was made of, and return their file and names.
 
-    Of GPTQ and AWQ they are those of the checkpoint, and of codes those of the file, bit by bit. Of
-    float weights: "codes" of :class:`GroupedWeights`, K x N, "scales" and, if there are any,
-    "zeros", "offsets" and "column_scales". For all but GPTQ and AWQ there is "weight" too: what
-    they stand for, in fp32, with rows as in the source.
+    For GPTQ and AWQ they are those of the checkpoint, for codes those of the file, bit by bit. For
+    float weights: "codes" of :class:`golden.lut.weights.GroupedWeights`, K x N, "scales" and, if
+    any, "zeros", "offsets" and "column_scales". Except for GPTQ and AWQ there is "weight" too: the
+    dequantised weights, fp32, with rows as in the source.
 
     Parameters
     ----------

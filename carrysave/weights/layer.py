@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_choice
 from carrysave.weights.tensor_files import Tensor
 from golden.formats.names import minifloat
 from golden.lut.checkpoint import FORMATS, from_awq, from_gptq, to_awq, to_gptq
@@ -42,10 +42,10 @@ class PackRequest:
 
     def __post_init__(self) -> None:
         """Check what no spec does."""
-        if self.source not in (None, *SOURCES):
-            raise UsageError(f"--from must be one of {', '.join(SOURCES)}, not {self.source!r}")
-        if self.rows not in (None, "in", "out"):
-            raise UsageError(f"--rows must be one of in, out, not {self.rows!r}")
+        if self.source is not None:
+            check_choice("--from", self.source, SOURCES)
+        if self.rows is not None:
+            check_choice("--rows", self.rows, ("in", "out"))
 
     def refuse(self, where: str, *names: str) -> None:
         """Refuse options that mean nothing there: all, or those named."""

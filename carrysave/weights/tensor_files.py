@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import safetensors
 
 from carrysave.errors import UsageError
 from golden.formats.names import minifloat
@@ -70,8 +69,6 @@ def read(path: Path) -> dict[str, Tensor]:
         raise
     except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
         raise UsageError(f"{path}: {error}") from None
-    except safetensors.SafetensorError as error:
-        raise UsageError(f"{path}: {error}") from None
 
 
 def dump(tensors: Mapping[str, Tensor], suffix: str) -> bytes:
@@ -112,8 +109,14 @@ def _to_numpy(name: str, tensor: Tensor) -> np.ndarray:
 
 def _read_safetensors(path: Path) -> dict[str, Tensor]:
     """Read raw tensors, since numpy lacks some of their formats."""
+    import safetensors
+
+    try:
+        tensors = safetensors.deserialize(path.read_bytes())  # type: ignore[no-untyped-call]
+    except safetensors.SafetensorError as error:
+        raise UsageError(f"{path}: {error}") from None
     found = {}
-    for name, facts in safetensors.deserialize(path.read_bytes()):  # type: ignore[no-untyped-call]
+    for name, facts in tensors:
         kind = facts["dtype"]
         if kind in _FLOATS:
             form, dtype = _FLOATS[kind]
@@ -128,6 +131,8 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
 
 def _dump_safetensors(tensors: Mapping[str, Tensor]) -> bytes:
     """Write raw tensors."""
+    import safetensors
+
     kept = {}
     for name, tensor in tensors.items():
         if tensor.format is None:

@@ -9,8 +9,8 @@ from golden.formats.exact import Exact
 
 __all__ = ["ROUNDING", "SATURATE", "ElementFormat", "floats"]
 
-ROUNDING = Choice("to the nearest, ties to the even code; or toward zero", "rne", ("rne", "rtz"))
-SATURATE = Flag("what is too great becomes the greatest number", True)
+ROUNDING = Choice("to nearest even, or toward zero", "rne", ("rne", "rtz"))
+SATURATE = Flag("overflow saturates to the largest number", True)
 
 # Codes that are looked up in tables, and floats that are encoded at a time (they stay in cache).
 _TABLE_WIDTH = 16

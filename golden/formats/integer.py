@@ -20,7 +20,7 @@ class IntFormat(ElementFormat):
 
     width: int = parameter(Integer("bits of a code", 8, 1, 63, "bits"))
     signed: bool = parameter(Flag("two's complement", True))
-    fraction_width: int = parameter(Integer("bits behind the binary point", 0, 0, 63, "bits"))
+    fraction_width: int = parameter(Integer("bits after the binary point", 0, 0, 63, "bits"))
 
     def __post_init__(self) -> None:
         """Check the fields."""

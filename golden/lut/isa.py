@@ -31,7 +31,7 @@ _WEIGHTS = ("s", "u", "o", "t")
 _SUMS = ("int32", "fp32")
 _RESULTS = ("int32", "fp32", "fp16", "int8")
 _REGISTER = Integer("register", 0, 0, 63)
-_ACTIVATIONS = Choice("activations", "int8", _A)
+_ACTIVATIONS = Choice("activation format", "int8", _A)
 _ENTRIES = Choice("entries of tables", "int", _TABLES)
 _GROUP = Integer("activations per table", 4, 2, 5, "activations")
 

@@ -23,9 +23,15 @@ class LookupSpec(TableSpec):
     """
 
     planes: int = parameter(Integer("bits of a weight", 2, 1, 8, "planes"))
-    lookups: int = parameter(Integer("groups added up per cycle", 4, 1, 64, "groups"))
+    lookups: int = parameter(Integer("tables looked up per cycle", 4, 1, 64, "groups"))
     order: str = parameter(Choice("order of planes and beats", "inner", ("inner", "outer")))
-    negation: str = parameter(Choice("how entries are negated", "carry", ("carry", "constant")))
+    negation: str = parameter(
+        Choice(
+            "entries are negated exactly, or but for a constant",
+            "carry",
+            ("carry", "constant"),
+        )
+    )
 
     @property
     def k(self) -> int:

@@ -25,7 +25,7 @@ class TableSpec:
     group: int = parameter(Integer("activations per table", 4, 2, 5, "activations"))
     a_width: int = parameter(Integer("bits of an activation", 8, 2, 16, "bits"))
     a_signed: bool = parameter(Flag("activations are two's complement", True))
-    symmetric: bool = parameter(Flag("the least two's complement code never comes", False))
+    symmetric: bool = parameter(Flag("the most negative code never occurs", False))
 
     def __post_init__(self) -> None:
         """Check the fields."""

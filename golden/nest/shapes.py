@@ -16,7 +16,7 @@ from golden.nest.transform import (
     recoded,
 )
 
-__all__ = ["array", "element", "nest_of", "weight_stationary"]
+__all__ = ["FAMILY", "array", "element", "nest_of", "weight_stationary"]
 
 
 def element(*, k: int, planes: int, radix: int = 4) -> Nest:
@@ -74,6 +74,9 @@ _ELEMENTS: dict[str, tuple[Callable[[Nest], Nest], ...]] = {
     "opt4e": (opt1, opt3, opt4c, opt4e),
 }
 
+FAMILY = (*_ELEMENTS, *_SHAPES)
+"""Designs that have a loop nest."""
+
 
 def nest_of(name: str, parameters: Mapping[str, Any]) -> Nest:
     """Make the nest of a design.
@@ -88,9 +91,8 @@ def nest_of(name: str, parameters: Mapping[str, Any]) -> Nest:
     ValueError
         The design is none of the bit-weight family, or has no digits that could be seen.
     """
-    known = (*_ELEMENTS, *_SHAPES)
-    if name not in known:
-        raise ValueError(f"{name} has no loop nest; these have: {', '.join(known)}")
+    if name not in FAMILY:
+        raise ValueError(f"{name} has no loop nest; these have: {', '.join(FAMILY)}")
     encoding = parameters.get("encoding", "booth")
     if encoding == "operator":
         raise ValueError("encoding must be other than operator: only the tool knows its digits")

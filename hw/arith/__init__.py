@@ -1,1 +1,1 @@
-"""Arithmetic: what every design puts on its bit heap, and how the heap becomes a number."""
+"""Arithmetic: bit heaps, partial products, compression, carry-propagate adders."""

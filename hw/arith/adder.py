@@ -1,4 +1,4 @@
-"""Carry-propagate adders: the place where a carry-save number becomes an ordinary one."""
+"""Carry-propagate adders, which resolve a carry-save number into an ordinary one."""
 
 from amaranth import C, Cat, Module, Signal, Value
 
@@ -58,7 +58,7 @@ def resolve(m: Module, columns: list[list[Value]], adder: str = "sklansky") -> V
 def _carries(
     m: Module, propagate: list[Value], generate: list[Value | None], adder: str
 ) -> list[Value | None]:
-    """Carry out of each column: generate over all columns up to it, None where it is never."""
+    """Return the carry out of each column; None where there is never one."""
     group: list[_Group] = list(zip(generate, propagate, strict=True))
     if adder == "ripple":
         for high in range(1, len(group)):

@@ -8,14 +8,14 @@ from hw.arith.schedule import Schedule, balance, schedule, sparse_heights
 
 __all__ = ["BitHeap"]
 
-# Constants are there before everything else.
+# Constants arrive before everything else.
 _BEFORE = -1e9
 
 
 class BitHeap:
     """A sum of weighted bits modulo 2^width.
 
-    Terms of negative weight are put as their complement and a constant: -x 2^w is
+    A bit of negative weight enters as its complement and a constant: -x 2^w is
     (1 - x) 2^w - 2^w. All constants are folded into one, so sign extension costs no rows.
 
     Parameters
@@ -43,7 +43,7 @@ class BitHeap:
     def add_term(
         self, bits: Sequence[Value], weight: int = 0, *, signed: bool, arrival: float = 0.0
     ) -> None:
-        """Put an integer times 2^weight; its last bit counts negative if `signed`."""
+        """Put an integer times 2^weight; its top bit has negative weight if `signed`."""
         for position, bit in enumerate(bits):
             negative = signed and position == len(bits) - 1
             self.add_bit(bit, weight + position, arrival=arrival, negative=negative)
@@ -81,19 +81,19 @@ class BitHeap:
         return schedule(columns, heights)
 
     def sum_delay(self, heights: Sequence[int], arrival: float) -> float:
-        """Delay of adding all bits to a sum of these heights that is kept so, in XOR gates."""
+        """Delay of adding all bits to an accumulator of these heights, in XOR gates."""
         heap = self.copy()
         heap.add_columns([[C(0, 1)] * height for height in heights], arrival=arrival)
         return heap.schedule(heights).delay
 
     def sum_heights(self, arrival: float) -> list[int]:
-        """Choose the heights of such a sum: carries only where passing them on costs time."""
+        """Choose the accumulator's heights: a carry is kept only where rippling it costs time."""
         return sparse_heights(self.width, lambda heights: self.sum_delay(heights, arrival))
 
     def compress(self, m: Module, heights: Sequence[int]) -> list[list[Value]]:
         """Build the adders that leave at most `heights` bits in each column.
 
-        Columns with fewer bits are filled with zeros.
+        Columns with fewer bits are padded with zeros.
         """
         plan = self.schedule(heights)
         bits: dict[int, Value] = dict(enumerate(bit for column in self._all() for bit, _ in column))
@@ -112,14 +112,14 @@ class BitHeap:
 
     @property
     def _occupied(self) -> int:
-        """Columns that the sum of the bits can reach, without the constant."""
+        """Count the columns that the sum of the bits can reach, without the constant."""
         highest = sum(len(column) << weight for weight, column in enumerate(self.columns))
         return min(self.width, highest.bit_length())
 
     def cuts(self, registers: int, last: Callable[["BitHeap"], float]) -> list[int]:
-        """Choose the rows for so many calls of :meth:`register`, so that no stage is long.
+        """Choose the row counts of this many pipeline registers, to balance the stages.
 
-        `last` gives the delay of what is done with the heap after the last of them.
+        `last` gives the delay of the logic after the last register.
         """
         tallest = max(map(len, self.columns))
 
@@ -138,10 +138,10 @@ class BitHeap:
         return balance(registers, rows, delay)
 
     def register(self, m: Module, enable: Value, rows: int = 2) -> "BitHeap":
-        """Compress to at most `rows`, hold them in registers, and go on with a heap of those.
+        """Compress to at most `rows`, register them, and return a heap of the registers.
 
-        The constant is left for the new heap. Nothing wraps before the last column: the rows keep
-        every carry that the bits can make.
+        The constant moves to the new heap. Nothing wraps below the top column: the rows keep every
+        carry that the bits can produce.
         """
         bits = self.copy()
         bits.constant = 0
@@ -160,7 +160,7 @@ class BitHeap:
 
 
 def _add(inputs: list[Value]) -> tuple[Value, Value]:
-    """Sum and carry of two or three bits, the last of which comes last."""
+    """Add two or three bits, the last of which arrives last; return sum and carry."""
     match inputs:
         case [Value() as one, x] if _is_one(one):
             return ~x, x

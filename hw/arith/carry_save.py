@@ -58,7 +58,7 @@ class CarrySave(data.StructLayout):
 
 
 class Planes(data.StructLayout):
-    """Several carry-save numbers, each times a power of two, which are not added up yet.
+    """Several carry-save numbers, each times a power of two, not added up yet.
 
     Parameters
     ----------

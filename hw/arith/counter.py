@@ -1,4 +1,4 @@
-"""Counting up and down by one: the high part of a sum whose terms are short."""
+"""Counting up and down by one: the high part of an accumulator whose terms are short."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def count(
 
     Returns
     -------
-    Bits of the result, and `up` and `down` of the number of the bits above these.
+    Bits of the result, and `up` and `down` for the bits above these.
     """
     result: list[Value] = []
     for position, bit in enumerate(bits):

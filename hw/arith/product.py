@@ -1,4 +1,4 @@
-"""Products on a bit heap: rows of digits, an AND array, or the synthesis tool's multiplier."""
+"""Products on a bit heap: recoded rows, an AND array, or the synthesis tool's multiplier."""
 
 from amaranth import C, Cat, Module, Signal, Value
 
@@ -10,15 +10,15 @@ __all__ = ["ENCODINGS", "coded_width", "encode", "product_planes"]
 
 ENCODINGS = ("booth", "ent", "none", "operator")
 
-# Arrivals in XOR gates after the operands: of a recoded row the bits, the lowest bit and the carry;
-# of a row of a coded operand; an AND gate; a whole multiplier.
+# Arrival times in XOR gates after the operands: bits, lowest bit and carry of a recoded row; a row
+# of a pre-encoded operand; an AND gate; a whole multiplier.
 _ROW, _LOWEST, _CARRY, _CODED, _AND, _OPERATOR = 3.0, 2.0, 3.4, 1.0, 0.6, 10.0
 
 
 def encode(m: Module, a: Value, a_format: IntFormat, encoding: str) -> Value:
-    """Make of an operand what :func:`product_planes` takes, once for all products that share it.
+    """Encode an operand for :func:`product_planes`, once for all products that share it.
 
-    "ent" gives each digit a line for each of its values but 0; all others leave `a` as it is.
+    "ent" gives each digit one select line per nonzero value; all others leave `a` as it is.
     """
     if encoding != "ent":
         return a
@@ -28,7 +28,7 @@ def encode(m: Module, a: Value, a_format: IntFormat, encoding: str) -> Value:
         minus = C(0, 1) if negative is None else negative
         for value in values[digit]:
             line = Signal(name=f"d{digit}_{'n' if value < 0 else 'p'}{abs(value)}")
-            # Where a magnitude has one sign only, the sign need not be looked at.
+            # Where a magnitude occurs with one sign only, the sign is not decoded.
             sign = C(1, 1) if -value not in values[digit] else minus if value < 0 else ~minus
             m.d.comb += line.eq((one if abs(value) == 1 else two) & sign)
             lines.append(line)
@@ -36,7 +36,7 @@ def encode(m: Module, a: Value, a_format: IntFormat, encoding: str) -> Value:
 
 
 def coded_width(a_format: IntFormat, encoding: str) -> int:
-    """Bits of what :func:`encode` makes."""
+    """Width of the output of :func:`encode`."""
     if encoding != "ent":
         return a_format.width
     return sum(len(values) for values in ent_direct_values(a_format))
@@ -52,7 +52,7 @@ def product_planes(
     width: int,
     place: int = 0,
 ) -> dict[int, BitHeap]:
-    """Make the bits of a x b, those of each digit of a on a heap of their own.
+    """Make the partial products of a x b, one heap for each digit of a.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ def product_planes(
     encoding : "booth" recodes a in radix 4 and halves the rows; "ent" takes EN-T digits -1 .. 2
         as select lines, so that a row is one gate a bit; "none" is an AND array, negative weights
         by complement (Baugh, Wooley 1973); "operator" leaves the multiplier to the synthesis
-        tool, which puts it in a DSP block where there is one, and has one heap.
+        tool, which maps it to a DSP block where there is one, and has one heap.
     width : bits of the product, modulo 2^width.
-    place : number of the product among those that share a heap: the ones that make complements
-        negative stand in another column for each, so that none is much higher than its neighbours.
+    place : index of the product among those that share a heap: each puts its two's complement
+        correction bits in other columns, so that no column grows much higher than the rest.
 
     Returns
     -------
-    For each digit the logarithm of its weight, and a heap of that weight.
+    For each digit the logarithm of its weight, and its heap.
     """
     match encoding:
         case "booth":
@@ -111,10 +111,10 @@ def product_planes(
 def _row(
     m: Module, b: Value, b_format: IntFormat, digit: Digit, position: int, width: int
 ) -> BitHeap:
-    """Make the multiple of b that a digit says, see :mod:`hw.arith.recode`."""
+    """Multiply b by a digit, see :mod:`hw.arith.recode`."""
     heap = BitHeap(width)
     one, two, negative = digit
-    # Negative multiples are of the complement of b, chosen while the digit is still made.
+    # Negative multiples use the complement of b, selected while the digit is still computed.
     multiplicand: list[Value] = []
     for place, own in enumerate(_extended(b, b_format)):
         flipped: Value = Signal(name=f"x{position}_{place}")
@@ -129,7 +129,7 @@ def _row(
             m.d.comb += chosen.eq((one & flipped) | (two & multiplicand[place - 1]))
         row.append(chosen)
     if negative is not None:
-        # The complement is the negative less one: the lowest bit has taken the one in already,
+        # The complement is the negative minus one: the lowest bit has the one added already,
         # and this is its carry.
         carry = Signal(name=f"n{position}")
         m.d.comb += carry.eq(negative & (two | (one & ~b[0])))
@@ -150,10 +150,10 @@ def _coded_row(
     width: int,
     exact: int,
 ) -> BitHeap:
-    """Make the multiple of b whose line is set, of the values of a digit that have one.
+    """Select the multiple of b whose line is set; `values` are the digit values with a line.
 
-    The complement is the negative less one. The lowest `exact` bits, 0 .. 2, have taken the one in
-    already; it goes on the heap above them where they passed it on.
+    The complement is the negative minus one. The lowest `exact` bits, 0 .. 2, have the one added
+    already; their carry goes on the heap above them.
     """
     heap = BitHeap(width)
     extended = _extended(b, b_format)
@@ -165,7 +165,7 @@ def _coded_row(
         for value, line in lines.items():
             multiple = multiples[abs(value) - 1]
             if value < 0:
-                # Below the lowest one of a number, the negative has the same bits.
+                # Up to the lowest one bit of a number, its negative has the same bits.
                 below = Cat(_low(extended, value, place)).any()
                 multiple = multiple ^ below if place < exact else ~multiple
             terms.append(line & multiple)
@@ -181,7 +181,7 @@ def _coded_row(
 
 
 def _low(extended: list[Value], value: int, count: int) -> list[Value]:
-    """Return the lowest bits of b or, of an even value, its double."""
+    """Return the lowest bits of b or, for an even value, of 2 b."""
     return [C(0, 1), *extended][:count] if value % 2 == 0 else extended[:count]
 
 
@@ -206,5 +206,5 @@ def _and_row(
 
 
 def _extended(b: Value, b_format: IntFormat) -> list[Value]:
-    """Bits of b and one more, as wide as its double."""
+    """Extend b by one bit, to the width of 2 b."""
     return [*b[: b_format.width], b[b_format.width - 1] if b_format.signed else C(0, 1)]

@@ -1,7 +1,7 @@
-"""Recoders: multipliers as signed radix-4 digits -2 .. 2, for rows or to skip the zeros.
+"""Recoders: multipliers as signed radix-4 digits -2 .. 2, for partial products or zero skipping.
 
-A digit takes two bits of the multiplier and a carry, and leaves the sum, or the sum less four and
-a carry. Either will do where the sum is two; in how they break this tie the recoders differ.
+A digit takes two bits of the multiplier and a carry in; it is their sum, or their sum minus four
+with a carry out. Where the sum is two, either is right: the recoders differ in this tie break.
 """
 
 from itertools import pairwise
@@ -22,8 +22,8 @@ __all__ = [
 ]
 
 Digit = tuple[Value, Value, Value | None]
-"""(one, two, negative): the magnitude is 1, 2 or, with neither, 0, and it is negative where
-`negative`; a digit that cannot be has None there. Zero may come as negative zero."""
+"""(one, two, negative): the magnitude is 1, 2 or, with neither, 0; `negative` is the sign, None
+for a digit that is never negative. Zero may come as negative zero."""
 
 
 def booth_digits(m: Module, b: Value, b_format: IntFormat) -> list[Digit]:
@@ -46,8 +46,8 @@ def booth_digits(m: Module, b: Value, b_format: IntFormat) -> list[Digit]:
 def ent_digits(m: Module, b: Value, b_format: IntFormat) -> list[Digit]:
     """Recode in digits -1 .. 2 of the magnitude, with the sign of b (EN-T 2024).
 
-    They are found without the magnitude: a negative b breaks ties the other way. Parameters and
-    result: as :func:`booth_digits`.
+    The magnitude is not computed: a negative b breaks ties the other way. Parameters and result:
+    as :func:`booth_digits`.
     """
     return _digits(m, b, b_format, _ent_carries(m, b, b_format))
 
@@ -62,9 +62,9 @@ def ent_direct_digits(m: Module, b: Value, b_format: IntFormat) -> list[Digit]:
 
 
 def ent_direct_values(b_format: IntFormat) -> list[list[int]]:
-    """Return the values but 0 that each digit of :func:`ent_direct_digits` can have."""
+    """Return the nonzero values that each digit of :func:`ent_direct_digits` can have."""
     count = _count(b_format)
-    # The last digit is what is left: the bits above the others', and a carry.
+    # The last digit is the rest: the bits above the others', and a carry.
     rest = b_format.width - 2 * (count - 1)
     least = -(1 << rest - 1) if b_format.signed else 0
     most = (1 << (rest - 1 if b_format.signed else rest)) - 1
@@ -82,7 +82,7 @@ def naf_digits(m: Module, b: Value, b_format: IntFormat) -> list[Digit]:
 
 
 def ent_encode(m: Module, b: Value, b_format: IntFormat) -> Value:
-    """Code the digits of :func:`ent_digits` in width + 1 bits, to be passed on in place of b.
+    """Encode the digits of :func:`ent_digits` in width + 1 bits, to be passed on in place of b.
 
     Two bits for each digit of the magnitude, lowest first: 0, 1, 2, or 3 for -1; one bit for the
     last where it is 0 or 1. The highest bit is the sign, if b is signed.
@@ -100,7 +100,7 @@ def ent_encode(m: Module, b: Value, b_format: IntFormat) -> Value:
 
 
 def ent_decode(m: Module, code: Value, b_format: IntFormat) -> list[Digit]:
-    """Return the digits of the b of `b_format` that :func:`ent_encode` has coded."""
+    """Decode the digits from :func:`ent_encode`'s code of a b in `b_format`."""
     bits = [*code, C(0, 1)]
     if b_format.signed:
         bits[b_format.width] = C(0, 1)
@@ -136,7 +136,7 @@ def _ent_carries(m: Module, b: Value, b_format: IntFormat) -> list[Value]:
 
 
 def _carries(m: Module, low: list[Value], high: list[Value], ties: list[Value]) -> list[Value]:
-    """Carry into each digit: out of the one before where its sum is 3, or 2 and its tie is set."""
+    """Return the carry into each digit: the digit below sums to 3, or to 2 with its tie set."""
     carries: list[Value] = [C(0, 1)]
     for digit, (one, two, tie) in enumerate(zip(low[:-1], high, ties, strict=False)):
         below = carries[-1]
@@ -147,7 +147,7 @@ def _carries(m: Module, low: list[Value], high: list[Value], ties: list[Value]) 
 
 
 def _digits(m: Module, b: Value, b_format: IntFormat, carries: list[Value]) -> list[Digit]:
-    """Make digits of the sums, each less four where there is a carry out; the last is the sign."""
+    """Make digits from the sums, minus four where there is a carry out; the last is the sign."""
     low, high = _pairs(b, b_format)
     digits: list[Digit] = []
     for digit, (below, after) in enumerate(pairwise([*carries, _sign(b, b_format)])):
@@ -160,6 +160,6 @@ def _digits(m: Module, b: Value, b_format: IntFormat, carries: list[Value]) -> l
 
 
 def _unsigned_top(digits: list[Digit], b_format: IntFormat) -> list[Digit]:
-    """Say of the last digit that it cannot be negative, for unsigned formats."""
+    """Mark the last digit as never negative, for unsigned formats."""
     one, two, negative = digits[-1]
     return [*digits[:-1], (one, two, negative if b_format.signed else None)]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 __all__ = ["Adder", "Schedule", "balance", "schedule", "sparse_heights"]
 
-# Delays in units of one XOR gate. The last input of a full adder meets one XOR only, which is why
-# the latest bit is put there.
+# Delays in units of one XOR gate. The last input of a full adder passes one XOR only, so the latest
+# bit goes there.
 _SUM, _LATE_CARRY, _HALF_CARRY = 1.0, 1.0, 0.6
 
 
@@ -88,17 +88,17 @@ def schedule(columns: Sequence[Sequence[float]], heights: Sequence[int]) -> Sche
 def sparse_heights(
     width: int, delay: Callable[[list[int]], float], most: int = 2, *, slack: float = 0.0
 ) -> list[int]:
-    """Choose how many bits each column keeps, as few as the delay of `most` everywhere allows.
+    """Choose how many bits each column keeps: as few as possible without adding delay.
 
-    Where time is left, a column passes its carry on instead of keeping it, which saves a register
-    and all that hangs on it.
+    The reference is the delay with `most` bits everywhere. Where time is left, a column ripples its
+    carry instead of keeping it, which saves a register and the logic behind it.
 
     Parameters
     ----------
     width : columns.
     delay : delay of the heap for given heights.
     most : bits that a column may keep, >= 1.
-    slack : what it may take longer, in XOR gates.
+    slack : extra delay allowed, in XOR gates.
     """
     heights = [most] * width
     limit = delay(heights) + slack
@@ -113,14 +113,14 @@ def sparse_heights(
 def balance(
     stages: int, rows: Sequence[int], delay: Callable[[int | None, int | None], float]
 ) -> list[int]:
-    """Choose after how many rows a compression is cut by registers, so that no stage is long.
+    """Choose the row counts at which registers cut a compression into balanced stages.
 
     Parameters
     ----------
     stages : registers to place, 0 or more.
-    rows : heights at which a cut may be, ascending; the fewer rows, the fewer registers.
-    delay : delay of the stage that begins with so many rows (None: the whole heap) and ends with
-        so many (None: the end).
+    rows : heights at which a cut is possible, ascending; fewer rows need fewer registers.
+    delay : delay of a stage, from its number of rows at the start (None: the whole heap) and at
+        the end (None: the output).
 
     Returns
     -------
@@ -129,7 +129,7 @@ def balance(
 
     @functools.cache
     def best(above: int | None, left: int) -> tuple[float, list[int]]:
-        """Longest stage from a cut to the end, and the cuts behind it; with ties the lower."""
+        """Longest stage from a cut to the end, and the cuts after it; with ties the lower."""
         if not left:
             return delay(above, None), []
         below = [row for row in rows if above is None or row <= above]

@@ -1,4 +1,4 @@
-"""Shifters: by an amount known at run time, and up to the leading one."""
+"""Shifters: barrel shifters and normalisation."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 
@@ -6,14 +6,14 @@ __all__ = ["normalise", "normalise_part", "shift_left", "shift_right"]
 
 
 def shift_left(m: Module, bits: Value, amount: Value, width: int, name: str = "left") -> Value:
-    """Shift left in levels of a multiplexer each; zeros come in.
+    """Shift left by a barrel shifter, one multiplexer level per bit of the amount.
 
     Parameters
     ----------
     m, name : where the gates go, and what their names begin with.
     bits : what is shifted, unsigned.
     amount : places, unsigned.
-    width : bits of the result; what is shifted beyond is lost.
+    width : bits of the result; bits shifted beyond are lost.
     """
     for level, chosen in enumerate(amount):
         step = 1 << level
@@ -27,18 +27,18 @@ def shift_left(m: Module, bits: Value, amount: Value, width: int, name: str = "l
 def shift_right(
     m: Module, bits: Value, amount: Value, name: str = "right", fill: Value | None = None
 ) -> tuple[Value, Value]:
-    """Shift right in levels of a multiplexer each.
+    """Shift right by a barrel shifter, one multiplexer level per bit of the amount.
 
     Parameters
     ----------
     m, name : where the gates go, and what their names begin with.
     bits : what is shifted, unsigned.
     amount : places, unsigned.
-    fill : the bit that comes in; a zero by default.
+    fill : the bit shifted in; zero by default.
 
     Returns
     -------
-    As many bits as went in, and whether any one was lost.
+    As many bits as went in, and whether a one was shifted out (sticky bit).
     """
     fill = C(0, 1) if fill is None else fill
     lost: Value = C(0, 1)
@@ -46,7 +46,7 @@ def shift_right(
         step = 1 << level
         sticky = Signal(name=f"{name}_lost{level}")
         shifted = Signal(len(bits), name=f"{name}{level}")
-        # What has come in may go out again.
+        # Bits shifted in may be shifted out again.
         beyond = fill if step > len(bits) else C(0, 1)
         m.d.comb += [
             sticky.eq(lost | (chosen & (bits[:step].any() | beyond))),
@@ -66,8 +66,8 @@ def normalise(m: Module, bits: Value, name: str = "normal") -> tuple[Value, Valu
 
     Returns
     -------
-    As many bits as went in, and by how many places they were shifted: the number of leading
-    zeros, or, if all bits are zeros, 2^w - 1 with w the width of that number.
+    As many bits as went in, and the shift: the number of leading zeros or, if all bits are zeros,
+    2^w - 1 with w the width of that number.
     """
     levels = range((len(bits) - 1).bit_length())
     shifted, count, _ = normalise_part(m, bits, len(bits), levels, C(0, 1), name)
@@ -77,22 +77,22 @@ def normalise(m: Module, bits: Value, name: str = "normal") -> tuple[Value, Valu
 def normalise_part(
     m: Module, bits: Value, keep: int, levels: range, sign: Value, name: str = "normal"
 ) -> tuple[Value, Value, Value]:
-    """Shift the first bit that differs from `sign` towards the top; zeros come in.
+    """Shift the first bit that differs from `sign` towards the top; zeros are shifted in.
 
     Parameters
     ----------
     m, name : where the gates go, and what their names begin with.
     bits : what is shifted: a magnitude, or a two's complement number without its sign.
-    keep : bits of the result; what lies behind is only asked for ones.
-    levels : shifts to choose from are 2^level each, and any sums of them; all levels up to the
-        highest in one call, or in several calls one behind the other, the highest first.
+    keep : bits of the result; the bits below only feed the sticky bit.
+    levels : available shifts are 2^level each, and their sums; all levels in one call, or split
+        over several calls in sequence, the highest first.
     sign : 0, or the number's sign.
 
     Returns
     -------
-    The first `keep` bits; which shifts were made, a bit for each level; whether a one lies behind.
+    The first `keep` bits; the shifts made, a bit for each level; the sticky bit of those below.
     """
-    # What no level can bring into the result is cut off; short numbers end in zeros.
+    # Bits that no level can bring into the result are cut off; short numbers end in zeros.
     reach = keep + sum(1 << level for level in levels)
     lost: Value = bits[: len(bits) - reach].any() if len(bits) > reach else C(0, 1)
     bits = Cat(C(0, max(reach - len(bits), 0)), bits)[-reach:]

@@ -1,4 +1,4 @@
-"""Terms of a digit-serial product: a digit times an operand, at the place of the digit."""
+"""Terms of a digit-serial product: a digit times an operand, shifted to the digit's place."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ __all__ = ["fills", "multiple", "placed", "reaches"]
 def multiple(
     m: Module, b: Value, width: int, *, signed: bool, digit: Sequence[Value], name: str
 ) -> Value:
-    """Multiply by a digit -2 .. 2; negative multiples are less one, which is to be added later.
+    """Multiply by a digit -2 .. 2; negative multiples lack one, which must be added later.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ def multiple(
 
 
 def reaches(place: Value) -> list[Value]:
-    """Say of each place whether it, or one below it, is the one chosen."""
+    """Tell for each place whether it, or one below it, is the selected one."""
     return [place[: last + 1].any() for last in range(len(place))]
 
 
 def fills(place: Value, negative: Value) -> list[Value]:
-    """Say of each place but the last whether it is below that of a negative digit."""
+    """Tell for each place but the last whether it is below that of a negative digit."""
     return [negative & place[first:].any() for first in range(1, len(place))]
 
 
@@ -51,18 +51,18 @@ def placed(
     fill: Sequence[Value],
     name: str,
 ) -> list[Value]:
-    """Shift a multiple by two bits for each place; below it come ones if it is negative.
+    """Shift a multiple left by two bits per place; the low bits are ones if it is negative.
 
     Parameters
     ----------
     m, name : where the gates go, and what their names begin with.
     digit : result of :func:`multiple`.
-    place : one line for each place, one of them set; none makes a term of zeros.
-    reach, fill : :func:`reaches` and :func:`fills` of it, made once for all that share it.
+    place : one-hot place; all zeros make a zero term.
+    reach, fill : :func:`reaches` and :func:`fills` of `place`, shared by all terms.
 
     Returns
     -------
-    Bits of the term, the last of which is its sign.
+    Bits of the term; the last is its sign.
     """
     top = len(digit) - 1
     bits: list[Value] = []

@@ -1,1 +1,1 @@
-"""From a design to the files that others use: Verilog, manifest, constraints, FuseSoC core."""
+"""A design's output files: Verilog, manifest, constraints, FuseSoC core."""

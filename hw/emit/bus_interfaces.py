@@ -1,4 +1,4 @@
-"""What ports are for, as tools know it that connect blocks: buses, clock, reset, interrupt."""
+"""Bus interfaces, clock, reset and interrupt of a block, for tools that connect blocks."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -9,14 +9,14 @@ __all__ = ["Interface", "attributes_of", "interfaces_of"]
 
 
 class Interface(NamedTuple):
-    """Ports that belong together.
+    """A group of ports: a bus interface, or a single port.
 
     Members
     -------
-    name : of the bus, or of the one port.
+    name : of the bus, or of the single port.
     kind : ``AXI4``, ``AXI4LITE``, ``AXI4STREAM``, ``clock``, ``reset`` or ``interrupt``.
     inward : whether it is an input, or the subordinate of a bus.
-    ports : by the names that the standard of the bus has for them.
+    ports : by their names in the bus standard.
     parameters : as Vivado names them.
     """
 
@@ -28,7 +28,7 @@ class Interface(NamedTuple):
 
 
 def interfaces_of(component: Any) -> list[Interface]:
-    """List the interfaces of a component that has buses; of any other, none."""
+    """List the interfaces of a component that has buses; an empty list for any other."""
     buses = []
     for name, member in component.signature.members.items():
         bus = None if member.is_port else getattr(member.signature, "bus", None)
@@ -65,9 +65,9 @@ _ABSTRACTIONS = {
 
 
 def attributes_of(interfaces: Iterable[Interface]) -> dict[str, dict[str, str]]:
-    """Attributes of Verilog, by port, from which Vivado makes interfaces.
+    """Verilog attributes, by port, from which Vivado infers interfaces.
 
-    Those of an interface as a whole stand at its first port.
+    Attributes of a whole interface are on its first port.
     """
     found: dict[str, dict[str, str]] = {}
     for interface in interfaces:

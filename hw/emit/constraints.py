@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["sdc", "xdc"]
+__all__ = ["pins", "sdc", "xdc"]
 
 _FOLDER = Path(__file__).parents[2] / "constraints"
 
@@ -12,14 +12,14 @@ _FOLDER = Path(__file__).parents[2] / "constraints"
 def sdc(
     ports: Iterable[Mapping[str, Any]], clock: str, *, period_ns: float, outside: float = 0.0
 ) -> str:
-    """Write constraints that every tool reads.
+    """Write constraints in the SDC subset that every tool reads.
 
     Parameters
     ----------
     ports : of the block, as its manifest has them.
     clock : which of them is the clock.
     period_ns : its period.
-    outside : share of a period that a path takes outside, on either side.
+    outside : fraction of the period spent outside the block, on either side.
     """
     names: dict[str, list[str]] = {"input": [], "output": []}
     for port in ports:
@@ -38,8 +38,13 @@ def xdc(clock: str, *, period_ns: float) -> str:
     return _fill("out_of_context.xdc", clock=clock, period=f"{period_ns:g}")
 
 
+def pins(name: str) -> str:
+    """Read the file that says where a board's pins are."""
+    return (_FOLDER / "boards" / name).read_text()
+
+
 def _fill(name: str, **values: str) -> str:
-    """Put values into a template, at ``@name@``."""
+    """Fill values into a template, at ``@name@``."""
     text = (_FOLDER / name).read_text()
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)

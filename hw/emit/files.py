@@ -20,9 +20,9 @@ def generate(
     Parameters
     ----------
     design : what to write.
-    folder : where; made if it is not there.
+    folder : where; created if missing.
     period_ns : clock period in the constraints, ns.
-    name : what FuseSoC calls it, see :func:`hw.emit.fusesoc.core`.
+    name : its FuseSoC name, see :func:`hw.emit.fusesoc.core`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Streams and buses as flat ports: the names that a Verilog user connects."""
+"""Streams and buses as flat Verilog ports."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ __all__ = ["FlatPort", "FlatPorts", "clock_and_reset", "flat_ports"]
 
 
 class FlatPort(NamedTuple):
-    """One port: its Verilog name, its place in the component, its bits, whether it is an input."""
+    """One port: its Verilog name, its path in the component, its width, whether it is an input."""
 
     name: str
     path: str
@@ -24,7 +24,7 @@ def flat_ports(component: Any) -> Iterator[FlatPort]:
     """Name every port of a component.
 
     Fields of streams: ``i_a.payload.data`` is ``i_a_data``; members of other interfaces:
-    ``m_axi.araddr`` is ``m_axi_araddr``; what is neither has its own name.
+    ``m_axi.araddr`` is ``m_axi_araddr``; all others keep their names.
     """
     for name, member in component.signature.members.items():
         port = getattr(component, name)
@@ -54,7 +54,7 @@ def clock_and_reset(component: Any) -> tuple[str, str]:
 class FlatPorts(Elaboratable):
     """A component with flat ports, clock and reset among them.
 
-    Amaranth's own names and packed payloads (``i_a__payload``) are known to no other tool.
+    Amaranth's own names and packed payloads (``i_a__payload``) are useless to other tools.
 
     Members
     -------

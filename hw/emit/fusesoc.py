@@ -7,7 +7,7 @@ from importlib.metadata import version
 __all__ = ["core"]
 
 _LINT = ("WIDTHEXPAND", "WIDTHTRUNC", "PROCASSINIT", "SYMRSVDWORD")
-"""Warnings of Verilator's on style, which Verilog that Yosys writes gives rise to."""
+"""Verilator's style warnings that Verilog written by Yosys triggers."""
 
 
 def core(

@@ -1,4 +1,4 @@
-"""A design inside somebody else's Amaranth design."""
+"""A generated design as an instance in another Amaranth design."""
 
 from typing import Any
 
@@ -13,19 +13,19 @@ __all__ = ["DesignInstance"]
 
 
 class DesignInstance(wiring.Component):
-    """Places a design: its streams, with the generated Verilog behind them.
+    """Instantiates a design's generated Verilog, with Amaranth streams as ports.
 
-    Amaranth's platforms get the Verilog by themselves; after ``amaranth.back.verilog`` add the
-    file that :func:`hw.emit.verilog.generate` writes. Amaranth's own simulator cannot look inside.
+    Amaranth platforms add the Verilog file by themselves; after ``amaranth.back.verilog`` add the
+    file that :func:`hw.emit.files.generate` writes. Amaranth's own simulator cannot simulate it.
 
     Parameters
     ----------
     design : Design
-        What to place.
+        The design.
 
     Members
     -------
-    As the design's component.
+    Those of the design's component.
     """
 
     def __init__(self, design: Design):

@@ -1,4 +1,4 @@
-"""From a design to the files that others use: Verilog, manifest, constraints, FuseSoC core."""
+"""Verilog and manifest of a design."""
 
 import hashlib
 import re
@@ -26,12 +26,12 @@ _STRIP = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding", 
 
 @lru_cache(maxsize=4)
 def verilog_of(design: Design) -> str:
-    """Return the Verilog of a design, as :class:`Emission` does; that of the last few is kept."""
+    """Return the Verilog of a design, as :class:`Emission` does; the last few are cached."""
     return Emission(design).verilog
 
 
 class Emission:
-    """A design as Verilog, with everything that is known of it.
+    """A design as Verilog, with its manifest.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class Emission:
     ports : list of dict
         Name, direction, width and meaning of every port.
     interfaces : list of Interface
-        Which of them belong together; none of designs without a bus.
+        Bus interfaces; empty for designs without a bus.
     verilog : str
-        Verilog-2005, with a header that says what it is. The same design gives the same bytes.
+        Verilog-2005, with a header comment. The same design gives the same bytes.
     manifest : dict
         Parameters, ports, latency, throughput, names and versions, ready for JSON.
     """
@@ -79,7 +79,7 @@ class Emission:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What is known of the design."""
+        """Everything known about the design."""
         design, component = self.design, self.component
         clock, reset = clock_and_reset(component)
         return {
@@ -101,12 +101,10 @@ class Emission:
         }
 
     def _modules(self) -> dict[str, str]:
-        """Name the generator of each Verilog module that is a component of ours."""
-        top = type(self.component)
-        modules = {self.design.module: f"{top.__module__}.{top.__qualname__}"}
+        """Name the component of each Verilog module that is ours."""
+        modules = {self.design.module: _full_name(type(self.component))}
         for name, shared in self._shared.items():
-            kind = type(shared)
-            modules[f"{self.design.module}__{name}"] = f"{kind.__module__}.{kind.__qualname__}"
+            modules[f"{self.design.module}__{name}"] = _full_name(type(shared))
         return modules
 
     def _header(self) -> str:
@@ -124,7 +122,7 @@ class Emission:
         return "".join(f"// {line}".rstrip() + "\n" for line in lines) + "\n"
 
     def _convert(self) -> str:
-        # One prefix for all modules, so that two designs can stand in one project.
+        # One prefix for all modules, so that two designs fit in one project.
         module = self.design.module
         text = rtlil.convert(self._top, name=module, ports=self._top.ports, emit_src=False)
         for name, shared in self._shared.items():
@@ -133,7 +131,7 @@ class Emission:
             )
         text = _place_names(text, module, self._shared)
         attributes = " ".join(f"-remove {name}" for name in _STRIP)
-        # Last, because Yosys moves attributes from one port to another that is driven alike.
+        # Last, because Yosys moves attributes between ports with the same driver.
         marks = "".join(
             f'setattr -set {name} "{value}" {module}/w:{port}\n'
             for port, named in attributes_of(self.interfaces).items()
@@ -154,7 +152,7 @@ class Emission:
 
 
 def _place_names(text: str, prefix: str, shared: Iterable[str]) -> str:
-    """Give shared modules their prefix, and Amaranth's dotted submodules names of plain letters."""
+    """Give shared modules their prefix, and Amaranth's dotted submodules plain names."""
     placed = {f"  cell \\{name} ": f"  cell \\{prefix}__{name} " for name in shared}
     lines = []
     for line in text.splitlines(keepends=True):
@@ -168,7 +166,7 @@ def _place_names(text: str, prefix: str, shared: Iterable[str]) -> str:
 
 
 def _all_shared(modules: tuple[SharedModule, ...]) -> dict[str, SharedModule]:
-    """Shared modules by name, and those that they place."""
+    """Shared modules by name, with those they place."""
     found: dict[str, SharedModule] = {}
     for module in modules:
         for name, inner in {module.module: module, **_all_shared(module.shared_modules)}.items():
@@ -182,6 +180,12 @@ def _without_reset(name: str) -> ClockDomain:
 
 def _hash(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def _full_name(kind: type) -> str:
+    """Name a class as code of users does, in a checkout as in an installed package."""
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    return f"carrysave.{name}" if name.startswith("hw.") else name
 
 
 def _versions() -> dict[str, str]:

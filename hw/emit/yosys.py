@@ -1,4 +1,4 @@
-"""Runs Yosys (pyosys) scripts, each in a process of its own."""
+"""Runs Yosys (pyosys) scripts, each in its own process."""
 
 import subprocess
 import sys
@@ -8,8 +8,8 @@ from pathlib import Path
 
 __all__ = ["YosysError", "quote", "run", "version"]
 
-# libyosys prints to the process's stdout, aborts on errors and may crash while it is unloaded:
-# success is the end marker, and the process leaves without running destructors.
+# libyosys prints to the process's stdout, aborts on errors and may crash while it is unloaded: the
+# end marker signals success, and the process exits without running destructors.
 _END = "carrysave: end of script"
 _RUNNER = f"""
 import os, sys
@@ -54,7 +54,7 @@ def quote(path: Path | str) -> str:
     Raises
     ------
     ValueError
-        If the path has a quotation mark or a line break, which no script can carry.
+        If the path has a quotation mark or a line break, which a script cannot quote.
     """
     text = str(path)
     if any(mark in text for mark in '"\n\r'):

@@ -1,1 +1,1 @@
-"""What components share: modules that are placed many times, payloads, a FIFO."""
+"""Shared by all components: modules placed many times, payloads, a FIFO."""

@@ -1,4 +1,4 @@
-"""Entry of an array: beats from a stream, zeros where none is there, and where sums begin."""
+"""Entry of an array: beats from a stream, bubbles in between, and the start of each sum."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -11,27 +11,27 @@ class ArrayEntry(wiring.Component):
     """Decides each cycle whether a beat or a bubble enters the array.
 
     A bubble is a zero operand, which changes no sum; so an array needs no valid bits inside and
-    never waits for operands. ``clear`` goes with the first beat after a ``last``, or with a bubble
-    if there is none yet, and pushes the finished sums out. After reset one such bubble pushes out
-    what was left in the array, and beats wait until it is gone.
+    never stalls for operands. ``clear`` accompanies the first beat after a ``last``, or a bubble if
+    no beat is there yet, and pushes the finished sums out. After reset one such bubble flushes the
+    array, and beats wait until it is gone.
 
     Parameters
     ----------
     spacing : int
-        How: least cycles between two ``finish``, 1 or more: the time the array needs to drain.
+        How: minimum cycles between two ``finish``, 1 or more: the time the array needs to drain.
     idle : bool
         What: no beat enters until the array has drained.
 
     Members
     -------
     move : In(1)
-        The array is enabled; where it is low, nothing happens.
+        Clock enable of the array; while it is low, nothing happens.
     valid, last : In(1)
-        A beat is there; it is the last one of its sums.
+        A beat is offered; it is the last one of its sums.
     accept : Out(1)
         The beat enters the array in this cycle.
     clear : Out(1)
-        New sums start with what enters in this cycle.
+        New sums start with the operands of this cycle.
     finish : Out(1)
         ``clear``, and the sums that end here are results.
     """
@@ -55,7 +55,7 @@ class ArrayEntry(wiring.Component):
         wait = Signal(range(self.spacing))
         drained = Signal()
 
-        # A beat is in the array no earlier than one cycle after the last sum has begun to leave.
+        # A beat enters the array one cycle after the last sum began to leave, or later.
         free = ~owed & (wait < 2) if self.idle else ~owed | drained
         m.d.comb += [
             drained.eq(wait == 0),

@@ -1,4 +1,4 @@
-"""What a bus is, for tools that connect blocks."""
+"""Description of a bus, for tools that connect blocks."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ __all__ = ["Bus"]
 
 
 class Bus(NamedTuple):
-    """What a signature of a bus says of itself as its member ``bus``."""
+    """Describes a bus signature, as its member ``bus``."""
 
     protocol: str
     parameters: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""The edge that every matrix engine has: payloads of its three streams."""
+"""Ports of every matrix engine: payloads of its three streams."""
 
 from amaranth.lib import data
 
@@ -10,7 +10,7 @@ __all__ = ["ASlice", "BSlice", "CRow"]
 class ASlice(data.StructLayout):
     """Slice of A: m rows by k columns of codes, row by row; ``last`` ends the tile's K.
 
-    Of engines that take something else of a row, as much of that as belongs to k codes.
+    Engines that take tables or recoded digits instead of codes get those of k codes.
     """
 
     def __init__(self, spec: EngineSpec):

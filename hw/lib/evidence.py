@@ -1,10 +1,10 @@
-"""What proves a design, in the words of `carrysave list`: those that several share."""
+"""How designs are verified, as `carrysave list` shows it: texts that several share."""
 
 __all__ = ["ACTIVATION", "ELEMENT", "ENGINE", "FLOAT"]
 
 ELEMENT = (
     "cocotb against numpy: all operand pairs up to 8 x 8 bits, stalls, resets, extremes",
-    "formal proof of the step",
+    "formal proof of one accumulation step",
     "mutants",
     "netlist simulation",
 )

@@ -1,20 +1,18 @@
-"""Ledger of what is under way, in order."""
+"""First in, first out: a queue between two streams."""
 
-from typing import Any
-
-from amaranth import Module, Mux, Signal, Value
+from amaranth import Module, Shape, Signal, Value
 from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 __all__ = ["Fifo"]
 
 
 class Fifo(wiring.Component):
-    """Keeps a few entries in order; its room is the limit of what may be under way.
+    """Keeps a few entries in order, in Amaranth's queue.
 
-    Latency, entry in to entry out: 1 cycle. Throughput: one entry per cycle. Stalls: a full ledger
+    Latency, entry in to entry out: 1 cycle. Throughput: one entry per cycle. Stalls: a full queue
     takes nothing, even while an entry leaves; no path from ``o.ready`` to ``i.ready``.
 
     Parameters
@@ -30,7 +28,7 @@ class Fifo(wiring.Component):
     i, o : In(stream), Out(stream)
         Entries.
     o_level : Out
-        Entries that are there, 0 .. `depth`.
+        Number of entries held, 0 .. `depth`.
     """
 
     i: stream.Interface
@@ -48,29 +46,15 @@ class Fifo(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        memory: Memory[Any, Any] = Memory(shape=self.shape, depth=self.depth, init=[])
-        m.submodules.memory = memory
-        write, read = memory.write_port(), memory.read_port(domain="comb")
-        head, tail = Signal(range(self.depth)), Signal(range(self.depth))
-        put, take = Signal(), Signal()
+        width = Shape.cast(self.shape).width
+        m.submodules.queue = queue = SyncFIFO(width=width, depth=self.depth)
         m.d.comb += [
-            self.i.ready.eq(self.o_level != self.depth),
-            self.o.valid.eq(self.o_level != 0),
-            put.eq(self.i.valid & self.i.ready),
-            take.eq(self.o.valid & self.o.ready),
-            write.addr.eq(tail),
-            write.data.eq(self.i.payload),
-            write.en.eq(put),
-            read.addr.eq(head),
-            self.o.payload.eq(read.data),
+            queue.w_data.eq(self.i.payload),
+            queue.w_en.eq(self.i.valid),
+            self.i.ready.eq(queue.w_rdy),
+            Value.cast(self.o.payload).eq(queue.r_data),
+            self.o.valid.eq(queue.r_rdy),
+            queue.r_en.eq(self.o.ready),
+            self.o_level.eq(queue.w_level),
         ]
-        m.d.sync += self.o_level.eq(self.o_level + put - take)
-        with m.If(put):
-            m.d.sync += tail.eq(self._after(tail))
-        with m.If(take):
-            m.d.sync += head.eq(self._after(head))
         return m
-
-    def _after(self, pointer: Value) -> Value:
-        """Move a pointer on by one entry."""
-        return Mux(pointer == self.depth - 1, 0, pointer + 1)

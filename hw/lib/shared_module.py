@@ -1,4 +1,4 @@
-"""Shared modules: components that become one Verilog module each, however often they are placed."""
+"""Shared modules: components that become one Verilog module each, however many instances."""
 
 from typing import Any, ClassVar
 
@@ -10,17 +10,17 @@ from amaranth.lib.wiring import In
 __all__ = ["UNINITIALISED", "SharedModule", "Placement"]
 
 UNINITIALISED = "carrysave_uninitialised"
-"""Attribute of memories of which no word is used before it is written.
+"""Attribute of memories whose words are always written before they are read.
 
-Amaranth gives each word of a memory an initial value; these are emitted without, which in Verilog
-is a line for each word."""
+Amaranth gives each word of a memory an initial value, one line of Verilog each; these memories are
+emitted without."""
 
 
 class SharedModule(wiring.Component):
     """A component that is converted once and placed by reference.
 
-    Its ports are plain signals, its only clock is ``sync`` and none of its registers is reset, so
-    that a module has the port ``clk``, unless it has no registers, and no ``rst``.
+    Its ports are plain signals, its only clock is ``sync`` and no register is reset: the module has
+    a port ``clk``, if it has registers, and no ``rst``.
     """
 
     module: str

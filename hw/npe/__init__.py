@@ -1,1 +1,1 @@
-"""Units with number formats."""
+"""Units with number formats: mixed-precision lanes, rounding, activation functions."""

@@ -1,4 +1,4 @@
-"""Dot products as GPUs make them: groups of products and the sum so far, aligned and cut."""
+"""Dot products as in GPUs: groups of products and the accumulator, aligned and truncated."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,7 +31,7 @@ class ProductGroup(data.StructLayout):
 
 
 class Products(data.StructLayout):
-    """Products before they are aligned, their greatest exponent, and what is no number."""
+    """Products before alignment, their largest exponent, and NaN and infinity flags."""
 
     def __init__(self, product: data.StructLayout, count: int):
         self.product = product
@@ -46,11 +46,11 @@ class Products(data.StructLayout):
 
 
 class AlignedDot(FloatStream):
-    """Sums groups of products, each aligned with the sum so far and cut.
+    """Sums groups of products, each aligned with the accumulator and truncated.
 
-    Computes :func:`golden.npe.aligned_dot.aligned_dot`, exactly. Aligning is part of the sum's
-    loop, since the sum so far may have the greatest exponent. Members: see :class:`FloatStream`;
-    ``i`` takes :class:`ProductGroup`.
+    Computes :func:`golden.npe.aligned_dot.aligned_dot`, exactly. Alignment is inside the
+    accumulator loop, since the accumulator may have the largest exponent. Members: see
+    :class:`FloatStream`; ``i`` takes :class:`ProductGroup`.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class AlignedDot(FloatStream):
     """
 
     SPEC = AlignedDotSpec
-    SUMMARY = "groups of products aligned to the greatest exponent and cut, as GPUs do"
+    SUMMARY = "groups of products aligned to the largest exponent and truncated, as in GPUs"
     BENCH = "tb_float"
     EVIDENCE = FLOAT
 
@@ -74,11 +74,11 @@ class AlignedDot(FloatStream):
 
     @property
     def operations_per_cycle(self) -> int:
-        """A multiplication and an addition for each pair."""
+        """A multiplication and an addition per pair."""
         return 2 * self.spec.group
 
     def term(self, m: Module, beat: data.View, steps: Steps) -> data.View:
-        """Multiply, and find the greatest exponent of what is not zero."""
+        """Multiply, and find the largest exponent of nonzero products."""
         spec = self.spec
         a_format, b_format = spec.operands
         operands = [
@@ -118,14 +118,14 @@ class AlignedDot(FloatStream):
         return steps.view(term)
 
     def total(self) -> Signal:
-        """Make the register of the sum: a code."""
+        """Make the accumulator: a code."""
         return Signal(self.spec.total.width, name="total", reset_less=True)
 
     def add(self, m: Module, total: Value, term: data.View) -> Value:
-        """Align all to the greatest exponent, cut, add up, and cut to the format of sums."""
+        """Align all to the largest exponent, truncate, add, and truncate to the format of sums."""
         spec, fmt, product = self.spec, self.spec.total, term.shape().product
         kept = unpack(m, total, fmt, "kept")
-        # All significands have two bits in front of the point, that of the sum a zero first.
+        # All significands have two integer bits; the accumulator's first one is zero.
         kept_exponent = Signal(signed(len(kept.exponent) + 1), name="kept_exponent")
         low = min(product.low, 1)
         m.d.comb += kept_exponent.eq(Mux(kept.significand.any(), kept.exponent + 1, low))
@@ -141,7 +141,7 @@ class AlignedDot(FloatStream):
         return self._round(m, kept, term, number, top)
 
     def _cut(self, m: Module, significand: Value, distance: Value) -> Value:
-        """Shift right, and keep the bits in front of the last one that counts."""
+        """Shift right, and truncate to the bits kept."""
         width = self.spec.fraction_width + 2
         missing = width - len(significand)
         bits = Cat(C(0, max(missing, 0)), significand[max(-missing, 0) :])
@@ -152,7 +152,7 @@ class AlignedDot(FloatStream):
         return cut
 
     def _round(self, m: Module, kept: data.View, term: data.View, sum_: Value, top: Value) -> Value:
-        """Cut a sum whose first bit but for growth and sign is worth 2^top."""
+        """Truncate a sum whose top bit, not counting growth and sign, weighs 2^top."""
         fmt = self.spec.total
         lsb = -fmt.bias - (self.spec.fraction_width + 1)
         bounds = min(term.shape().product.low, 1), max(term.shape().product.high, 256)
@@ -161,7 +161,7 @@ class AlignedDot(FloatStream):
             term.plus | (kept.infinite & ~kept.sign),
             term.minus | (kept.infinite & kept.sign),
         )
-        # The magnitude of what stands as its complement may be the power of two above.
+        # The magnitude of a complemented number may be the next power of two.
         scale = number.scale + number.offset
         power = number.complement & ~number.significand[:-1].any() & ~number.sticky
         some = number.significand[-1] ^ number.complement
@@ -185,5 +185,5 @@ class AlignedDot(FloatStream):
 
 
 def _keep(steps: Steps, number: data.View) -> data.View:
-    """Let a number cross a place."""
+    """Pass a number through a register place."""
     return data.View(number.shape(), steps.keep(number.as_value())[0])

@@ -1,4 +1,4 @@
-"""Aligner: floats in blocks to integers with a shared exponent, so that integers do the rest."""
+"""Aligner: blocks of floats to integers with a shared exponent, for integer engines."""
 
 from typing import ClassVar
 
@@ -34,14 +34,14 @@ class AlignedBeat(data.StructLayout):
 
 
 class Aligner(wiring.Component):
-    """Aligns the codes of each block to its greatest exponent.
+    """Aligns the codes of each block to its largest exponent.
 
-    Computes :func:`golden.npe.aligner.aligner`, exactly. What fills up the last beat of a row must
-    be zeros. A block is kept until its greatest exponent is known, while the block before it
-    leaves: there is room for two.
+    Computes :func:`golden.npe.aligner.aligner`, exactly. Pad the last beat of a row with
+    zeros. Blocks are double-buffered: one is collected until its largest exponent is known, while
+    the previous one leaves.
 
-    Latency, last beat of a block to its first integers: :attr:`latency` cycles. Throughput: a beat
-    a cycle. Stalls: ``o.ready`` reaches ``i.ready`` through registers alone.
+    Latency, last beat of a block to its first integers: :attr:`latency` cycles. Throughput: one
+    beat per cycle. Stalls: ``o.ready`` reaches ``i.ready`` through registers alone.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Aligner(wiring.Component):
     """
 
     SPEC = AlignerSpec
-    SUMMARY = "blocks of floats to integers with a shared exponent, for engines of integers"
+    SUMMARY = "blocks of floats to integers with a shared exponent, for integer engines"
     BENCH = "tb_aligner"
     EVIDENCE = (
         "cocotb against numpy: all codes up to 8 bits, subnormals, specials, rows of all"
@@ -101,7 +101,7 @@ class Aligner(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> int:
-        """A comparison and a shift for each code."""
+        """A comparison and a shift per code."""
         return 2 * self.spec.lanes
 
     def elaborate(self, platform):
@@ -109,7 +109,7 @@ class Aligner(wiring.Component):
         spec = self.spec
         beat, count = self.i.payload, Signal(range(spec.beats))
         taken, ends, move, fetch, done = Signal(), Signal(), Signal(), Signal(), Signal()
-        # Of the two blocks, one is filled and one leaves.
+        # Of the two blocks, one fills while one leaves.
         full, filled, leaves = Signal(2), Signal(), Signal()
         write, read = Signal(range(2 * spec.beats)), Signal(range(2 * spec.beats))
         layout = Peak(spec)
@@ -154,7 +154,7 @@ class Aligner(wiring.Component):
     def _buffer(
         self, m: Module, write: tuple[Value, Value, Value], read: tuple[Value, Value]
     ) -> Value:
-        """Keep the beats of two blocks; what is read is there a cycle later."""
+        """Double-buffer blocks in a memory; read latency is one cycle."""
         memory: Memory[int, Value] = Memory(
             shape=len(write[2]),
             depth=2 * self.spec.beats,
@@ -171,7 +171,7 @@ class Aligner(wiring.Component):
         return out.data
 
     def _lanes(self, m: Module, move: Value, codes: Value, top: Value, nan: Value) -> None:
-        """Align the codes of a beat; what is to be known of its block is fetched along."""
+        """Align the codes of a beat; its block's exponent is read along with it."""
         held = Signal(len(top) + 1, name="held", reset_less=True)
         with m.If(move):
             m.d.sync += held.eq(Cat(top, nan))
@@ -185,7 +185,7 @@ class Aligner(wiring.Component):
             ]
 
     def _follow(self, m: Module, move: Value, valid: Value, side: Value) -> None:
-        """Let what belongs to a beat go along with it."""
+        """Delay a beat's side information along with it."""
         for stage in range(self.latency - 1):
             there = Signal(name=f"valid{stage}")
             beside = Signal(len(side), name=f"side{stage}", reset_less=True)

@@ -1,4 +1,4 @@
-"""Sums of blocks: exact integers, scaled and added up, in fp32 or exactly."""
+"""Block sums: exact integers, scaled and accumulated, in fp32 or exactly."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ __all__ = ["BlockScale", "BlockSum"]
 
 
 class BlockSum(data.StructLayout):
-    """Sum of a block, its two scales, whether it is no number; ``last`` ends the run.
+    """Sum of a block, its two scales, NaN flag; ``last`` ends the run.
 
-    ``sum`` is two's complement. Of scales "e4m3" the sign is ignored.
+    ``sum`` is two's complement. The sign of "e4m3" scales is ignored.
     """
 
     def __init__(self, spec: BlockScaleSpec):
@@ -30,12 +30,12 @@ class BlockSum(data.StructLayout):
 
 
 class BlockScale(FloatStream):
-    """Scales the sums of blocks and adds them up.
+    """Scales block sums and accumulates them.
 
     Computes :func:`golden.npe.block_scale.block_scale`, exactly. Scales "e8m0": each scaled sum is
-    rounded to fp32, then added to the sum so far. Scales "e4m3": scaled sums go to a fixed-point
-    accumulator, which is rounded to fp32 at the end of the run; of the places for registers, two
-    are behind it. Members: see :class:`FloatStream`; ``i`` takes :class:`BlockSum`.
+    rounded to fp32, then added to the accumulator. Scales "e4m3": scaled sums go to a fixed-point
+    accumulator, which is rounded to fp32 at the end of the run; two of the register places are
+    after it. Members: see :class:`FloatStream`; ``i`` takes :class:`BlockSum`.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class BlockScale(FloatStream):
     """
 
     SPEC = BlockScaleSpec
-    SUMMARY = "block sums scaled and added up: MX scales in fp32, NVFP4 scales exactly"
+    SUMMARY = "block sums scaled and accumulated: MX scales in fp32, NVFP4 scales exactly"
     BENCH = "tb_float"
     EVIDENCE = FLOAT
 
@@ -64,7 +64,7 @@ class BlockScale(FloatStream):
         return self._scaling.term(m, beat.sum, scales, beat.invalid, steps)
 
     def total(self) -> Signal:
-        """Make the register of the sum: a code, or NaN and a fixed-point number."""
+        """Make the accumulator: a code, or NaN and a fixed-point number."""
         return Signal(self._scaling.width, name="total", reset_less=True)
 
     def add(self, m: Module, total: Value, term: data.View) -> Value:

@@ -33,27 +33,27 @@ class Code(data.StructLayout):
 
 
 class Encoder(wiring.Component):
-    """Encodes exact sums, one a cycle.
+    """Encodes exact sums, one per cycle.
 
     Computes :func:`golden.npe.encoder.encoder`, exactly.
 
-    A sum is not negated before it is normalised: leading bits that equal its sign are shifted out,
-    and the carry of a negation joins that of the rounding. With a constant exponent, bits beyond
-    the greatest and below the least number of the format are only asked for ones.
+    A sum is normalised without negating it first: leading bits equal to its sign are shifted out,
+    and the carry of the negation is merged with the rounding's. With a constant exponent, bits
+    above the format's largest and below its smallest number are only tested for ones.
 
-    Latency, sum to code: :attr:`latency` cycles. Throughput: a sum a cycle. Stalls: ``o.ready``
-    reaches ``i.ready`` combinationally. Rounding: to the nearest, ties to even, or toward zero; of
-    a posit, of its bit string. Overflow: saturates, or becomes infinity or NaN.
+    Latency, sum to code: :attr:`latency` cycles. Throughput: one sum per cycle. Stalls: ``o.ready``
+    reaches ``i.ready`` combinationally. Rounding: to nearest even, or toward zero; for
+    posits, on the bit string. Overflow: saturates, or becomes infinity or NaN.
 
     Parameters
     ----------
     spec : EncoderSpec
         What: format, widths, rounding.
     pipeline : int
-        How: registers before that of the code: behind the normaliser; before the rounding's carry;
+        How: registers before the output register: after the normaliser; before the rounding carry;
         in the middle of the normaliser.
     adder : str
-        How: the rounding's carry, see :func:`hw.arith.adder.resolve`.
+        How: rounding carry, see :func:`hw.arith.adder.resolve`.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""Lookups in tables of floats, of which every entry and every sum is rounded."""
+"""Lookups in tables of floats, with every entry and every sum rounded."""
 
 from typing import Any, ClassVar
 
@@ -17,9 +17,9 @@ __all__ = ["FloatGroup", "FloatLut"]
 
 
 class FloatGroup(data.StructLayout):
-    """A group of activations, a key for each column, and the plane of these; ``last`` ends the run.
+    """A group of activations, a key per column, and the keys' plane; ``last`` ends the run.
 
-    The first activation and the first column are lowest; a key is its index, and then its sign.
+    The first activation and the first column are lowest; a key is an index, then a sign.
     """
 
     def __init__(self, spec: FloatLutSpec):
@@ -32,12 +32,12 @@ class FloatGroup(data.StructLayout):
 
 
 class FloatLut(FloatStream):
-    """Adds up entries of tables of floats, one for each column and beat.
+    """Accumulates entries of float tables, one per column and beat.
 
     Computes :func:`golden.npe.float_lut.float_lut`, exactly. A beat's table is made once for all
-    columns; its entries are normalised there too. It is what tables of aligned integers are to be
-    compared with. Members: see :class:`FloatStream`; ``i`` takes :class:`FloatGroup`, and ``sum``
-    has a code for each column, the first lowest.
+    columns; its entries are normalised there too. It is the baseline for
+    tables of aligned integers. Members: see :class:`FloatStream`; ``i`` takes :class:`FloatGroup`,
+    and ``sum`` has a code for each column, the first lowest.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class FloatLut(FloatStream):
     """
 
     SPEC = FloatLutSpec
-    SUMMARY = "tables of fp16 and other floats, of which all entries and sums are rounded"
+    SUMMARY = "LUT unit in fp16 and other floats, all entries and sums rounded: a baseline"
     BENCH = "tb_float"
     EVIDENCE = (FLOAT[0], "mutants", "netlist simulation")
 
@@ -64,11 +64,11 @@ class FloatLut(FloatStream):
 
     @property
     def operations_per_cycle(self) -> int:
-        """A multiplication and an addition for each bit of a weight."""
+        """A multiplication and an addition per weight bit."""
         return 2 * self.spec.group * self.spec.columns
 
     def term(self, m: Module, beat: data.View, steps: Steps) -> list[data.View]:
-        """Make the table, look up, and raise exponents."""
+        """Make the table, look up, and add the plane to exponents."""
         spec, fmt = self.spec, self.spec.activation
         codes = [beat.a.word_select(at, fmt.width) for at in range(spec.group)]
         entries = steps.cut(*self._half(m, codes))
@@ -86,7 +86,7 @@ class FloatLut(FloatStream):
         return [data.View(terms[0].shape(), bits) for bits in held]
 
     def _half(self, m: Module, codes: list[Value]) -> list[Value]:
-        """Make the half table of some activations from those of the two halves of them."""
+        """Make a half table from those of the two halves of its activations."""
         if len(codes) == 1:
             return [_negative(codes[0])]
         low = len(codes) // 2
@@ -100,7 +100,7 @@ class FloatLut(FloatStream):
         ]
 
     def _number(self, m: Module, code: Value) -> data.View:
-        """Normalise an entry, by the bias of sums."""
+        """Normalise an entry, to the bias of sums."""
         entry = unpack(m, code, self.spec.activation, "entry")
         own, more = entry.shape(), self.spec.total.bias - self.spec.activation.bias
         layout = FloatTerm(own.significand_width, own.low + more, own.high + more)
@@ -130,7 +130,7 @@ class FloatLut(FloatStream):
         return term
 
     def total(self) -> Signal:
-        """Make the register of the sums: their codes."""
+        """Make the accumulators: codes."""
         return Signal(self.spec.columns * self.spec.total.width, name="total", reset_less=True)
 
     def add(self, m: Module, total: Value, term: list[data.View]) -> Value:

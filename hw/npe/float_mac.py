@@ -25,8 +25,8 @@ class FloatOperands(data.StructLayout):
 class FloatMac(FloatStream):
     """Sums products of operand pairs in floating point.
 
-    Computes :func:`golden.npe.float_mac.float_mac`, exactly: each step is a fused multiply-add, of
-    which the product is made and normalised ahead of the sum's loop. Members: see
+    Computes :func:`golden.npe.float_mac.float_mac`, exactly: each step is a fused multiply-add
+    whose product is computed and normalised ahead of the accumulator loop. Members: see
     :class:`FloatStream`; ``i`` takes :class:`FloatOperands`.
 
     Parameters
@@ -66,7 +66,7 @@ class FloatMac(FloatStream):
         return steps.view(normalised(m, steps.view(product)))
 
     def total(self) -> Signal:
-        """Make the register of the sum: a code."""
+        """Make the accumulator: a code."""
         return Signal(self.spec.total.width, name="total", reset_less=True)
 
     def add(self, m: Module, total: Value, term: data.View) -> Value:

@@ -1,4 +1,4 @@
-"""Sums of groups of weights: without their zero points, scaled and added up."""
+"""Sums of weight groups: zero points subtracted, scaled and accumulated."""
 
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -27,10 +27,10 @@ _BIAS = 127
 
 
 class GroupSum(data.StructLayout):
-    """Sum of a group, its scale, whether it is no number; ``last`` ends the run.
+    """Sum of a group, its scale, NaN flag; ``last`` ends the run.
 
-    With zero points, ``zero`` and the sum of the group's ``activations``; where activations have a
-    scale, that as ``power``; of integer scales, that of the ``column``.
+    With zero points, ``zero`` and the sum of the group's ``activations``; if activations have a
+    scale, it is ``power``; with integer scales, ``column`` is the column's scale.
     """
 
     def __init__(self, spec: GroupScaleSpec):
@@ -47,7 +47,7 @@ class GroupSum(data.StructLayout):
 
 
 class Exactly(data.StructLayout):
-    """An exact sum, and what multiplies it at last."""
+    """An exact sum, and its final scale factors."""
 
     def __init__(self, spec: GroupScaleSpec, width: int):
         super().__init__({
@@ -59,12 +59,12 @@ class Exactly(data.StructLayout):
 
 
 class GroupScale(FloatStream):
-    """Scales the sums of groups and adds them up.
+    """Scales the sums of weight groups and accumulates them.
 
     Computes :func:`golden.npe.group_scale.group_scale`, exactly. Floating scales and E8M0: each
-    scaled sum is rounded to fp32, then added to the sum so far; all registers are before the
+    scaled sum is rounded to fp32, then added to the accumulator; all registers are before the
     addition. Integer scales: scaled sums go to a fixed-point accumulator, which is multiplied by
-    the column's scale and rounded at the end of the run; two places for registers are behind it.
+    the column's scale and rounded at the end of the run; two register places are after it.
     Members: see :class:`FloatStream`; ``i`` takes :class:`GroupSum`.
 
     Parameters
@@ -72,18 +72,18 @@ class GroupScale(FloatStream):
     spec : GroupScaleSpec
         What: formats and widths.
     encoding, adder, pipeline
-        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`; there is one place more.
+        How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`; there is one more place.
     """
 
     SPEC = GroupScaleSpec
-    SUMMARY = "sums of groups of weights, less zero points, scaled and added up"
+    SUMMARY = "sums of weight groups, minus zero points, scaled and accumulated"
     BENCH = "tb_float"
     EVIDENCE = (*FLOAT, "mutants")
 
     SPEC = GroupScaleSpec
     CUTS = 4
     HOWS: ClassVar[dict[str, Parameter]] = FLOAT_HOWS | {
-        "pipeline": Integer("registers beside that of the sum", 3, 0, CUTS)
+        "pipeline": Integer("pipeline registers besides the accumulator", 3, 0, CUTS)
     }
 
     def __init__(self, spec: GroupScaleSpec, **hows: Any):
@@ -92,7 +92,7 @@ class GroupScale(FloatStream):
         super().__init__(spec, GroupSum(spec), spec.total, **hows)
 
     def term(self, m: Module, beat: data.View, steps: Steps) -> data.View:
-        """Take zero points off, and scale."""
+        """Subtract zero points, and scale."""
         spec = self.spec
         number, scale, nan = steps.cut(self._difference(m, beat), beat.scale, beat.invalid)
         power, column = steps.keep(
@@ -120,11 +120,11 @@ class GroupScale(FloatStream):
 
     @property
     def _power(self) -> int:
-        """What is added to the code of activations' scale."""
+        """Offset of the code of the activations' scale."""
         return -self.spec.fraction_width - (_BIAS if self.spec.aligned else 0)
 
     def _difference(self, m: Module, beat: data.View) -> Value:
-        """Take the zero points off a sum, and halve it if it is on the odd grid."""
+        """Subtract the zero points from a sum, and halve it if it is on the odd grid."""
         spec = self.spec
         if spec.zeros == "none":
             return beat.sum
@@ -135,7 +135,7 @@ class GroupScale(FloatStream):
         planes = product_planes(m, zero, beat.activations, *formats, self.encoding, width)
         for place, plane in planes.items():
             heap.add_heap(plane, place)
-        # The complement of a number is one less than its negative: that of ~x + y is x - y.
+        # The complement is the negative minus one: ~(~x + y) is x - y.
         heap.add_term(list(~beat.sum), signed=True)
         difference = ~resolve(m, heap.compress(m, [2] * width), self.adder)
         return difference[1:] if spec.zeros == "odd" else difference
@@ -169,7 +169,7 @@ class GroupScale(FloatStream):
 
     @property
     def _bounds(self) -> tuple[int, int]:
-        """Least and greatest exponent of the last bit of what is rounded."""
+        """Smallest and largest exponent of the last bit before rounding."""
         fmt = self.spec.total if self.spec.exact else self.spec.number
         least, most = self._power, self._power + (255 if self.spec.aligned else 0)
         if fmt is None:
@@ -178,7 +178,7 @@ class GroupScale(FloatStream):
         return least + 1 - last, most + (1 << fmt.exponent_bits) - 1 - last
 
     def total(self) -> Signal:
-        """Make the register of the sum: a code, or an exact sum."""
+        """Make the accumulator: a code, or an exact sum."""
         spec = self.spec
         width = Exactly(spec, spec.accumulator_width).size if spec.exact else spec.total.width
         return Signal(width, name="total", reset_less=True)
@@ -196,7 +196,7 @@ class GroupScale(FloatStream):
         return Cat(kept.nan | term.nan, term.column, term.power, number)
 
     def result(self, m: Module, total: Value, steps: Steps) -> Value:
-        """Multiply an exact sum by the scales that come at last, and round it."""
+        """Multiply an exact sum by its final scales, and round it."""
         spec, fmt = self.spec, self.spec.total
         if not spec.exact:
             return total

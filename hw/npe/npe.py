@@ -29,48 +29,47 @@ class Npe(RowsArray):
     """Multiplies matrices of any two formats on a systolic array of lanes, with exact sums.
 
     Computes :func:`golden.npe.npe.npe`, exactly. Operands are decoded at the edge, once for each
-    row of A and each column of B; A moves right and B moves down one lane a cycle. Formats are
-    taken with the first beat of a tile and travel with the operands: tiles of different formats
-    follow each other without a gap. A tile takes :meth:`LaneSpec.cycles` for each
-    :meth:`LaneSpec.codes` of K; the next one follows at once if those are at least
-    :attr:`RowsSpec.drain`. With scales, that holds
-    for each block of a tile: its sums leave, and are scaled and added up at the ends of columns.
+    row of A and each column of B; A moves right and B moves down one lane per cycle. Formats are
+    sampled with the first beat of a tile, and each operand carries a format tag: tiles of different
+    formats follow each other without a gap. A tile takes :meth:`golden.npe.lane.LaneSpec.cycles`
+    for each :meth:`golden.npe.lane.LaneSpec.codes` of K; the next one follows at once if those are
+    at least :attr:`NpeSpec.drain`. With scales, that holds for each block of a tile: its sums
+    leave, and are scaled and accumulated at the ends of columns.
 
     Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: m n
-    words a cycle, or in :meth:`LaneSpec.cycles`. Stalls: a missing operand puts a bubble into the
-    array; a row of C that is not taken stops all of it: ``o_c.ready`` reaches every register's
-    enable and ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: sums are modulo
-    2^accumulator_width, and exact unless ``overflow`` is set: the tile had more beats than
-    :meth:`NpeSpec.k_max_words`; with scales "e8m0" results become infinities instead. What is no
-    number counts as zero in a sum and is told by ``invalid``. Rounding, where results are of a
-    format: once, from the exact sum, by one encoder a column; with scales "e8m0", of each block's
-    scaled sum and of each addition.
+    words per :meth:`golden.npe.lane.LaneSpec.cycles` cycles. Stalls: a missing operand puts a
+    bubble into the array; a row of C that is not taken stalls all of it: ``o_c.ready`` reaches
+    every register's enable and ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: sums are
+    modulo 2^accumulator_width, and exact unless ``overflow`` is set: the tile had more beats than
+    :meth:`NpeSpec.k_max_words`; with scales "e8m0" results become infinities instead. NaN operands
+    count as zero and set ``invalid``. Rounding, for encoded results: once, from the exact sum, by
+    one encoder per column; with scales "e8m0", of each block's scaled sum and of each addition.
 
     Parameters
     ----------
     spec : NpeSpec
-        What: tile, lane, formats, width of sums, format of results.
+        What: tile, lane, formats, width of sums, result format.
     accumulation, adder, pipeline
-        How: see :class:`hw.npe.lane.lane8.Lane8`; `adder` is that of the columns too.
+        How: see :class:`hw.npe.lane.lane8.Lane8`; `adder` is used in the columns too.
     encoder_pipeline : int
-        How: registers in the encoders, if results are of a format, or where blocks are scaled; see
+        How: registers in the encoders or block scalers of the columns; see
         :class:`hw.npe.array.column_output.ColumnEncoder` and
         :class:`hw.npe.array.column_output.ColumnScaler`.
 
     Members
     -------
     i_a : In(stream)
-        :class:`AWords`, for each row a word of K; `format` is the index of A's format. Only
-        ``last`` ends a tile: of blocks the array counts the words itself.
+        :class:`AWords`, a word along K for each row; `format` is the index of A's format. ``last``
+        ends a tile; the array counts the words of blocks itself.
     i_b : In(stream)
-        :class:`BWords`, for each column a word of K; each moves together with one of ``i_a``.
+        :class:`BWords`, a word along K for each column; each moves together with one of ``i_a``.
     o_c : Out(stream)
-        :class:`CNumbers`, the rows of the tile of C, row 0 first: codes of the format of results,
-        or sums, integers times 2^:meth:`LaneSpec.lsb`.
+        :class:`CNumbers`, the rows of the tile of C, row 0 first: codes of the result format, or
+        sums, integers times 2^:meth:`golden.npe.lane.LaneSpec.lsb`.
     """
 
     SPEC = NpeSpec
-    SUMMARY = "output-stationary array of SL8 or SL16 lanes: formats of each tile, scales"
+    SUMMARY = "output-stationary array of SL8 or SL16 lanes: formats per tile, block scales"
     BENCH = "tb_npe"
     EVIDENCE = (
         "cocotb against numpy: all pairs of formats, mixed tiles, stalls, resets, flags,"
@@ -81,7 +80,7 @@ class Npe(RowsArray):
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         **Lane8.HOWS,
-        "encoder_pipeline": Integer("registers in the encoders of results", 1, 0, 3),
+        "encoder_pipeline": Integer("registers in the result encoders", 1, 0, 3),
     }
 
     spec: NpeSpec
@@ -111,7 +110,7 @@ class Npe(RowsArray):
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """The column, the decoders at the edge and the encoder of results."""
+        """The column, the decoders at the edge, and the result encoder."""
         encoders = () if self.encoder is None else (self.encoder,)
         return (self.column, *self.edges.values(), *encoders)
 
@@ -123,7 +122,7 @@ class Npe(RowsArray):
 
     @property
     def operations_per_cycle(self) -> int:
-        """A multiplication and an addition for each product, of the pair that has most."""
+        """A multiplication and an addition per product, for the pair of formats with the most."""
         return self.spec.m * self.spec.n * self.spec.element.operations
 
     def ends(self, m: Module, feed: ArrayEntry) -> tuple[Value, Value, Value]:
@@ -150,7 +149,7 @@ class Npe(RowsArray):
         return last & done, self._taken, finish
 
     def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
-        """Decode rows of A and columns of B after their delays, place the columns, encode."""
+        """Decode rows of A and columns of B, delayed; place the columns; encode results."""
         spec = self.spec
         scaled = spec.scale != "none"
         longest = max(spec.m, spec.n)
@@ -200,7 +199,7 @@ class Npe(RowsArray):
         return Cat(row.word_select(j, width)[:-1] for j in range(spec.n))
 
     def _flags(self, m: Module, move: Value, clears: Value) -> TileFlags:
-        """Send what holds for a whole tile to the ends of columns."""
+        """Send a tile's side information to the ends of columns."""
         spec, state = self.spec, self._state
         scaled = spec.scale != "none"
         known = 1 + spec.scale_width + scaled

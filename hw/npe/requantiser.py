@@ -31,7 +31,7 @@ class CodeRow(data.StructLayout):
 
 
 class Requantisation(data.StructLayout):
-    """Scale, zero point, bias and limits; of several, that of column 0 lowest."""
+    """Scale, zero point, bias and limits; per-column values with column 0 lowest."""
 
     def __init__(self, spec: RequantiserSpec):
         super().__init__({
@@ -46,22 +46,22 @@ class Requantisation(data.StructLayout):
 
 
 class Requantiser(wiring.Component):
-    """Requantises rows of sums, one row a cycle.
+    """Requantises rows of sums, one row per cycle.
 
     Computes :func:`golden.npe.requantiser.requantiser`, exactly.
 
-    Latency, row of sums to row of codes: :attr:`latency` cycles. Throughput: a row of n sums a
-    cycle. Stalls: ``o.ready`` and ``i_config.valid`` reach ``i.ready`` combinationally. No row is
-    taken before the first requantisation; each is good for the tiles whose first row is taken
-    after it. It is taken between tiles, before a row that waits there too, when all codes but
-    those on ``o`` have left: `pipeline` cycles without a row.
+    Latency, row of sums to row of codes: :attr:`latency` cycles. Throughput: one row of n sums
+    per cycle. Stalls: ``o.ready`` and ``i_config.valid`` reach ``i.ready`` combinationally. No row
+    is taken before the first configuration, which applies to the tiles that start after it. A new
+    one is taken between tiles, before a waiting row, when all codes but those on ``o`` have left:
+    `pipeline` cycles without a row.
 
     Parameters
     ----------
     spec : RequantiserSpec
         What: rows, widths and rounding.
     encoding : str
-        How: product, see :func:`hw.arith.product.product_planes`; the multiplier is recoded.
+        How: multiplier, see :func:`hw.arith.product.product_planes`; the scale is recoded.
     adder : str
         How: carry propagation, see :func:`hw.arith.adder.resolve`.
     pipeline : int
@@ -75,7 +75,7 @@ class Requantiser(wiring.Component):
     i : In(stream)
         :class:`SumRow`, two's complement.
     o : Out(stream)
-        :class:`CodeRow`, two's complement where ``out_signed``.
+        :class:`CodeRow`, two's complement if ``out_signed``.
     """
 
     SPEC = RequantiserSpec
@@ -90,7 +90,7 @@ class Requantiser(wiring.Component):
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         "encoding": Choice(
-            "product: Booth rows, EN-T rows, AND array, or the tool's", "booth", ENCODINGS
+            "multiplier: Booth rows, EN-T rows, AND array, or the tool's", "booth", ENCODINGS
         ),
         "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
         "pipeline": Integer("registers between sums and codes", 2, 0, 4),
@@ -132,7 +132,7 @@ class Requantiser(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> int:
-        """A multiplication and an addition, of the zero point, for each column."""
+        """A multiplication and an addition (of the zero point) per column."""
         return 2 * self.spec.n
 
     def elaborate(self, platform):
@@ -183,5 +183,5 @@ class Requantiser(wiring.Component):
 
 
 def _part(bits: Value, number: int, count: int) -> Value:
-    """Take one of `count` equal parts."""
+    """Split into `count` equal parts; return one."""
     return bits.word_select(number, len(bits) // count)

@@ -1,4 +1,4 @@
-"""ShiftGELU: GELU of rows of integers, a division for each."""
+"""ShiftGELU: GELU of rows of integers, one division per value."""
 
 from typing import ClassVar
 
@@ -22,13 +22,13 @@ __all__ = ["ShiftGelu"]
 class ShiftGelu(wiring.Component):
     """Applies GELU to rows of integers.
 
-    Computes :func:`golden.npe.shift_gelu.shift_gelu`, exactly. A row is taken and its greatest
-    value found; read from memory, each value's exponential is divided by its sum with that of the
-    greatest. Bits of the quotient are multiplied by the exponential as they are found.
+    Computes :func:`golden.npe.shift_gelu.shift_gelu`, exactly. A row is stored and its maximum
+    found; on replay, each value's exponential is divided by its sum with the exponential of the
+    negated maximum. Quotient bits are multiplied as they are found.
 
-    Latency, the value of a row of one to its result: :attr:`latency` cycles. Throughput: as many
-    cycles a value as a division takes, and two; :func:`golden.npe.shift_gelu.cycles`; values wait
-    from the last of a row until its last result is made. Stalls: ``o.ready`` does not reach
+    Latency, the value of a row of one to its result: :attr:`latency` cycles. Throughput: one
+    value per division time plus two cycles, :func:`golden.npe.shift_gelu.cycles`; the input stalls
+    from the last value of a row until its last result. Stalls: ``o.ready`` does not reach
     ``i.ready`` combinationally.
 
     Parameters
@@ -41,13 +41,13 @@ class ShiftGelu(wiring.Component):
     Members
     -------
     i : In(stream)
-        :class:`~hw.npe.activations.row_exponential.Values`, two's complement, 1 .. length a row.
+        :class:`~hw.npe.activations.row_exponential.Values`, two's complement, 1 .. length per row.
     o : Out(stream)
         :class:`~hw.npe.activations.row_exponential.Results`, two's complement.
     """
 
     SPEC = ShiftGeluSpec
-    SUMMARY = "integer GELU of rows (I-ViT): shifts and one serial division a value"
+    SUMMARY = "integer GELU of rows (I-ViT): shifts and one serial division per value"
     BENCH = "tb_shift"
     EVIDENCE = ACTIVATION
 
@@ -78,7 +78,7 @@ class ShiftGelu(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> float:
-        """As sustained: a subtraction, power, addition, division and product for each value."""
+        """Sustained: a subtraction, power, addition, division and product per value."""
         return 5 / (2 + self.spec.divide_cycles)
 
     def elaborate(self, platform):

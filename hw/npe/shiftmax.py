@@ -1,4 +1,4 @@
-"""Shiftmax: integer softmax of rows, three passes over each."""
+"""Shiftmax: integer softmax of rows, in three passes."""
 
 from typing import ClassVar
 
@@ -20,15 +20,15 @@ __all__ = ["Shiftmax"]
 
 
 class Shiftmax(wiring.Component):
-    """Makes probabilities of rows of integers.
+    """Computes the softmax of rows of integers.
 
-    Computes :func:`golden.npe.shiftmax.shiftmax`, exactly. A row is taken and its greatest value
-    found; read from memory, the exponentials are added up; read again, they are multiplied by a
+    Computes :func:`golden.npe.shiftmax.shiftmax`, exactly. A row is stored and its maximum found;
+    on the first replay the exponentials are summed; on the second they are multiplied by a
     quotient.
 
     Latency, the value of a row of one to its probability: :attr:`latency` cycles. Throughput: a row
-    of L values takes 3 L and a few cycles, :func:`golden.npe.shiftmax.cycles`; values wait from the
-    last of a row until its last probability is made. Stalls: ``o.ready`` does not reach
+    of L values takes 3 L and a few cycles, :func:`golden.npe.shiftmax.cycles`; the input stalls
+    from the last value of a row until its last probability. Stalls: ``o.ready`` does not reach
     ``i.ready`` combinationally. Overflow: the sum saturates at 2^31 - 1.
 
     Parameters
@@ -41,13 +41,13 @@ class Shiftmax(wiring.Component):
     Members
     -------
     i : In(stream)
-        :class:`~hw.npe.activations.row_exponential.Values`, two's complement, 1 .. length a row.
+        :class:`~hw.npe.activations.row_exponential.Values`, two's complement, 1 .. length per row.
     o : Out(stream)
         :class:`~hw.npe.activations.row_exponential.Results`, probabilities times 2^(out_width - 1).
     """
 
     SPEC = ShiftmaxSpec
-    SUMMARY = "integer softmax of rows (I-ViT): shifts and one division a row"
+    SUMMARY = "integer softmax of rows (I-ViT): shifts and one division per row"
     BENCH = "tb_shift"
     EVIDENCE = ACTIVATION
 
@@ -78,7 +78,7 @@ class Shiftmax(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> float:
-        """As sustained in rows of `length`: a subtraction, power, addition and product for each."""
+        """Sustained in rows of `length`: a subtraction, power, addition and product per value."""
         spec = self.spec
         return 4 * spec.length / (3 * spec.length + 2 + max(2, spec.divide_cycles))
 

@@ -10,13 +10,13 @@ __all__ = ["Sl16"]
 class Sl16(StreamLane):
     """Sums products of codes in any pair of the configured formats, exactly.
 
-    Computes :func:`golden.npe.sl16.sl16`, exactly. A word is 16 bits: four codes where both formats
-    have 4 bits, one where one has 16, else two. With two passes a word of one code takes two
-    cycles, and is taken in the second.
+    Computes :func:`golden.npe.sl16.sl16`, exactly. A word is 16 bits: four codes if both formats
+    have 4 bits, one if either has 16, else two. With two passes a word of one code takes two
+    cycles, and is accepted in the second.
     """
 
     SPEC = Sl16Spec
-    SUMMARY = "lane of two 8-bit halves, which 16-bit integers and posits use together"
+    SUMMARY = "mixed-precision lane, 16-bit words: two 8-bit halves, joined for 16-bit formats"
     BENCH = "tb_lane"
     EVIDENCE = (
         "cocotb against numpy: all pairs of 8-bit codes, 16-bit corners and random, mixed"

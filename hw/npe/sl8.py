@@ -10,16 +10,16 @@ __all__ = ["Sl8"]
 class Sl8(StreamLane):
     """Sums products of codes in any pair of the configured formats, exactly.
 
-    Computes :func:`golden.npe.sl8.sl8`, exactly. A word is 8 bits: two codes where both formats
+    Computes :func:`golden.npe.sl8.sl8`, exactly. A word is 8 bits: two codes if both formats
     have 4 bits, else one.
     """
 
     SPEC = Sl8Spec
-    SUMMARY = "lane of integers, minifloats and posits of up to 8 bits, exact sums"
+    SUMMARY = "mixed-precision lane: integers, minifloats, posits of up to 8 bits, exact sums"
     BENCH = "tb_lane"
     EVIDENCE = (
         "cocotb against numpy: all operand pairs, mixed formats, stalls, resets, extremes",
-        "formal proof of decoders and step",
+        "formal proof of decoders and accumulation step",
         "mutants",
         "netlist simulation",
     )

@@ -1,4 +1,4 @@
-"""Lanes that take the bit planes of their weights one after the other."""
+"""Lanes that process the bit planes of their weights one after the other."""
 
 from amaranth import C, Cat, Module, Signal, Value
 
@@ -10,37 +10,38 @@ from hw.pe.element import KEPT, CarrySaveSum
 __all__ = ["LINES", "BitplaneLane"]
 
 LINES = 3
-"""Of all lanes: the sum leaves, a plane comes, a sum begins."""
+"""Control lines of every lane: the sum leaves, a plane arrives, a sum begins."""
 
 
 class BitplaneLane(CarrySaveSum):
-    """Adds what weights of one bit select, a bit plane a cycle.
+    """Accumulates what one-bit weights select, one bit plane per cycle.
 
-    What a plane adds enters at the same place. Of several planes of a beat, the least significant
-    first, the sum moves down by one bit from plane to plane, and up again to the place of the first
-    plane for the next beat. In several passes, the most significant plane first, the sum moves up
-    by one bit from pass to pass, and has fewer bits. Either takes a multiplexer for each bit of the
-    sum, next to the gate that clears it, however many planes there are; and what is added needs
-    neither a shifter nor a sign extension that depends on the plane.
+    Every plane's sum enters at the same place. With several planes per beat, the least significant
+    first, the accumulator shifts right one bit per plane, and back left for the first plane of the
+    next beat. With several passes, the most significant plane first, it shifts left one bit per
+    pass, and has fewer bits. Either costs one multiplexer per accumulator bit, next to the gate
+    that clears it, for any number of planes; the addend needs no shifter, and its sign extension
+    does not depend on the plane.
 
-    Members: see :class:`SumCell`; ``i_clear`` only says that the sum leaves. ``i_a`` ends with
-    :attr:`controls` lines: a plane comes, where alone anything is added; a new sum begins with it.
-    Then, of several planes: it is the first of its beat; in several passes: a pass begins with it.
+    Members: see :class:`~hw.pe.element.SumModule`; ``i_clear`` only tells that the sum leaves.
+    ``i_a`` ends with :attr:`controls` lines: a plane is valid (nothing is added without it); a new
+    sum begins with it; then, with several planes: it is the first of its beat; with several passes:
+    a pass begins with it.
 
     Parameters
     ----------
     a_width, b_width : int
-        Bits of operands a, without lines, and of a plane of weights.
+        Bits of operands a, without control lines, and of a plane of weights.
     width : int
-        What: bits of a sum, which is modulo 2^width.
+        What: bits of the accumulator; sums are modulo 2^width.
     planes : int
-        What: bit planes of a weight, of weights 1, 2, 4 ..., that follow each other.
+        What: bit planes per beat, in successive cycles, least significant first.
     passes : int
-        What: bit planes of a weight, of weights ... 4, 2, 1, for each of which all beats come.
+        What: bit planes in successive passes over all beats, most significant first.
     pipeline : int
-        How: registers between operands and accumulator, 0 or more, where they divide the delay.
+        How: registers between operands and accumulator, 0 or more, placed to balance the delay.
     slack : int
-        How: what adding may take longer, in XOR gates, so that fewer carries are kept.
+        How: extra delay allowed for adding, in XOR gates, so that fewer carries are kept.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class BitplaneLane(CarrySaveSum):
 
     @property
     def controls(self) -> int:
-        """Lines behind the operands a."""
+        """Control lines after the operands a."""
         return LINES - 1 + (self.planes > 1 or self.passes > 1)
 
     @property
@@ -78,17 +79,17 @@ class BitplaneLane(CarrySaveSum):
 
     @property
     def _moves(self) -> tuple[int, ...]:
-        """Places by which the sum moves up."""
+        """Shifts of the accumulator, in bits to the left."""
         if self.planes > 1:
             return -1, self.planes - 1
         return (0, 1) if self.passes > 1 else (0,)
 
     def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
-        """Put what a plane adds on a heap of :attr:`width`."""
+        """Put a plane's addends on a heap of :attr:`width`."""
         raise NotImplementedError
 
     def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
-        """Put it where the first plane is, which is `planes` - 1 above that of the last."""
+        """Put them at the first plane's place, `planes` - 1 bits above the last plane's."""
         terms = self._terms(m, a[: self._operands], b)
         for rows in self.cuts:
             terms = terms.register(m, enable, rows)
@@ -104,13 +105,13 @@ class BitplaneLane(CarrySaveSum):
         return self._sum_delay(heap, [2] * heap.width)
 
     def _sum_delay(self, heap: BitHeap, heights: list[int]) -> float:
-        """Delay of adding a heap to a sum of these heights, which has moved."""
+        """Delay of adding a heap to an accumulator of these heights, after its shift."""
         heap = heap.copy()
         heap.add_columns([[C(0, 1)] * height for height in self._moved(heights)], arrival=KEPT)
         return heap.schedule(heights).delay
 
     def _moved(self, heights: list[int]) -> list[int]:
-        """Heights of a sum that moves down or up."""
+        """Heights of an accumulator that shifts right or left."""
         return [
             max((heights[at - up] for up in self._moves if 0 <= at - up < len(heights)), default=0)
             for at in range(len(heights))
@@ -122,14 +123,14 @@ class BitplaneLane(CarrySaveSum):
         )
 
     def _layout(self, parts: list[tuple[int, CarrySave]]) -> CarrySave | Planes:
-        """Leave out what is above the last plane's place."""
+        """Leave out the bits above the last plane's range."""
         ((_, self.frame),) = parts
         return CarrySave([1 + (weight in self.frame.carries) for weight in range(self.width)])
 
     def _accumulate(
         self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
-        """Put the sum on the heap of the products, and compress it to its own shape."""
+        """Put the accumulator on the heap of products, and compress to its own heights."""
         products.add_columns(kept, arrival=KEPT)
         carries = self.frame.carries
         return products.compress(m, [1 + (at in carries) for at in range(products.width)])
@@ -161,7 +162,7 @@ class BitplaneLane(CarrySaveSum):
     def _kept(
         self, m: Module, columns: list[list[Value]], conditions: list[Value]
     ) -> list[list[Value]]:
-        """Move the sum by what belongs to the condition that holds; where none does, it is 0."""
+        """Shift the sum by the amount whose condition holds; without any it is 0."""
         lines = [Signal(name=f"moves{number}") for number in range(len(conditions))]
         m.d.comb += [line.eq(condition) for line, condition in zip(lines, conditions, strict=True)]
         kept: list[list[Value]] = []

@@ -1,4 +1,4 @@
-"""One digit-serial element on its own, between two streams."""
+"""One digit-serial element, between two streams."""
 
 from typing import ClassVar
 
@@ -18,8 +18,8 @@ __all__ = ["DigitStream"]
 class DigitStream(wiring.Component):
     """A column of one digit-serial element.
 
-    Latency, last pairs to their sum: :attr:`latency` cycles, and one for each term that these
-    and the pairs before them have beyond one a beat. Throughput:
+    Latency, last pairs to their sum: :attr:`latency` cycles, plus one for each term beyond one per
+    beat of these and the preceding pairs. Throughput:
     :func:`golden.pe.opt3.cycles`, which depends on the values of the operands unless
     ``constant_time`` is set. Stalls: pairs are taken one beat ahead; ``o.ready`` reaches
     ``i.ready`` combinationally. Overflow: sums are modulo 2^accumulator_width.
@@ -32,8 +32,8 @@ class DigitStream(wiring.Component):
     Members
     -------
     i : In(stream)
-        :class:`Operands`, in the formats of `spec`; where ``a_recoded``, a comes as codes of
-        :class:`golden.formats.recoded.RecodedFormat`, recoded in any way.
+        :class:`Operands`, in the formats of `spec`; with ``a_recoded``, a is in codes of
+        :class:`golden.formats.recoded.RecodedFormat`, from any recoding.
     o : Out(stream)
         :class:`Total`, modulo 2^accumulator_width.
     """
@@ -63,19 +63,19 @@ class DigitStream(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Cycles from the last pairs of a sum to the sum, if they are one term."""
+        """Cycles from the last pairs of a sum to the sum, if they have one term."""
         return 2 + self.spec.drain
 
     @property
     def operations_per_cycle(self) -> float:
-        """As sustained with normal operands."""
+        """Sustained rate for normally distributed operands."""
         return self.spec.operations_per_cycle
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.control = control = DigitControl(self.spec, 1)
         m.submodules.row = row = self.row.place()
-        # Operands b wait with their partners, in both stages.
+        # Operands b are delayed along with a, in both stages.
         d_b = Signal(len(row.i_b), reset_less=True)
         s_b = Signal(len(row.i_b), reset_less=True)
         with m.If(control.load):

@@ -1,4 +1,4 @@
-"""Digit-serial elements: terms of selected digits added to sums that settle by themselves."""
+"""Digit-serial elements: terms of selected digits, added to self-resolving accumulators."""
 
 from itertools import pairwise
 
@@ -17,12 +17,12 @@ __all__ = ["DigitElements"]
 
 
 class DigitElements(SharedModule):
-    """A few elements with the registers that drive them: one term of each lane a cycle.
+    """A few elements with the registers that drive them: one term per lane per cycle.
 
-    A sum is a row of bits, a carry at some of the low columns (``spec.carry_weights``), and for
-    each group of high columns (``spec.groups``) whether it is to count up or down. Terms of zero
-    let the carries run out: ``spec.drain`` cycles after its last lines, a sum is all in its row.
-    Sign extension is of real bits, so that a term of zero is all zeros.
+    An accumulator is a row of bits, a carry at some of the low columns (``spec.carry_weights``),
+    and for each group of high columns (``spec.groups``) whether it must count up or down. Zero
+    terms let the carries ripple out: ``spec.drain`` cycles after its last lines, the row alone
+    holds the sum. Terms are sign-extended without constants, so that a zero term is all zeros.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class DigitElements(SharedModule):
     Members
     -------
     en : In(1)
-        Common enable; where it is low nothing moves.
+        Common clock enable; while it is low nothing moves.
     i_lines : In
-        What each lane selects, :class:`hw.pe.digit_selector.Lines`.
+        The digit of each lane, :class:`hw.pe.digit_selector.Lines`.
     i_first : In(1)
-        These lines are the first of a sum: the last one, settled, is gone with the next cycle.
+        These lines start a sum: the previous, resolved one is cleared in the next cycle.
     i_b : In
         k operands for each element, one cycle after the lines, with the same enable.
     o : Out
@@ -70,7 +70,7 @@ class DigitElements(SharedModule):
         first = self._held(m, "first", self.i_first)
         lanes = [lines[str(lane)] for lane in range(spec.lanes)]
 
-        # Stage p: what all elements share of the places.
+        # Stage p: decoded places, shared by all elements.
         p_place = [self._held(m, f"p_place{n}", lane.place) for n, lane in enumerate(lanes)]
         p_reach = [
             self._held(m, f"p_reach{n}", Cat(reaches(lane.place))) for n, lane in enumerate(lanes)
@@ -105,7 +105,7 @@ class DigitElements(SharedModule):
                 shared = list(p_place[n]), list(p_reach[n]), list(p_fill[n])
                 *low, sign = placed(m, p_digit, *shared, f"t{element}_{n}")
                 heap.add_term(low, signed=False, arrival=_TERM)
-                # A sign s of a term that is there is 1 - s, less the offset of them all.
+                # The sign s of a valid term is put as 1 - s, with one common offset.
                 heap.add_bit(p_reach[n][-1] & ~sign, len(low), arrival=_TERM)
             heap.add_term(list(p_negatives), signed=False)
             heap.add_term(list(p_offset), spec.term_width - 1, signed=False)
@@ -123,7 +123,7 @@ class DigitElements(SharedModule):
     def _total(
         self, m: Module, element: int, heap: BitHeap, issued: Signal, first: Signal
     ) -> Signal:
-        """Keep one sum, to which a heap is added."""
+        """Build one accumulator, to which a heap is added."""
         spec = self.spec
         if spec.REGISTERS > 1:
             heap = heap.register(m, self.en)
@@ -133,7 +133,7 @@ class DigitElements(SharedModule):
         # No carry comes into the lowest column: it may have a third bit.
         columns = heap.compress(m, [3, *[2] * (heap.width - 1)])
 
-        # Low columns: carries pass from column to column, but not beyond those that keep one.
+        # Low columns: carries ripple, but not beyond columns that keep one.
         cuts = [0, *spec.carry_weights, len(columns)]
         sums: list[Value] = []
         kept: list[Value] = []
@@ -146,7 +146,7 @@ class DigitElements(SharedModule):
             kept = [self._held(m, f"carry{element}_{end}", bits[-1])]
         after, leaving = sums[:low], [*sums[low:], C(0, 1), C(0, 1)]
 
-        # High columns: what leaves the low ones is -1, 0 or 1.
+        # High columns: the carry out of the low ones is -1, 0 or 1.
         up = self._held(m, f"up{element}", Mux(issued, leaving[1], leaving[0]))
         down = self._held(m, f"down{element}", issued & ~leaving[0] & ~leaving[1])
         for start, end in spec.groups:
@@ -160,12 +160,12 @@ class DigitElements(SharedModule):
         return total
 
 
-# Arrival of a term in XOR gates, after the sum.
+# Arrival time of a term in XOR gates, after the accumulator.
 _TERM = 3.0
 
 
 def _chosen(codes: list[Value], lines: Value) -> Value:
-    """Choose the code whose line is set; the only one without a look."""
+    """Select the code whose line is set; a single one needs no line."""
     if len(codes) == 1:
         return codes[0]
     chosen: Value = C(0, len(codes[0]))

@@ -1,4 +1,4 @@
-"""Rows of digit-serial elements, and what moves operands through them and sums out of them."""
+"""Rows of digit-serial elements, and their control."""
 
 from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
@@ -13,7 +13,7 @@ __all__ = ["DigitControl", "DigitRow"]
 
 
 class DigitRow(SharedModule):
-    """One row of operands a, by n operands b: n sums.
+    """One row of operands a times n operands b: n accumulators.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ class DigitRow(SharedModule):
     Members
     -------
     en : In(1)
-        Common enable; where it is low only operands a move.
-    i_load, i_go, i_a, last : as those of :class:`DigitSelector`
+        Common clock enable; while it is low only operands a move.
+    i_load, i_go, i_a, last : as those of :class:`~hw.pe.digit_selector.DigitSelector`
     i_first : In(1)
-        What is shown is the first of a sum.
+        The digits issued start a sum.
     i_b : In
-        k rows of n operands, row by row, one cycle after their digits were shown.
+        k rows of n operands, row by row, one cycle after their digits were issued.
     o : Out
-        The sums, ``spec.drain`` cycles after the last digits were taken in.
+        The sums, ``spec.drain`` cycles after the last digits were issued.
     """
 
     module = "row"
@@ -108,11 +108,11 @@ class DigitRow(SharedModule):
 
 
 class DigitControl(wiring.Component):
-    """Moves beats of a and b through rows of digit-serial elements, and their sums out.
+    """Controls rows of digit-serial elements: beats of a and b in, sums out.
 
-    Beats of a are taken one ahead. A beat of b stays where it is until its last digits have been
-    used. Sums leave row by row before those of the next tile begin. After reset the rows are
-    emptied before operands are taken.
+    Beats of a are taken one ahead. A beat of b is held by its sender until its last digits have
+    been used. Sums leave row by row before those of the next tile begin. After reset the rows are
+    flushed before operands are taken.
 
     Parameters
     ----------
@@ -124,11 +124,11 @@ class DigitControl(wiring.Component):
     Members
     -------
     a_valid, a_last, a_ready : In(1), In(1), Out(1)
-        A beat of a is there; it is the last one of its sums; it is taken.
+        A beat of a is valid; it is the last one of its sums; it is taken.
     b_valid, b_ready : In(1), Out(1)
-        The beat of b is there; it is taken.
+        The beat of b is valid; it is taken.
     o_valid, o_ready, o_row : Out(1), In(1), Out(rows)
-        The sums of a row are there; they are taken; one line for each row: which one it is.
+        The sums of a row are valid; they are taken; the row, one-hot.
     row_last : In(1)
         ``last`` of all rows.
     en, load, go, first : Out(1)
@@ -162,12 +162,12 @@ class DigitControl(wiring.Component):
         m = Module()
         drain = self.spec.drain
 
-        # Stage d: digits in the selector; stage s: selected digits. Sums leave, or nothing to
-        # be kept does, while `busy`.
+        # Stage d: digits in the selector; stage s: selected digits. While `busy`, sums leave, or
+        # sums that are discarded.
         d_valid, d_end = Signal(), Signal()
         s_valid, s_last, s_end = Signal(), Signal(), Signal()
         busy = Signal(init=1)
-        # After reset zeros take so long to empty the rows, whose sums are being cleared.
+        # After reset it takes this long to flush the rows with zeros.
         wait = Signal(range(drain + 1), init=self.spec.REGISTERS + len(self.spec.groups))
         clean = Signal()
         new = Signal(init=1)

@@ -1,4 +1,4 @@
-"""Selector: recodes operands and issues their non-zero digits, one a cycle in each lane."""
+"""Selector: recodes operands and issues their non-zero digits, one per cycle and lane."""
 
 from collections.abc import Callable
 
@@ -22,9 +22,9 @@ _RECODERS: dict[str, Callable[[Module, Value, IntFormat], list[Digit]]] = {
 
 
 class Lines(data.StructLayout):
-    """One digit of one lane: its value, its place, and which of the lane's codes it is of.
+    """One digit of one lane: its value, its place, and the lane's code it belongs to.
 
-    All lines are 0 where there is none.
+    All lines are 0 if there is none.
     """
 
     def __init__(self, spec: Opt3Spec, lane: int):
@@ -35,26 +35,26 @@ class Lines(data.StructLayout):
 class DigitSelector(SharedModule):
     """Holds the digits of a beat of operands a and issues them, lowest place first.
 
-    Digits of one place follow each other, code by code; places with none are skipped, and zero
-    digits too unless `constant_time` is set.
+    Within a place, digits are issued code by code; zero digits, and places without digits, are
+    skipped unless `constant_time` is set.
 
     Parameters
     ----------
     spec : Opt3Spec
-        What: operands, their encoding, lanes; where ``a_recoded``, no recoder is built.
+        What: operands, their encoding, lanes; with ``a_recoded``, no recoder is built.
 
     Members
     -------
     i_load : In(1)
         Take the digits of `i_a`.
     i_go : In(1)
-        Show digits on `o`; else it is all 0.
+        Issue digits on `o`; else it is all 0.
     i_step : In(1)
-        What is shown is taken.
+        The digits on `o` are taken.
     i_a : In
         k operands, the first lowest, ``spec.a_code_width`` bits each.
     last : Out(1)
-        What is shown, or would be, is the last of the beat.
+        The digits on `o`, or next on `o`, are the last of the beat.
     o : Out
         :class:`Lines` of each lane.
     """
@@ -92,7 +92,7 @@ class DigitSelector(SharedModule):
                 for name in ("one", "two", "negative", "pending", "picked")
             )
             ends = Signal(name=f"last{lane}", reset_less=True)
-            # Digits of one place are neighbours.
+            # Digits of one place are adjacent.
             found = [
                 self.recode(m, self.i_a.word_select(code, spec.a_code_width), spec.a_format)
                 for code in codes
@@ -129,12 +129,12 @@ class DigitSelector(SharedModule):
 
 
 def _digits(m: Module, code: Value, a_format: IntFormat) -> list[Digit]:
-    """Take the digits of a recoded operand as they are: three bits for each."""
+    """Split a recoded operand into its digits, three bits each."""
     return list(zip(code[0::3], code[1::3], code[2::3], strict=True))
 
 
 def _reached(bits: Value, most: int) -> list[Value]:
-    """Say whether at least 1, 2, ... `most` bits are set: counted in a tree, up to that."""
+    """Tell whether at least 1, 2, ... `most` bits are set: a saturating count, as a tree."""
     if len(bits) == 1:
         return [bits, *[C(0, 1)] * (most - 1)]
     half = len(bits) // 2

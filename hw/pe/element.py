@@ -1,4 +1,4 @@
-"""What the processing elements of arrays have in common: ports, products, operand registers."""
+"""Processing elements of arrays: common ports, products, operand registers."""
 
 from typing import ClassVar
 
@@ -16,28 +16,28 @@ from hw.lib.shared_module import SharedModule
 __all__ = ["KEPT", "CarrySaveSum", "Hop", "Element", "SumModule"]
 
 KEPT = 0.6
-"""Arrival of the sum so far, in XOR gates: one gate clears it."""
+"""Arrival time of the accumulator, in XOR gates: one gate clears it."""
 
 
 class SumModule(SharedModule):
-    """Sum of what bit heaps bring each cycle, inside an array.
+    """Accumulates a bit heap each cycle, inside an array.
 
-    ``i_clear`` comes with the first operands of a sum: the sum so far is on ``o`` in the cycle in
-    which ``o_done`` is set, and is gone with the next.
+    ``i_clear`` comes with the first operands of a sum: the previous sum is on ``o`` in the cycle in
+    which ``o_done`` is set, and is cleared in the next.
 
     Parameters
     ----------
     a_width, b_width : int
-        Bits of operands, as they come.
+        Bits of the operands, as encoded.
     pipeline : int
         Registers between operands and accumulator.
 
     Members
     -------
     en : In(1)
-        Common enable; where it is low nothing moves.
+        Common clock enable; while it is low nothing moves.
     i_a, i_b : In
-        Operands. The element has no register for them.
+        Operands, not registered here.
     i_clear : In(1)
         A new sum starts with these operands.
     o_done : Out(1)
@@ -47,7 +47,7 @@ class SumModule(SharedModule):
     """
 
     SEPARATE: ClassVar[bool] = False
-    """Heaps of different weights have sums of their own."""
+    """Whether heaps of different weights have separate accumulators."""
 
     en: Signal
     i_a: Signal
@@ -71,21 +71,21 @@ class SumModule(SharedModule):
         })
 
     def _layout(self, parts: list[tuple[int, CarrySave]]) -> CarrySave | Planes:
-        """Choose the form of ``o``, given the logarithm of the weight of each heap and its sum."""
+        """Choose the layout of ``o``, from the log weight and accumulator layout of each heap."""
         return Planes(parts) if self.SEPARATE else parts[0][1]
 
     def _heights(self, products: BitHeap) -> list[int]:
-        """Choose the bits of the sum in each column."""
+        """Choose the accumulator's bits in each column."""
         raise NotImplementedError
 
     def _accumulate(
         self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
-        """Add products to a sum."""
+        """Add products to an accumulator."""
         raise NotImplementedError
 
     def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
-        """Put the products on heaps: one for each weight if SEPARATE, else one."""
+        """Put the products on heaps: one per weight if SEPARATE, else one."""
         raise NotImplementedError
 
     def step(
@@ -93,7 +93,7 @@ class SumModule(SharedModule):
     ) -> list[list[Value]]:
         """Add the products of `a` and `b` to a sum; both are columns of :attr:`layout`.
 
-        The products of a cycle meet the sum of `pipeline` cycles later.
+        The products of a cycle are added to the sum `pipeline` cycles later.
         """
         columns: list[list[Value]] = []
         for heap in self._products(m, enable, a, b).values():
@@ -116,15 +116,15 @@ class SumModule(SharedModule):
         return m
 
     def _plan(self) -> dict[int, BitHeap]:
-        """Make heaps of products to plan with."""
+        """Make heaps of products, for planning only."""
         a, b = (Signal(width) for width in self._widths)
         return self._products(Module(), C(1, 1), a, b)
 
 
 class CarrySaveSum(SumModule):
-    """Compresses what comes and the sum so far together, with no carry propagation.
+    """Compresses the addends and the accumulator together, with no carry propagation.
 
-    The sum keeps a carry only at weights where passing it on would cost time.
+    The accumulator keeps a carry only at weights where rippling it would cost time.
     """
 
     def _heights(self, products: BitHeap) -> list[int]:
@@ -133,13 +133,13 @@ class CarrySaveSum(SumModule):
     def _accumulate(
         self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
-        """Put the sum on the heap of the products, and compress it to its own shape."""
+        """Put the accumulator on the heap of products, and compress to its own heights."""
         products.add_columns(kept, arrival=KEPT)
         return products.compress(m, [len(column) for column in kept])
 
 
 class Element(SumModule):
-    """Multiply-accumulate of k operand pairs a cycle, inside an array.
+    """Multiply-accumulate of k operand pairs per cycle, inside an array.
 
     Members: see :class:`SumModule`; ``i_a``, ``i_b`` are k operands each, the first lowest, a as
     :meth:`encode` makes it.
@@ -151,12 +151,12 @@ class Element(SumModule):
     encoding : str
         How: multiplier, see :func:`hw.arith.product.product_planes`.
     pipeline : int
-        How: registers between operands and accumulator, 0 or more, where they divide the delay.
+        How: registers between operands and accumulator, 0 or more, placed to balance the delay.
     """
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         "encoding": Choice(
-            "product: Booth rows, EN-T rows recoded at the edge, AND array, or the tool's",
+            "multiplier: Booth rows, EN-T rows recoded at the edge, AND array, or the tool's",
             "booth",
             ENCODINGS,
         ),
@@ -177,7 +177,7 @@ class Element(SumModule):
         super().__init__(*self._widths, pipeline)
 
     def encode(self, m: Module, a: Value) -> Value:
-        """Make ``i_a`` of k codes, at the edge of an array."""
+        """Encode k codes as ``i_a``, at the edge of an array."""
         spec = self.spec
         codes = [a.word_select(pair, spec.a_width) for pair in range(spec.k)]
         return Cat(encode(m, code, spec.a_format, self.encoding) for code in codes)
@@ -187,7 +187,7 @@ class Element(SumModule):
         raise NotImplementedError
 
     def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
-        """Put the products of all pairs on heaps; registers as :attr:`cuts` says so far."""
+        """Put the products of all pairs on heaps, with the registers of :attr:`cuts` so far."""
         spec = self.spec
         width = spec.accumulator_width
         heaps: dict[int, BitHeap] = {}
@@ -207,12 +207,12 @@ class Element(SumModule):
 
 
 class Hop(SharedModule):
-    """An element with operand registers, from which its neighbours take the operands.
+    """An element with operand registers, from which its neighbours take their operands.
 
     Parameters
     ----------
-    element : SumCell
-        What hangs on the registers.
+    element : SumModule
+        The element behind the registers.
 
     Members
     -------

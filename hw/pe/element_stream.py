@@ -1,4 +1,4 @@
-"""One processing element on its own, between two streams."""
+"""One processing element, between two streams."""
 
 from typing import ClassVar
 
@@ -23,7 +23,7 @@ class Operands(data.StructLayout):
 
 
 class Total(data.StructLayout):
-    """One sum; with a carry row where it is not resolved."""
+    """One sum; with a carry row if it is not resolved."""
 
     def __init__(self, spec: MacSpec, *, resolved: bool):
         rows = ("sum",) if resolved else ("sum", "carry")
@@ -31,17 +31,18 @@ class Total(data.StructLayout):
 
 
 class StreamPe(wiring.Component):
-    """One cell with the edge of an array of one.
+    """One element, as an array of one.
 
-    Latency, last pairs to their sum: :attr:`latency` cycles. Throughput: k pairs a cycle; a sum
-    that is not taken stops the input. Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
+    Latency, last pairs to their sum: :attr:`latency` cycles. Throughput: k pairs per cycle.
+    Stalls: a sum that is not taken stalls the input; ``o.ready`` reaches ``i.ready``
+    combinationally.
 
     Parameters
     ----------
     spec : MacSpec
         What: operand and accumulator widths.
     hows
-        How: as the cell's.
+        How: as the element's.
 
     Members
     -------

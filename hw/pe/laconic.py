@@ -1,4 +1,4 @@
-"""Laconic: bit-slice lanes, whose products of signed powers of two are counted by exponent."""
+"""Laconic: bit-slice lanes; products of signed powers of two are counted by exponent."""
 
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from hw.pe.laconic_lane import Lane, TermPair
 
 __all__ = ["Laconic", "Reduction"]
 
-# Arrivals in XOR gates: of the bits of a row after the pair; of the sum so far, which is cleared.
+# Arrival times in XOR gates: bits of a row, after the pair; the accumulator, after its clear gate.
 _ROW, _KEPT = 2.0, 0.6
 
 
@@ -31,18 +31,18 @@ class Reduction(wiring.Component):
     spec : LaconicSpec
         What: lanes, and width of the sum.
     pipeline : int
-        How: registers between pairs and sum; fewer where there are not rows enough to divide.
+        How: registers between pairs and accumulator; fewer if the rows are too few to divide.
 
     Members
     -------
     en : In(1)
-        Where it is low, nothing moves.
+        Clock enable.
     i : In
         A :class:`TermPair` from each lane.
     i_clear : In(1)
         A new sum starts with these pairs.
     o_done : Out(1)
-        `o` is complete: as many cycles after `i_clear` as there are registers.
+        `o` is complete: as many cycles after `i_clear` as there are pipeline registers.
     o : Out(CarrySave)
         The sum.
     """
@@ -88,7 +88,7 @@ class Reduction(wiring.Component):
         return m
 
     def _heap(self, m: Module, enable: Value, pairs: data.View) -> BitHeap:
-        """Put all pairs on a heap, and that through the registers."""
+        """Put all pairs on a heap, and pass it through the pipeline registers."""
         heap = BitHeap(self.spec.accumulator_width)
         for lane in range(self.spec.k):
             heap.add_term(self._row(m, pairs[lane], lane), signed=True, arrival=_ROW)
@@ -97,11 +97,11 @@ class Reduction(wiring.Component):
         return heap
 
     def _row(self, m: Module, pair: data.View, lane: int) -> list[Value]:
-        """Decode a pair: +2^e is a one, -2^e all ones from there on; the last bit is the sign."""
+        """Decode a pair: +2^e is one bit, -2^e ones from bit e up; the last bit is the sign."""
         reached = [pair.place <= place for place in range(self.pair.places)]
         reached.append(reached[-1])
         none, one = pair.twos
-        # Whether the exponent is at most that of the column.
+        # Whether the exponent is at most the column's.
         at_most = Signal(self.pair.top + 1, name=f"at_most{lane}")
         for weight in range(len(at_most)):
             place, odd = divmod(weight, 2)
@@ -115,12 +115,12 @@ class Reduction(wiring.Component):
         return list(row)
 
     def _plan(self) -> BitHeap:
-        """Make a heap to plan with: registers as :attr:`cuts` says so far."""
+        """Make a heap for planning, with the registers of :attr:`cuts` so far."""
         layout = data.ArrayLayout(self.pair, self.spec.k)
         return self._heap(Module(), C(1, 1), data.View(layout, Signal(layout.size)))
 
     def _delay(self, pairs: BitHeap, heights: list[int] | None = None) -> float:
-        """Delay of adding pairs to a sum of these heights, in XOR gates."""
+        """Delay of adding pairs to an accumulator of these heights, in XOR gates."""
         heights = heights or [2] * pairs.width
         heap = pairs.copy()
         heap.add_columns([[C(0, 1)] * height for height in heights], arrival=_KEPT)
@@ -131,11 +131,12 @@ class Laconic(wiring.Component):
     """Sums products of operand pairs, term by term, in carry-save form.
 
     The processing element of Laconic (ISCA 2019): operands become the fewest signed powers of two,
-    and each of k lanes multiplies two of them a cycle. Computes :func:`golden.pe.laconic.laconic`,
-    exactly: the sum is ``o.sum + o.carry`` modulo 2^accumulator_width.
+    and each of k lanes multiplies two of them per cycle. Computes
+    :func:`golden.pe.laconic.laconic`, exactly: the sum is ``o.sum + o.carry`` modulo
+    2^accumulator_width.
 
     Latency, last cycle of the last pairs to their sum: :attr:`latency` cycles. Throughput: k pairs
-    in as many cycles as the longest lane needs, see :func:`golden.pe.laconic.cycles`: it depends on
+    in as many cycles as the slowest lane needs, see :func:`golden.pe.laconic.cycles`: it depends on
     the operands. Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
 
     Parameters
@@ -154,7 +155,7 @@ class Laconic(wiring.Component):
     """
 
     SPEC = LaconicSpec
-    SUMMARY = "bit-slice lanes (Laconic): one product of signed powers of two a cycle and lane"
+    SUMMARY = "bit-slice lanes (Laconic): one product of signed powers of two per cycle and lane"
     BENCH = "tb_mac"
     EVIDENCE = (
         "cocotb against numpy: all operand pairs up to 8 x 8 bits, stalls, resets, extremes,"
@@ -186,12 +187,12 @@ class Laconic(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Cycles from the last ones of the last pairs of a sum to the sum."""
+        """Cycles from the last terms of a sum to the sum."""
         return 3 + len(self.reduction.cuts)
 
     @property
     def operations_per_cycle(self) -> float:
-        """A multiplication and an addition for each pair, at the mean of normal operands."""
+        """A multiplication and an addition per pair, in the mean of normal operands."""
         return self.spec.operations_per_cycle
 
     def elaborate(self, platform):

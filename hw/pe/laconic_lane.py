@@ -1,4 +1,4 @@
-"""Lane of Laconic: the products of the signed powers of two of two operands, one a cycle."""
+"""Laconic's lane: multiplies two operands as signed powers of two, one pair per cycle."""
 
 from amaranth import C, Cat, Module, Signal
 from amaranth.lib import data, wiring
@@ -12,10 +12,10 @@ __all__ = ["Lane", "TermPair"]
 
 
 class TermPair(data.StructLayout):
-    """A product of two terms, +-2^(2 place + twos), or nothing.
+    """A product of two terms, +-2^(2 place + twos), or none.
 
-    ``place`` is the sum of the radix-4 places of the two digits, all ones where there is no pair.
-    ``twos`` says how many of the digits are +-2: bit 0 is set for none, bit 1 for at most one.
+    ``place`` is the sum of the radix-4 places of the two digits, all ones if there is no pair.
+    ``twos`` encodes how many of the digits are +-2: bit 0 is set for none, bit 1 for at most one.
     """
 
     def __init__(self, spec: OperandsSpec):
@@ -25,9 +25,9 @@ class TermPair(data.StructLayout):
 
 
 class Lane(wiring.Component):
-    """Gives the products of the terms of two operands, one a cycle.
+    """Issues the products of the terms of two operands, one per cycle.
 
-    For each digit of b all those of a, zeros skipped.
+    For each digit of b, all digits of a; zeros are skipped.
 
     Parameters
     ----------
@@ -37,17 +37,17 @@ class Lane(wiring.Component):
     Members
     -------
     en : In(1)
-        Where it is low, nothing moves.
+        Clock enable.
     load : In(1)
-        Takes the next operands; to be set only with `en` and `done`.
+        Takes the next operands; set only with `en` and `done`.
     use : In(1)
-        They are a beat; else they are zeros.
+        They are valid; else zeros are loaded.
     a, b : In
         Operands.
     done : Out(1)
         The last pair leaves in this cycle, or has left.
     o : Out(TermPair)
-        A pair, from a register: the first comes two cycles after `load`.
+        A pair, registered: the first two cycles after `load`.
     """
 
     en: Signal
@@ -77,7 +77,7 @@ class Lane(wiring.Component):
         m.d.comb += [a.load.eq(self.load), a.code.eq(self.a)]
         m.d.comb += [b.load.eq(self.load), b.code.eq(self.b)]
 
-        # Digits of a that are left for this digit of b, and digits of b that are left.
+        # Remaining digits of a for this digit of b, and remaining digits of b.
         fresh = Signal(_places(self.spec.a_format) - 1, reset_less=True)
         left = Signal(_places(self.spec.b_format), reset_less=True)
         again = Signal()
@@ -108,7 +108,7 @@ class Lane(wiring.Component):
 
 
 class Digits(wiring.Component):
-    """Holds the radix-4 digits of one operand, and shows the first one that is open.
+    """Holds the radix-4 digits of one operand, and selects the first open one.
 
     Parameters
     ----------
@@ -122,17 +122,17 @@ class Digits(wiring.Component):
     code : In
         Operand.
     new : Out
-        Its digits that are not zero.
+        Its nonzero digits, one bit each.
     nonzero : Out
-        The same for the operand that is held.
+        The same for the operand held.
     open : In
         Digits to choose from.
     behind : Out
-        Digits that come after one that is open.
+        Digits above the first open one.
     more : Out(1)
         Two or more are open.
     place, two, negative : Out
-        Place of the first that is open; it is +-2 and not +-1; its sign.
+        Place of the first open digit; whether it is +-2, not +-1; its sign.
     """
 
     load: Signal
@@ -196,5 +196,5 @@ def _places(fmt: IntFormat) -> int:
 
 
 def _highest(fmt: IntFormat) -> int:
-    """Exponent of the highest term that a code can have."""
+    """Exponent of a code's highest possible term."""
     return fmt.width - 1 if fmt.signed else fmt.width

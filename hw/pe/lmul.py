@@ -1,4 +1,4 @@
-"""L-Mul: products of floating-point numbers by one addition."""
+"""L-Mul: floating-point products by one addition."""
 
 from typing import ClassVar
 
@@ -33,18 +33,18 @@ class Lmul(wiring.Component):
 
     Computes :func:`golden.pe.lmul.lmul`, exactly.
 
-    Latency: 1 cycle. Throughput: a pair a cycle. Stalls: ``o.ready`` reaches ``i.ready``
+    Latency: 1 cycle. Throughput: one pair per cycle. Stalls: ``o.ready`` reaches ``i.ready``
     combinationally.
 
     Parameters
     ----------
     spec : LmulSpec
-        What: format, and what is added.
+        What: format and correction term.
     adder : str
         How: see :func:`hw.arith.adder.resolve`.
     exact : str
-        How exact products are made: by a "carry" into the sum of the codes, or as usual, to compare
-        with: "multiply" significands, normalise, round.
+        How: exact products by a "carry" into the sum of the codes, or, as a baseline, "multiply":
+        multiply significands, normalise, round.
 
     Members
     -------
@@ -55,7 +55,7 @@ class Lmul(wiring.Component):
     """
 
     SPEC = LmulSpec
-    SUMMARY = "L-Mul: products of floats by adding codes; exact ones of FP8 by a carry"
+    SUMMARY = "L-Mul: float products by adding codes; exact for FP8, by a conditional carry"
     BENCH = "tb_lmul"
     EVIDENCE = (
         "cocotb against numpy: all pairs of formats up to 8 bits, corners, stalls, resets",
@@ -96,7 +96,7 @@ class Lmul(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> int:
-        """A multiplication; there is nothing to add it to, but two codes."""
+        """A multiplication per cycle, no accumulation."""
         return 2
 
     def elaborate(self, platform):
@@ -110,7 +110,7 @@ class Lmul(wiring.Component):
         return m
 
     def product(self, m: Module, a: Value, b: Value) -> Value:
-        """Make the code of a product."""
+        """Compute the code of a product."""
         spec, fmt = self.spec, self.spec.number
         mantissa, body = fmt.mantissa_bits, fmt.width - 1
         added = Signal(body + 2)
@@ -141,7 +141,7 @@ class Lmul(wiring.Component):
         return code if fmt.nan_code is None else Mux(nan, fmt.nan_code, code)
 
     def _add(self, m: Module, x: Value, y: Value) -> Value:
-        """Add two magnitudes, and what belongs to them."""
+        """Add two magnitudes, with the correction term or carry."""
         spec, fmt = self.spec, self.spec.number
         heap = BitHeap(len(x) + 2)
         heap.add_term(list(x), signed=False)
@@ -155,7 +155,7 @@ class Lmul(wiring.Component):
         return resolve(m, heap.compress(m, [2] * heap.width), self.adder)
 
     def _multiply(self, m: Module, x: Value, y: Value) -> Value:
-        """Multiply two magnitudes, normalise and round: what :meth:`_add` makes, as usual."""
+        """Multiply two magnitudes, normalise and round: the baseline for :meth:`_add`."""
         fmt = self.spec.number
         bits = fmt.mantissa_bits
         significand = IntFormat(width=bits + 1, signed=False)
@@ -181,7 +181,7 @@ class Lmul(wiring.Component):
 
 
 def _kind(code: Value, fmt: MinifloatFormat) -> tuple[Value, Value, Value]:
-    """Say whether a code is zero or subnormal, NaN, and infinity."""
+    """Tell whether a code is zero or subnormal, NaN, infinity."""
     body = code[:-1]
     exponent = body[fmt.mantissa_bits :]
     zero, never = ~exponent.any(), C(0, 1)
@@ -197,10 +197,10 @@ def _kind(code: Value, fmt: MinifloatFormat) -> tuple[Value, Value, Value]:
 
 
 def _rounded_up(mantissa_bits: int) -> list[int]:
-    """Find the pairs of mantissas, y above x, whose rounded product has a code one greater.
+    """Find the pairs of mantissas, y above x, whose rounded product needs the carry.
 
-    The sum of their codes without it is x + y, which leaves x y out and, where that makes the
-    product 2 or more, counts the rest of it double.
+    Without the carry the mantissa sum is x + y; this omits x y and, where the product reaches 2,
+    counts the excess double.
     """
     one = 1 << mantissa_bits
     found = []

@@ -1,4 +1,4 @@
-"""Lanes that look up sums of activations by the bits of their weights, and add them up."""
+"""Lanes that look up sums of activations by weight bits, and accumulate them."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 
@@ -10,23 +10,23 @@ from hw.pe.lut_table import LutTable
 
 __all__ = ["BitLane", "LutLane", "gather", "multiplex"]
 
-# Arrivals in XOR gates after the operands.
+# Arrival times in XOR gates after the operands.
 _GATED, _CHOSEN, _FLIPPED, _SIGN, _MADE = 0.6, 2.0, 3.0, 0.6, 5.0
 
 
 class BitLane(BitplaneLane):
-    """Adds the activations whose weight's bit is set. Members: see :class:`BitplaneLane`.
+    """Adds the activations whose weight bit is set. Members: see :class:`BitplaneLane`.
 
     Parameters
     ----------
     fmt : IntFormat
         What: activations.
     count : int
-        What: activations a cycle.
+        What: activations per cycle.
     negative : bool
         What: they are subtracted.
     more
-        As those of :class:`BitplaneLane`.
+        As :class:`BitplaneLane`.
     """
 
     module = "bit_lane"
@@ -49,12 +49,12 @@ class BitLane(BitplaneLane):
 
 
 class LutLane(BitplaneLane):
-    """Adds the entries of tables that the bits of weights, or keys, select.
+    """Adds the table entries that weight bits, or keys, select.
 
-    Members: see :class:`BitplaneLane`; ``i_a`` has the entries of all tables, or the activations,
-    of which they are then made here; ``i_b`` the bits of a plane, in the order of the weights; or
-    of some planes, the least significant first. Where the lane `subtracts`, ``i_a`` has a line
-    behind the entries: what this plane selects is subtracted.
+    Members: see :class:`BitplaneLane`; ``i_a`` has the entries of all tables, or the activations
+    from which the lane makes them; ``i_b`` the bits of one plane, in the order of the weights, or
+    of several planes, the least significant first. If the lane `subtracts`, ``i_a`` has a line
+    after the entries: this plane's entries are subtracted.
 
     Parameters
     ----------
@@ -63,20 +63,20 @@ class LutLane(BitplaneLane):
     lookups : int
         What: tables.
     makes : bool
-        How: tables are made here.
+        How: the lane makes the tables itself.
     folded : bool
         What: weights come as keys, see :func:`golden.lut.table.fold`.
     exact : bool
-        What: entries of half tables are negated exactly, not by inverting them only.
+        What: entries of half tables are negated exactly, not just inverted.
     weight : IntFormat
-        What: as much of a weight as comes at a time; what its sign selects of full tables is
+        What: the bits of a weight per cycle; entries of full tables selected by its sign are
         subtracted.
     subtracts : bool
-        How: a line tells whether what a plane selects of full tables is subtracted.
+        How: a control line makes a plane's entries of full tables subtract.
     tree : bool
-        How: entries are selected by a tree of multiplexers, not by a line for each.
+        How: entries are selected by a multiplexer tree, not by one select line each.
     more
-        As those of :class:`BitplaneLane`.
+        As :class:`BitplaneLane`.
     """
 
     module = "lut_lane"
@@ -103,7 +103,7 @@ class LutLane(BitplaneLane):
         self.exact = exact
         self.weight = weight
         group = table.spec.group
-        # When entries are there.
+        # Arrival time of entries.
         self._made = _MADE if makes else 0.0
         width = len(table.i if makes else table.o)
         self._entries = lookups * width
@@ -111,7 +111,7 @@ class LutLane(BitplaneLane):
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """The table, where it is made here."""
+        """The table generator, if it is in the lane."""
         return (self.table,) if self.makes else ()
 
     def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
@@ -137,7 +137,7 @@ class LutLane(BitplaneLane):
     def _look_up(
         self, m: Module, a: Value, bits: list[Value], minus: Value, plane: int, name: str
     ) -> BitHeap:
-        """Put what a table has for the bits of a plane on a heap."""
+        """Put the table entry for the bits of a plane on a heap."""
         heap = BitHeap(self.width - plane)
         table = self.table
         if self.folded != (table.form == "half"):
@@ -169,7 +169,7 @@ class LutLane(BitplaneLane):
 def gather(
     m: Module, lines: list[Value], entries: list[Value], formats: list[IntFormat], name: str
 ) -> tuple[Value, bool]:
-    """Select the entry whose line is set; zero without any.
+    """Select the entry whose line is set; zero if none is.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def _put(heap: BitHeap, bits: Value, signed: bool, negative: bool, arrival: floa
 
 
 def _negate(m: Module, heap: BitHeap, bits: Value, minus: Value, name: str) -> None:
-    """Put a two's complement number on a heap, or its negative: inverted, and one more."""
+    """Put a two's complement number on a heap, or its negative: inverted, plus one."""
     inverted = Signal(len(bits), name=f"{name}_signed")
     m.d.comb += inverted.eq(bits ^ minus.replicate(len(bits)))
     heap.add_term(list(inverted), signed=True, arrival=_FLIPPED)
@@ -206,7 +206,7 @@ def _negate(m: Module, heap: BitHeap, bits: Value, minus: Value, name: str) -> N
 
 
 def _lines(m: Module, bits: list[Value], name: str) -> list[Value]:
-    """Make a line for each number that bits can be."""
+    """Decode bits to one-hot lines."""
     lines: list[Value] = []
     for number in range(1 << len(bits)):
         line = Signal(name=f"{name}{number}")
@@ -217,7 +217,7 @@ def _lines(m: Module, bits: list[Value], name: str) -> list[Value]:
 
 
 def multiplex(m: Module, entries: list[Value], bits: list[Value], name: str) -> Value:
-    """Select one of a power of two of entries of one width."""
+    """Select one of 2^n entries of equal width."""
     if len(bits) > 1:
         lines = _lines(m, bits, f"{name}_is")
         formats = [IntFormat(width=len(entries[0]))] * len(entries)
@@ -228,7 +228,7 @@ def multiplex(m: Module, entries: list[Value], bits: list[Value], name: str) -> 
 
 
 def _tree(m: Module, entries: list[Value], bits: list[Value], name: str) -> Value:
-    """Select one of a power of two of entries of one width, bit by bit."""
+    """Select one of 2^n entries of equal width by a multiplexer tree."""
     for level, bit in enumerate(bits):
         below = entries
         entries = []
@@ -242,7 +242,7 @@ def _tree(m: Module, entries: list[Value], bits: list[Value], name: str) -> Valu
 def _choose(
     m: Module, bits: list[Value], entries: list[Value], formats: list[IntFormat], name: str
 ) -> tuple[Value, bool]:
-    """Select the entry of a full table by a tree, zero by no bit; say whether it is signed."""
+    """Select the entry of a full table by a tree, zero if no bit is set; tell if it is signed."""
     signed = any(fmt.signed for fmt in formats)
     width = max(fmt.width + (signed and not fmt.signed) for fmt in formats)
     wide: list[Value] = [C(0, width)]

@@ -1,4 +1,4 @@
-"""Tables over a few activations: what entries there are, and their generator."""
+"""Tables over a few activations: their entries and their generator."""
 
 from amaranth import C, Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -11,7 +11,7 @@ from hw.lib.shared_module import SharedModule
 
 __all__ = ["LutTable", "Table"]
 
-# Bits of a number, whether it is two's complement, and whether it counts negative.
+# Bits of a number, whether it is two's complement, and whether it is negated.
 Term = tuple[Value, bool, bool]
 
 
@@ -44,7 +44,7 @@ class Table(SharedModule):
         })
 
     def entries(self, bits: Value) -> list[Value]:
-        """Cut ``o``, or a copy of it, into entries."""
+        """Split ``o``, or a copy of it, into entries."""
         found, start = [], 0
         for fmt in self.formats:
             found.append(bits[start : start + fmt.width])
@@ -63,7 +63,7 @@ class Table(SharedModule):
         return m
 
     def add(self, m: Module, one: Term, other: Term, fmt: IntFormat) -> Value:
-        """Add two numbers up."""
+        """Add two numbers."""
         heap = BitHeap(fmt.width)
         for bits, signed, negative in (one, other):
             for place, bit in enumerate(bits):
@@ -72,18 +72,16 @@ class Table(SharedModule):
 
 
 class LutTable(Table):
-    """Makes the entries of a full table, or of half of one with signs.
+    """Makes the entries of a full table, or of half a table of signed sums.
 
-    A half table has the sums +-a_0 +-a_1 ... in which the last activation is negative, as
-    :func:`golden.lut.table.half_table` orders them. A full one has the sums of the activations
-    whose bits are set in the entry's number, but for number 0: the sums of what a bit plane of
-    weights selects, without signs.
+    A half table has the sums +-a_0 +-a_1 ... in which the last activation is negative, in the order
+    of :func:`golden.lut.table.half_table`. A full table has, for each number except 0, the sum of
+    the activations whose bits are set in it: what an unsigned bit plane of weights selects.
 
-    All entries of a half table are odd, or none is. `halved` leaves out the lowest bit, which comes
-    once, behind the entries. With `inverted`, sums of signed activations, in a full one, come with
-    their bits from that of the activations' sign on inverted: where entries are selected by lines,
-    that takes fewer gates, as single activations have one bit for all these places. Members: see
-    :class:`Table`.
+    The entries of a half table are all odd or all even. `halved` drops their lowest bit, which
+    follows once, after the entries. With `inverted`, the sums of signed activations in a full table
+    have their bits from the activations' sign bit up inverted: with select lines that takes fewer
+    gates, as single activations have one bit for all these places. Members: see :class:`Table`.
     """
 
     module = "table"
@@ -107,11 +105,11 @@ class LutTable(Table):
         super().__init__(spec.group, spec.a_format, formats, adder, int(halved))
 
     def entries(self, bits: Value) -> list[Value]:
-        """Cut ``o``, or a copy of it, into entries."""
+        """Split ``o``, or a copy of it, into entries."""
         return self._turned(super().entries(bits))
 
     def narrow(self, entries: Value) -> Value:
-        """Make ``o`` of entries that are all as wide as the widest, and not halved."""
+        """Convert entries, all as wide as the widest and not halved, to ``o``."""
         width = len(entries) // len(self.formats)
         return Cat(self._coded([
             entries.word_select(at, width)[: fmt.width + self.halved]
@@ -119,7 +117,7 @@ class LutTable(Table):
         ]))  # fmt: skip
 
     def widen(self, bits: Value, width: int) -> Value:
-        """Make of ``o``, not halved, entries of that width."""
+        """Convert ``o``, not halved, to entries of that width."""
         return Cat(
             Cat(entry, (entry[-1] if fmt.signed else C(0, 1)).replicate(width - fmt.width))
             for entry, fmt in zip(self.entries(bits), self.formats, strict=True)
@@ -127,7 +125,7 @@ class LutTable(Table):
 
     @property
     def additions(self) -> int:
-        """Additions of two numbers, or subtractions."""
+        """Number of two-operand additions or subtractions."""
         if self.form == "full":
             return len(self.formats) - self.group
         return self._half_additions(self.group)
@@ -140,13 +138,13 @@ class LutTable(Table):
         return below + (1 << (count - 1))
 
     def _coded(self, entries: list[Value]) -> list[Value]:
-        """Make ``o`` of entries: halved where they are, else bits inverted where they are."""
+        """Convert entries to ``o``: halve or invert them, if the table is so."""
         if self.halved:
             return [*(bits[1:] for bits in entries), entries[0][0]]
         return self._turned(entries)
 
     def _turned(self, entries: list[Value]) -> list[Value]:
-        """Invert what is inverted in ``o``, or invert it back."""
+        """Invert the bits that are inverted in ``o``; its own inverse."""
         if not self.inverted:
             return entries
         sign = self.spec.a_width - 1
@@ -172,7 +170,7 @@ class LutTable(Table):
         return self._coded(sums)
 
     def _half(self, m: Module, terms: list[Term]) -> list[Term]:
-        """Make the half table of some activations from those of the two halves of them."""
+        """Make a half table from those of the two halves of its activations."""
         if len(terms) == 1:
             return terms
         low = len(terms) // 2

@@ -1,4 +1,4 @@
-"""Plain multiply-accumulate: one carry-propagate addition a cycle."""
+"""Plain multiply-accumulate: one carry-propagate addition per cycle."""
 
 from typing import ClassVar
 
@@ -16,9 +16,9 @@ __all__ = ["Mac", "MacElement"]
 
 
 class MacElement(Element):
-    """Adds each product to a sum that is an ordinary number at the end of every cycle.
+    """Adds each product to an accumulator that is resolved every cycle.
 
-    Product and sum share one bit heap, so that there is one carry propagation a cycle and not
+    Product and accumulator share one bit heap, so there is one carry propagation per cycle, not
     two. Members: see :class:`Element`; ``o`` has no carries.
 
     Parameters
@@ -57,7 +57,7 @@ class MacElement(Element):
     def _accumulate(
         self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
-        """Put the sum on the heap of the products, and resolve it."""
+        """Put the accumulator on the heap of products, and resolve it."""
         products.add_columns(kept, arrival=KEPT)
         rows = products.compress(m, [2] * products.width)
         return [[bit] for bit in resolve(m, rows, self.adder)]
@@ -70,7 +70,7 @@ class Mac(StreamPe):
     """
 
     SPEC = MacSpec
-    SUMMARY = "plain multiply-accumulate: one carry-propagate addition a cycle"
+    SUMMARY = "plain multiply-accumulate: one carry-propagate addition per cycle"
     BENCH = "tb_mac"
     EVIDENCE = ELEMENT
 

@@ -1,4 +1,4 @@
-"""Adds planes of sums on the odd grid up, and makes results of them."""
+"""Accumulates bit-plane sums on the odd grid, and converts them to results."""
 
 from amaranth import C, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
@@ -11,41 +11,41 @@ from hw.lib.shared_module import UNINITIALISED, SharedModule
 __all__ = ["ODD", "SUM", "OddSums"]
 
 SUM = 32
-"""Bits of what is added to results, and of these."""
+"""Bits of results, and of the C added to them."""
 ODD = SUM + 1
-"""Bits of sums of planes: what is on the odd grid is halved, and is then modulo 2^32."""
+"""Bits of plane sums: sums on the odd grid are halved, and are then modulo 2^32."""
 
 
 class OddSums(SharedModule):
-    """Adds the planes of one column of C up, row by row, and makes results of their sums.
+    """Accumulates the planes of one column of C, row by row, and converts the sums to results.
 
     Parameters
     ----------
     rows, planes, width : int
-        What: rows of C, most planes, and bits of what one gives.
+        What: rows of C, maximum planes, and bits of one plane's sum.
     adder : str
         How: see :func:`hw.arith.adder.resolve`.
 
     Members
     -------
     i_add : In(1)
-        A row of a plane comes.
+        A row of a plane arrives.
     i_row : In
         Its number.
     i_first, i_doubles : In(1)
-        It is of the first plane; what the planes before gave counts twice.
+        It is of the first plane; the sum so far is doubled.
     i : In
-        What the plane gives.
+        The plane's sum.
     i_take : In(1)
-        The sum of the row that came last becomes a result.
+        Convert the sum of the last row to a result.
     i_whole, i_narrow : In(1)
-        It is not halved; the result is of int8.
+        It is not halved; the result is int8.
     i_correction : In
-        What is added before it is halved.
+        Added before halving.
     i_before : In
-        What is added to the result.
+        Added to the result.
     o : Out
-        The result, a cycle after ``i_take``.
+        The result, one cycle after ``i_take``.
     """
 
     module = "sum_column"
@@ -104,7 +104,7 @@ class OddSums(SharedModule):
         with m.If(self.i_add):
             m.d.sync += total.eq(added)
 
-        # Twice the result: what is halved is even.
+        # Twice the result: always even where it is halved.
         number = total.as_signed()
         twice = Signal(ODD)
         m.d.comb += twice.eq(Mux(self.i_whole, number << 1, number))

@@ -10,10 +10,11 @@ __all__ = ["Opt1", "Opt1Element"]
 
 
 class Opt1Element(CarrySaveSum, Element):
-    """Compresses product bits and the sum so far together, with no carry propagation.
+    """Compresses product bits and accumulator together, with no carry propagation.
 
-    Compressed accumulation of the HPCA 2025 bit-weight paper (OPT1): for int8 the sum keeps a third
-    of a carry row. One addition for each sum resolves it, outside. Members: see :class:`Element`.
+    Compressed accumulation of the HPCA 2025 bit-weight paper (OPT1): for int8 the accumulator keeps
+    a third of a carry row. One addition per sum resolves it, outside. Members: see
+    :class:`Element`.
     """
 
     module = "opt1"

@@ -8,10 +8,10 @@ __all__ = ["Opt3"]
 
 
 class Opt3(DigitStream):
-    """Sums products of operand pairs, one non-zero digit of a each cycle.
+    """Sums products of operand pairs, one non-zero digit of a per cycle.
 
-    Bit-slice element of the HPCA 2025 bit-weight paper (OPT3): recoder and selection of digits
-    stand in each element. Computes :func:`golden.pe.opt3.opt3`, exactly.
+    Bit-slice element of the HPCA 2025 bit-weight paper (OPT3): each element has its own recoder and
+    digit selector. Computes :func:`golden.pe.opt3.opt3`, exactly.
     """
 
     SPEC = Opt3Spec

@@ -8,14 +8,14 @@ __all__ = ["Opt4e"]
 
 
 class Opt4e(DigitStream):
-    """Sums products of operand pairs, up to four non-zero digits of a each cycle.
+    """Sums products of operand pairs, up to four non-zero digits of a per cycle.
 
     Element of the HPCA 2025 bit-weight paper's columns (OPT4E): as OPT4C, but the terms of four
     lanes are compressed together with the sum. Computes :func:`golden.pe.opt4e.opt4e`, exactly.
     """
 
     SPEC = Opt4eSpec
-    SUMMARY = "the same with four lanes of digits and one accumulator (OPT4E)"
+    SUMMARY = "digit-serial, with four digit lanes into one accumulator (OPT4E)"
     BENCH = "tb_mac"
     EVIDENCE = ELEMENT
 

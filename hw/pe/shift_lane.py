@@ -1,4 +1,4 @@
-"""Lane of weights of a few bits, all of which are added in one cycle."""
+"""Shift-add lane: all bits of a low-bit weight in one cycle."""
 
 from amaranth import Module, Value
 
@@ -18,9 +18,9 @@ class ShiftLane(BitplaneLane):
     a_format, b_format : IntFormat
         What: activations and weights.
     count : int
-        What: activations a cycle.
+        What: activations per cycle.
     more
-        As those of :class:`BitplaneLane`.
+        As :class:`BitplaneLane`.
     """
 
     module = "shift_lane"

@@ -1,4 +1,4 @@
-"""Lane of ternary weights: activations, or sums of them, added, subtracted or left out."""
+"""Ternary lane: activations, or sums from tables, are added, subtracted or skipped."""
 
 from amaranth import C, Cat, Module, Signal, Value
 
@@ -10,27 +10,27 @@ from hw.pe.ternary_table import TernaryTable
 
 __all__ = ["TernaryLane"]
 
-# Arrivals in XOR gates after the operands.
+# Arrival times in XOR gates after the operands.
 _CHOSEN, _SIGN = 3.0, 0.6
 
 
 class TernaryLane(BitplaneLane):
     """Adds what two-bit weights, or keys of several, select. Members: see :class:`BitplaneLane`.
 
-    What is subtracted is inverted, and the sign added; both leave 0 what is 0.
+    To subtract, the operand is inverted and the sign bit added; zero stays zero.
 
     Parameters
     ----------
     fmt : IntFormat
         What: activations.
     count : int
-        What: weights a cycle.
+        What: weights per cycle.
     table : TernaryTable or None
-        How: table of a group of activations; None, where weights select single ones.
+        How: table of a group of activations; None if weights select single activations.
     keys : str
-        What: "none", or what groups come as: keys of a "pair" or of a "table".
+        What: "none", or groups of weights come as keys of a "pair" or of a "table".
     more
-        As those of :class:`BitplaneLane`.
+        As :class:`BitplaneLane`.
     """
 
     module = "ternary_lane"
@@ -64,7 +64,7 @@ class TernaryLane(BitplaneLane):
         return heap
 
     def _single(self, m: Module, a: Value, code: Value, name: str) -> tuple[Value, Value]:
-        """Make an activation, its inverse, or zero; and whether it is the inverse."""
+        """Select an activation, its inverse, or zero; tell whether it is the inverse."""
         extended = a if self.fmt.signed else Cat(a, C(0, 1))
         chosen = Signal(len(extended), name=name)
         plus, minus = Signal(name=f"{name}_plus"), Signal(name=f"{name}_minus")
@@ -81,7 +81,7 @@ class TernaryLane(BitplaneLane):
     def _group(
         self, m: Module, table: TernaryTable, a: Value, key: Value, name: str
     ) -> tuple[Value, Value]:
-        """Make an entry, its inverse, or zero; and whether it is the inverse."""
+        """Select an entry, its inverse, or zero; tell whether it is the inverse."""
         if self.keys == "none":
             codes = [key.word_select(at, 2) for at in range(table.group)]
             lines, sign = table.select(m, codes, name)

@@ -1,4 +1,4 @@
-"""Tables of ternary sums of a few activations, and the lines that select their entries."""
+"""Tables of ternary sums of a few activations, and their select lines."""
 
 from functools import reduce
 from operator import and_
@@ -12,10 +12,10 @@ __all__ = ["TernaryTable"]
 
 
 class TernaryTable(Table):
-    """Makes the sums +-a_i that have no opposite before them; entry 0 is a_0.
+    """Makes the sums of +-a_i, one of each pair of opposites; entry 0 is a_0.
 
-    Entry e has the signs of the digits of e + 1 in balanced ternary, the first activation's least,
-    as :func:`golden.lut.ternary.ternary_table` orders them. Members: see :class:`Table`.
+    The signs in entry e are the digits of e + 1 in balanced ternary, the first activation's the
+    lowest, as in :func:`golden.lut.ternary.ternary_table`. Members: see :class:`Table`.
     """
 
     module = "table"
@@ -26,7 +26,7 @@ class TernaryTable(Table):
         super().__init__(group, a_format, formats, adder)
 
     def make(self, m: Module, codes: list[Value]) -> list[Value]:
-        """Make the entries, each from the last activation in it and an entry before."""
+        """Make the entries, each from its last activation and an earlier entry."""
         signed = self.a_format.signed
         sums: list[Value] = []
         for value, fmt in enumerate(self.formats, start=1):
@@ -41,9 +41,9 @@ class TernaryTable(Table):
         return sums
 
     def select(self, m: Module, codes: list[Value], name: str) -> tuple[list[Value], Value]:
-        """Make lines, one for each entry, and the sign, of codes of weights.
+        """Decode weight codes to one select line per entry, and a sign.
 
-        The sign is that of the last weight that is not 0.
+        The sign is that of the last nonzero weight.
         """
         sign = Signal(name=f"{name}_sign")
         negative: Value = C(0, 1)
@@ -62,7 +62,7 @@ class TernaryTable(Table):
         return lines, sign
 
     def read(self, m: Module, key: Value, pair: bool, name: str) -> tuple[list[Value], Value]:
-        """Make the same of a key; of a pair's, two bits of index, the sign, "not zero"."""
+        """Decode a key likewise; a pair's key is two index bits, the sign, and "not zero"."""
         width = 2 if pair else len(self.digits).bit_length()
         lines: list[Value] = []
         for number in range(len(self.digits)):

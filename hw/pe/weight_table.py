@@ -1,4 +1,4 @@
-"""Tables over weights: a column's entries made one after the other, and looked up."""
+"""Tables over weights: a column's entries, made one per cycle, and looked up."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -12,20 +12,20 @@ __all__ = ["WeightLane", "WeightTable"]
 
 
 class WeightTable(SharedModule):
-    """Makes the sums of all subsets of a few weights, one a cycle, in the order of a Gray code.
+    """Makes the sums of all subsets of a few weights, one per cycle, in Gray code order.
 
     Members
     -------
     i_load : In(1)
-        New weights come.
+        Load new weights.
     i_b : In
-        They, the first lowest.
+        The weights, the first lowest.
     i_empty : In(1)
-        The entry is that of no weights, and neither line below is set.
+        The entry is the empty sum; the lines below are 0.
     i_toggle : In
-        Line of the weight by which it differs from that of the cycle before.
+        One-hot: the weight in which it differs from the previous entry.
     i_minus : In(1)
-        That weight is no more among its weights.
+        That weight is removed, not added.
     o : Out
         An entry.
     """
@@ -80,25 +80,25 @@ class WeightTable(SharedModule):
 
 
 class WeightLane(SharedModule):
-    """Adds up what a row's keys look up, each entry times the power of two of its plane.
+    """Accumulates the entries that a row's keys look up, each weighted by its plane.
 
-    Planes come the least one first: the sum moves down a place for each, and what falls off its end
-    is done. Entries that are kept are in the places of a cache; whether one is there, is known.
+    The least significant plane comes first: the accumulator shifts right one bit per plane, and the
+    bits shifted out are final. Recent entries are in a cache; hits are decided outside.
 
     Members
     -------
     en : In(1)
-        Where it is low, nothing moves.
+        Clock enable.
     i : In
-        An entry that was read.
+        The entry read from the table.
     i_hit, i_place : In
-        It was not: it is the one that is kept in that place. Else it is kept there from now on.
+        Hit: use the entry at this place of the cache. Miss: store ``i`` there.
     i_look : In(1)
         A key is looked up.
     i_first, i_minus : In(1)
         Its plane is the row's first; it is subtracted.
     o : Out
-        Sum of the row, a cycle after its last plane; two's complement.
+        Sum of the row, one cycle after its last plane; two's complement.
     """
 
     module = "weight_lane"
@@ -116,7 +116,7 @@ class WeightLane(SharedModule):
         self.spec = spec
         self.adder = adder
         fmt = spec.entry_format
-        # An entry and half of a sum, which is less than two entries.
+        # An entry plus half of a sum, less than two entries.
         self.width = fmt.width + (not fmt.signed) + 1
         super().__init__({
             "en": In(1),
@@ -150,7 +150,7 @@ class WeightLane(SharedModule):
         return m
 
     def _entry(self, m: Module) -> Value:
-        """Choose between what was read and what is kept."""
+        """Select the entry read or the one in the cache."""
         spec = self.spec
         if not spec.reuse:
             return self.i

@@ -24,8 +24,8 @@ __all__ = ["Coprocessor"]
 class Coprocessor(wiring.Component):
     """Multiplies matrices in memory, of any size, on one start: C = requantise(A x B + bias).
 
-    Computes :func:`golden.soc.coprocessor.coprocessor`. Blocks of A and B are loaded while the
-    block before is multiplied, and the block before that is stored.
+    Computes :func:`golden.soc.coprocessor.coprocessor`. Stores are multi-buffered: load, multiply
+    and write-back of successive blocks overlap.
 
     Parameters
     ----------
@@ -34,35 +34,35 @@ class Coprocessor(wiring.Component):
     engine : wiring.Component
         How: the engine of that spec.
     requantiser_encoding, requantiser_adder : str
-        How: ``encoding`` and ``adder`` of :class:`hw.npe.requantiser.Requantiser`; those names
-        are the engine's here.
+        How: ``encoding`` and ``adder`` of :class:`hw.npe.requantiser.Requantiser`; without the
+        prefix they are the engine's.
     number, digest : int
-        What discovery says: the engine's kind, and a hash of all parameters.
+        Values of discovery registers: the engine's kind, and a hash of all parameters.
 
     Members
     -------
     s_axi : In(Axi4Lite)
         Registers, see ``coprocessor.rdl``.
     m_axi : Out(Axi4)
-        Memory; or, of a :class:`CoprocessorStreamSpec`, ``s_axis_a``, ``s_axis_b`` and
-        ``m_axis_c``, see :func:`hw.soc.core.memory_ports`.
+        Memory; with a :class:`golden.soc.spec.CoprocessorStreamSpec`, ``s_axis_a``, ``s_axis_b``
+        and ``m_axis_c`` instead, see :func:`hw.soc.core.memory_ports`.
     interrupt : Out(1)
-        A level.
+        Level-triggered.
     """
 
     SPEC = CoprocessorSpec
-    SUMMARY = "matmul co-processor on AXI around any engine: matrices in memory, of any size"
+    SUMMARY = "matmul co-processor on AXI, any engine inside: matrices in memory, of any size"
     BENCH = "tb_coprocessor"
     EVIDENCE: ClassVar[tuple[str, ...]] = (
-        "cocotb against numpy: random jobs, every byte of memory; stalls, errors of memory,"
-        " resets, illegal jobs, exact refusals",
-        "formal proof of the AXI handshakes, of bursts and of the register slave",
+        "cocotb against numpy: random jobs, every byte of memory; stalls, bus errors,"
+        " resets, illegal jobs, exact error codes",
+        "formal proof of the AXI handshakes, bursts and register slave",
     )
     ENGINE = "systolic_os"
-    """The engine by default."""
+    """The default engine."""
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        # The tool's own multipliers land in DSP blocks.
+        # The tool's own multipliers map to DSP blocks.
         "requantiser_encoding": replace(Requantiser.HOWS["encoding"], default="operator"),
         "requantiser_adder": replace(Requantiser.HOWS["adder"], default="operator"),
     }
@@ -71,7 +71,7 @@ class Coprocessor(wiring.Component):
     INTERRUPT: ClassVar[str] = "interrupt"
 
     s_axi: wiring.PureInterface
-    m_axi: Any  # not of streams
+    m_axi: Any  # not with streams
     interrupt: Signal
 
     def __init__(
@@ -112,7 +112,7 @@ class Coprocessor(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> float:
-        """The engine's: a multiplication and an addition for each product."""
+        """The engine's: a multiplication and an addition per product."""
         return self.core.path.engine.operations_per_cycle
 
     def elaborate(self, platform):
@@ -153,7 +153,7 @@ class Coprocessor(wiring.Component):
         return m
 
     def _count(self, m: Module) -> None:
-        """Count what happens from a start to its end."""
+        """Build the event counters of a start."""
         counters, core = self.registers.i_counters, self.core
         started = self.registers.o_start & self.registers.i_ready
         busy = Signal()
@@ -172,7 +172,7 @@ _COUNTED = ("compute", "stall_load", "stall_store", "read_beats", "write_beats",
 
 
 def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, int]:
-    """Tell what the discovery registers say of a build."""
+    """Return the values of a build's discovery registers."""
     parts = [int(part) for part in version("carrysave").split(".")[:3]]
     inside = spec.inside
     features = {
@@ -210,9 +210,9 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
 
 
 def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
-    """Tell how many bits a build's registers keep of what a job is told, if not all.
+    """Return how many bits a build's registers keep of job arguments, if not all.
 
-    The highest one is the or of those from there on, so that what is too large is still refused.
+    The highest kept bit is the OR of all from there up, so that too large values are still refused.
     """
     if not spec.narrow:
         return {}

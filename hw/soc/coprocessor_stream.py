@@ -9,22 +9,22 @@ __all__ = ["CoprocessorStream"]
 
 
 class CoprocessorStream(Coprocessor):
-    """Multiplies matrices that stream through it: C = requantise(A x B + bias).
+    """Multiplies matrices from streams: C = requantise(A x B + bias).
 
-    Computes :func:`golden.soc.coprocessor_stream.coprocessor_stream`. Rows come and leave in the
-    order of :func:`golden.soc.coprocessor_stream.rows`; there is no ring.
+    Computes :func:`golden.soc.coprocessor_stream.coprocessor_stream`. Rows enter and leave in
+    the order of :func:`golden.soc.coprocessor_stream.rows`; there is no ring.
 
     Parameters
     ----------
     spec : CoprocessorStreamSpec
         What: engine, streams, stores.
     engine, number, digest
-        As :class:`Coprocessor`'s.
+        As in :class:`~hw.soc.coprocessor.Coprocessor`.
 
     Members
     -------
     s_axi, interrupt
-        As :class:`Coprocessor`'s.
+        As in :class:`~hw.soc.coprocessor.Coprocessor`.
     s_axis_a, s_axis_b : In(Axi4Stream)
         A and its scales; biases, requantisations, B and its scales.
     m_axis_c : Out(Axi4Stream)
@@ -32,11 +32,11 @@ class CoprocessorStream(Coprocessor):
     """
 
     SPEC = CoprocessorStreamSpec
-    SUMMARY = "matmul co-processor around any engine, between AXI4-Streams of A, of B and of C"
+    SUMMARY = "matmul co-processor, any engine inside, with AXI4-Streams for A, B and C"
     BENCH = "tb_coprocessor_stream"
     EVIDENCE = ("cocotb against numpy: random jobs, every beat; stalls, resets, illegal jobs",)
     ENGINE = "systolic_os"
-    """The engine by default."""
+    """The default engine."""
 
     def __init__(self, spec: CoprocessorStreamSpec, **more: Any):
         if not isinstance(spec, CoprocessorStreamSpec):

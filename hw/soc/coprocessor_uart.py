@@ -1,4 +1,4 @@
-"""The matmul co-processor on a board: with memory of its own, behind a serial line."""
+"""The matmul co-processor for boards: with on-chip memory, behind a serial line."""
 
 from typing import Any, ClassVar
 
@@ -18,32 +18,32 @@ __all__ = ["CoprocessorUart"]
 
 
 class CoprocessorUart(wiring.Component):
-    """Multiplies matrices in block RAM for a host at a UART: C = requantise(A x B + bias).
+    """Multiplies matrices in block RAM for a host on a UART: C = requantise(A x B + bias).
 
-    Computes :func:`golden.soc.coprocessor_uart.coprocessor_uart`. All that a board needs to give
-    is a clock and two pins.
+    Computes :func:`golden.soc.coprocessor_uart.coprocessor_uart`. The board
+    provides only a clock and two pins.
 
     Parameters
     ----------
     spec : CoprocessorUartSpec
         What: engine, bus, stores, memory, length of a bit.
     engine, number, digest
-        As :class:`hw.soc.coprocessor.Coprocessor`'s.
+        As in :class:`hw.soc.coprocessor.Coprocessor`.
 
     Members
     -------
     rx, tx : In(1), Out(1)
         The serial line, 8N1.
     busy : Out(1)
-        A job runs; for a light.
+        A job is running; for an LED.
     """
 
     SPEC = CoprocessorUartSpec
-    SUMMARY = "the same with memory of its own behind a serial line, for a board"
+    SUMMARY = "matmul co-processor with on-chip memory behind a serial line, for boards"
     BENCH = "tb_coprocessor_uart"
-    EVIDENCE = ("cocotb against numpy: the host's driver, through the pins of the line",)
+    EVIDENCE = ("cocotb against numpy: the host driver, through the serial pins",)
     ENGINE = "systolic_os"
-    """The engine by default."""
+    """The default engine."""
 
     HOWS: ClassVar[dict[str, Parameter]] = {}
 

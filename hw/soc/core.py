@@ -1,4 +1,4 @@
-"""One job at a time: checks it, runs it, and tells how it ended."""
+"""Executes one job at a time: checks it, runs it, reports the outcome."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from hw.soc.bus.read_master import ReadMaster
 from hw.soc.bus.write_master import WriteMaster
 from hw.soc.datapath import EVENTS, Datapath
 from hw.soc.path.stream_ports import StreamReader, StreamWriter
-from hw.soc.registers.coprocessor import ERRORS, ErrorLayout, JobLayout
+from hw.soc.registers.coprocessor import ErrorLayout, JobLayout, error_code
 from hw.soc.schedule.job_check import JobCheck
 from hw.soc.schedule.job_snapshot import JobSnapshot
 
@@ -21,7 +21,7 @@ __all__ = ["Core", "memory_ports"]
 
 
 def memory_ports(spec: CoprocessorSpec) -> dict[str, wiring.Member]:
-    """List the ports to memory: AXI4, or streams of A, of all else that is read, and of C."""
+    """List the memory ports: AXI4, or streams of A, of all other inputs, and of C."""
     if not spec.STREAM:
         return {"m_axi": Out(Axi4(spec))}
     one = Axi4Stream(spec)
@@ -29,9 +29,9 @@ def memory_ports(spec: CoprocessorSpec) -> dict[str, wiring.Member]:
 
 
 class Core(wiring.Component):
-    """Computes one product at a time; after an error everything is as after reset.
+    """Computes one product at a time; an error resets everything.
 
-    No burst begins any more then; those under way are completed.
+    After an error no burst is issued; outstanding bursts are completed.
 
     Parameters
     ----------
@@ -47,22 +47,21 @@ class Core(wiring.Component):
     m_axi, or s_axis_a, s_axis_b, m_axis_c
         See :func:`memory_ports`.
     i_job : In(JobLayout)
-        A job; does not change while one is under way.
+        A job; stable while one runs.
     i_start, i_fetched : In(1)
-        Begin; only while ``o_idle``. The job is ``i_job``, or the descriptor that was read last.
+        Start; only while ``o_idle``. The job is ``i_job``, or the descriptor read last.
     i_fetch, i_address : In
-        Read the descriptor there instead.
+        Read the descriptor at this address instead.
     i_stop : In(1)
-        Give up what is under way, and stay idle as long as it is high.
+        Abort, and stay idle while it is high.
     o_idle : Out(1)
-        No job is under way, and no burst.
+        No job runs, and no burst is outstanding.
     o_done : Out(1)
-        The job has ended, in this one cycle; with an error if ``o_error.valid``.
+        The job has ended, for one cycle; with an error if ``o_error.valid``.
     o_error : Out(ErrorLayout)
-        What went wrong.
+        The error report.
     o_events : Out
-        For counters; what happens in this cycle, see :class:`hw.soc.datapath.Datapath`; and beats
-        of the bus.
+        For counters: events of this cycle, see :class:`hw.soc.datapath.Datapath`; and bus beats.
     """
 
     i_job: data.View
@@ -105,11 +104,11 @@ class Core(wiring.Component):
         m.submodules.prepare = prepare = JobCheck(spec)
         read, write = self._streams(m) if spec.STREAM else self._masters(m)
 
-        # All of the datapath begins anew with each job.
+        # Each job resets the whole datapath.
         begin, stop, clear = Signal(), Signal(), Signal()
         m.submodules.path = ResetInserter(clear)(path)
         fetches, gathers = Signal(), Signal()
-        # Registers do not change while their job runs; without descriptors there is no other.
+        # Registers are stable while their job runs; without descriptors there is no other job.
         job, first, takes, ends = self.i_job, Signal(), Signal(), Signal()
         if spec.ring:
             m.submodules.copy = copy = JobSnapshot(spec)
@@ -132,7 +131,7 @@ class Core(wiring.Component):
             *(self.o_events[name].eq(path.o_events[name]) for name in EVENTS),
             self.o_events.read_beats.eq(read.o_beats),
             self.o_events.write_beats.eq(write.o_beats),
-            # Reads are of the job, or of its descriptor.
+            # Reads belong to the job, or to its descriptor.
             path.o_row.ready.eq(read.i.ready & ~fetches),
             read.i.valid.eq(path.o_row.valid | fetches),
             read.i.payload.address.eq(Mux(fetches, self.i_address, path.o_row.payload.address)),
@@ -186,7 +185,7 @@ class Core(wiring.Component):
                     with m.If(read.o_error):
                         m.d.sync += [
                             error.valid.eq(1),
-                            error.code.eq(ERRORS["ring_read"]),
+                            error.code.eq(error_code("ring_read")),
                             error.response.eq(read.o_response),
                             error.address.eq(read.o_address),
                         ]
@@ -213,7 +212,7 @@ class Core(wiring.Component):
                 with m.If(self.i_stop):
                     m.next = "STOP"
                 with m.Elif(read.o_error | write.o_error):
-                    for master, code in ((write, ERRORS["write"]), (read, ERRORS["read"])):
+                    for master, code in ((write, error_code("write")), (read, error_code("read"))):
                         with m.If(master.o_error):
                             m.d.sync += [
                                 error.valid.eq(1),
@@ -241,7 +240,7 @@ class Core(wiring.Component):
         return m
 
     def _port(self, name: str) -> Any:
-        """Return a port to memory, of which there are those of :func:`memory_ports`."""
+        """Return one of the ports of :func:`memory_ports`."""
         return getattr(self, name)
 
     def _masters(self, m: Module) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""The way of a job's numbers: memory, stores, engine, sums, memory."""
+"""The data path of a job: memory, operand stores, engine, sum store, memory."""
 
 from typing import Any
 
@@ -32,9 +32,9 @@ _PLACES = {"a": A, "b": B, "a_scales": A_SCALES, "b_scales": B_SCALES}
 
 
 class Datapath(wiring.Component):
-    """Loads blocks, multiplies, adds up, requantises, stores; begins anew with a reset.
+    """Loads blocks, multiplies, accumulates, requantises, writes back; a reset restarts it.
 
-    While a block is multiplied the next one is loaded, and the last one stored.
+    Load, multiply and write-back of successive blocks overlap.
 
     Parameters
     ----------
@@ -48,22 +48,22 @@ class Datapath(wiring.Component):
     Members
     -------
     i_geometry, i_job : In
-        The job: what is worked out, and what is as it was given.
+        The job: derived values, and the arguments as given.
     i_start : In(1)
         Begin.
     o_row : Out(stream)
-        :class:`hw.soc.bus.burst.Row`, to read; ``o_of_b``: it is none of A, nor of its scales.
+        :class:`hw.soc.bus.burst.Row`, to read; ``o_of_b``: it is neither of A nor of its scales.
     i : In(stream)
-        :class:`hw.soc.bus.burst.Beat`: what is read.
+        :class:`hw.soc.bus.burst.Beat`: the data read.
     o_rows : Out(stream)
         :class:`hw.soc.bus.burst.Row`, to write; ``o_final``: it is the last one.
     o : Out(stream)
-        :class:`hw.soc.bus.packer.Packed`: what is written there.
+        :class:`hw.soc.bus.packer.Packed`: the data to write.
     o_done : Out(1)
-        All is on its way to memory.
+        All rows have been handed to the bus.
     o_events : Out
-        What happens in this cycle: beats of operands, waiting for operands or for room for sums,
-        products that count, sums that are no numbers.
+        Events of this cycle: operand beats, stalls for operands or for space for sums, useful
+        products, NaN sums.
     """
 
     i_geometry: data.View
@@ -191,7 +191,7 @@ class Datapath(wiring.Component):
             computes.eq(engine.i_a.valid & engine.i_a.ready),
             self.o_done.eq(ended & drain.o_idle),
             self.o_events.compute.eq(computes),
-            # Some engines take A before there is any of B.
+            # Some engines take A before the first B arrives.
             self.o_events.stall_load.eq(~computes & ~(engine.i_a.valid & engine.i_b.valid)),
             self.o_events.stall_store.eq(engine.o_c.valid & ~engine.o_c.ready),
             self.o_events.invalid.eq(drain.o_invalid),
@@ -199,7 +199,7 @@ class Datapath(wiring.Component):
         return m
 
     def _receive(self, m: Module, loader: Loader, tiles: TileWalk) -> None:
-        """Send the loader's rows to the bus, and what comes to its store."""
+        """Send the loader's rows to the bus, and the data to its store."""
         spec = self.spec
         stores: dict[int, Any] = {
             **{_PLACES[name]: operand.store for name, operand in self.operands.items()},
@@ -258,7 +258,7 @@ class Datapath(wiring.Component):
         ]
 
     def _take_scales(self, m: Module, side: str, port: Any) -> Value:
-        """Send a block's scales with its words; returns whether they are there."""
+        """Send a block's scales with its words; return whether they are valid."""
         spec, scales = self.spec, self.operands[f"{side}_scales"].o
         each = [spec.inside.block // mode.codes for mode in spec.kinds]
         left, ends = Signal(range(spec.inside.block), name=f"{side}_block"), Signal()
@@ -287,7 +287,7 @@ class Datapath(wiring.Component):
         ]
 
     def _scale(self, m: Module) -> None:
-        """Tell the drain how sums become codes: as the job says, or as the record of a column."""
+        """Set the result writer's requantisation: the job's, or that of a column's record."""
         spec, drain = self.spec, self.drain
         how, unit = drain.i_how, spec.requantiser
         fields = {"multiplier": (0, unit.multiplier_width), "zero_point": (48, unit.out_width),

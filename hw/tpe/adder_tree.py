@@ -9,7 +9,7 @@ __all__ = ["AdderTree"]
 
 
 class AdderTree(Broadcast):
-    """Multiplies matrices on trees that add up k products each.
+    """Multiplies matrices on multiplier-adder trees of k products each.
 
     Computes :func:`golden.tpe.adder_tree.adder_tree`, exactly; see :class:`Broadcast`.
     """

@@ -1,4 +1,4 @@
-"""Arrays whose weights come bit plane by bit plane: beats that last some cycles, corrected sums."""
+"""Arrays that process weights bit plane by bit plane: multi-cycle beats, corrected sums."""
 
 from dataclasses import dataclass, replace
 
@@ -26,22 +26,22 @@ __all__ = ["PLANE_HOWS", "Correction", "BitplaneEngine"]
 PLANE_HOWS: dict[str, Parameter] = {
     "pipeline": replace(Element.HOWS["pipeline"], default=0),
     "adder": MacElement.HOWS["adder"],
-    "slack": Integer("what adding may take longer, for fewer carries", 0, 0, 64, "XOR gates"),
-    "held": Flag("sums are held between lanes and adder; always of more than 8 rows", True),
+    "slack": Integer("extra adder delay allowed, for fewer carry bits", 0, 0, 64, "XOR gates"),
+    "held": Flag("registers between lanes and adder; always on with more than 8 rows", True),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Correction:
-    """What is added to sums: of a row's activations, and of the parities of groups of them.
+    """A correction of sums: from a row's activations, and from the parities of their groups.
 
     Members
     -------
-    fmt, count : format of what comes of a row's activations, and how many: these, or sums of some.
+    fmt, count : format and number of inputs per row: activations, or partial sums of them.
     activations, parities : factors of both.
-    group : of how many a parity is.
-    shift : logarithm of what all this is multiplied by.
-    dropped : lowest bits of all this that are 0, and are left out.
+    group : activations per parity.
+    shift : log2 of a factor of the whole correction.
+    dropped : lowest bits of the correction that are always 0, and are left out.
     """
 
     fmt: IntFormat
@@ -54,18 +54,18 @@ class Correction:
 
 
 class ActivationSum(BitplaneLane):
-    """Adds up a correction, of the activations of beats.
+    """Accumulates a correction over the activations of all beats.
 
-    Members: see :class:`BitplaneLane`; the lines are ``i_b``.
+    Members: see :class:`BitplaneLane`; the control lines are ``i_b``.
 
     Parameters
     ----------
     correction : Correction
         What: activations and factors.
     width : int
-        What: bits of the sum.
+        What: bits of the accumulator.
     pipeline : int
-        How: registers between activations and sum.
+        How: registers between activations and accumulator.
     """
 
     module = "activations"
@@ -78,7 +78,7 @@ class ActivationSum(BitplaneLane):
 
     @property
     def lines(self) -> Value:
-        """A beat comes; a sum begins with it."""
+        """Control lines: a beat is valid; a sum begins with it."""
         return self.i_b
 
     def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
@@ -99,7 +99,7 @@ class ActivationSum(BitplaneLane):
     def _accumulate(
         self, m: Module, products: BitHeap, kept: list[list[Value]]
     ) -> list[list[Value]]:
-        """Add up; what is dropped at last is 0 after each cycle, and needs no register."""
+        """Accumulate; the dropped bits are 0 after each cycle, and need no register."""
         columns = super()._accumulate(m, products, kept)
         return [
             [C(0, 1)] if place < self.correction.dropped and len(column) == 1 else column
@@ -108,7 +108,7 @@ class ActivationSum(BitplaneLane):
 
 
 def _times(heap: BitHeap, bit: Value, place: int, factor: int) -> None:
-    """Put a bit times a factor on a heap: as few bits as its digits -1, 0 and 1 allow."""
+    """Put a bit times a factor on a heap, with the fewest bits: the factor's signed digits."""
     weight = place
     while factor:
         digit = 2 - factor % 4 if factor % 2 else 0
@@ -119,17 +119,17 @@ def _times(heap: BitHeap, bit: Value, place: int, factor: int) -> None:
 
 
 class CorrectionColumn(RowsColumn):
-    """Sums that correct those of all columns, one for each row, a cycle before they are needed."""
+    """Corrections for all columns, one per row, a cycle before they are needed."""
 
     module = "correction"
 
     @property
     def adds(self) -> bool:
-        """Whether there is an adder: always, so that it takes as long as in other columns."""
+        """Whether there is an adder: always, for the same latency as other columns."""
         return True
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
-        """Give each row what has come for it."""
+        """Connect each row to its inputs."""
         bits: list[Value] = [self.i_b] * len(rows)
         if not self.spec.together:
             bits = late(m, self.en, "b", self.i_b, len(rows))
@@ -142,12 +142,12 @@ class CorrectionColumn(RowsColumn):
 
 
 class CorrectedColumn(BroadcastColumn):
-    """A column to whose sums a number is added where they are resolved.
+    """A column that adds a correction to its sums as it resolves them.
 
     Members
     -------
     i_more : In
-        The number, times 2^-shift.
+        The correction, times 2^-shift.
     """
 
     i_more: Signal
@@ -161,7 +161,7 @@ class CorrectedColumn(BroadcastColumn):
 
     @property
     def adds(self) -> bool:
-        """Whether anything is added: always."""
+        """Whether there is an adder: always."""
         return True
 
     def settle(self, m: Module, rows: list[list[Value]]) -> list[list[Value]]:
@@ -173,35 +173,35 @@ class CorrectedColumn(BroadcastColumn):
 
 
 class BitplaneEngine(RowsArray):
-    """Multiplies matrices by m x n lanes that take one bit of each of their weights a cycle.
+    """Multiplies matrices by m x n lanes that process one bit of each weight per cycle.
 
-    A beat of A and B stays for as many cycles as its weights have planes, and is taken with the
-    last one; or it stays for one, and comes again in passes, one for each plane. A row of A, or its
-    tables, goes to all n lanes of its row of the array; a plane of a column of B to all m lanes of
-    its column, each row one cycle after the one above; or all at the same time, so that a column
-    holds its plane once, and A needs no delay.
+    A beat of A and B takes one cycle per bit plane and is accepted with the last one; or it takes
+    one cycle and is sent again in each pass, one pass per plane. A row of A, or its tables, is
+    broadcast to the n lanes of its row of the array; a plane of a column of B to the m lanes of its
+    column, each row one cycle after the one above, or all rows at once, so that a column registers
+    its plane once and A needs no delay.
 
-    Latency, last plane of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k
-    multiply-accumulates of a bit a cycle. Stalls: as those of
-    :class:`hw.tpe.rows_engine.RowsEngine`, between planes too. Overflow: none for K <= k_max.
+    Latency, last plane of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k one-bit
+    multiply-accumulates per cycle. Stalls: as :class:`hw.tpe.rows_engine.RowsEngine`, between
+    planes too. Overflow: none for K <= k_max.
 
     Parameters
     ----------
     spec : RowsEngineSpec
         What: tile, formats, k_max.
-    element : LaneCell
+    element : BitplaneLane
         How: the lane.
     correction : Correction or None
-        What: is added to sums.
+        What: added to sums.
     dropped : int
-        How: lowest bits of sums that C does not have.
+        How: lowest bits of sums that are not in C.
     pipeline : int
         How: registers between operands and accumulators.
     adder : str
-        How: carry propagation, once a column and in tables.
+        How: carry propagation, once per column and in tables.
     slack : int
-        How: what adding to a sum may take longer, in XOR gates, so that it keeps fewer carries.
-        With none, its column needs no adder, unless sums are corrected.
+        How: extra adder delay allowed, in XOR gates, so that accumulators keep fewer carry bits.
+        Without carry bits a column needs no adder, unless sums are corrected.
     held : bool
         How: see :class:`hw.tpe.rows_column.RowsColumn`.
 
@@ -218,7 +218,7 @@ class BitplaneEngine(RowsArray):
     spec: RowsEngineSpec
     column: BroadcastColumn
     table: Table | None = None
-    """Makes what lanes take of a group of codes."""
+    """Table generator of a group of codes, or None."""
 
     def __init__(
         self,
@@ -252,7 +252,7 @@ class BitplaneEngine(RowsArray):
         super().__init__(spec, column, ports)
 
     def code(self, m: Module, a: Value) -> Value:
-        """Make of a row's k codes what lanes take: the codes, or their tables."""
+        """Convert a row's k codes to lane operands: the codes, or their tables."""
         if self.table is None:
             return a
         tables = []
@@ -264,25 +264,25 @@ class BitplaneEngine(RowsArray):
         return Cat(tables)
 
     def summands(self, a: Value) -> Value:
-        """Make of what comes for a row what its correction is of."""
+        """Extract from a row's operands the inputs of its correction."""
         return a
 
     def weights(self, codes: list[Value], plane: int) -> Value:
-        """Make of a column's k codes what lanes take of them in a plane: its bits."""
+        """Extract the bits of one plane from a column's k codes."""
         return Cat(code[plane] for code in codes)
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """The column, that of corrections, and the table."""
+        """The column, the correction column, and the table."""
         return tuple(filter(None, (self.column, self.correction, self.table)))
 
     @property
     def operations_per_cycle(self) -> float:
-        """A multiplication and an addition for each product."""
+        """A multiplication and an addition per product."""
         return 2 * self.spec.m * self.spec.n * self.spec.k / (self.planes * self.passes)
 
     def ends(self, m: Module, feed: ArrayEntry) -> tuple[Value, Value, Value]:
-        """Take a beat with its last plane; a tile ends with its last pass."""
+        """Accept a beat with its last plane; a tile ends with its last pass."""
         end, several = self.i_a.payload.last, self.planes > 1
         if self.planes == self.passes == 1:
             self._lines: Value = C(1, 1)
@@ -299,7 +299,7 @@ class BitplaneEngine(RowsArray):
         return end & last, feed.accept & (last if several else C(1, 1)), feed.finish
 
     def _control(self, m: Module, move: Value, feed: ArrayEntry) -> Value:
-        """Make the lines of lanes; a sum begins with the first beat after another has left."""
+        """Make the lanes' control lines; a sum begins with the first beat after another left."""
         left = Signal(reset_less=True)
         begins = feed.accept & (feed.clear | left)
         with m.If(move):
@@ -308,10 +308,10 @@ class BitplaneEngine(RowsArray):
         return Cat(feed.accept, begins, moves)[: self.element.controls]
 
     def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
-        """Make operands of lanes, place these, and correct their sums."""
+        """Make the lanes' operands, place the lanes, and correct their sums."""
         spec = self.spec
         a = self.i_a.payload.data
-        # A signal of its own: a bit of a slice takes Amaranth as long as all of the slice.
+        # A separate signal: selecting a bit of a slice costs Amaranth as much as the whole slice.
         b = Signal.like(Value.cast(self.i_b.payload.data), name="b")
         m.d.comb += b.eq(self.i_b.payload.data)
         lines = self._lines
@@ -344,7 +344,7 @@ class BitplaneEngine(RowsArray):
 
 
 def _select(planes: list[Value], lines: Value) -> Value:
-    """Select what belongs to the line that is set."""
+    """Select the plane whose line is set."""
     if len(planes) == 1:
         return planes[0]
     if len(planes) == 2:

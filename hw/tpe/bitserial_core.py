@@ -17,7 +17,7 @@ class BitserialCore(BitplaneEngine):
     """Multiplies matrices by adding the activations that a bit plane of weights selects.
 
     Computes :func:`golden.tpe.bitserial_core.bitserial_core`, exactly; see :class:`BitplaneEngine`.
-    Signed weights are made unsigned, and sums corrected by the sum of the row's activations.
+    Signed weights become offset binary; sums are corrected by the sum of the row's activations.
 
     Parameters
     ----------
@@ -55,6 +55,6 @@ class BitserialCore(BitplaneEngine):
         super().__init__(spec, lane, adder=hows["adder"], held=hows["held"], correction=correction)
 
     def weights(self, codes: list[Value], plane: int) -> Value:
-        """Make bits of offset binary."""
+        """Extract the bits of one plane, in offset binary."""
         other = self.correction is not None and plane == self.planes - 1
         return Cat(~code[plane] if other else code[plane] for code in codes)

@@ -1,4 +1,4 @@
-"""Arrays in which A reaches all columns at once: 2D matrix, 3D cube, multiplier-adder trees."""
+"""Arrays that broadcast A to all columns: 2D matrix, 3D cube, multiplier-adder trees."""
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib.wiring import Member
@@ -27,7 +27,7 @@ class BroadcastColumn(RowsColumn):
         super().__init__(spec, element, adder, held=held, **members)
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
-        """Give each element its row of A, and B with as many cycles of delay as its row has."""
+        """Connect each element to its row of A, and to B, delayed by its row's number of cycles."""
         width = len(self.element.i_a)
         b: Value = self.i_b
         for number, row in enumerate(rows):
@@ -46,10 +46,10 @@ class BroadcastColumn(RowsColumn):
 class Broadcast(RowsEngine):
     """Multiplies matrices by m x n elements of k products; see :class:`RowsEngine`.
 
-    A row of A goes to all n elements of its row of the array, a column of B to all m elements of
-    its column, each row one cycle after the one above. So rows end one cycle apart, and need
-    neither a second set of accumulators nor registers that align the columns of C. Where rows work
-    together, they share the registers of B, and the next tile waits until all sums have left.
+    A row of A is broadcast to the n elements of its row of the array, a column of B to the m
+    elements of its column, each row one cycle after the one above. So rows finish one cycle apart,
+    and need neither a second set of accumulators nor registers that align the columns of C. With
+    ``together``, rows share the registers of B, and the next tile waits until all sums have left.
     """
 
     def make_column(self, spec: RowsEngineSpec, element: Element, adder: str) -> RowsColumn:
@@ -59,14 +59,14 @@ class Broadcast(RowsEngine):
     def place_columns(
         self, m: Module, move: Value, a: list[Value], b: list[Value], clear: Value
     ) -> Value:
-        """Place the columns side by side; all work at the same time."""
+        """Place the columns side by side; all work in step."""
         return Cat(column.o for column in place_columns(m, move, self.column, Cat(a), b, clear))
 
 
 def place_columns(
     m: Module, move: Value, column: RowsColumn, a: Value, b: list[Value], clear: Value
 ) -> list[Placement]:
-    """Place as many columns as there are operands b; a and clear are held in registers before."""
+    """Place a column for each operand b; a and clear are registered first."""
     held_a = Signal(len(a), reset_less=True)
     held_clear = Signal(len(clear), reset_less=True)
     with m.If(move):

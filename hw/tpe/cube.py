@@ -9,13 +9,13 @@ __all__ = ["Cube"]
 
 
 class Cube(Broadcast):
-    """Multiplies matrices on a 3D cube: two axes share operands, the third adds products up.
+    """Multiplies matrices on a 3D cube: two axes share operands, the third sums products.
 
     Computes :func:`golden.tpe.cube.cube`, exactly; see :class:`Broadcast`.
     """
 
     SPEC = CubeSpec
-    SUMMARY = "3D cube: m x n elements that add up k products each cycle"
+    SUMMARY = "3D cube: m x n elements, each adding k products per cycle"
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 

@@ -1,4 +1,4 @@
-"""Digit-serial columns: rows of A recoded once, for n elements that add one term a cycle."""
+"""Digit-serial columns: rows of A recoded once, for n elements that add one term per cycle."""
 
 from typing import ClassVar
 
@@ -24,15 +24,15 @@ _SHARED = {"opt3": Opt3.SHARED, "opt4c": Opt4c.SHARED, "opt4e": Opt4e.SHARED}
 class DigitColumn(wiring.Component):
     """Multiplies matrices tile by tile, skipping zero digits of A; each element keeps one sum.
 
-    Computes :func:`golden.engine.matmul`, exactly. Digits of each row of A are selected once and
-    added up by n elements, each with its own column of B. All m rows use the same beat of B, and
-    wait for the slowest at its end. Sums settle where they are, without an adder, and leave before
+    Computes :func:`golden.engine.matmul`, exactly. The digits of each row of A are selected once
+    for n elements, each with its own column of B. All m rows use the same beat of B, and wait for
+    the slowest row at its end. Accumulators resolve in place, without an adder, and leave before
     the next tile begins.
 
     Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput:
     :func:`golden.tpe.digit_column.cycles`: **it depends on the values of A** unless
-    ``constant_time`` is set, and so shows them to whoever can measure it. Stalls: beats of A are
-    taken one ahead; a beat of B stays until its last digits have been used; ``o_c.ready`` and
+    ``constant_time`` is set, which is a timing side channel. Stalls: beats of A are taken one
+    ahead; a beat of B is held until its last digits have been used; ``o_c.ready`` and
     ``i_b.valid`` reach ``i_a.ready`` combinationally. Overflow: none for K <= k_max.
 
     Parameters
@@ -43,9 +43,9 @@ class DigitColumn(wiring.Component):
     Members
     -------
     i_a : In(stream)
-        :class:`ASlice`, k columns of the tile of A; where ``a_recoded``, of codes of
-        :class:`golden.formats.recoded.RecodedFormat`, whose digits are issued as they come: no
-        recoder is built, and A may be recoded in any way.
+        :class:`ASlice`, k columns of the tile of A; with ``a_recoded``, in codes of
+        :class:`golden.formats.recoded.RecodedFormat`, whose digits are issued as they are: no
+        recoder is built, and any recoding of A is allowed.
     i_b : In(stream)
         :class:`BSlice`, k rows of the tile of B, for the same beat of ``i_a``.
     o_c : Out(stream)
@@ -86,7 +86,7 @@ class DigitColumn(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> float:
-        """As sustained with normal operands."""
+        """Sustained rate for normally distributed operands."""
         return self.spec.operations_per_cycle
 
     def elaborate(self, platform):

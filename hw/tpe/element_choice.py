@@ -1,4 +1,4 @@
-"""The element that an array is made of: which there are, and how they can be built."""
+"""The processing element of an array: the choices, and their build parameters."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,12 +16,12 @@ _CELLS: dict[str, type[Element]] = {"opt1": Opt1Element, "opt2": Opt2Element, "m
 
 
 def element_hows(*pes: str, encoding: str, pipeline: int) -> dict[str, Parameter]:
-    """Return how any of these elements is built, and the resolver of sums in carry-save form.
+    """Return the build parameters of these elements, and of the resolver of carry-save sums.
 
     Parameters
     ----------
     pes : names of elements, the default first.
-    encoding, pipeline : defaults, which are those of the best GOPS/mm2.
+    encoding, pipeline : defaults: those with the best GOPS/mm2.
     """
     return {
         "pe": Choice("processing element", pes[0], pes),
@@ -32,10 +32,10 @@ def element_hows(*pes: str, encoding: str, pipeline: int) -> dict[str, Parameter
 
 
 ELEMENT_HOWS = element_hows("opt1", "mac", encoding="booth", pipeline=0)
-"""Elements of one product a cycle."""
+"""Elements of one product per cycle."""
 
 TREE_HOWS = element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=1)
-"""Elements of k products a cycle."""
+"""Elements of k products per cycle."""
 
 
 def make_element(spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder: str) -> Element:

@@ -1,4 +1,4 @@
-"""Keys of tables over weights: one bit of each of a row's codes, and which entries are kept."""
+"""Keys of tables over weights (one bit of each of a row's codes), and a cache of entries."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ __all__ = ["KeyCache"]
 
 
 class KeyCache(wiring.Component):
-    """Goes through the bit planes of a beat's rows, row by row, the least plane first.
+    """Steps through the bit planes of a beat, row by row, the least significant plane first.
 
     Parameters
     ----------
@@ -23,23 +23,23 @@ class KeyCache(wiring.Component):
     Members
     -------
     en : In(1)
-        Where it is low, nothing moves.
+        Clock enable.
     i_table : In(1)
-        A table is there; the keys of its beat follow when they can, from the next cycle on.
+        A table is ready; the keys of its beat follow from the next cycle on, once ``o_free``.
     i_codes, i_last : In
         The beat's rows of codes; it is the tile's last.
     o_free : Out(1)
-        They can, and the table is taken.
+        The table is taken, and keys follow.
     o_key, o_read : Out
-        A key; its entry is to be read.
+        A key; its entry must be read.
     o_look, o_first, o_minus : Out(1)
-        A cycle later: there was a key; its plane is a row's first, or is subtracted.
+        One cycle later: there was a key; its plane is a row's first, or is subtracted.
     o_hit, o_place : Out
-        As late: the entry is kept; a line for the place where it is, or where it belongs.
+        At the same time: cache hit; its place, one-hot, or the place to fill.
     o_done, o_begin, o_end : Out(1)
         Two cycles after a row's last key: the row is done; the beat is its tile's first, or last.
     o_row : Out
-        As late: number of the row.
+        At the same time: number of the row.
     """
 
     en: Signal
@@ -129,7 +129,7 @@ class KeyCache(wiring.Component):
         return m
 
     def _keys(self) -> Value:
-        """Put the bits of codes in the order of keys: by rows, then planes, then codes."""
+        """Reorder the bits of codes to keys: by rows, then planes, then codes."""
         spec = self.spec
         return Cat(
             self.i_codes[(row * spec.k + code) * spec.a_width + plane]
@@ -139,7 +139,7 @@ class KeyCache(wiring.Component):
         )
 
     def _kept(self, m: Module, look: Value, taken: Value) -> tuple[Value, Value]:
-        """Remember the key of the entry in each place; say which place, and whether it is there."""
+        """Store the key of each cached entry; return the place, and whether it hits."""
         spec = self.spec
         if not spec.reuse:
             return C(0, 1), C(0, 1)

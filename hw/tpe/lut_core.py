@@ -20,19 +20,19 @@ class LutCore(BitplaneEngine):
     """Multiplies matrices by lookup: weights select sums of activations from tables.
 
     Computes :func:`golden.tpe.lut_core.lut_core`, exactly; see :class:`BitplaneEngine`. The tables
-    of a beat are made at the edge of the array, once for all columns; in each lane; or come
-    ready-made. Half tables have what a plane of signs adds, so that integers need a correction by
-    the sum of the row's activations, which is made once for all columns.
+    of a beat are made at the edge of the array, once for all columns; in each lane; or outside.
+    Half tables hold signed sums (weight bits as +-1), so integer weights need a correction by the
+    sum of the row's activations, computed once for all columns.
 
     Parameters
     ----------
     pipeline, adder, slack, held
         How: see :class:`BitplaneEngine`.
     sign : str
-        How: what the sign plane of two's complement weights selects of full tables is "subtracted"
-        in each lane; or the plane is inverted, and sums are "corrected" once for all columns.
+        How: with full tables, the sign plane of two's complement weights is "subtracted" in each
+        lane; or it is inverted, and sums are "corrected" once for all columns.
     select : str
-        How: entries are selected by "lines", one for each, or by a "tree" of multiplexers.
+        How: entries are selected by "lines", one for each, or by a multiplexer "tree".
     """
 
     SPEC = LutCoreSpec
@@ -44,12 +44,12 @@ class LutCore(BitplaneEngine):
     HOWS: ClassVar[dict[str, Parameter]] = {
         **PLANE_HOWS,
         "sign": Choice(
-            "sign plane that comes alone: sums corrected, or subtracted from full tables",
+            "sign plane: sums corrected once, or subtracted in each lane (full tables only)",
             "corrected",
             ("corrected", "subtracted"),
         ),
         "select": Choice(
-            "entries are selected by a line for each, or by a tree of multiplexers",
+            "entries are selected by one line each, or by a multiplexer tree",
             "lines",
             ("lines", "tree"),
         ),
@@ -63,7 +63,8 @@ class LutCore(BitplaneEngine):
         hows = complete(self.HOWS, hows)
         half = spec.table == "half"
         integer = spec.weights == "integer"
-        # In one cycle, or alone, a sign can be subtracted; else weights are made unsigned.
+        # A sign plane in one cycle with all others, or alone, can be subtracted; else weights
+        # become offset binary.
         alone = spec.planes == 1 and spec.order == "inner"
         self.subtracts = hows["sign"] == "subtracted"
         serial = not half and spec.b_signed and spec.planes > 1
@@ -102,10 +103,10 @@ class LutCore(BitplaneEngine):
         super().__init__(spec, lane, adder=hows["adder"], held=hows["held"], correction=correction)
 
     def _correction(self, spec: LutCoreSpec, *, halved: bool) -> Correction | None:
-        """Choose what sums are short of, made of what :meth:`summands` takes."""
+        """Choose the correction, computed from :meth:`summands`."""
         if halved:
-            # A sum of halved entries is short of half the parities, for each plane; it is that of
-            # weights 2 q + 1 (signed) or 2 q - (2^planes - 1), and so is halved itself.
+            # A sum of halved entries lacks half the parities, in each plane; it is that of weights
+            # 2 q + 1 (signed) or 2 q - (2^planes - 1), and so is halved itself.
             signs = (1 << spec.b_width) - 1
             factor, shift, parities, dropped = -1 if spec.b_signed else signs, 0, signs, 1
         elif spec.b_signed and spec.weights == "integer" and not self.minus:
@@ -116,7 +117,7 @@ class LutCore(BitplaneEngine):
         return Correction(
             fmt=spec.made.code_format if tables else spec.a_format,
             count=spec.lookups if tables else spec.k,
-            # The first entry of a half table is less the sum of all activations.
+            # The first entry of a half table is minus the sum of all activations.
             activations=-factor if tables and spec.table == "half" else factor,
             parities=parities,
             group=1 if tables else spec.group,
@@ -125,7 +126,7 @@ class LutCore(BitplaneEngine):
         )
 
     def summands(self, a: Value) -> Value:
-        """Take of each ready-made table the entry of all activations; of a half one its negative.
+        """Take from each external table the sum of all activations; from a half one its negative.
 
         Its parity is that of the activations.
         """
@@ -139,7 +140,7 @@ class LutCore(BitplaneEngine):
         )
 
     def code(self, m: Module, a: Value) -> Value:
-        """Make tables of a row's codes, or leave out what is too wide in ready-made ones."""
+        """Make the tables of a row's codes, or trim external tables to the needed widths."""
         if not self.spec.external:
             return super().code(m, a)
         lookups = self.spec.lookups
@@ -147,25 +148,25 @@ class LutCore(BitplaneEngine):
         return Cat(map(self._table.narrow, tables))
 
     def _control(self, m: Module, move: Value, feed: ArrayEntry) -> Value:
-        """Make the lines of lanes; the first says that a plane is the last of its beat."""
+        """Make the lanes' control lines; the first marks the last plane of a beat."""
         control = super()._control(m, move, feed)
         return Cat(self._lines[-1], control) if self.subtracts else control
 
     def weights(self, codes: list[Value], plane: int) -> Value:
-        """Make bits of offset binary, but of two's complement where the sign is subtracted."""
+        """Extract one plane in offset binary, or two's complement if the sign is subtracted."""
         if self.spec.parallel:
             return Cat(self._bits(codes, place) for place in range(self.spec.b_width))
         return self._bits(codes, plane)
 
     def _bits(self, codes: list[Value], plane: int) -> Value:
-        """Make bits of one plane."""
+        """Extract the bits of one plane."""
         spec = self.spec
         signed = spec.b_signed and spec.order == "inner"
         top = signed and plane == spec.b_width - 1
         bits: list[Value] = []
         for number, code in enumerate(codes):
             last = number % spec.group == spec.group - 1
-            # Of keys, the last of a group alone changes as all bits are inverted.
+            # Inverting all weight bits of a group changes only the last bit of its key.
             other = self.minus and last if spec.folded else not self.minus
             bits.append(~code[plane] if top and other else code[plane])
         return Cat(bits)

@@ -1,4 +1,4 @@
-"""Generator of tables over activations, for LUT cores whose tables are made outside."""
+"""Generator of tables over activations, for LUT cores with external tables."""
 
 from typing import Any, ClassVar
 
@@ -18,10 +18,10 @@ __all__ = ["LutTables"]
 class LutTables(wiring.Component):
     """Makes the tables of beats of activations.
 
-    Computes :func:`golden.tpe.lut_tables.lut_tables`, exactly: what a LUT core takes as ``i_a``
-    where its tables come ready-made.
+    Computes :func:`golden.tpe.lut_tables.lut_tables`, exactly: the input ``i_a`` of a LUT core with
+    external tables.
 
-    Latency: :attr:`latency` cycle. Throughput: a beat a cycle. Stalls: ``o.ready`` reaches
+    Latency: :attr:`latency` cycle. Throughput: one beat per cycle. Stalls: ``o.ready`` reaches
     ``i.ready`` combinationally.
 
     Parameters
@@ -34,13 +34,13 @@ class LutTables(wiring.Component):
     Members
     -------
     i : In(stream)
-        Activations of a beat, row by row, the first lowest; ``last`` goes along.
+        Activations of a beat, row by row, the first lowest; ``last`` is passed on.
     o : Out(stream)
         Entries, row by row, table by table, all as wide as `code_format`; ``last``.
     """
 
     SPEC = LutTablesSpec
-    SUMMARY = "generator of tables over activations, for LUT cores that take them ready-made"
+    SUMMARY = "table generator for LUT cores with external tables"
     BENCH = "tb_lut_tables"
     EVIDENCE = (
         "cocotb against numpy: all groups of activations of up to 16 bits, stalls, resets",

@@ -18,26 +18,26 @@ __all__ = ["LutUnit"]
 
 
 class LutUnit(wiring.Component):
-    """Runs LPRE and LMMA, as :func:`golden.tpe.lut_unit.lut_unit` says what goes in and comes out.
+    """Executes LPRE and LMMA descriptors; :func:`golden.tpe.lut_unit.lut_unit` defines the streams.
 
-    LPRE takes activations, makes the tables of each beat and keeps them by number, with the sum of
-    each row of activations (:class:`TableStore`). LMMA looks up plane after plane of its
-    weights, the greatest first, in tables that are kept: a plane is a tile of a core on the odd
-    grid (:class:`LutCore`), whose rows are doubled and added up, corrected by the activations' sum
-    where weights have a zero point there, halved, and added to sums that come. Operations run in
-    the order in which they come; LPRE may begin while an LMMA's last rows leave. Registers of
-    activations, weights, and sums are those of whoever feeds the streams. The first operation that
-    is not this unit's sets ``o_error`` and stops the unit until it is reset.
+    LPRE takes activations, makes the tables of each beat and stores them in a numbered register,
+    with the sum of each row of activations (:class:`TableStore`). LMMA looks up its weights in
+    stored tables, one bit plane after another, the most significant first. A plane is a tile of a
+    core on the odd grid (:class:`LutCore`); its rows are accumulated by doubling and adding,
+    corrected by the activations' sum if weights have a zero point there, halved, and added to the
+    incoming C. Operations run in order; LPRE may begin while the last rows of an LMMA leave. The
+    a, b and c registers of the descriptors are outside, in whatever feeds the streams. The first
+    operation this unit does not support sets ``o_error`` and stops the unit until reset.
 
-    Latency, last beat of weights to the first result: :attr:`latency` cycles. Throughput: a beat a
-    cycle, of activations or of a plane of weights; a plane of fewer beats than rows takes as long
-    as its rows. Stalls: a result that is not taken, or a sum
-    that does not come, stops the core. Overflow: sums and results are modulo 2^32; int8 saturates.
+    Latency, last beat of weights to the first result: :attr:`latency` cycles. Throughput: one beat
+    per cycle, of activations or of a plane of weights; a plane of fewer beats than rows takes as
+    many cycles as rows. Stalls: a result that is not taken, or a missing input of C, stalls the
+    core. Overflow: sums and results are modulo 2^32; int8 saturates.
 
     Parameters
     ----------
     spec : LutUnitSpec
-        What: tile, tables, and how many are kept.
+        What: tile, tables, table registers.
     adder : str
         How: see :func:`hw.arith.adder.resolve`.
 
@@ -50,12 +50,12 @@ class LutUnit(wiring.Component):
     i_b : In(stream)
         A plane of weights as bits of keys (:func:`golden.lut.table.fold`): a beat has k rows of n.
     i_c : In(stream)
-        Sums to add, int32: rows of n.
+        C to add, int32: rows of n.
     o_c : Out(stream)
-        Results, int32, or int8 with its sign: rows of n; ``last`` ends an operation.
+        Results, int32, or int8 sign-extended: rows of n; ``last`` ends an operation.
     o_error : Out(1)
-        An operation was refused: of another opcode or format, too large, or of tables that are
-        not there or have another number of rows.
+        An operation was refused: unknown opcode or format, too large, or tables that do not exist
+        or have another number of rows.
     """
 
     SPEC = LutUnitSpec
@@ -107,7 +107,7 @@ class LutUnit(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> float:
-        """A multiplication and an addition for each product, by weights of most bits."""
+        """A multiplication and an addition per product, for the widest weights."""
         spec = self.spec
         return 2 * spec.m * spec.n * spec.k / spec.planes
 
@@ -157,7 +157,7 @@ class LutUnit(wiring.Component):
         return m
 
     def _makes(self, pre: dict[str, Value]) -> Value:
-        """Tell whether an operation is LPRE, and this unit's."""
+        """Tell whether an operation is an LPRE that this unit supports."""
         spec = self.spec
         return (
             self._is("lpre", pre)
@@ -167,7 +167,7 @@ class LutUnit(wiring.Component):
         )
 
     def _multiplies(self, mma: dict[str, Value]) -> Value:
-        """Tell whether an operation is LMMA, this unit's, of tables that are there."""
+        """Tell whether an operation is an LMMA that this unit supports, on existing tables."""
         spec = self.spec
         return (
             self._is("lmma", mma)
@@ -182,14 +182,14 @@ class LutUnit(wiring.Component):
         )
 
     def _is(self, kind: str, fields: dict[str, Value]) -> Value:
-        """Tell whether an operation is of this kind, and of this unit's tables."""
+        """Tell whether an operation is of this kind, for tables as this unit's."""
         demanded = self.spec.demanded[kind]
         return Cat(fields[name] == value for name, value in demanded.items()).all()
 
     def _look(
         self, m: Module, asks: Value, looks: Value, looked: Value, mma: dict[str, Value]
     ) -> None:
-        """Send the tables into the core, all of them for each plane."""
+        """Send all tables into the core, once for each plane."""
         spec, core, store = self.spec, self.core, self.store
         beat, beats = (
             Signal(range(max(spec.beats, 2)), name=name, reset_less=True)
@@ -226,7 +226,7 @@ class LutUnit(wiring.Component):
                 m.d.sync += [beat.eq(0), plane.eq(plane - 1), more.eq(plane != 0)]
 
     def _add(self, m: Module, asks: Value, left: Value, mma: dict[str, Value]) -> None:
-        """Add planes up, and what comes; `left` where no operation's rows are left to come."""
+        """Accumulate planes and the incoming C; `left` means that no rows are outstanding."""
         spec, rows, known = self.spec, self.core.o_c, self.store.o_known
         row = Signal(range(max(spec.m, 2)))
         plane = Signal(range(max(spec.planes, 2)), reset_less=True)
@@ -243,7 +243,7 @@ class LutUnit(wiring.Component):
                 asked.narrow.eq(mma["result"] == spec.results["int8"]),
             ]  # fmt: skip
 
-        # A sum is there, and becomes a result.
+        # A sum is complete, and becomes a result.
         there, take, last = Signal(), Signal(), Signal(reset_less=True)
         correction = Signal(ODD, reset_less=True)
         free = ~self.o_c.valid | self.o_c.ready
@@ -293,7 +293,7 @@ class LutUnit(wiring.Component):
         m.d.comb += self.o_c.payload.data.eq(Cat(results))
 
     def _correct(self, m: Module, asked: Any, row: Value) -> Value:
-        """Make the zero point on the odd grid times a row's sum of activations, negated."""
+        """Compute minus the zero point on the odd grid times a row's sum of activations."""
         width = self.store.sum.width
         total = Signal(width)
         m.d.comb += total.eq(asked.sums.word_select(row, width))
@@ -314,5 +314,5 @@ def _stream(width: int) -> stream.Signature:
 
 
 def _fields(word: Value, places: dict[str, tuple[int, int]]) -> dict[str, Value]:
-    """Cut a descriptor into its fields."""
+    """Split a descriptor into its fields."""
     return {name: word[place : place + width] for name, (place, width) in places.items()}

@@ -8,7 +8,7 @@ __all__ = ["Matrix2d"]
 
 
 class Matrix2d(Broadcast):
-    """Multiplies matrices on a 2D matrix of elements that take operands without hops.
+    """Multiplies matrices on a 2D array of elements with broadcast operands.
 
     Computes :func:`golden.tpe.matrix_2d.matrix_2d`, exactly; see :class:`Broadcast`.
     """

@@ -1,4 +1,4 @@
-"""Engine with tables over weights, which the bit planes of many rows of activations look up."""
+"""Engine with tables over weights, looked up by the bit planes of activations."""
 
 from typing import ClassVar
 
@@ -22,14 +22,14 @@ __all__ = ["OverWeights"]
 class OverWeights(wiring.Component):
     """Multiplies matrices by lookup in tables of weights.
 
-    Computes :func:`golden.tpe.over_weights.over_weights`, exactly. Of a beat, each column has a
-    table in memory: the sums of all subsets of its weights, made one a cycle while those of the
-    beat before are looked up. A key is one bit of each of a row's codes, its entry that of all
-    columns. Of entries that were read, some are kept; a key whose entry is kept reads none.
+    Computes :func:`golden.tpe.over_weights.over_weights`, exactly. For each beat, each column has a
+    table in memory: the sums of all subsets of its weights, made one per cycle while the previous
+    beat's tables are looked up. A key is one bit of each of a row's codes; it selects an entry in
+    all columns. Recent entries are cached; a cache hit reads no memory.
 
     Latency, one beat of a tile to its row 0: :attr:`latency` cycles; behind another beat,
-    :attr:`OverWeightsEngineSpec.beat_cycles` more than that. Throughput: a key a cycle. Stalls: a
-    row of C that is not taken stops all but the making of a table; ``o_c.ready`` reaches
+    :attr:`OverWeightsEngineSpec.beat_cycles` more than that. Throughput: one key per cycle. Stalls:
+    a row of C that is not taken stalls all but the making of tables; ``o_c.ready`` reaches
     ``i_a.ready`` and ``i_b.ready`` combinationally. Overflow: none for K <= k_max.
 
     Parameters
@@ -52,7 +52,7 @@ class OverWeights(wiring.Component):
     """
 
     SPEC = OverWeightsEngineSpec
-    SUMMARY = "tables over weights (SAIL): bit planes of many rows of activations look up sums"
+    SUMMARY = "tables over weights (SAIL): bit planes of activations look up sums of weights"
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
@@ -82,12 +82,12 @@ class OverWeights(wiring.Component):
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """What makes a column's table, and what looks it up."""
+        """The generator of a column's table, and its lookup lane."""
         return (self.table, self.lane)
 
     @property
     def latency(self) -> int:
-        """Cycles from one beat of a tile to its row 0."""
+        """Cycles from the only beat of a tile to its row 0."""
         return (1 << self.spec.group) + self.spec.a_width + 3
 
     @property
@@ -107,7 +107,7 @@ class OverWeights(wiring.Component):
         codes = Signal(len(self.i_a.payload.data), reset_less=True)
         m.d.comb += [
             move.eq(~self.o_c.valid | self.o_c.ready),
-            # A table goes to be looked up as soon as its last entry is written.
+            # Lookups start as soon as the last entry of a table is written.
             keys.en.eq(move),
             keys.i_table.eq(held & (full | step.all())),
             keys.i_codes.eq(codes),
@@ -131,9 +131,9 @@ class OverWeights(wiring.Component):
         return m
 
     def _tables(self, m: Module, load: Value, step: Value) -> Value:
-        """Make an entry of all columns, that of the Gray code of `step`."""
+        """Make the entry for the Gray code of `step`, in all columns."""
         spec = self.spec
-        # It differs from the one before in the place of the lowest one.
+        # It differs from the previous one at the lowest set bit of `step`.
         lines = [step[at] & ~step[:at].any() for at in range(spec.group)]
         above = Cat(step[1:], 0)
         minus = Cat(line & up for line, up in zip(lines, above, strict=True)).any()
@@ -158,7 +158,7 @@ class OverWeights(wiring.Component):
     def _memory(
         self, m: Module, write: Value, address: Value, entries: Value, keys: KeyCache, bank: Value
     ) -> Value:
-        """Keep two tables of each column; what is read is there a cycle later."""
+        """Double-buffer the tables of each column; read latency is one cycle."""
         memory: Memory[int, Value] = Memory(
             shape=len(entries), depth=2 << self.spec.group, init=[], attrs={UNINITIALISED: "1"}
         )
@@ -174,7 +174,7 @@ class OverWeights(wiring.Component):
         return out.data
 
     def _lanes(self, m: Module, move: Value, keys: KeyCache, words: Value) -> list[Value]:
-        """Look up the keys of rows, and add up what is found."""
+        """Look up the keys of rows, and accumulate the entries."""
         sums = []
         for number in range(self.spec.n):
             m.submodules[f"lane{number}"] = lane = self.lane.place()
@@ -191,7 +191,7 @@ class OverWeights(wiring.Component):
         return sums
 
     def _rows(self, m: Module, move: Value, keys: KeyCache, sums: list[Value]) -> None:
-        """Add the sums of a row to those of the beats before; the last ones are a row of C."""
+        """Accumulate the sums of a row over beats; the last ones are a row of C."""
         spec, width = self.spec, self.spec.c_format.width
         rows: Memory[int, Value] = Memory(
             shape=spec.n * width, depth=max(spec.m, 2), init=[], attrs={UNINITIALISED: "1"}

@@ -1,4 +1,4 @@
-"""Arrays whose rows of C are done one cycle apart: control, whatever the operands are."""
+"""Arrays whose rows of C finish one cycle apart: control, for any kind of operands."""
 
 from collections.abc import Mapping
 
@@ -15,22 +15,22 @@ __all__ = ["RowCount", "RowsArray", "late", "skew"]
 
 
 class RowsArray(wiring.Component):
-    """An array of m x n elements, each of which keeps one number of C, and its control.
+    """An array of m x n elements, each of which accumulates one element of C, and its control.
 
-    A tile's operands enter in some cycles; the next tile follows at once if those are at least
-    :attr:`RowsSpec.drain`: rows end one cycle apart, so in each column one sum is done per cycle
-    and leaves by a bus, without a second set of accumulators. Where rows work together, sums leave
-    in the same order, and the next tile waits for them.
+    If a tile's operands take at least :attr:`RowsSpec.drain` cycles, the next tile follows at once:
+    rows finish one cycle apart, so each column completes one sum per cycle, which leaves by a bus,
+    without a second set of accumulators. With ``together``, sums leave in the same order, and the
+    next tile waits for them.
 
     Parameters
     ----------
     spec : RowsSpec
         What: the shape.
     column : Column
-        How: what stands n times in the array.
+        How: the column; the array has n of them.
     ports
-        Of the component: the streams ``i_a``, ``i_b``, ``o_c``, of which the first and the last
-        have ``last`` in the payload.
+        Of the component: the streams ``i_a``, ``i_b``, ``o_c``; the payloads of the first and the
+        last have a member ``last``.
     """
 
     i_a: stream.Interface
@@ -47,9 +47,9 @@ class RowsArray(wiring.Component):
 
         Parameters
         ----------
-        m, move : where, and the common enable.
-        feed : tells what is accepted.
-        clear : one bit for each row: a new sum starts with what enters that row in this cycle.
+        m, move : where, and the common clock enable.
+        feed : tells which beats are accepted.
+        clear : one bit per row: a new sum starts with the operands of this cycle.
 
         Returns
         -------
@@ -58,13 +58,13 @@ class RowsArray(wiring.Component):
         raise NotImplementedError
 
     def ends(self, m: Module, feed: ArrayEntry) -> tuple[Value, Value, Value]:
-        """Find out what ends; a tile has one sum for each number of C, or several.
+        """Find out what ends; a tile has one sum for each element of C, or several.
 
         Returns
         -------
-        last : sums end with what is offered.
-        taken : the beat enters the array, which is done with it.
-        finish : results begin to leave; ``feed.finish``, or only some of them.
+        last : sums end with the beat offered.
+        taken : the beat enters the array for the last time.
+        finish : results begin to leave; ``feed.finish``, or a subset of it.
         """
         return self.i_a.payload.last, feed.accept, feed.finish
 
@@ -130,9 +130,9 @@ def late(m: Module, move: Value, name: str, value: Value, count: int) -> list[Va
 
 
 class RowCount(wiring.Component):
-    """Tells which cycles bring a row of C, from the cycles in which tiles finish.
+    """Tells in which cycles a row of C arrives, from the cycles in which tiles finish.
 
-    ``valid`` comes straight from a register, since the enable of the whole array hangs on it.
+    ``valid`` comes straight from a register, since it drives the enable of the whole array.
 
     Parameters
     ----------
@@ -144,11 +144,11 @@ class RowCount(wiring.Component):
     Members
     -------
     move : In(1)
-        Common enable.
+        Common clock enable.
     finish : In(1)
         A tile's sums begin to leave.
     valid, last : Out(1)
-        A row of C is there; it is row m - 1.
+        A row of C is valid; it is row m - 1.
     """
 
     move: In(1)

@@ -1,4 +1,4 @@
-"""One column of an array whose rows of C are done one cycle apart: its sums leave by a bus."""
+"""One column of an array whose rows of C finish one cycle apart, with an output bus."""
 
 from amaranth import C, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -13,34 +13,33 @@ __all__ = ["RowsColumn"]
 
 
 class RowsColumn(SharedModule):
-    """One column of elements, whose sums leave by its bus.
+    """One column of elements, whose sums leave by a bus.
 
-    An element whose sum is done puts it on the bus for one cycle; all others put zeros, so the bus
-    is an OR. It is cut into segments of :attr:`RowsSpec.SEGMENT` rows by registers, through which
-    sums move up. The resolver at its end adds the carries in: one adder a column, of which a short
-    bus needs no register.
+    An element drives the bus for one cycle when its sum is complete, and zeros otherwise, so the
+    bus is an OR. Registers cut it into segments of :attr:`RowsSpec.SEGMENT` rows. The resolver at
+    its end adds the carries in, with one adder per column; a short bus needs no register before it.
 
     Parameters
     ----------
     spec : RowsSpec
         What: the array.
-    element : Hop or SumCell
-        How: what stands in a row.
+    element : Hop or SumModule
+        How: the element of each row.
     adder : str
         How: the resolver, see :func:`hw.arith.adder.resolve`.
     held : bool
-        How: the bus has registers; it always has where it has several segments, or no adder.
+        How: the bus has registers; always so with several segments, or without an adder.
 
     Members
     -------
     en : In(1)
-        Common enable.
+        Common clock enable.
     i_a : In
-        Operands of A of each row, row 0 lowest, as the element takes them.
+        Operands of A of each row, row 0 lowest, in the element's encoding.
     i_b : In
-        Operands of B, for row 0, as the element takes them.
+        Operands of B, for row 0, in the element's encoding.
     i_clear : In
-        One bit for each row: a new sum starts.
+        One bit per row: a new sum starts.
     o : Out
         A sum: row i at :attr:`latency` + i + i // SEGMENT cycles after its first ``i_clear``.
     """
@@ -82,19 +81,19 @@ class RowsColumn(SharedModule):
 
     @property
     def latency(self) -> int:
-        """Cycles from ``i_clear``, as it stands in a register, to the sum."""
+        """Cycles from the registered ``i_clear`` to the sum."""
         layout = self.element.layout
         bus = 1 if self._bus else 0
         return bus + self.element.pipeline + layout.registers + self.adds
 
     @property
     def adds(self) -> bool:
-        """Whether anything is left to be added to what is on the bus."""
+        """Whether the sums on the bus have carries to add."""
         return bool(self.element.layout.carries)
 
     @property
     def _bus(self) -> bool:
-        """Whether the bus has registers: a single sum can be resolved where it stands."""
+        """Whether the bus has registers: a single sum can be resolved in place."""
         rows = self.spec.m
         return not self.adds or rows > self.spec.SEGMENT or (rows > 1 and self.held)
 
@@ -103,7 +102,7 @@ class RowsColumn(SharedModule):
         raise NotImplementedError
 
     def settle(self, m: Module, rows: list[list[Value]]) -> list[list[Value]]:
-        """Make of the columns of a sum those that are resolved, of at most two bits."""
+        """Reduce the columns of a sum to at most two bits each, for the resolver."""
         return rows
 
     def elaborate(self, platform):
@@ -127,7 +126,7 @@ class RowsColumn(SharedModule):
         return m
 
     def _collect(self, m: Module, rows: list[Placement]) -> data.View:
-        """Let the sum that is done go by the bus."""
+        """Put the completed sum on the bus."""
         spec, layout = self.spec, self.element.layout
         if not self._bus and len(rows) == 1:
             return rows[0].o

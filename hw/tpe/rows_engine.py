@@ -1,4 +1,4 @@
-"""Arrays of integer elements whose rows of C are done one cycle apart."""
+"""Arrays of integer elements whose rows of C finish one cycle apart."""
 
 from typing import Any, ClassVar
 
@@ -20,16 +20,16 @@ __all__ = ["RowsEngine"]
 
 
 class RowsEngine(RowsArray):
-    """Multiplies matrices tile by tile; each of m x n elements keeps one number of C.
+    """Multiplies matrices tile by tile; each of m x n elements accumulates one element of C.
 
     Computes :func:`golden.engine.matmul`, exactly. A tile takes ceil(K / k) cycles; the next one
-    follows at once if that is at least :attr:`RowsSpec.drain`: rows end one cycle apart, so in
-    each column one sum is done per cycle and leaves by a bus, without a second set of
+    follows at once if that is at least :attr:`RowsEngineSpec.drain`: rows finish one cycle apart,
+    so each column completes one sum per cycle, which leaves by a bus, without a second set of
     accumulators.
 
     Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k
-    multiply-accumulates a cycle. Stalls: a missing operand puts a bubble into the array; a row of
-    C that is not taken stops all of it: ``o_c.ready`` reaches every register's enable and
+    multiply-accumulates per cycle. Stalls: a missing operand puts a bubble into the array; a row of
+    C that is not taken stalls all of it: ``o_c.ready`` reaches every register's enable and
     ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: none for K <= k_max.
 
     Parameters
@@ -39,7 +39,7 @@ class RowsEngine(RowsArray):
     pe, encoding, pipeline
         How: see :func:`hw.tpe.element_choice.make_element`.
     adder : str
-        How: carry propagation, once a column, or in every element ("mac").
+        How: carry propagation, once per column, or in every element ("mac").
 
     Members
     -------
@@ -79,12 +79,12 @@ class RowsEngine(RowsArray):
         super().__init__(spec, self.make_column(spec, self.element, hows["adder"]), ports)
 
     def make_column(self, spec: RowsEngineSpec, element: Element, adder: str) -> RowsColumn:
-        """Make the column that stands n times in the array."""
+        """Make the column; the array has n of them."""
         raise NotImplementedError
 
     @property
     def operations_per_cycle(self) -> int:
-        """A multiplication and an addition for each product."""
+        """A multiplication and an addition per product."""
         return 2 * self.spec.m * self.spec.n * self.spec.k
 
     def place_columns(
@@ -94,9 +94,9 @@ class RowsEngine(RowsArray):
 
         Parameters
         ----------
-        m, move : where, and the common enable.
-        a, clear : for each row its operands and its clear bit, row i i cycles late; operands of
-            rows that work together are not.
+        m, move : where, and the common clock enable.
+        a, clear : for each row its operands and its clear bit, row i delayed by i cycles; with
+            ``together``, operands are not delayed.
         b : for each column its codes, not skewed.
 
         Returns
@@ -106,11 +106,11 @@ class RowsEngine(RowsArray):
         raise NotImplementedError
 
     def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
-        """Code the rows of A, each after its delay, and place the columns."""
+        """Encode the rows of A, each after its delay, and place the columns."""
         spec = self.spec
         a, b = self.i_a.payload.data, self.i_b.payload.data
         width = spec.k * spec.a_width
-        # What is not delayed is coded while it is still decided whether its beat is accepted.
+        # Undelayed rows are encoded while ``accept`` is still being decided, which is shorter.
         at_once = [a.word_select(row, width) for row in range(spec.m if spec.together else 1)]
         operands = [Mux(feed.accept, self.element.encode(m, codes), 0) for codes in at_once]
         if not spec.together:
@@ -126,5 +126,5 @@ class RowsEngine(RowsArray):
 
 
 def _column(b: Value, number: int, spec: RowsEngineSpec) -> Value:
-    """Take the k codes of one column out of k rows of n codes."""
+    """Extract the k codes of one column from k rows of n codes."""
     return Cat(b.word_select(k * spec.n + number, spec.b_width) for k in range(spec.k))

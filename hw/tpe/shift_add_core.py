@@ -14,7 +14,7 @@ __all__ = ["ShiftAddCore"]
 
 
 class ShiftAddCore(BitplaneEngine):
-    """Multiplies matrices by adding gated, shifted activations, all bits of a weight in a cycle.
+    """Multiplies matrices by adding gated, shifted activations, all weight bits in one cycle.
 
     Computes :func:`golden.tpe.shift_add_core.shift_add_core`, exactly; see :class:`BitplaneEngine`.
 
@@ -25,7 +25,7 @@ class ShiftAddCore(BitplaneEngine):
     """
 
     SPEC = ShiftAddCoreSpec
-    SUMMARY = "shift-add core: gated, shifted activations, all bits of a weight in a cycle"
+    SUMMARY = "shift-add core: gated, shifted activations, all weight bits in one cycle"
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 

@@ -18,7 +18,7 @@ __all__ = ["SystolicColumn", "SystolicOs", "place_systolic"]
 
 
 class SystolicColumn(RowsColumn):
-    """A column that A crosses and B moves down, one element a cycle.
+    """A column that A crosses and B moves down, one element per cycle.
 
     Members
     -------
@@ -39,7 +39,7 @@ class SystolicColumn(RowsColumn):
         )
 
     def connect(self, m: Module, rows: list[Placement]) -> None:
-        """Pass A and the clear bits through the elements, and B from each to the one below."""
+        """Pass A and the clear bits through the elements, and B from element to element down."""
         width = len(self.element.i_a)
         b: Value = self.i_b
         for number, row in enumerate(rows):
@@ -56,12 +56,12 @@ class SystolicColumn(RowsColumn):
 class SystolicOs(RowsEngine):
     """Multiplies matrices on a systolic array; see :class:`RowsEngine`.
 
-    Computes :func:`golden.tpe.systolic_os.systolic_os`, exactly. A and B enter skewed, A moves
-    right and B moves down one element a cycle.
+    Computes :func:`golden.tpe.systolic_os.systolic_os`, exactly. A and B enter skewed; A moves
+    right and B moves down one element per cycle.
     """
 
     SPEC = SystolicOsSpec
-    SUMMARY = "output-stationary systolic array of either PE, one resolver a column"
+    SUMMARY = "output-stationary systolic array of either PE, one resolver per column"
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
@@ -79,7 +79,7 @@ class SystolicOs(RowsEngine):
     def place_columns(
         self, m: Module, move: Value, a: list[Value], b: list[Value], clear: Value
     ) -> Value:
-        """Place the columns side by side; column j works j cycles late."""
+        """Place the columns side by side; column j is j cycles late."""
         b = skew(m, move, "b", Cat(b), self.spec.n, self.spec.b_width)
         return place_systolic(m, move, self.column, a, b, clear)
 
@@ -93,19 +93,19 @@ def place_systolic(
     clear: Value,
     drain: Callable[[int, Value], Value] = lambda _, total: total,
 ) -> Value:
-    """Place columns side by side, that A crosses.
+    """Place columns side by side, crossed by A.
 
     Parameters
     ----------
-    m, move : where, and the common enable.
+    m, move : where, and the common clock enable.
     kind : a :class:`SystolicColumn`.
-    a, clear : for each row its operands and its clear bit, row i i cycles late.
-    b : for each column its operands, column j j cycles late.
-    drain : makes of the number of a column, and its sum, what leaves; all in as many cycles.
+    a, clear : for each row its operands and its clear bit, row i delayed by i cycles.
+    b : for each column its operands, column j delayed by j cycles.
+    drain : converts a column's index and sum to its output; same latency for all columns.
 
     Returns
     -------
-    A row of C, the numbers of all columns at the time of the last one's.
+    A row of C, all columns aligned to the last one.
     """
     crossing, clears = Cat(a), clear
     early: Value = C(0, 0)
@@ -118,7 +118,7 @@ def place_systolic(
             column.i_clear.eq(clears),
         ]
         crossing, clears = column.o_a, column.o_clear
-        # The sums of the columns before wait for the last one's.
+        # The sums of earlier columns wait for the last one's.
         row = Cat(early, drain(number, column.o))
         if number < len(b) - 1:
             early = Signal(len(row), name=f"c{number}", reset_less=True)

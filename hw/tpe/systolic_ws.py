@@ -22,10 +22,10 @@ __all__ = ["SystolicWs"]
 
 
 class Turns(wiring.Component):
-    """Lets beats into the array, one for each turn of the rings.
+    """Admits beats to the array, one per turn of the rings.
 
-    A turn in the middle of a tile without operands adds nothing and takes as long as any other,
-    so that the sums stay in step with the rows of A. Between tiles a turn may begin at any time.
+    A turn without operands in the middle of a tile adds nothing and takes as long as any other, so
+    that the sums stay in step with the rows of A. Between tiles a turn may begin at any time.
 
     Parameters
     ----------
@@ -35,17 +35,17 @@ class Turns(wiring.Component):
     Members
     -------
     move : In(1)
-        The array is enabled; where it is low, nothing happens.
+        Clock enable of the array; while it is low, nothing happens.
     valid, last : In(1)
-        A beat is there; it is the last one of its tile.
+        A beat is offered; it is the last one of its tile.
     accept : Out(1)
-        The beat has entered the array with this cycle.
+        The beat has entered the array completely with this cycle.
     clear : Out(1)
-        What enters in this cycle belongs to the first beat of a tile.
+        The operands of this cycle belong to the first beat of a tile.
     finish : Out(1)
         The last beat of a tile begins.
     row : Out
-        One bit for each cycle of a turn, lowest first: it is that one, and a beat enters.
+        One bit per cycle of a turn, lowest first: a beat enters, and the turn is at this cycle.
     """
 
     move: Signal
@@ -93,19 +93,19 @@ class Turns(wiring.Component):
 
 
 class SystolicWs(wiring.Component):
-    """Multiplies matrices on k x n elements, each of which keeps one code of B for a beat.
+    """Multiplies matrices on k x n elements, each of which holds one code of B for a beat.
 
-    Computes :func:`golden.tpe.systolic_ws.systolic_ws`, exactly. The rows of A enter one a cycle
-    and move right, the sums move down, one element a cycle each. The first row of a beat takes the
-    weights along: it reaches one element of a column in each cycle, so that one code of B a
-    column and cycle, on a bus, is all that has to arrive, no element needs a second register to
-    load the next weight, and beats follow each other without a gap. The weight is the operand
-    that is recoded: its digits stand still while the codes of A pass.
+    Computes :func:`golden.tpe.systolic_ws.systolic_ws`, exactly. The rows of A enter one per cycle
+    and move right, the partial sums move down, one element per cycle each. The first row of a beat
+    brings the weights: it reaches one element of a column per cycle, so a bus of one code of B per
+    column suffices, no element needs a shadow register for the next weight, and beats follow each
+    other without a gap. The weight is the recoded operand: its digits stay while the codes of A
+    pass.
 
-    Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: a beat
-    in :attr:`SystolicWsSpec.turn` cycles, during which its sender holds it. Stalls: a missing
-    operand costs a turn within a tile, its own time between tiles; a row of C that is not taken
-    stops all of the array: ``o_c.ready`` reaches every register's enable and ``i_a.ready``,
+    Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: one beat
+    per :attr:`SystolicWsSpec.turn` cycles, during which its sender holds it. Stalls: a missing
+    operand costs a turn within a tile, only the waiting time between tiles; a row of C that is not
+    taken stalls the whole array: ``o_c.ready`` reaches every register's enable and ``i_a.ready``,
     ``i_b.ready`` combinationally. Overflow: none for K <= k_max.
 
     Parameters
@@ -115,7 +115,7 @@ class SystolicWs(wiring.Component):
     pe, encoding, pipeline
         How: see :func:`hw.tpe.element_choice.make_element`; `encoding` is that of B.
     adder : str
-        How: carry propagation, once a column ("opt1") or in every element ("mac").
+        How: carry propagation, once per column ("opt1") or in every element ("mac").
 
     Members
     -------
@@ -128,9 +128,9 @@ class SystolicWs(wiring.Component):
     """
 
     SPEC = SystolicWsSpec
-    SUMMARY = "weight-stationary systolic array of either PE, whose sums go round for all of K"
+    SUMMARY = "weight-stationary systolic array of either PE, with recirculating partial sums"
     BENCH = "tb_engine"
-    EVIDENCE = (*ENGINE, "formal proof of the step", "mutants")
+    EVIDENCE = (*ENGINE, "formal proof of one accumulation step", "mutants")
 
     HOWS: ClassVar[dict[str, Parameter]] = element_hows("opt1", "mac", encoding="ent", pipeline=0)
 
@@ -174,14 +174,14 @@ class SystolicWs(wiring.Component):
     def latency(self) -> int:
         """Cycles from the last operand beat of a tile to its first row of C.
 
-        A beat has moved with its last cycle: with many rows, the first is out before that, and
-        this is negative.
+        A beat is accepted with its last cycle: with many rows, the first row of C is out before
+        that, and this is negative.
         """
         return self._delay - (self.spec.turn - 1)
 
     @property
     def operations_per_cycle(self) -> int:
-        """A multiplication and an addition for each product."""
+        """A multiplication and an addition per product."""
         return 2 * self.spec.n * min(self.spec.m, self.spec.k)
 
     def elaborate(self, platform):
@@ -219,7 +219,7 @@ class SystolicWs(wiring.Component):
                 column.i_clear.eq(clear),
             ]
             crossing, swap, clear = column.o_a, column.o_swap, column.o_clear
-            # The sums of the columns before wait for the last one's.
+            # The sums of earlier columns wait for the last one's.
             row = Cat(early, column.o)
             if number < spec.n - 1:
                 early = Signal(len(row), name=f"c{number}", reset_less=True)
@@ -230,7 +230,7 @@ class SystolicWs(wiring.Component):
 
 
 def _select(m: Module, name: str, codes: Value, row: Value) -> Value:
-    """Take the row of codes whose bit is set; zeros if none is."""
+    """Select the row of codes whose bit is set; zeros if none is."""
     width = len(codes) // len(row)
     chosen = Signal(width, name=name)
     masked = [Mux(bit, codes.word_select(number, width), 0) for number, bit in enumerate(row)]

@@ -1,4 +1,4 @@
-"""Store of tables over activations: makes them, and keeps them by number."""
+"""Store of tables over activations: generator and numbered registers."""
 
 from typing import Any
 
@@ -18,15 +18,15 @@ __all__ = ["TableStore"]
 
 
 class TableStore(wiring.Component):
-    """Makes the tables of rows of activations and keeps them, with the sum of each row.
+    """Makes the tables of rows of activations and stores them, with the sum of each row.
 
-    Latency: tables that have been made can be read two cycles after the last activations have
-    come; what is known of them, after one. Throughput: a beat a cycle.
+    Latency: tables can be read two cycles after their last activations; sums and sizes after one.
+    Throughput: one beat per cycle.
 
     Parameters
     ----------
     spec : LutUnitSpec
-        What: rows, tables, and how many are kept.
+        What: rows, tables, table registers.
     adder : str
         How: see :func:`hw.arith.adder.resolve`.
 
@@ -35,24 +35,23 @@ class TableStore(wiring.Component):
     i_a : In(stream)
         Activations: a beat has k of each of m rows, row by row, the first lowest.
     i_makes : In(1)
-        Take them, until ``o_made``.
+        Take activations, until ``o_made``.
     i_new : In(data.StructLayout)
-        ``number`` to keep the tables by; ``rows`` and ``depth``, rows and activations of a row,
-        less 1.
+        ``number`` of the register; ``rows`` and ``depth``, rows and activations per row, minus 1.
     o_made : Out(1)
-        The last of them come.
+        The last activations are taken.
     i_number : In
-        Which tables are meant by all below.
+        The register that all members below refer to.
     o_there : Out(1)
-        They have been made.
+        Its tables exist.
     o_known : Out(data.StructLayout)
-        ``sums`` of each row's activations; ``rows`` and ``beats``, less 1.
+        ``sums`` of each row's activations; ``rows`` and ``beats``, minus 1.
     i_reads : In(1)
         Read the tables of a beat.
     i_beat : In
-        Which.
+        Number of the beat.
     o : Out
-        Them, a cycle later, and until others are read.
+        Its tables, one cycle later, until others are read.
     """
 
     i_a: stream.Interface
@@ -100,7 +99,7 @@ class TableStore(wiring.Component):
         m = Module()
         spec, new = self.spec, self.i_new
         m.submodules.tables = self.tables
-        # The rest of a row's activations, but one.
+        # Remaining activations of a row, minus one.
         rest = Signal(len(new.depth), reset_less=True)
         beat = Signal(range(max(spec.beats, 2)))
         taken, last = Signal(), Signal()
@@ -149,7 +148,7 @@ class TableStore(wiring.Component):
         return m
 
     def _sums(self, m: Module, taken: Value, first: Value) -> Value:
-        """Add the activations of a beat up, and those before unless it is a first."""
+        """Accumulate the activations of a row; the first beat starts a new sum."""
         spec, width = self.spec, self.sum.width
         sums = Signal(spec.m * width, reset_less=True)
         rows = []

@@ -23,8 +23,8 @@ class TernaryCore(BitplaneEngine):
     """Multiplies matrices by weights -1, 0 and 1.
 
     Computes :func:`golden.tpe.ternary_core.ternary_core`, exactly; see :class:`BitplaneEngine`.
-    Tables of a beat are made at the edge of the array, once for all columns. Two planes of signs
-    select from half tables, as in a LUT core; their sum is twice that of C.
+    Tables of a beat are made at the edge of the array, once for all columns. In mode two_plane, two
+    sign planes select from half tables, as in a LUT core; their sum is twice C.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class TernaryCore(BitplaneEngine):
     """
 
     SPEC = TernaryCoreSpec
-    SUMMARY = "ternary core: activations, or sums from tables, added, subtracted or left out"
+    SUMMARY = "ternary core: activations, or sums from tables, added, subtracted or skipped"
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
@@ -69,7 +69,7 @@ class TernaryCore(BitplaneEngine):
         super().__init__(spec, lane, adder=hows["adder"], held=hows["held"], dropped=int(twice))
 
     def weights(self, codes: list[Value], plane: int) -> Value:
-        """Make codes or keys as they are; of two planes, where a weight is 1, and not -1."""
+        """Return codes or keys unchanged; with two planes: weight is 1, weight is not -1."""
         if self.planes == 1:
             return Cat(codes)
         return Cat(~(code[0] & code[1]) if plane else code[0] & ~code[1] for code in codes)

@@ -1,4 +1,4 @@
-"""Column of a weight-stationary array: elements that keep their weight, and a ring of sums."""
+"""Column of a weight-stationary array: elements that hold their weight, and a ring of sums."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data
@@ -13,26 +13,26 @@ __all__ = ["FirstPe", "StationaryColumn", "StationaryPe"]
 
 
 class StationaryPe(SharedModule):
-    """An element that keeps its weight and adds the product to a sum that passes by.
+    """An element that holds its weight and adds the product to a passing partial sum.
 
     Parameters
     ----------
-    element : PeCell
-        How: the step; its operand a is the weight.
+    element : Element
+        How: the accumulation step; its operand a is the weight.
 
     Members
     -------
     en : In(1)
-        Common enable.
+        Common clock enable.
     i_a : In
         Code of A, one cycle before it is multiplied.
     i_swap : In(1)
-        ``i_b`` is the weight of this ``i_a`` and of those that follow.
+        ``i_b`` is the weight of this and the following ``i_a``.
     i_b : In
-        Weight, as :meth:`Element.encode` makes it.
+        Weight, encoded by :meth:`Element.encode`.
     i_sum : In(CarrySave)
-        Sum that the product is added to, in the cycle of the product, or as many later as the
-        element has pipeline registers.
+        Sum that the product is added to, in the cycle of the product, plus one per pipeline
+        register of the element.
     o_a, o_swap : Out
         ``i_a`` and ``i_swap``, one cycle later.
     o : Out(CarrySave)
@@ -88,9 +88,9 @@ class StationaryPe(SharedModule):
 
 
 class FirstPe(StationaryPe):
-    """The element in the first row, where sums start.
+    """The element of the first row, where sums start.
 
-    Apart from the others, so that they need no gates for it.
+    A class of its own, so that the others need no clear gates.
 
     Members
     -------
@@ -108,7 +108,7 @@ class FirstPe(StationaryPe):
         self.module = f"{element.module}_first"
 
     def sum_before(self, m: Module) -> data.View:
-        """Clear the sum so far where a new one starts."""
+        """Clear the sum when a new one starts."""
         clear = Signal(1 + self.pipeline, reset_less=True)
         with m.If(self.en):
             m.d.sync += clear.eq(Cat(self.i_clear, clear))
@@ -121,31 +121,31 @@ class FirstPe(StationaryPe):
 
 
 class StationaryColumn(SharedModule):
-    """One column of elements, closed to a ring in which the sums of a tile go round.
+    """One column of elements, closed to a ring in which the sums of a tile circulate.
 
     The sum of a row of C passes all elements in k cycles, one product in each, and is back at the
-    top when the same row of A comes again, with the next beat. So the registers of the sums are
-    the accumulators.
+    top when the same row of A returns with the next beat. So the sum registers are the
+    accumulators.
 
     Parameters
     ----------
     spec : SystolicWsSpec
         What: the array.
-    element : PeCell
-        How: the step of what stands in a row.
+    element : Element
+        How: the accumulation step of the element in each row.
     adder : str
         How: the resolver, see :func:`hw.arith.adder.resolve`.
 
     Members
     -------
     en : In(1)
-        Common enable.
+        Common clock enable.
     i_a, i_swap : In
         For each row of the column, row 0 lowest: as the element's.
     i_b : In
         Weight of the row whose ``i_swap`` is set.
     i_clear : In(1)
-        With a code of A for row 0: its sum starts there.
+        With a code of A for row 0: a new sum starts.
     o_a, o_swap, o_clear : Out
         The same, one cycle later, for the next column.
     o : Out

@@ -86,11 +86,22 @@ def test_cli_list_shows_every_parameter_whole(
     run: Run, monkeypatch: pytest.MonkeyPatch, columns: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    outcome = run("list")
+    outcome = run("list", *CATALOG)
     assert outcome.code == 0
     for name, entry in CATALOG.items():
         assert name in outcome.out
         assert all(f" {key} " in outcome.out for key in entry.parameters)
+
+
+def test_cli_list_is_a_line_for_each_design(run: Run) -> None:
+    lines = run("list").out.splitlines()
+    for name, entry in CATALOG.items():
+        assert [line.split()[1:] for line in lines if line.split()[:1] == [name]] == [
+            entry.summary.split()
+        ]
+    outcome = run("list", "systolic")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "did you mean systolic_ws or systolic_os" in outcome.err
 
 
 def test_cli_list_json_is_complete(run: Run) -> None:
@@ -181,6 +192,7 @@ def refused(outcome: Outcome, says: str) -> None:
             "encoding must be one of booth, ent, none, operator, not",
         ),
         ("generate systolic_os -p m=0", "m must be 1..256 rows, not 0"),
+        ("generate mac --docs", "--docs is for a co-processor, not for mac"),
         ("generate mac --perod 3", "--perod. Did you mean --period?"),
         ("generate mac --period 0", "--period must be greater than 0 ns, and finite, not 0"),
         ("generate mac --period nan", "--period must be greater than 0 ns, and finite, not nan"),

@@ -38,6 +38,7 @@ PARAMETERS = {
     "requantise": False,
 }  # fmt: skip
 NAMES = ("coprocessor", "coprocessor_stream")
+DOCUMENTED = "coprocessor_stream"
 SPACE = {"x": "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"}
 PERIOD = 8.0
 
@@ -61,6 +62,10 @@ class Made(NamedTuple):
         return (self.folder / name).read_text()
 
     @property
+    def docs(self) -> bool:
+        return self.design.name == DOCUMENTED
+
+    @property
     def verilog(self) -> str:
         return self.text(f"{self.module}.v")
 
@@ -75,6 +80,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     output = tmp_path_factory.mktemp("generated")
     arguments = [f"-p{key}={value}" for key, value in PARAMETERS.items()]
     arguments += ["-o", str(output), "--period", str(PERIOD), "--json"]
+    arguments += ["--docs"] * (request.param == DOCUMENTED)
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
         patch.setattr(sys, "argv", ["carrysave", "generate", request.param, *arguments])
@@ -90,7 +96,7 @@ def block(made: Made, monkeypatch: pytest.MonkeyPatch) -> Facts:
     """Build the same block again, without another conversion of the same Verilog."""
     body = made.verilog.partition("\n\n")[2]
     monkeypatch.setattr(Emission, "_convert", lambda self: body)
-    again = Facts(Emission(made.design), PERIOD)
+    again = Facts(Emission(made.design), PERIOD, made.docs)
     assert again.emission.verilog == made.verilog
     return again
 
@@ -125,6 +131,8 @@ def test_pack_lists_every_file(made: Made) -> None:
     }  # fmt: skip
     readme = made.text("README.md")
     assert all(f"`{name}" in readme for name in top | folders)
+    assert (made.folder / "registers" / f"{MAP}_html" / "index.html").exists() == made.docs
+    assert ("HTML" in readme) == made.docs
     for folder in ("drivers/c", "drivers/python/carrysave_driver"):
         assert (made.folder / folder).is_dir()
         assert f"`{folder}/`" in readme
@@ -519,13 +527,13 @@ def test_pack_is_the_same_again(made: Made, tmp_path: Path) -> None:
 import sys, time
 from pathlib import Path
 from hw.catalog import Design
-from hw.emit import Emission
-from carrysave.integration import pack
+from hw.emit.verilog import Emission
+from carrysave.ip import package
 time.time = lambda: 1e9
 body = Path({str(made.folder / f"{made.module}.v")!r}).read_text().partition("\\n\\n")[2]
 Emission._convert = lambda self: body
 design = Design({made.design.name!r}, {dict(made.design.parameters)!r})
-pack.generate(design, Path(sys.argv[1]), period_ns={PERIOD})
+package.generate(design, Path(sys.argv[1]), period_ns={PERIOD}, docs={made.docs})
 """
     subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)],
@@ -554,7 +562,7 @@ def test_pack_fails_whole(block: Facts, tmp_path: Path, monkeypatch: pytest.Monk
     assert digests(tmp_path) == before
     assert not list(empty.iterdir())
     monkeypatch.undo()
-    package.write(Facts(block.emission, 7.0), tmp_path)
+    package.write(Facts(block.emission, 7.0, block.docs), tmp_path)
     assert own.read_text() == "mine\n"
     after = set(digests(tmp_path / block.module))
     assert after == {str(file.relative_to(tmp_path / block.module)) for file in files} | {own.name}

@@ -11,15 +11,10 @@ import pytest
 from carrysave.cli import main
 from carrysave.report.loop_nest import data, describe
 from golden.nest import Loop, Nest, Step, nest_of
+from golden.nest.shapes import FAMILY
 from hw.catalog import CATALOG, Design
 
 Show = Callable[..., tuple[int, str, str]]
-FAMILY = tuple(
-    name
-    for name, entry in CATALOG.items()
-    if {"pe", "encoding"} & set(entry.parameters)  # digits of an operand, which are a loop
-    and entry.component.__module__.startswith(("hw.pe.", "hw.tpe."))
-)
 VALUES: dict[str, tuple[Any, ...]] = {
     "pe": ("mac", "opt1", "opt2", "opt3", "opt4c", "opt4e"),
     "encoding": ("none", "ent", "naf"),

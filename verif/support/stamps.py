@@ -102,7 +102,7 @@ class Stamps:
     def __init__(self, root: Path, *, fresh: bool) -> None:
         self.root = root
         self.key = everything(root)
-        self.folder = cache.cache() / _OWN / self.key[:24]
+        self.folder = cache.folder() / _OWN / self.key[:24]
         self.kept: set[str] = set()
         if fresh:
             shutil.rmtree(self.folder, ignore_errors=True)

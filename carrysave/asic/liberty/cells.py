@@ -35,7 +35,7 @@ DONT_USE = {
     "osu0*": ("CLKBUF*", "TBUF*", "PAD*"),
 }  # fmt: skip
 
-_FORMAT = 2  # of the cached parse; raise it with any change of the classes below
+_FORMAT = 3  # of the cached parse; raise it with any change of the classes below
 _UNITS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
 
 
@@ -140,11 +140,11 @@ class Library:
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
             sha = hashlib.sha256(data).hexdigest()
-            path = cache.cache() / "liberty" / f"{sha[:16]}.lib"
+            path = cache.folder() / "liberty" / f"{sha[:16]}.lib"
             if not path.exists():
                 cache.write(path, data)
         sha = hashlib.sha256(data).hexdigest()
-        parsed = cache.cache() / "liberty" / f"{sha[:16]}.{_FORMAT}.pickle"
+        parsed = cache.folder() / "liberty" / f"{sha[:16]}.{_FORMAT}.pickle"
         if parsed.exists():
             facts = pickle.loads(parsed.read_bytes())
         else:
@@ -339,8 +339,8 @@ def osu018() -> Library:
         if path.is_file():
             return Library.load(path)
     raise FileNotFoundError(
-        f"osu018 library not found at {OSU018[0]}: run `make setup`,"
-        " or `sudo apt-get install qflow-tech-osu018`"
+        f"osu018 library not found at {OSU018[0]}: run `make setup` in a checkout,"
+        " or `sudo apt-get install qflow-tech-osu018`, or name a Liberty file"
     )
 
 
@@ -351,7 +351,7 @@ def cell_models(library: Library) -> str:
     integrated clock gates as a latch and an AND (their ``state_function`` is beyond Yosys).
     """
     gates = [cell for cell in library.cells.values() if cell.gate]
-    stem = cache.cache() / "liberty" / f"{library.sha[:16]}.{yosys.version()}.models.v"
+    stem = cache.folder() / "liberty" / f"{library.sha[:16]}.{yosys.version()}.models.v"
     if not stem.exists():
         with tempfile.TemporaryDirectory() as folder:
             yosys.run("\n".join([

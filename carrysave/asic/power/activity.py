@@ -147,9 +147,9 @@ def _job(design: Design, stimulus: str) -> tuple[list[Sum], bytes, Path]:
     chosen = Stimulus.parse(design, stimulus)
     sums = chosen.sums()
     packed = chosen.pack(sums)
-    job = (files("verif") / "activity.py").read_bytes()
+    job = (files("carrysave.sim.cocotb") / "job_record_ports.py").read_bytes()
     parts: list[str | bytes] = [str(_FORMAT), verilog_of(design), design.key, job, packed]
-    return sums, packed, cache.cache() / "activity" / f"{cache.digest(parts)[:24]}.npz"
+    return sums, packed, cache.folder() / "activity" / f"{cache.digest(parts)[:24]}.npz"
 
 
 def annotated(flat: Flat, driven: Ids) -> float:

@@ -62,7 +62,7 @@ def report(
         repr(period_ns), repr(operations), sta.version(), stimulus,
         activity.key(design, stimulus) if measured and design else "",
     ])[:24]  # fmt: skip
-    record = cache.cache() / "power" / f"{key}.json"
+    record = cache.folder() / "power" / f"{key}.json"
     if record.exists():
         return json.loads(record.read_text())
     flat = flatten(netlist, top, library)

@@ -3,7 +3,6 @@
 import ctypes
 import subprocess
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -151,12 +150,11 @@ def _at(array: NDArray[Any]) -> ctypes.c_void_p:
 
 def _library() -> ctypes.CDLL:
     """Return the compiled replay, from the cache if possible."""
-    source = files("carrysave") / "replay.cpp"
-    text = source.read_bytes()
+    text = Path(__file__).with_name("replay.cpp").read_bytes()
     compiler = subprocess.run(["c++", "--version"], capture_output=True, check=True).stdout
     options = ["-O2", "-std=c++20", "-shared", "-fPIC"]
     key = cache.digest([text, compiler, *options])[:16]
-    path = cache.cache() / "activity" / f"replay.{key}.so"
+    path = cache.folder() / "activity" / f"replay.{key}.so"
     if not path.exists():
         with TemporaryDirectory() as folder:
             output = Path(folder) / "replay.so"

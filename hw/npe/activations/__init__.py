@@ -1,1 +1,1 @@
-"""What the activation functions of rows share."""
+"""Shared parts of the activation functions: row memory, exponential, division."""

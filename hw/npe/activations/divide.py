@@ -1,4 +1,4 @@
-"""Division: by a constant as a product, and of a constant digit by digit."""
+"""Division: by a constant as a multiplication, and of a constant, digit-serial."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -15,21 +15,21 @@ def divide_by_constant(
 ) -> tuple[Value, Value]:
     """Divide an unsigned number by a constant, exactly.
 
-    The quotient is the number times c / 2^k rounded up, with the least k whose error, times `most`,
-    is less than a unit of the quotient's fraction (Granlund, Montgomery 1994).
+    The number is multiplied by c / 2^k, the rounded-up reciprocal, with the least k whose error,
+    times `most`, is less than one unit of the quotient's fraction (Granlund, Montgomery 1994).
 
     Parameters
     ----------
     m : where the gates go.
     bits : dividend, at most `most`.
     divisor : 1 or more.
-    most : greatest dividend.
+    most : largest dividend.
     adder : carry propagation, see :func:`hw.arith.adder.resolve`.
 
     Returns
     -------
-    Quotient, as wide as the greatest one and one bit at least, and remainder, as wide as
-    divisor - 1, likewise.
+    Quotient, as wide as the largest one, at least one bit; and remainder, as wide as divisor - 1,
+    likewise.
     """
     shift = 0
     while (-(1 << shift) % divisor) * most >= 1 << shift:
@@ -47,7 +47,7 @@ def divide_by_constant(
 
 
 def _add_product(heap: BitHeap, bits: Value, factor: int) -> None:
-    """Put a multiple by a constant on a heap, in the fewest rows."""
+    """Put a constant multiple on a heap, in the fewest rows."""
     weight = 0
     while factor:
         # Digits of the non-adjacent form: 1 or -1 where the rest is odd, so that it becomes even
@@ -61,10 +61,10 @@ def _add_product(heap: BitHeap, bits: Value, factor: int) -> None:
 
 
 class Divide(wiring.Component):
-    """Divides a constant by a number, restoring, some bits of the quotient a cycle.
+    """Divides a constant by a number: restoring division, `bits` bits of the quotient per cycle.
 
-    Latency: :attr:`cycles`, from the cycle after ``start``; the bits of the quotient come in all of
-    them, highest first. The divisor must be there, and not change, until then.
+    Latency: :attr:`cycles`, from the cycle after ``start``; quotient bits come in each of them,
+    highest first. The divisor must be stable until then.
 
     Parameters
     ----------
@@ -73,16 +73,16 @@ class Divide(wiring.Component):
     width : int
         Bits of the divisor.
     least : int
-        Least divisor: the quotient's leading zeros that it makes certain take no time.
+        Smallest divisor: quotient bits that it makes always zero take no cycles.
     bits : int
-        Bits of the quotient in a cycle.
+        Bits of the quotient per cycle.
     adder : str
         Carry propagation, see :func:`hw.arith.adder.resolve`.
 
     Members
     -------
     start : In(1)
-        Begin, or begin anew.
+        Start, or restart.
     divisor : In(width)
         `least` or more.
     busy : Out(1)
@@ -105,7 +105,7 @@ class Divide(wiring.Component):
         if not 1 <= least <= dividend:
             raise ValueError(f"least must be 1..{dividend}, not {least!r}")
         self.cycles = -(-(dividend // least).bit_length() // bits)
-        # What is above the first digit is less than any divisor. There may be more digits than the
+        # The part above the first digit is less than any divisor. There may be more digits than the
         # dividend has bits.
         self.first = dividend >> self.cycles * bits
         self.zeros = max(self.cycles * bits - dividend.bit_length(), 0)
@@ -126,7 +126,7 @@ class Divide(wiring.Component):
         after: Value = rest
         digits: list[Value] = []
         for number in range(len(self.digits)):
-            # The next bit of the dividend is a one, behind leading zeros.
+            # The next bit of the dividend is a one, after leading zeros.
             one = left != self.cycles if number < self.zeros else C(1, 1)
             shifted = Cat(one, after)
             columns: list[list[Value]] = [[C(1, 1), C(1, 1)]]

@@ -1,4 +1,4 @@
-"""What integer activations share: a row in memory, and the exponential by shifts."""
+"""Row memory and shift-based exponential of the integer activations."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -29,7 +29,7 @@ class Results(data.StructLayout):
 
 
 def exp_shift(m: Module, spec: ActivationSpec, below: Value, adder: str) -> Value:
-    """Make the exponential of a negative integer.
+    """Compute the exponential of a negative integer.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def exp_shift(m: Module, spec: ActivationSpec, below: Value, adder: str) -> Valu
         least = whole >= spec.octaves
         whole = Mux(least, spec.octaves, whole)
         rest = Mux(least, 0, rest)
-    # Two minus what is behind the point is one with a fraction, of twice the least power.
+    # Two minus the fraction is a number in 1 .. 2, times twice the lower power of two.
     double = 2 * spec.inverse_scale
     fraction = BitHeap(double.bit_length())
     fraction.constant = double
@@ -68,7 +68,7 @@ def exp_shift(m: Module, spec: ActivationSpec, below: Value, adder: str) -> Valu
 
 
 def add_saturating(m: Module, a: Value, b: Value, width: int, adder: str) -> Value:
-    """Add two unsigned numbers; what does not fit in `width` bits becomes ones."""
+    """Add two unsigned numbers, saturating at `width` bits."""
     heap = BitHeap(width + 1)
     for term in (a, b):
         heap.add_term(list(term), signed=False)
@@ -77,17 +77,17 @@ def add_saturating(m: Module, a: Value, b: Value, width: int, adder: str) -> Val
 
 
 class RowMemory(wiring.Component):
-    """Keeps a row and its greatest value, and gives the row again, as often as asked.
+    """Stores a row and its maximum, and replays the row any number of times.
 
-    Latency: a value is there in the cycle after ``read``, until the next one. Throughput: a value
-    a cycle.
+    Latency: a value is on ``o_data`` in the cycle after ``read``, until the next one. Throughput:
+    one value per cycle.
 
     Parameters
     ----------
     spec : ActivationSpec
         What: width of values and length of rows.
     floor : int
-        The greatest value is at least this.
+        Lower bound of the maximum.
 
     Members
     -------
@@ -96,9 +96,9 @@ class RowMemory(wiring.Component):
     read : In(1)
         Fetch the next value, the first one after the last.
     more : Out(1)
-        What ``read`` fetches is not the last of the row.
+        The value that ``read`` fetches is not the row's last.
     o_data, top : Out
-        Value fetched, and the greatest of the row.
+        Value fetched, and the row's maximum.
     """
 
     write: Signal
@@ -153,16 +153,16 @@ class RowMemory(wiring.Component):
 
 
 class RowExponential(wiring.Component):
-    """Keeps a row, and makes exponentials of its values less the greatest, as often as asked.
+    """Stores a row, and computes exponentials of its values minus the maximum, repeatedly.
 
-    Latency: 2 cycles from ``read``. Throughput: a value a cycle.
+    Latency: 2 cycles from ``read``. Throughput: one value per cycle.
 
     Parameters
     ----------
     spec : ActivationSpec
         What: scale, width of values, length of rows.
     floor : int
-        The greatest value is taken to be at least this.
+        Lower bound of the maximum.
     adder : str
         How: carry propagation, see :func:`hw.arith.adder.resolve`.
 
@@ -171,15 +171,15 @@ class RowExponential(wiring.Component):
     write, i_data, i_last : In
         Take a value; whether it ends the row.
     move : In(1)
-        Where it is low, no value comes nearer to ``o``.
+        Clock enable of the pipeline to ``o``.
     read : In(1)
-        Begin with the next value; the first after the last.
+        Start the next value; after the last, the first again.
     zero : In(1)
-        Begin with a zero.
+        Start a zero.
     more : Out(1)
-        What ``read`` begins with is not the last of the row.
+        The value that ``read`` starts is not the row's last.
     valid, o_zero, o_last : Out(1)
-        ``o`` is there; it is that of a zero; that of the last value.
+        ``o`` is valid; it is that of a zero; that of the last value.
     o, o_data : Out
         The exponential, and the value.
     """
@@ -212,7 +212,7 @@ class RowExponential(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.row = row = self.row
-        # Fetched: what is in the memory's register.
+        # Stage of the memory's output register.
         f_valid, f_zero, f_last = Signal(), Signal(reset_less=True), Signal(reset_less=True)
         below = Signal(self.spec.width)
         data = Mux(f_zero, 0, row.o_data)

@@ -1,1 +1,1 @@
-"""Around an array of lanes: ports, formats and scales of tiles, the way out."""
+"""The edges of an array of lanes: ports, formats and scales of tiles, column outputs."""

@@ -1,4 +1,4 @@
-"""Blocks at the edge of an array of lanes: where they end, and the way of their scales."""
+"""Blocks at the edge of an array of lanes: where they end, and the path of their scales."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -12,7 +12,7 @@ __all__ = ["BlockCount", "BlockScales"]
 
 
 class BlockCount(wiring.Component):
-    """Counts the words of blocks, and knows where in its tile a block is.
+    """Counts the words of blocks, and tracks each block's position in its tile.
 
     Parameters
     ----------
@@ -22,14 +22,14 @@ class BlockCount(wiring.Component):
     Members
     -------
     accept, last : In(1)
-        Words are taken; they are the last ones of their tile.
+        Words are accepted; they are the last ones of their tile.
     i_a, i_b : In
-        Formats that came with the words; those of the first words of a tile count.
+        Formats of the words; those of a tile's first words count.
     o_first, o_last : Out(1)
         These words are the first, the last ones of a block.
     o_opens, o_closes : Out(1)
-        The block of the latest words that were taken is its tile's first, or the words were its
-        tile's last.
+        The block of the latest accepted words is its tile's first; the words were its tile's
+        last.
     """
 
     accept: Signal
@@ -60,7 +60,7 @@ class BlockCount(wiring.Component):
         spec, width = self.spec, len(self.i_a)
         first, tile_first = Signal(init=1), Signal(init=1)
 
-        # Words that may follow the first of a block.
+        # Words that may follow a block's first.
         words: dict[int, list[str]] = {}
         for x, y in spec.element.pairs:
             words.setdefault(spec.beats(x, y) - 1, []).append(f"{y:0{width}b}{x:0{width}b}")
@@ -94,33 +94,33 @@ class BlockCount(wiring.Component):
 
 
 class BlockScales(wiring.Component):
-    """Brings the scales of a block to the ends of columns, as the sums of its rows come out there.
+    """Delays the scales of a block to meet the sums of its rows at the ends of columns.
 
-    Scales are kept from the first words of a block on. When it has ended, and the next one may
-    begin, those of rows go out one after the other, as the rows do, and from column to column;
-    those of columns wait for theirs.
+    Scales are registered with the first words of a block. When it has ended, row scales are issued
+    one after the other, as the rows are, and move from column to column; column scales wait for
+    their sums.
 
     Parameters
     ----------
     spec : NpeSpec
         What: the shape.
     delay : int
-        How: cycles from ``clear`` of a column, as it stands in a register, to its sum of row 0.
+        How: cycles from a column's registered ``clear`` to its sum of row 0.
 
     Members
     -------
     move : In(1)
-        Common enable.
+        Common clock enable.
     load : In(1)
-        The first words of a block are taken.
+        The first words of a block are accepted.
     clear : In
-        A bit for each column: a new sum starts, number i i cycles late.
+        One bit per column: a new sum starts; column i is i cycles late.
     i_a, i_b : In
         Codes of scales, with the words: of all rows, and of all columns.
     o_valid : Out
-        For each column, a sum is at its end.
+        For each column, a sum is at its output.
     o_row, o_next : Out
-        For each column, of which row; and of which in the next cycle.
+        For each column, the sum's row; the next cycle's row.
     o_a, o_b : Out
         For each column, the codes of the scales of the sum.
     """
@@ -172,7 +172,7 @@ class BlockScales(wiring.Component):
         return m
 
     def _rows(self, m: Module) -> Value:
-        """Let the rows of a block go, one a cycle: whether there is one, which, and its scale."""
+        """Issue the rows of a block, one per cycle: valid, row number, scale."""
         spec = self.spec
         kept, going = (
             Signal(len(self.i_a), name=f"{name}_a", reset_less=True) for name in ("kept", "going")
@@ -196,7 +196,7 @@ class BlockScales(wiring.Component):
         return Cat(valid, row, going[:SCALE])
 
     def _columns(self, m: Module) -> list[Value]:
-        """Let the scales of columns wait, for as long as their sums take."""
+        """Delay the column scales as long as their sums."""
         spec = self.spec
         waiting: Value = Signal(len(self.i_b), name="kept_b", reset_less=True)
         started = Signal(spec.n, name="started", reset_less=True)
@@ -206,7 +206,7 @@ class BlockScales(wiring.Component):
                 m.d.sync += waiting.eq(self.i_b)
         columns: list[Value] = []
         for number in range(spec.n):
-            # Blocks end at least m cycles apart; so long these wait for the columns behind.
+            # Blocks end at least m cycles apart, so these may wait that long for later columns.
             if number % spec.m == 0:
                 before = waiting
                 waiting = Signal(len(before), name=f"waiting{number}", reset_less=True)

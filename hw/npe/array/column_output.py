@@ -1,4 +1,4 @@
-"""The end of a column of lanes: its sums in the format of results."""
+"""The output of a column of lanes: sums to the result format."""
 
 from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -19,27 +19,27 @@ __all__ = ["ColumnEncoder", "ColumnScaler"]
 
 
 class ColumnEncoder(SharedModule):
-    """Encodes the sums of a column, one a cycle.
+    """Encodes the sums of a column, one per cycle.
 
     Parameters
     ----------
     spec : NpeSpec
-        What: format of results, rounding, formats of operands and width of sums.
+        What: result format, rounding, operand formats, width of sums.
     pipeline : int
-        How: registers before that of the code, as :class:`hw.npe.encoder.Encoder`'s.
+        How: registers before the output register, as :class:`hw.npe.encoder.Encoder`'s.
     adder : str
-        How: the rounding's carry, see :func:`hw.arith.adder.resolve`.
+        How: rounding carry, see :func:`hw.arith.adder.resolve`.
 
     Members
     -------
     en : In(1)
-        Common enable.
+        Common clock enable.
     i : In
         Sum, two's complement.
     i_scale : In
-        How far the exponent of its last bit is above the least there is.
+        Exponent of its last bit, minus the smallest possible one.
     i_invalid : In(1)
-        The result is no number.
+        The result is NaN.
     o : Out
         Code, `pipeline` + 1 cycles later.
     """
@@ -98,44 +98,44 @@ class ColumnEncoder(SharedModule):
 
 
 class ColumnScaler(SharedModule):
-    """Scales the sums of blocks of a column, one a cycle, and adds them up for each row.
+    """Scales a column's block sums, one per cycle, and accumulates them for each row.
 
-    The sums so far are in a memory. A row comes back after :attr:`RowsSpec.drain` cycles or more:
-    so long the addition may take.
+    The accumulators are in a memory. A row returns after :attr:`NpeSpec.drain` cycles or more,
+    which bounds the latency of the addition.
 
     Parameters
     ----------
     spec : NpeSpec
-        What: format of scales, formats of operands, and rows.
+        What: scale format, operand formats, rows.
     pipeline : int
-        How: registers before that of the sum, as of :class:`hw.npe.block_scale.BlockScale`. With
-        scales "e8m0", there are as many in the addition, but at most two, and
-        :attr:`RowsSpec.drain` - 2.
+        How: registers before the accumulator, as of :class:`hw.npe.block_scale.BlockScale`. With
+        scales "e8m0", as many in the addition, but at most two and at most
+        :attr:`NpeSpec.drain` - 2.
     adder : str
         How: carry propagation, see :func:`hw.arith.adder.resolve`.
 
     Members
     -------
     en : In(1)
-        Common enable.
+        Common clock enable.
     i : In
         Sum of a block, two's complement.
     i_valid : In(1)
-        There is one.
+        It is valid.
     i_row, i_next : In
-        Its row; that of the next cycle's.
+        Its row; the next cycle's row.
     i_first : In(1)
         Its block is the first of a tile.
     i_a, i_b : In
         Codes of its scales.
     i_scale : In
-        How far the exponent of its last bit is above the least there is.
+        Exponent of its last bit, minus the smallest possible one.
     i_invalid : In(1)
-        It is no number.
+        It is NaN.
     o : Out
         Code of the sum of the row's blocks so far, :attr:`latency` cycles later.
     o_invalid : Out(1)
-        One of them, or of their scales, was no number.
+        One of them, or of their scales, was NaN.
     """
 
     module = "scaling"
@@ -224,7 +224,7 @@ class ColumnScaler(SharedModule):
         return m
 
     def _add(self, m: Module, before: Value, term: data.View) -> Value:
-        """Add a term to the sum so far, and keep in mind whether it is no number."""
+        """Add a term to the accumulator, with a sticky NaN flag."""
         scaling, en = self.scaling, self.en
         within, behind = (
             registers(m, en, name) if self.within >= least else no_cut

@@ -1,4 +1,4 @@
-"""The edge of an array of lanes: payloads and decoders."""
+"""Ports of an array of lanes: payloads and operand decoders."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -11,15 +11,15 @@ from hw.npe.lane.lane8 import Lane8
 __all__ = ["SCALE", "AWords", "BWords", "CNumbers", "EdgeDecoder", "Scale"]
 
 SCALE = 8
-"""Bits of the code of a block's scale."""
+"""Bits of a block scale's code."""
 
 
 class AWords(data.StructLayout):
     """A word of each row of A, row 0 lowest; ``last`` ends the tile's K.
 
-    ``format`` is an index of :attr:`LaneSpec.names`; that of a tile's first beat counts. ``scale``,
-    if there are scales, is the code of each row's, row 0 lowest; those of a block's first beat
-    count. Of scales "e4m3" the sign is ignored.
+    ``format`` is an index of :attr:`golden.npe.lane.LaneSpec.names`; that of a tile's first beat
+    counts. ``scale``, if there are scales, has the code of each row's scale, row 0 lowest; those of
+    a block's first beat count. The sign of "e4m3" scales is ignored.
     """
 
     def __init__(self, spec: NpeSpec):
@@ -45,8 +45,8 @@ class BWords(data.StructLayout):
 class CNumbers(data.StructLayout):
     """Row of C: n numbers, the first lowest; ``last`` ends the tile.
 
-    ``invalid``, a bit for each: its row of A or column of B has a code, or a scale, that is no
-    number. ``overflow``, the same for all rows of a tile: it had more words than the sums can take.
+    ``invalid``, one bit per number: its row of A or column of B has a NaN code or scale.
+    ``overflow``, the same for all rows of a tile: it had more words than the accumulators can take.
     """
 
     def __init__(self, spec: NpeSpec):
@@ -55,33 +55,33 @@ class CNumbers(data.StructLayout):
 
 
 class EdgeDecoder(SharedModule):
-    """Decodes the words of a row or a column, and collects whether a code was no number.
+    """Decodes the words of a row or a column, with a sticky flag for NaN codes.
 
     Parameters
     ----------
-    element : LaneCell
-        What takes the operands.
+    element : Lane8
+        The lane that takes the operands.
     side : str
         "a" or "b".
 
     Members
     -------
     en : In(1)
-        Common enable.
+        Common clock enable.
     i_data : In
         A word, the first code lowest.
     i_format : In
         Index of its format.
     i_mode : In
-        What :meth:`Lane8.mode` makes of its tile's formats.
+        Mode of its tile's formats, see :meth:`Lane8.mode`.
     i_valid : In(1)
-        There is a word.
+        The word is valid.
     i_clear : In(1)
         A new sum starts in this cycle.
     o : Out
-        The coded operand; zero where there is no word.
+        The decoded operand; zero if no word is valid.
     o_invalid : Out(1)
-        A code since the sum started, before this cycle, was no number.
+        A code of this sum, before this cycle, was NaN.
     """
 
     en: Signal
@@ -118,7 +118,7 @@ class EdgeDecoder(SharedModule):
 
 
 class Scale(wiring.Component):
-    """Keeps the exponent of a tile's sums, where results are of a format.
+    """Holds the exponent of a tile's sums, for encoded results.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Scale(wiring.Component):
     i_a, i_b : In
         Formats of its tile.
     o : Out
-        How far the exponent of the sums' last bit is above the least there is, after the beat.
+        Exponent of the sums' last bit minus the smallest possible one, after the beat.
     """
 
     accept: Signal

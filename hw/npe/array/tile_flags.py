@@ -1,4 +1,4 @@
-"""Flags of rows, columns and tiles, from the edge of an array of lanes to the ends of columns."""
+"""Flags of rows, columns and tiles, delayed from the array's edge to the ends of columns."""
 
 from amaranth import C, Cat, Module, Signal, Value
 from amaranth.lib import wiring
@@ -11,35 +11,35 @@ __all__ = ["TileFlags"]
 
 
 class TileFlags(wiring.Component):
-    """Tells of every number of C whether its row of A or its column of B was invalid.
+    """Flags each element of C whose row of A or column of B was invalid.
 
-    The flags that the edge has collected, and what is to be known of the whole tile, are brought
-    to the end of each column as the sums of its rows come out there.
+    The flags collected at the edge, and the tile's side information, are delayed to the end of each
+    column, in step with its sums.
 
     Parameters
     ----------
     spec : NpeSpec
         What: the shape.
     tile_width : int
-        How: bits to be known of a tile.
+        How: bits of side information per tile.
     delay : int
-        How: cycles from ``clear`` of a column, as it stands in a register, to its sum of row 0.
+        How: cycles from a column's registered ``clear`` to its sum of row 0.
 
     Members
     -------
     move : In(1)
-        Common enable.
+        Common clock enable.
     clear : In
-        A bit for each row or column, the later of the two: a new sum starts, number i i cycles
+        One bit for each row or column, whichever are more: a new sum starts; number i is i cycles
         late.
     i_a, i_b : In
-        For each row and column, as it is at ``clear``, a code was no number.
+        For each row and column, sampled at ``clear``: a code was NaN.
     i_tile : In
-        As it is at ``clear`` of row 0, what is to be known of the tile that ends there.
+        Side information of the tile that ends, sampled at ``clear`` of row 0.
     o_invalid : Out
-        For each column, the number at its end is invalid.
+        For each column, the number at its output is invalid.
     o_tile : Out
-        For each column, what is to be known of the tile at its end.
+        For each column, the side information of the tile at its output.
     """
 
     move: Signal
@@ -88,7 +88,7 @@ class TileFlags(wiring.Component):
 
 
 def _hold(m: Module, load: Value, name: str, value: Value) -> Value:
-    """Keep a value until the next is loaded."""
+    """Hold a value until the next is loaded."""
     register = Signal(len(value), name=name, reset_less=True)
     with m.If(load):
         m.d.sync += register.eq(value)

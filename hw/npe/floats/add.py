@@ -1,4 +1,4 @@
-"""Floating-point addition of a number and a longer or lower one, rounded once."""
+"""Floating-point addition of two numbers of possibly different precision, rounded once."""
 
 from dataclasses import replace
 
@@ -23,13 +23,13 @@ def add(
     adder: str = "sklansky",
     cuts: tuple[Cut, Cut] = (no_cut, no_cut),
 ) -> Value:
-    """Add two numbers and round to the nearest, ties to even, as IEEE 754 does.
+    """Add two numbers and round to nearest even, as IEEE 754 does.
 
-    The significand of the number with the greater exponent stands in front of a frame, three bits
-    longer than either. The other is shifted right, and what leaves the frame is a one in its last
-    bit. That takes four places or more, after which the leading one of the sum is at most one place
-    behind the front, or the exponent is the least there is; so the frame holds all that rounding
-    asks for.
+    The significand with the larger exponent is left-aligned in a frame three bits longer than
+    either significand. The other is shifted right; ones shifted out set the frame's last (sticky)
+    bit. That takes a shift of four places or more, after which the leading one of the sum is at
+    most one place below the top, or the exponent is the smallest one; so the frame holds all bits
+    that rounding needs.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def add(
         or less.
     fmt : of the sum.
     adder : see :func:`hw.arith.adder.resolve`.
-    cuts : crossings in front of the addition, and in front of the rounding.
+    cuts : register places before the addition, and before the rounding.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def add(
     )
     (exponent,) = within(exponent)
 
-    # Two's complement, relative to the sign of the one in front: a carry and a sign before it.
+    # Two's complement, relative to the sign of the larger one, extended by a carry and a sign bit.
     flipped = Cat(small ^ differ.replicate(width), differ.replicate(2))
     columns = [[C(1, 1), differ]]
     columns += [[a, b] for a, b in zip(Cat(large, C(0, 2)), flipped, strict=True)]
@@ -92,7 +92,7 @@ def add(
     with m.Elif(term_infinite):
         m.d.comb += sign.eq(term_sign)
     with m.Elif(~total.any()):
-        # Zero is +0, unless that of two negative zeros.
+        # Zero is +0, except for the sum of two negative zeros.
         m.d.comb += sign.eq(kept_sign & term_sign)
     sum_sign, infinite, nan = behind(sign, infinite, nan)
     return round_minifloat(
@@ -117,7 +117,7 @@ def weighted(number: Normal, exponent: int) -> Normal:
 
 
 def align(m: Module, bits: Value, distance: Value) -> Value:
-    """Shift right; the last bit is a one where any one is lost."""
+    """Shift right; the last bit is sticky."""
     levels = len(bits).bit_length()
     shifted, lost = shift_right(m, bits, distance[:levels], "align")
     aligned = Signal(len(bits), name="aligned")

@@ -1,4 +1,4 @@
-"""Greatest exponents of blocks, and codes that are aligned to them."""
+"""Largest exponents of blocks, and alignment of codes to them."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.hdl import signed
@@ -17,15 +17,15 @@ __all__ = ["AlignLane", "Frame", "Peak"]
 
 
 class Frame:
-    """Where the exponent of a block stands: as a field of the format, and `rise` more.
+    """Encoding of a block's exponent: a field of the format plus `rise`.
 
-    A block of subnormals alone has an exponent below that of its field; its codes are shifted
-    left, or, for the `rise`, less to the right.
+    A block of only subnormals has an exponent below that of its field; its codes are shifted left
+    or, thanks to `rise`, less to the right.
 
     Members
     -------
-    rise : how far an exponent may be below the least of a field.
-    least, most : fields of the exponents of the least and the greatest scale.
+    rise : how far an exponent may be below the smallest field's.
+    least, most : fields of the exponents of the smallest and the largest scale.
     top_width : bits of an exponent.
     """
 
@@ -38,10 +38,10 @@ class Frame:
 
 
 class Peak(data.StructLayout):
-    """What is to be known of the codes of a block: the greatest exponent field, 1 at least.
+    """Summary of a block's codes: the largest exponent field, at least 1.
 
-    ``normal``: a code is not subnormal; ``low``: which bits of mantissas are set, where none is;
-    ``nan``: a code is no number.
+    ``normal``: a code is not subnormal; ``low``: the OR of mantissas, if all are subnormal;
+    ``nan``: a code is NaN.
     """
 
     def __init__(self, spec: AlignerSpec):
@@ -55,11 +55,11 @@ class Peak(data.StructLayout):
         })
 
     def signal(self, name: str) -> Signal:
-        """Make a register of one."""
+        """Make a register of this layout."""
         return Signal(self.size, name=name, reset_less=True)
 
     def join(self, m: Module, codes: Value, before: data.View, first: Value) -> Value:
-        """Add the codes of a beat to those of its block before it, unless it is the first."""
+        """Merge the codes of a beat into the block's summary, or start with a first beat."""
         fmt = self.spec.number
         numbers = [
             unpack(m, codes.word_select(lane, fmt.width), fmt, f"number{lane}")
@@ -113,18 +113,18 @@ class AlignLane(SharedModule):
     spec : AlignerSpec
         What: formats and rounding.
     adder, pipeline
-        How: as those of :class:`hw.npe.aligner.Aligner`.
+        How: as in :class:`hw.npe.aligner.Aligner`.
 
     Members
     -------
     en : In(1)
-        Where it is low, nothing moves.
+        Clock enable.
     i : In
         A code.
     i_top, i_nan : In
-        Exponent of its block, see :class:`Frame`, and whether that is no number.
+        Exponent of its block, see :class:`Frame`, and whether that is NaN.
     o : Out
-        The integer, of the code of :attr:`latency` cycles before.
+        The integer, :attr:`latency` cycles after its code.
     """
 
     module = "align_lane"
@@ -159,7 +159,7 @@ class AlignLane(SharedModule):
         number = unpack(m, self.i, fmt, "number")
         right = Signal(range(frame.greatest + frame.rise + 1), name="right")
         m.d.comb += right.eq(self.i_top - number.exponent.as_unsigned())
-        # Magnitude, guard bit, and what only counts where it is not zero.
+        # Magnitude, guard bit, and sticky bits.
         size = max(fmt.significand_width, self.spec.width + 1)
         room = size - fmt.significand_width + frame.rise
         bits = align(m, Cat(C(0, room), number.significand), right)[:size]
@@ -181,20 +181,20 @@ class AlignLane(SharedModule):
         return m
 
     def _round(self, m: Module, parts: Value) -> Value:
-        """Round a magnitude up, unless it is the greatest, and negate it."""
+        """Round a magnitude up, saturating, and negate it."""
         places = self.spec.width - 1
         kept, (guard, sticky, sign, nan) = parts[:places], parts[places:]
         up: Value = C(0, 1)
         if self.spec.rounding == "rne":
             up = guard & (sticky | kept[0]) & ~kept.all()
-        # -(x + up) is the complement of x, and 1 - up.
+        # -(x + up) is the complement of x, plus 1 - up.
         columns: list[list[Value]] = [[bit ^ sign] for bit in kept] + [[sign]]
         columns[0].append(up ^ sign)
         return resolve(m, columns, self.adder) & ~nan.replicate(self.spec.width)
 
 
 def _union(values: list[Value]) -> Value:
-    """Or values of one width."""
+    """OR values of equal width."""
     found = values[0]
     for value in values[1:]:
         found = found | value

@@ -1,4 +1,4 @@
-"""The greatest of some exponents."""
+"""Maximum of exponents."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ __all__ = ["greatest"]
 
 
 def greatest(m: Module, values: Sequence[Value]) -> Value:
-    """Find the greatest of signed values, by comparing in pairs."""
+    """Find the maximum of signed values, by a comparator tree."""
     row = list(values)
     while len(row) > 1:
         pairs = []

@@ -1,4 +1,4 @@
-"""Sums of blocks: scaled, and added to those before."""
+"""Scaling and accumulation of block sums."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.hdl import signed
@@ -18,9 +18,9 @@ __all__ = ["Scaling"]
 
 
 class Scaling:
-    """What is done with the sum of a block: it is scaled, and added to the sum of those before.
+    """Scales the sum of a block, and adds it to the accumulator.
 
-    Of the places for registers, all are before the addition with scales "e8m0", one with "e4m3".
+    All register places are before the addition with "e8m0" scales, one with "e4m3".
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Scaling:
     encoding, adder : str
         How: see :data:`hw.npe.floats.stream.FLOAT_HOWS`.
     reach : int
-        What: how far the last bit of sums may be above that of `spec`, at most.
+        What: how far the last bit of sums may be above that of `spec`, at most, in bits.
     """
 
     def __init__(self, spec: BlockScaleSpec, encoding: str, adder: str, reach: int = 0):
@@ -41,7 +41,7 @@ class Scaling:
 
     @property
     def width(self) -> int:
-        """Bits of the sum so far: a code, or NaN and a fixed-point number."""
+        """Bits of the accumulator: a code, or NaN and a fixed-point number."""
         return 1 + self.spec.accumulator_width if self.exact else self.spec.total.width
 
     def term(
@@ -53,7 +53,7 @@ class Scaling:
         steps: Steps,
         above: Value | None = None,
     ) -> data.View:
-        """Scale a sum, whose last bit is so far above that of `spec`."""
+        """Scale a sum whose last bit is `above` bits above that of `spec`."""
         if self.exact:
             return self._product(m, number, scales, invalid, steps)
         spec = self.spec
@@ -83,7 +83,7 @@ class Scaling:
         product = multiply_integers(
             m, number, factor, a_signed=True, encoding=self.encoding, adder=self.adder
         )
-        # From its place for the greatest exponents down, so that the sign can follow.
+        # Shifted right from its place for the largest exponents, so that the sign fills in.
         room = 2 * (a.shape().high - 1)
         below = Signal(range(room + 1), name="below")
         m.d.comb += below.eq(2 * a.shape().high - a.exponent - b.exponent)
@@ -99,7 +99,7 @@ class Scaling:
         term: data.View,
         cuts: tuple[Cut, Cut] = (no_cut, no_cut),
     ) -> Value:
-        """Add a scaled sum; with scales "e8m0", `cuts` are those of the addition."""
+        """Add a scaled sum; with "e8m0" scales, `cuts` are those of the addition."""
         if not self.exact:
             fmt = self.spec.total
             return add(m, unpack(m, total, fmt, "kept"), term, fmt, self.adder, cuts)
@@ -117,7 +117,7 @@ class Scaling:
         above: Value | None = None,
         saturate: bool = False,
     ) -> Value:
-        """Round an exact sum, whose last bit is so far above that of `spec`."""
+        """Round an exact sum whose last bit is `above` bits above that of `spec`."""
         fmt = self.spec.total
         if not self.exact:
             if not saturate:

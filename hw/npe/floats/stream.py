@@ -1,4 +1,4 @@
-"""Streams around a floating-point sum: terms of beats go in, a code for each run comes out."""
+"""Streams around a floating-point accumulator: beats in, one code per run out."""
 
 from typing import Any, ClassVar
 
@@ -18,19 +18,19 @@ CUTS = 3
 
 FLOAT_HOWS: dict[str, Parameter] = {
     "encoding": Choice(
-        "significand product: Booth rows, EN-T rows, AND array, or the tool's", "none", ENCODINGS
+        "significand multiplier: Booth rows, EN-T rows, AND array, or the tool's", "none", ENCODINGS
     ),
     "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
-    "pipeline": Integer("registers beside that of the sum", 2, 0, CUTS),
+    "pipeline": Integer("pipeline registers besides the accumulator", 2, 0, CUTS),
 }
 
 
 class Steps:
-    """Places where registers may cut the way of a beat; some of them have one.
+    """Places where pipeline registers may be; the last ones have one.
 
     Parameters
     ----------
-    m, enable : where the registers go, and when they take what comes.
+    m, enable : where the registers go, and their clock enable.
     unused : places without a register, the first ones.
     """
 
@@ -41,18 +41,18 @@ class Steps:
         self.done = 0
 
     def cut(self, *values: Value) -> tuple[Value, ...]:
-        """Go on to the next place, and let values cross it."""
+        """Advance to the next place, and pass values through it."""
         self.done += 1
         return self.keep(*values)
 
     def keep(self, *values: Value) -> tuple[Value, ...]:
-        """Let more values cross the place."""
+        """Pass more values through the current place."""
         if self.done <= self.unused:
             return values
         return tuple(self._hold(value, f"s{self.done}") for value in values)
 
     def view(self, number: data.View) -> data.View:
-        """Let a number cross the next place."""
+        """Pass a number through the next place."""
         (bits,) = self.cut(number.as_value())
         return data.View(number.shape(), bits)
 
@@ -64,26 +64,26 @@ class Steps:
         return held
 
     def delay(self, value: Value, start: int, stop: int, name: str) -> Value:
-        """Delay a bit, which is reset to 0, as the places from one to another do."""
+        """Delay a bit, reset to 0, like the places from one to another."""
         for place in range(max(start, self.unused), stop):
             value = self._hold(value, f"{name}{place}", 0)
         return value
 
 
 class FloatStream(wiring.Component):
-    """Adds up a term for each beat, and gives the sum of each run of beats; or of several columns.
+    """Accumulates a term per beat, and outputs the sum of each run of beats; one or more columns.
 
-    Latency, last beat of a run to its sum: :attr:`latency` cycles. Throughput: a beat a cycle; a
-    sum that is not taken stops all. Stalls: ``o.ready`` reaches ``i.ready`` combinationally. The
-    addition is a loop of one cycle, in which one sum is rounded before the next term is added: no
-    register can cut it.
+    Latency, last beat of a run to its sum: :attr:`latency` cycles. Throughput: one beat per
+    cycle; a sum that is not taken stalls all. Stalls: ``o.ready`` reaches ``i.ready``
+    combinationally. The addition is a loop of one cycle, in which a sum is rounded before the next
+    term is added: it cannot be pipelined.
 
     Parameters
     ----------
     spec
         What: formats and widths.
     columns : int
-        What: sums side by side.
+        What: accumulators side by side.
     encoding, adder, pipeline
         How: see :data:`FLOAT_HOWS`.
 
@@ -92,13 +92,13 @@ class FloatStream(wiring.Component):
     i : In(stream)
         Beats; ``last`` ends a run.
     o : Out(stream)
-        ``sum``, a code; of columns, the first lowest.
+        ``sum``, a code per column, the first lowest.
     """
 
     HOWS: ClassVar[dict[str, Parameter]] = FLOAT_HOWS
     SPEC: ClassVar[type]
     CUTS: ClassVar[int] = CUTS
-    """Places where registers may be."""
+    """Number of places for pipeline registers."""
 
     i: stream.Interface
     o: stream.Interface
@@ -134,23 +134,23 @@ class FloatStream(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> int:
-        """A multiplication and an addition for each pair."""
+        """A multiplication and an addition per pair."""
         return 2
 
     def term(self, m: Module, beat: data.View, steps: Steps) -> Any:
-        """Make of a beat what is added; whatever it is, zeros add nothing."""
+        """Compute a beat's addend; an all-zero beat adds nothing."""
         raise NotImplementedError
 
     def total(self) -> Signal:
-        """Make the register of the sum; zeros are the sum of nothing."""
+        """Make the accumulator; all zeros is the empty sum."""
         raise NotImplementedError
 
     def add(self, m: Module, total: Value, term: Any) -> Value:
-        """Add a term to a sum."""
+        """Add a term to the accumulator."""
         raise NotImplementedError
 
     def result(self, m: Module, total: Value, steps: Steps) -> Value:
-        """Make the code of a sum."""
+        """Convert the accumulator to a code."""
         return total
 
     def elaborate(self, platform):

@@ -1,4 +1,4 @@
-"""Numbers taken apart: sign, exponent, significand; of codes, and exact products of two."""
+"""Unpacked numbers (sign, exponent, significand), of codes and of exact products."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.hdl import signed
@@ -17,13 +17,13 @@ __all__ = ["FloatTerm", "multiply", "multiply_integers", "normalised", "unpack"]
 class FloatTerm(data.StructLayout):
     """A number (-1)^sign significand 2^exponent, or none.
 
-    The point is behind the significand's first bit. Exponents count from a bias that goes with
-    the number. Where it is NaN or an infinity, no other bit than the sign counts.
+    The binary point is after the significand's first bit. The exponent's bias depends on the
+    context. If NaN or an infinity, no other bit than the sign counts.
 
     Parameters
     ----------
     significand_width : bits.
-    low, high : least and greatest exponent.
+    low, high : smallest and largest exponent.
     """
 
     def __init__(self, significand_width: int, low: int, high: int):
@@ -45,7 +45,7 @@ class FloatTerm(data.StructLayout):
 
 
 def unpack(m: Module, code: Value, fmt: MinifloatFormat, name: str) -> data.View:
-    """Take a code apart; the bias is that of the format, and subnormals are not normalised."""
+    """Unpack a code; the bias is the format's, and subnormals are not normalised."""
     layout = FloatTerm(fmt.significand_width, 1, max((1 << fmt.exponent_bits) - 1, 1))
     term = layout.signal(name)
     mantissa, field = code[: fmt.mantissa_bits], code[fmt.mantissa_bits : -1]
@@ -71,7 +71,7 @@ def unpack(m: Module, code: Value, fmt: MinifloatFormat, name: str) -> data.View
 def multiply_integers(
     m: Module, a: Value, b: Value, *, a_signed: bool = False, encoding: str, adder: str
 ) -> Value:
-    """Multiply integers, of which b is unsigned; the product has as many bits as both."""
+    """Multiply integers, b unsigned; the product has as many bits as both together."""
     width = len(a) + len(b)
     formats = IntFormat(width=len(a), signed=a_signed), IntFormat(width=len(b), signed=False)
     coded = encode(m, a, formats[0], encoding)
@@ -85,19 +85,19 @@ def multiply_integers(
 def multiply(
     m: Module, a: data.View, b: data.View, rebias: int, *, encoding: str, adder: str
 ) -> data.View:
-    """Multiply numbers exactly; the product is not normalised, in 0 .. 4 behind two bits.
+    """Multiply numbers exactly; the significand has two integer bits, and is not normalised.
 
     Parameters
     ----------
     m : where the gates go.
     a, b : numbers, as :func:`unpack` makes them.
-    rebias : the wanted bias less those of a and b.
+    rebias : the wanted bias minus those of a and b.
     encoding, adder : see :func:`hw.arith.product.product_planes`,
         :func:`hw.arith.adder.resolve`.
     """
     x, y = a.shape(), b.shape()
     width = x.significand_width + y.significand_width
-    # Two bits are in front of the product's point, and one of that of a number.
+    # A product has two integer bits, a number one.
     rebias += 1
     layout = FloatTerm(width, x.low + y.low + rebias, x.high + y.high + rebias)
     term = layout.signal("product")
@@ -117,7 +117,7 @@ def multiply(
 
 
 def normalised(m: Module, term: data.View) -> data.View:
-    """Shift the leading one to the front; zero gets an exponent of at most 1."""
+    """Shift the leading one to the top; zero gets an exponent of at most 1."""
     layout = term.shape()
     low = min(layout.low - layout.significand_width + 1, 1)
     result = FloatTerm(layout.significand_width, low, layout.high).signal("normalised")

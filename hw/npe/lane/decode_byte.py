@@ -1,4 +1,4 @@
-"""Decoder of 8 bits in any of some formats, for all of them together."""
+"""Decoder of 8 bits in any of several formats, with shared logic."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ __all__ = ["ByteDecoder", "Choices", "any_of", "constant", "join"]
 _EXPONENT = 4
 
 Choices = list[tuple[Value, list[Value]]]
-"""Bits of a field, with the condition under which they count; fields are ORs of these."""
+"""Bits of a field, with their enable condition; a field is the OR of these."""
 
 
 def join(choices: Choices, width: int) -> list[Value]:
-    """OR of all bits that count."""
+    """OR of all enabled bits."""
     return [
         Cat(chosen & bits[at] for chosen, bits in choices if at < len(bits)).any()
         for at in range(width)
@@ -28,16 +28,16 @@ def join(choices: Choices, width: int) -> list[Value]:
 
 
 def any_of(is_format: dict[str, Value], *formats: ElementFormat) -> Value:
-    """Whether the format is one of these; constant where it is."""
+    """Tell whether the format is one of these; a constant where it always is."""
     if len(formats) == len(is_format):
         return C(1, 1)
     return Cat(is_format[fmt.name] for fmt in formats).any()
 
 
 class ByteDecoder:
-    """Fields of a word of 8 bits, or of half a word of 16, put together format by format.
+    """Fields of an 8-bit word, or of half a 16-bit word, merged format by format.
 
-    Of a code of 16 bits the magnitude is that of two's complement, both halves as one number.
+    The magnitude of a 16-bit code is that of the two's complement number in both halves.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class ByteDecoder:
     is_format : which format it is, by name.
     dual : the pair has two codes in 8 bits.
     top : of half a word: the sign of 16-bit codes.
-    carry : of the upper half: what the lower half's negation carries.
+    carry : for the upper half: carry out of the lower half's negation.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ByteDecoder:
         bits = self._named("integer", self._e2m1(bits))
         bits = self._named("significand", self._minifloats(bits))
         if self.plan.mixed:
-            # Behind a single code of 4 bits there is none.
+            # A single code of 4 bits has no second code.
             shown = self.dual | ~self._any(*self.plan.short)
             bits = [*bits[:NIBBLE], *(bit & shown for bit in bits[NIBBLE:])]
         bits = self._posit4e1(self._named("shown", bits))
@@ -86,11 +86,11 @@ class ByteDecoder:
         return signs, bits, (first, second)
 
     def _any(self, *formats: ElementFormat) -> Value:
-        """Whether the format is one of these; constant where it is."""
+        """Tell whether the format is one of these; a constant where it always is."""
         return any_of(self.is_format, *formats)
 
     def _named(self, name: str, bits: list[Value]) -> list[Value]:
-        """Make signals of bits, so that what uses them twice does not make them twice."""
+        """Put bits in signals, so that logic used twice is built once."""
         signal = Signal(len(bits), name=name)
         self.m.d.comb += signal.eq(Cat(bits))
         return list(signal)
@@ -133,7 +133,7 @@ class ByteDecoder:
         high = [[bit ^ flips[1]] for bit in word[NIBBLE:]]
         low[0].append(flips[0] if self.carry is None else Mux(is_wide, self.carry, flips[0]))
         total = resolve(m, [*low, [C(0, 1)]], "ripple")
-        # Two codes of 4 bits are negated apart.
+        # Two codes of 4 bits are negated separately.
         apart = ~self._any(*long) if long else C(1, 1)
         high[0].append(Mux(apart, flips[1], total[NIBBLE]))
         upper = resolve(m, [*high, [C(0, 1)]], "ripple")
@@ -141,10 +141,10 @@ class ByteDecoder:
         return [*total[:NIBBLE], *upper[:NIBBLE]]
 
     def _regime(self, code: list[Value]) -> list[Value]:
-        """Take the regime off a posit's magnitude, right-aligned.
+        """Remove the regime from a posit's magnitude, right-aligned.
 
-        A regime of zeros needs nothing done: the code is a multiple of the least number. Of one of
-        ones, each moves the fraction by two places, and the bit behind becomes the hidden one.
+        A regime of zeros needs nothing: the code is a multiple of the smallest number. In a regime
+        of ones, each moves the fraction by two places, and the bit after it becomes the hidden one.
         """
         for fmt in self._having(PositFormat, short=False):
             is_posit, size = self._any(fmt), fmt.width - 1
@@ -166,7 +166,7 @@ class ByteDecoder:
         return code
 
     def _e2m1(self, code: list[Value]) -> list[Value]:
-        """Make integers of significands of two bits, shifted by 0 .. 2."""
+        """Convert two-bit significands to integers, shifted by 0 .. 2."""
         for fmt in self._having(MinifloatFormat, short=True):
             chosen = self._any(fmt)
             for start in range(0, len(code), NIBBLE):
@@ -182,7 +182,7 @@ class ByteDecoder:
         return code
 
     def _minifloats(self, code: list[Value]) -> list[Value]:
-        """Put hidden bits in front of mantissas; formats share one exponent field."""
+        """Prepend hidden bits to mantissas; formats share one exponent field."""
         formats = self._having(MinifloatFormat, short=False)
         if not formats:
             return code
@@ -204,7 +204,7 @@ class ByteDecoder:
         ]
         self.m.d.comb += [normal.eq(Cat(field).any()), nan.eq(Cat(nans).any())]
         self.invalid.append(nan)
-        # One less, but a subnormal's exponent is that of the least normal number.
+        # Minus one, except for subnormals, whose exponent is that of the smallest normal number.
         less = [bit ^ (normal & ~Cat(field[:at]).any()) for at, bit in enumerate(field)]
         self.exponents[0].append((C(1, 1), less))
         for size in sorted({fmt.mantissa_bits for fmt in formats}):

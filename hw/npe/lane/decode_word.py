@@ -1,4 +1,4 @@
-"""Decoders of an operand's word, in any of some formats."""
+"""Decoders of an operand's word, in any of several formats."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 
@@ -14,10 +14,10 @@ __all__ = ["decode", "decode_wide"]
 def decode(
     m: Module, layout: DecodedOperand, word: Value, index: Value, dual: Value
 ) -> tuple[Value, Value]:
-    """Make the coded operand of a word.
+    """Decode a word to an operand.
 
-    What several formats have in common is there once: a negation of two's complement codes, a
-    regime, an exponent field. What no format needs is not there.
+    Logic common to several formats is built once: negation of two's complement codes, regime,
+    exponent field. Logic that no format needs is left out.
 
     Parameters
     ----------
@@ -25,14 +25,14 @@ def decode(
     layout : of the operand, with its formats.
     word : codes, the first lowest.
     index : of the format.
-    dual : the pair has two codes a word.
+    dual : the pair of formats has two codes per word.
 
     Returns
     -------
-    The coded operand, and whether a code of the word is no number; such a code counts as zero.
+    The decoded operand, and whether a code of the word is NaN; such a code counts as zero.
     """
     plan = layout.plan
-    # What is the same for all pairs of these formats needs no signal.
+    # Conditions that are the same for all pairs of formats are constants.
     dual = dual if plan.mixed else C(plan.dual, 1)
     decoder = ByteDecoder(m, plan, word, chosen_formats(m, plan, index), dual)
     signs, bits, exponents = decoder.fields()
@@ -43,7 +43,7 @@ def decode(
 
 
 def chosen_formats(m: Module, plan: LaneWidths, index: Value) -> dict[str, Value]:
-    """Say of each format, by its name, whether it is the one with this index."""
+    """Decode a format's index: for each name, whether it is this format."""
     found: dict[str, Value] = {}
     for number, fmt in enumerate(plan.formats):
         found[fmt.name] = Signal(name=f"is_{fmt.name}")
@@ -55,22 +55,22 @@ def chosen_formats(m: Module, plan: LaneWidths, index: Value) -> dict[str, Value
 def decode_wide(
     m: Module, layout: WideOperand, word: Value, index: Value, mode: tuple[Value, Value, Value]
 ) -> tuple[Value, Value]:
-    """Make the coded operand of a word of 16 bits, as :func:`decode`.
+    """Decode a word of 16 bits to an operand, as :func:`decode`.
 
     Parameters
     ----------
-    m, layout, word, index : as those of :func:`decode`.
-    mode : the pair has two codes in 8 bits; it has one in 16; halves of different weight are
-        multiplied, so that those of one operand change places.
+    m, layout, word, index : as for :func:`decode`.
+    mode : the pair of formats has two codes in 8 bits; it has one in 16; halves of different
+        weight are multiplied, so that those of one operand are swapped.
     """
     low, high = layout.plans
-    # What is the same for all pairs of these formats needs no signal.
+    # Conditions that are the same for all pairs of formats are constants.
     dual = mode[0] if low.mixed else C(low.dual, 1)
     wide = mode[1] if low.wide and low.narrow else C(bool(low.wide), 1)
     is_format = chosen_formats(m, low, index)
     is_wide = any_of(is_format, *low.wide) if low.wide else C(0, 1)
     more, shown = Signal(name="more"), Signal(BYTE, name="shown_half")
-    # Behind a single code of 8 bits there is none.
+    # A single code of 8 bits has no second code.
     m.d.comb += [more.eq(~wide | is_wide), shown.eq(word[BYTE:] & more.replicate(BYTE))]
     decoders = [ByteDecoder(m, low, word[:BYTE], is_format, dual, top=word[-1])]
     fields = [decoders[0].fields()]
@@ -106,12 +106,12 @@ def decode_wide(
 def _posit(
     m: Module, fmt: PositFormat, code: Value, chosen: Value
 ) -> tuple[Signal, list[Value], Value]:
-    """Take regime and exponent off the magnitude of a posit with one bit of exponent.
+    """Remove regime and exponent from the magnitude of a posit with one exponent bit.
 
     Returns
     -------
-    The right-aligned magnitude, or `code` where it is not of this format; its exponent; and whether
-    it is no number.
+    The right-aligned magnitude, or `code` if it has another format; its exponent; and whether it is
+    NaR.
     """
     size = fmt.width - 1
     first = code[size - 1]
@@ -126,14 +126,14 @@ def _posit(
     m.d.comb += lines.eq(Cat(ends))
     line = dict(enumerate(lines, start=1))
     last = size - 2
-    # Behind a run are the bit that ends it, the exponent, the fraction.
+    # After a run follow the bit that ends it, the exponent, the fraction.
     odd, magnitude = Signal(name="odd"), Signal(len(code), name="posit")
     m.d.comb += odd.eq(Cat(line[run] & code[last - run] for run in range(1, last + 1)).any())
     bits: list[Value] = [
         (code[at] & ~runs[last - at]) | (line[last - at] if at else runs[last])
         for at in range(last)
     ]
-    # Of zeros only, there is no one.
+    # All zeros have no leading one.
     bits[0] = bits[0] & ~(runs[size] & ~first)
     bits += [code[at] & ~chosen for at in range(last, len(code))]
     m.d.comb += magnitude.eq(Cat(bits))

@@ -1,4 +1,4 @@
-"""Coded operands: what a lane is told of a word, as few bits as its formats need."""
+"""Decoded operands: the lane's view of a word, in as few bits as its formats need."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,14 +16,14 @@ Half = tuple[Value, list[Value], tuple[list[Value], list[Value]]]
 class DecodedOperand(data.StructLayout):
     """A word after decoding, with the two nibbles of its magnitude.
 
-    A word of one code has its magnitude in both nibbles, its sign and exponent in the first ones;
-    a word of two has a nibble, a sign and an exponent for each. What no format needs has no bits.
+    A word of one code has its magnitude in both nibbles, its sign and exponent in the first fields;
+    a word of two has a nibble, a sign and an exponent for each. Unused fields have no bits.
 
     Parameters
     ----------
     plan : formats.
-    tells : whether it tells the lane how many codes a word has; one of two operands does.
-    crossed : whether its exponents are greater by 8 in half of the cycles.
+    tells : whether it carries the number of codes per word; one of the two operands does.
+    crossed : whether its exponents are greater by 8 in every second cycle.
 
     Members
     -------
@@ -46,7 +46,7 @@ class DecodedOperand(data.StructLayout):
         })
 
     def exponent_of(self, operand: data.View, second: bool) -> list[Value]:
-        """Bits of an exponent, one for each weight."""
+        """Bits of an exponent, one per weight."""
         places = self.plan.places(second, self.crossed)
         held = operand.exponent1 if second else operand.exponent
         bits = dict(zip(places, held, strict=True))
@@ -59,7 +59,7 @@ class DecodedOperand(data.StructLayout):
         exponents: tuple[list[Value], list[Value]],
         dual: Value,
     ) -> Value:
-        """Bit pattern of an operand; cuts off the bits for which there is no room."""
+        """Bit pattern of an operand; drops bits that have no field."""
         plan = self.plan
         signs = list(negative)[: plan.signs]
         held = [
@@ -79,7 +79,7 @@ class WideOperand(data.StructLayout):
     Parameters
     ----------
     plans : of both halves.
-    tells : whether it tells the lane how many codes a word has, and what is multiplied with what.
+    tells : whether it carries the number of codes per word, and which halves are multiplied.
 
     Members
     -------
@@ -92,7 +92,7 @@ class WideOperand(data.StructLayout):
         self.plans = plans
         low, high = plans
         self.crossed = low.crossed and not tells
-        """Halves change places where those of different weight are multiplied."""
+        """Halves are swapped when those of different weight are multiplied."""
         super().__init__({
             "first": DecodedOperand(low, tells=tells, crossed=self.crossed),
             "second": DecodedOperand(high, tells=False),
@@ -105,7 +105,7 @@ class WideOperand(data.StructLayout):
 
         Parameters
         ----------
-        halves : of each half magnitude, signs, and exponents.
+        halves : magnitude, signs and exponents of each half.
         mode : two codes in 8 bits; one in 16; halves of different weight are multiplied.
         """
         dual, wide, cross = mode

@@ -1,4 +1,4 @@
-"""Lane of mixed precision with words of 16 bits."""
+"""Mixed-precision lane with 16-bit words."""
 
 from typing import ClassVar
 
@@ -18,11 +18,11 @@ __all__ = ["Lane16"]
 class Lane16(Lane8):
     """Multiply-accumulate of a word of 16 bits in any pair of formats, inside an array.
 
-    Two halves, each with the multiplier, the shifters and the products of :class:`Lane8`, bring
-    their products to one accumulator. For a code of 16 bits both multipliers make one product, and
-    only the first half's shifter has the width for it: in one cycle with further multipliers for
-    halves of different weight, else in two, low x low and high x high, then low x high and high x
-    low, for which the halves of b have changed places and its exponent is greater by 8.
+    Two halves, each with the multiplier and shifters of :class:`Lane8`, add their products to one
+    accumulator. For 16-bit codes both multipliers form one product, and only the first half's
+    shifter is wide enough for it. With additional multipliers for halves of different weight that
+    takes one cycle, else two: low x low and high x high, then low x high and high x low, for which
+    the halves of b are swapped and its exponent is greater by 8.
 
     Members and parameters: see :class:`Lane8`; words of 16 bits.
     """
@@ -43,7 +43,7 @@ class Lane16(Lane8):
     def mode(
         self, m: Module, a_format: Value, b_format: Value, taken: Value
     ) -> tuple[Value, Value]:
-        """Make the mode: bits `dual`, `wide` and, in the second of two cycles, `cross`."""
+        """Compute the mode: bits `dual`, `wide` and, in the second of two cycles, `cross`."""
         spec = self.spec
         wide, second = Signal(name="wide"), Signal(name="second")
         m.d.comb += wide.eq(is_of(spec, a_format, self.WORD) | is_of(spec, b_format, self.WORD))
@@ -57,11 +57,11 @@ class Lane16(Lane8):
         return mode, ~first
 
     def encode_a(self, m: Module, a: Value, a_format: Value, mode: Value) -> tuple[Value, Value]:
-        """Make ``i_a`` of a word. See :meth:`Lane8.encode_a`."""
+        """Decode a word to ``i_a``. See :meth:`Lane8.encode_a`."""
         return decode_wide(m, self.a_layout, a, a_format, (mode[0], mode[1], mode[2]))
 
     def encode_b(self, m: Module, b: Value, b_format: Value, mode: Value) -> tuple[Value, Value]:
-        """Make ``i_b`` of a word. See :meth:`Lane8.encode_b`."""
+        """Decode a word to ``i_b``. See :meth:`Lane8.encode_b`."""
         return decode_wide(m, self.b_layout, b, b_format, (mode[0], mode[1], mode[2]))
 
     def _slots(self, m: Module, enable: Value, x: data.View, y: data.View) -> list[Slot]:
@@ -98,7 +98,7 @@ class Lane16(Lane8):
     def _multiply_across(
         self, m: Module, heap: BitHeap, x: data.View, y: data.View, wide: Value
     ) -> None:
-        """Multiply halves of different weight; other words leave the blocks still."""
+        """Multiply halves of different weight; for other words the blocks do not toggle."""
         widths = [plan.magnitude_width for plan in self.a_layout.plans]
         low, high = (
             [Cat(half.low, half.high[: max(width - len(half.low), 0)])[:width] for half in halves]
@@ -112,11 +112,11 @@ class Lane16(Lane8):
             multiply(m, heap, still, low[other], BYTE)
 
     def _join(self, m: Module, heap: BitHeap, own: Value, wide: Value, cross: Value) -> Value:
-        """Add the upper half's part of a product to the lower half's.
+        """Add the upper half's partial product to the lower half's.
 
         Returns
         -------
-        The upper half's own product, 0 where it is a part.
+        The upper half's own product, 0 if it is a part of a wide one.
         """
         both = [
             (wide & ~cross, 2 * BYTE, "upper_part"),

@@ -1,4 +1,4 @@
-"""Lane of mixed precision: significand products, shifted and summed exactly."""
+"""Mixed-precision lane: significand products, shifted and accumulated exactly."""
 
 from itertools import zip_longest
 from typing import Any, ClassVar
@@ -19,10 +19,10 @@ from hw.pe.element import KEPT, SumModule
 
 __all__ = ["PRODUCT", "Lane8", "Slot", "hold", "is_of"]
 
-# Arrival of a product, and delay of a level of the shifter, in XOR gates.
+# Arrival time of a product, and delay of a shifter level, in XOR gates.
 PRODUCT, _LEVEL = 12.0, 1.5
 
-# What is held in registers, for each number of them.
+# The stages that end in registers, for each number of registers.
 _CUTS = (
     (),
     ("product",),
@@ -33,33 +33,32 @@ _CUTS = (
 
 
 Slot = tuple[Value, Value, Value, list[int]]
-"""Sign of a product, its shift, its magnitude, and the widths after each level of the shifter."""
+"""Sign of a product, its shift, its magnitude, and the widths after each shifter level."""
 
 
 class Lane8(SumModule):
     """Multiply-accumulate of a word of codes in any pair of formats, inside an array.
 
     A word has one code with a magnitude of up to 8 bits, or two of up to 4 bits. Blocks of 4 x 4
-    bits make the products of magnitudes; a sum of exponents shifts them, the signs decide whether
-    they are added or subtracted. Blocks that a word does not use have zeros as inputs. Which kind
-    of word it is comes with the operand, so sums of different formats may follow each other.
+    bits multiply magnitudes; products are shifted by the sum of exponents, and added or subtracted
+    by their signs. Unused blocks have zero inputs. Each operand carries a format tag, so sums of
+    different formats may follow each other.
 
-    Members: see :class:`hw.pe.element.SumModule`; ``i_a``, ``i_b`` are as :meth:`encode_a` and
-    :meth:`encode_b` make them, ``o`` is modulo 2^accumulator_width.
+    Members: see :class:`hw.pe.element.SumModule`; ``i_a``, ``i_b`` are the outputs of
+    :meth:`encode_a` and :meth:`encode_b`, ``o`` is modulo 2^accumulator_width.
 
     Parameters
     ----------
     spec : LaneSpec
         What: formats and accumulator width; words of 8 bits.
     accumulation : str
-        How: "carry_save" keeps a carry where passing it on would cost time; "resolved" adds up in
-        every cycle.
+        How: "carry_save" keeps a carry where rippling it would cost time; "resolved" propagates
+        carries every cycle.
     adder : str
-        How: carry propagation, of products too; see :func:`hw.arith.adder.resolve`.
+        How: carry propagation, also in products; see :func:`hw.arith.adder.resolve`.
     pipeline : int
-        How: registers between operands and accumulator: behind the product from 1, the shifter and
-        the complement from 2, in front of the product's carry propagation from 3, and within the
-        shifter at 4.
+        How: registers between operands and accumulator: after the product from 1, after shifter and
+        complement from 2, before the product's carry propagation from 3, inside the shifter at 4.
     """
 
     module = "lane"
@@ -73,9 +72,7 @@ class Lane8(SumModule):
     b_layout: Any
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "accumulation": Choice(
-            "form in which the sum is kept", "carry_save", ("carry_save", "resolved")
-        ),
+        "accumulation": Choice("form of the accumulator", "carry_save", ("carry_save", "resolved")),
         "adder": Choice("carry-propagate adders", "sklansky", ADDERS),
         "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
     }
@@ -103,39 +100,39 @@ class Lane8(SumModule):
         super().__init__(self.a_layout.size, self.b_layout.size, pipeline)
 
     def _layouts(self) -> tuple[data.StructLayout, data.StructLayout]:
-        """Make the layouts of both coded operands."""
+        """Make the layouts of both decoded operands."""
         return DecodedOperand(self.plan, tells=True), DecodedOperand(self.plan, tells=False)
 
     def dual(self, a_format: Value, b_format: Value) -> Value:
-        """Whether words of these formats, by index, have two codes."""
+        """Tell whether words of these formats, by index, have two codes."""
         return is_of(self.spec, a_format, NIBBLE) & is_of(self.spec, b_format, NIBBLE)
 
     def mode(
         self, m: Module, a_format: Value, b_format: Value, taken: Value
     ) -> tuple[Value, Value]:
-        """Make what decoders are told of a pair of formats, and whether words are done with.
+        """Compute the decoders' mode for a pair of formats, and whether words are finished.
 
         Parameters
         ----------
         m : where the gates go, and the register that counts the cycles of a word.
-        a_format, b_format : indices of formats, steady until words are done with.
+        a_format, b_format : indices of formats, stable until the words are finished.
         taken : words enter the lane in this cycle.
         """
         return self.dual(a_format, b_format), C(1, 1)
 
     def encode_a(self, m: Module, a: Value, a_format: Value, mode: Value) -> tuple[Value, Value]:
-        """Make ``i_a`` of a word, at the edge of an array; see :func:`.decode_word.decode`.
+        """Decode a word to ``i_a``, at the edge of an array; see :mod:`hw.npe.lane.decode_word`.
 
         `mode` is that of :meth:`mode`.
 
         Returns
         -------
-        ``i_a``, which is 0 for a word that adds nothing, and whether a code is no number.
+        ``i_a``, which is 0 for a word that adds nothing, and whether a code is NaN.
         """
         return decode(m, self.a_layout, a, a_format, mode)
 
     def encode_b(self, m: Module, b: Value, b_format: Value, mode: Value) -> tuple[Value, Value]:
-        """Make ``i_b`` of a word, as :meth:`encode_a`."""
+        """Decode a word to ``i_b``, as :meth:`encode_a`."""
         return decode(m, self.b_layout, b, b_format, mode)
 
     def _heights(self, products: BitHeap) -> list[int]:
@@ -179,7 +176,7 @@ class Lane8(SumModule):
     def _shifts(
         self, m: Module, plan: LaneWidths, x: data.View, y: data.View
     ) -> tuple[list[Value], list[Value]]:
-        """Signs of products, and by how many places they are to be shifted."""
+        """Signs of products, and their shifts."""
         signs: list[Value] = [x.negative[slot] ^ y.negative[slot] for slot in range(1 + plan.dual)]
         layouts = x.shape(), y.shape()
         amounts: list[Value] = [
@@ -202,7 +199,7 @@ class Lane8(SumModule):
         products: list[Value],
         widths: list[list[int]],
     ) -> list[Slot]:
-        """Put what belongs to a product together, behind a register if there is one."""
+        """Bundle sign, shift and magnitude of a product, registered if the pipeline says so."""
         if "product" in self.cuts:
             signs, amounts, products = (
                 hold(m, enable, "product", values) for values in (signs, amounts, products)
@@ -210,7 +207,7 @@ class Lane8(SumModule):
         return list(zip(signs, amounts, products, widths, strict=True))
 
     def _add(self, m: Module, enable: Value, heap: BitHeap, number: int, slot: Slot) -> None:
-        """Shift a product and put it on the heap, or its negative."""
+        """Shift a product, and put it or its negative on the heap."""
         cuts = self.cuts
         sign, amount, bits, widths = slot
         levels = len(amount)
@@ -227,13 +224,13 @@ class Lane8(SumModule):
         if "term" in cuts:
             whole = hold(m, enable, "term", whole)
         arrival = 0.0 if "term" in cuts else PRODUCT + levels * _LEVEL
-        # The complement is the negative less one.
+        # The complement is the negative minus one.
         heap.add_term(list(Cat(whole)), signed=True, arrival=arrival)
         heap.add_bit(whole[1], 0, arrival=arrival)
 
 
 def is_of(spec: LaneSpec, index: Value, container: int) -> Value:
-    """Whether the format with this index has a container of so many bits."""
+    """Tell whether the format with this index has codes of this many bits."""
     return Cat(
         index == number for number in range(len(spec.names)) if spec.container(number) == container
     ).any()

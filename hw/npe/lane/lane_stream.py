@@ -20,7 +20,7 @@ __all__ = ["LaneSum", "LaneWords", "StreamLane"]
 class LaneWords(data.StructLayout):
     """A word of a and one of b; ``last`` ends the sum.
 
-    ``a_format`` and ``b_format`` are indices of formats; those of the first words of a sum count.
+    ``a_format`` and ``b_format`` are indices of formats, sampled with the first words of a sum.
     """
 
     def __init__(self, spec: LaneSpec):
@@ -34,10 +34,10 @@ class LaneWords(data.StructLayout):
 
 
 class LaneSum(data.StructLayout):
-    """One sum, with a carry row where it is not resolved, and what is to be known of it.
+    """One sum, with a carry row if it is not resolved, and its flags.
 
-    ``invalid``: an operand was no number and counted as zero. ``overflow``: there were more words
-    than the accumulator can hold in the worst case.
+    ``invalid``: an operand was NaN and counted as zero. ``overflow``: there were more words than
+    the accumulator can hold in the worst case.
     """
 
     def __init__(self, spec: LaneSpec, *, resolved: bool):
@@ -47,14 +47,14 @@ class LaneSum(data.StructLayout):
 
 
 class StreamLane(wiring.Component):
-    """One lane with the edge of an array of one.
+    """One lane, as an array of one.
 
     A sum is in units of the product of both formats' last bits.
 
-    Latency, last words to their sum: :attr:`latency` cycles. Throughput: one word of each a cycle,
-    or in as many as :meth:`LaneSpec.cycles` says; a sum that is not taken stops the input. Stalls:
-    ``o.ready`` reaches ``i.ready`` combinationally, and where words can take several cycles, so do
-    the formats. Overflow: modulo 2^accumulator_width, with a flag.
+    Latency, last words to their sum: :attr:`latency` cycles. Throughput: one word of each operand
+    per :meth:`LaneSpec.cycles` cycles. Stalls: a sum that is not taken stalls the input;
+    ``o.ready`` reaches ``i.ready`` combinationally, as do the formats if words can take several
+    cycles. Overflow: modulo 2^accumulator_width, with a flag.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class StreamLane(wiring.Component):
 
     @property
     def operations_per_cycle(self) -> int:
-        """A multiplication and an addition for each product, in the formats with most of them."""
+        """A multiplication and an addition per product, in the formats with the most products."""
         return self.spec.operations
 
     def elaborate(self, platform):

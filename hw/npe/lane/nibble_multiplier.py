@@ -1,4 +1,4 @@
-"""Products of magnitudes from blocks of 4 x 4 bits: one of two codes, or two."""
+"""Products of magnitudes from 4 x 4-bit blocks: one product, or two."""
 
 from amaranth import C, Module, Signal, Value
 
@@ -10,7 +10,7 @@ from hw.npe.lane.widths import NIBBLE, LaneWidths
 
 __all__ = ["blocks", "multiply", "numbers"]
 
-# Arrival of the product of two nibbles, in XOR gates.
+# Arrival time of the product of two nibbles, in XOR gates.
 _BLOCK = 7.0
 
 
@@ -21,18 +21,18 @@ def blocks(
     high: tuple[Value, Value],
     dual: Value,
 ) -> tuple[BitHeap, BitHeap]:
-    """Multiply nibbles, as far as the formats of a plan need it.
+    """Multiply nibbles, as far as the formats need it.
 
     Parameters
     ----------
     m : where the gates go.
     plan : formats.
     low, high : nibbles of a and b, unsigned.
-    dual : lower and upper nibbles are two codes; the blocks of one of each stand still.
+    dual : lower and upper nibbles are separate codes; the mixed blocks do not toggle.
 
     Returns
     -------
-    Heap of all that has a lower nibble in it, and that of both upper nibbles.
+    Heap of all products with a lower nibble, and heap of the product of upper nibbles.
     """
     wide = max(plan.magnitude_width - NIBBLE, 0)
     main = BitHeap(plan.product_width)
@@ -55,12 +55,12 @@ def blocks(
 def numbers(
     m: Module, plan: LaneWidths, low: BitHeap, high: BitHeap, dual: Value, adder: str
 ) -> list[Value]:
-    """Add up the heaps that :func:`blocks` makes.
+    """Add the heaps of :func:`blocks`.
 
     Returns
     -------
-    The product of the first codes and, where formats have 4 bits, of the second, which is 0 where
-    there are none.
+    The product of the first codes and, if there are 4-bit formats, of the second ones, 0 if a
+    word has none.
     """
     wide = max(plan.magnitude_width - NIBBLE, 0)
     if not plan.dual:
@@ -90,6 +90,6 @@ def multiply(m: Module, heap: BitHeap, x: Value, y: Value, weight: int) -> None:
 
 
 def _resolve(m: Module, heap: BitHeap, adder: str) -> Value:
-    """Make a heap one number."""
+    """Resolve a heap to a number."""
     rows = heap.compress(m, [2] * heap.width)
     return resolve(m, [row or [C(0, 1)] for row in rows], adder)

@@ -1,4 +1,4 @@
-"""What holds for a whole sum: its formats, and whether it has more words than fit."""
+"""State of a whole sum: its formats, and its overflow flag."""
 
 from collections.abc import Callable
 
@@ -12,25 +12,25 @@ __all__ = ["SumFormats"]
 
 
 class SumFormats(wiring.Component):
-    """Keeps the formats of a sum, and counts its words.
+    """Latches a sum's formats, and counts its words to flag overflow.
 
     Parameters
     ----------
     spec : LaneSpec
-        What: formats, and how many words of each two of them a sum can take.
+        What: formats, and the maximum words per sum for each pair of them.
     k_max_words : function
-        What: how many instead, of two formats; None if they are not to be counted.
+        What: that maximum instead, from two formats; None: do not count.
 
     Members
     -------
     accept, last : In(1)
-        Words are taken; they are the last ones of their sum.
+        Words are accepted; they are the last ones of their sum.
     i_a, i_b : In
-        Formats that came with the words; those of the first words of a sum count.
+        Formats of the words; those of a sum's first words count.
     o_a, o_b : Out
         Formats of the sum, in the same cycle.
     o_overflow : Out(1)
-        More words than fit have been taken, before this cycle and since the sum began.
+        More words than fit have been accepted in this sum, before this cycle.
     """
 
     accept: Signal
@@ -61,7 +61,7 @@ class SumFormats(wiring.Component):
         a, b = (Signal(len(self.i_a), name=name, reset_less=True) for name in ("a", "b"))
         m.d.comb += [self.o_a.eq(Mux(first, self.i_a, a)), self.o_b.eq(Mux(first, self.i_b, b))]
 
-        # Words that may follow the first.
+        # Words that may still follow.
         words: dict[int, list[str]] = {}
         width = len(a)
         for x, y in self.spec.pairs:
@@ -74,10 +74,10 @@ class SumFormats(wiring.Component):
                 with m.Case(*pairs):
                     m.d.comb += more.eq(count)
         left = Signal.like(more, reset_less=True)
-        # Until the first words are taken, these follow what is offered: no enable.
+        # Until the first words are accepted, these follow the inputs: no enable.
         m.d.sync += [a.eq(self.o_a), b.eq(self.o_b)]
         if words:
-            # Once it has overflowed, the count goes round.
+            # After an overflow, the counter wraps around.
             m.d.sync += left.eq(Mux(first, more, left - self.accept))
         with m.If(self.accept):
             m.d.sync += first.eq(self.last)

@@ -1,4 +1,4 @@
-"""What a lane's formats ask of it: magnitudes, exponents, and widths of products."""
+"""Widths in a lane, from its formats: magnitudes, exponents, products."""
 
 from itertools import product
 
@@ -11,17 +11,17 @@ from golden.npe.lane import LaneSpec
 __all__ = ["BYTE", "NIBBLE", "LaneWidths", "magnitudes"]
 
 NIBBLE = 4
-"""Bits of a side of a multiplier's block."""
+"""Operand bits of a multiplier block."""
 
 BYTE = 8
 """Bits of a word, or of half a word of 16 bits."""
 
 
 def magnitudes(fmt: ElementFormat) -> dict[int, int]:
-    """Greatest magnitude that goes with each exponent; a value is magnitude * 2^(exponent + lsb).
+    """Largest magnitude for each exponent; a value is magnitude * 2^(exponent + lsb).
 
-    Magnitudes are integers with as few exponents as their number of bits allows: in 4 bits for
-    formats of 4, else in as many as the longest significand has.
+    Magnitudes are integers, with as few exponents as their width allows: 4 bits for 4-bit formats,
+    else the width of the longest significand.
     """
     match fmt:
         case IntFormat():
@@ -31,7 +31,7 @@ def magnitudes(fmt: ElementFormat) -> dict[int, int]:
         case MinifloatFormat():
             return {e - fmt.lsb: (2 << fmt.mantissa_bits) - 1 for e in fmt.exponents}
         case PositFormat(exponent_bits=0):
-            # A regime of ones is shorter by a place than the fraction that it leaves room for.
+            # A regime of ones leaves room for a fraction one place longer than itself.
             longest = (1 << (fmt.width - 2)) - 1
             steps = enumerate(fmt.exponents)
             return {e - fmt.lsb: max(longest >> max(at - 1, 0), 1) for at, e in steps}
@@ -50,7 +50,7 @@ def magnitudes(fmt: ElementFormat) -> dict[int, int]:
 
 
 class LaneWidths:
-    """What magnitudes and exponents meet in a lane, of all pairs of its formats.
+    """Magnitudes and exponents in a lane, over all pairs of its formats.
 
     A lane of 16-bit words has two halves, each as a lane of 8 bits. A 16-bit code has its magnitude
     in both of them, and its product is the first half's.
@@ -58,7 +58,7 @@ class LaneWidths:
     Parameters
     ----------
     spec : formats.
-    half : of a word of 16 bits.
+    half : which half of a 16-bit word.
     """
 
     def __init__(self, spec: LaneSpec, half: int = 0):
@@ -71,35 +71,35 @@ class LaneWidths:
         self.wide = tuple(fmt for fmt in formats if sizes[fmt] > BYTE)
         self.narrow = tuple(fmt for fmt in formats if sizes[fmt] <= BYTE)
         self.single = len(self.short) < len(formats)
-        """Some pair has one code a word, or half a word."""
+        """Some pair of formats has one code per word, or half word."""
         self.dual = bool(self.short)
-        """Some pair has two codes a word, or half a word."""
+        """Some pair of formats has two codes per word, or half word."""
         self.crossed = any(spec.cycles(*pair) > 1 for pair in spec.pairs)
-        """Halves of the same weight and halves of different weight are multiplied in turn."""
+        """Halves of equal weight and of different weight are multiplied in alternate cycles."""
 
     @property
     def signs(self) -> int:
-        """Codes at most that have a sign of their own."""
+        """Maximum number of codes with a sign of their own."""
         return bool(self._own(False)) + self.dual
 
     @property
     def mixed(self) -> bool:
-        """Both kinds of pairs are there."""
+        """Both kinds of pairs exist."""
         return self.single and self.dual
 
     @property
     def told(self) -> bool:
-        """A lane must be told which kind: upper nibbles are used by both."""
+        """A lane needs to know which kind: both use the upper nibbles."""
         return self.mixed and self.magnitude_width > NIBBLE
 
     @property
     def magnitude_width(self) -> int:
-        """Bits of the longest magnitude of one code, as far as it is in this half."""
+        """Bits of the longest magnitude of a single code, in this half."""
         return max(self._part(fmt) for fmt in self.formats)
 
     @property
     def high_width(self) -> int:
-        """Bits of the upper nibble: of a long magnitude, or of the second code's."""
+        """Bits of the upper nibble: of a long magnitude, or of the second code."""
         wide = max(self.magnitude_width - NIBBLE, 0)
         return max(wide, self.second_width) if self.dual else wide
 
@@ -110,7 +110,7 @@ class LaneWidths:
 
     @property
     def second_width(self) -> int:
-        """Bits of a magnitude of a format of 4 bits."""
+        """Bits of a magnitude of a 4-bit format."""
         return max((_greatest(fmt) for fmt in self.short), default=0).bit_length()
 
     @property
@@ -120,9 +120,9 @@ class LaneWidths:
         return max([self.widths(False)[0], *parts])
 
     def places(self, second: bool, crossed: bool = False) -> tuple[int, ...]:
-        """Weights of the bits of an exponent, of a first or a second code.
+        """Weights of the bits of an exponent, for the first or second code.
 
-        Where it is `crossed`, the exponent of halves of different weight is greater by 8.
+        If `crossed`, the exponent is greater by 8 for halves of different weight.
         """
         found = {e for fmt in self._own(second) for e in magnitudes(fmt)}
         if crossed and not second and not self.half:
@@ -130,7 +130,7 @@ class LaneWidths:
         return tuple(at for at in range(8) if any(e >> at & 1 for e in found))
 
     def widths(self, second: bool) -> list[int]:
-        """Bits of a product, and of what the shifter has made of it after each of its levels."""
+        """Bits of a product, and after each level of the shifter."""
         formats = self._own(second)
         rows = [(fmt, e, most) for fmt in formats for e, most in magnitudes(fmt).items()]
         met = set()
@@ -155,10 +155,10 @@ class LaneWidths:
         length = _greatest(fmt).bit_length()
         if fmt not in self.wide:
             return length
-        # In turn, either half takes either part.
+        # In alternate cycles, each half takes either part.
         return length - BYTE if self.half and not self.crossed else min(length, BYTE)
 
 
 def _greatest(fmt: ElementFormat) -> int:
-    """Return the greatest magnitude."""
+    """Return the largest magnitude."""
     return max(magnitudes(fmt).values())

@@ -64,15 +64,15 @@ def encode_each(
     ----------
     m : where the gates go.
     number : two's complement, 2 bits or more.
-    exponent : bit 0 is worth 2^exponent; an integer, or a signed value. With an integer, only those
-        bits are normalised that the formats reach.
+    exponent : bit 0 weighs 2^exponent; an integer, or a signed value. With an integer, only bits
+        within the formats' range are normalised.
     formats : what to encode in.
-    bounds : least and greatest exponent, if it is a value.
+    bounds : smallest and largest exponent, if it is a value.
     rounding : "rne" or "rtz", see :data:`golden.formats.element.ROUNDING`.
-    saturate : what is too great becomes the greatest number; of posits it always does.
+    saturate : overflow becomes the largest number; posits always saturate.
     invalid : the result is NaN, NaR or, where there is none, 0.
     adder : carry propagation of roundings, see :func:`hw.arith.adder.resolve`.
-    cuts : what happens to values within the normaliser, behind it, and before roundings.
+    cuts : register places inside the normaliser, after it, and before roundings.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def encode_each(
 
 
 def _reach(fmt: ElementFormat) -> Reach:
-    """Return what rounding to the format asks of a number."""
+    """Return the bits and range that rounding to the format needs."""
     if isinstance(fmt, PositFormat):
         return posit_reach(fmt)
     assert isinstance(fmt, MinifloatFormat)

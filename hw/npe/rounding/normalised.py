@@ -1,4 +1,4 @@
-"""Normalised numbers: what every rounding to a number format starts from."""
+"""Normalised numbers, the input of every rounding to a number format."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -10,31 +10,31 @@ from hw.arith.shifter import normalise_part
 __all__ = ["Cut", "Normal", "Reach", "no_cut", "normal"]
 
 Cut = Callable[..., tuple[Value, ...]]
-"""Takes values that cross from one step to the next, and returns them: itself, or registers."""
+"""Passes values from one step to the next: directly, or through registers."""
 
 
 def no_cut(*values: Value) -> tuple[Value, ...]:
-    """Leave values as they are."""
+    """Return values unchanged."""
     return values
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Normal:
-    """A number with its leading one in front: (-1)^sign * 1.xxx * 2^(scale + offset).
+    """A normalised number: (-1)^sign * 1.xxx * 2^(scale + offset).
 
-    A negative number may stand here as its two's complement, so that no carry need run through it
-    before it is rounded: `complement` says so. `significand` is then the complement of what is
-    meant, `sticky` belongs to the two's complement, and the magnitude, one more than the
-    complement in the last place, may be the power of two above `scale`.
+    With `complement`, a negative number is in two's complement, so that no carry need propagate
+    before the rounding. `significand` is then complemented, `sticky` belongs to the two's
+    complement, and the magnitude, the complement plus one in the last place, may be the next power
+    of two above `scale`.
 
     Members
     -------
     sign : of the value.
     significand : leading one first (zero first if `complement`), any number of bits. The leading
-        one may be missing in a zero, and where `scale` + `offset` is `low`: then the value is less.
-    sticky : whether a one lies behind the significand.
+        one may be missing in a zero, and if `scale` + `offset` is `low`: then the value is smaller.
+    sticky : whether a one is below the significand.
     scale, offset : exponent of the leading one, their sum; a signed or unsigned value, and an int.
-    low, high : least and greatest `scale` + `offset`.
+    low, high : smallest and largest `scale` + `offset`.
     complement : 0, or `sign`.
     """
 
@@ -48,7 +48,7 @@ class Normal:
     complement: Value = field(default_factory=lambda: C(0, 1))
 
     def cut(self, cut: Cut) -> "Normal":
-        """Let the values cross from one step to the next."""
+        """Pass the values from one step to the next."""
         sign, significand, sticky, scale = cut(self.sign, self.significand, self.sticky, self.scale)
         negated = sign if self.complement is self.sign else cut(self.complement)[0]
         return replace(
@@ -63,13 +63,13 @@ class Normal:
 
 @dataclass(frozen=True, kw_only=True)
 class Reach:
-    """What a rounding asks of a normalised number.
+    """The precision and range that a rounding needs.
 
     Members
     -------
-    keep : bits of significand; of those behind, only whether there is a one.
-    low : least exponent of a leading one that matters: less is only less.
-    high : greatest one that matters.
+    keep : bits of significand; those below only feed the sticky bit.
+    low : smallest leading exponent that is distinguished.
+    high : largest one.
     """
 
     keep: int
@@ -77,7 +77,7 @@ class Reach:
     high: int
 
     def __or__(self, other: "Reach") -> "Reach":
-        """Ask what either asks."""
+        """Combine two needs."""
         return Reach(
             keep=max(self.keep, other.keep),
             low=min(self.low, other.low),
@@ -99,11 +99,11 @@ def normal(
     ----------
     m : where the gates go.
     number : two's complement, 2 bits or more.
-    exponent : bit 0 is worth 2^exponent; an integer, or a signed value.
-    reach : what is asked of the result. With a constant exponent nothing else is built: what is
-        less than 2^reach.low or more than 2^reach.high is only seen to be.
-    bounds : least and greatest exponent, if it is a value.
-    cut : crossing from the first half of the levels of the shifter to the second.
+    exponent : bit 0 weighs 2^exponent; an integer, or a signed value.
+    reach : precision and range of the result. With a constant exponent nothing else is built:
+        numbers below 2^reach.low or above 2^reach.high are only detected.
+    bounds : smallest and largest exponent, if it is a value.
+    cut : register place between the two halves of the shifter's levels.
     """
     if isinstance(exponent, int):
         lsb, least, most = exponent, 0, 0
@@ -111,7 +111,7 @@ def normal(
         lsb, (least, most) = 0, bounds
     else:
         raise ValueError("bounds must be those of the exponent, not None")
-    # -1, less its last place, has its leading one behind bit 0.
+    # -1 without its last place has its leading one below bit 0.
     top, low, high = lsb + len(number) - 2, lsb - 1, lsb + len(number) - 2
     if isinstance(exponent, int):
         low = max(low, reach.low)
@@ -123,7 +123,7 @@ def normal(
     if high > top:
         bits = Cat(bits, sign.replicate(high - top))
     else:
-        # Of what is greater, the leading one is moved down to the top.
+        # Larger numbers get their leading one moved down to the top.
         above = bits[high - lsb :]
         bits = Cat(bits[: high - lsb], (above ^ sign.replicate(len(above))).any() ^ sign)
     half = levels // 2

@@ -8,7 +8,7 @@ __all__ = ["registers"]
 
 
 def registers(m: Module, move: Value, name: str) -> Cut:
-    """Make a crossing through registers without reset, which load where `move` is high."""
+    """Make a register place: registers without reset, enabled by `move`."""
     count = 0
 
     def cut(*values: Value) -> tuple[Value, ...]:

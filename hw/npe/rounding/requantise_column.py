@@ -1,4 +1,4 @@
-"""Requantiser of one column: product, floor, rounding, zero point and limits."""
+"""Requantiser of one column: multiplication, floor, rounding, zero point and limits."""
 
 from collections.abc import Collection
 
@@ -14,7 +14,7 @@ from hw.lib.shared_module import SharedModule
 
 __all__ = ["RequantiseColumn", "code", "divide", "rounds_first"]
 
-# Stages that end in a register, by the number of registers, so that none is long.
+# The stages that end in a register, for each number of registers, balanced.
 _CUTS = [(), ("product",), ("rows", "scaled"), ("rows", "product", "scaled"),
          ("rows", "rows", "product", "scaled")]  # fmt: skip
 _BIAS_CUTS = [(), ("rows",), ("rows", "scaled"), ("sum", "rows", "scaled"),
@@ -22,34 +22,34 @@ _BIAS_CUTS = [(), ("rows",), ("rows", "scaled"), ("sum", "rows", "scaled"),
 
 
 class RequantiseColumn(SharedModule):
-    """Requantises one sum a cycle.
+    """Requantises one sum per cycle.
 
-    Product, floor and saturation take one wide carry propagation; what rounds up is a carry into
-    the narrow addition of the zero point. "double" needs no left shift, no second multiplication
-    and no other adder: of a right shift it drops the bits below 2^multiplier_width, rounded.
+    Multiplication, floor and saturation take one wide carry propagation; rounding up is a carry
+    into the narrow addition of the zero point. "double" needs no left shift, second multiplication
+    or other adder: for right shifts it rounds at 2^multiplier_width first.
 
     Parameters
     ----------
     spec : RequantiserSpec
         What: widths and rounding.
     encoding, adder, pipeline
-        How: as :class:`Requantiser`'s.
+        How: as :class:`hw.npe.requantiser.Requantiser`'s.
     travels : bool
-        How: multiplier, shift and zero point are those of the sum that comes with them, and travel
-        along; else they do not change while sums are under way.
+        How: multiplier, shift and zero point belong to the sum they come with, and are pipelined
+        along; else they are stable while sums are in flight.
 
     Members
     -------
     en : In(1)
-        Where it is low, nothing moves.
+        Clock enable.
     i : In
         A sum.
     i_multiplier, i_shift, i_zero_point : In
-        Its scale; the multiplier as :func:`hw.arith.product.encode` makes it.
+        Its scale; the multiplier encoded by :func:`hw.arith.product.encode`.
     i_bias, i_low, i_high, i_relu : In
-        What does not change while sums are under way.
+        Stable while sums are in flight.
     o : Out
-        The code, of the sum of `pipeline` + 1 cycles before.
+        The code, `pipeline` + 1 cycles after its sum.
     """
 
     module = "requantise"
@@ -116,7 +116,7 @@ class RequantiseColumn(SharedModule):
         return m
 
     def _cut(self, m: Module, stage: str, value: Value) -> Value:
-        """Hold a value in a register, if the stage ends in one."""
+        """Register a value, if the stage ends in a register."""
         if stage not in self.cuts:
             return value
         held = Signal(len(value), name=f"{stage}_held", reset_less=True)
@@ -125,7 +125,7 @@ class RequantiseColumn(SharedModule):
         return held
 
     def _along(self, m: Module, name: str, value: Value, stages: Collection[str]) -> Value:
-        """Delay what comes with a sum as those stages delay the sum, if it travels."""
+        """Delay values that come with a sum as those stages delay the sum, if `travels`."""
         for number, stage in enumerate(self.cuts if self.travels else ()):
             if stage in stages:
                 held = Signal(len(value), name=f"{name}{number}", reset_less=True)
@@ -135,7 +135,7 @@ class RequantiseColumn(SharedModule):
         return value
 
     def _heap(self, m: Module, total: Value) -> BitHeap:
-        """Put the product on a heap, and half a unit where it is rounded first."""
+        """Put the product on a heap, plus half a unit if it is rounded first."""
         spec = self.spec
         multiplier = self._along(m, "multiplier", self.i_multiplier, ("sum",))
         shift = self._along(m, "first_shift", self.i_shift, ("sum",))
@@ -155,7 +155,7 @@ class RequantiseColumn(SharedModule):
 
 
 def rounds_first(spec: RequantiserSpec, shift: Value) -> Value:
-    """Whether "double" rounds at 2^multiplier_width, before it shifts on to the right."""
+    """Tell whether "double" rounds at 2^multiplier_width before it shifts further right."""
     return shift >= spec.multiplier_width if spec.rounding == "double" else C(0, 1)
 
 
@@ -166,13 +166,13 @@ def divide(m: Module, spec: RequantiserSpec, product: Value, shift: Value) -> Va
     ----------
     m : where the gates go.
     spec : rounding, and width of codes.
-    product : two's complement; with 2^(multiplier_width - 1) more where :func:`rounds_first`.
+    product : two's complement; plus 2^(multiplier_width - 1) if :func:`rounds_first`.
     shift : places.
 
     Returns
     -------
-    Whether one is to be added, and above that the floor, two's complement of out_width + 1 bits,
-    saturated: from there no zero point leads back.
+    The round-up bit, and above it the floor, two's complement of out_width + 1 bits, saturated:
+    from there no zero point leads back into range.
     """
     first = rounds_first(spec, shift)
     kept = product[: spec.multiplier_width] & ~first.replicate(spec.multiplier_width)
@@ -197,12 +197,12 @@ def code(
     relu: Value,
     adder: str,
 ) -> Value:
-    """Add the zero point to what :func:`divide` makes, and clamp."""
+    """Add the zero point to the result of :func:`divide`, and clamp."""
     if spec.out_signed:
         zero_point, low, high = (value.as_signed() for value in (zero_point, low, high))
     terms = [Signal(spec.out_width + 2, name=name) for name in ("scaled_wide", "zero_wide")]
     m.d.comb += [terms[0].eq(scaled[1:].as_signed()), terms[1].eq(zero_point)]
-    # Two equal bits below the lowest make the carry into it.
+    # Two equal bits below the lowest one generate its carry in.
     columns = [[scaled[0]] * 2, *(list(bits) for bits in zip(*terms, strict=True))]
     total = resolve(m, columns, adder)[1:].as_signed()
     least = Mux(relu & (zero_point > low), zero_point, low)
@@ -214,12 +214,12 @@ def code(
 def _floor(m: Module, bits: Value, shift: Value, width: int) -> tuple[Value, Value, Value, Value]:
     """Divide a two's complement number by 2^shift.
 
-    Levels go from the longest shift down, so that each keeps only what the others can still reach.
+    Levels go from the longest shift down, so that each keeps only bits the rest can still use.
 
     Returns
     -------
     The low `width` bits of the floor, the bit below them, whether any bit below that is set, and
-    whether the floor has bits beyond `width` that its sign does not explain.
+    whether the floor overflows `width` bits.
     """
     sign = bits[-1]
     reach = (1 << len(shift)) + width
@@ -229,7 +229,7 @@ def _floor(m: Module, bits: Value, shift: Value, width: int) -> tuple[Value, Val
     for level in reversed(range(len(shift))):
         reach = (1 << level) + width
         if len(bits) > reach:
-            # A shift moves the upper bits into reach; without it they must be copies of the sign.
+            # A shift moves the upper bits into range; without it they must be copies of the sign.
             unmoved = Signal(name=f"unmoved{level}")
             upper = bits[reach:]
             m.d.comb += unmoved.eq(~shift[level] & Mux(sign, ~upper.all(), upper.any()))

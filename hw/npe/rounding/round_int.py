@@ -31,13 +31,13 @@ def round_int(
     ----------
     m : where the gates go.
     fmt : the format.
-    number : two's complement; its bit 0 is worth 2^exponent.
-    exponent, bounds : an integer; or a signed value, and the least and greatest that it takes.
-    rounding : "rne", to the nearest, ties to the even integer, or "rtz", toward zero.
-    saturate : what is out of range becomes the nearest code; else it is reduced modulo 2^width.
+    number : two's complement; bit 0 weighs 2^exponent.
+    exponent, bounds : an integer; or a signed value with its smallest and largest value.
+    rounding : "rne", to nearest even, or "rtz", toward zero.
+    saturate : clamp to the range; else wrap modulo 2^width.
     nan : the result is 0.
     adder : see :func:`hw.arith.adder.resolve`.
-    cut : crossing from the shifter to the addition of the rounding's carry.
+    cut : register place between shifter and rounding carry.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def round_int(
     code = Signal(fmt.width, name="code")
     carry: Value = up
     if saturate:
-        # What is just below the range rounds into it only to its end.
+        # A number just below the range can round only to its end.
         greatest = C(fmt.high, fmt.width)
         carry = Signal(name="carry")
         m.d.comb += carry.eq(up & (kept != greatest))
@@ -84,7 +84,7 @@ def _point(
 
     Returns
     -------
-    The integer and, behind it, a guard bit; and whether a one lies behind that.
+    The integer followed by a guard bit; and the sticky bit.
     """
     sign = number[-1]
     if isinstance(exponent, int):
@@ -95,7 +95,7 @@ def _point(
         string = number[gone:]
         lost = number[:gone].any()
         if -places - 1 > gone:
-            # Nothing is left but the sign, behind the guard bit.
+            # Only the sign is left, below the guard bit.
             return sign.replicate(2), lost | string.any()
         if len(string) == 1:
             string = Cat(string, sign)

@@ -12,7 +12,7 @@ __all__ = ["minifloat_reach", "round_minifloat"]
 
 
 def minifloat_reach(fmt: MinifloatFormat) -> Reach:
-    """Return what :func:`round_minifloat` asks of a number: subnormals need no second shift."""
+    """Return the bits and range that :func:`round_minifloat` needs; subnormals are shifted once."""
     return Reach(keep=fmt.mantissa_bits + 2, low=fmt.min_exponent, high=fmt.max_exponent + 1)
 
 
@@ -30,24 +30,24 @@ def round_minifloat(
 ) -> Value:
     """Round a normalised number to a code, once: the back end of encoders and of adders.
 
-    Numbers below 2^min_exponent become subnormal (by a second shifter, which is left out where
-    `number.low` is no less); a carry runs from mantissa into exponent. Codes are those of
-    :meth:`golden.formats.element.ElementFormat.encode`. A zero keeps its sign, -0 where the format
-    has one; so does what is rounded to zero.
+    Numbers below 2^min_exponent become subnormal (by a second shifter, left out if `number.low` is
+    no smaller); the mantissa's carry runs into the exponent. Codes are those of
+    :meth:`golden.formats.element.ElementFormat.encode`. A zero keeps its sign, -0 if the format
+    has one; so does a number rounded to zero.
 
     Parameters
     ----------
     m : where the gates go.
     fmt : the format.
-    number : its significand has fmt.mantissa_bits + 2 bits or more; fewer are filled with zeros.
-    rounding : "rne", to the nearest, ties to the even code, or "rtz", toward zero.
-    saturate : what rounds to more than the greatest number becomes that, and so do infinities;
-        else infinity or, where there is none, NaN or, where there is none, the greatest number all
-        the same. With "rtz" only infinities become more than the greatest number.
+    number : its significand has fmt.mantissa_bits + 2 bits or more; fewer are zero-padded.
+    rounding : "rne", to nearest even, or "rtz", toward zero.
+    saturate : overflow and infinities become the largest number; else infinity or, if the format
+        has none, NaN or, if it has none, the largest number too. With "rtz" only infinities
+        overflow.
     infinite : the value is an infinity of `number.sign`; everything else in `number` is ignored.
     nan : the result is NaN or, where there is none, 0.
     adder : see :func:`hw.arith.adder.resolve`.
-    cut : crossing from the second shifter to the addition of the rounding's carry.
+    cut : register place between the second shifter and the rounding carry.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def round_minifloat(
     beyond = fmt.nan_code if fmt.infinity_code is None else fmt.infinity_code
     infinity = fmt.max_code if saturate or beyond is None else beyond
     magnitude: Value = Cat(total, C(0, fmt.width))[: fmt.width]
-    # The greatest sum there can be: no comparison where it is in range.
+    # The largest possible sum: no comparison if it is in range.
     if (number.high - fmt.min_exponent + 2) << bits > fmt.max_code:
         over = Signal(name="over")
         m.d.comb += over.eq(total > fmt.max_code)
@@ -97,12 +97,12 @@ def round_minifloat(
 
 
 def _fields(m: Module, fmt: MinifloatFormat, number: Normal) -> tuple[Value, Value, Value]:
-    """Find the exponent field, less the hidden bit, and shift subnormals to where their bits are.
+    """Find the exponent field, minus the hidden bit, and align subnormals.
 
     Returns
     -------
-    The field; hidden bit, mantissa and guard bit; and whether a one lies behind. The latter two
-    complemented as in the number.
+    The field; hidden bit, mantissa and guard bit; and the sticky bit. The latter two complemented
+    as in the number.
     """
     width = fmt.mantissa_bits + 2
     significand, sticky = number.significand, number.sticky

@@ -11,10 +11,10 @@ __all__ = ["posit_reach", "round_posit"]
 
 
 def posit_reach(fmt: PositFormat) -> Reach:
-    """Return what :func:`round_posit` asks of a number."""
+    """Return the bits and range that :func:`round_posit` needs."""
     # Hidden bit, the longest fraction and a guard bit.
     keep = max(fmt.width - 1 - fmt.exponent_bits, 1)
-    # From the least to the greatest number and beyond either, rounded to powers of two: then the
+    # From below the smallest to above the largest number, extended to powers of two: then the
     # exponent is the shift's complement.
     half = 1 << fmt.max_exponent.bit_length()
     return Reach(keep=keep, low=-half, high=half - 1)
@@ -32,20 +32,20 @@ def round_posit(
 ) -> Value:
     """Round a two's complement number to a posit, once, on the bit string; saturating.
 
-    Regime, exponent and fraction are written out and rounded as they are in the number, in two's
-    complement: that is what a negative posit is, so there is one addition, of the rounding's carry.
-    Codes are those of :meth:`golden.formats.element.ElementFormat.encode`.
+    Regime, exponent and fraction are assembled and rounded in two's complement if negative, as
+    posits are: so there is one addition, of the rounding carry. Codes are those of
+    :meth:`golden.formats.element.ElementFormat.encode`.
 
     Parameters
     ----------
     m : where the gates go.
     fmt : the format.
-    number : its `complement` is its `sign`; fewer bits of significand than asked for by
-        :func:`posit_reach` are filled with zeros.
+    number : its `complement` is its `sign`; a significand shorter than :func:`posit_reach` asks
+        for is zero-padded.
     rounding : "rne", to the nearest string, ties to the even code, or "rtz", toward zero.
     nan : the result is NaR.
     adder : see :func:`hw.arith.adder.resolve`.
-    cut : crossing from the shifter of the regime to the addition.
+    cut : register place between the regime's shifter and the addition.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def round_posit(
         m.d.comb += up.eq(guard & (sticky | body[0]))
     else:
         m.d.comb += up.eq(sign & (guard | sticky))
-    # No number becomes zero, nor NaR.
+    # No nonzero number becomes zero or NaR.
     magnitude = body ^ sign.replicate(len(body))
     carry = Signal(name="carry")
     m.d.comb += carry.eq(Mux(magnitude.all(), sign, Mux(magnitude.any(), up, ~sign)))
@@ -76,11 +76,11 @@ def round_posit(
 
 
 def _string(m: Module, fmt: PositFormat, number: Normal) -> tuple[Value, Value]:
-    """Write out regime, exponent and fraction, complemented as the number.
+    """Assemble regime, exponent and fraction, complemented as the number.
 
     Returns
     -------
-    The first fmt.width bits, of which the last is the guard bit, and whether a one lies behind.
+    The first fmt.width bits, the last one the guard bit, and the sticky bit.
     """
     es, sign = fmt.exponent_bits, number.sign
     scale = Signal(range(min(number.low, -1), number.high + 1), name="scale")

@@ -1,4 +1,4 @@
-"""Address channel of a bus master: bursts that begin, and what is known of them until they end."""
+"""Address channel of a bus master: issues bursts, and tracks them until they complete."""
 
 from amaranth import Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -12,7 +12,7 @@ __all__ = ["AddressChannel"]
 
 
 class AddressChannel(wiring.Component):
-    """Begins the bursts of rows, and keeps book of them until they are answered.
+    """Issues the bursts of rows, and tracks outstanding bursts until their responses.
 
     Latency, row to its first address: :attr:`latency` cycles. Throughput: one burst per cycle.
     Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
@@ -20,29 +20,29 @@ class AddressChannel(wiring.Component):
     Parameters
     ----------
     spec : BusSpec
-        What: the bus; bursts count as under way from the cycle in which ``o.valid`` rises.
+        What: the bus; a burst is outstanding from the cycle in which ``o.valid`` rises.
 
     Members
     -------
     i_stop : In(1)
-        Forgets rows and the error; no burst begins before those under way are answered, even if
-        it falls earlier. An address that is offered stays.
+        Discards rows and the error; no burst is issued until all outstanding ones are answered,
+        even if it falls earlier. An address already valid stays valid.
     i : In(stream)
         :class:`hw.soc.bus.burst.Row`.
     o : Out(stream)
         :class:`hw.soc.bus.burst.Burst`, from registers.
     o_drop : Out(1)
-        ``i_stop``, or bursts from before it are under way.
+        ``i_stop``, or bursts from before it are outstanding.
     o_idle : Out(1)
-        No burst is under way and no row waits.
+        No burst is outstanding and no row waits.
     o_begin, o_length : Out(1), Out(8)
-        A burst begins; it will be offered from the next cycle on. Its beats less one.
+        A burst begins; its address is valid from the next cycle on. Its beats minus one.
     o_last : Out(1)
-        The oldest burst under way ends its row.
+        The oldest outstanding burst ends its row.
     i_answer, i_response, i_end : In(1), In(2), In(1)
-        A response to the oldest burst; the burst ends with it.
+        A response to the oldest burst; it completes the burst.
     o_error, o_response, o_address : Out(1), Out(2), Out
-        Some response was SLVERR or DECERR; the first that was, and the address of its burst.
+        A response was SLVERR or DECERR; the first such response, and its burst's address.
     """
 
     i_stop: Signal
@@ -65,7 +65,7 @@ class AddressChannel(wiring.Component):
     def __init__(self, spec: BusSpec):
         self.spec = spec
         self.splitter = Splitter(spec)
-        self.ledger = Fifo(
+        self.pending = Fifo(
             data.StructLayout({"address": spec.address_width, "last": 1}), spec.outstanding
         )
         super().__init__({
@@ -88,30 +88,30 @@ class AddressChannel(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.splitter = splitter = self.splitter
-        m.submodules.ledger = ledger = self.ledger
-        burst, oldest = splitter.o.payload, ledger.o.payload
+        m.submodules.pending = pending = self.pending
+        burst, oldest = splitter.o.payload, pending.o.payload
         held, go = Signal(), Signal()
         layout = Burst(self.spec)
         offered = data.View(layout, Signal(layout.size, name="offered", reset_less=True))
         m.d.comb += [
             self.o.payload.eq(offered),
             self.o_drop.eq(self.i_stop | held),
-            self.o_idle.eq(~ledger.o.valid & ~splitter.o.valid),
+            self.o_idle.eq(~pending.o.valid & ~splitter.o.valid),
             splitter.i_clear.eq(self.o_drop),
             splitter.i.valid.eq(self.i.valid),
             splitter.i.payload.eq(self.i.payload),
             self.i.ready.eq(splitter.i.ready & ~self.o_drop),
             go.eq((~self.o.valid | self.o.ready) & ~self.o_drop),
-            splitter.o.ready.eq(go & ledger.i.ready),
-            ledger.i.valid.eq(go & splitter.o.valid),
-            ledger.i.payload.address.eq(burst.address),
-            ledger.i.payload.last.eq(burst.last),
-            ledger.o.ready.eq(self.i_answer & self.i_end),
-            self.o_begin.eq(ledger.i.valid & ledger.i.ready),
+            splitter.o.ready.eq(go & pending.i.ready),
+            pending.i.valid.eq(go & splitter.o.valid),
+            pending.i.payload.address.eq(burst.address),
+            pending.i.payload.last.eq(burst.last),
+            pending.o.ready.eq(self.i_answer & self.i_end),
+            self.o_begin.eq(pending.i.valid & pending.i.ready),
             self.o_length.eq(burst.length),
             self.o_last.eq(oldest.last),
         ]
-        m.d.sync += held.eq(self.o_drop & ledger.o.valid)
+        m.d.sync += held.eq(self.o_drop & pending.o.valid)
         with m.If(self.o_begin):
             m.d.sync += [self.o.valid.eq(1), offered.eq(burst)]
         with m.Elif(self.o.ready):

@@ -1,4 +1,4 @@
-"""AXI4 and AXI4-Lite as Amaranth signatures; the names of members are the standard's."""
+"""AXI4, AXI4-Lite and AXI4-Stream as Amaranth signatures, with the standard's names."""
 
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -72,7 +72,7 @@ class Axi4(wiring.Signature):
 
 
 class Axi4Lite(wiring.Signature):
-    """AXI4-Lite of 32 bits, as its manager sees it."""
+    """AXI4-Lite of 32 bits, from the manager's side."""
 
     def __init__(self, address_width: int):
         super().__init__({
@@ -100,7 +100,7 @@ class Axi4Lite(wiring.Signature):
 
 
 class Axi4Stream(wiring.Signature):
-    """AXI4-Stream of a transmitter; ``tkeep`` marks the bytes that count."""
+    """AXI4-Stream of a transmitter; ``tkeep`` marks the valid bytes."""
 
     def __init__(self, spec: BusSpec):
         super().__init__({

@@ -1,4 +1,4 @@
-"""AXI4-Lite subordinate: accesses of a bus, one after the other, as those of registers."""
+"""AXI4-Lite subordinate: bus accesses to register accesses, one at a time."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _OKAY, _SLVERR = 0, 2
 
 
 class RegisterBus(wiring.Signature):
-    """Accesses to registers, as their initiator sees them; answers come in the same cycle.
+    """Register accesses, from the initiator's side; responses come in the same cycle.
 
     ``write`` and ``read`` are high for the one cycle of an access; addresses count words of 32
     bits. An access with an error must have no effect.
@@ -36,13 +36,13 @@ class RegisterBus(wiring.Signature):
 
 
 class AxiLiteSlave(wiring.Component):
-    """Carries out the accesses of an AXI4-Lite manager.
+    """Executes the accesses of an AXI4-Lite manager.
 
-    Latency, last of address and data to response: 2 cycles of a write, 1 of a read. Throughput: an
-    access each way every 2 cycles. Stalls: no input reaches an output combinationally, but for the
-    address and request of a read. An error answers SLVERR. One access each way is carried out at a
-    time; address and data of the next write may wait meanwhile. The lowest 2 bits of addresses
-    count for nothing.
+    Latency, later of address and data to response: 2 cycles for a write, 1 for a read. Throughput:
+    one read and one write every 2 cycles. Stalls: no input reaches an output combinationally,
+    except for the address and request of a read. Errors respond with SLVERR. One read and one write
+    execute at a time; address and data of the next write may wait meanwhile. The lowest 2 address
+    bits are ignored.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class AxiLiteSlave(wiring.Component):
         m = Module()
         axi, registers = self.s_axi, self.registers
 
-        # Address and data wait for each other, and for room for the response.
+        # Address and data wait for each other, and for the response register to be free.
         aw_full, w_full = Signal(), Signal()
         aw_address = Signal(self.address_width - 2)
         w_data, w_strobe = Signal(32), Signal(4)

@@ -1,4 +1,4 @@
-"""Beats of rows, put together to words."""
+"""Beats of rows, packed into words."""
 
 from math import gcd
 
@@ -14,14 +14,14 @@ __all__ = ["BeatGather"]
 
 
 class BeatGather(wiring.Component):
-    """Puts the pieces of a row one behind the other, and cuts the row into words.
+    """Concatenates the pieces of a row, and splits the row into words.
 
-    A row of `bytes` becomes ceil(bytes / `word_bytes`) words; what is behind it in the last one is
-    of no meaning. Registers of lanes, as many bytes as divide beats and words, are written where a
-    piece belongs, and keep their place until a word leaves as a whole: where a word is of whole
-    beats there is no gate for a bit. Latency, piece to the word it completes: 1 cycle. Throughput:
-    one piece per cycle, across rows too, and one word: a row has no more words than pieces.
-    Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
+    A row of `bytes` becomes ceil(bytes / `word_bytes`) words; bytes beyond it in the last word are
+    undefined. Lanes (of the greatest byte count that divides beats and words) are written in place
+    and leave as a whole word: if words are whole beats, data bits need only a clock enable.
+    Latency, piece to the word it completes: 1 cycle. Throughput: one piece and one word per cycle,
+    across rows too: a row has no more words than pieces. Stalls: ``o.ready`` reaches ``i.ready``
+    combinationally.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class BeatGather(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         piece, lanes, word = self.i.payload, self.lanes, self.word_lanes
-        # Lanes of a word and, behind them, what of the next one a piece can reach.
+        # Lanes of a word, then those of the next word that a piece can reach.
         count = word + lanes if lanes > 1 else word
         buffer = [
             Signal(self.lane_width, name=f"lane{lane}", reset_less=True) for lane in range(count)
@@ -82,7 +82,7 @@ class BeatGather(wiring.Component):
             taken.eq(self.i.valid & move),
         ]
 
-        # `fill` lanes of the word that grows are there.
+        # `fill` lanes of the current word are filled.
         fill, total, rest = Signal(range(word)), Signal(range(word + lanes)), Signal(range(lanes))
         full, spills = Signal(), Signal()
         last_lanes = (piece.rest // (self.lane_width // 8)) + 1
@@ -95,8 +95,8 @@ class BeatGather(wiring.Component):
         with m.If(taken):
             m.d.sync += fill.eq(Mux(piece.last, 0, Mux(full, rest, total)))
 
-        # With two words complete, the second takes the place of the first, and the piece, which
-        # cannot reach further than the last lane, begins a third.
+        # With two words complete, the second moves to the place of the first, and the piece,
+        # which cannot reach beyond the last lane, starts a third.
         position = Mux(two, word, fill)
         there, window = Signal(len(piece.data), name="turned"), Signal(count)
         m.d.comb += [

@@ -1,4 +1,4 @@
-"""Rows of bytes in memory, cut into bursts of the bus."""
+"""Rows of bytes in memory, split into bus bursts."""
 
 from amaranth import C, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -21,7 +21,7 @@ class Row(data.StructLayout):
 
 
 class Span(data.StructLayout):
-    """Place of a row in its beats: the first of ``bytes``, 1 or more, is byte ``offset``."""
+    """Alignment of a row in its beats: the first of ``bytes``, 1 or more, is byte ``offset``."""
 
     def __init__(self, beat_bytes: int):
         super().__init__({"offset": range(beat_bytes), "bytes": 32})
@@ -42,7 +42,7 @@ class Beat(data.StructLayout):
 
 
 class Splitter(wiring.Component):
-    """Cuts rows into bursts: as few as the limit of beats and the borders of 4 KiB allow.
+    """Splits rows into bursts: as few as the maximum length and 4 KiB boundaries allow.
 
     Latency, row to its first burst: 1 cycle. Throughput: one burst per cycle, across rows too.
     Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
@@ -55,11 +55,11 @@ class Splitter(wiring.Component):
     Members
     -------
     i_clear : In(1)
-        Forgets the row, and one that is taken in this cycle.
+        Discards the row, also one accepted in this cycle.
     i : In(stream)
         :class:`Row`.
     o : Out(stream)
-        :class:`Burst`; addresses are multiples of the beat.
+        :class:`Burst`; addresses are aligned to beats.
     """
 
     i_clear: Signal
@@ -81,8 +81,8 @@ class Splitter(wiring.Component):
         most = min(spec.burst, (1 << PAGE) // spec.bytes) - 1
         width = bits_for(most)
         valid = Signal()
-        # What is left of the row: its address in beats, as page and place, and its beats less one,
-        # of which a burst changes the lower bits; the upper ones go down by at most one.
+        # The rest of the row: its address in beats, as page and offset, and its beats minus one; a
+        # burst changes their lower bits, and decrements the upper ones at most once.
         page = Signal(spec.address_width - PAGE, reset_less=True)
         place = Signal(PAGE - size, reset_less=True)
         low = Signal(width, reset_less=True)

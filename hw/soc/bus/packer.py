@@ -1,4 +1,4 @@
-"""Packer: words of rows to beats of rows at any byte."""
+"""Packer: words of rows to beats of rows at any byte alignment."""
 
 from collections.abc import Sequence
 
@@ -22,24 +22,23 @@ class Word(data.StructLayout):
 
 
 class Packed(data.StructLayout):
-    """Beat of a row: bytes without ``strb`` are not of the row, and zero; ``last`` ends the row."""
+    """Beat of a row: bytes outside the row have no ``strb`` and are 0; ``last`` ends the row."""
 
     def __init__(self, beat_bytes: int):
         super().__init__({"data": 8 * beat_bytes, "strb": beat_bytes, "last": 1})
 
 
 class Packer(wiring.Component):
-    """Puts the words of rows at their place in beats.
+    """Aligns the words of rows in beats.
 
-    A row takes ceil(bytes / `word_bytes`) words; what the last one has more is ignored. A word
-    wider than a beat goes in by pieces of a beat, the last of them what is left of the word. A
-    piece is rotated to its place; what it completes leaves, the rest is kept. A
-    row costs one cycle for each piece with bytes of it, and one more if its last piece reaches
-    into another beat. With words of whole beats that is one cycle for each beat of the row,
-    across rows too; words smaller than a beat go in one per cycle. Latency, piece to the beat it
-    completes: 1 cycle. Stalls: ``o.ready`` reaches ``i.ready``, both and ``i.valid`` reach
-    ``i_row.ready``, combinationally. A row must be known, since the cycle before, when its first
-    word is taken.
+    A row takes ceil(bytes / `word_bytes`) words; extra bytes in the last one are ignored. A word
+    wider than a beat is processed in pieces of a beat, the last piece being the rest of the word. A
+    piece is rotated into place; a completed beat leaves, the rest is kept. A row costs one cycle
+    per piece, and one more if its last piece reaches into another beat. With words of whole beats
+    that is one cycle per beat of the row, across rows too; smaller words take one cycle each.
+    Latency, piece to the beat it completes: 1 cycle. Stalls: ``o.ready`` reaches ``i.ready``, both
+    and ``i.valid`` reach ``i_row.ready``, combinationally. A row's span must be valid at least one
+    cycle before its first word is taken.
 
     Parameters
     ----------
@@ -51,13 +50,13 @@ class Packer(wiring.Component):
     Members
     -------
     i_clear : In(1)
-        Forgets everything, and what is taken in this cycle too.
+        Discards everything, also what is accepted in this cycle.
     i_kind : In
-        Which kind words are of; does not change while a row is under way.
+        Kind of the words; stable during a row.
     i_row : In(stream)
         :class:`hw.soc.bus.burst.Span`, one for each row.
     i : In(stream)
-        :class:`Word`: the row's words, those of any kind from byte 0 on.
+        :class:`Word`: the row's words, any kind from byte 0 on.
     o : Out(stream)
         :class:`Packed`: the row's beats.
     """
@@ -101,7 +100,7 @@ class Packer(wiring.Component):
 
         number = Signal(range(max(self.pieces)))
         known, move, taken, end = Signal(), Signal(), Signal(), Signal()
-        # Bytes of the row that are left, less one; a piece takes some of the lower part.
+        # Remaining bytes of the row, minus one; a piece decrements the lower part.
         width = bits_for(most)
         low = Signal(width, reset_less=True)
         high = Signal(len(row.bytes) - width, reset_less=True)
@@ -116,7 +115,7 @@ class Packer(wiring.Component):
             final.eq((high == 0) & ~over[width]),
         ]
 
-        # The lane where the next piece begins, and that of the row in the beat that grows.
+        # The lane where the next piece begins, and where the row begins in the current beat.
         at, front = (Signal(range(beat), name=name, reset_less=True) for name in ("at", "front"))
         after = Signal(range(2 * beat + 1))
         left, rest = Signal(), Signal(range(beat), reset_less=True)
@@ -125,7 +124,7 @@ class Packer(wiring.Component):
         m.d.comb += [
             after.eq(at + Mux(final, low + 1, size)),
             move.eq(~self.o.valid | self.o.ready),
-            # What is left of a row has the place of what would follow.
+            # The rest of a row takes the place of the next piece.
             self.i.ready.eq(known & move & ~left & (final | whole)),
             taken.eq(self.i.valid & known & move & ~left),
             end.eq(taken & final),
@@ -165,7 +164,7 @@ class Packer(wiring.Component):
             byte = turned.word_select(lane % lanes, 8)
             kept = Signal(8, name=f"kept{lane}", reset_less=True)
             older, strobe = Signal(name=f"older{lane}"), Signal(name=f"strobe{lane}")
-            # No row begins, and nothing is left, behind the last lane.
+            # No row begins, and nothing is left, after the last lane.
             beyond, left_here, begun = (
                 (at > lane, rest > lane, front <= lane)
                 if lane < beat - 1

@@ -18,10 +18,10 @@ __all__ = ["ReadMaster"]
 class ReadMaster(wiring.Component):
     """Reads rows of bytes over AXI4.
 
-    Bursts are INCR, of whole beats at addresses aligned to them, cross no 4 KiB, and are as few as
-    `spec.burst` allows. Latency, row to its first address: 2 cycles; beats pass in the cycle in
-    which they come. Throughput: one address and one beat per cycle, across rows too, as long as
-    `spec.outstanding` bursts last for the memory's latency. Stalls: ``o.ready`` reaches
+    Bursts are INCR, of whole aligned beats, cross no 4 KiB boundary, and are as few as `spec.burst`
+    allows. Latency, row to its first address: 2 cycles; beats pass through combinationally.
+    Throughput: one address and one beat per cycle, across rows too, as long as `spec.outstanding`
+    bursts cover the memory's latency. Stalls: ``o.ready`` reaches
     ``axi.rready``, and ``axi.arready`` ``i.ready``, combinationally.
 
     Parameters
@@ -34,20 +34,20 @@ class ReadMaster(wiring.Component):
     axi : Out
         :class:`hw.soc.bus.axi.Axi4Read`.
     i : In(stream)
-        :class:`hw.soc.bus.burst.Row`, at any byte.
+        :class:`hw.soc.bus.burst.Row`, at any byte address.
     o : Out(stream)
-        :class:`hw.soc.bus.burst.Beat`: those of each row, in order.
+        :class:`hw.soc.bus.burst.Beat`: the beats of each row, in order.
     i_stop : In(1)
-        Forgets rows, and drops what arrives until no burst is under way, even if it falls
-        earlier; no burst begins until then. An address that is offered stays. Afterwards the
-        master is as after reset.
+        Discards rows, and drops arriving beats until no burst is outstanding, even if it falls
+        earlier; no burst is issued until then. An address already valid stays valid. Afterwards
+        the master is as after reset.
     o_idle : Out(1)
-        No burst is under way and no row waits.
+        No burst is outstanding and no row waits.
     o_error, o_response, o_address : Out(1), Out(2), Out
-        Some beat came with SLVERR or DECERR: the first response that was, and the address of its
-        burst. From the cycle after that beat to the first one of ``i_stop``.
+        A beat came with SLVERR or DECERR: the first such response, and its burst's address. From
+        the cycle after that beat to the first one of ``i_stop``.
     o_beats : Out(1)
-        A beat is taken, be it dropped.
+        A beat is taken, dropped ones included.
     """
 
     axi: Any

@@ -1,4 +1,4 @@
-"""Unpacker: beats of rows at any byte to beats of rows from byte 0 on."""
+"""Unpacker: beats of rows at any byte alignment to beats of rows from byte 0 on."""
 
 from amaranth import Cat, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -11,9 +11,9 @@ __all__ = ["Piece", "Unpacker", "rotate"]
 
 
 class Piece(data.StructLayout):
-    """Beat of a row from byte 0 on; the ``last`` one has ``rest`` + 1 bytes of it, and any behind.
+    """Beat of a row from byte 0 on; the ``last`` one has ``rest`` + 1 valid bytes.
 
-    ``end`` says of the last one whether its block ends with it.
+    With ``last``, ``end`` tells whether it ends its block.
     """
 
     def __init__(self, beat_bytes: int):
@@ -21,15 +21,14 @@ class Piece(data.StructLayout):
 
 
 class Unpacker(wiring.Component):
-    """Moves rows of bytes to byte 0 of their first beat.
+    """Aligns rows of bytes to byte 0 of their first beat.
 
-    A row of `bytes` becomes ceil(bytes / `beat_bytes`) pieces. A beat is rotated; its front joins
-    the rest of the beat before, that is kept. Latency, beat to the piece it completes: 1 cycle; to
-    the one that it leaves at the end of a row: :attr:`latency` cycles. Throughput: one beat per
-    cycle, across rows too: the first beat of a row completes nothing, and the rest of the row
-    before leaves meanwhile. Stalls: ``o.ready`` reaches ``i.ready`` combinationally, ``i.last``
-    and both reach ``i_row.ready``. A row must be known, since the cycle before, when its first
-    beat is taken.
+    A row of `bytes` becomes ceil(bytes / `beat_bytes`) pieces. A beat is rotated; its low part
+    joins the stored rest of the previous beat. Latency, beat to the piece it completes: 1 cycle;
+    last beat to the last piece: :attr:`latency` cycles. Throughput: one beat per cycle, across rows
+    too: the first beat of a row completes nothing, so the rest of the previous row leaves
+    meanwhile. Stalls: ``o.ready`` reaches ``i.ready`` combinationally, ``i.last`` and both reach
+    ``i_row.ready``. A row's span must be valid at least one cycle before its first beat is taken.
 
     Parameters
     ----------
@@ -39,12 +38,12 @@ class Unpacker(wiring.Component):
     Members
     -------
     i_clear : In(1)
-        Forgets everything, and what is taken in this cycle too.
+        Discards everything, also what is accepted in this cycle.
     i_row : In(stream)
         :class:`hw.soc.bus.burst.Span`, one for each row; ``i_end``: its block ends with it.
     i : In(stream)
-        :class:`hw.soc.bus.burst.Beat`: the row's beats. ``last`` must be right: of the row's
-        ``bytes`` only the number in the last beat counts.
+        :class:`hw.soc.bus.burst.Beat`: the row's beats. ``last`` must be right: only the
+        number of bytes in the last beat is derived from ``bytes``.
     o : Out(stream)
         :class:`Piece`.
     """
@@ -77,13 +76,13 @@ class Unpacker(wiring.Component):
         m = Module()
         row, beat, piece = self.i_row.payload, self.i.payload, self.o.payload
         known, taken, move = Signal(), Signal(), Signal()
-        # Of the row whose beats come: its first byte, its last one, its bytes less one.
+        # The current row: its first byte, its last one, its bytes minus one.
         first, final, rest = (
             Signal(range(self.beat_bytes), name=name, reset_less=True)
             for name in ("first", "final", "rest")
         )
         end, places = Signal(reset_less=True), Signal.like(first, name="places")
-        # A beat of the row has been taken; what is kept is a row's last piece.
+        # A beat of the row has been taken; the stored rest is a row's last piece.
         begun, left = Signal(), Signal()
         kept = Signal(8 * self.beat_bytes, reset_less=True)
         late = Signal(len(rest) + 1, reset_less=True)
@@ -126,7 +125,7 @@ class Unpacker(wiring.Component):
 
 
 def rotate(bits: Value, places: Value, pitch: int) -> Value:
-    """Rotate left by so many times `pitch` bits, modulo all of them, a power of two of times."""
+    """Rotate left by a multiple of `pitch` bits; the number of positions is a power of two."""
     for level in range((len(bits) // pitch - 1).bit_length()):
         bits = Mux(places[level], bits.rotate_left(pitch << level), bits)
     return bits

@@ -17,7 +17,7 @@ __all__ = ["WriteMaster", "Written"]
 
 
 class Written(data.StructLayout):
-    """Beat of a row, at its place on the bus; a bit of ``strb`` for each byte to be written."""
+    """Beat of a row, aligned as on the bus; ``strb`` has a bit for each byte to write."""
 
     def __init__(self, spec: BusSpec):
         super().__init__({"data": spec.data_width, "strb": spec.bytes})
@@ -26,12 +26,11 @@ class Written(data.StructLayout):
 class WriteMaster(wiring.Component):
     """Writes rows of bytes over AXI4.
 
-    Bursts are as those of :class:`hw.soc.bus.read_master.ReadMaster`. Addresses wait neither
-    for data nor for each other's data. Latency, row to its first address: 2 cycles; beat to the
-    bus: 1 cycle, at the earliest in the cycle after its address. Throughput: one address and
-    one beat per cycle, across rows too, as long as `spec.outstanding` bursts last until their
-    responses come. Stalls:
-    ``axi.wready`` reaches ``i_data.ready``, and ``axi.awready`` ``i.ready``, combinationally.
+    Bursts are as in :class:`hw.soc.bus.read_master.ReadMaster`. Addresses do not wait for data.
+    Latency, row to its first address: 2 cycles; beat to the bus: 1 cycle, at the earliest in the
+    cycle after its address. Throughput: one address and one beat per cycle, across rows too, as
+    long as `spec.outstanding` bursts cover the latency of responses. Stalls: ``axi.wready`` reaches
+    ``i_data.ready``, and ``axi.awready`` ``i.ready``, combinationally.
 
     Parameters
     ----------
@@ -43,20 +42,20 @@ class WriteMaster(wiring.Component):
     axi : Out
         :class:`hw.soc.bus.axi.Axi4Write`.
     i : In(stream)
-        :class:`hw.soc.bus.burst.Row`, at any byte.
+        :class:`hw.soc.bus.burst.Row`, at any byte address.
     i_data : In(stream)
         :class:`Written`: the beats of each row, in order.
     i_stop : In(1)
-        Forgets rows and takes no data until no burst is under way, even if it falls earlier; no
-        burst begins until then, and those under way are completed with beats that write nothing.
-        An address or a beat that is offered stays. Afterwards the master is as after reset.
+        Discards rows and takes no data until no burst is outstanding, even if it falls earlier;
+        no burst is issued until then, and open ones are completed with beats that write nothing.
+        An address or beat already valid stays valid. Afterwards the master is as after reset.
     o_idle : Out(1)
-        No burst is without response and no row waits.
+        No burst is outstanding and no row waits.
     o_error, o_response, o_address : Out(1), Out(2), Out
-        Some response was SLVERR or DECERR: the first that was, and the address of its burst. From
+        A response was SLVERR or DECERR: the first such response, and its burst's address. From
         the cycle after the response to the first one of ``i_stop``.
     o_beats : Out(1)
-        The bus takes a beat, be it one that writes nothing.
+        The bus takes a beat, also one that writes nothing.
     """
 
     axi: Any
@@ -118,7 +117,7 @@ class WriteMaster(wiring.Component):
             self.o_address.eq(requests.o_address),
         ]
 
-        # Beats wait for their burst: bursts whose beats are not all here, the oldest first.
+        # Beats wait for their burst: bursts with beats still missing, the oldest first.
         room, offer, ends = Signal(), Signal(), Signal()
         number = Signal(8)
         wdata = Signal(self.spec.data_width, reset_less=True)

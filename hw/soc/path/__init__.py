@@ -1,1 +1,1 @@
-"""The path of data: operands to the engine, sums to codes, codes to memory or streams."""
+"""The data path: operands to the engine, sums to codes, codes to memory or streams."""

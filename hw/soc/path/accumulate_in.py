@@ -1,4 +1,4 @@
-"""Sums of C in memory to the store of sums, for what is added to them."""
+"""Loads the existing C into the sum store, for jobs that accumulate into it."""
 
 from amaranth import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -12,7 +12,7 @@ __all__ = ["AccumulateIn"]
 
 
 class AccumulateIn(wiring.Component):
-    """Takes the rows of a block of C apart into rows of tiles, one a cycle.
+    """Splits the rows of a block of C into rows of tiles, one per cycle.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class AccumulateIn(wiring.Component):
     i_geometry : In
         The job.
     i : In(stream)
-        :class:`hw.soc.bus.burst.Beat`: words of rows, each of some tiles' rows.
+        :class:`hw.soc.bus.burst.Beat`: words of rows, each with one or more tile rows.
     i_end : In(1)
         The row is its block's last one.
     write, o_half, o_address, o : Out

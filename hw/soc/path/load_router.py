@@ -1,4 +1,4 @@
-"""What comes from memory, on the way to its store."""
+"""Routes data from memory to its store."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,14 +18,14 @@ __all__ = ["LoadRouter"]
 
 
 class LoadRouter(wiring.Component):
-    """Asks memory for rows, and sends the words of each to where it goes.
+    """Requests rows from memory, and routes the words of each to its destination.
 
     Parameters
     ----------
     spec : CoprocessorSpec
         What: the bus.
     words : mapping of int to int
-        What: bytes of a word of each place that rows go to.
+        What: bytes of a word, for each destination.
 
     Members
     -------
@@ -34,13 +34,13 @@ class LoadRouter(wiring.Component):
     o_row : Out(stream)
         :class:`hw.soc.bus.burst.Row`.
     o_of_b : Out(1)
-        The row is none of A, nor of its scales.
+        The row is neither of A nor of its scales.
     i : In(stream)
         :class:`hw.soc.bus.burst.Beat`: the beats of rows, in order.
     o0, o1, .. : Out(stream)
-        :class:`hw.soc.bus.burst.Beat`: words of the rows that go to 0, 1, ...
+        :class:`hw.soc.bus.burst.Beat`: words of the rows for destinations 0, 1, ...
     o_end : Out
-        The row whose word is taken is its block's last one; a bit for each place.
+        The row whose word is taken is its block's last one; one bit per destination.
     """
 
     i_row: stream.Interface
@@ -82,7 +82,7 @@ class LoadRouter(wiring.Component):
             rows.i.payload.last.eq(row.last),
             self.i_row.ready.eq(self.o_row.ready & rows.i.ready),
         ]
-        # Rows that the unpacker knows of, and where they go.
+        # Rows handed to the unpacker, and their destinations.
         m.submodules.unpack = unpack = Unpacker(spec.bytes)
         m.submodules.going = going = Fifo(row.to.shape(), 4)
         piece, to = unpack.o.payload, going.o.payload

@@ -1,4 +1,4 @@
-"""From the stores of operands to the engine: beats of a tile, masked at its edges."""
+"""From the operand stores to the engine: beats of a tile, masked at the edges of C and K."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -20,12 +20,11 @@ class Words(data.StructLayout):
 
 
 class OperandFeed(wiring.Component):
-    """Reads tiles of A, or of B, from its store, a beat a cycle, and hands them to the engine.
+    """Reads tiles of A, or of B, from their store, one beat per cycle, for the engine.
 
-    A beat of A is the next slice of a word of each row; one of B is the same slice of the rows
-    that are next, a word of each. Rows of A and columns of B outside of C, words beyond K, and
-    codes beyond K in the last word, are zeros. A beat waits until its rows are in the store, not
-    for the rest of the block.
+    A beat of A is the next slice of a word of each row; a beat of B is the same slice of a word of
+    each of the next rows. Rows of A and columns of B outside of C, words beyond K, and codes beyond
+    K in the last word, are zeros. A beat waits only until its own rows are in the store.
 
     Latency, tile to its first beat: 3 cycles. Tiles follow each other without a gap.
 
@@ -47,11 +46,11 @@ class OperandFeed(wiring.Component):
     en, o_part, o_address : Out
         Read from the store.
     i_words : In
-        What was read with the last ``en``.
+        The words read with the last ``en``.
     i_filled : In(1)
-        A row of each bank has become complete; a pulse for each row of a block.
+        A row of each bank is complete; one pulse for each row of a block.
     o_release : Out(1)
-        The part can be filled again.
+        The buffer can be refilled.
     o : Out(stream)
         :class:`Words`.
     """
@@ -93,7 +92,7 @@ class OperandFeed(wiring.Component):
         k, slices, banks = side.k, side.slices, side.banks
         move = Signal()
         busy, issue, final = Signal(), Signal(), Signal()
-        # Rows that are there, of the block in use and those behind, and that of this beat.
+        # Rows in the store, of the current and the following blocks, and the row of this beat.
         rows, row = Signal(range(self.spec.PARTS * side.words + 1)), Signal(range(side.words))
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
         # A slice is chosen in the cycle in which its word arrives.
@@ -147,7 +146,7 @@ class OperandFeed(wiring.Component):
         return m
 
     def _words(self, chosen: Value, mask: Value, inside: Value, tail: Value) -> Value:
-        """Take the chosen slice of each bank's word, zeros where it is masked, word by word."""
+        """Select the slice of each bank's word, masked with zeros, word by word."""
         job, side, width = self.i_geometry, self.side, self.side.width
         shapes = side.shapes
         kept: Value = C((1 << width) - 1, width)
@@ -176,7 +175,7 @@ class OperandFeed(wiring.Component):
 
 
 def _slice(row: Value, index: Value, width: int) -> Value:
-    """Take one of the slices of a word, bit by bit of its number."""
+    """Select one of the slices of a word, by a multiplexer tree."""
     levels = (len(row) // width - 1).bit_length()
     for level in reversed(range(levels)):
         half = width << level
@@ -185,7 +184,7 @@ def _slice(row: Value, index: Value, width: int) -> Value:
 
 
 def _spread(word: Value, codes: int, width: int) -> Value:
-    """Put the codes of a word in memory into their slots of the engine's."""
+    """Rearrange the codes of a word in memory to the engine's slots."""
     bits, pitch = len(word) // codes, width // codes
     kept = min(bits, pitch)
     return Cat(

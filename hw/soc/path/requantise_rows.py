@@ -1,4 +1,4 @@
-"""From rows of sums to rows of codes: requantised, or rounded to the engine's format."""
+"""From rows of sums to rows of codes: requantised, or rounded to the result format."""
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -17,14 +17,14 @@ __all__ = ["RequantiseRows"]
 
 
 class RequantiseRows(wiring.Component):
-    """Makes codes of sums, a row of n a cycle.
+    """Converts sums to codes, one row of n per cycle.
 
     Latency: :attr:`latency` cycles. Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
 
     Parameters
     ----------
     spec : CoprocessorSpec
-        What: the requantiser, or the format of results.
+        What: the requantiser, or the result format.
     encoding, adder : str
         How: the requantiser's, see :class:`hw.npe.requantiser.Requantiser`.
 
@@ -34,11 +34,11 @@ class RequantiseRows(wiring.Component):
         The job.
     i_how : In
         :class:`hw.npe.requantiser.Requantisation`, if the spec has one. With ``per_column``, scales
-        are those of the row that is offered; all else does not change during a job.
+        belong to the offered row; everything else is stable during a job.
     i : In(stream)
-        n sums, as they are in their store.
+        n sums, as in the sum store.
     o : Out(stream)
-        n codes, as they are in memory.
+        n codes, as in memory.
     """
 
     i_geometry: data.View
@@ -92,7 +92,7 @@ class RequantiseRows(wiring.Component):
         return m
 
     def _encode(self, m: Module, numbers: list[Value]) -> None:
-        """Place encoders, all of which do the same at the same time."""
+        """Place the encoders, which all work in step."""
         spec = self.spec
         exponent = self.i_geometry.exponent
         for number, (encoder, value) in enumerate(zip(self.encoders, numbers, strict=True)):
@@ -111,7 +111,7 @@ class RequantiseRows(wiring.Component):
         m.d.comb += [self.i.ready.eq(first.i.ready), self.o.valid.eq(first.o.valid)]
 
     def _requantise(self, m: Module, cell: RequantiseColumn, numbers: list[Value]) -> None:
-        """Place columns; where each row has its scales, their multipliers are recoded first."""
+        """Place the columns; with scales per row, their multipliers are recoded first."""
         spec, unit = self.spec, self.spec.requantiser
         valid, en = Signal(self.latency), Signal()
         m.d.comb += [
@@ -157,11 +157,11 @@ class RequantiseRows(wiring.Component):
 
 
 _PIPELINE = 2
-"""Registers of the requantiser before that of the code."""
+"""Registers of the requantiser before its output register."""
 
 
 def _encoder(spec: CoprocessorSpec) -> EncoderSpec:
-    """Describe what rounds sums to the format of results."""
+    """Return the spec of the encoder that rounds sums to the result format."""
     inside = spec.inside
     assert inside.result is not None
     most = max(mode.exponent for mode in inside.modes.values())

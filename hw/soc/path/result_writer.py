@@ -1,4 +1,4 @@
-"""From the store of sums to memory: rows of a block as sums, or requantised."""
+"""From the sum store to memory: rows of a block as sums, or requantised."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -19,9 +19,9 @@ __all__ = ["ResultWriter"]
 
 
 class ResultWriter(wiring.Component):
-    """Takes the rows of blocks as they come, makes codes of them, and packs them for the bus.
+    """Reads rows of blocks as they complete, converts them to codes, packs them for the bus.
 
-    Throughput: n sums a cycle, or as many codes, up to a beat of the bus, across blocks too.
+    Throughput: n sums or codes per cycle, up to one bus beat per cycle, across blocks too.
 
     Parameters
     ----------
@@ -37,32 +37,32 @@ class ResultWriter(wiring.Component):
     i_start : In(1)
         It begins.
     i_how : In
-        How sums become codes, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; scales are
+        The requantisation, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; scales are
         those of ``i_row``.
     i : In(stream)
-        :class:`BlockDone`: what blocks there will be.
+        :class:`BlockDone`: the blocks to expect.
     i_come : In(1)
-        A row of C has become complete in its half of the store of sums.
+        A row of C is complete in its half of the sum store.
     i_full : In(1)
-        A half of the store is complete, rows below C too.
+        A half of the store is complete, including rows below C.
     en, o_half, o_address : Out
-        Read from the store; ``i_row`` is what was read with the last ``en``.
+        Read from the store; ``i_row`` is the row read with the last ``en``.
     o_column : Out
-        The place of its tile in a row of tiles.
+        The index of its tile in a row of tiles.
     o_last : Out(1)
-        What is read is the last of its block.
+        The row read is the last of its block.
     o_free : Out(1)
-        The half can be filled again.
+        The half can be refilled.
     o_invalid : Out(1)
-        In this cycle a row leaves with a sum that is no number.
+        In this cycle a row with a NaN sum leaves.
     o_rows : Out(stream)
-        :class:`hw.soc.bus.burst.Row`: where rows of C go.
+        :class:`hw.soc.bus.burst.Row`: addresses of the rows of C.
     o_final : Out(1)
         The row is the last one of C.
     o : Out(stream)
         :class:`hw.soc.bus.packer.Packed`: their beats.
     o_idle : Out(1)
-        No block is under way.
+        No block is being written.
     """
 
     i_geometry: data.View
@@ -126,7 +126,7 @@ class ResultWriter(wiring.Component):
         sizes = [n * spec.sum_bytes, *([n * spec.code_bits // 8] if spec.requantise else [])]
         m.submodules.packer = packer = Packer(spec.bytes, *sizes)
 
-        # Sums, row by row of the block, as they come; the last one when the half is complete.
+        # Sums, row by row of the block, as they complete; the last one when the half is complete.
         busy, begins, added = Signal(), Signal(), Signal()
         come, full = Signal(range(2 * spec.rows + 1)), Signal(2)
         left = Signal.like(block.rows, name="left")
@@ -136,7 +136,7 @@ class ResultWriter(wiring.Component):
             "half", "valid", "move", "ends", "held"
         ))  # fmt: skip
 
-        # Addresses follow what leaves the store; blocks do so without a gap.
+        # Addresses follow the rows that leave the store, without a gap between blocks.
         m.submodules.places = places = ResultAddresses(spec)
         m.submodules.told = told = Fifo(BlockDone(spec), 2)
         connect(m, told.o, places.i)
@@ -163,7 +163,7 @@ class ResultWriter(wiring.Component):
             self.o_column.eq(column),
             ends.eq(self.en & final),
             self.o_last.eq(ends),
-            # What was read last stands at the store's output until it is taken.
+            # The store's output holds the last row until it is taken.
             self.o_free.eq(held & move),
             begins.eq((~busy | ends) & told.i.ready),
             told.i.valid.eq(self.i.valid & (~busy | ends)),
@@ -175,7 +175,7 @@ class ResultWriter(wiring.Component):
             come.eq(come + self.i_come - (self.en & right)),
             full.eq(full + self.i_full - ends),
         ]
-        # Columns beyond C are no part of a byte of two codes, and no number that is none.
+        # Columns beyond C must not fill half of a byte, nor flag a NaN.
         inside = Signal(n, reset_less=True)
         with m.If(self.en):
             m.d.sync += inside.eq(Cat(columns > number for number in range(n)))
@@ -208,7 +208,7 @@ class ResultWriter(wiring.Component):
     def _send(
         self, m: Module, packer: Packer, numbers: list[Value], codes: Value, valid: Value
     ) -> Value:
-        """Send rows of sums to the packer, or through the requantiser; whether they are taken."""
+        """Send rows of sums to the packer, or through the requantiser; return ready."""
         spec, wide = self.spec, []
         for number, value in enumerate(numbers):
             total = value[: spec.inside.sum_width]

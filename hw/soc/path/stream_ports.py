@@ -1,4 +1,4 @@
-"""Streams in place of memory: rows that are asked for come in order, rows of C leave in order."""
+"""Streams instead of memory: requested rows arrive in order, rows of C leave in order."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ __all__ = ["StreamReader", "StreamWriter"]
 
 
 class StreamReader(wiring.Component):
-    """Takes rows from one stream or the other, each from byte 0 of a beat on.
+    """Reads rows from one of two streams, each from byte 0 of a beat on.
 
-    Throughput: a beat a cycle, across rows too. Stalls: ``o.ready`` reaches ``a.tready`` and
-    ``b.tready`` combinationally. ``tkeep`` and ``tlast`` are ignored: how many beats a row has is
-    known.
+    Throughput: one beat per cycle, across rows too. Stalls: ``o.ready`` reaches ``a.tready`` and
+    ``b.tready`` combinationally. ``tkeep`` and ``tlast`` are ignored: the number of beats
+    is known.
 
     Parameters
     ----------
@@ -33,14 +33,13 @@ class StreamReader(wiring.Component):
     a, b : In
         :class:`hw.soc.bus.axi.Axi4Stream`.
     i : In(stream)
-        :class:`hw.soc.bus.burst.Row`, whose address does not count; ``i_of_b``: it comes from
-        ``b``.
+        :class:`hw.soc.bus.burst.Row`, whose address is ignored; ``i_of_b``: it comes from ``b``.
     o : Out(stream)
-        :class:`hw.soc.bus.burst.Beat`: those of each row, in order.
+        :class:`hw.soc.bus.burst.Beat`: the beats of each row, in order.
     i_stop : In(1)
-        Forgets the row.
+        Discards the row.
     o_idle : Out(1)
-        No row is under way.
+        No row is being read.
     o_error, o_response, o_address : Out
         0: streams have no errors.
     o_beats : Out(1)
@@ -78,7 +77,7 @@ class StreamReader(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         busy, of_b, last = Signal(), Signal(), Signal()
-        left = Signal(self.spec.length_width)  # beats behind this one
+        left = Signal(self.spec.length_width)  # beats after this one
         m.d.comb += [
             last.eq(left == 0),
             self.o.valid.eq(busy & Mux(of_b, self.b.tvalid, self.a.tvalid)),
@@ -106,7 +105,7 @@ class StreamReader(wiring.Component):
 class StreamWriter(wiring.Component):
     """Sends rows of C, each from byte 0 of a beat on; ``tlast`` ends C.
 
-    Latency: 1 cycle. Throughput: a beat a cycle. Stalls: ``c.tready`` reaches ``i_data.ready``
+    Latency: 1 cycle. Throughput: one beat per cycle. Stalls: ``c.tready`` reaches ``i_data.ready``
     combinationally.
 
     Parameters
@@ -119,14 +118,14 @@ class StreamWriter(wiring.Component):
     c : Out
         :class:`hw.soc.bus.axi.Axi4Stream`.
     i : In(stream)
-        :class:`hw.soc.bus.burst.Row`, whose address and bytes do not count; ``i_final``: it is the
+        :class:`hw.soc.bus.burst.Row`, whose address and bytes are ignored; ``i_final``: it is the
         last one.
     i_data : In(stream)
         :class:`hw.soc.bus.packer.Packed`: the beats of each row, in order.
     i_stop : In(1)
-        Forgets rows; a beat that is offered stays until it is taken.
+        Discards rows; a valid beat stays until it is taken.
     o_idle : Out(1)
-        No row waits, and no beat is offered.
+        No row waits, and no beat is valid.
     o_error, o_response, o_address : Out
         0: streams have no errors.
     o_beats : Out(1)

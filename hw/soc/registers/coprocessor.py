@@ -1,4 +1,4 @@
-"""Registers of the matmul co-processor: what a host writes, starts and reads over AXI4-Lite."""
+"""Registers of the matmul co-processor: job arguments, start, status, over AXI4-Lite."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -13,11 +13,12 @@ from hw.soc.bus.axi_lite import AxiLiteSlave
 from hw.soc.registers.file import RegisterFile
 from hw.soc.registers.rdl import codes_of, layout_of, register_map
 
-__all__ = ["ERRORS", "CountersLayout", "ErrorLayout", "JobLayout", "Registers"]
+__all__ = ["CountersLayout", "ErrorLayout", "JobLayout", "Registers", "error_code"]
 
 
-ERRORS = codes_of("error_code")
-"""Codes of errors, by the names of the map."""
+def error_code(name: str) -> int:
+    """Return the code of an error, by its name in the map."""
+    return codes_of("error_code")[name]
 
 
 class _PartLayout(data.FlexibleLayout):
@@ -29,7 +30,7 @@ class _PartLayout(data.FlexibleLayout):
 
 
 class JobLayout(_PartLayout):
-    """A job as its descriptor of 1024 bits has it: ``a``, ``m``, ``mode.relu`` and so on."""
+    """A job, laid out as its 1024-bit descriptor: ``a``, ``m``, ``mode.relu`` and so on."""
 
     def __init__(self):
         super().__init__("JOB")
@@ -43,7 +44,7 @@ class CountersLayout(_PartLayout):
 
 
 class ErrorLayout(data.Struct):
-    """Report of an error: code of the map, answer of memory, number of the job, address."""
+    """Error report: code, bus response, number of the job, address."""
 
     valid: 1
     code: 8
@@ -53,53 +54,53 @@ class ErrorLayout(data.Struct):
 
 
 class Registers(wiring.Component):
-    """Keeps the arguments of jobs, starts them and reports to the host.
+    """Holds the arguments of jobs, starts them, and reports to the host.
 
-    Addresses, fields, access and reset values are those of ``coprocessor.rdl``. Registers count as
-    busy while a start waits, ``i_idle`` is low or a soft reset is under way.
+    Addresses, fields, access and reset values are those of ``coprocessor.rdl``. Registers are
+    busy while a start waits, ``i_idle`` is low or a soft reset is in progress.
 
     Latency, access to response: see :class:`hw.soc.bus.axi_lite.AxiLiteSlave`; report to
-    ``o_interrupt``: 2 cycles. A soft reset gives registers their reset values at its begin, but
-    those of jobs at its end, for what is under way; responses on ``s_axi`` are not lost.
+    ``o_interrupt``: 2 cycles. A soft reset resets registers at its begin, but job arguments only
+    at its end, because the running job uses them; responses on ``s_axi`` are not lost.
 
     Parameters
     ----------
     parameters : mapping of str to int
-        What: what discovery says, see :func:`hw.soc.registers.rdl.parameters_of`.
+        What: values of the discovery registers, see :func:`hw.soc.registers.rdl.parameters_of`.
     widths : mapping of str to int
-        What: bits that are stored of arguments, see :class:`hw.soc.registers.file.RegisterFile`.
+        What: stored bits of arguments, see :class:`hw.soc.registers.file.RegisterFile`.
 
     Members
     -------
     s_axi : In(Axi4Lite)
         The host.
     o_interrupt : Out(1)
-        A level, from a register.
+        Level-triggered, from a register.
     o_job : Out(JobLayout)
-        The job in registers; changes only while not busy, and with ``i_reset_done``. Bits without
-        a field are 0.
+        The job in the registers; changes only while not busy, and with ``i_reset_done``. Bits
+        without a field are 0.
     o_ring : Out(64)
         Address of descriptors.
     o_count : Out(32)
         Descriptors; 0: the job is ``o_job``.
     o_start : Out(1)
-        A start waits; it is taken in the first cycle in which ``i_ready`` is high too.
+        A start waits; it is accepted in the first cycle in which ``i_ready`` is high too.
     i_ready : In(1)
-        The core takes a start.
+        The core accepts a start.
     i_idle : In(1)
-        The core has nothing to do; low from the cycle after it took a start until ``i_done``.
+        The core is idle; low from the cycle after it accepted a start until ``i_done``.
     i_done : In(1)
-        The start has ended, in this one cycle; also after an error.
+        The start has ended, for one cycle; also after an error.
     i_error : In(ErrorLayout)
-        Report of a job that failed; the first of a start is kept.
+        Report of a failed job; the first one of a start is kept.
     i_invalid : In(1)
-        A sum was no number.
+        A sum was NaN.
     i_ring_done : In(32)
-        Jobs completed of the last start.
+        Completed jobs of the last start.
     i_counters : In(CountersLayout)
         Counters of the last start.
     o_reset : Out(1)
-        Soft reset is under way; reports do not count.
+        Soft reset in progress; reports are ignored.
     i_reset_done : In(1)
         Ends it: the core is idle, and its counters are 0.
     """
@@ -166,7 +167,7 @@ class Registers(wiring.Component):
             file.ctrl_ready_set.eq(taken),
             file.ctrl_idle.eq(~busy),
             file.ctrl_reset_clear.eq(self.i_reset_done),
-            # A start that is written during reset waits for nothing.
+            # A start written during reset is discarded.
             file.error_ignored_set.eq(file.refused | (file.ctrl_start & file.ctrl_reset)),
         ]
 

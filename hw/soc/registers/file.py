@@ -1,46 +1,48 @@
-"""Register file made from a SystemRDL map: what each field does on accesses and events."""
+"""Register file generated from a SystemRDL map: accesses and hardware events of each field."""
 
 from collections.abc import Mapping
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amaranth import C, Cat, Const, Module, Mux, Signal, Value
 from amaranth.hdl import ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
-from systemrdl.node import AddrmapNode
-from systemrdl.rdltypes.builtin_enums import OnReadType, OnWriteType, PrecedenceType
 
 from hw.soc.bus.axi_lite import RegisterBus
 from hw.soc.registers.rdl import MapField, fields_of
+
+if TYPE_CHECKING:
+    from systemrdl.node import AddrmapNode
 
 __all__ = ["RegisterFile"]
 
 _WRITES = {
     None: lambda value, mask, bits: (value & ~mask) | bits,
-    OnWriteType.woset: lambda value, mask, bits: value | bits,
-    OnWriteType.woclr: lambda value, mask, bits: value & ~bits,
-    OnWriteType.wot: lambda value, mask, bits: value ^ bits,
+    "woset": lambda value, mask, bits: value | bits,
+    "woclr": lambda value, mask, bits: value & ~bits,
+    "wot": lambda value, mask, bits: value ^ bits,
 }
-_READS = {OnReadType.rclr: lambda value: Const(0, len(value))}
+_READS = {"rclr": lambda value: Const(0, len(value))}
+"""What reads and writes do, by the property of the field."""
 
 
 class RegisterFile(wiring.Component):
     """Stores, reads and writes the fields of a map.
 
-    An access without a register has an error. Where software and an event change a field at once,
-    both do, in the order that its ``precedence`` asks for.
+    An access to an address without a register is an error. If software and hardware change a field
+    in the same cycle, both apply, in the order of its ``precedence``.
 
     Parameters
     ----------
     top : AddrmapNode
         What: the map, of registers of 32 bits.
     kept : tuple of str
-        What: fields that no restart changes.
+        What: fields that a restart does not change.
     widths : mapping of str to int
-        What: bits that are stored of fields of arguments, all if it is not said: the highest is
-        the or of those from there on, which read as 0.
+        What: stored bits of argument fields, all by default: the highest stored bit is the OR of
+        all from there up, which read as 0.
 
     Members
     -------
@@ -49,17 +51,17 @@ class RegisterFile(wiring.Component):
     locked : In(1)
         Writes of registers with ``swwel`` have no effect.
     refused : Out(1)
-        There is such a write in this cycle.
+        Such a write happens in this cycle.
     restart, restart_locked : In(1)
-        Gives reset values to all fields but those of `kept`: to those without and with ``swwel``.
+        Resets all fields except those of `kept`: those without, or those with ``swwel``.
     <field> : Out
-        Value of a stored field; such as ``ctrl_start`` or, of a field ``value``, ``job_m``.
+        Value of a stored field, such as ``ctrl_start`` or, for a field ``value``, ``job_m``.
     <field> : In
-        Value of a field that is not stored, but read as it comes.
+        Value of a field that is not stored.
     <field>_set, <field>_clear, <field>_load : In(1)
         Events of a stored field with ``hwset``, ``hwclr``, ``we``.
     <field>_next : In
-        What ``<field>_load`` loads.
+        The value that ``<field>_load`` loads.
     """
 
     bus: Any
@@ -70,7 +72,7 @@ class RegisterFile(wiring.Component):
 
     def __init__(
         self,
-        top: AddrmapNode,
+        top: "AddrmapNode",
         *,
         kept: tuple[str, ...] = (),
         widths: Mapping[str, int] = MappingProxyType({}),
@@ -92,7 +94,7 @@ class RegisterFile(wiring.Component):
 
     @property
     def address_width(self) -> int:
-        """Bits of an address of a byte."""
+        """Bits of a byte address."""
         return (self.top.size - 1).bit_length()
 
     def elaborate(self, platform):
@@ -138,7 +140,7 @@ class RegisterFile(wiring.Component):
         return m
 
     def _field(self, m: Module, field: MapField, access: "_Access") -> ValueLike:
-        """Make one field, and return what a read of it gives."""
+        """Make one field, and return its read value."""
         if field.kind == "constant":
             return field.reset
         value = getattr(self, field.name)
@@ -160,7 +162,7 @@ class RegisterFile(wiring.Component):
                 m.d.sync += value.eq(field.reset)
             return value
         steps = [self._by_hardware, self._by_software]
-        if field.node.get_property("precedence") == PrecedenceType.hw:
+        if field.property("precedence") == "hw":
             steps.reverse()
         now = value
         for step in steps:
@@ -169,7 +171,7 @@ class RegisterFile(wiring.Component):
         return value
 
     def _write_bytes(self, m: Module, field: MapField, written: Value) -> None:
-        """Write the bytes whose strobe is set: an enable for each, and no gate for a bit."""
+        """Write the bytes whose strobe is set: a clock enable per byte, no gates per bit."""
         value, bus, low = getattr(self, field.name), self.bus, field.node.low
         high = min(field.node.high, low + self.widths.get(field.name, field.node.width) - 1)
         for byte in range(low // 8, high // 8 + 1):
@@ -184,17 +186,17 @@ class RegisterFile(wiring.Component):
                 m.d.sync += top.eq((top & stays) | (beyond & strobes).any())
 
     def _by_software(self, field: MapField, access: "_Access", now: Value) -> Value:
-        """Change a field as an access does."""
-        onread = field.node.get_property("onread")
+        """Apply a software access to a field."""
+        onread = field.property("onread")
         if onread is not None:
             now = Mux(access.read, _READS[onread](now), now)
         if field.node.is_sw_writable:
-            written = _WRITES[field.node.get_property("onwrite")](now, access.mask, access.bits)
+            written = _WRITES[field.property("onwrite")](now, access.mask, access.bits)
             now = Mux(access.written, written, now)
         return now
 
     def _by_hardware(self, field: MapField, access: "_Access", now: Value) -> Value:
-        """Change a field as events do."""
+        """Apply hardware events to a field."""
         if field.has("hwclr"):
             now = Mux(getattr(self, f"{field.name}_clear"), 0, now)
         if field.has("we"):
@@ -206,7 +208,7 @@ class RegisterFile(wiring.Component):
 
 
 class _Access(NamedTuple):
-    """What happens to the register of a field in a cycle, and a read of the register before."""
+    """Accesses to a field's register in a cycle, and a read of the register before it."""
 
     written: Value
     mask: Value
@@ -216,7 +218,7 @@ class _Access(NamedTuple):
 
 
 def _at(words: Mapping[int, Value], address: Value) -> Value:
-    """Choose a word bit by bit of its address, which is that of one."""
+    """Select a word by a multiplexer tree; the address is always that of a word."""
     if len(words) == 1:
         return next(iter(words.values()))
     high = len(address) - 1

@@ -1,1 +1,1 @@
-"""Jobs: checked, cut into blocks and tiles, loaded."""
+"""Jobs: checks, block and tile order, loading."""

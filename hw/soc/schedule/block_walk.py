@@ -1,4 +1,4 @@
-"""The order of blocks: what the loader fetches and the engine multiplies."""
+"""The order of blocks, for loader and engine."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -11,7 +11,7 @@ __all__ = ["Block", "BlockWalk"]
 
 
 class Block(data.StructLayout):
-    """A block: its size and its place, as :class:`BlockWalk` tells them."""
+    """A block: its size and position, see :class:`BlockWalk`."""
 
     def __init__(self, spec: CoprocessorSpec):
         widths = block_widths(spec)
@@ -28,10 +28,10 @@ class Block(data.StructLayout):
 
 
 class BlockWalk(wiring.Component):
-    """Steps through the blocks of a product: over K inside, then over C by rows or by columns.
+    """Steps through the blocks of a product: K in the inner loop, then C by rows or by columns.
 
-    A block of A that is the same as the last one need not be loaded again: all of K is one block,
-    and C goes by rows. So it is with B and columns.
+    If all of K is one block and C goes by rows, successive blocks share their block of A, which is
+    not loaded again; likewise B, if C goes by columns.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class BlockWalk(wiring.Component):
     Members
     -------
     i_geometry : In
-        The job; does not change while one is under way.
+        The job; stable while it runs.
     i_start, i_next : In(1)
-        The first block, the next one.
+        Go to the first block, the next one.
     o_valid : Out(1)
         There is a block.
     o_rows, o_columns, o_codes : Out
@@ -53,9 +53,9 @@ class BlockWalk(wiring.Component):
     o_last : Out(1)
         It is the last one.
     o_again_a, o_again_b : Out(1)
-        Its block of A, of B, is that of the block before.
+        Its block of A, of B, is the previous block's.
     o_keep_a, o_keep_b : Out(1)
-        That of the block behind is the same.
+        The next block's is the same.
     """
 
     i_geometry: data.View

@@ -1,4 +1,4 @@
-"""What the parts of the co-processor are told of a job."""
+"""The derived values of a job, for all parts of the co-processor."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,13 +14,13 @@ __all__ = [
 ]  # fmt: skip
 
 BYTES_WIDTH = 32
-"""Bits of a distance between rows, in bytes."""
+"""Bits of a row stride, in bytes."""
 
 
 def block_widths(spec: CoprocessorSpec) -> dict[str, int]:
-    """Count the bits of what a block has at most: rows, columns, codes; tiles across.
+    """Return the bits of a block's sizes: rows, columns, codes; tiles across.
 
-    The stores are the limit or, if jobs do not choose, the blocks that the hardware does.
+    The limit is the stores or, if jobs do not choose blocks, the hardware's choice.
     """
     inside = spec.inside
     most = [
@@ -38,14 +38,13 @@ def block_widths(spec: CoprocessorSpec) -> dict[str, int]:
 
 
 class Geometry(data.StructLayout):
-    """A product and its blocks, checked: sizes in numbers, addresses and distances in bytes.
+    """A product and its blocks, checked: sizes in numbers, addresses and strides in bytes.
 
-    ``kind`` is an index of :attr:`CoprocessorSpec.kinds`; ``k`` and ``codes``, of a block, count
-    words along K, of the last of which ``tail`` bits are of the product, all, if that is 0, and
-    ``missing`` codes are not.
-    ``across`` are the tiles of a block's row; ``a_stride``, ``b_stride`` words of a row of a block
-    in the stores; ``p_stride`` rows of sums from a tile to the one below it. ``exponent`` is how
-    far that of a sum's last bit is above the least.
+    ``kind`` is an index of :attr:`CoprocessorSpec.kinds`; ``k``, and ``codes`` for a block, count
+    words along K; the last word of K holds ``tail`` valid bits (0 = all) and lacks ``missing``
+    codes. ``across`` is the number of tiles in a block's row; ``a_stride``, ``b_stride`` the words
+    of a block's row in the stores; ``p_stride`` the rows of sums from a tile to the one below.
+    ``exponent`` is the exponent of a sum's last bit minus the smallest possible one.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -85,7 +84,7 @@ class Geometry(data.StructLayout):
 
 
 def pick(make: Callable[[int], ValueLike], keys: Sequence[int], index: Value) -> Value:
-    """Make a value of the key that an index chooses; equal keys make one value."""
+    """Look up a value by the key that an index selects; equal keys share one value."""
     made = {key: Value.cast(make(key)) for key in dict.fromkeys(keys)}
     if len(made) == 1:
         return made[keys[0]]
@@ -93,17 +92,17 @@ def pick(make: Callable[[int], ValueLike], keys: Sequence[int], index: Value) ->
 
 
 def bytes_of(numbers: Value, bits: int) -> Value:
-    """Count the bytes of so many numbers, whose bits are a power of two or whole bytes."""
+    """Return the bytes of a count of numbers, whose width is a power of two or whole bytes."""
     return numbers * (bits // 8) if bits >= 8 else (numbers + (8 // bits - 1)) // (8 // bits)
 
 
 def words_bytes(spec: CoprocessorSpec, side: str, words: Value, kind: Value) -> Value:
-    """Count the bytes of so many words of A or of B."""
+    """Return the bytes of a count of words of A or of B."""
     bits = [getattr(mode, f"{side}_bits") for mode in spec.kinds]
     return pick(lambda size: bytes_of(words, size), bits, kind)
 
 
 def scales_of(spec: CoprocessorSpec, words: Value, kind: Value) -> Value:
-    """Count the scales of so many words along K."""
+    """Return the scales of a count of words along K."""
     each = [spec.inside.block // mode.codes for mode in spec.kinds]
     return pick(lambda size: (words + (size - 1)) // size, each, kind)

@@ -1,11 +1,11 @@
-"""Checks a job before anything is read or written, and works out what the other parts need."""
+"""Checks a job before anything is read or written, and computes its geometry."""
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.registers.coprocessor import ERRORS, JobLayout
+from hw.soc.registers.coprocessor import JobLayout, error_code
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, bytes_of, pick, scales_of, words_bytes
 
 __all__ = ["JobCheck"]
@@ -15,10 +15,10 @@ _AS_GIVEN = ("m", "n", "a", "b", "c", "bias", "requant", "a_scales", "b_scales",
 
 
 class JobCheck(wiring.Component):
-    """Refuses illegal jobs; the reasons, and their order, are those of the golden model.
+    """Rejects illegal jobs; the error codes, and their order, are those of the golden model.
 
-    Ends of matrices and sizes of blocks take a product each, one bit of a factor a cycle. Latency:
-    5 cycles and, for each matrix, one for each bit of its rows, and as many for blocks.
+    End addresses of matrices and sizes of blocks take a bit-serial multiplication each. Latency: 5
+    cycles plus, for each matrix, one per bit of its number of rows, and likewise for blocks.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ class JobCheck(wiring.Component):
     Members
     -------
     i_job : In
-        :class:`JobLayout`; does not change.
+        :class:`~hw.soc.registers.coprocessor.JobLayout`; stable.
     i_start : In(1)
         Begin.
     o_done : Out(1)
-        The results stand, from this cycle until the next ``i_start``.
+        The results are valid, from this cycle until the next ``i_start``.
     o_error : Out(8)
-        Why the job is refused; 0 if it is not.
+        Error code; 0 if the job is legal.
     o_geometry : Out
         The job.
     """
@@ -83,7 +83,7 @@ class JobCheck(wiring.Component):
             "requant": job.n * spec.RECORD_BYTES,
         }
 
-        # Numbers that take a while to be worked out are kept; those of blocks, if jobs choose them.
+        # Slow results are registered; those of blocks, if jobs choose them.
         sizes_of = {
             "rows": block_m * inside.m,
             "columns": block_n * inside.n,
@@ -110,13 +110,13 @@ class JobCheck(wiring.Component):
         ]
 
         with m.If(self.i_start):
-            m.d.sync += [self.o_error.eq(ERRORS["none"]), self.o_done.eq(0)]
+            m.d.sync += [self.o_error.eq(error_code("none")), self.o_done.eq(0)]
         fills = Signal()
         m.d.sync += fills.eq(self.i_start)
         with m.If(fills):
             m.d.sync += [worked[name].eq(value) for name, value in found.items()]
 
-        # What stops a job at once, in the order in which it is told.
+        # Errors found at once, in order of precedence.
         zero = (job.m == 0) | (job.n == 0) | (job.k == 0)
         large = (job.m >> size != 0) | (job.n >> size != 0) | (job.k >> size != 0)
         unsupported = (
@@ -133,14 +133,14 @@ class JobCheck(wiring.Component):
             short |= (job.ldsa < scales) | (job.ldsb < job.n)
         split = self._split(block_n, block_k, kind)
         reasons = [
-            (zero | large, ERRORS["zero_dimension"]),
-            (unsupported, ERRORS["unsupported"]),
-            (job.k > limit, ERRORS["long_k"]),
+            (zero | large, error_code("zero_dimension")),
+            (unsupported, error_code("unsupported")),
+            (job.k > limit, error_code("long_k")),
         ]
         if not spec.STREAM:
-            reasons.append((short, ERRORS["short_row"]))
+            reasons.append((short, error_code("short_row")))
 
-        # Then products, one after the other: x * y + sum.
+        # Then multiplications, one after the other: x * y + sum.
         distance, address = spec.distance_width, spec.address_width
         width = max(address + 1, BYTES_WIDTH, distance + size) + 1
         x, y = Signal(size), Signal(distance + 1 + size)
@@ -172,8 +172,8 @@ class JobCheck(wiring.Component):
             sizes = []
         count = len(ends) + len(sizes)
         total, step = Signal(width), Signal(range(count + 1))
-        # Bytes of the last row less one are added last, and the end is looked at while the next
-        # product begins.
+        # The bytes of the last row minus one are added last, and the end address is checked while
+        # the next multiplication starts.
         length, ending, beyond = Signal(distance), Signal(), Signal()
         adds = Mux(x == 0, length, Mux(x[0], y, 0))
         m.d.comb += beyond.eq(ending & (total[address:] != 0))
@@ -193,12 +193,12 @@ class JobCheck(wiring.Component):
                 m.next = "MULTIPLY"
                 m.d.sync += ending.eq(step < len(ends) if ends else 0)
                 with m.If(beyond):
-                    m.d.sync += self.o_error.eq(ERRORS["address_range"])
+                    m.d.sync += self.o_error.eq(error_code("address_range"))
                     m.next = "DONE"
                 with m.Elif((step == len(ends)) & ~given):
                     m.next = "DONE"
                 with m.Elif((step == len(ends)) & split):
-                    m.d.sync += self.o_error.eq(ERRORS["bad_block"])
+                    m.d.sync += self.o_error.eq(error_code("bad_block"))
                     m.next = "DONE"
                 with m.Switch(step):
                     for number, (factor, other, start, bytes_) in enumerate(ends):
@@ -217,7 +217,7 @@ class JobCheck(wiring.Component):
                     with m.Switch(step):
                         for number, (_, _, most) in enumerate(sizes, len(ends)):
                             with m.Case(number), m.If(total > most):
-                                m.d.sync += self.o_error.eq(ERRORS["bad_block"])
+                                m.d.sync += self.o_error.eq(error_code("bad_block"))
                                 m.next = "DONE"
                     if sizes:
                         with m.If(step == count - 1):
@@ -228,7 +228,7 @@ class JobCheck(wiring.Component):
         return m
 
     def _formats(self, m: Module) -> tuple[Value, Value]:
-        """Look up what a pair of formats means; returns whether there is one, and K at most."""
+        """Look up a pair of formats; return whether it exists, and its largest K."""
         modes = self.spec.inside.modes
         known, limit = Signal(), Signal(self.spec.dimension_width + 1)
         out = self.o_geometry
@@ -247,13 +247,13 @@ class JobCheck(wiring.Component):
         return known, limit
 
     def _words(self, side: str, count: Value, kind: Value) -> Value:
-        """Count the words of so many slices in a store."""
+        """Return the words of a count of slices in a store."""
         of = self.spec.a_slices if side == "a" else self.spec.b_slices
         slices = [of(kind) for kind in self.spec.kinds]
         return pick(lambda size: (count + size - 1) // size, slices, kind)
 
     def _split(self, block_n: Value, block_k: Value, kind: Value) -> Value:
-        """Whether blocks are too large to be counted, or begin inside of a byte."""
+        """Tell whether blocks are too large to be counted, or start inside a byte."""
         spec, inside = self.spec, self.spec.inside
         sides = [
             (block_n, [inside.n * kind.b_bits for kind in spec.kinds],
@@ -276,5 +276,5 @@ class JobCheck(wiring.Component):
 
 
 def _fold(value: Value, width: int) -> Value:
-    """Make one bit, the or, of all from that place on: too large stays so."""
+    """Replace the bits from that place up by their OR: too large values stay too large."""
     return Cat(value[:width], value[width:].any())

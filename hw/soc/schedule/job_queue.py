@@ -1,4 +1,4 @@
-"""Which job comes next: the one in the registers, or those of a ring in memory."""
+"""The sequence of jobs: the one in the registers, or those of a ring in memory."""
 
 from amaranth import C, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, wiring
@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from golden.soc.spec import CoprocessorSpec
-from hw.soc.registers.coprocessor import ERRORS, ErrorLayout
+from hw.soc.registers.coprocessor import ErrorLayout, error_code
 
 __all__ = ["JobQueue"]
 
@@ -15,33 +15,33 @@ _BYTES = 128
 
 
 class JobQueue(wiring.Component):
-    """Runs the jobs of one start, each after the one before has been stored.
+    """Runs the jobs of one start, each after the previous one has been written back.
 
     Parameters
     ----------
     spec : CoprocessorSpec
-        What: descriptors begin at whole beats; between streams there are none.
+        What: the bus, whose beats align descriptors; with streams there are none.
 
     Members
     -------
     i_start : In(1)
-        Begin; only while ``o_idle``.
+        Start; only while ``o_idle``.
     i_stop : In(1)
-        Give up.
+        Abort.
     i_ring, i_count : In
-        Address of the descriptors, and how many; of none, the job is that in the registers.
+        Address of the descriptors, and how many; 0: the job is in the registers.
     o_fetch, o_run : Out(1)
-        Ask the core, which is idle, to read the descriptor at ``o_address``, or to run a job.
+        Make the idle core read the descriptor at ``o_address``, or run a job.
     o_fetched : Out(1)
-        The job is that of the descriptor.
+        The job is the descriptor's.
     i_idle, i_done, i_error : In
-        Of the core: idle, done with what was asked, and how that ended.
+        From the core: idle, done with the request, and its outcome.
     o_idle, o_done : Out(1)
-        Nothing is under way; all is done, in this one cycle.
+        Nothing runs; all jobs are done, for one cycle.
     o_error : Out(ErrorLayout)
-        With ``o_done``: how it ended, and the number of the job that failed.
+        With ``o_done``: the outcome, and the number of the failed job.
     o_count : Out(32)
-        Jobs that are done.
+        Completed jobs.
     """
 
     i_start: Signal
@@ -87,7 +87,7 @@ class JobQueue(wiring.Component):
         last = (self.o_count + 1)[:32] == self.i_count
         size = exact_log2(self.spec.bytes)
         misaligned = self.i_ring[:size] != 0
-        # Beats are no longer than a descriptor, and this begins with one: the last byte.
+        # Beats are no longer than a descriptor, which is aligned to beats: check its last byte.
         end = self.i_ring[size:] + ((self.i_count * _BYTES - 1) >> size)
         refused = Signal(8)
         m.d.comb += [
@@ -106,9 +106,11 @@ class JobQueue(wiring.Component):
                     m.next = "RUN"
                     with m.If(self.i_count != 0):
                         m.next = "FETCH" if self.spec.follows_ring else "REFUSED"
-                        wrong = Mux(misaligned, ERRORS["misaligned"], ERRORS["address_range"])
+                        wrong = Mux(
+                            misaligned, error_code("misaligned"), error_code("address_range")
+                        )
                         if not self.spec.follows_ring:
-                            wrong = C(ERRORS["unsupported"])
+                            wrong = C(error_code("unsupported"))
                         m.d.sync += refused.eq(wrong)
                         with m.If(misaligned | (end[wide - size :] != 0)):
                             m.next = "REFUSED"
@@ -145,5 +147,5 @@ class JobQueue(wiring.Component):
                     with m.If(~ring | last):
                         m.d.comb += self.o_done.eq(1)
                         m.next = "IDLE"
-        # The core is told to give up too, and says when it has.
+        # The core is aborted too, and reports when it is idle.
         return ResetInserter(self.i_stop)(m)

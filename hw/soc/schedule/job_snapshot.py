@@ -1,4 +1,4 @@
-"""A copy of a job, taken part by part."""
+"""A copy of a job, made part by part."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -10,11 +10,11 @@ from hw.soc.registers.coprocessor import JobLayout
 __all__ = ["JobSnapshot"]
 
 _PART = 128
-"""Bits of the registers' job that are copied in a cycle, at least."""
+"""Bits of the registers' job copied per cycle, at least."""
 
 
 class JobSnapshot(wiring.Component):
-    """Keeps a job while the next one may be read: that of the registers, or of a descriptor.
+    """Holds a job, from registers or descriptor, while the next one may be written or read.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ class JobSnapshot(wiring.Component):
     i_beat : In
         A beat of a descriptor, from its first one on.
     i_gathers : In(1)
-        Beats are taken, not parts of ``i_job``.
+        Copy beats, not parts of ``i_job``.
     i_first : In(1)
-        What is taken next is the first part.
+        The next part is the first one.
     en : In(1)
-        Take a part.
+        Copy a part.
     o_last : Out(1)
         It is the last one of ``i_job``.
     o : Out(JobLayout)

@@ -1,4 +1,4 @@
-"""The loader: asks for the rows of blocks, and what goes with them, in the order of use."""
+"""The loader: requests the rows of blocks, and their side data, in the order of use."""
 
 from typing import NamedTuple
 
@@ -15,17 +15,17 @@ __all__ = [
 ]  # fmt: skip
 
 A, B, A_SCALES, B_SCALES, BIAS, RECORD, ADDEND = range(7)
-"""Where a row goes."""
+"""Destinations of rows."""
 
 
 def parts(spec: CoprocessorSpec) -> dict[int, int]:
-    """Count the parts of each store: how many blocks may be in it."""
+    """Return the buffers of each store: how many blocks it can hold."""
     operands = dict.fromkeys((A, B, A_SCALES, B_SCALES), spec.PARTS)
     return {**operands, BIAS: 2, RECORD: 4, ADDEND: 2}
 
 
 class RowRequest(data.StructLayout):
-    """A row to read: where it is, where it goes, whether its block ends with it."""
+    """A row to read: address, destination, whether it ends its block."""
 
     def __init__(self, spec: CoprocessorSpec):
         super().__init__({
@@ -37,10 +37,10 @@ class RowRequest(data.StructLayout):
 
 
 class _Asks(NamedTuple):
-    """Rows of a kind: whether a block needs any, how many, and where they are.
+    """Rows of one kind: whether a block needs any, how many, and their addresses.
 
-    ``start`` is where the next row of the matrix begins, a register if others follow; the block's
-    part of it is `length` bytes from `before` on; the row below is `step` bytes on.
+    ``start`` is the address of the next row of the matrix, a register if others follow; the block's
+    part of it is `length` bytes from offset `before`; the stride to the row below is `step`.
     """
 
     needed: Value
@@ -52,7 +52,7 @@ class _Asks(NamedTuple):
 
 
 class Loader(wiring.Component):
-    """Asks for what the blocks need, a row a cycle, as soon as a part of a store is free for it.
+    """Requests the rows of blocks, one per cycle, as soon as a buffer is free for them.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class Loader(wiring.Component):
     i_start : In(1)
         It begins.
     i_free : In(7)
-        A part of the store of A, B, their scales, biases, records, sums has become free.
+        A buffer of the store of A, B, their scales, biases, records, sums became free.
     o : Out(stream)
         :class:`RowRequest`.
     o_block : Out(stream)
-        :class:`hw.soc.schedule.block_walk.Block`, before its rows are asked for.
+        :class:`hw.soc.schedule.block_walk.Block`, before its rows are requested.
     """
 
     i_geometry: data.View
@@ -100,20 +100,21 @@ class Loader(wiring.Component):
             m.d.sync += free[to].eq(free[to] + self.i_free[to] - taken[to])
 
         widths = block_widths(spec)
-        # Rows of what is asked for that have been.
+        # Rows requested so far, of the current kind.
         asked, count = (
             Signal(max(widths["rows"], widths["codes"]), name=name) for name in ("asked", "count")
         )
         row = self.o.payload
-        # Of A, its scales and C: where the block's rows begin and the next one; of B the next one.
+        # For A, its scales and C: addresses of the block's first row and of the next; for B the
+        # next.
         a_base, a_row, b_row, sa_base, sa_row, sb_row, c_base, c_row = (
             Signal(spec.address_width, name=name)
             for name in ("a_base", "a_row", "b_row", "sa_base", "sa_row", "sb_row",
                          "c_base", "c_row")
         )  # fmt: skip
-        # What is before the block: words of K, columns of C.
+        # Offset of the block: words of K, columns of C.
         codes, columns = (Signal(spec.dimension_width, name=name) for name in ("codes", "columns"))
-        # The row that is asked for, from the beginning of its matrix' row on, and the next one.
+        # The requested row, from the start of its matrix row on, and the next one.
         base, offset = Signal(spec.address_width), Signal(BYTES_WIDTH)
         stride, after = Signal(BYTES_WIDTH), Signal(spec.address_width)
         m.d.comb += [
@@ -128,9 +129,9 @@ class Loader(wiring.Component):
         first = walk.o_first_code
         scales = self._scales(walk.o_codes)
         sum_bytes, record_bytes = spec.sum_bytes, spec.RECORD_BYTES
-        # In the order in which it is asked for: operands last, since sums begin to come when A and
-        # B do, one of which may be there already; C after them, since it waits until the last block
-        # but one has left.
+        # In order of requests: operands last, since sums start when A and B arrive, one of which
+        # may be loaded already; C after them, since it waits until the block before the last has
+        # left.
         asks: dict[int, _Asks] = {}
         if spec.bias:
             before, length = columns * sum_bytes, walk.o_columns * sum_bytes
@@ -159,7 +160,7 @@ class Loader(wiring.Component):
         steps = Signal()
 
         def go(behind: int | None) -> None:
-            """Go on with what is needed next; behind B, whose register begins anew, at once."""
+            """Advance to the next kind needed; after B, whose register restarts, at once."""
             left = list(asks)
             m.next = "NEXT"
             if behind == (B_SCALES if spec.scales else B):
@@ -194,7 +195,7 @@ class Loader(wiring.Component):
             for to, ask in asks.items():
                 with m.State(f"ROWS{to}"):
                     m.d.comb += [
-                        # The first row takes a part of the store.
+                        # The first row allocates a buffer of the store.
                         self.o.valid.eq((asked != 0) | (free[to] != 0)),
                         taken[to].eq((asked == 0) & self.o.valid & self.o.ready),
                         count.eq(ask.rows),
@@ -225,7 +226,7 @@ class Loader(wiring.Component):
                 m.d.sync += [codes.eq(0), b_row.eq(job.b), sb_row.eq(job.b_scales)]
             with m.Else():
                 m.d.sync += codes.eq(codes + job.codes)
-            # Blocks below: the next row, if this block's were asked for, is theirs.
+            # Blocks below: the next row is theirs, if this block's were requested.
             with m.If(row_ends & walk.o_last_row):
                 m.d.sync += [a_base.eq(job.a), a_row.eq(job.a)]
                 m.d.sync += [c_base.eq(job.c), c_row.eq(job.c)]
@@ -243,7 +244,7 @@ class Loader(wiring.Component):
         return m
 
     def _scales(self, words: Value) -> Value:
-        """Count the scales of so many words along K; none, if codes have none."""
+        """Return the scales of a count of words along K; 0 if codes have none."""
         if not self.spec.inside.block:
             return C(0)
         return scales_of(self.spec, words, self.i_geometry.kind)

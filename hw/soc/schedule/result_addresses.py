@@ -1,4 +1,4 @@
-"""Where the rows of C go: their addresses in memory, block by block."""
+"""Addresses of the rows of C in memory, block by block."""
 
 from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -13,10 +13,10 @@ __all__ = ["ResultAddresses"]
 
 
 class ResultAddresses(wiring.Component):
-    """Tells where each row of a block of C goes, as soon as it leaves the store.
+    """Issues the address of each row of a block of C, as soon as the row leaves the store.
 
-    No earlier: an address that waits for its data may keep others from writing. Latency: a row is
-    told in the cycle after it begins to leave. Throughput: a row a cycle, but for one between
+    Not earlier: an address waiting for data could block other bus managers. Latency: one cycle
+    after the row begins to leave. Throughput: one row per cycle, with one idle cycle between
     blocks.
 
     Parameters
@@ -31,15 +31,15 @@ class ResultAddresses(wiring.Component):
     i_start : In(1)
         It begins.
     i : In(stream)
-        :class:`hw.soc.schedule.tile_walk.BlockDone`: what blocks there will be.
+        :class:`hw.soc.schedule.tile_walk.BlockDone`: the blocks to expect.
     i_come : In(1)
         A row begins to leave.
     o : Out(stream)
-        :class:`hw.soc.bus.burst.Row`: where it goes.
+        :class:`hw.soc.bus.burst.Row`: its address.
     o_final : Out(1)
         The row is the last one of C.
     o_idle : Out(1)
-        No block is known whose rows have not all been told.
+        All rows of the known blocks have been issued.
     """
 
     i_geometry: data.View
@@ -65,7 +65,7 @@ class ResultAddresses(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, job, block = self.spec, self.i_geometry, self.i.payload
-        # Where a row of blocks begins, and the next row, without the columns before the block.
+        # Address of a row of blocks, and of the next row, without the block's column offset.
         start, row = (Signal(spec.address_width, name=name) for name in ("start", "row"))
         before = Signal(spec.dimension_width)
         told = Signal.like(block.rows, name="told")
@@ -101,7 +101,7 @@ class ResultAddresses(wiring.Component):
         return m
 
     def _length(self, numbers: Value) -> Value:
-        """Count the bytes of so many numbers of C."""
+        """Return the bytes of a count of numbers of C."""
         spec = self.spec
         sums = numbers * spec.sum_bytes
         if not spec.requantise:

@@ -1,4 +1,4 @@
-"""What an engine takes: words of A, of B, and of their scales; and where a tile's are."""
+"""The engine's inputs (words of A, of B, of their scales), and where a tile's words are."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,12 @@ __all__ = ["Side", "sides", "TileRequest"]
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """What an engine takes of one kind: words of A, of B, or their scales.
+    """One input of an engine: words of A, of B, or of their scales.
 
     A beat has `across` words of each of `banks` rows, `k` steps along K. The next beat is the next
-    slice of the same rows; or, where `down`, the same slice of the next rows. `shapes` are codes of
-    a word and its bits in memory, of each kind of mode; `width` those of the engine's port.
+    slice of the same rows or, if `down`, the same slice of the next rows. `shapes` are, for each
+    kind of mode, the codes of a word and its bits in memory; `width` is a word's bits at the
+    engine's port.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Side:
 
 
 def sides(spec: CoprocessorSpec) -> dict[str, Side]:
-    """List what an engine takes: "a", "b" and, if codes have scales, "a_scales", "b_scales"."""
+    """List an engine's inputs: "a", "b" and, if codes have scales, "a_scales", "b_scales"."""
     inside, kinds = spec.inside, spec.kinds
     found = [
         Side(
@@ -68,11 +69,11 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
 
 
 class TileRequest(data.StructLayout):
-    """A tile's operands: where they begin in a store, and how many there are.
+    """A tile's operands: their address in a store, and their size.
 
-    ``row`` is that of its words in each bank: of A the tile's, of B the first beat's, which is 0.
-    ``codes`` are words along K, the last of which is that of K if ``tail``; ``lines`` rows of A,
-    or columns of B, that are inside of C. ``last`` ends the sums, ``release`` the use of the part.
+    ``row`` is the row of its words in each bank: for A the tile's, for B the first beat's, 0.
+    ``codes`` counts words along K, the last of which is the last of K if ``tail``; ``lines`` the
+    rows of A, or columns of B, inside of C. ``last`` ends the sums, ``release`` frees the buffer.
     """
 
     def __init__(self, spec: CoprocessorSpec, side: Side):

@@ -1,4 +1,4 @@
-"""The order of tiles: what the engine is given, and where its sums go."""
+"""The order of tiles: the engine's operands, and the destination of its sums."""
 
 from collections.abc import Mapping
 
@@ -15,10 +15,10 @@ __all__ = ["BlockDone", "SumsRequest", "TileWalk"]
 
 
 class SumsRequest(data.StructLayout):
-    """Where a tile's sums go: row 0 to ``address``, those below `p_stride` apart.
+    """Destination of a tile's sums: row 0 to ``address``, the next rows `p_stride` apart.
 
-    ``column`` is the tile's place in its row. What is there is added if ``add``, the biases of the
-    columns if ``bias``; ``rows`` rows of C become complete, and ``done`` completes a block.
+    ``column`` is the tile's index in its row. ``add`` adds the stored sums, ``bias`` the biases of
+    the columns; ``rows`` rows of C become complete, and ``done`` completes a block.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -35,8 +35,8 @@ class SumsRequest(data.StructLayout):
 class BlockDone(data.StructLayout):
     """A block of C: its size, and whether it is the last one of its row or column of blocks.
 
-    Where it is added up in the store, rows leave after all have been ``added``; elsewhere as they
-    come.
+    If it is accumulated in the store, rows leave after all have been ``added``; else as they
+    complete.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -48,17 +48,17 @@ class BlockDone(data.StructLayout):
 
 
 class TileWalk(wiring.Component):
-    """Steps through the tiles of blocks, row by row, one a cycle; their operands wait for loads.
+    """Steps through the tiles of blocks, row by row, one per cycle; operands wait for their loads.
 
     The sums of a block that is a single tile stay in the engine for all of K; other blocks are
-    added up in their store.
+    accumulated in the sum store.
 
     Parameters
     ----------
     spec : CoprocessorSpec
         What: widths.
     sides : mapping of str to Side
-        What: what the engine takes.
+        What: the engine's inputs.
 
     Members
     -------
@@ -67,18 +67,17 @@ class TileWalk(wiring.Component):
     i_block : In(stream)
         :class:`hw.soc.schedule.block_walk.Block`: the blocks.
     i_full_c : In(1)
-        Half the store of sums has been, with those of before.
+        Half of the sum store has been filled with the existing C.
     o_a, o_b, .. : Out(stream)
         :class:`TileRequest` of each side.
     o_sums : Out(stream)
         :class:`SumsRequest`.
     o_done : Out(stream)
-        :class:`BlockDone`, when a block's last tile has been asked for.
+        :class:`BlockDone`, when a block's last tile has been requested.
     o_last : Out(1)
         It is the last block.
     o_area, o_codes : Out
-        Numbers of C in the tile that is asked for in this cycle, and codes of K; 0 if there is
-        none.
+        Numbers of C in the tile requested in this cycle, and codes of K; 0 if there is none.
     """
 
     i_geometry: data.View
@@ -116,9 +115,9 @@ class TileWalk(wiring.Component):
         block = self.i_block.payload
         a, b, sums, done = (port.payload for port in (self.o_a, self.o_b, self.o_sums, self.o_done))
         asks = {name: getattr(self, f"o_{name}") for name in self.sides}
-        # Which part is read, and which row of tiles.
+        # The buffer that is read, and the row of tiles.
         parts = {name: Signal(range(spec.PARTS), name=f"part_{name}") for name in asks}
-        # What of the block is left, from this tile on.
+        # The rest of the block, from this tile on.
         rows, columns = (Signal.like(block[name], name=name) for name in ("rows", "columns"))
         a_address, row_address = Signal(range(spec.a_words)), Signal(range(spec.rows))
         row = Signal(range(spec.a_words))
@@ -170,7 +169,7 @@ class TileWalk(wiring.Component):
                 request.tail.eq(block.last_code),
                 request.release.eq(right & below & ~keep),
             ]
-        # Sums that are there before wait for the first block of K.
+        # The existing C is needed before the first block of K.
         waits, sums_full = Signal(), Signal(range(3))
         m.d.comb += waits.eq(job.accumulate & block.first_code)
         m.d.sync += sums_full.eq(sums_full + self.i_full_c - (leave & waits))
@@ -181,7 +180,7 @@ class TileWalk(wiring.Component):
                 m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
                 m.next = "TILES"
             with m.State("TILES"):
-                # All that take part do so in one cycle.
+                # All requests of a tile are issued in one cycle.
                 wanted = (*(C(1) for _ in asks), ends, sums.done)
                 goes = [~want | port.ready for port, want in zip(streams, wanted, strict=True)]
                 for number, (port, want) in enumerate(zip(streams, wanted, strict=True)):

@@ -1,1 +1,1 @@
-"""A serial line instead of AXI ports."""
+"""Serial line: UART and host link, in place of AXI ports."""

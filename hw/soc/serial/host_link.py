@@ -1,4 +1,4 @@
-"""A host's commands, byte by byte, as accesses to memory and registers."""
+"""Host commands over a byte stream, as accesses to memory and registers."""
 
 from typing import Any
 
@@ -17,21 +17,21 @@ _HEADER = 7
 
 
 class HostLink(wiring.Component):
-    """Carries out the commands of :class:`golden.soc.coprocessor_uart.CoprocessorUartSpec`.
+    """Executes the commands of :class:`golden.soc.coprocessor_uart.CoprocessorUartSpec`.
 
-    A byte must not follow the one before it within 16 cycles.
+    Bytes must be at least 16 cycles apart.
 
     Parameters
     ----------
     spec : CoprocessorUartSpec
-        What: memory, and when a command is forgotten.
+        What: memory, and the command timeout.
     address_width : int
-        What: bits of an address of a register.
+        What: bits of a register address.
 
     Members
     -------
     i, i_valid : In
-        A byte that came, for one cycle.
+        A received byte, valid for one cycle.
     o : Out(stream)
         Bytes to send.
     memory : Out(ByteAccess)
@@ -64,7 +64,7 @@ class HostLink(wiring.Component):
         place = Signal(range(_HEADER + 1))
         word, status = Signal(32), Signal(8)
 
-        # Silence within a command.
+        # Idle time within a command.
         limit = self.spec.TIMEOUT * self.spec.divisor
         silence = Signal(range(limit + 1))
         waits, late = Signal(), Signal()
@@ -81,7 +81,7 @@ class HostLink(wiring.Component):
                 m.next = "command"
 
         def answer(byte: Any, last: Any, then: str) -> None:
-            """Send a byte, then the next, or go on."""
+            """Send a byte, then the next one, or continue."""
             m.d.comb += [self.o.payload.eq(byte), self.o.valid.eq(1)]
             with m.If(self.o.ready & last):
                 m.next = then
@@ -107,7 +107,7 @@ class HostLink(wiring.Component):
                     forget_if_late()
                 with m.If(self.i_valid):
                     m.d.sync += header.eq(Cat(header[8:], self.i))
-                    # The letter stands first, and falls to the lowest byte with the last.
+                    # The letter is shifted in first, and reaches the lowest byte with the last one.
                     m.d.sync += place.eq(place + 1)
                     with m.If(place == 0), m.Switch(self.i):
                         with m.Case(ord("i")):

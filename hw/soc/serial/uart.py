@@ -1,4 +1,4 @@
-"""UART, 8N1: bytes from a serial line, and onto one."""
+"""UART, 8N1: receiver and transmitter."""
 
 from amaranth import C, Cat, Module, Signal
 from amaranth.lib import stream, wiring
@@ -7,11 +7,11 @@ from amaranth.lib.wiring import In, Out
 __all__ = ["UartReceiver", "UartTransmitter"]
 
 _BITS = 10
-"""Of a byte on the line: with start and stop."""
+"""Bits of a byte on the line, with start and stop bit."""
 
 
 class UartReceiver(wiring.Component):
-    """Takes bytes from a line; one whose stop bit is low is dropped.
+    """Receives bytes; a byte with a low stop bit is dropped.
 
     Latency, middle of the stop bit to byte: 3 cycles. Bits are sampled in their middle.
 
@@ -23,11 +23,11 @@ class UartReceiver(wiring.Component):
     Members
     -------
     rx : In(1)
-        The line, of any clock.
+        The line, asynchronous.
     o : Out(8)
         A byte.
     o_valid : Out(1)
-        It is there, for one cycle.
+        It is valid, for one cycle.
     """
 
     rx: Signal
@@ -66,7 +66,7 @@ class UartReceiver(wiring.Component):
 
 
 class UartTransmitter(wiring.Component):
-    """Puts bytes onto a line. Throughput: one in ten bits.
+    """Sends bytes. Throughput: one per ten bit times.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Memories inside the co-processor: operands, sums, records of columns."""
+"""Stores of the co-processor: operands, sums, per-column data."""

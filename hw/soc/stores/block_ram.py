@@ -1,4 +1,4 @@
-"""Memory of block RAM behind AXI4, with a second way in for single bytes."""
+"""Block RAM behind AXI4, with a second port for single bytes."""
 
 from typing import Any
 
@@ -17,10 +17,9 @@ _DECERR = 3
 
 
 class ByteAccess(wiring.Signature):
-    """A byte that is read or written, as its initiator sees it.
+    """A byte read or written, from the initiator's side.
 
-    ``request`` stays, with all that belongs to it, until ``done``, with which the byte that was
-    read is there.
+    ``request`` and its arguments are held until ``done``, with which the byte read is valid.
     """
 
     def __init__(self) -> None:
@@ -36,10 +35,10 @@ class ByteAccess(wiring.Signature):
 
 
 class BlockRam(wiring.Component):
-    """Serves bursts of whole beats in order, each way for itself.
+    """Serves bursts of whole beats in order, reads and writes independently.
 
-    Latency, address to first beat: 2 cycles. Throughput: a beat a cycle each way; between two
-    bursts of writes are 2 cycles. Single bytes go first. Addresses beyond the memory answer DECERR.
+    Latency, address to first beat: 2 cycles. Throughput: one beat per cycle each way; two idle
+    cycles between write bursts. Single bytes have priority. Addresses beyond the memory get DECERR.
 
     Parameters
     ----------
@@ -76,7 +75,7 @@ class BlockRam(wiring.Component):
         for number, lane in enumerate(lanes):
             m.submodules[f"lane{number}"] = lane
 
-        # What a byte needs to be read waits until no beat stands at the output.
+        # Reading a byte waits until no beat is at the output.
         moves = ~axi.rvalid | axi.rready
         fresh = host.request & ~host.done
         host_reads, host_writes = fresh & ~host.write & moves, fresh & host.write

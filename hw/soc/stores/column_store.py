@@ -1,4 +1,4 @@
-"""Store of what each column of a block has: biases, or requantisations."""
+"""Store of per-column data of a block: biases, or requantisation records."""
 
 from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
@@ -13,7 +13,7 @@ __all__ = ["ColumnStore"]
 
 
 class ColumnStore(wiring.Component):
-    """Keeps so many bytes for each column of a few blocks, and hands out those of a tile.
+    """Holds some bytes for each column of a few blocks, and reads those of a tile.
 
     Parameters
     ----------
@@ -24,18 +24,18 @@ class ColumnStore(wiring.Component):
     size : int
         What: bytes of a column.
     parts : int
-        What: blocks, a power of two.
+        What: buffers, one per block, a power of two.
 
     Members
     -------
     i : In(stream)
         :class:`hw.soc.bus.burst.Beat`: words of a block's row, always taken.
     en, i_column : In
-        Read: of which tile of its row.
+        Read; index of the tile in its row.
     i_release : In(1)
-        The block's are of no use any more.
+        The block's buffer can be refilled.
     o : Out
-        What n columns have, of the last ``en``.
+        Data of n columns, of the last ``en``.
     """
 
     i: stream.Interface

@@ -1,4 +1,4 @@
-"""Stores of operands: rows of words, one bank for each row that a beat needs at once."""
+"""Operand stores: rows of words, one bank for each row that a beat reads at once."""
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
@@ -12,9 +12,9 @@ __all__ = ["Bank", "OperandStore"]
 
 
 class Bank(SharedModule):
-    """Block RAM: a word is written and a word is read a cycle.
+    """Block RAM: one word written and one word read per cycle.
 
-    It has no initial contents: no result may depend on a word that was not written.
+    It has no initial contents: no result may depend on an unwritten word.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Bank(SharedModule):
     en, o_address : In
         A word is read.
     o : Out
-        What was read with the last ``en``.
+        The word read with the last ``en``.
     """
 
     write: Signal
@@ -72,7 +72,7 @@ class Bank(SharedModule):
 
 
 class OperandStore(wiring.Component):
-    """Parts of words; one after the other is filled row by row, each row into the next bank.
+    """Multi-buffered store; buffers are filled in turn, row by row, each row into the next bank.
 
     Row r of a block is in bank r mod `banks`, from address (r div `banks`) * stride.
 
@@ -81,9 +81,9 @@ class OperandStore(wiring.Component):
     name : str
         What: of the module of a bank.
     banks, word_bytes, words : int
-        What: banks, bytes of a word, and words of a part of a bank.
+        What: banks, bytes of a word, and words per buffer and bank.
     parts : int
-        What: a power of two.
+        What: buffers, a power of two.
 
     Members
     -------
@@ -94,9 +94,9 @@ class OperandStore(wiring.Component):
     i_end : In(1)
         The row is its block's last one.
     o_filled : Out(1)
-        With the last cycle a row of each bank has become complete, or the block has.
+        In the previous cycle a row of each bank, or the block, became complete.
     en, o_part, o_address : In
-        Read: from which part, which word of all banks.
+        Read; buffer, and word address in all banks.
     o : Out
         The words of all banks, bank 0 lowest, of the last ``en``.
     """
@@ -114,7 +114,7 @@ class OperandStore(wiring.Component):
         self.banks = banks
         self.words = words
         self.parts = parts
-        # Parts begin at a power of two: which one is in the highest bits of an address.
+        # Buffers are aligned to a power of two: the highest address bits are the buffer's number.
         self.high = max(words - 1, 1).bit_length()
         self.bank = Bank(name, 8 * word_bytes, parts << self.high)
         super().__init__({

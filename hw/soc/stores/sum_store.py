@@ -1,4 +1,4 @@
-"""The store of sums: the engine's rows are added up here, and leave from here."""
+"""The sum store: accumulates the engine's rows over blocks of K, and outputs them."""
 
 from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -21,13 +21,12 @@ class StoredRow(data.StructLayout):
 
 
 class SumStore(wiring.Component):
-    """Two halves of rows of n sums: one takes what the engine makes, one leaves.
+    """Double-buffered rows of n sums: one half accumulates while the other leaves.
 
-    Throughput: a row of a tile a cycle, or one that is there before, which goes first: both take
-    the same way. A row is there to be read 2 cycles after it is taken; no row is read again before
-    that, since a block of one tile is added up in the engine. A half from which rows leave takes no
-    more that are added to what is there. Stalls: ``i_write`` reaches
-    ``i_rows.ready`` combinationally.
+    Throughput: one row per cycle, of a tile or of the existing C, which has priority: both use the
+    same port. A row can be read 2 cycles after it is written; that is never too late, since a block
+    of one tile is accumulated in the engine. A half whose rows leave accumulates no more. Stalls:
+    ``i_write`` reaches ``i_rows.ready`` combinationally.
 
     Parameters
     ----------
@@ -39,23 +38,23 @@ class SumStore(wiring.Component):
     i_geometry : In
         The job.
     i : In(stream)
-        :class:`SumsRequest`: where the next tile goes.
+        :class:`SumsRequest`: destination of the next tile.
     i_rows : In(stream)
-        :class:`StoredRow`, of the engine.
+        :class:`StoredRow`, from the engine.
     i_write, i_write_half, i_write_address, i_write_row : In
-        A row that is there before, see :class:`hw.soc.path.accumulate_in.AccumulateIn`.
+        A row of the existing C, see :class:`hw.soc.path.accumulate_in.AccumulateIn`.
     o_bias : Out
-        Columns whose biases are wanted; ``i_bias`` has them in the next cycle.
+        Columns whose biases are read; ``i_bias`` has them in the next cycle.
     o_bias_release : Out(1)
-        The block's biases are of no use any more.
+        The block's biases are not needed any more.
     o_come : Out(1)
-        A row of C has become complete; a pulse for each.
+        A row of C is complete; one pulse for each.
     o_full : Out(1)
-        A block is complete, with the rows of its last tiles that are below C.
+        A block is complete, including rows of its last tiles below C.
     i_free : In(1)
-        Its half can be filled again.
+        Its half can be refilled.
     en, i_half, i_address : In
-        Read: from which half, which row.
+        Read; half, and row.
     o : Out
         The row of the last ``en``.
     """
@@ -133,7 +132,7 @@ class SumStore(wiring.Component):
         with m.If(done):
             m.d.sync += half.eq(~half)
 
-        # What is added: nothing, or what one half or the other has, or the biases.
+        # The addend: nothing, the sums of either half, or the biases.
         late = data.StructLayout({
             "rows": len(row.data), "address": len(address), "half": 1, "other": 2,
         })  # fmt: skip
@@ -175,7 +174,7 @@ class SumStore(wiring.Component):
         return m
 
     def _add(self, one: Value, other: Value) -> Value:
-        """Add rows number by number; what is no number stays none."""
+        """Add rows element by element; NaN flags are sticky."""
         width, flags = self.spec.number_width, self.spec.inside.flags
         parts: list[Value] = []
         for at in range(0, len(one), width):

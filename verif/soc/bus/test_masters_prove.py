@@ -64,7 +64,7 @@ def addresses(m: Module, dut: Any, sent: Value, *channel: Value) -> list[Value]:
         ~valid | past(m, valid & ~ready) | ~past(m, drop),
         ~drop | ~dut.i.ready,
         # What the induction needs to know of the state.
-        dut.requests.ledger.o_level == under_way,
+        dut.requests.pending.o_level == under_way,
         dut.requests.o_drop == drop,
     ]
 
@@ -101,7 +101,7 @@ def write_claim(m: Module, dut: WriteMaster) -> tuple[Value, Value]:
         ~past(m, dut.i_stop) | ~dut.o_error,
         # No more bursts of data than addresses.
         full + ends <= sent + axi.awvalid,
-        dut.lengths.o_level + full + ends == dut.requests.ledger.o_level,
+        dut.lengths.o_level + full + ends == dut.requests.pending.o_level,
     ]
     # A response comes after its address and its last beat.
     return all_of(*claims), ~axi.bvalid | ((sent != 0) & (full != 0))
@@ -135,11 +135,14 @@ class Beats:
     @property
     def same(self) -> dict[str, Value]:
         """Registers of the master that hold the same."""
-        pointers = {"lengths.read__addr": self.head, "lengths.tail": self.tail}
+        pointers = {
+            "lengths.queue.consume": self.head,
+            "lengths.queue.produce": self.tail,
+        }
         return {
             "number": self.number,
             **(pointers if len(self.lengths) > 1 else {}),
-            **{f"lengths.memory[{at}]": value for at, value in enumerate(self.lengths)},
+            **{f"lengths.queue.storage[{at}]": value for at, value in enumerate(self.lengths)},
         }
 
     def after(self, place: Value) -> Value:

@@ -14,6 +14,7 @@ from carrysave.driver import Mode, Number
 from carrysave.driver_modes import modes
 from carrysave.ip import drivers
 from carrysave.ip.facts import Facts
+from carrysave.ip.templates import fill
 from carrysave.sim.cocotb.device_memory import Pool
 from golden.soc.coprocessor import CoprocessorSpec
 from golden.soc.coprocessor_stream import CoprocessorStreamSpec
@@ -38,11 +39,9 @@ def made(name: str, folder: Path, **parameters: str) -> tuple[CoprocessorSpec, d
     block = Facts(SimpleNamespace(design=Design.parse(name, chosen)))  # type: ignore[arg-type]
     names = drivers.write(block, folder)
     assert set(names) == {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
-    table = drivers.files(block)
-    has = bool(modes(block.spec))
     for path in ("drivers/python/carrysave_modes.py", "drivers/c/carrysave_modes.h"):
-        assert (path in names) == (f"| `{path}` |" in table) == has
-    text = drivers.start(block)
+        assert (path in names) == bool(modes(block.spec))
+    text = fill("README_drivers.md", **drivers.facts(block))
     lines = {
         kind: text.partition(f"```{mark}\n")[2].partition("```")[0]
         for kind, mark in (("python", "python"), ("c", "c"))

@@ -25,7 +25,7 @@ Places = dict[tuple[str, ...], tuple[int, int, int]]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("export")
-    paths = registers.export(folder, BUILD, name=NAME)
+    paths = registers.export(folder, BUILD, name=NAME, docs=True)
     assert paths == sorted(folder.iterdir())
     names = {NAME, f"{NAME}.h", f"{NAME}.xml", f"{NAME}_html", f"{NAME}_pyuvm.py"}
     assert {path.name for path in paths} == names
@@ -186,7 +186,7 @@ def test_export_is_deterministic(folder: Path, tmp_path: Path) -> None:
         "import sys; from pathlib import Path; import time; time.time = lambda: 1e9\n"
         "from carrysave.ip.registers import export\n"
         "from verif.soc.registers.bench import BUILD\n"
-        f"export(Path(sys.argv[1]), BUILD, name={NAME!r})"
+        f"export(Path(sys.argv[1]), BUILD, name={NAME!r}, docs=True)"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "77"}
     command = [sys.executable, "-c", program, str(tmp_path)]
@@ -204,6 +204,7 @@ def test_export_replaces_what_was_there_and_fails_whole(
     (tmp_path / NAME / "stale.py").write_text("")
     registers.export(tmp_path, {**BUILD, "tile_m": 17}, name=NAME)
     assert not (tmp_path / NAME / "stale.py").exists()
+    assert not (tmp_path / f"{NAME}_html").exists()
     assert "TILE_M__VALUE_reset 0x11" in (tmp_path / f"{NAME}.h").read_text()
     before = digests(tmp_path)
 
@@ -212,7 +213,7 @@ def test_export_replaces_what_was_there_and_fails_whole(
 
     monkeypatch.setattr("peakrdl_html.exporter.HTMLExporter.export", fail)
     with pytest.raises(OSError, match="disk full"):
-        registers.export(tmp_path, BUILD, name=NAME)
+        registers.export(tmp_path, BUILD, name=NAME, docs=True)
     assert digests(tmp_path) == before
     assert other.exists()
     with pytest.raises(TypeError, match="parameters must be"):

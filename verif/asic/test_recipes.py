@@ -1,0 +1,96 @@
+"""Recipes kept in the project: whole, used where they fit, and what a search finds."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave.asic import recipes, synthesis
+from carrysave.asic.liberty import cells
+from carrysave.asic.mapping import FRONTS, MAPS, Recipe
+from carrysave.cli import demo
+from hw.catalog import Design
+from verif.support.command import Run
+
+KEPT = recipes.load()
+NAMES = [kept.design["design"] for kept in KEPT]
+
+
+def designs() -> list[Design]:
+    found = []
+    for kept in KEPT:
+        fields = dict(kept.design)
+        found.append(Design(fields.pop("design"), fields))
+    return found
+
+
+def test_recipes_are_whole() -> None:
+    assert recipes.dump(KEPT) == Path(recipes.__file__).with_name("recipes.json").read_text()
+    assert len(set(designs())) == len(KEPT)
+    for kept, design in zip(KEPT, designs(), strict=True):
+        # A new parameter is one of them: the search is to be run again.
+        assert kept.design == json.loads(design.key)
+        assert (kept.library, kept.library_sha256) == (cells.osu018().name, cells.osu018().sha)
+        assert (kept.objective, kept.hierarchy) == ("density", "auto")
+        recipe = Recipe.parse(kept.recipe)
+        assert recipe.front in FRONTS
+        assert recipe.map in MAPS
+        assert str(recipe) == kept.recipe
+        assert kept.delay_target_ns > 0
+        assert kept.area_um2 > 0 < kept.period_ns
+        assert kept.points > len(MAPS)
+        assert set(kept.versions) == {"yosys", "abc", "opensta"}
+
+
+def test_a_recipe_is_for_one_design_library_and_aim() -> None:
+    library = cells.osu018()
+    for design, kept in zip(designs(), KEPT, strict=True):
+        assert recipes.kept(design, library, "density", "auto") == kept
+        assert recipes.kept(design, library, "period", "auto") is None
+        assert recipes.kept(design, library, "density", "flat") is None
+    assert recipes.kept(Design("mac", {"a_width": 7}), library, "density", "auto") is None
+    other = replace(library, sha="another")
+    assert recipes.kept(Design("mac"), other, "density", "auto") is None
+
+
+def test_the_demo_has_recipes_for_both_arrays() -> None:
+    for design in (demo.DESIGN, demo.BASELINE):
+        assert recipes.kept(design, cells.osu018(), "density", "auto")
+
+
+def test_synth_uses_a_kept_recipe_and_measures(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (kept,) = (kept for kept, design in zip(KEPT, designs(), strict=True) if design.name == "mac")
+    line = ("synth", "mac", "--activity", "none", "--json")
+
+    def found(*more: str) -> dict[str, Any]:
+        return json.loads(run(*line, *more).out)
+
+    same = found()
+    (point,) = same["sweep"]
+    assert (point["recipe"], point["delay_target_ns"]) == (kept.recipe, kept.delay_target_ns)
+    assert (same["area_um2"], same["period_ns"]) == (kept.area_um2, kept.period_ns)
+    said = "recipe kept in the project, the best of 25 points; --sweep searches again"
+    assert same["notes"] == [said]
+    assert not any("kept" in note for note in found("--period", "9")["notes"])
+    assert not any("kept" in note for note in found("--objective", "area")["notes"])
+
+    wrong = replace(kept, area_um2=123456.0, versions={**kept.versions, "yosys": "0.1"})
+    monkeypatch.setattr(recipes, "load", lambda: [wrong])
+    other = found()
+    assert other["area_um2"] == kept.area_um2
+    assert other["notes"][0].startswith(f"{said}; the search found 123,456 um2 and")
+    assert "with yosys 0.1, " in other["notes"][0]
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize(("design", "kept"), list(zip(designs(), KEPT, strict=True)), ids=NAMES)
+def test_a_search_finds_what_is_kept(
+    design: Design, kept: recipes.Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path))
+    library = cells.osu018()
+    result = synthesis.synthesise_design(design, library, sweep=True, activity="none")
+    found = recipes.of_search(design, library, result, "density", "auto")
+    assert replace(found, versions=kept.versions) == kept
