@@ -1,4 +1,4 @@
-"""Where carrysave keeps what it can compute again."""
+"""The cache of carrysave's computed results."""
 
 import contextlib
 import hashlib
@@ -30,7 +30,7 @@ def digest(parts: Iterable[str | bytes]) -> str:
 
 
 def write(path: Path, text: str | bytes) -> Path:
-    """Write a file whole: readers see the old contents or the new, never a part."""
+    """Write a file atomically: readers see the old contents or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     if isinstance(text, str):

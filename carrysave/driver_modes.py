@@ -1,4 +1,4 @@
-"""What a co-processor's driver needs to know of the formats that its engine multiplies."""
+"""The formats of an engine, for the co-processor's driver."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__ = ["element_formats", "modes"]
 
 
 def element_formats(spec: CoprocessorSpec) -> dict[str, ElementFormat]:
-    """Return the formats that a job chooses from, by name; none of an array of integers."""
+    """Return the formats a job can choose, by name; empty for an integer array."""
     if not isinstance(spec.engine, NpeSpec):
         return {}
     lane = spec.engine.element
@@ -20,7 +20,7 @@ def element_formats(spec: CoprocessorSpec) -> dict[str, ElementFormat]:
 
 
 def modes(spec: CoprocessorSpec) -> dict[tuple[str, str], Mode]:
-    """Return the mode of every pair of formats, by their names; of none for an array of integers.
+    """Return the mode of every pair of formats, by their names; empty for an integer array.
 
     Parameters
     ----------
@@ -48,5 +48,5 @@ def modes(spec: CoprocessorSpec) -> dict[tuple[str, str], Mode]:
 
 
 def _number(fmt: ElementFormat, bits: int) -> Number:
-    """Say how codes lie in memory, each in so many bits."""
+    """Describe the memory layout of codes with some number of bits."""
     return Number.of(bits, fmt.width, isinstance(fmt, IntFormat))

@@ -1,4 +1,4 @@
-"""Errors that a user can mend."""
+"""Errors that a user can fix."""
 
 import sys
 from collections.abc import Collection
@@ -32,7 +32,7 @@ _OF_COMMANDS = {"build": "boards", "precision": "networks", "run": "networks"}
 
 
 class UsageError(Exception):
-    """The command line, or a file that it names, asks for something that cannot be."""
+    """The command line, or a file it names, is invalid."""
 
 
 def check_choice(option: str, value: str, legal: Collection[str]) -> None:
@@ -42,7 +42,7 @@ def check_choice(option: str, value: str, legal: Collection[str]) -> None:
 
 
 def check_positive(option: str, value: float | None, unit: str = "") -> None:
-    """Refuse what is no finite number greater than 0."""
+    """Refuse anything but a finite number greater than 0."""
     if value is not None and not 0 < value < inf:
         raise UsageError(f"{option} must be greater than 0{unit}, and finite, not {value:g}")
 

@@ -94,7 +94,7 @@ class Steps:
             self._line(f"... {text}")
 
     def advance(self, done: int, total: int) -> None:
-        """Say how far the step is."""
+        """Set the progress of the step."""
         self._share = done / total if total else 0.0
         if self._bar:
             self._show(self._text)

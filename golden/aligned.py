@@ -1,4 +1,4 @@
-"""Sums of products as GPUs keep them: aligned to the greatest exponent and cut there."""
+"""Sums of products as in GPUs: aligned to the largest exponent and truncated."""
 
 from collections.abc import Iterable
 
@@ -22,20 +22,20 @@ def aligned_sums(
     fraction_width: int,
     sum_format: MinifloatFormat,
 ) -> Exact:
-    """Sum the products of each group and the sum so far, all aligned to one exponent.
+    """Add the products of each group to the running sum, all aligned to one exponent.
 
-    The exponent of a product is the sum of its factors' (of a subnormal one, that of the least
-    number that is not), so its significand is below 4; a zero has none. Of each term
-    `fraction_width` bits behind the point of the greatest exponent are kept, the rest is cut off
-    its magnitude; the sum of these is exact, and cut to the format of sums. That is how tensor
-    cores were found to add (Fasi, Higham, Mikaitis, Pranesh, Numerical behavior of NVIDIA tensor
-    cores, 2021, and models since): 24 or 25 bits for fp16 and bf16 in groups of 8 or 16, for FP8
-    in groups of 32 first 13 bits and as many in the sums, then 25.
+    The exponent of a product is the sum of its factors' (for a subnormal, that of the smallest
+    normal number), so its significand is below 4; a zero has none. Each term is aligned to the
+    largest exponent and its magnitude truncated to `fraction_width` bits after the point; their sum
+    is exact, and truncated to the format of sums. That is how tensor cores were found to add (Fasi,
+    Higham, Mikaitis, Pranesh, Numerical behavior of NVIDIA tensor cores, 2021, and models since):
+    24 or 25 bits for fp16 and bf16 in groups of 8 or 16, for FP8 in groups of 32 first 13 bits and
+    as many in the sums, then 25.
 
     Parameters
     ----------
-    groups : elements of A, M x G, those of B, G x N, and scales, M x N powers of two; one group
-        after the other along K.
+    groups : for each group along K: elements of A, M x G, of B, G x N, and scales, M x N powers
+        of two.
     shape : M, N.
     point : mantissa bits of an element of A and one of B together.
     fraction_width : bits kept of a product, 4..48.
@@ -43,7 +43,7 @@ def aligned_sums(
 
     Returns
     -------
-    The last sums, M x N.
+    The final sums, M x N.
     """
     total = Exact.finite(np.zeros(shape, dtype=np.int64), 0)
     for a, b, scale in groups:
@@ -52,7 +52,7 @@ def aligned_sums(
         nan, infinity = specials(a, b)
         nan |= total.nan | scale.nan | (total.infinity * infinity < 0)
         infinity = np.where(total.infinity != 0, total.infinity, infinity)
-        # A cut sum that is too great becomes an infinity, unlike in IEEE 754.
+        # A truncated sum that overflows becomes an infinity, unlike in IEEE 754.
         over = np.abs(value) >= 2.0 ** (sum_format.max_exponent + 1)
         infinity = np.where((infinity == 0) & over, np.sign(value), infinity)
         value = np.where(infinity != 0, np.copysign(np.inf, infinity), value)
@@ -64,7 +64,7 @@ def aligned_sums(
 def _fused(
     a: Exact, b: Exact, scale: Exact, total: Exact, points: tuple[int, int], kept: int
 ) -> np.ndarray:
-    """Add up cut terms; what is no number counts as zero."""
+    """Add truncated terms; NaNs count as zero."""
     point, total_point = points
     products = a.significand[:, :, None] * b.significand[None]
     exponents = a.exponent[:, :, None] + b.exponent[None] + scale.exponent[:, None, :] + point
@@ -77,6 +77,6 @@ def _fused(
 
 
 def _cut(significand: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """Shift left or right; of the magnitude, what falls off on the right is lost."""
+    """Shift left or right, truncating the magnitude."""
     magnitude = np.abs(significand) << np.clip(shift, 0, 62) >> np.clip(-shift, 0, 63)
     return np.where(significand < 0, -magnitude, magnitude)

@@ -1,4 +1,4 @@
-"""Parameters of designs: kind, legal range, default, and one wording for every refusal."""
+"""Parameters of designs: type, legal range, default, and uniform error messages."""
 
 import dataclasses
 import inspect
@@ -14,14 +14,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a design: what it means, its default and which values are legal."""
+    """One parameter of a design: its meaning, default and legal values."""
 
     doc: str
     default: Any
 
     @property
     def legal(self) -> str:
-        """Legal values, as they stand in an error message."""
+        """Legal values, as text for an error message."""
         raise NotImplementedError
 
     def check(self, name: str, value: Any) -> Any:
@@ -33,7 +33,7 @@ class Parameter:
         raise NotImplementedError
 
     def refuse(self, name: str, value: object, error: type[Exception] = ValueError) -> Exception:
-        """Make the error that says what `name` must be."""
+        """Make the error that states the legal values of `name`."""
         return error(f"{name} must be {self.legal}, not {value!r}")
 
 
@@ -51,7 +51,7 @@ class Integer(Parameter):
         return f"{self.low}..{self.high}" + (f" {self.unit}" if self.unit else "")
 
     def check(self, name: str, value: Any) -> Any:
-        """Refuse what is no integer (a bool is none) or out of range."""
+        """Refuse non-integers (bools included) and values out of range."""
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.refuse(name, value, TypeError)
         if not self.low <= value <= self.high:
@@ -88,7 +88,7 @@ class Choice(Parameter):
         return value
 
     def parse(self, name: str, text: str) -> str:
-        """Take the text as it is."""
+        """Return the text unchanged."""
         self.check(name, text)
         return text
 
@@ -105,7 +105,7 @@ class Subset(Parameter):
         return f"one or more of {', '.join(self.options)}, in this order, commas between them"
 
     def check(self, name: str, value: Any) -> Any:
-        """Refuse any other name, a name that is there twice, and any other order."""
+        """Refuse unknown names, duplicates, and any other order."""
         if not isinstance(value, str):
             raise self.refuse(name, value, TypeError)
         if not value or value != ",".join(self._ordered(value)):
@@ -121,7 +121,7 @@ class Subset(Parameter):
         return ",".join(ordered)
 
     def _ordered(self, text: str) -> list[str]:
-        """Take the options that are in a list, in their order."""
+        """Keep the options that are in a list, in their order."""
         names = text.split(",")
         return [option for option in self.options if option in names]
 
@@ -138,7 +138,7 @@ class Flag(Parameter):
         return "true or false"
 
     def check(self, name: str, value: Any) -> Any:
-        """Refuse what is no bool."""
+        """Refuse anything but a bool."""
         if not isinstance(value, bool):
             raise self.refuse(name, value, TypeError)
         return value
@@ -156,7 +156,7 @@ def parameter(kind: Parameter) -> Any:
 
 
 def parameters_of(spec: type) -> dict[str, Parameter]:
-    """Parameters of a spec, its own before those of the specs that it is derived from."""
+    """Parameters of a spec, its own before those of its base classes."""
     fields = {field.name: field.metadata for field in dataclasses.fields(spec)}
     names = [name for base in spec.__mro__ for name in inspect.get_annotations(base)]
     return {
@@ -176,7 +176,7 @@ def complete(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> 
     Raises
     ------
     TypeError
-        A name that is no parameter, or as :meth:`Parameter.check`.
+        An unknown name, or as :meth:`Parameter.check`.
     ValueError
         As :meth:`Parameter.check`.
     """

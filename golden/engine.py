@@ -24,11 +24,11 @@ class TileSpec:
 class SumsSpec(OperandsSpec):
     """Sums of up to `k_max` products of integers, none of which overflows."""
 
-    k_max: int = parameter(Integer("K_max, codes summed without overflow", 65536, 1, 1 << 24))
+    k_max: int = parameter(Integer("largest K without overflow", 65536, 1, 1 << 24))
 
     @property
     def c_format(self) -> IntFormat:
-        """Format of C: the least that holds every sum of `k_max` products."""
+        """Format of C: the narrowest that holds every sum of `k_max` products."""
         corners = [
             self.k_max * a * b
             for a in (self.a_format.low, self.a_format.high)
@@ -47,13 +47,13 @@ class SumsSpec(OperandsSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSpec(TileSpec, SumsSpec):
-    """One tile of C has m rows and n columns; K codes of a sum arrive k a beat, K <= k_max."""
+    """One tile of C has m rows and n columns; a beat brings k of the K codes, K <= k_max."""
 
     INPUTS: ClassVar[int] = (1 << 16) - 64
-    """Bits of a beat of A and one of B: Amaranth numbers those of all inputs in 16 bits."""
+    """Maximum bits of a beat of A and one of B: Amaranth numbers input bits in 16 bits."""
 
     def __post_init__(self) -> None:
-        """Check all fields, and that operand beats are not too wide."""
+        """Check all fields, and the width of operand beats."""
         super().__post_init__()
         bits = self.m * self.a_codes * self.a_code_width + self.n * self.k * self.b_code_width
         if bits > self.INPUTS:
@@ -67,27 +67,27 @@ class EngineSpec(TileSpec, SumsSpec):
 
     @property
     def a_codes(self) -> int:
-        """Codes that come for a row of A in a beat; k, unless something is made of them before."""
+        """Codes per row of A in a beat; k, unless they arrive converted, as tables."""
         return self.k
 
     @property
     def b_code_width(self) -> int:
-        """Bits of a code of B that come in a beat; all, unless they come in several passes."""
+        """Bits of a code of B in a beat; all, unless there are several passes."""
         return self.b_width
 
     @property
     def passes(self) -> int:
-        """Times that the beats of a tile come; K ends in each, and the tile in the last."""
+        """Passes over the beats of a tile; K ends in each, the tile in the last."""
         return 1
 
     @property
     def plain(self) -> bool:
-        """Codes come as they are, or recoded, a beat once, and those of B stand for themselves."""
+        """Takes ordinary codes (or recoded ones), in one pass."""
         return True
 
     @property
     def planes(self) -> int:
-        """Cycles for which a beat of A and B must be there: it is taken in the last of them."""
+        """Cycles for which a beat of A and B is held; it is accepted in the last."""
         return 1
 
 

@@ -1,4 +1,4 @@
-"""C = A x B in any formats: exact sums, sums of blocks in fp32, or aligned and cut as by GPUs."""
+"""C = A x B in any formats: exact sums, block sums in fp32, or aligned and truncated as in GPUs."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -26,33 +26,33 @@ _C_FORMAT = FormatParameter("of C", _FP32)
 
 @dataclass(frozen=True, kw_only=True)
 class GemmSpec:
-    """A matrix product: formats of A, B and C, and how sums are kept.
+    """A matrix product: formats of A, B and C, and the accumulation.
 
-    Accumulation "exact": one sum over all of K without any error, rounded once, to C. "fp32": an
-    exact sum of each `group` of products, rounded to fp32 and added in fp32, in order of K; to the
-    nearest, ties to even, subnormals kept. "aligned": as :func:`golden.aligned.aligned_sums`.
-    "default" is exact for formats of elements and of :class:`NvFormat`, and fp32 for blocks with
-    E8M0 scales, which OCP MX leaves to the implementation.
+    Accumulation "exact": one exact sum over all of K, rounded once, to C. "fp32": an exact sum of
+    each `group` of products, rounded to fp32 and added in fp32, in order of K, to nearest even,
+    with subnormals. "aligned": as :func:`golden.aligned.aligned_sums`. "default" is exact for
+    element formats and :class:`NvFormat`, and fp32 for blocks with E8M0 scales, where OCP MX leaves
+    the choice to the implementation.
     """
 
     a_format: ElementFormat | BlockFormat = parameter(_A_FORMAT)  # noqa: RUF009
     b_format: ElementFormat | BlockFormat = parameter(_B_FORMAT)  # noqa: RUF009
     c_format: ElementFormat = parameter(_C_FORMAT)  # noqa: RUF009
     accumulation: str = parameter(
-        Choice("how sums are kept", "default", ("default", "exact", "fp32", "aligned"))
+        Choice("accumulation", "default", ("default", "exact", "fp32", "aligned"))
     )
     group: int = parameter(Integer("products per sum; 0 is a block, or 1", 0, 0, 1024, "products"))
     fraction_width: int = parameter(
-        Integer("bits kept of aligned products behind the point", 25, 4, 48, "bits")
+        Integer("bits kept of aligned products after the point", 25, 4, 48, "bits")
     )
     sum_mantissa_bits: int = parameter(
-        Integer("mantissa bits of aligned sums, in 8 exponent bits", 23, 1, 23, "bits")
+        Integer("mantissa bits of aligned sums (8 exponent bits)", 23, 1, 23, "bits")
     )
     rounding: str = parameter(ROUNDING)
     saturate: bool = parameter(SATURATE)
 
     def __post_init__(self) -> None:
-        """Check the fields, and that they go together."""
+        """Check the fields, and their combination."""
         check_fields(parameters_of(GemmSpec), vars(self))
         for fmt, element in zip((self.a_format, self.b_format), self.elements, strict=True):
             if isinstance(fmt, BlockFormat) and self.policy != "exact" and fmt.block % self.terms:
@@ -68,7 +68,7 @@ class GemmSpec:
 
     @property
     def policy(self) -> str:
-        """The accumulation, "default" replaced by what it is for these formats."""
+        """The accumulation, with "default" resolved for these formats."""
         if self.accumulation != "default":
             return self.accumulation
         mx = isinstance(self.a_format, MxFormat) or isinstance(self.b_format, MxFormat)
@@ -95,7 +95,7 @@ class GemmSpec:
 def gemm(spec: GemmSpec, a: np.ndarray | Blocks, b: np.ndarray | Blocks) -> np.ndarray:
     """Multiply codes.
 
-    A NaN or NaR makes its row or column of C NaN, infinities follow IEEE 754. A sum of zero is +0.
+    A NaN or NaR makes its row or column of C NaN; infinities follow IEEE 754. A zero sum is +0.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class _Operand:
         return self.elements * (self.scales[:, at] if self.axis else self.scales[at])
 
     def part(self, start: int, stop: int) -> tuple[Exact, Exact]:
-        """Take elements of one block, and their scale."""
+        """Return the elements of one block, and their scale."""
         at = start // self.block
         if self.axis:
             return self.elements[:, start:stop], self.scales[:, at : at + 1]
@@ -179,7 +179,7 @@ def _operand(
 
 
 def _groups(a: _Operand, b: _Operand, terms: int) -> Iterator[tuple[Exact, Exact, Exact]]:
-    """Cut K into groups of so many: the elements of A, those of B, the scales of the sums."""
+    """Split K into groups: the elements of A, those of B, the scales of the sums."""
     for start in range(0, a.elements.shape[1], terms):
         (a_part, a_scale), (b_part, b_scale) = (x.part(start, start + terms) for x in (a, b))
         yield a_part, b_part, a_scale * b_scale

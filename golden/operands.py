@@ -1,4 +1,4 @@
-"""A pair of operands: what every multiplier is told of them."""
+"""A pair of operands: widths and signs."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ __all__ = ["OperandsSpec"]
 
 @dataclass(frozen=True, kw_only=True)
 class OperandsSpec:
-    """Widths and signs of operands a and b; of matrices A and B in an engine."""
+    """Widths and signs of operands a and b (in an engine: of matrices A and B)."""
 
     a_width: int = parameter(Integer("bits of an operand a", 8, 2, 16, "bits"))
     b_width: int = parameter(Integer("bits of an operand b", 8, 2, 16, "bits"))
@@ -35,20 +35,20 @@ class OperandsSpec:
 
     @property
     def a_code_width(self) -> int:
-        """Bits in which an operand a comes to the hardware; a_width, unless it comes recoded."""
+        """Bits of an operand a at the hardware's port; a_width, unless it arrives recoded."""
         return self.a_width
 
     def a_patterns(self, codes: np.ndarray) -> np.ndarray:
-        """Return the bit patterns, modulo 2^a_code_width, in which codes of a come."""
+        """Return codes of a as bit patterns for the port, modulo 2^a_code_width."""
         return codes
 
     @property
     def a_low(self) -> int:
-        """Least code of a that may come."""
+        """Smallest code of a that can occur."""
         return self.a_format.low
 
     def b_patterns(self, codes: np.ndarray) -> np.ndarray:
-        """Return the bit patterns, modulo 2^b_width, in which codes of B come, whole beats x n."""
+        """Return codes of B as bit patterns for the port, modulo 2^b_width, whole beats x n."""
         return codes
 
     @property

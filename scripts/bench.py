@@ -60,7 +60,7 @@ PARTS = ("quality", "sizes", "simulation")
 def measure_synthesis(
     pairs: list[tuple[Design, Design]], library: liberty.Library, steps: Steps
 ) -> list[dict[str, Any]]:
-    """Synthesise every design and its twin by the best of a sweep."""
+    """Synthesise every design and its twin, the best of a sweep each."""
     rows = []
     for pair in pairs:
         found = []
@@ -192,7 +192,7 @@ def markdown(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
 
 
 def write_readme(name: str, text: str) -> None:
-    """Replace what stands between a table's two marks."""
+    """Replace the text between a table's two marks."""
     readme = ROOT / "README.md"
     marks = f"<!-- {name} -->", f"<!-- end of {name} -->"
     before, found, rest = readme.read_text().partition(marks[0])

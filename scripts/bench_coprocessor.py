@@ -1,10 +1,10 @@
-"""Measure the co-processor: cycles of products against what engine and bus allow at best.
+"""Measure the co-processor: cycles of products against the bounds of engine and bus.
 
 .venv/bin/python scripts/bench_coprocessor.py
 
-Every product is simulated, with a memory that answers after 50 cycles, and compared with numpy. Up
-to 64 bursts are under way each way, as many as rows of one beat need to hide that latency.
-Then counts what all but the engine costs on FPGAs. Writes build/coprocessor.json and
+Every product is simulated, with a memory latency of 50 cycles, and compared with numpy. Up to 64
+bursts are outstanding each way, as many as rows of one beat need to hide that latency.
+Then counts the FPGA resources of the logic around the engine. Writes build/coprocessor.json and
 build/coprocessor.svg.
 """
 
@@ -32,7 +32,7 @@ from scripts.bench import markdown, show, write_readme
 ROOT = Path(__file__).resolve().parents[1]
 LATENCY = 50
 BURSTS = 64
-# M, K, N: large, and the small, thin and odd shapes on which users lose.
+# M, K, N: large, and the small, thin and odd shapes that are hard.
 JOBS = [
     (256, 256, 256), (1, 256, 256), (256, 1, 256), (256, 256, 1), (10, 10, 10), (100, 200, 300),
     (64, 64, 4096), (64, 4096, 64),
@@ -85,7 +85,7 @@ def costs(folder: Path, steps: Steps) -> list[dict[str, Any]]:
 
 
 def without(verilog: str, module: str) -> str:
-    """Leave of a module its ports only, as a black box."""
+    """Reduce a module to its ports, as a black box."""
     start = verilog.index(f"module {module}(")
     end = verilog.index("endmodule", start)
     text = verilog[start:end]
@@ -96,7 +96,7 @@ def without(verilog: str, module: str) -> str:
 
 
 def measure(side: int, jobs: list[tuple[int, int, int]], folder: Path) -> list[dict[str, Any]]:
-    """Run jobs on a co-processor around a systolic array of so many rows and columns."""
+    """Run jobs on a co-processor with a square systolic array."""
     engine = Design("systolic_os", {"m": side, "n": side})
     inside = f"systolic_os(m={side},n={side})"
     design = Design("coprocessor", {"engine": inside, "outstanding": BURSTS})
@@ -135,7 +135,7 @@ def measure(side: int, jobs: list[tuple[int, int, int]], folder: Path) -> list[d
 
 
 def draw(path: Path, rows: list[dict[str, Any]], beat: int = 16) -> None:
-    """Draw the roofline: products a cycle against products for each byte on the bus."""
+    """Draw the roofline: products per cycle over products per byte on the bus."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -147,7 +147,7 @@ def draw(path: Path, rows: list[dict[str, Any]], beat: int = 16) -> None:
         peak = side * side
         ends = [0.05, peak / beat, 1000]
         axes.plot(ends, [min(peak, x * beat) for x in ends], color=colour, lw=1)
-        # Products that stand at nearly the same place share a label.
+        # Nearby points share a label.
         labels: dict[tuple[int, int], list[tuple[float, float, str]]] = {}
         for row in mine:
             moved = beat * max(row["read_beats"], row["write_beats"])
@@ -162,10 +162,10 @@ def draw(path: Path, rows: list[dict[str, Any]], beat: int = 16) -> None:
                 va="top" if side == SIDES[0] else "bottom", textcoords="offset points",
                 xytext=(4, -4 if side == SIDES[0] else 4),
             )  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="products for each byte, busier way of the bus",
-             ylabel="products a cycle")  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlabel="products per byte, busier direction of the bus",
+             ylabel="products per cycle")  # fmt: skip
     axes.set_title(f"M x K x N on {', '.join(f'{side} x {side}' for side in SIDES)}, int8,"
-                   " 16 bytes a cycle", fontsize=9)  # fmt: skip
+                   " 16 bytes per cycle", fontsize=9)  # fmt: skip
     cache.write(path, svg(figure))
 
 
@@ -181,16 +181,15 @@ def main() -> None:
             steps.step(f"simulate {side} x {side}")
             rows += measure(side, JOBS, ROOT / "build" / "runs")
         shells = costs(ROOT / "build" / "runs", steps)
-    show(console, f"Co-processor, 128-bit bus, {LATENCY} cycles of latency", rows, COLUMNS)
+    show(console, f"Co-processor, 128-bit bus, memory latency {LATENCY} cycles", rows, COLUMNS)
     show(console, "Resources, not placed", shells, COSTS)
     if arguments.readme:
         write_readme("coprocessor", markdown(rows, COLUMNS))
         write_readme("shell", markdown(shells, COSTS))
     console.print(
-        "at best: the most of cycles of the engine (beats of operands or, where K is short, rows"
-        " of C that leave it), beats read, beats written; with latency: the memory's, before the"
-        " first beat and behind the last, added to that; of peak: products that count against m n"
-        " of every cycle"
+        "bound: maximum of engine cycles (operand beats or, where K is short, rows of C), beats"
+        " read, beats written; + latency: plus the memory latency before the first beat and after"
+        " the last; utilisation: useful products over m n per cycle"
     )
     found = {"products": rows, "resources": shells, "versions": synthesis.versions()}
     cache.write(ROOT / "build" / "coprocessor.json", json.dumps(found, indent=2) + "\n")

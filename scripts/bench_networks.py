@@ -1,4 +1,4 @@
-"""Run networks that packages ship on the co-processor, against onnxruntime.
+"""Run networks from Python packages on the co-processor, against onnxruntime.
 
 .venv/bin/python scripts/bench_networks.py
 
@@ -32,7 +32,7 @@ COLUMNS = {
 
 
 def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
-    """Quantise a network, run it, and say what came of it, for one input."""
+    """Quantise a network, run it, and return the results, per input."""
     steps.step(f"quantise {name}")
     task = MODELS[name](folder)
     model = quantise(task, folder / f"{name}.onnx")
@@ -76,7 +76,7 @@ def main() -> None:
     console = Console() if sys.stdout.isatty() else Console(width=160)
     with Steps(Console(stderr=True)) as steps:
         rows = [measure(name, ROOT / "build" / "networks", steps) for name in arguments.names]
-    show(console, "Networks on an 8 x 8 array, int8; MMACs and cycles of one input", rows, COLUMNS)
+    show(console, "Networks on an 8 x 8 array, int8; MMACs and cycles per input", rows, COLUMNS)
     if arguments.readme:
         write_readme("networks", markdown(rows, COLUMNS))
     cache.write(ROOT / "build" / "networks.json", json.dumps(rows, indent=2) + "\n")

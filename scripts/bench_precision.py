@@ -2,7 +2,7 @@
 
 .venv/bin/python scripts/bench_precision.py
 
-Formats are chosen on a network's calibration inputs, and judged on others. Writes
+Formats are chosen on a network's calibration inputs, and evaluated on others. Writes
 build/precision.json, and a folder of tables and a picture for each network below build/precision.
 """
 
@@ -25,7 +25,7 @@ from scripts.bench import markdown, show, write_readme
 ROOT = Path(__file__).resolve().parents[1]
 FORMATS = ("int8", "e4m3", "posit8e0", "int4", "e2m1")
 NETWORKS = {"digits": (599, "60%"), "text_angle": (106, "60%")}
-"""Inputs that judge, and the budget: bytes of the weights, of those of 8 bits each."""
+"""Number of evaluation inputs, and the budget: weight bytes, relative to 8 bits each."""
 CALIBRATION = 32
 COLUMNS = {
     "network": "{}", "formats": "{}", "bits": "{:.2f}", "KiB": "{:,.2f}", "cycles": "{:,.0f}",
@@ -34,7 +34,7 @@ COLUMNS = {
 
 
 def measure(name: str, folder: Path, steps: Steps) -> list[dict[str, Any]]:
-    """Choose formats for a network, and say what came of it, for one input."""
+    """Choose formats for a network, and return the results, per input."""
     task = MODELS[name](folder)
     count, budget = NETWORKS[name]
     arrays = {"calibration": task.calibration[:CALIBRATION], "inputs": task.inputs[:count],
@@ -80,7 +80,7 @@ def main() -> None:
         rows = [row for name in arguments.names for row in measure(name, folder, steps)]
     show(
         console,
-        "Formats of layers, on an 8 x 8 array of lanes; figures of one input",
+        "Formats of layers, on an 8 x 8 array of lanes; figures per input",
         rows,
         COLUMNS,
     )

@@ -1,4 +1,7 @@
-"""What all tests share: strict simulations, and the command line in a folder of its own."""
+"""What all tests share: strict simulations with fixed seeds, the command line, the order of files.
+
+`make test` leaves out what passed before, see :mod:`verif.support.stamps`.
+"""
 
 import sys
 from pathlib import Path
@@ -6,12 +9,50 @@ from pathlib import Path
 import pytest
 
 from verif.support.command import Outcome, Run
+from verif.support.stamps import Stamps, deselect, wanted
+
+# Files whose tests take longest: they come first, lest a worker be left with one at the end.
+FIRST = (
+    "test_coprocessor_rtl.py", "test_coprocessor_uart_rtl.py", "test_mutants.py",
+    "test_encoded.py", "test_driver_rtl.py", "test_driver_stream.py", "test_run.py",
+    "test_activity.py", "test_netlist.py", "test_boards.py", "test_precision.py",
+    "test_shift_rtl.py", "test_lut_chain_rtl.py", "test_stimulus.py", "test_synthesis.py",
+    "test_float_lut_rtl.py", "test_sl8_rtl.py", "test_sl16_rtl.py", "test_npe_rtl.py",
+    "test_requantiser_rtl.py", "test_runner.py", "test_commands.py", "test_implementation.py",
+)  # fmt: skip
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--fresh`."""
+    parser.addoption("--fresh", action="store_true", help="run what passed before, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what passes, in the process that sees all results."""
+    if not hasattr(config, "workerinput") and wanted(config):
+        stamps = Stamps(config.rootpath, fresh=config.getoption("fresh"))
+        config.pluginmanager.register(stamps, "stamps")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is kept, and bring long tests forward."""
+    stamps = config.pluginmanager.get_plugin("stamps")
+    kept = stamps.kept if stamps else set(getattr(config, "workerinput", {}).get("kept", ()))
+    deselect(config, items, kept)
+    ranks = {name: rank for rank, name in enumerate(FIRST)}
+    items.sort(key=lambda item: ranks.get(item.path.name, len(FIRST)))
 
 
 @pytest.fixture(autouse=True)
-def strict_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make Python inside the simulator as strict as pytest's `filterwarnings`."""
+def strict_simulation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make Python inside the simulator as strict as pytest's `filterwarnings`.
+
+    Simulations draw their seeds in `make prove` only: what passes in `make test` passes again.
+    """
     monkeypatch.setenv("PYTHONWARNINGS", "error")
+    if request.node.get_closest_marker("prove") is None:
+        monkeypatch.setenv("CARRYSAVE_SEED", "1")
 
 
 @pytest.fixture

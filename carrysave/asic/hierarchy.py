@@ -19,7 +19,7 @@ FANOUT = 8  # pins of mapped modules per net before a buffer tree takes over
 
 # OpenSTA 2.0 expands the hierarchy: 0.5 million cells take 18 s and 0.4 GB, and it crashed on 4
 # million. Beyond this number every module is timed once, its parents see a model of its ports.
-WHOLE_CELLS = 250_000
+TIMED_WHOLE = 250_000
 
 
 def rename(modules: Modules) -> Modules:
@@ -225,7 +225,7 @@ def analyse(
     the period is that of the slowest path inside any module or between them.
     """
     table = rows(modules, top, library)
-    if len(table) == 1 or sum(row["instances"] * row["cells"] for row in table) <= WHOLE_CELLS:
+    if len(table) == 1 or sum(row["instances"] * row["cells"] for row in table) <= TIMED_WHOLE:
         return sta.analyse(netlist, top=top, library=library, conditions=conditions)
     bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", netlist.read_text()))
     clock_of = clocks(json_modules, top, conditions.clock)
@@ -253,5 +253,5 @@ def analyse(
             models[name].write_text(text)
         if limit > slowest["period_ns"]:
             slowest = {**found, "period_ns": limit}
-    note = f"more than {WHOLE_CELLS} cells: timed module by module, ports by their worst bit"
+    note = f"more than {TIMED_WHOLE} cells: timed module by module, ports by their worst bit"
     return {**slowest, "notes": [*slowest["notes"], note]}

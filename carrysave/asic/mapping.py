@@ -107,7 +107,7 @@ def _dont_use(library: Library) -> str:
 
 @dataclass(frozen=True)
 class Flow:
-    """What all points of one design share."""
+    """Data shared by all points of one design."""
 
     design: Elaborated
     kept: tuple[str, ...]
@@ -128,7 +128,7 @@ def point(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
     script = MAPS[recipe.map].replace("{D}", f"{delay_ns * 1e3:.0f}")
     key = cache.digest([
         source.name, script, library.driver.name, str(library.load_ff), *library.dont_use,
-        repr(flow.conditions), sta.version(), str(FORMAT), str(hierarchy.WHOLE_CELLS),
+        repr(flow.conditions), sta.version(), str(FORMAT), str(hierarchy.TIMED_WHOLE),
     ])[:24]  # fmt: skip
     folder = flow.design.folder
     record = folder / f"{key}.json"

@@ -72,7 +72,7 @@ def synthesise(
     ----------
     verilog : source files (``.v``, ``.sv``, ``.il``).
     top : name of the top module.
-    target : ``osu018``, a :class:`Library`, or an FPGA family of :data:`fpga.TARGETS`.
+    target : ``osu018``, a :class:`Library`, or an FPGA family of :data:`TARGETS`.
     period_ns : clock period to meet with the least area; None for no such limit.
     sweep : try all recipes over a series of delay targets and take the best by ``objective``.
     clock : name of the clock port; ignored by a design without registers.
@@ -251,7 +251,7 @@ class Search:
         return self.best()
 
     def meet(self, logic: float, fronts: Sequence[str]) -> None:
-        """Run the mappings for a delay of the logic that leaves time for what surrounds it."""
+        """Run the mappings with a logic delay that leaves time for clock-to-q and setup."""
         assert self.period_ns is not None
         if self.maps is None:
             self.run([(Recipe(front, map_), logic) for front in fronts for map_ in MAPS])
@@ -260,7 +260,7 @@ class Search:
             recipes = [Recipe(front, map_) for front in fronts]
             found = self.run([(recipe, logic) for recipe in recipes])
             late = [point["period_ns"] - self.period_ns for point in found]
-            # What missed the clock by little meets it if it is asked for more.
+            # A point that narrowly missed the clock meets it with a tighter target.
             found += self.run([
                 (recipe, max(AGAIN * logic - by, _FASTEST))
                 for recipe, by in zip(recipes, late, strict=True)

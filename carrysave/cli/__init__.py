@@ -19,15 +19,15 @@ _COMMANDS = (
     ("show", "show_nest", "Print the loop nest of a bit-weight design."),
     ("generate", "generate", "Write a design: Verilog, manifest, constraints, FuseSoC core."),
     ("verify", "verify", "Run a design's cocotb regression against its numpy twin."),
-    ("synth", "synthesise", "Synthesise a design, or anybody's Verilog: area, timing, power."),
+    ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
     ("pack", "pack", "Pack low-bit weights into the memory image of the LUT cores."),
-    ("reproduce", "reproduce", "Repeat a table of a paper."),
+    ("reproduce", "reproduce", "Reproduce a paper's table."),
     ("run", "run_model", "Run a quantised network on the co-processor."),
     ("precision", "precision", "Choose a number format for each layer of a network."),
-    ("build", "build", "Make the bitstream of a co-processor for a board."),
-    ("demo", "demo", "Run the main job: Verilog, regression, digits on the hardware, figures."),
+    ("build", "build", "Build the bitstream of a co-processor for a board."),
+    ("demo", "demo", "Run the demo: Verilog, regression, digits on the hardware, figures."),
 )
-"""Commands in the order in which they are met: file and function, and what the list says."""
+"""Commands in the order of first use: file, function, help text."""
 
 
 def command_line(arguments: Sequence[str]) -> App:
@@ -35,7 +35,7 @@ def command_line(arguments: Sequence[str]) -> App:
     app = App(
         name="carrysave",
         version=carrysave.__version__,
-        help="Matrix-multiply hardware: Verilog, proof that it is right, area, timing and power.",
+        help="Matrix-multiply hardware: Verilog, verification, area, timing and power.",
         help_epilogue=(
             "Examples:\n"
             "  carrysave generate systolic_os -p m=16 -p n=16\n"
@@ -48,7 +48,7 @@ def command_line(arguments: Sequence[str]) -> App:
         default_parameter=Parameter(negative=()),
     )
     for place, (name, function, text) in enumerate(_COMMANDS):
-        # The command that is called is loaded anyway, and its own docstring says more.
+        # The called command is loaded anyway, and its docstring says more.
         known = None if name in arguments[:1] else text
         app.command(
             f"{__name__}.{name}:{function}",
@@ -59,8 +59,8 @@ def command_line(arguments: Sequence[str]) -> App:
 
 def main() -> None:
     """Run the command line; exit code 0 ok, 1 failed, 2 usage."""
-    # Designs and netlists are millions of objects; to look for cycles among them as often as Python
-    # does by itself takes a sixth of the time of `reproduce`.
+    # Designs and netlists are millions of objects; Python's default garbage collection would take a
+    # sixth of the time of `reproduce`.
     gc.set_threshold(200_000)
     try:
         code = command_line(sys.argv[1:])(
@@ -69,7 +69,7 @@ def main() -> None:
     except (UsageError, cyclopts.CycloptsError, ValueError, TypeError) as error:
         _exit(2, error)
     except FileNotFoundError as error:
-        # With a file name: one that the user gave. Without: a tool that is not installed.
+        # With a file name: one from the user. Without: a tool that is not installed.
         _exit(2 if error.filename else 1, error)
     except ModuleNotFoundError as error:
         known = remedy(error.name)
@@ -77,7 +77,7 @@ def main() -> None:
             raise
         _exit(1, f"{sys.argv[1]} needs {known}")
     except BrokenPipeError:
-        # Who reads the output, `head` for one, has seen enough.
+        # The reader of the output, such as `head`, has closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (RuntimeError, OSError) as error:
@@ -88,6 +88,6 @@ def main() -> None:
 
 
 def _exit(code: int, what: object) -> NoReturn:
-    """Say why in one line, and end."""
+    """Print the reason in one line, and exit."""
     print("carrysave:", " ".join(str(what).split()), file=sys.stderr)
     sys.exit(code)

@@ -18,15 +18,15 @@ def build(
     *,
     board: Annotated[str, Parameter(help=f"One of {', '.join(boards.BOARDS)}.")],
     parameter: Sets = None,
-    baud: Annotated[int, Parameter(help="Rate of the serial line.")] = boards.BAUD,
+    baud: Annotated[int, Parameter(help="Baud rate of the serial line.")] = boards.BAUD,
     output: Folder = None,
     json_: Json = False,
 ) -> int:
-    """Make the bitstream of a co-processor for a board, by open tools alone.
+    """Build the bitstream of a co-processor for a board, with open-source tools.
 
-    The host talks to it over the board's serial bridge, by `carrysave.driver.uart`. Without
-    parameters it is what fits well; `-p` takes those of `generate coprocessor_uart`. Fails if the
-    board's clock is too fast for it.
+    The host talks to it over the board's serial bridge, with `carrysave.driver.uart`. The default
+    parameters fit the board; `-p` takes those of `generate coprocessor_uart`. Fails if the design
+    does not meet the board's clock.
 
     **Examples:**
 

@@ -1,4 +1,4 @@
-"""The main job: one design from nothing to Verilog, proof, work done and figures."""
+"""The demo: one design, from its name to Verilog, regression, a workload and figures."""
 
 import json
 import time
@@ -42,7 +42,7 @@ def demo(
     ] = False,
     json_: Json = False,
 ) -> int:
-    """Run the main job: Verilog, regression, handwritten digits on the hardware, figures.
+    """Run the demo: Verilog, regression, handwritten digits on the hardware, figures.
 
     Both arrays are synthesised by the recipes that the same search found best for them, which are
     kept in the project; the figures are measured.
@@ -61,7 +61,7 @@ def demo(
 
 
 def run(steps: Steps, folder: Path, console: Console, sweep: bool = False) -> dict[str, Any]:
-    """Run every step and print what came of it.
+    """Run every step and print its results.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ def generate(
 ) -> int:
     """Write a design: Verilog-2005, manifest, constraints, file list, FuseSoC core.
 
-    The co-processor is a folder, in which are also its register map, IP-XACT, a LiteX module
-    and a README.
+    A co-processor becomes a folder with register map, drivers, IP-XACT, a LiteX module
+    and a README too.
 
     **Examples:**
 
@@ -58,7 +58,7 @@ def generate(
     with Steps(errors) as steps:
         steps.step(f"generate {chosen.module}")
         if has_pack(chosen):
-            # Slow to load, and used here only.
+            # Imported here because it is slow to load.
             from carrysave.ip import package
 
             files = package.generate(

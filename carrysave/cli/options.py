@@ -1,4 +1,4 @@
-"""What a command line and a file of settings ask for, checked before any work is done."""
+"""Options of the command line and of settings files, checked before any work is done."""
 
 import json
 import tomllib
@@ -26,7 +26,7 @@ errors = Console(stderr=True)
 Name = Annotated[str | None, Parameter(help="A design of `carrysave list`.")]
 Sets = Annotated[
     list[str] | None,
-    Parameter(name=["--parameter", "-p"], help="A parameter, `KEY=VALUE`; may be given again."),
+    Parameter(name=["--parameter", "-p"], help="A parameter, `KEY=VALUE`; repeatable."),
 ]
 Folder = Annotated[
     Path | None, Parameter(name=["--output", "-o"], help="Folder for all files. [default: build]")
@@ -37,14 +37,14 @@ Config = Annotated[
 ]
 Json = Annotated[
     bool,
-    Parameter(name="--json", show_default=False, help="Print JSON, and nothing else, to stdout."),
+    Parameter(name="--json", show_default=False, help="Print only JSON to stdout."),
 ]
 
 
 def choose(
     name: str | None, sets: Sequence[str] | None, output: Path | None, config: Path | None
 ) -> tuple[Design, Path]:
-    """Put together what the command line and the file say; the command line has precedence."""
+    """Merge command line and settings file; the command line has precedence."""
     chosen = _read(config) if config is not None else {}
     name = name or chosen.get("design")
     if name is None:
@@ -55,7 +55,7 @@ def choose(
 
 
 def settings(sets: Sequence[str] | None) -> dict[str, str]:
-    """Read parameters, `KEY=VALUE` each."""
+    """Parse parameters, `KEY=VALUE` each."""
     texts = {}
     for text in sets or ():
         key, equals, value = text.partition("=")
@@ -73,7 +73,7 @@ _SETTINGS: dict[str, tuple[type, str]] = {
 
 
 def _read(config: Path) -> dict[str, Any]:
-    """Read a file of settings."""
+    """Read a settings file."""
     try:
         chosen = tomllib.loads(config.read_text())
     except OSError as error:
@@ -93,7 +93,7 @@ def _read(config: Path) -> dict[str, Any]:
 
 
 def output_folder(output: Path | None) -> Path:
-    """Return the folder for all files; refuse what cannot become one before work is done."""
+    """Return the folder for all files; fail early if it cannot be created."""
     folder = output or Path("build")
     for path in (folder, *folder.parents):
         if path.exists() and not path.is_dir():
@@ -102,8 +102,8 @@ def output_folder(output: Path | None) -> Path:
 
 
 def library_of(target: str, option: str = "--netlist") -> "cells.Library":
-    """Load the cell library that an option names."""
-    from carrysave.asic.liberty import cells  # slow to load, and not every command has one
+    """Load the cell library named by an option."""
+    from carrysave.asic.liberty import cells  # slow to load, and not always needed
 
     if target == "osu018":
         return cells.osu018()
@@ -139,7 +139,7 @@ def cells_for_energy(energy: str | None) -> "cells.Library | str | None":
 def print_outcome(
     found: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool
 ) -> None:
-    """Print what was found, as JSON or as it is shown, and the files that it was written to."""
+    """Print results, as JSON or as tables, and the files written."""
     if raw:
         print(json.dumps(found, indent=2))
         return

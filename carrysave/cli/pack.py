@@ -15,7 +15,7 @@ __all__ = ["pack"]
 
 
 def pack(
-    file: Annotated[Path, Parameter(help="Weights: .npy, .npz, .safetensors; a manifest, .json.")],
+    file: Annotated[Path, Parameter(help="Weights, .npy, .npz, .safetensors; or a manifest.")],
     /,
     *,
     tensor: Annotated[
@@ -25,25 +25,26 @@ def pack(
         str | None,
         Parameter(
             name="--from",
-            help=f"What the file holds: {', '.join(image.SOURCES)}. [default: auto]",
+            help=f"Contents of the file: {', '.join(image.SOURCES)}. [default: auto]",
         ),
     ] = None,
     rows: Annotated[
-        str | None, Parameter(help="Rows of a matrix: out, as in PyTorch, or in. [default: out]")
+        str | None,
+        Parameter(help="Rows are: out, as in PyTorch, or in. [default: out]"),
     ] = None,
     scheme: Annotated[
         str | None,
         Parameter(
-            help="How codes are chosen, or were: symmetric, asymmetric, odd, ternary or, of"
-            " floats, bcq. [default: symmetric]"
+            help="Quantisation: symmetric, asymmetric, odd, ternary or, from floats,"
+            " bcq. [default: symmetric]"
         ),
     ] = None,
     bits: Annotated[
-        int | None, Parameter(help="Bits of a code. [default: of floats 4; ternary 2]")
+        int | None, Parameter(help="Bits per code. [default: 4 from floats; ternary 2]")
     ] = None,
     group: Annotated[
         str | None,
-        Parameter(help="Of floats, inputs per scale; or column, or tensor. [default: 128]"),
+        Parameter(help="From floats: inputs per scale, or column, or tensor. [default: 128]"),
     ] = None,
     scales: Annotated[
         str | None,
@@ -55,12 +56,12 @@ def pack(
     ] = None,
     fold: Annotated[
         int | None,
-        Parameter(help="Inputs of a key, 2..5; 0 packs codes. [default: 4; trits 0, keys 5]"),
+        Parameter(help="Inputs per key, 2..5; 0 packs codes. [default: 4; trits 0, keys 5]"),
     ] = None,
     beat: Annotated[
-        int | None, Parameter(help="Inputs of a beat. [default: what keys fit into 16]")
+        int | None, Parameter(help="Inputs per beat. [default: up to 16, in whole keys]")
     ] = None,
-    columns: Annotated[int | None, Parameter(help="Outputs of a block. [default: 64]")] = None,
+    columns: Annotated[int | None, Parameter(help="Outputs per block. [default: 64]")] = None,
     unpack: Annotated[
         bool, Parameter(show_default=False, help="Read a manifest and its image back.")
     ] = False,
@@ -75,10 +76,10 @@ def pack(
 ) -> int:
     """Pack a layer's low-bit weights into the memory image of the LUT cores, or read it back.
 
-    Floats are quantised. GPTQ (2, 3, 4, 8 bits; gptq_v2 stores zero points as they are) and AWQ
-    layers (qweight, qzeros, scales, g_idx), or codes with scales and zeros, are taken as they are.
-    A JSON manifest beside the image describes its sections. Of the image, `--unpack` makes the
-    same codes, scales and zero points again.
+    Floats are quantised. GPTQ layers (2, 3, 4, 8 bits; gptq_v2 has no zero-point offset), AWQ
+    layers (qweight, qzeros, scales, g_idx), or codes with scales and zeros, are used unchanged. A
+    JSON manifest beside the image describes its sections. `--unpack` restores codes, scales and
+    zero points from the image.
 
     **Examples:**
 

@@ -25,43 +25,41 @@ __all__ = ["precision"]
 
 
 def precision(
-    model: Annotated[Path, Parameter(help="An ONNX model of floats.")],
+    model: Annotated[Path, Parameter(help="A float ONNX model.")],
     /,
     *,
     calibration: Annotated[
-        Path, Parameter(help="Inputs, .npy, or .npz by name; the first axis counts them.")
+        Path, Parameter(help="Inputs, .npy, or .npz by name; the first axis is the sample.")
     ],
     budget: Annotated[
         list[str],
-        Parameter(help="bytes, cycles or energy=NUMBER, or =NUMBER% of layers' costliest."),
+        Parameter(help="bytes, cycles or energy=NUMBER, or NUMBER% of the costliest formats."),
     ],
     input_: Annotated[
         Path | None,
-        Parameter(name="--input", help="Inputs that judge choices. [default: the calibration's]"),
+        Parameter(name="--input", help="Inputs to evaluate on. [default: the calibration inputs]"),
     ] = None,
-    labels: Annotated[Path | None, Parameter(help="Right classes of these, .npy.")] = None,
+    labels: Annotated[Path | None, Parameter(help="Labels of these inputs, .npy.")] = None,
     formats: Annotated[
-        str, Parameter(help="Formats to choose from, with commas. [default: all of the engine's]")
+        str,
+        Parameter(help="Formats, comma-separated. [default: all of the engine's]"),
     ] = "",
-    pairs: Annotated[
-        str, Parameter(help="Of A and B: same formats, or all pairs of them.")
-    ] = "same",
+    pairs: Annotated[str, Parameter(help="Formats of A and B: same, or all pairs.")] = "same",
     parameter: Sets = None,
-    batch: Annotated[
-        int | None, Parameter(help="Inputs at once. [default: the model's, or 8]")
-    ] = None,
+    batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None,
     energy: Annotated[
-        str, Parameter(help="Cells for the engine's energy: osu018, a Liberty file, or none.")
+        str,
+        Parameter(help="Library for the engine's energy: osu018, a Liberty file, or none."),
     ] = "none",
     output: Folder = None,
     json_: Json = False,
 ) -> int:
     """Choose a number format for each layer of a network, under a budget.
 
-    Each layer is rounded to each format that the engine has, one at a time, and the outputs are
-    compared with those in floats; an integer program then takes the formats with the least noise in
-    all. The model is written with its choices, for `carrysave run`. Parameters are those of
-    `generate coprocessor`, whose engine is `npe` here.
+    Layers are rounded to each format of the engine, one at a time, and the outputs are compared
+    with the float ones; an integer program then minimises total noise under the budget. The model
+    is written with its formats, for `carrysave run`. Parameters are those of `generate
+    coprocessor`; the engine is `npe`.
 
     **Examples:**
 

@@ -21,7 +21,7 @@ def reproduce(
     /,
     *,
     quick: Annotated[
-        bool, Parameter(show_default=False, help="Small designs, in minutes instead of hours.")
+        bool, Parameter(show_default=False, help="Small designs: minutes instead of hours.")
     ] = False,
     liberty: Annotated[
         ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz. [default: osu018]")
@@ -29,10 +29,10 @@ def reproduce(
     output: Folder = None,
     json_: Json = False,
 ) -> int:
-    """Repeat a table of a paper: every design and its twin under one flow, beside its ratios.
+    """Reproduce a paper's table: every design and its baseline in one flow, beside its ratios.
 
-    Writes JSON, Markdown and a picture below `OUTPUT/reproduce`. What was synthesised once is
-    taken from the cache: a run that was stopped goes on where it was.
+    Writes JSON, Markdown and a picture to `OUTPUT/reproduce`. Synthesis results are cached: an
+    interrupted run resumes where it stopped.
 
     **Examples:**
 

@@ -33,25 +33,23 @@ def run_model(
     input_: Annotated[
         Path,
         Parameter(
-            name="--input", help="Inputs, .npy, or .npz by name; the first axis counts them."
+            name="--input", help="Inputs, .npy, or .npz by name; the first axis is the sample."
         ),
     ],
-    labels: Annotated[Path | None, Parameter(help="Right classes of the inputs, .npy.")] = None,
+    labels: Annotated[Path | None, Parameter(help="Labels of the inputs, .npy.")] = None,
     parameter: Sets = None,
     board: Annotated[
         str | None,
-        Parameter(help="On the co-processor of `build`: through the pins of its serial line."),
+        Parameter(help="Use the co-processor of `build` for this board, through its serial pins."),
     ] = None,
     simulate_: Annotated[
         str,
-        Parameter(name="--simulate", help="Of the products: all, sample (some rows), none."),
+        Parameter(name="--simulate", help="Products to simulate: all, sample (some rows), none."),
     ] = "sample",
     requantise: Annotated[
-        str, Parameter(help="Where sums become codes: hardware, or host, as onnxruntime does.")
+        str, Parameter(help="Where to requantise: hardware, or host, as onnxruntime does.")
     ] = "hardware",
-    batch: Annotated[
-        int | None, Parameter(help="Inputs at once. [default: the model's, or 8]")
-    ] = None,
+    batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None,
     energy: Annotated[
         str | None,
         Parameter(
@@ -64,11 +62,11 @@ def run_model(
 ) -> int:
     """Run a quantised network on the co-processor; compare it with onnxruntime if that is there.
 
-    Products of codes (QLinearMatMul, QLinearConv, MatMulInteger, ConvInteger, QGemm; MatMul, Gemm
-    and Conv between quantisers) go to the co-processor, all else to the host. What it computes is
-    the golden model; as much as `--simulate` says also runs on the simulated block, by its driver,
-    and must be the same. Parameters are those of `generate coprocessor`, or, with `--board`, of
-    `generate coprocessor_uart`; there `-p divisor=4` makes bits of 4 cycles, which is faster.
+    Quantised products (QLinearMatMul, QLinearConv, MatMulInteger, ConvInteger, QGemm; MatMul, Gemm
+    and Conv in QDQ form) go to the co-processor, everything else to the host. The golden model
+    computes the results; the part set by `--simulate` also runs on the simulated block, through its
+    driver, and must match. Parameters are those of `generate coprocessor` or, with `--board`, of
+    `generate coprocessor_uart`; there `-p divisor=4` (4 cycles per bit) simulates faster.
 
     **Examples:**
 

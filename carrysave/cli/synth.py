@@ -43,26 +43,26 @@ def synthesise(
     liberty: Annotated[
         ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz.")
     ] = None,
-    period: Annotated[float | None, Parameter(help="Clock period to reach, ns.")] = None,
+    period: Annotated[float | None, Parameter(help="Target clock period, ns.")] = None,
     sweep: Annotated[
         bool,
         Parameter(show_default=False, help="Search recipes and periods for the best result."),
     ] = False,
     objective: Annotated[
-        str, Parameter(help=f"What is best: {', '.join(synthesis.OBJECTIVES)}.")
+        str, Parameter(help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}.")
     ] = "density",
     activity: Annotated[
         str | None,
         Parameter(
             help=f"Operands for power: {', '.join(synthesis.ACTIVITIES)}; for lanes with formats,"
-            " as in normal:int8,e4m3. [default: normal]"
+            " such as normal:int8,e4m3. [default: normal]"
         ),
     ] = None,
     hierarchy: Annotated[
         str,
         Parameter(
-            help="Which repeated modules are mapped once, instead of in place: those that are worth"
-            " it (auto), large ones only (coarse: slower, and smaller), none (flat)."
+            help="Repeated modules to map once, instead of in place: where it pays (auto), large"
+            " ones only (coarse: slower, smaller area), none (flat)."
         ),
     ] = "auto",
     verilog: Annotated[
@@ -76,7 +76,7 @@ def synthesise(
     ] = None,
     json_: Json = False,
 ) -> int:
-    """Synthesise a design, or anybody's Verilog, and report area, timing and power.
+    """Synthesise a design, or your own Verilog, and report area, timing and power.
 
     Cell libraries: Yosys, ABC and OpenSTA, no placement. FPGAs: Yosys, and nextpnr for ecp5 and
     ice40.

@@ -33,17 +33,17 @@ def verify(
     parameter: Sets = None,
     output: Folder = None,
     config: Config = None,
-    seed: Annotated[int | None, Parameter(help="Seed of the stimulus; drawn if absent.")] = None,
+    seed: Annotated[int | None, Parameter(help="Seed of the stimulus; random by default.")] = None,
     waves: Annotated[bool, Parameter(show_default=False, help="Record waves (VCD).")] = False,
     netlist: Annotated[
         str | None,
-        Parameter(help="Run on the netlist for this target: osu018 or a Liberty file."),
+        Parameter(help="Run on the netlist synthesised for: osu018 or a Liberty file."),
     ] = None,
     json_: Json = False,
 ) -> int:
     """Run a design's cocotb regression against its numpy twin, on Verilator.
 
-    Each run has a folder of its own below `OUTPUT/runs`, with JUnit XML, log and waves.
+    Each run has its own folder in `OUTPUT/runs`, with JUnit XML, log and waves.
 
     **Examples:**
 
@@ -57,7 +57,7 @@ def verify(
     with Steps(errors) as steps:
         sources = None
         if library is not None:
-            # Slow to load, and used here only.
+            # Imported here because it is slow to load.
             from carrysave.asic import synthesis
             from carrysave.asic.liberty import cells
 

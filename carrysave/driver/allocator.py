@@ -1,15 +1,15 @@
-"""Room in a memory: which bytes of it are handed out."""
+"""Memory allocator of the device."""
 
 __all__ = ["Room"]
 
 
 class Room:
-    """Hands out bytes of a memory, each time at the first place with room.
+    """Allocates bytes of a memory, first fit.
 
     Parameters
     ----------
     size : bytes of the memory.
-    grain : places are multiples of this.
+    grain : alignment of allocations, bytes.
     """
 
     def __init__(self, size: int, grain: int = 1) -> None:
@@ -18,12 +18,12 @@ class Room:
         self._used: dict[int, int] = {}
 
     def take(self, length: int) -> int:
-        """Return where so many bytes are.
+        """Allocate bytes; return their address.
 
         Raises
         ------
         MemoryError
-            There is no room.
+            Out of memory.
         """
         start = 0
         for begin, end in sorted(self._used.items()):
@@ -36,5 +36,5 @@ class Room:
         return start
 
     def free(self, start: int) -> None:
-        """Take back what begins there."""
+        """Free the allocation at an address."""
         del self._used[start]

@@ -1,4 +1,4 @@
-"""Products of matrices that a co-processor is to run, and the driver that runs them."""
+"""Batches of matrix products, and running them through the driver."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ __all__ = ["Work", "run"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Work:
-    """C = requantise(A x B + bias), of codes as the co-processor has them.
+    """C = requantise(A x B + bias), in the co-processor's codes.
 
     Parameters
     ----------
-    a : M x K; None: what the work before it made.
+    a : M x K; None: the previous work's C.
     b : K x N.
     bias : N sums, or None.
-    requantisation : how sums become codes; None: C is of sums.
-    mode : formats of A and B; None: integers of an engine that has no others.
+    requantisation : None: C holds sums.
+    mode : formats of A and B; None for an integer engine.
     """
 
     a: np.ndarray | None
@@ -41,14 +41,14 @@ def run(
     one_start: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[list[np.ndarray], list[Counters]]:
-    """Run products in order; what is between two of them does not leave the device.
+    """Run products in order; intermediate matrices stay on the device.
 
     Parameters
     ----------
     device : an opened driver.
-    works : the first has an A.
-    one_start : all at once, else a start for each.
-    progress : called with the number of works that are done.
+    works : the first must have an A.
+    one_start : all in one start, else one start each.
+    progress : called with the number of completed works.
 
     Returns
     -------

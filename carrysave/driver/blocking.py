@@ -1,4 +1,4 @@
-"""How products are cut into blocks; a copy for a board has the planner itself in this place."""
+"""The block planner; on a board, a copy of the planner replaces this file."""
 
 from golden.soc.blocking import Blocks, Part, Stores, order, plan
 

@@ -1,4 +1,4 @@
-"""Starts jobs by registers, waits for their end, and tells how they ended."""
+"""Starts jobs through registers, waits for their end, and reports the outcome."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ _COUNTERS = tuple(name[9:-3] for name in FIELDS if name.startswith("counters_") 
 
 
 class Registers(Protocol):
-    """Memory-mapped registers, as ``pynq.MMIO``; offsets in bytes, words of 32 bits."""
+    """Memory-mapped registers, like ``pynq.MMIO``; byte offsets, 32-bit words."""
 
     def read(self, offset: int) -> int:
         """Read a register."""
@@ -37,17 +37,17 @@ class Control:
     Parameters
     ----------
     registers : of the co-processor.
-    allocate : makes contiguous memory, as ``pynq.allocate``.
-    interrupt : waits for the interrupt, at most as many seconds as it is given; may return early.
+    allocate : allocates contiguous memory, like ``pynq.allocate``.
+    interrupt : waits for the interrupt, up to the seconds given; may return early.
         None: registers are polled.
-    timeout : seconds after which a run is given up.
-    poll : seconds from a poll to the next.
-    clock : present time in seconds.
+    timeout : seconds after which a run is aborted.
+    poll : polling interval, seconds.
+    clock : returns the current time in seconds.
 
     Members
     -------
-    info : what the hardware tells of itself.
-    lost : it could not be reset, and may go on writing to memory.
+    info : the discovery registers.
+    lost : it could not be reset, and may still write to memory.
 
     Raises
     ------
@@ -79,25 +79,25 @@ class Control:
         self.open()
 
     def open(self) -> None:
-        """Read what the hardware tells of itself, and reset it."""
+        """Read the discovery registers, and reset the hardware."""
         self.info = Info.read(self._get)
         self.reset()
 
     def run_jobs(self, jobs: Sequence[Job], *, timeout: float | None = None) -> Counters:
-        """Run jobs in order: on one start, or each on its own if the build has no ring.
+        """Run jobs in order: on one start, or one by one if the build has no ring.
 
-        Results and errors are the same, and counters are of all.
+        Results and errors are the same; counters cover all jobs.
 
         Raises
         ------
         ValueError
             There is no job.
         JobError
-            One was refused, or memory answered with an error; those before it are done.
+            A job was rejected, or a bus error occurred; the jobs before it are done.
         JobTimeout
-            They did not end in time.
+            Timeout.
         CoprocessorError
-            The co-processor does something else, or cannot be reset any more.
+            The co-processor is busy, or cannot be reset any more.
         """
         if not jobs:
             raise ValueError("jobs must be one or more, not none")
@@ -108,7 +108,7 @@ class Control:
     def _run_each(
         self, runs: Sequence[Callable[[float], Counters]], timeout: float | None
     ) -> Counters:
-        """Call what takes a start each; errors and counters are as those of one start."""
+        """Make calls that take one start each; errors and counters are as for a single start."""
         timeout = self._timeout if timeout is None else timeout
         deadline = self._clock() + timeout
         found = []
@@ -130,17 +130,17 @@ class Control:
             self._wait(self._timeout if timeout is None else timeout, len(jobs))
             return self._finish()
         except BaseException:
-            # Also after a key that was pressed, nothing may go on writing to memory.
+            # Also after Ctrl-C, nothing may keep writing to memory.
             self.reset()
             raise
 
     def reset(self) -> None:
-        """Drop what is under way: bursts come to their end, registers have reset values again.
+        """Soft reset: outstanding bursts complete, registers return to their reset values.
 
         Raises
         ------
         CoprocessorError
-            Memory does not answer.
+            Memory does not respond.
         """
         self.lost = True
         self._put("ctrl_reset", 1)
@@ -188,7 +188,7 @@ class Control:
         return matrix
 
     def _matrix(self, shape: tuple[int, ...], number: Number) -> Matrix:
-        """Make a matrix where the device can reach it."""
+        """Allocate a matrix in memory that the device can access."""
         rows, columns = shape
         matrix = Matrix(self._allocate, (rows, columns), number, self.info.stores.data_width // 8)
         width = self.info.address_width
@@ -223,7 +223,7 @@ class Control:
         return self.counters()
 
     def counters(self) -> Counters:
-        """Read what the last start took; after a reset, 0."""
+        """Read the counters of the last start; after a reset, 0."""
         values = {
             name: self._get(f"counters_{name}_lo") | self._get(f"counters_{name}_hi") << 32
             for name in _COUNTERS

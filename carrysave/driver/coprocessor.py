@@ -25,12 +25,12 @@ class Coprocessor(Control):
     """
 
     STREAM: ClassVar[bool] = False
-    """Products are of matrices between streams, not in memory."""
+    """Whether matrices are on streams, not in memory."""
 
     def run(self, products: Sequence[Product], *, timeout: float | None = None) -> Counters:
-        """Run products in order, each of which may read what those before it wrote.
+        """Run products in order; each may read the results of earlier ones.
 
-        They run on one start, or each on its own if the build has no ring; counters are of all.
+        They run on one start, or one by one if the build has no ring; counters cover all.
 
         Raises
         ------
@@ -45,13 +45,13 @@ class Coprocessor(Control):
             raise
 
     def empty(self, shape: tuple[int, int], number: Number) -> Matrix:
-        """Make a matrix on the device, such as ``empty((m, n), device.info.codes)``."""
+        """Allocate a matrix on the device, such as ``empty((m, n), device.info.codes)``."""
         for size in shape:
             self._check_size(size, f"shape {shape}")
         return self._matrix(shape, number)
 
     def place(self, values: Any, number: Number, name: str = "values") -> Matrix:
-        """Make a matrix on the device of the rows of an array, such as of ``device.info.a``."""
+        """Copy an array to a matrix on the device, for example of ``device.info.a``."""
         array = number.check(name, values)
         if array.ndim != 2:
             raise ValueError(f"{name} must be rows x columns, not of shape {array.shape}")
@@ -77,22 +77,22 @@ class Coprocessor(Control):
 
         Parameters
         ----------
-        a, b : of M x K numbers of ``info.a``, and of K x N of ``info.b``; of those of `mode`, and
-            B as :meth:`Mode.words` makes it.
+        a, b : M x K numbers of ``info.a``, and K x N of ``info.b``; with `mode`, of its numbers,
+            and B as :meth:`Mode.words` arranges it.
         bias : 1 x N sums, added to each row.
-        requantisation : how sums become codes; None: C is of sums.
-        out : M x N, of ``info.sums`` or ``info.codes``; made if None.
-        accumulate : add to the sums that are in `out`.
+        requantisation : None: C holds sums.
+        out : M x N, of ``info.sums`` or ``info.codes``; allocated if None.
+        accumulate : accumulate into the sums in `out`.
         mode : formats of A and B; needed if the engine has several, or scales.
-        a_scales, b_scales : of M x blocks and blocks x N ``mode.scales``, where ``mode.block``
-            codes along K have one for each row of A and each column of B; C is float32 then.
-        blocks : how the product is cut; the planner's choice if None, or the hardware's if it
-            has ``fixed_blocks``.
+        a_scales, b_scales : M x blocks and blocks x N ``mode.scales``, one per ``mode.block``
+            codes along K for each row of A and column of B; C is float32 then.
+        blocks : block sizes; None: the planner's choice, or the hardware's if it has
+            ``fixed_blocks``.
 
         Raises
         ------
         TypeError, ValueError
-            What the hardware would refuse, or not compute.
+            The hardware would reject it, or not compute it.
         """
         info = self.info
         mode = self._mode(mode)
@@ -176,14 +176,14 @@ class Coprocessor(Control):
         Parameters
         ----------
         a, b, bias, out, a_scales, b_scales : arrays, or matrices on the device; see
-            :meth:`product`. An array `out` gets C and, to be added to, holds sums before. An array
-            `b` is K x N, with any mode.
+            :meth:`product`. An array `out` receives C, and holds the existing sums to accumulate
+            into. An array `b` is K x N, with any mode.
         requantisation, accumulate, mode : see :meth:`product`.
-        timeout : seconds, if they are not those of the device.
+        timeout : seconds; the device's by default.
 
         Returns
         -------
-        `out` if there is one; else an array, of sums or of codes; of float32 with scales.
+        `out` if given; else an array of sums, codes or, with scales, float32.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class Coprocessor(Control):
     def _check_scales(
         self, scales: tuple[Matrix | None, ...], sizes: tuple[int, int, int], mode: Mode
     ) -> None:
-        """Refuse scales that are not what the mode asks for, and a mode of another build."""
+        """Refuse scales that do not fit the mode, and a mode of another build."""
         m, n, k = sizes
         if not mode.block and "scales" in self.info.features:
             raise ValueError("mode must have blocks with scales, as this co-processor's modes do")

@@ -1,4 +1,4 @@
-"""What the hardware tells of itself: how it was built, and what the last start took."""
+"""Discovery registers and performance counters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ class Info:
     -------
     version : of the package that made it: major, minor, patch.
     engine, hash : number of the engine's kind, and hash of all parameters.
-    k_max, address_width, dimension_width : greatest K, and bits of an address, of M, N and K.
+    k_max, address_width, dimension_width : largest K, and bits of an address, of M, N and K.
     a, b, sums, codes : numbers of A, of B, of C without and with requantisation; sums are float32
-        where blocks have scales.
+        if there are block scales.
     features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``;
-        what is otherwise than it mostly is: ``fixed_blocks``, ``uncounted``, ``narrow``.
-    stores : tile and stores, which decide about blocks.
+        deviations from the usual build: ``fixed_blocks``, ``uncounted``, ``narrow``.
+    stores : tile and stores, which limit blocks.
     """
 
     version: tuple[int, int, int]
@@ -55,7 +55,7 @@ class Info:
         Raises
         ------
         CoprocessorError
-            It is another device, or has another map of registers.
+            It is another device, or has another register map.
         """
         magic, abi = field("magic"), field("abi")
         if magic != MAGIC:
@@ -85,16 +85,16 @@ class Info:
 
     @cached_property
     def peak(self) -> int:
-        """Products a cycle, at most."""
+        """Maximum products per cycle."""
         return self.stores.tile_m * self.stores.tile_n * self.stores.tile_k
 
     @cached_property
     def mode(self) -> Mode:
-        """How an engine of integers takes A and B."""
+        """The mode of an integer engine."""
         return Mode(a=self.a, b=self.b, k_max=self.k_max)
 
     def require(self, feature: str) -> None:
-        """Refuse what this build does not have."""
+        """Refuse features that this build lacks."""
         if feature not in self.features:
             has = ", ".join(sorted(self.features)) or "none"
             raise ValueError(f"this co-processor is built without {feature}; it has {has}")
@@ -102,16 +102,16 @@ class Info:
 
 @dataclass(frozen=True)
 class Counters:
-    """What a start took.
+    """Performance counters of a start.
 
     Members
     -------
     cycles : from start to done.
     compute : cycles in which the engine took operands.
-    stall_load, stall_store : cycles in which it waited for operands, and for room for C.
+    stall_load, stall_store : cycles it stalled for operands, and for space for C.
     read_beats, write_beats : beats of memory.
-    macs : products that count, without padding.
-    peak : products a cycle that the engine can do.
+    macs : useful products, without padding.
+    peak : the engine's maximum products per cycle.
     """
 
     cycles: int
@@ -124,11 +124,11 @@ class Counters:
     peak: int
 
     def __add__(self, other: "Counters") -> "Counters":
-        """Add up what two starts on the same hardware took."""
+        """Add the counters of two starts on the same hardware."""
         values = {name: value + getattr(other, name) for name, value in vars(self).items()}
         return Counters(**{**values, "peak": self.peak})
 
     @property
     def utilisation(self) -> float:
-        """Products done of those that the engine could have done in these cycles."""
+        """Useful products divided by the engine's maximum in these cycles."""
         return self.macs / (self.cycles * self.peak) if self.cycles else 0.0

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions."""
+"""Exceptions of the driver."""
 
 from .registers import ERRORS, RESPONSES
 
@@ -6,7 +6,7 @@ __all__ = ["CoprocessorError", "JobError", "JobTimeout"]
 
 
 class CoprocessorError(RuntimeError):
-    """The hardware is not what the driver expects, or does not do what it was told."""
+    """The hardware is not what the driver expects, or does not respond as expected."""
 
 
 class JobTimeout(CoprocessorError):
@@ -23,13 +23,13 @@ class JobTimeout(CoprocessorError):
 
 
 class JobError(CoprocessorError):
-    """A job was refused or failed; the co-processor was reset and can be used again.
+    """A job was rejected or failed; the co-processor was reset and can be used again.
 
     Members
     -------
-    code, name : what, see the register ERROR.
-    response : answer of memory, such as ``"SLVERR"``; ``"OKAY"`` if memory is not the cause.
-    address : of the burst that failed; 0 if memory is not the cause.
+    code, name : the error, see the register ERROR.
+    response : bus response, such as ``"SLVERR"``; ``"OKAY"`` if it was no bus error.
+    address : of the failed burst; 0 if it was no bus error.
     job : number of the job in the list that was run, from 0.
     """
 
@@ -44,5 +44,5 @@ class JobError(CoprocessorError):
         super().__init__(f"job {job}: {self.name}{where}: {meaning}")
 
     def of_job(self, number: int) -> "JobError":
-        """Tell the same of another job."""
+        """Return the same error for another job number."""
         return JobError(*self._given, number)

@@ -1,4 +1,4 @@
-"""A job as the registers, and descriptors in memory, have it."""
+"""Jobs, laid out as the registers and as descriptors in memory."""
 
 from dataclasses import dataclass, replace
 
@@ -39,13 +39,13 @@ class Requantisation:
         return any(np.ndim(value) for value in (self.multiplier, self.shift, self.zero_point))
 
     def limits(self, codes: Number) -> tuple[int, int]:
-        """Least and greatest code, those of the format where none are given."""
+        """Smallest and largest code; the format's by default."""
         low = codes.low if self.low is None else self.low
         high = codes.high if self.high is None else self.high
         return low, high
 
     def check(self, codes: Number, columns: int) -> Number:
-        """Refuse what the hardware does not take; returns the codes that can come out."""
+        """Refuse unsupported values; return the range of output codes."""
         for name, number in (
             ("multiplier", Number.of(32, FIELDS["job_multiplier"][2], False)),
             ("shift", Number.of(8, FIELDS["job_shift"][2], False)),
@@ -65,7 +65,7 @@ class Requantisation:
         return replace(codes, low=least, high=high)
 
     def records(self, columns: int) -> np.ndarray:
-        """Write a record for each column, as memory has them: columns x bytes."""
+        """Write the columns' records as in memory: columns x bytes."""
         kind = np.dtype([("m", "<u4"), ("shift", "u1"), ("none", "u1"), ("zero_point", "<i2")])
         found = np.zeros(columns, kind)
         found["m"], found["shift"] = self.multiplier, self.shift
@@ -75,12 +75,12 @@ class Requantisation:
 
 @dataclass(frozen=True)
 class Job:
-    """One product: addresses, sizes, distances between rows in bytes, and what is done.
+    """One product: addresses, sizes, row strides in bytes, and options.
 
     `bias` and `records` are addresses, of sums and of requantisations of columns, None without.
-    `encode` rounds sums to the engine's format of results; `a_scales`, `b_scales`, `ldsa`, `ldsb`
-    are where scales of blocks of codes are, if the engine has them.
-    Blocks of C are of block_m x block_n tiles and block_k beats; 0 leaves that to the hardware.
+    `encode` rounds sums to the engine's result format; `a_scales`, `b_scales`, `ldsa`, `ldsb` are
+    addresses and strides of block scales, if the engine has them.
+    Blocks of C are block_m x block_n tiles and block_k beats; 0 leaves that to the hardware.
     """
 
     a: int
@@ -110,12 +110,12 @@ class Job:
 
 
 def descriptor(job: Job) -> bytes:
-    """Write a job as memory has it; also the image of the registers from `JOB` on.
+    """Write a job as in memory; also the image of the registers from `JOB` on.
 
     Raises
     ------
     ValueError
-        A number that its field cannot hold.
+        A number does not fit its field.
     """
     words = [0] * (JOB_BYTES // 4)
 

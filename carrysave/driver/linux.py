@@ -16,7 +16,7 @@ __all__ = ["DmaBuffer", "DmaMemory", "MappedRegisters", "UioInterrupt"]
 
 
 def _map(path: Path, size: int, offset: int = 0) -> mmap.mmap:
-    """Map a device past the caches of the processor."""
+    """Map a device, uncached."""
     handle = os.open(path, os.O_RDWR | os.O_SYNC)
     try:
         return mmap.mmap(handle, size, offset=offset)
@@ -57,29 +57,29 @@ class UioInterrupt:
 
 
 class DmaBuffer(np.ndarray):
-    """An array in contiguous memory that no cache holds."""
+    """An array in contiguous, uncached memory."""
 
     device_address: int
     release: Any
 
     def flush(self) -> None:
-        """Do nothing: what was written is in memory."""
+        """Do nothing: the memory is uncached."""
 
     def invalidate(self) -> None:
-        """Do nothing: what is read is in memory."""
+        """Do nothing: the memory is uncached."""
 
     def freebuffer(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self.release()
 
 
 class DmaMemory:
-    """Contiguous memory of the module u-dma-buf, handed out in pages.
+    """Contiguous memory of the module u-dma-buf, allocated in pages.
 
     Parameters
     ----------
     name : of the device in ``/dev``.
-    devices, classes : folders of devices, and of what the kernel tells of them.
+    devices, classes : folders of device files, and of their sysfs classes.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class DmaMemory:
         self._room = Room(self.size, mmap.PAGESIZE)
 
     def __call__(self, shape: tuple[int, ...], dtype: Any = np.uint8) -> DmaBuffer:
-        """Hand out an array of zeros; at the first place with room.
+        """Allocate an array of zeros, first fit.
 
         Raises
         ------
         MemoryError
-            There is no room.
+            Out of memory.
         """
         length = prod(shape) * np.dtype(dtype).itemsize
         start = self._room.take(length)

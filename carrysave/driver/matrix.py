@@ -13,17 +13,17 @@ from .number import Number
 __all__ = ["Allocate", "Matrix", "Product"]
 
 Allocate = Callable[..., Any]
-"""As ``pynq.allocate``: takes `shape` and `dtype`, returns an array with an address."""
+"""Like ``pynq.allocate``: takes `shape` and `dtype`, returns an array with an address."""
 
 
 class Matrix:
-    """Rows of numbers in contiguous memory, each row at a whole beat of the bus.
+    """Rows of numbers in contiguous memory, each row aligned to bus beats.
 
     Parameters
     ----------
-    allocate : makes the memory.
+    allocate : allocates the memory.
     shape : rows and columns.
-    number : what a number is.
+    number : format of a number.
     beat : bytes of a beat.
     """
 
@@ -35,7 +35,7 @@ class Matrix:
         rows, columns = shape
         self.row_bytes = number.row_bytes(columns)
         self.distance = -(-self.row_bytes // beat) * beat
-        # One beat more, because an allocator need not align.
+        # One extra beat, because allocators need not align.
         buffer: Any = allocate(shape=(rows * self.distance + beat,), dtype=np.uint8)
         address = getattr(buffer, "device_address", None)
         start = int(buffer.physical_address if address is None else address)
@@ -44,12 +44,12 @@ class Matrix:
         skip = self.address - start
         data = np.asarray(buffer)[skip : skip + rows * self.distance]
         self._rows = data.reshape(rows, self.distance)[:, : self.row_bytes]
-        # What a cache has of it must not be written over what the device writes.
+        # Dirty cache lines must not overwrite the device's data later.
         buffer.flush()
 
     @property
     def end(self) -> int:
-        """First address behind it."""
+        """First address after it."""
         return self.address + (self.shape[0] - 1) * self.distance + self.row_bytes
 
     def write(self, values: Any, name: str = "values") -> None:
@@ -70,12 +70,12 @@ class Matrix:
         return self.number.unpack(self.read_bytes(), self.shape[1])
 
     def read_bytes(self) -> np.ndarray:
-        """Return its rows of bytes, as the device left them."""
+        """Return its rows of bytes, as the device wrote them."""
         self._buffer.invalidate()
         return self._rows
 
     def free(self) -> None:
-        """Give the memory back, where the allocator takes it before the garbage collector does."""
+        """Free the memory explicitly, if the allocator supports it."""
         free = getattr(self._buffer, "freebuffer", None)
         if free is not None:
             free()
@@ -83,11 +83,11 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Product:
-    """A product that can be run, as often as wanted."""
+    """A product that can be run any number of times."""
 
     job: Job
     matrices: Mapping[str, Matrix]
-    """All that the device reads and writes: a, b, c; bias, records, a_scales, b_scales if any."""
+    """All matrices of the device: a, b, c; bias, records, a_scales, b_scales if any."""
     mode: Mode
     """Formats of A and B."""
 
@@ -98,5 +98,5 @@ class Product:
 
     @property
     def kept(self) -> tuple[Matrix, ...]:
-        """All that must not be freed before."""
+        """Memory that must stay allocated."""
         return tuple(self.matrices.values())

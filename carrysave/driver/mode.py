@@ -1,4 +1,4 @@
-"""Formats of operands: those of a product, where an engine has several."""
+"""Operand formats of a product, for multi-format engines."""
 
 from dataclasses import dataclass, replace
 
@@ -16,13 +16,13 @@ class Mode:
 
     Parameters
     ----------
-    a, b : codes of A and B, in the containers in which they lie in memory.
-    k_max : codes along K, at most.
-    a_format, b_format : the engine's own numbers of the formats.
-    codes : of a word.
-    exponent : of 2: what the last bit of a sum stands for.
-    block : codes along K that have a scale, whole words; 0: there are no scales.
-    scales : codes of scales.
+    a, b : codes of A and B, in their containers in memory.
+    k_max : maximum codes along K.
+    a_format, b_format : the engine's indices of the formats.
+    codes : codes per word.
+    exponent : log2 of the weight of a sum's last bit.
+    block : codes along K per scale, whole words; 0: no scales.
+    scales : number format of scales.
     """
 
     a: Number
@@ -36,13 +36,13 @@ class Mode:
     scales: Number = BYTE
 
     def blocks(self, k: int) -> int:
-        """Count the blocks of K codes, the last of which may be shorter."""
+        """Return the number of blocks in K codes; the last one may be shorter."""
         return -(-k // self.block) if self.block else 0
 
     def words(self, b: np.ndarray) -> np.ndarray:
-        """Let codes of a word of B, K x N, stand side by side: words along K x (N codes).
+        """Rearrange B, K x N, so that the codes of a word are adjacent: words along K x (N codes).
 
-        A's do so anyway. Behind the last code along K are zeros.
+        A needs no rearrangement. K is zero-padded.
         """
         padded = np.pad(b, ((0, -len(b) % self.codes), (0, 0)))
         columns = b.shape[1]
@@ -50,7 +50,7 @@ class Mode:
         return words.reshape(-1, columns * self.codes)
 
     def stores(self, stores: Stores) -> Stores:
-        """Say what decides about blocks, for words of these formats; `stores` have the widest."""
+        """Return the block limits for words of these formats; `stores` are those of the widest."""
         return replace(
             stores, a_bits=self.codes * self.a.bits, b_bits=self.codes * self.b.bits,
             a_widest=stores.a_bits, b_widest=stores.b_bits, block=self.block // self.codes,

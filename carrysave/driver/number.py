@@ -1,4 +1,4 @@
-"""Numbers as they lie in memory: ranges, containers, packing of less than a byte."""
+"""Numbers in memory: ranges, containers, packing of sub-byte codes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +12,11 @@ __all__ = ["BYTE", "FP32", "Number"]
 class Number:
     """Integers from `low` to `high`, both included, in containers of `bits` each.
 
-    Arrays of `signed` ones are of a signed type, whatever the range.
+    Arrays of `signed` numbers have a signed type, whatever the range.
 
     Containers of 2 and of 4 bits are packed from the lowest bit of a row's first byte on; larger
-    ones are little-endian. Negative integers are in two's complement. Those that are `floating` are
-    IEEE 754 numbers instead, without limits.
+    ones are little-endian. Negative integers are in two's complement. `floating` numbers are
+    IEEE 754 instead, without limits.
     """
 
     bits: int
@@ -27,34 +27,34 @@ class Number:
 
     @classmethod
     def of(cls, bits: int, width: int, signed: bool) -> "Number":
-        """Take all integers of a width that may be less than the container's."""
+        """Return the integers of a width, which may be less than the container's."""
         half = 1 << width - 1
         low, high = (-half, half - 1) if signed else (0, 2 * half - 1)
         return cls(bits, signed, low, high)
 
     @property
     def dtype(self) -> "np.dtype[Any]":
-        """Type of the arrays in which numbers come and go."""
+        """Type of numpy arrays of these numbers."""
         kind = "f" if self.floating else "i" if self.signed else "u"
         return np.dtype(f"{kind}{max(self.bits // 8, 1)}")
 
     def row_bytes(self, columns: int) -> int:
-        """Count the bytes of a row, the last of which may have bits that are no numbers."""
+        """Return the bytes of a row; the last one may have padding bits."""
         return -(-columns * self.bits // 8)
 
     def holds(self, other: "Number") -> bool:
-        """Whether whatever lies in memory as `other` can be read as this."""
+        """Tell whether everything in memory as `other` can be read as this."""
         kinds = self.bits, self.floating
         within = self.low <= other.low and other.high <= self.high
         return kinds == (other.bits, other.floating) and within
 
     def check(self, name: str, values: Any) -> np.ndarray:
-        """Return numbers as an array; refuse what is none, or out of range.
+        """Return numbers as an array; refuse other types, and values out of range.
 
         Raises
         ------
         TypeError, ValueError
-            Numbers that are no integers, or of more bits than floating ones; one out of range.
+            Numbers that are not integers, or floats of more bits; a number out of range.
         """
         array = np.asarray(values)
         if self.floating:
@@ -97,4 +97,4 @@ class Number:
 
 BYTE = Number.of(8, 8, False)
 FP32 = Number(bits=32, signed=True, low=0, high=0, floating=True)
-"""Results of engines whose blocks of codes have scales."""
+"""Results of engines with block scales."""

@@ -1,4 +1,4 @@
-"""The driver of a co-processor between streams: matrices of the host, and channels of DMAs."""
+"""The driver of a co-processor with streams: matrices on the host, DMA channels."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -16,27 +16,27 @@ from .matrix import Allocate, Product
 __all__ = ["Channel", "CoprocessorStream", "gather", "scatter"]
 
 _SENT = {"a": ("a", "a_scales"), "b": ("bias", "records", "b", "b_scales")}
-"""Streams that go in, and which matrices are on them."""
+"""Input streams, and the matrices on them."""
 
 
 class Channel(Protocol):
-    """What is used of a channel of ``pynq.lib.DMA``, such as its ``sendchannel``."""
+    """The used part of a channel of ``pynq.lib.DMA``, such as its ``sendchannel``."""
 
     def start(self) -> Any:
-        """Be ready for transfers."""
+        """Start the channel."""
 
     def stop(self) -> Any:
-        """Give up the transfer that is under way."""
+        """Abort the current transfer."""
 
     def transfer(self, array: Any) -> Any:
-        """Begin to send an array, or to fill it."""
+        """Start sending an array, or filling it."""
 
     def wait(self) -> Any:
         """Wait until the transfer has ended."""
 
 
 class _HostArray(np.ndarray):
-    """Memory of the host, which no device reaches; as ``pynq.allocate`` returns."""
+    """Host memory that no device accesses, in the form that ``pynq.allocate`` returns."""
 
     device_address = 0
 
@@ -52,11 +52,11 @@ def _host_memory(shape: tuple[int, ...], dtype: Any) -> _HostArray:
 
 
 def gather(parts: Iterable[Part], rows: Mapping[str, np.ndarray], beat: int) -> bytes:
-    """Make the bytes of a stream, each part from byte 0 of a beat on.
+    """Build the bytes of a stream, each part from byte 0 of a beat on.
 
     Parameters
     ----------
-    parts : of :func:`order`, those of matrices on this stream.
+    parts : the parts of :func:`order` on this stream.
     rows : by names of matrices, uint8, rows x bytes.
     beat : bytes of a beat.
     """
@@ -73,7 +73,7 @@ def scatter(parts: Iterable[Part], rows: np.ndarray, data: np.ndarray, beat: int
     Parameters
     ----------
     parts : of :func:`order`, those of C.
-    rows : uint8, rows x bytes; is written.
+    rows : uint8, rows x bytes; modified.
     data : uint8, whole beats.
     beat : bytes of a beat.
     """
@@ -84,17 +84,17 @@ def scatter(parts: Iterable[Part], rows: np.ndarray, data: np.ndarray, beat: int
 
 
 class CoprocessorStream(Coprocessor):
-    """Multiplies matrices of codes on a co-processor between streams.
+    """Multiplies matrices of codes on a co-processor with streams.
 
-    Matrices are in memory of the host. After an error, channels are stopped and started again.
+    Matrices are in host memory. After an error, channels are restarted.
 
     Parameters
     ----------
     registers : of the co-processor.
-    allocate : makes memory that DMAs reach, as ``pynq.allocate``.
+    allocate : allocates memory that DMAs can access, like ``pynq.allocate``.
     a, b, c : channels to ``s_axis_a``, to ``s_axis_b`` and from ``m_axis_c``. That of C stores
         whole beats, whatever their ``tkeep``.
-    options : of :class:`Control`.
+    options : of :class:`~carrysave.driver.control.Control`.
     """
 
     STREAM: ClassVar[bool] = True
@@ -115,19 +115,19 @@ class CoprocessorStream(Coprocessor):
         super().__init__(registers, _host_memory, **options)
 
     def open(self) -> None:
-        """Read what the hardware tells of itself, and reset it and the channels."""
+        """Read the discovery registers, and reset the hardware and the channels."""
         super().open()
         self.info.require("stream")
 
     def reset(self) -> None:
-        """Drop what is under way; channels after it, which take what it still has to say."""
+        """Soft reset; channels are stopped after it, as they absorb its last beats."""
         super().reset()
         for channel in self._channels.values():
             channel.stop()
             channel.start()
 
     def streams(self, product: Product) -> dict[str, bytes]:
-        """Make the bytes that a product takes in on each stream, "a" and "b"."""
+        """Build a product's input bytes for each stream, "a" and "b"."""
         rows = {name: matrix.read_bytes() for name, matrix in product.matrices.items()}
         parts = self._parts(product)
         return {
@@ -136,7 +136,7 @@ class CoprocessorStream(Coprocessor):
         }
 
     def take(self, product: Product, data: np.ndarray) -> None:
-        """Put the bytes of the stream of C, whole beats, into a product's C."""
+        """Unpack the bytes of the stream of C, whole beats, into a product's C."""
         rows = np.empty_like(product.c.read_bytes())
         scatter((part for part in self._parts(product) if part.name == "c"), rows, data, self._beat)
         product.c.write_bytes(rows)
@@ -147,19 +147,19 @@ class CoprocessorStream(Coprocessor):
         return sum(-(-p.bytes // beat) * beat for p in self._parts(product) if p.name == "c")
 
     def run(self, products: Sequence[Product], *, timeout: float | None = None) -> Counters:
-        """Run products in order, each on a start of its own; counters are of all.
+        """Run products in order, one start each; counters cover all.
 
         Raises
         ------
         ValueError, JobError, JobTimeout, CoprocessorError
-            As :meth:`Control.run_jobs`.
+            As :meth:`~carrysave.driver.control.Control.run_jobs`.
         """
         if not products:
             raise ValueError("products must be one or more, not none")
         return self._run_each([partial(self._run, product) for product in products], timeout)
 
     def _run(self, product: Product, timeout: float) -> Counters:
-        """Run one product through buffers that channels reach."""
+        """Run one product through DMA buffers."""
         self._buffers = {
             "c": self._buffer(bytes(self.stream_bytes(product))),
             **{side: self._buffer(data) for side, data in self.streams(product).items()},
@@ -178,23 +178,23 @@ class CoprocessorStream(Coprocessor):
             self._buffers = {}
 
     def _start(self, jobs: Sequence[Job]) -> None:
-        """Begin all transfers, that of C first, and start."""
+        """Start all transfers, C first, then the job."""
         for name, buffer in self._buffers.items():
             self._channels[name].transfer(buffer)
         super()._start(jobs)
 
     def _finish(self) -> Counters:
-        """Read how a start ended; then everything was sent, and C comes to its end."""
+        """Read the outcome of a start; then all inputs have been sent, and C completes."""
         counters = super()._finish()
         for name in self._buffers:
             self._channels[name].wait()
         return counters
 
     def _buffer(self, data: bytes) -> Any:
-        """Copy bytes to memory that channels reach."""
+        """Copy bytes to DMA memory."""
         buffer: Any = self._allocate_buffer(shape=(len(data),), dtype=np.uint8)
         buffer[:] = np.frombuffer(data, np.uint8)
-        # What a cache has of it must not be written over what a channel writes.
+        # Dirty cache lines must not overwrite the channel's data later.
         buffer.flush()
         return buffer
 

@@ -15,10 +15,10 @@ _MOST = 60_000
 
 
 class SerialPort(Protocol):
-    """What is used of ``serial.Serial``, of pyserial; with a timeout set."""
+    """The used part of pyserial's ``serial.Serial``; with a timeout set."""
 
     def read(self, size: int) -> bytes:
-        """Read so many bytes, or what came until the timeout."""
+        """Read bytes, or those received until the timeout."""
 
     def write(self, data: bytes) -> Any:
         """Send bytes."""
@@ -32,7 +32,7 @@ class UartBuffer(np.ndarray):
     sent: bytes
 
     def flush(self) -> None:
-        """Send what has changed since it was sent."""
+        """Send the bytes changed since the last time."""
         now = self.tobytes()
         apart = np.flatnonzero(np.frombuffer(now, np.uint8) != np.frombuffer(self.sent, np.uint8))
         if len(apart):
@@ -46,7 +46,7 @@ class UartBuffer(np.ndarray):
         self.reshape(-1).view(np.uint8)[:] = np.frombuffer(self.sent, np.uint8)
 
     def freebuffer(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self.link.free(self.device_address)
 
 
@@ -64,7 +64,7 @@ class UartLink:
     Raises
     ------
     CoprocessorError
-        Nothing answers, or something else does; an address that is not there.
+        No response, an unknown device, or an invalid address.
     """
 
     def __init__(self, port: SerialPort) -> None:
@@ -98,12 +98,12 @@ class UartLink:
             self._command(_header(b"w", address + start, length) + part, 0)
 
     def __call__(self, shape: tuple[int, ...], dtype: Any = np.uint8) -> UartBuffer:
-        """Hand out an array of zeros, at the first place with room; as ``pynq.allocate``.
+        """Allocate an array of zeros, first fit, like ``pynq.allocate``.
 
         Raises
         ------
         MemoryError
-            There is no room.
+            Out of memory.
         """
         length = prod(shape) * np.dtype(dtype).itemsize
         start = self._room.take(length)
@@ -116,11 +116,11 @@ class UartLink:
         return array
 
     def free(self, address: int) -> None:
-        """Give memory back that was handed out."""
+        """Free allocated memory."""
         self._room.free(address)
 
     def _command(self, sent: bytes, size: int) -> bytes:
-        """Send a command; returns what it answers, without the status."""
+        """Send a command; return its response, without the status."""
         self._port.write(sent)
         answer = self._port.read(size + 1)
         if len(answer) != size + 1:

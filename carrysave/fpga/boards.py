@@ -1,4 +1,4 @@
-"""Bitstreams for boards, by open tools alone: the co-processor behind the board's serial bridge."""
+"""Bitstreams for boards, with open tools: the co-processor behind the board's serial bridge."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from hw.emit.verilog import Emission
 __all__ = ["BAUD", "BOARDS", "Board", "build", "design_of"]
 
 BAUD = 115200
-"""Rate of the serial line, if it is not said."""
+"""Default baud rate."""
 
 _TOP = "carrysave_board"
 
@@ -24,7 +24,7 @@ _TOOLS = {
     "ecp5": ("--lpf", "--textcfg", "ecppack"),
     "ice40": ("--pcf", "--asc", "icepack"),
 }
-"""Of a family: nextpnr's options for constraints and for what it writes; what packs that."""
+"""By family: nextpnr's options for constraints and output, and the bitstream packer."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Board:
     summary : what it is.
     family : of :data:`carrysave.fpga.implementation.TARGETS`; ecp5 or ice40.
     device : arguments of nextpnr.
-    capacity : what the FPGA has.
-    clock_hz : of its oscillator.
+    capacity : the FPGA's resources.
+    clock_hz : frequency of its oscillator.
     pins : file of constraints.
-    parameters : of the co-processor that fits.
+    parameters : of the default co-processor.
     """
 
     summary: str
@@ -137,7 +137,7 @@ def build(
     name : of :data:`BOARDS`.
     design : a ``coprocessor_uart``.
     folder : where files go: Verilog, bitstream, report.
-    progress : told what is done now.
+    progress : callback for each step.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def build(
     Raises
     ------
     ValueError
-        The design is larger than the FPGA; says by what.
+        The design is larger than the FPGA; states the resources exceeded.
     ModuleNotFoundError
         The package of the family's nextpnr is not installed.
     YosysError, FpgaError
@@ -194,7 +194,7 @@ def build(
 def _implement(
     board: Board, design: Design, verilog: str, folder: Path, progress: Callable[[str], None]
 ) -> tuple[dict[str, Any], bytes]:
-    """Run the tools in a folder; returns what is known, and the bitstream."""
+    """Run the tools in a folder; return the figures, and the bitstream."""
     family = implementation.TARGETS[board.family]
     (folder / "top.v").write_text(verilog)
     (folder / board.pins).write_text(board.constraints)

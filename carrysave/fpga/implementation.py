@@ -151,7 +151,7 @@ def _implement(
     place: bool,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Map, and place and route where that is possible; return what was found."""
+    """Map, and place and route if possible; return the results."""
     family = TARGETS[target]
     progress(f"{target}: mapping {top}")
     yosys.run("\n".join([
@@ -190,7 +190,7 @@ def _implement(
 
 
 def resources(family: Family, cells: dict[str, int]) -> dict[str, float]:
-    """Count what a mapped design takes, by cells."""
+    """Count the resources of a mapped design, by cells."""
     found = {}
     for resource, patterns in family.counts.items():
         total = sum(

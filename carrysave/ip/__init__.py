@@ -1,4 +1,4 @@
-"""What goes with a co-processor's Verilog, for those who put it into a design."""
+"""The pack of a co-processor: everything an integrator needs beside the Verilog."""
 
 from hw.catalog import Design
 
@@ -6,7 +6,7 @@ __all__ = ["has_pack"]
 
 
 def has_pack(design: Design) -> bool:
-    """Whether a design is written as a pack: a co-processor with buses or streams."""
+    """Tell whether a design is written as a pack: a co-processor with buses or streams."""
     if design.engine is None:
         return False
     from golden.soc.coprocessor_uart import CoprocessorUartSpec

@@ -1,4 +1,4 @@
-"""The block in a system, as a program for Vivado that draws it: a Zynq, AXI, DMAs for streams."""
+"""Vivado block design of a system with the block: a Zynq, AXI, DMAs for streams."""
 
 from carrysave.ip.facts import Facts
 from carrysave.ip.templates import fill

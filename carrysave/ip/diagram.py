@@ -1,4 +1,4 @@
-"""A picture of the block: what is inside, how large, and which ports lead there."""
+"""Block diagram of the co-processor: parts, sizes, ports."""
 
 from typing import NamedTuple
 from xml.sax.saxutils import escape
@@ -66,7 +66,7 @@ def draw(block: Facts) -> str:
 
 
 def _outside(block: Facts) -> tuple[dict[str, _Box], list[tuple[str, str]]]:
-    """Draw what leads to matrices: masters or streams, and the arrows from and to them."""
+    """Draw the paths to matrices: masters or streams, and their arrows."""
     width = f"{block.spec.data_width} bits"
     streams = [stream.name for stream in block.interfaces("AXI4STREAM")]
     if not streams:
@@ -85,7 +85,7 @@ def _outside(block: Facts) -> tuple[dict[str, _Box], list[tuple[str, str]]]:
 
 
 def _line(source: _Box, target: _Box) -> tuple[int, int, int, int]:
-    """Lead from the side of a box to the nearest side of another."""
+    """Draw an arrow from the side of a box to the nearest side of another."""
     if source.x < target.x:
         middle = _HEIGHT // 2
         return source.x + _WIDTH, source.y + middle, target.x, target.y + middle

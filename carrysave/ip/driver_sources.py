@@ -1,4 +1,4 @@
-"""The co-processor's drivers as a host takes them: Python without the generators, and C."""
+"""Source files of the co-processor's drivers: Python without the generators, and C."""
 
 import functools
 import pprint
@@ -25,7 +25,7 @@ C_SOURCES = (
 
 
 class Constants(NamedTuple):
-    """What the Python driver has of the register map, see :mod:`carrysave.driver.registers`."""
+    """The register map's constants in the Python driver, see :mod:`carrysave.driver.registers`."""
 
     FIELDS: dict[str, tuple[int, int, int]]
     ERRORS: dict[int, tuple[str, str]]
@@ -62,7 +62,7 @@ def python(folder: Path) -> list[Path]:
 
     Parameters
     ----------
-    folder : the package; its name is the caller's choice. Made if it is not there.
+    folder : the package, under any name; created if missing.
 
     Returns
     -------
@@ -73,19 +73,19 @@ def python(folder: Path) -> list[Path]:
 
 
 def c(folder: Path, *, stream: bool = False) -> list[Path]:
-    """Write the C driver, beside which the header of the register map has to be.
+    """Write the C driver, which needs the header of the register map beside it.
 
     Parameters
     ----------
-    folder : of the files.
-    stream : also what a co-processor between streams needs.
+    folder : for the files.
+    stream : include the files for a co-processor with streams.
     """
     names = [*C_SOURCES, *(_STREAM_SOURCES if stream else ())]
     return [cache.write(folder / name, (_C_FOLDER / name).read_bytes()) for name in names]
 
 
 def registers() -> str:
-    """Return the text of :mod:`carrysave.driver.registers`: what :func:`constants` says."""
+    """Return the text of :mod:`carrysave.driver.registers`, from :func:`constants`."""
     values = constants()._asdict()
     lines = [
         '"""Addresses, fields and codes of the register map.',

@@ -25,7 +25,7 @@ def facts(block: Facts) -> dict[str, Any]:
 
 
 def write(block: Facts, pack: Path) -> list[str]:
-    """Write all drivers into a pack; returns the names of their files in it."""
+    """Write all drivers into a pack; return their file names."""
     python, c = (pack / "drivers" / language for language in ("python", "c"))
     driver_sources.python(python / "carrysave_driver")
     driver_sources.c(c, stream=block.spec.STREAM)

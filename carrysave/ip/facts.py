@@ -1,4 +1,4 @@
-"""A co-processor as those see it who put it into a design; what every file of a pack is made of."""
+"""Facts about one co-processor that its pack needs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +15,11 @@ from hw.emit.verilog import Emission
 __all__ = ["OUTSIDE", "Facts", "version_of"]
 
 OUTSIDE = 0.3
-"""Share of a period that paths to and from a port are given outside of the block."""
+"""Fraction of the period reserved outside the block for paths to and from its ports."""
 
 
 def version_of() -> str:
-    """Return the version of this package, which is that of every block."""
+    """Return the version of this package, which is every block's version."""
     return version("carrysave")
 
 

@@ -1,6 +1,6 @@
-"""FuseSoC's generator: makes a design with the parameters that a core file gives.
+"""FuseSoC generator: makes a design with the parameters of a core file.
 
-FuseSoC calls it with the name of a YAML file, in the folder in which it then looks for core files.
+FuseSoC runs it with the name of a YAML file, in the folder where it then looks for core files.
 """
 
 import sys
@@ -15,12 +15,12 @@ __all__ = ["main"]
 
 
 def main(request: Path, folder: Path) -> None:
-    """Do what a request says.
+    """Execute a request.
 
     Raises
     ------
     UsageError, ValueError, TypeError
-        It asks for what cannot be.
+        The request is invalid.
     """
     import yaml  # FuseSoC brings it
 

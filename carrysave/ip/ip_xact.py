@@ -36,8 +36,8 @@ def component(block: Facts, registers: Path, files: Mapping[str, Sequence[str]])
 
     Parameters
     ----------
-    block : what is described.
-    registers : the IP-XACT of its register map, whose memory map is taken in.
+    block : the co-processor.
+    registers : the IP-XACT of its register map, whose memory map is included.
     files : names of files, by set.
     """
     ElementTree.register_namespace("ipxact", _SPACE)

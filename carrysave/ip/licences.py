@@ -1,4 +1,4 @@
-"""Under which terms the files of a pack are."""
+"""Licences of the files of a pack."""
 
 from importlib.metadata import distribution
 from pathlib import Path
@@ -56,7 +56,7 @@ def table(docs: bool) -> tuple[tuple[str, str, str], ...]:
 
 
 def write(folder: Path, docs: bool) -> None:
-    """Copy the texts of the licences, as the packages have them; a folder each."""
+    """Copy the licence texts from the packages, one folder each."""
     for package in (*_COPIED, _DOCS_COPIED) if docs else _COPIED:
         found = [
             file

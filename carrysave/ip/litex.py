@@ -10,7 +10,7 @@ __all__ = ["CLASS", "module"]
 CLASS = "MatmulCoprocessor"
 
 _CHANNELS = ("AW", "AR", "W", "B", "R")
-"""Names of signals begin with their channel's; in LiteX, a channel has them as attributes."""
+"""Signal names begin with their channel's; in LiteX they are attributes of the channel."""
 
 
 def module(block: Facts) -> str:

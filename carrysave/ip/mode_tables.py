@@ -1,4 +1,4 @@
-"""Formats of an engine that has several, as tables for the drivers of its pack."""
+"""Formats of a multi-format engine, as tables for the drivers of its pack."""
 
 from collections.abc import Mapping
 
@@ -14,10 +14,10 @@ Modes = Mapping[tuple[str, str], Mode]
 
 
 def python(modes: Modes) -> str:
-    """Write them as a module beside the driver's package, ``carrysave_driver``."""
+    """Write them as a module beside the driver package ``carrysave_driver``."""
     return fill(PYTHON_NAME, modes=modes, numbers={a: mode.a for (a, _), mode in modes.items()})
 
 
 def c(modes: Modes) -> str:
-    """Write them as a header beside the C driver's."""
+    """Write them as a header beside the C driver."""
     return fill(C_NAME, modes=modes)

@@ -1,4 +1,4 @@
-"""Writes a pack: a co-processor's Verilog and all that goes with it, as one folder."""
+"""Writes a pack: a co-processor's Verilog and all accompanying files, as one folder."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ def generate(
     Parameters
     ----------
     design : the co-processor.
-    folder : where; the pack is the folder of the module's name in it.
+    folder : parent of the pack, which is named as the module.
     period_ns : clock period in the constraints, ns.
     name : what FuseSoC calls it, see :func:`hw.emit.fusesoc.core`.
     docs : write the register map as HTML too: 9 MB in 150 files.
@@ -51,13 +51,13 @@ def generate(
 
 
 def write(block: Facts, folder: Path, *, name: str | None = None) -> list[Path]:
-    """Write the pack of a block; whole, or nothing if something fails.
+    """Write the pack of a block atomically: nothing is written if something fails.
 
-    What is there under the same names is replaced; what else is there stays.
+    Existing files of the same names are replaced, others kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
     pack = folder / block.module
-    # Beside the pack, so that moving is renaming.
+    # On the same file system as the pack, so that moving is renaming.
     with TemporaryDirectory(dir=folder, prefix=f".{block.module[:80]}-") as temporary:
         made = Path(temporary) / block.module
         _fill(block, made, name)
@@ -72,7 +72,7 @@ def write(block: Facts, folder: Path, *, name: str | None = None) -> list[Path]:
 
 
 def _replace(made: Path, path: Path) -> None:
-    """Put a file or a folder in the place of another."""
+    """Replace a file or a folder."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     made.replace(path)

@@ -1,4 +1,4 @@
-"""README of a pack: what the block is, how it connects, and what to type first in each tool."""
+"""README of a pack: the block, its connections, first commands for each tool."""
 
 from carrysave.driver_modes import element_formats
 from carrysave.ip import drivers, licences, readme_streams, readme_tables
@@ -36,7 +36,7 @@ def write(block: Facts) -> str:
 
 
 def _command(block: Facts) -> str:
-    """Give the command that makes this pack."""
+    """Return the command that makes this pack."""
     entry = block.design.entry
     values = [
         f"-p '{key}={value}'"
@@ -47,26 +47,26 @@ def _command(block: Facts) -> str:
 
 
 def _throughput(block: Facts) -> str:
-    """Say how fast it is, and what its blocks are by default."""
+    """Describe throughput and default blocks."""
     spec, inside = block.spec, block.spec.inside
     gigahertz = 1 / block.period_ns
     products = block.emission.component.operations_per_cycle / 2
     m, n, k = spec.default_blocks()
     rows = [
-        ("products a cycle, at most", f"{products:g}"),
+        ("products per cycle, at most", f"{products:g}"),
         (f"at {block.period_ns:g} ns", f"{products * gigahertz:.4g} GMAC/s"),
         (
-            f"bytes {'of each stream a cycle' if spec.STREAM else 'of memory a cycle, each way'}",
+            f"bytes per cycle {'of each stream' if spec.STREAM else 'of memory, each way'}",
             f"{spec.bytes}",
         ),
         (f"at {block.period_ns:g} ns", f"{spec.bytes * gigahertz:.4g} GB/s"),
         ("tile of C", f"{inside.m} x {inside.n}"),
-        ("words along K a beat", f"{inside.k}"),
-        ("block by default, M x N x K", f"{m * inside.m} x {n * inside.n} x {k * inside.k}"),
-        ("sums of a block, at most", f"{spec.sums:,}"),
+        ("words along K per beat", f"{inside.k}"),
+        ("default block, M x N x K", f"{m * inside.m} x {n * inside.n} x {k * inside.k}"),
+        ("sums per block, at most", f"{spec.sums:,}"),
         ("store of A, of B", f"{spec.PARTS} x {spec.a_bytes:,}, {spec.PARTS} x {spec.b_bytes:,} B"),
     ]
     if not spec.STREAM:
-        bursts = f"up to {spec.burst} beats, {spec.outstanding} under way each way"
+        bursts = f"up to {spec.burst} beats, {spec.outstanding} outstanding each way"
         rows.append(("bursts", bursts))
     return readme_tables.table(("", ""), rows)

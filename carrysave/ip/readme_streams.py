@@ -1,4 +1,4 @@
-"""README of a pack between streams: what is on each of them, in which order."""
+"""README of a pack with streams: the data on each stream, and its order."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -35,7 +35,7 @@ _TITLES = {
 
 
 def _example(block: Facts) -> tuple[tuple[int, int, int], Iterator[tuple[str, range, int, int]]]:
-    """Take a product of two blocks, each of two parts along K: its sizes, its parts of rows."""
+    """Make an example of two blocks, each of two parts along K: its sizes, its parts of rows."""
     spec, inside = block.spec, block.spec.inside
     mode = spec.kinds[0]
     up, across, deep = spec.default_blocks(mode)
@@ -50,7 +50,7 @@ def _example(block: Facts) -> tuple[tuple[int, int, int], Iterator[tuple[str, ra
 
 
 def _together(parts: Iterator[Part]) -> Iterator[tuple[str, range, int, int]]:
-    """Take rows together that follow each other: name, rows, first byte, bytes."""
+    """Merge successive rows: name, rows, first byte, bytes."""
     for (name, first, size), found in groupby(parts, key=lambda p: (p.name, p.first, p.bytes)):
         numbers = [part.row for part in found]
         yield name, range(numbers[0], numbers[-1] + 1), first, size

@@ -55,7 +55,7 @@ def registers(block: Facts) -> str:
 
 
 def errors(block: Facts) -> str:
-    """List the codes that a start can end with."""
+    """List the error codes of a start."""
     (field,) = (one for one in fields_of(block.registers) if one.name == "error_code")
     codes = field.node.get_property("encode")
     assert codes is not None
@@ -73,7 +73,7 @@ _EFFECTS = {
 
 
 def _access(field: MapField) -> str:
-    """Say what software can do with a field."""
+    """Describe the software access of a field."""
     parts = ["read, write" if field.node.is_sw_writable else "read"]
     for name, texts in _EFFECTS.items():
         effect = field.node.get_property(name)

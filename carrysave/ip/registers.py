@@ -28,7 +28,7 @@ def export(
 
     Parameters
     ----------
-    folder : made if it is not there; what is there under the same names is replaced.
+    folder : created if missing; files of the same names are replaced.
     parameters : of the build, see :func:`hw.soc.registers.rdl.parameters_of`.
     name : of the module, and of files.
     docs : write HTML too.
@@ -45,7 +45,7 @@ def export(
     """
     top = register_map(parameters, name=name)
     folder.mkdir(parents=True, exist_ok=True)
-    # Inside the folder, so that moving is renaming.
+    # On the same file system, so that moving is renaming.
     with TemporaryDirectory(dir=folder, prefix=".registers-") as temporary:
         made = Path(temporary)
         _write(top, made, name, parameters["version"], docs)
@@ -59,13 +59,13 @@ def export(
 
 
 def _write(top: AddrmapNode, folder: Path, name: str, version: int, docs: bool) -> None:
-    """Run the exporters; types have the names of instances, which parameters do not change."""
+    """Run the exporters; types are named as instances, so that parameters do not change names."""
     write_header(top, folder / f"{name}.h")
     numbers = f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
     IPXACTExporter(vendor="carrysave", library="carrysave", version=numbers).export(
         top, str(folder / f"{name}.xml")
     )
-    # By default names of classes hold Python's hash, which differs from run to run.
+    # By default class names contain Python's hash, which differs from run to run.
     PythonExporter().export(  # type: ignore[no-untyped-call]
         top, str(folder), skip_test_case_generation=True, hashing_method=NodeHashingMethod.SHA256
     )
@@ -81,21 +81,21 @@ def _write_html(top: AddrmapNode, folder: Path, name: str) -> None:
 
     HTMLExporter(generate_source_links=False).export(top, str(folder / f"{name}_html"))
     index = folder / f"{name}_html" / "index.html"
-    # The time, which keeps browsers from showing an old page, and a formula renderer off the net.
+    # Remove the time stamp (a cache buster) and a formula renderer from the web.
     stamp = zlib.crc32((folder / f"{name}.xml").read_bytes())
     text = re.sub(r"(BUILD_TS = |\?ts=)\d+", rf"\g<1>{stamp}", index.read_text())
     index.write_text(re.sub(r"\s*<script async src=\"https:[^>]*></script>", "", text))
 
 
 def write_header(top: AddrmapNode, path: Path) -> None:
-    """Write the C header of a map, with what values of fields are called."""
-    # C99 has no static_assert, by which later standards would check the size of the map.
+    """Write the C header of a map, with the names of field values."""
+    # C99 has no static_assert, with which later standards check the size of the map.
     CHeaderExporter().export(top, str(path), std=CStandard.gnu99, reuse_typedefs=False)
     path.write_text(_with_codes(path.read_text(), top))
 
 
 def _with_codes(header: str, top: AddrmapNode) -> str:
-    """Add what values of fields are called, which the exporter leaves out, to the C header."""
+    """Add the names of field values to the C header, which the exporter leaves out."""
     lines = []
     text = json.dumps  # quotes, as C does
     for field in fields_of(top):

@@ -1,8 +1,9 @@
-"""Networks on the co-processor: ONNX models to products, and what they cost.
+"""Networks on the co-processor: ONNX models to products, and their cost.
 
-``model`` reads and checks, ``lower`` finds the products, ``operands`` makes matrices of them: of
-codes (``product``), or of floats in formats of the engine (``encoded``; ``floats`` knows which).
-``evaluate`` runs the model with the products done by whoever takes matrices: the golden model
-(``golden``) or the driver (``work``), on a board or on the simulated block. ``oracle`` is
-onnxruntime, ``compare`` says where and why its numbers differ, ``cost`` what a product takes.
+``model`` reads and checks, ``lower`` finds the products (``match_products``), ``product_base``
+turns them into matrices: of codes (``quantised_product``), or of floats rounded to formats of the
+engine (``encoded``; ``floats`` selects them). ``evaluate`` runs the model with the products done by
+the golden model (``golden``) or the driver (``carrysave.driver.batch``), on a board or on the
+simulated block. ``reference_runtime`` is onnxruntime, ``compare`` reports where and why its numbers
+differ, ``cost`` estimates cycles and bytes.
 """

@@ -1,4 +1,4 @@
-"""``carrysave run``: what its options ask for, checked before anything runs, and what it writes."""
+"""``carrysave run``: its options, checked before anything runs, and its output files."""
 
 import io
 import json
@@ -30,7 +30,7 @@ REQUANTISERS = ("hardware", "host")
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What is to be run.
+    """A request for a run.
 
     Parameters
     ----------

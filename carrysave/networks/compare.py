@@ -1,4 +1,4 @@
-"""Where codes are not onnxruntime's: operator by operator, each on the oracle's codes."""
+"""Comparison with onnxruntime: operator by operator, each fed onnxruntime's codes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .reference_runtime import Oracle
 __all__ = ["Comparison", "Difference"]
 
 _CAUSES = {
-    True: "rounds sums times a scale once, halves up; onnxruntime rounds to float32 before",
+    True: "rounds sums times a scale once, halves up; onnxruntime rounds to float32 first",
     False: "runs in floats on the host; onnxruntime has its own kernel for codes",
 }
 
@@ -25,8 +25,8 @@ class Difference:
 
     Members
     -------
-    codes, differ : how many there were, and how many were others.
-    most : greatest difference, in steps.
+    codes, differ : number of codes, and of differing ones.
+    most : largest difference, in steps.
     """
 
     codes: int = 0
@@ -42,9 +42,9 @@ class Difference:
 
 
 class Comparison:
-    """Compares operators that make codes, one by one.
+    """Compares operators that output codes, one by one.
 
-    Every operator gets what the oracle has, so that a difference is counted where it arises.
+    Every operator gets the reference's inputs, so that a difference is counted where it arises.
 
     Members
     -------
@@ -74,7 +74,7 @@ class Comparison:
         self.oracle = Oracle(graph, {**inside, **host})
 
     def run(self, inputs: dict[str, np.ndarray], multiply: Multiply) -> dict[str, np.ndarray]:
-        """Compare a run on these inputs; returns the oracle's outputs."""
+        """Compare a run on these inputs; return the reference's outputs."""
         reference = self.oracle.run(inputs)
 
         def count(kind: str, product: bool, name: str, codes: np.ndarray) -> np.ndarray:

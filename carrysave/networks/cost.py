@@ -1,4 +1,4 @@
-"""What a product takes on the co-processor, by the model with which its planner chooses blocks."""
+"""Cost of a product on the co-processor, by the planner's cost model."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ __all__ = ["Estimate", "estimate", "rows_within", "work_estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """What works take, one after the other.
+    """Estimated cost of works, one after the other.
 
     Members
     -------
-    cycles : of the clock, with a memory that answers after some 60.
+    cycles : clock cycles, with a memory latency of about 60.
     bytes : that are read and written, in whole beats.
-    slots : products that the engine could do while it takes operands: with those of padding.
+    slots : the engine's products while it takes operands, padding included.
     """
 
     cycles: int
@@ -27,7 +27,7 @@ class Estimate:
     slots: int
 
     def __add__(self, other: "Estimate") -> "Estimate":
-        """Take both, one after the other."""
+        """Add the costs of both."""
         return Estimate(
             self.cycles + other.cycles, self.bytes + other.bytes, self.slots + other.slots
         )
@@ -42,7 +42,7 @@ def estimate(target: Target, compiled: Compiled) -> Estimate:
 
 
 def rows_within(target: Target, work: Work, cycles: int) -> int:
-    """Count the rows of A that take so many cycles at most: whole tiles, and one at least."""
+    """Return the rows of A that fit in a number of cycles: whole tiles, at least one."""
     assert work.a is not None
     tile = target.info.stores.tile_m
     rows = len(work.a)

@@ -15,9 +15,9 @@ __all__ = ["Choice", "Encoded", "encode", "steps_of"]
 
 _FLOAT: "np.dtype[Any]" = np.dtype(np.float32)
 _OCTAVES = 3
-"""How far the greatest value may be beyond the format's, as a power of two."""
+"""How far the largest value may exceed the format's, log2."""
 _FINE = 16
-"""Parts of an octave that are tried in the end."""
+"""Steps per octave in the final search."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Choice:
     Parameters
     ----------
     a, b : names of formats.
-    a_step, b_step : what 1 stands for in A, and in a B that is computed.
+    a_step, b_step : scale of A, and of a computed B.
     """
 
     a: str
@@ -38,13 +38,13 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Encoded(Operands):
-    """y = A x B + bias, of operands that are rounded once; sums are exact, and rounded to float32.
+    """y = A x B + bias, with operands rounded once; sums are exact, and rounded to float32.
 
     Parameters
     ----------
     choice : formats.
     weights : codes of B.
-    b_steps : what 1 stands for in each column of B, or in all of it.
+    b_steps : scale of each column of B, or of all of it.
     bias : float32, N, or None.
     scale : of A x B.
     more : those of :class:`Operands`.
@@ -105,12 +105,12 @@ class Encoded(Operands):
 
 
 def encode(fmt: ElementFormat, values: np.ndarray, steps: np.ndarray | float) -> np.ndarray:
-    """Round floats to codes; what is beyond the greatest becomes that.
+    """Round floats to codes, saturating.
 
     Raises
     ------
     ValueError
-        A value that is no number.
+        A value is NaN.
     """
     if np.isnan(values).any():
         raise ValueError("operands must be numbers, not NaN")
@@ -118,7 +118,7 @@ def encode(fmt: ElementFormat, values: np.ndarray, steps: np.ndarray | float) ->
 
 
 def steps_of(fmt: ElementFormat, values: np.ndarray) -> np.ndarray:
-    """Find what 1 stands for in each column, so that the squared errors add up to least.
+    """Find the scale of each column that minimises the squared error.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ def steps_of(fmt: ElementFormat, values: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    Steps, one for each column: octaves around the least one at which nothing is beyond the format
-    are tried, then what is between. 1 where all values are zero.
+    Scales, one per column: octaves around the smallest one without overflow are tried, then steps
+    in between. 1 if all values are zero.
     """
     values = values.astype(np.float64)
     low, high = (bound * np.exp2(fmt.lsb) for bound in fmt.bounds)

@@ -1,4 +1,4 @@
-"""What a product of two codes takes in the engine, for each pair of formats."""
+"""Energy of a product of two codes in the engine, for each pair of formats."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ class Energy:
 
     Members
     -------
-    library, period_ns : on what, at what clock.
-    activity : of each pair of formats: the operands for which it was measured.
-    pj_per_mac : of each pair of formats, as
-        :attr:`carrysave.networks.product_base.Operands.formats` names them; ""
-        of an engine of integers.
+    library, period_ns : cell library and clock period.
+    activity : for each pair of formats, the operands of the measurement.
+    pj_per_mac : for each pair of formats, named as
+        :attr:`carrysave.networks.product_base.Operands.formats`; ""
+        for an integer engine.
     """
 
     library: str

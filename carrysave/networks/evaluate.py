@@ -1,4 +1,4 @@
-"""Runs a lowered model: products by whoever multiplies, the rest by ONNX's reference."""
+"""Runs a lowered model: products by a callback, the rest by ONNX's reference evaluator."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,10 +14,10 @@ from .product_base import Operands
 __all__ = ["Multiply", "Observe", "evaluate"]
 
 Multiply = Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]
-"""Makes y of a product's A, and of B if that is computed."""
+"""Computes y from a product's A, and from B if it is not constant."""
 
 Observe = Callable[[str, np.ndarray], np.ndarray]
-"""Sees codes that the host has made, by the tensor's name; returns those to go on with."""
+"""Gets codes computed by the host, by tensor name; returns the codes to continue with."""
 
 
 def evaluate(
@@ -31,10 +31,10 @@ def evaluate(
     Raises
     ------
     ValueError, RuntimeError
-        Of `multiply`; an operator that the host cannot run on these inputs.
+        From `multiply`, or an operator that the host cannot run on these inputs.
     """
 
-    # Classes stand for operators by their names.
+    # Classes implement the operators of their names.
     class Product(OpRun):
         op_domain = DOMAIN
 

@@ -1,6 +1,6 @@
-"""Operators of onnxruntime on codes, as float operators between DequantizeLinear, QuantizeLinear.
+"""onnxruntime's quantised operators, expanded to DequantizeLinear, float operator, QuantizeLinear.
 
-So onnxruntime defines them; its own kernels use tables and fixed point, and may differ by a step.
+That is how onnxruntime defines them; its kernels use tables and fixed point, and may differ by one.
 """
 
 from collections.abc import Iterator

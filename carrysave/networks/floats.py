@@ -1,7 +1,7 @@
-"""Products of float networks whose operands get formats, and where a model has its choice.
+"""Products of float networks with operands in chosen formats, and the choices in a model.
 
-Choices are one of a model's own entries (`metadata_props`): the model stays one of floats, which
-any other program runs as it was.
+Choices are in the model's `metadata_props`: it stays a float model that any other program runs
+unchanged.
 """
 
 import json
@@ -23,7 +23,7 @@ _ENTRY = "carrysave.precision"
 
 
 def match_floats(graph: Graph, node: NodeProto, target: Target, choice: Choice) -> Match:
-    """Return the product that a node of floats stands for, with operands in chosen formats.
+    """Return the product of a float node, with operands in chosen formats.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def match_floats(graph: Graph, node: NodeProto, target: Target, choice: Choice) 
 
 
 def columns_of(weights: np.ndarray) -> np.ndarray:
-    """Let the columns of all groups stand side by side."""
+    """Concatenate the columns of all groups."""
     return np.moveaxis(weights, -2, 0).reshape(weights.shape[-2], -1)
 
 
@@ -77,12 +77,12 @@ def with_choices(graph: Graph, choices: Mapping[str, Choice]) -> ModelProto:
 
 
 def read(graph: Graph) -> dict[str, Choice]:
-    """Read the choices that a model has; none if it has no entry.
+    """Read the choices in a model; empty if there are none.
 
     Raises
     ------
     ValueError
-        An entry that is none of :func:`with_choices`.
+        An entry not written by :func:`with_choices`.
     """
     for one in graph.proto.metadata_props:
         if one.key == _ENTRY:

@@ -1,4 +1,4 @@
-"""Products as the co-processor does them, by its golden model."""
+"""Products computed by the co-processor's golden model."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ __all__ = ["codes", "product", "run"]
 
 
 def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
-    """Return what the works make, one after the other.
+    """Return the results of the works, one after the other.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def product(spec: CoprocessorSpec, compiled: Compiled) -> np.ndarray:
 
 
 def codes(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> np.ndarray:
-    """Make codes of sums, as the driver says how."""
+    """Requantise sums, with the driver's requantisation."""
     scales = (np.atleast_1d(value) for value in (how.multiplier, how.shift, how.zero_point))
     multiplier, shift, zero_point = scales
     given = unit.Requantisation(

@@ -1,4 +1,4 @@
-"""Operators that ONNX's reference has not, or not rightly: for the host, on numpy."""
+"""Operators the ONNX reference lacks or gets wrong, in numpy, for the host."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ __all__ = ["DequantizeLinear", "GlobalMaxPool", "QuantizeLinear"]
 
 
 class QuantizeLinear(OpRun):
-    """Codes of floats; the reference has none for models before version 19."""
+    """Quantises floats; missing in the reference for opsets before 19."""
 
     op_domain = ""
 
@@ -29,7 +29,7 @@ class QuantizeLinear(OpRun):
 
 
 class DequantizeLinear(OpRun):
-    """Floats of codes, likewise."""
+    """Dequantises codes; likewise."""
 
     op_domain = ""
 
@@ -47,7 +47,7 @@ class DequantizeLinear(OpRun):
 
 
 class GlobalMaxPool(OpRun):
-    """Greatest of each channel; the reference is for two axes of space alone."""
+    """Maximum of each channel; the reference supports only two spatial axes."""
 
     op_domain = ""
 
@@ -56,7 +56,7 @@ class GlobalMaxPool(OpRun):
 
 
 def _along(values: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
-    """Spread scales or zero points along an axis of x; as floats, or wide integers."""
+    """Broadcast scales or zero points along an axis of x; as floats, or wide integers."""
     values = values if values.dtype.kind == "f" else values.astype(np.int64)
     if values.size == 1:
         return values.reshape(())

@@ -1,4 +1,4 @@
-"""Convolutions as matrices: the windows that a kernel sees, a row each (im2col)."""
+"""Convolutions as matrix products: one row per kernel window (im2col)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ __all__ = ["Windows"]
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """Where the kernel of a convolution stands; all of one number for each axis of space.
+    """The windows of a convolution; one number per spatial axis.
 
     Parameters
     ----------
     kernel, strides, dilations : sizes, in numbers.
-    pads : before and behind each axis: all befores first, as ONNX has them; None: as `auto_pad`.
-    auto_pad : SAME_UPPER or SAME_LOWER: outputs as many as inputs over the stride.
+    pads : before and after each axis: all before first, as in ONNX; None: by `auto_pad`.
+    auto_pad : SAME_UPPER or SAME_LOWER: as many outputs as inputs / stride.
     """
 
     kernel: tuple[int, ...]
@@ -26,7 +26,7 @@ class Windows:
     auto_pad: str = "NOTSET"
 
     def around(self, space: Sequence[int]) -> list[tuple[int, int]]:
-        """Return what stands before and behind each axis."""
+        """Return the padding before and after each axis."""
         axes = len(self.kernel)
         if self.pads is not None:
             return list(zip(self.pads[:axes], self.pads[axes:], strict=True))

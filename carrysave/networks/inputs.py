@@ -21,7 +21,7 @@ def read_inputs(path: Path, graph: Graph, option: str) -> dict[str, np.ndarray]:
     Raises
     ------
     FileNotFoundError, UsageError, ValueError
-        What is not there, or not as the model wants it; names the option.
+        A missing file, or inputs that do not fit the model; names the option.
     """
     found = _read(path, option)
     if not isinstance(found, dict):
@@ -38,7 +38,7 @@ def read_inputs(path: Path, graph: Graph, option: str) -> dict[str, np.ndarray]:
 
 
 def batch_of(batch: int | None, graph: Graph, inputs: dict[str, np.ndarray]) -> int:
-    """Return how many inputs run at once: as many as asked for, if the model leaves that open."""
+    """Return the batch size: the requested one, if the model's is open."""
     count = len(next(iter(inputs.values())))
     fixed = {shape[0] for _, shape in graph.inputs.values() if isinstance(shape[0], int)}
     if not fixed:
@@ -52,7 +52,7 @@ def batch_of(batch: int | None, graph: Graph, inputs: dict[str, np.ndarray]) -> 
 
 
 def read_labels(path: Path | None, count: int) -> np.ndarray | None:
-    """Read the right classes of so many inputs, if there is a file."""
+    """Read the labels of the inputs, if there is a file."""
     if path is None:
         return None
     labels = _read(path, "--labels")

@@ -19,23 +19,23 @@ from .target import Target
 __all__ = ["DOMAIN", "Lowered", "lower"]
 
 DOMAIN = "carrysave"
-"""Of the node that stands where a product was; its attribute `index` is the product's place."""
+"""Domain of the nodes that replace products; their attribute `index` is the product's index."""
 
 _FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum", "LSTM", "GRU", "RNN")
 _QUANTISERS = ("QuantizeLinear", "DequantizeLinear")
 _SHOWN = 5
-"""Nodes that one message names."""
+"""Maximum nodes named in one message."""
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A model whose products are taken out of it.
+    """A model with its products extracted.
 
     Members
     -------
-    graph : the model as it was read.
+    graph : the original model.
     proto : the same with nodes of :data:`DOMAIN`.
-    products : what these stand for.
+    products : the products of these nodes.
     host : how often each operator runs on the host.
     """
 
@@ -46,18 +46,18 @@ class Lowered:
 
     @property
     def floats(self) -> dict[str, int]:
-        """Products that were not quantised, and run in floats on the host."""
+        """Products that are not quantised, and run in floats on the host."""
         return {name: count for name, count in self.host.items() if name in _FLOAT_PRODUCTS}
 
 
 def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = None) -> Lowered:
-    """Find the products of a model, and check that all of it can run.
+    """Find the products of a model, and check that the whole model can run.
 
     Parameters
     ----------
     graph : the model.
-    target : what runs them.
-    choices : formats of products of floats, by node; None: those that the model has with it.
+    target : the co-processor.
+    choices : formats of float products, by node; None: those in the model.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = N
 
 
 def _replace(graph: Graph, matches: list[Match]) -> ModelProto:
-    """Put a node for each product, and leave out what nobody reads any more."""
+    """Replace each product by a node, and remove unused nodes."""
     at = {id(found.node): (index, found) for index, found in enumerate(matches)}
     dropped = {id(node) for found in matches for node in (found.node, *found.behind)}
     nodes: list[NodeProto] = []
@@ -133,7 +133,7 @@ def _replace(graph: Graph, matches: list[Match]) -> ModelProto:
 
 
 def _refused(node: NodeProto, version: int) -> str:
-    """Say why a node cannot run on the host; nothing if it can."""
+    """Return why a node cannot run on the host; empty if it can."""
     if node.domain == DOMAIN:
         return ""
     if any(one.HasField("g") for one in node.attribute):

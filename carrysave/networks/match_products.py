@@ -1,4 +1,4 @@
-"""Products in a graph: operators on codes, and float operators between (de)quantisers."""
+"""Products in a graph: quantised operators, and float operators in QDQ form."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,24 +15,24 @@ from .quantised_product import QuantisedProduct
 __all__ = ["FLOAT_PRODUCTS", "Match", "Unsupported", "arranged", "key", "match", "places"]
 
 FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv")
-"""Operators of ONNX that are products of codes between quantisers."""
+"""ONNX operators that are quantised products in QDQ form."""
 
 
 class Unsupported(ValueError):
-    """A product of codes that cannot be compiled; says why."""
+    """A quantised product that cannot be compiled; the text is the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """A product, and the nodes that it takes the place of.
+    """A product, and the nodes it replaces.
 
     Members
     -------
-    product : what is computed.
-    node : where it stands.
-    behind : nodes behind it that are part of it.
-    after : nodes that make the model's tensor of the product's.
-    constants : what those read: array and name.
+    product : the product.
+    node : its main node.
+    behind : following nodes that are part of it.
+    after : nodes that compute the model's tensor from the product's.
+    constants : their constant inputs: array and name.
     """
 
     product: Operands
@@ -44,7 +44,7 @@ class Match:
 
 @dataclass(frozen=True)
 class _Codes:
-    """A quantised tensor: its codes, or what they are called; scale and zero point."""
+    """A quantised tensor: its codes, or their name; scale and zero point."""
 
     name: str
     values: np.ndarray | None
@@ -54,7 +54,7 @@ class _Codes:
 
     @property
     def number(self) -> int:
-        """The zero point, if it is one, and the scale too."""
+        """The zero point, if it and the scale are single."""
         count = max(self.zero.size, 1 if self.scale is None else self.scale.size)
         if count != 1:
             raise Unsupported(f"{self.name!r} must have one scale and zero point, not {count}")
@@ -68,7 +68,7 @@ class _Codes:
 
 
 def match(graph: Graph, node: NodeProto) -> Match | None:
-    """Return the product that a node stands for; None if it is none, or one of floats.
+    """Return the quantised product of a node; None if it is not one.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
 
 
 def key(node: NodeProto) -> str:
-    """Return what a node is called: by its name or, without one, its output."""
+    """Return a node's name or, without one, its output's."""
     return node.name or node.output[0]
 
 
@@ -120,7 +120,7 @@ def _constant(graph: Graph, name: str, what: str) -> np.ndarray:
 def _base(
     graph: Graph, node: NodeProto, a: _Codes, b: _Codes, bias: np.ndarray | None
 ) -> QuantisedProduct:
-    """Make the product of codes that a node stands for, with y of sums."""
+    """Make the quantised product of a node, with y as sums."""
     codes = None
     if b.values is not None:
         zero = b.zero.astype(np.int64)
@@ -154,12 +154,12 @@ def places(
 
 
 def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, Windows | None]:
-    """Arrange a B that is known as K x N, or groups x K x N; and find what a kernel sees.
+    """Arrange a constant B as K x N, or groups x K x N; and find the kernel's windows.
 
     Raises
     ------
     Unsupported
-        A node that is laid out as no product here.
+        A node whose layout is not supported.
     """
     values = _attributes(node)
     if "Conv" in node.op_type:
@@ -177,7 +177,7 @@ def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, 
 
 
 def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
-    """Make groups x K x N of outputs x inputs x space."""
+    """Rearrange outputs x inputs x space to groups x K x N."""
     outputs, inputs, *space = kernel.shape
     axes = len(space)
     groups = values.get("group", 1)
@@ -202,11 +202,11 @@ def _attributes(node: NodeProto) -> dict[str, Any]:
 
 
 def _scaled(product: QuantisedProduct, steps: np.ndarray, y: _Codes) -> QuantisedProduct:
-    """Let a product make codes; `steps` are what a sum of 1 stands for."""
+    """Make a product output codes; `steps` are the scales of sums."""
     kind = np.iinfo(y.zero.dtype)
     return replace(
         product,
-        # As onnxruntime computes them, in float32.
+        # In float32, as onnxruntime does.
         scale=steps / y.step,
         y_zero=y.number,
         y_codes=y.zero.dtype,
@@ -216,9 +216,9 @@ def _scaled(product: QuantisedProduct, steps: np.ndarray, y: _Codes) -> Quantise
 
 
 def _between(graph: Graph, node: NodeProto) -> Match | None:
-    """Find a float product of dequantised codes; with it what quantises its result, if that is all.
+    """Find a float product of dequantised codes, and the quantiser that is its only reader.
 
-    Relu and Clip are limits of codes, because quantisers are monotonic.
+    Relu and Clip become limits of codes, because quantisers are monotonic.
     """
     a, b = (_dequantised(graph, name) for name in node.input[:2])
     if a is None or b is None:
@@ -247,7 +247,7 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
 
 
 def _dequantised(graph: Graph, name: str) -> _Codes | None:
-    """Return the codes of a tensor that a DequantizeLinear makes."""
+    """Return the codes of a DequantizeLinear's output."""
     maker = graph.makers.get(name)
     if maker is None or maker.op_type != "DequantizeLinear":
         return None
@@ -266,7 +266,7 @@ def _sums(graph: Graph, name: str, steps: np.ndarray) -> np.ndarray | None:
 
 
 def _follow(graph: Graph, name: str) -> tuple[_Codes | None, float, float, list[NodeProto]]:
-    """Go on from a tensor to the quantiser that alone reads it; returns limits on the way too."""
+    """Follow a tensor to the quantiser that is its only reader; also return limits on the path."""
     low, high = -np.inf, np.inf
     passed: list[NodeProto] = []
     while name not in graph.outputs:
@@ -298,7 +298,7 @@ def _follow(graph: Graph, name: str) -> tuple[_Codes | None, float, float, list[
 def _floats(
     graph: Graph, node: NodeProto, product: QuantisedProduct, steps: np.ndarray, bias: str
 ) -> Match:
-    """Let a product make sums, of which the host makes floats, and adds a bias that is one."""
+    """Make a product output sums; the host converts them to floats and adds a float bias."""
     name = node.output[0]
     spread = (-1, *[1] * len(product.windows.kernel)) if product.windows else (-1,)
     constants = [(steps.reshape(spread), f"{name}/steps")]

@@ -1,4 +1,4 @@
-"""ONNX models as they are read: checked, and with what this version of the format calls them."""
+"""Reading ONNX models: checked, and converted to this version of the format."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,18 +15,18 @@ __all__ = ["Graph", "load"]
 
 @dataclass(frozen=True)
 class Graph:
-    """A model, and what is known of its tensors before it runs."""
+    """A model, and what is known about its tensors before it runs."""
 
     proto: ModelProto
 
     @cached_property
     def nodes(self) -> list[NodeProto]:
-        """In the order in which they run."""
+        """Nodes in the order of execution."""
         return list(self.proto.graph.node)
 
     @cached_property
     def constants(self) -> dict[str, np.ndarray]:
-        """Tensors whose values the model has."""
+        """Constant tensors."""
         found = {one.name: numpy_helper.to_array(one) for one in self.proto.graph.initializer}
         for node in self.nodes:
             if node.op_type == "Constant" and node.attribute[0].name == "value":
@@ -35,7 +35,7 @@ class Graph:
 
     @cached_property
     def types(self) -> dict[str, "np.dtype[Any]"]:
-        """Types of tensors, as far as they can be inferred."""
+        """Types of tensors, where inferred."""
         graph = onnx.shape_inference.infer_shapes(self.proto).graph
         return {
             one.name: onnx.helper.tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type)
@@ -50,7 +50,7 @@ class Graph:
 
     @cached_property
     def readers(self) -> dict[str, list[NodeProto]]:
-        """The nodes that read a tensor, once for each time."""
+        """The nodes that read a tensor, once per use."""
         found: dict[str, list[NodeProto]] = {}
         for node in self.nodes:
             for name in node.input:
@@ -64,7 +64,7 @@ class Graph:
 
     @cached_property
     def inputs(self) -> dict[str, tuple["np.dtype[Any]", list[int | str]]]:
-        """Type and shape of each input; a size is a name where it is open."""
+        """Type and shape of each input; open sizes are names."""
         found: dict[str, tuple[np.dtype[Any], list[int | str]]] = {}
         for one in self.proto.graph.input:
             if one.name in {constant.name for constant in self.proto.graph.initializer}:
@@ -83,14 +83,14 @@ class Graph:
         Raises
         ------
         ValueError
-            Says what is there, and what should be.
+            States actual and expected inputs.
         """
         if set(given) != set(self.inputs):
             raise ValueError(f"inputs must be {', '.join(self.inputs)}, not {', '.join(given)}")
         for name, (kind, shape) in self.inputs.items():
             array = given[name]
             legal = " x ".join(map(str, shape)) or "a number"
-            # The first axis counts inputs; those that run at once are cut from it.
+            # The first axis is the sample; batches are slices of it.
             fits = array.ndim == len(shape) > 0 and all(
                 isinstance(size, str) or size == found
                 for size, found in zip(shape[1:], array.shape[1:], strict=True)
@@ -108,7 +108,7 @@ def load(path: Path) -> Graph:
     Raises
     ------
     FileNotFoundError, ValueError
-        There is none, or it is broken; names the file.
+        The file is missing or broken; names it.
     """
     if not path.is_file():
         raise FileNotFoundError(2, "no such file", str(path))

@@ -1,4 +1,4 @@
-"""Operands of a product in a graph, and the matrices that a co-processor gets of them."""
+"""Operands of a product in a graph, and their matrices for a co-processor."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,13 +17,13 @@ __all__ = ["Compiled", "Cut", "Operands"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Compiled:
-    """What is to be run of a product, and how its output is put together.
+    """The works of a product, and the assembly of its output.
 
     Members
     -------
     works : independent of each other.
-    finish : makes y, as the model has it, of what the works make.
-    macs : products that count.
+    finish : assembles the model's y from the works' results.
+    macs : useful products.
     """
 
     works: list[Work]
@@ -40,7 +40,7 @@ class Cut:
     lefts : M x K each.
     shape : of y, without its columns.
     moved : columns are axis 1 of y, not the last.
-    batched : each A has a y of its own; else they have columns of one.
+    batched : each A has its own y; else they share one, by columns.
     """
 
     lefts: list[np.ndarray]
@@ -49,11 +49,11 @@ class Cut:
     batched: bool = False
 
     def join(self, results: list[np.ndarray]) -> np.ndarray:
-        """Put together what the works make, M x N each, with all columns along the last axis."""
+        """Assemble the works' results, M x N each, with all columns along the last axis."""
         return np.concatenate(results, axis=0 if self.batched else 1)
 
     def shaped(self, joined: np.ndarray) -> np.ndarray:
-        """Make y of it."""
+        """Reshape it to y."""
         y = joined.reshape(*self.shape, joined.shape[1])
         return np.moveaxis(y, -1, 1) if self.moved else y
 
@@ -64,10 +64,10 @@ class Operands(ABC):
 
     Parameters
     ----------
-    name, operator : of the node, as the model has them.
-    a, b, y : tensors; `b` is "" where it is known.
+    name, operator : of the node, as in the model.
+    a, b, y : tensors; `b` is "" if it is constant.
     weights : integers, K x N, or groups x K x N; None if B is computed.
-    windows : what a convolution sees; None for a product of matrices.
+    windows : of a convolution; None for a matrix product.
     transposed : A is K x M.
     """
 
@@ -82,7 +82,7 @@ class Operands(ABC):
 
     @property
     def formats(self) -> str:
-        """Names of the formats of A and B, if the product chooses some."""
+        """Names of the formats of A and B, if chosen."""
         return ""
 
     @property
@@ -91,12 +91,12 @@ class Operands(ABC):
         """Type of y."""
 
     def check(self, target: Target) -> None:
-        """Refuse what the co-processor cannot take, as far as it is known before.
+        """Refuse a product the co-processor cannot run, as far as known before running.
 
         Raises
         ------
         ValueError
-            Codes or sizes that it does not take; names the node.
+            Unsupported codes or sizes; names the node.
         """
         try:
             self._check(target)
@@ -111,13 +111,13 @@ class Operands(ABC):
         Parameters
         ----------
         target : the co-processor.
-        a, b : tensors, as the model has them; `b` is None where it is known.
-        in_hardware : the co-processor requantises, if it can; else whoever has its sums.
+        a, b : tensors, as in the model; `b` is None if it is constant.
+        in_hardware : the co-processor requantises, if it can; else the host.
 
         Raises
         ------
         ValueError
-            Codes or sizes that it does not take; names the node.
+            Unsupported codes or sizes; names the node.
         """
         try:
             return self._compile(target, a, b, in_hardware)
@@ -126,25 +126,25 @@ class Operands(ABC):
 
     @abstractmethod
     def _check(self, target: Target) -> None:
-        """Do what :meth:`check` says; errors need not name the node."""
+        """Implement :meth:`check`; errors need not name the node."""
 
     @abstractmethod
     def _compile(
         self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
     ) -> Compiled:
-        """Do what :meth:`compile` says; errors need not name the node."""
+        """Implement :meth:`compile`; errors need not name the node."""
 
     def _named(self, error: ValueError) -> ValueError:
         return ValueError(f"{self.operator} {self.name!r}: {error}")
 
     def cut(self, a: np.ndarray, zero: int, bundle: int) -> Cut:
-        """Cut matrices A out of a tensor.
+        """Extract the matrices A from a tensor.
 
         Parameters
         ----------
         a : codes.
         zero : code of 0, beyond the edges.
-        bundle : groups whose matrices are side by side in one.
+        bundle : groups combined in one matrix.
         """
         if self.windows is None:
             if self.weights is None and a.ndim > 2:
@@ -162,7 +162,7 @@ class Operands(ABC):
         return Cut(lefts=lefts, shape=shape, moved=True)
 
     def bundle(self, target: Target, k_max: int) -> int:
-        """Count the groups whose columns fill a row of the engine's tile, as far as K goes."""
+        """Return how many groups fill the columns of the engine's tile, as far as K allows."""
         if self.weights is None or self.weights.ndim == 2:
             return 1
         groups, depth, columns = self.weights.shape
@@ -170,7 +170,7 @@ class Operands(ABC):
         return min(groups, max(1, min(wide, k_max // depth)))
 
     def rights(self, cut: Cut, b: np.ndarray | None, bundle: int) -> list[np.ndarray]:
-        """Make a matrix B, K x N, for each A; groups stand in blocks along the diagonal.
+        """Make a matrix B, K x N, for each A; bundled groups are block-diagonal.
 
         Parameters
         ----------
@@ -201,14 +201,14 @@ class Operands(ABC):
         return rights
 
     def split(self, values: np.ndarray, rights: list[np.ndarray]) -> list[np.ndarray]:
-        """Cut what there is of each column, one for each B."""
+        """Split per-column data, one part for each B."""
         if self.weights is None:
             return [values] * len(rights)
         ends = np.cumsum([right.shape[1] for right in rights])
         return np.split(values, ends[:-1])
 
     def macs(self, cut: Cut, rights: list[np.ndarray]) -> int:
-        """Count the products that count: those of groups, not of blocks."""
+        """Count the useful products: those within groups."""
         if self.weights is None:
             return sum(
                 len(left) * right.size for left, right in zip(cut.lefts, rights, strict=True)

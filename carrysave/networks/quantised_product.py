@@ -25,9 +25,9 @@ class QuantisedProduct(Operands):
     Parameters
     ----------
     a_zero, a_type : zero point and type of A's codes.
-    b_zero, b_type : of a B that is computed; weights are less their zero points.
+    b_zero, b_type : of a computed B; weights have their zero points subtracted.
     bias : N sums, or None.
-    scale : float32, 1 or N; None: y is of sums.
+    scale : float32, 1 or N; None: y holds sums.
     y_zero, y_codes, low, high : zero point, type and limits of y's codes.
     more : those of :class:`Operands`.
     """
@@ -82,7 +82,7 @@ class QuantisedProduct(Operands):
         return Compiled(works=works, finish=finish, macs=self.macs(cut, rights))
 
     def _works(self, target: Target, cut: Cut, rights: list[np.ndarray]) -> list[Work]:
-        """Make works of sums, with codes and zero points as the engine has them."""
+        """Make works with sums as results, with codes and zero points in the engine's range."""
         offset = _offset("A", self.a_type, target.mode.a)
         columns = rights if self.weights is not None else rights[:1]
         width = sum(right.shape[1] for right in columns)
@@ -93,7 +93,7 @@ class QuantisedProduct(Operands):
             _check_depth(target, len(parts) * len(right))
             works.append(
                 Work(
-                    # Terms of B stand below each other, and A as often beside each other.
+                    # Terms of B are stacked along K, and A is repeated along K.
                     a=np.tile(left.astype(np.int64) - offset, len(parts)),
                     b=np.concatenate(parts),
                     bias=own - (self.a_zero - offset) * right.sum(axis=0),
@@ -142,7 +142,7 @@ def _check_depth(target: Target, depth: int) -> None:
 def _scales(
     product: QuantisedProduct, rights: list[np.ndarray], offset: int
 ) -> list[Requantisation]:
-    """Make requantisations, for the columns of each work: float32 scales, without any rounding."""
+    """Make requantisations for the columns of each work: float32 scales, exactly."""
     assert product.scale is not None
     multiplier, shift = dyadic(product.scale)
     one = len(shift) == 1

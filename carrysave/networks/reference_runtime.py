@@ -1,4 +1,4 @@
-"""onnxruntime, which says what a model's outputs are."""
+"""onnxruntime, the reference for a model's outputs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,12 +13,12 @@ __all__ = ["Oracle", "session"]
 
 
 class Oracle:
-    """Runs a model with onnxruntime, as it is by default.
+    """Runs a model with onnxruntime, in its default configuration.
 
     Parameters
     ----------
     graph : the model.
-    inside : names and types of tensors that are wanted beside the outputs.
+    inside : names and types of internal tensors to return beside the outputs.
     """
 
     def __init__(self, graph: Graph, inside: "Mapping[str, np.dtype[Any]]") -> None:
@@ -34,14 +34,14 @@ class Oracle:
         self._outputs = [*graph.outputs, *names]
 
     def run(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return outputs, and what is wanted of the inside, by name."""
+        """Return outputs and the internal tensors, by name."""
         return dict(zip(self._outputs, self._session.run(self._outputs, inputs), strict=True))
 
 
 def session(model: bytes) -> Any:
-    """Open a model: with exact sums of codes, where onnxruntime has them for this model.
+    """Open a model: with exact integer sums, where onnxruntime has them for this model.
 
-    Without, kernels for AVX2 (those for VNNI do not) saturate sums of two products to 16 bits.
+    Otherwise, kernels for AVX2 (those for VNNI do not) saturate sums of two products to 16 bits.
 
     Raises
     ------

@@ -22,25 +22,25 @@ from .target import Target
 __all__ = ["SIMULATIONS", "ProductRun", "Run", "run"]
 
 SIMULATIONS = ("all", "sample", "none")
-"""Every product of every input; some rows of each product of the first batch; none."""
+"""Simulate every product of every input; some rows of each product of the first batch; none."""
 
 _CYCLES = 6_000
-"""Cycles that a sample takes, about."""
+"""Approximate cycles of a sample."""
 
 
 @dataclass
 class ProductRun:
-    """What is known of a product after a run; figures are of one batch.
+    """Results of a product after a run; figures are per batch.
 
     Members
     -------
     product : which.
     shapes : M, K, N of its works.
-    macs : products that count.
-    peak : products a cycle that the engine can do of its formats.
-    estimate : of the model.
+    macs : useful products.
+    peak : the engine's maximum products per cycle, in its formats.
+    estimate : by the cost model.
     rows, simulated : rows of the works, and those that were simulated.
-    cycles, modelled : of what was simulated: as counted by the hardware, and by the model.
+    cycles, modelled : of the simulated part: counted by the hardware, and by the cost model.
     """
 
     product: Operands
@@ -55,7 +55,7 @@ class ProductRun:
 
     @property
     def total(self) -> int:
-        """Cycles of the product: the model's, by what the model was off where it was simulated."""
+        """Cycles of the product: the cost model's, corrected by its error on the simulated part."""
         if not self.simulated:
             return self.estimate.cycles
         return round(self.estimate.cycles * self.cycles / self.modelled)
@@ -71,8 +71,8 @@ class Run:
     layers : in the order in which they run.
     comparison : where codes differ, if there is a reference.
     batch : inputs of one batch.
-    wrong : works whose simulation is not as the golden model says.
-    seconds : by what was done.
+    wrong : works whose simulation differs from the golden model.
+    seconds : by phase.
     """
 
     outputs: dict[str, np.ndarray]
@@ -102,8 +102,8 @@ def run(
     ----------
     lowered : the network, compiled for
     target : the co-processor.
-    inputs : by name; the first axis counts them.
-    batch : inputs that run at once.
+    inputs : by name; the first axis is the sample.
+    batch : batch size.
     simulation : one of :data:`SIMULATIONS`.
     in_hardware : the co-processor requantises; else the host, as onnxruntime does.
     folder : for runs of the simulator.
@@ -137,12 +137,12 @@ def run(
 
 
 class _Machine:
-    """Multiplies by the golden model, and keeps what is to be simulated.
+    """Multiplies by the golden model, and records the works to simulate.
 
     Members
     -------
     layers : products of the first batch, by name.
-    works : name of the product, work, and what it makes.
+    works : name of the product, work, and its result.
     """
 
     def __init__(self, target: Target, in_hardware: bool, simulation: str) -> None:
@@ -157,7 +157,7 @@ class _Machine:
         return self._multiply(product, a, b)[2]
 
     def keep(self, product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-        """Make y, and keep how."""
+        """Compute y, and record its works."""
         compiled, results, y = self._multiply(product, a, b)
         name, pairs = product.name, list(zip(compiled.works, results, strict=True))
         if name not in self.layers:
@@ -166,7 +166,7 @@ class _Machine:
             rows = sum(m for m, *_ in shapes)
             peak = self.target.peak(compiled.works[0].mode)
             self.layers[name] = ProductRun(product, shapes, compiled.macs, peak, costs, rows)
-        # Works of a product are alike: a sample is of the first.
+        # Works of a product are alike: sample the first.
         last = {"all": len(pairs), "sample": 1, "none": 0}[self.simulation]
         self.works += [(name, work, result) for work, result in pairs[:last]]
         return y
@@ -184,7 +184,7 @@ def _joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def _simulate(machine: _Machine, folder: Path, steps: Steps) -> list[str]:
-    """Run works on the simulated block, by its driver; returns products that come out wrong."""
+    """Run works on the simulated block, through its driver; return the wrong products."""
     target = machine.target
     works: list[Work] = []
     results: list[np.ndarray] = []
@@ -193,7 +193,7 @@ def _simulate(machine: _Machine, folder: Path, steps: Steps) -> list[str]:
         whole = machine.simulation == "all"
         rows = len(work.a) if whole else rows_within(target, work, _CYCLES)
         a = work.a[:rows]
-        # What the work before made and left on the device need not be brought there.
+        # The previous work's result is already on the device.
         stays = bool(results) and results[-1].shape == a.shape and np.array_equal(results[-1], a)
         works.append(replace(work, a=None if stays else a))
         results.append(result[:rows])

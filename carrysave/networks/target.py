@@ -1,4 +1,4 @@
-"""The co-processor for which a network is compiled: its numbers, without its hardware."""
+"""The co-processor for which a network is compiled: its parameters, without its hardware."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ __all__ = ["Target"]
 _LACKING = ("scales", "stream")
 _WIDEST = 64
 _INTEGERS = "int8"
-"""Format of codes, of an engine that has several."""
+"""Format of codes, for a multi-format engine."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A co-processor of the catalogue, around an engine of integers or of several formats.
+    """A co-processor of the catalogue, with an integer or a multi-format engine.
 
     Raises
     ------
     ValueError
-        It is none, or cannot do what networks need.
+        It is not a co-processor, or cannot run networks.
     """
 
     design: Design
@@ -54,13 +54,13 @@ class Target:
 
     @cached_property
     def info(self) -> Info:
-        """What the hardware would tell of itself."""
+        """The hardware's discovery registers."""
         top = register_map(dict(discovery(self.spec, self.design.component().latency, 0)))
         return Info.read({field.name: field.reset for field in fields_of(top)}.__getitem__)
 
     @cached_property
     def formats(self) -> Mapping[str, ElementFormat]:
-        """Formats of operands, by name, of an engine that has several."""
+        """Operand formats, by name, of a multi-format engine."""
         return element_formats(self.spec)
 
     @cached_property
@@ -70,18 +70,18 @@ class Target:
 
     @cached_property
     def mode(self) -> Mode:
-        """How codes of quantised networks are multiplied."""
+        """The mode for codes of quantised networks."""
         if self.modes:
             return self.modes[_INTEGERS, _INTEGERS]
         return self.info.mode
 
     @property
     def integers(self) -> str:
-        """Name of the format of codes of quantised networks, of an engine that has several."""
+        """Name of the format for codes of quantised networks, in a multi-format engine."""
         return f"{_INTEGERS} x {_INTEGERS}"
 
     def peak(self, mode: Mode | None) -> float:
-        """Products a cycle, at most, of codes in these formats; None: in those of integers."""
+        """Maximum products per cycle in these formats; None: for integers."""
         mode = mode or self.mode
         engine = self.spec.engine
         if isinstance(engine, NpeSpec):
@@ -91,15 +91,15 @@ class Target:
         return self.info.peak * mode.codes / cycles
 
     def check_integers(self) -> None:
-        """Refuse an engine that does not multiply codes of quantised networks."""
+        """Refuse an engine that cannot multiply codes of quantised networks."""
         if self.modes and _INTEGERS not in self.formats:
             names = ", ".join(self.formats)
             raise ValueError(f"engine must have the format {_INTEGERS}; it has {names}")
 
     def requantises(self, columns: int) -> bool:
-        """Whether it makes codes of sums, by as many scales."""
+        """Whether it can requantise sums, with this number of scales."""
         features = self.info.features
-        rounds = self.spec.inside.result is not None  # to a format of its own, instead
+        rounds = self.spec.inside.result is not None  # to its result format, instead
         return (
             not rounds and "requantiser" in features and (columns == 1 or "per_column" in features)
         )

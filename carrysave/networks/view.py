@@ -1,4 +1,4 @@
-"""What a run of a network shows: facts, tables, a picture."""
+"""Output of ``carrysave run``: facts, tables, a picture."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -36,13 +36,13 @@ def facts(
     labels: np.ndarray | None,
     energy: Energy | None,
 ) -> dict[str, Any]:
-    """Put together what was found, as plain values.
+    """Collect the results as plain values.
 
     Parameters
     ----------
-    run, lowered, target : the run, of what, on what.
-    labels : right classes, or None.
-    energy : of the engine; None: none is told.
+    run, lowered, target : the run, the network, the co-processor.
+    labels : or None.
+    energy : of the engine, or None.
     """
     count = len(next(iter(run.outputs.values())))
     rows = [_row(run, layer, energy) for layer in run.layers]
@@ -135,11 +135,11 @@ def _layers(found: Mapping[str, Any]) -> Section:
         )  # fmt: skip
         lines.append(tables.texts(values, _COLUMNS))
     total = (
-        "in all", "", "", "", found["macs"], found["cycles"], "", found["utilisation"],
+        "total", "", "", "", found["macs"], found["cycles"], "", found["utilisation"],
         found["bytes"] / 1024, found["energy_uj"], "",
     )  # fmt: skip
     lines.append(tables.texts(total, _COLUMNS))
-    title = f"{found['design']}, {found['batch']} inputs at once"
+    title = f"{found['design']}, batches of {found['batch']}"
     heads = [head for head, _ in _COLUMNS]
     if not any(row["formats"] for row in found["layers"]):
         heads.remove("formats")
@@ -147,7 +147,7 @@ def _layers(found: Mapping[str, Any]) -> Section:
 
 
 def _of_columns(table: Section, heads: Sequence[str]) -> Section:
-    """Take columns out of a table, in its order."""
+    """Select columns of a table, in its order."""
     places = [place for place, head in enumerate(table.heads) if head in heads]
     lines = [[line[place] for place in places] for line in table.lines]
     names = sum(place < table.names for place in places)
@@ -159,7 +159,7 @@ def _ratio(row: Mapping[str, Any]) -> float:
 
 
 def _sentences(found: Mapping[str, Any]) -> list[str]:
-    """Say how outputs compare, and why they differ."""
+    """Explain how outputs compare, and why they differ."""
     lines = []
     for row in found["outputs"]:
         parts = []
@@ -181,7 +181,7 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
     ]
     if any(row["formats"] for row in found["layers"]):
         lines.append(
-            "operands of products are rounded to their formats, and sums are exact; onnxruntime"
+            "product operands are rounded to their formats, and sums are exact; onnxruntime"
             " multiplies floats"
         )
     if found["simulation_equal"] is not None:
@@ -192,8 +192,8 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
         names = ", ".join(f"{count} {name}" for name, count in found["host_float_products"].items())
         lines.append(f"not quantised, in floats on the host: {names}")
     lines.append(
-        "cycles: counted where all is simulated, else the model's, scaled by what it is off on the"
-        " part that is simulated"
+        "cycles: counted if everything is simulated, else the cost model's, corrected by its error"
+        " on the simulated part"
     )
     if found["energy"] is not None:
         each = ", ".join(
@@ -201,14 +201,14 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
             for pair, pj in found["energy"]["pj_per_mac"].items()
         )
         lines.append(
-            f"energy: of the engine alone, for each product it has room for, padding too, {each},"
-            f" on {found['energy']['library']}; none of memory"
+            f"energy: of the engine alone, per product slot, padding included, {each},"
+            f" on {found['energy']['library']}; memory not included"
         )
     return [*lines, *found["notes"]]
 
 
 def show(console: Console, found: Mapping[str, Any]) -> None:
-    """Print what was found."""
+    """Print the results."""
     table = _layers(found)
     if console.width < _WIDE:
         table = _of_columns(table, _NARROW)
@@ -218,7 +218,7 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
 
 
 def markdown(found: Mapping[str, Any]) -> str:
-    """Format what was found as Markdown."""
+    """Format the results as Markdown."""
     lines = [f"# {found['model']}", "", f"`{found['command']}`", ""]
     lines += tables.markdown(_layers(found))
     lines += [*(f"- {line}" for line in _sentences(found)), ""]
@@ -226,7 +226,7 @@ def markdown(found: Mapping[str, Any]) -> str:
 
 
 def draw(found: Mapping[str, Any]) -> bytes:
-    """Draw cycles of each product, by what they are used for, and bytes moved, as SVG."""
+    """Draw useful and lost cycles of each product, and bytes moved, as SVG."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -238,8 +238,8 @@ def draw(found: Mapping[str, Any]) -> bytes:
     useful = np.array([row["utilisation"] for row in rows]) * cycles
     size = (9, 1.2 + 0.22 * len(rows))
     figure, (left, right) = pyplot.subplots(1, 2, figsize=size, sharey=True, width_ratios=(3, 1))
-    left.barh(places, useful, color="tab:blue", label="products that count")
-    left.barh(places, cycles - useful, left=useful, color="lightgrey", label="padding and waiting")
+    left.barh(places, useful, color="tab:blue", label="useful products")
+    left.barh(places, cycles - useful, left=useful, color="lightgrey", label="padding and stalls")
     left.set_yticks(places, [row["layer"][-28:] for row in rows], fontsize=6)
     left.set_xlabel("cycles")
     left.legend(fontsize=7)

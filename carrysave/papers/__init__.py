@@ -28,12 +28,12 @@ class Table:
 
     Members
     -------
-    source : the paper, and where it has its figures from.
-    measure : measures all designs, small ones if the second argument is True.
-    sections : the parts of what was measured, with all columns if the second argument is True.
-    remarks : sentences on it.
+    source : the paper, its technology and tools.
+    measure : measures all designs; small ones if the second argument is True.
+    sections : the tables of results, with all columns if the second argument is True.
+    remarks : comments on the results.
     draw : a picture of it, as SVG.
-    needs : modules, beside that of pictures.
+    needs : required modules, besides matplotlib.
     """
 
     source: str
@@ -84,25 +84,25 @@ TABLES = {
 def run(name: str, target: str | Library, *, quick: bool, steps: Steps, command: str) -> Found:
     """Measure all designs of a table.
 
-    Every synthesis is cached by content: a run that was interrupted goes on where it stopped.
+    Every synthesis is cached by content: an interrupted run resumes where it stopped.
 
     Parameters
     ----------
     name : of :data:`TABLES`.
-    target : as :func:`carrysave.asic.synthesis.synthesise`'s, a cell library.
+    target : a cell library, as for :func:`carrysave.asic.synthesis.synthesise`.
     quick : small designs.
     steps : where progress goes.
-    command : to be written beside the results.
+    command : the command line, recorded with the results.
 
     Returns
     -------
     A dict of plain values: ``table``, ``quick``, ``source``, ``command``, ``library``, ``versions``
-    and what the table has measured.
+    and the table's results.
 
     Raises
     ------
     ModuleNotFoundError
-        A package that it needs is not installed.
+        A required package is not installed.
     """
     table = TABLES[name]
     needs("matplotlib", *table.needs)
@@ -115,7 +115,7 @@ _WIDE = 150
 
 
 def print_table(console: Console, found: Found) -> None:
-    """Print a table, and the sentences on it; narrow terminals get the columns that count most."""
+    """Print a table and its comments; narrow terminals get the most important columns."""
     table = TABLES[found["table"]]
     console.print(found["source"], highlight=False, markup=False, soft_wrap=True)
     for part in table.sections(found, console.width >= _WIDE):
@@ -125,7 +125,7 @@ def print_table(console: Console, found: Found) -> None:
 
 
 def markdown(found: Found) -> str:
-    """Format a table as Markdown, with all that it depends on."""
+    """Format a table as Markdown, with its conditions."""
     table = TABLES[found["table"]]
     lines = [f"# {found['table']}", "", f"{found['source']}.", ""]
     for part in table.sections(found, True):

@@ -26,7 +26,7 @@ _FPGAS = ("xilinx", "ecp5")
 
 
 def _fields(formats: tuple[str, ...], k_max: int) -> dict[str, Any]:
-    """Return formats and the least accumulator that holds so many products of any two of them."""
+    """Return formats and the narrowest accumulator for a number of products of any two."""
     elements = [fmt for fmt in map(parse, formats) if isinstance(fmt, ElementFormat)]
     width = max(
         QuireSpec(a_format=a, b_format=b, k_max=k_max).width for a in elements for b in elements
@@ -35,7 +35,7 @@ def _fields(formats: tuple[str, ...], k_max: int) -> dict[str, Any]:
 
 
 def _k_max(formats: tuple[str, ...]) -> int:
-    """Products that the shared accumulator holds, whichever: what separate ones have to hold."""
+    """Worst-case products that the shared accumulator holds; separate ones must match."""
     spec = LaneSpec(formats=",".join(formats), accumulator_width=_WIDTH)
     return min(spec.k_max_words(*pair) for pair in spec.pairs)
 
@@ -139,7 +139,7 @@ def _mean(entries: list[Result]) -> float:
 
 
 def _claims(found: Result) -> Iterator[Result]:
-    """Compare each claim of the paper, with what it is measured against here."""
+    """Compare each claim of the paper, and name our baseline."""
     total = sum(entry["alone"]["area_um2"] for entry in found["lanes"])
     arrays = sum(entry["alone"]["area_um2"] for entry in found["arrays"])
     subsets = found["subsets"]
@@ -148,7 +148,7 @@ def _claims(found: Result) -> Iterator[Result]:
         "lane, area",
         "-42 %",
         _change(found["shared"]["area_um2"] / total),
-        "a lane for each format; the paper's: the best MAC known to it",
+        "one lane per format; the paper's: the best MAC known to it",
     )
     yield _claim(
         "lane, sharing factor", "-", f"{total / found['shared']['area_um2']:.2f}x", "the same"
@@ -163,7 +163,7 @@ def _claims(found: Result) -> Iterator[Result]:
         "array, area",
         "-",
         _change(found["shared_array"]["area_um2"] / arrays),
-        "an array for each format",
+        "one array per format",
     )
     yield _claim(
         "array, energy per product",
@@ -178,7 +178,7 @@ def _claims(found: Result) -> Iterator[Result]:
                 f"{fpga['target']}, {key[:-1].upper()}s",
                 f"{paper} fewer",
                 f"{ratios[key]:.2f}x fewer",
-                "an array for each format",
+                "one array per format",
             )
     gains = sorted({2 * entry["codes_per_word"] for entry in found["lanes"]})
     yield _claim(
@@ -202,7 +202,7 @@ def _change(ratio: float) -> str:
 
 _LANES = (
     ("format", "{}"), ("area alone, um2", "{:,.0f}"), ("kGE", "{:.2f}"), ("period ns", "{:.3f}"),
-    ("products a cycle", "{}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
+    ("products per cycle", "{}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
     ("array alone, um2", "{:,.0f}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
     ("operations per byte", "{}"),
 )  # fmt: skip
@@ -255,11 +255,11 @@ def _lines(found: Result) -> Iterator[list[str]]:
 
 
 def remarks(found: Result) -> list[str]:
-    """Return what the comparison means."""
+    """Return comments on the comparison."""
     return [
-        "XR-NPE's repository has no RTL, and its abstract names no baseline: the ones here are"
-        " carrysave's own lanes of one format each, from the same generator and flow.",
-        "Lanes alone have accumulators of the width that their format needs, the shared one"
+        "XR-NPE's repository has no RTL, and its abstract names no baseline: ours are carrysave's"
+        " lanes of one format each, from the same generator and flow.",
+        "Single-format lanes have accumulators only as wide as their format needs, the shared one"
         f" {_WIDTH} bits; lanes include decoders and the stream's registers, arrays decode at their"
         " edge.",
     ]

@@ -1,4 +1,4 @@
-"""A layer of a real network with weights of few bits: on hardware, by golden, and in floats."""
+"""A layer of a real network with low-bit weights: on hardware, in golden, and in floats."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,14 +30,14 @@ LAYERS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
     "2": ({"scheme": "odd", "bits": 2}, "lut_core", {**_LUT, **_ODD}),
     "4": ({"scheme": "symmetric", "bits": 4}, "lut_core", {**_LUT, "b_width": 4}),
 }
-"""How weights are quantised, and the engine that multiplies them, by the bits of a weight."""
+"""Quantisation of weights, and the engine, by the bits of a weight."""
 
 
 def measure(folder: Path, images: int | None = None) -> Iterator[dict[str, Any]]:
     """Run the hidden layer of a network for handwritten digits, trained here in floats.
 
-    Activations are int8, scaled by the greatest of each image; each group's sums come from the
-    simulated engine.
+    Activations are int8, scaled by each image's maximum; each group's sums come from the simulated
+    engine.
 
     Parameters
     ----------

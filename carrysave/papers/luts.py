@@ -1,4 +1,4 @@
-"""LUT tensor cores and their rivals at equal throughput: which wins for given weights."""
+"""LUT tensor cores and alternatives at equal throughput: the smallest for given weights."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,12 +26,12 @@ _FPGA_WEIGHTS = ("1", "1.58", "2", "4")
 FPGA_TILE = 2, 8
 """Rows and columns of cores on FPGAs."""
 FPGA_K = 8
-"""Products of a beat of these."""
+"""Products per beat on FPGAs."""
 ROWS = 4
 COLUMNS = {32: 32, 16: 16}
-"""Columns of cores by the products of their beats: 32 for int8 and one or two bits, else 16."""
+"""Columns of cores by products per beat: 32 for int8 and one or two bits, else 16."""
 _MAPS = ("amap", "wide")
-"""The mappings that are smallest at a clock that is not tight, the smaller first."""
+"""The mappings with the smallest area at a relaxed clock, the smaller first."""
 SLACK = 1.5  # of the clock, against the period of the plain MAC at its fastest
 _PAPER = (1.0, 1.317, 1.351, 1.440)
 """Area of the paper's ablation, relative to that of each step."""
@@ -117,20 +117,20 @@ def _side_by_side(jobs: Iterable[Callable[[], Result]]) -> Iterator[Result]:
 
 
 def _rivals(activation: str, weight: str) -> list[Rival]:
-    """List the designs of a job; what is held to, with the beats that make all of them smallest."""
+    """List the designs of a job; headline ones with the beats that make all of them smallest."""
     k = 32 if activation == "int8" and weight in ("1", "2") else 16
     return rivals(activation, weight, ROWS, COLUMNS[k], k)
 
 
 def _macs(design: Design) -> float:
-    """Return the products of a cycle, in tiles as deep as they may be, which follow each other."""
+    """Return the products per cycle, in successive tiles of maximum depth."""
     spec = design.spec
     beats = -(-spec.k_max // spec.k) * spec.planes * spec.passes
     return spec.m * spec.n * spec.k_max / (beats + spec.idle)
 
 
 def _facts(design: Design, result: Result, clock: float) -> Result:
-    """Return what counts of a core; `um2_per_mac` is its area for a product a clock."""
+    """Return the figures of a core; `um2_per_mac` is its area per product per cycle."""
     macs = _macs(design)
     area, late = result["area_um2"], max(1.0, result["period_ns"] / clock)
     return {
@@ -147,7 +147,7 @@ def _facts(design: Design, result: Result, clock: float) -> Result:
 
 
 def _ablation(found: list[Result]) -> Iterator[Result]:
-    """Compare the areas of the steps for a product a clock with that of the first."""
+    """Compare the areas per product per cycle of the steps with that of the first."""
     for entry, paper in zip_longest(found, _PAPER):
         ratio = found[0]["um2_per_mac"] / entry["um2_per_mac"]
         yield {
@@ -181,7 +181,7 @@ def _product(rival: Rival, target: str | Library, step: Any) -> Result:
 
 
 def _mark(entries: list[Result], cost: str) -> None:
-    """Mark the best of each group that has the same job; multipliers of FPGAs have no cost here."""
+    """Mark the best of each group with the same job, DSP multipliers excluded."""
     best: dict[Any, Result] = {}
     for entry in entries:
         entry["wins"] = False
@@ -193,7 +193,7 @@ def _mark(entries: list[Result], cost: str) -> None:
 
 
 def _least(found: Result, weight: str, kind: str) -> float | None:
-    """Return the least area for a product a clock, of int8 and units of a kind."""
+    """Return the smallest area per product per cycle, for int8 and units of a kind."""
     costs = [
         entry["um2_per_mac"]
         for entry in found["cores"]
@@ -204,7 +204,7 @@ def _least(found: Result, weight: str, kind: str) -> float | None:
 
 
 def _claims(found: Result) -> Iterator[Result]:
-    """Compare what is held to, and what the paper says."""
+    """Compare our results with the paper's claims."""
     for weight, text, paper in (("1", "3x", "4x to 6x"), ("2", "1.6x", "-"), ("4", "-", "-")):
         lut, tool, mac, serial = (
             _least(found, weight, kind) for kind in ("LUT", TOOL, "MAC", "bit-serial")

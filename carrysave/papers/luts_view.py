@@ -1,4 +1,4 @@
-"""The table of LUT tensor cores as it is shown: sections, remarks, and the design space."""
+"""Output of the LUT tensor core table: sections, comments, and the design space."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,18 +12,18 @@ Result = dict[str, Any]
 
 _CORES = (
     ("activations", "{}"), ("weights", "{}"), ("unit", "{}"), ("MxNxK", "{}"),
-    ("area um2", "{:,.0f}"), ("period ns", "{:.2f}"), ("um2 for a MAC a clock", "{:,.1f}"),
+    ("area um2", "{:,.0f}"), ("period ns", "{:.2f}"), ("um2 per MAC per cycle", "{:,.1f}"),
     ("pJ/MAC", "{:.3f}"), ("", "{}"),
 )  # fmt: skip
 
 
 _STEPS = (
-    ("step", "{}"), ("area um2", "{:,.0f}"), ("um2 for a MAC a clock", "{:,.0f}"),
+    ("step", "{}"), ("area um2", "{:,.0f}"), ("um2 per MAC per cycle", "{:,.0f}"),
     ("smaller, paper", "{:.2f}"), ("ours", "{:.2f}"),
 )  # fmt: skip
 _COUNTS = (
     ("FPGA", "{}"), ("weights", "{}"), ("unit", "{}"), ("LUTs", "{:,}"), ("FFs", "{:,}"),
-    ("DSPs", "{:,}"), ("LUTs for a MAC a cycle", "{:.1f}"), ("", "{}"),
+    ("DSPs", "{:,}"), ("LUTs per MAC per cycle", "{:.1f}"), ("", "{}"),
 )  # fmt: skip
 _PRODUCTS = (
     ("product of E4M3", "{}"), ("area um2", "{:,.0f}"), ("kGE", "{:.3f}"), ("period ns", "{:.2f}"),
@@ -76,7 +76,7 @@ def sections(found: Result, wide: bool) -> list[Section]:
     fpgas = f"int8, {m} x {n}, beats of {FPGA_K}, not placed"
     return [
         Section("Claims", heads, claims, 5),
-        Section("um2 for a MAC a clock, best of each kind", _MATRIX_HEADS, _matrix(found), 2),
+        Section("um2 per MAC per cycle, best of each kind", _MATRIX_HEADS, _matrix(found), 2),
         Section(clock, _heads(_CORES), cores, 3),
         Section("Ablation, W2 A8, M2 N64, K = 4", _heads(_STEPS), steps),
         Section(fpgas, _heads(_COUNTS), fpga, 3),
@@ -95,7 +95,7 @@ _MATRIX_HEADS = ("activations", "weights", *_KINDS, "least")
 
 
 def _matrix(found: Result) -> list[list[str]]:
-    """Tell the least area of each kind for each job, and of which it is least."""
+    """List the smallest area of each kind for each job, and mark the smallest kind."""
     jobs = dict.fromkeys((entry["activation"], entry["weight"]) for entry in found["cores"])
     rows = []
     for job in jobs:
@@ -112,7 +112,7 @@ def _matrix(found: Result) -> list[list[str]]:
 
 
 def _kind(text: str) -> str:
-    """Find what a unit belongs to, by how it is called."""
+    """Find the kind of a unit, by its name."""
     for name, prefixes in _KINDS.items():
         begins = tuple(prefix + more for prefix in prefixes for more in (",", " K"))
         if text in prefixes or text.startswith(begins):
@@ -125,29 +125,29 @@ def _heads(columns: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def remarks(found: Result) -> list[str]:
-    """Return what the comparison means."""
+    """Return comments on the comparison."""
     return [
-        f"The clock of {found['clock_ns']} ns is {SLACK} times the period of the plain MAC; a core"
-        " that misses it counts as larger by as much.",
-        "Areas are of whole engines: tables and their generators, registers of operands and weight"
-        " planes, sums, and the way out. Rows share the registers of weights, but on FPGAs those of"
-        " MACs do not. A core that takes a cycle for each plane counts as many times, and cycles in"
-        " which sums leave count.",
-        "Elements of a column are mapped together, so that they share what decodes its weights.",
+        f"The clock of {found['clock_ns']} ns is {SLACK} times the period of the plain MAC; the"
+        " area of a core that misses it is scaled up accordingly.",
+        "Areas are of whole engines: tables and their generators, operand and weight-plane"
+        " registers, accumulators, and output path. Rows share the weight registers, except those"
+        " of MACs on FPGAs. Areas are per product per cycle, including the cycles for each bit"
+        " plane and those in which sums leave.",
+        "Elements of a column are mapped together, so that they share the decoding of its weights.",
         f"For int8 and weights of one or two bits, cores have {ROWS} rows, {COLUMNS[32]} columns"
-        " and beats of about 32, or more rows or columns and beats of 24 to 48 where their kind is"
-        f" smaller so. All others have {ROWS} rows, {COLUMNS[16]} columns and beats of 16, which"
+        " and beats of about 32, or more rows or columns and beats of 24 to 48 if that is smaller."
+        f" All others have {ROWS} rows, {COLUMNS[16]} columns and beats of 16, which"
         " takes tables and their generators for fewer columns.",
-        "MACs are AND arrays whose rows go to the sum's compressor; Booth recoding of the weight,"
-        " with columns as rows, eight where beats are long; and multipliers as the tool makes them"
-        " of an operator. All have a register in the sum. What is held to comes from multipliers by"
-        " the tool, and stands beside both; the paper's are of another library, and its LUT cores"
+        "MACs are: AND arrays whose rows go to the accumulator's compressor; Booth recoding of the"
+        " weight, with columns as rows, eight where beats are long; and the tool's multipliers from"
+        " an operator. All have one pipeline register. Headline ratios are against the tool's"
+        " multipliers, and shown for both; the paper's are of another library, and its LUT cores"
         " have no generator.",
         "The conventional core of the ablation has a full table, entries selected by multiplexers,"
-        " and a sign plane that is subtracted in each lane. No activation is -128. Sums are"
-        " those of one tile, as the paper's array takes its sums from outside. Steps without a"
-        " figure of the paper are ours.",
-        "Energy is for uniform operands, which favour no coding.",
+        " and a sign plane that is subtracted in each lane. No activation is -128. Accumulators"
+        " are sized for one tile, as the paper's array takes its sums from outside. Steps without a"
+        " paper figure are ours.",
+        "Energy is for uniform operands, which favour no encoding.",
     ]
 
 
@@ -189,7 +189,7 @@ def draw(found: Result) -> bytes:
             plot.grid(axis="y", alpha=0.3, which="both")
         axes[0][column].set_title(activation, fontsize=10)
         axes[1][column].set_xticks(range(len(weights)), [f"W{weight}" for weight in weights])
-    axes[0][0].set_ylabel("um2 for a MAC a clock")
+    axes[0][0].set_ylabel("um2 per MAC per cycle")
     axes[1][0].set_ylabel("pJ per MAC")
     handles = {
         label: handle

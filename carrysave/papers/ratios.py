@@ -1,4 +1,4 @@
-"""Tables of ratios: optimised designs and their twins under one flow, side by side."""
+"""Tables of ratios: optimised designs and their baselines in one flow."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -18,14 +18,14 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison of a paper, and the designs that repeat it.
+    """One comparison of a paper, and our designs for it.
 
     Members
     -------
     name : what is compared, in the paper's words.
-    optimised, baseline : designs to choose from, by GOPS/mm2: each side at its best.
+    optimised, baseline : candidate designs; the best GOPS/mm2 of each side counts.
     area, energy : the paper's ratio of area and energy efficiency; None where it gives none.
-    remark : what is different here from the paper, as a sentence.
+    remark : differences from the paper, as a sentence.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Row:
 
 
 Rows = Callable[[bool], list[Row]]
-"""Makes the rows of a table, of small designs if it is given True."""
+"""Makes the rows of a table; small designs if called with True."""
 
 
 def _pipelined(name: str, depths: Sequence[int], **parameters: Any) -> tuple[Design, ...]:
@@ -52,7 +52,7 @@ _Ratios = tuple[float | None, float | None]
 
 def hpca25(quick: bool) -> list[Row]:
     """Make the rows of the HPCA 2025 bit-weight paper's table."""
-    # Small enough that power is of a simulation, not of assumed activity.
+    # Small enough for power from simulation, not from assumed activity.
     side, edge, trees, lanes = (4, 2, 1, 4) if quick else (8, 4, 4, 16)
     square = {"m": side, "n": side}
     shapes: list[
@@ -61,15 +61,15 @@ def hpca25(quick: bool) -> list[Row]:
         ("systolic array", "systolic_os", square, (0, 1), "opt1", (1.27, 1.04),
          "Output-stationary here; the paper does not say which."),
         ("systolic array, weight-stationary", "systolic_ws", {**square, "k": side}, (0, 1), "opt1",
-         (1.27, 1.04), "Sums go round in the array itself; the paper has no row of its own."),
+         (1.27, 1.04), "Partial sums recirculate in the array; the paper has no separate row."),
         ("3D cube", "cube", {"m": edge, "n": edge, "k": edge}, (1, 2), "opt1", (1.28, 1.56),
-         "The twin adds its products on one heap too, and resolves once a cycle."),
+         "The baseline adds its products on one heap too, and resolves once per cycle."),
         ("multiplier-adder tree", "adder_tree", {"m": 1, "n": trees, "k": 16}, (1, 2), "opt2",
-         (1.56, 1.49), "The twin's tree is in carry-save form too, up to its accumulator."),
+         (1.56, 1.49), "The baseline's tree is in carry-save form too, up to its accumulator."),
         ("multiplier-adder tree, OPT1", "adder_tree", {"m": 1, "n": trees, "k": 16}, (1, 2), "opt1",
-         (None, None), "One sum for all weights in place of OPT2's four, which hold more bits."),
+         (None, None), "One accumulator instead of OPT2's four, which have more bits."),
         ("2D matrix", "matrix_2d", square, (0, 1), "opt1", (1.44, 1.20),
-         "Operands are broadcast along rows and fall down columns."),
+         "Operands are broadcast along rows and move down columns."),
     ]  # fmt: skip
     rows = []
     for name, design, size, depths, pe, (area, energy), remark in shapes:
@@ -111,11 +111,11 @@ def ent(quick: bool) -> list[Row]:
 
 
 _ENT_REMARK = (
-    "The paper passes 9-bit codes on and averages five shapes; here it is select lines, against"
+    "The paper passes 9-bit codes on and averages five shapes; ours passes select lines, against"
     " Booth recoding in each element."
 )
 
-# Beyond this many multipliers a sweep of recipes takes hours, and every design gets one point.
+# Beyond this many multipliers a sweep of recipes takes hours: every design gets one point.
 SWEPT_MACS = 1024
 
 
@@ -125,7 +125,7 @@ def measure(rows: Rows, target: str | Library, quick: bool, steps: Steps) -> dic
     Returns
     -------
     A dict of plain values: ``library``, ``versions`` and ``rows``, each with the ``paper``'s and
-    ``our`` ratios, both designs' results, and a sentence on the two.
+    ``our`` ratios, both designs' results, and a comment.
     """
     made = rows(quick)
     designs = list(dict.fromkeys(d for row in made for d in (*row.optimised, *row.baseline)))
@@ -171,9 +171,9 @@ def _compare(row: Row, found: dict[Design, Result]) -> dict[str, Any]:
 
 
 def _split(parts: dict[str, float]) -> str:
-    """Say where a ratio comes from."""
+    """Break a ratio down into speed and area."""
     return (
-        f"{parts['gops']:.2f} of the twin's speed (period {parts['period_ns']:.2f}) in"
+        f"{parts['gops']:.2f} of the baseline's speed (period {parts['period_ns']:.2f}) in"
         f" {parts['area_um2']:.2f} of its area."
     )
 
@@ -202,7 +202,7 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
 
 
 def _ratios(table: dict[str, Any]) -> Iterator[list[str]]:
-    """Return a line for each comparison: both densities and the ratios."""
+    """Return one line per comparison: both densities and the ratios."""
     for row in table["rows"]:
         densities = [row[side]["gops_per_mm2"] for side in ("optimised", "baseline")]
         kinds = ("area_efficiency", "energy_efficiency")
@@ -226,14 +226,14 @@ def _cells(table: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def sections(table: dict[str, Any], wide: bool) -> list[Section]:
-    """Return the table, two lines for each comparison; where not `wide`, its ratios alone."""
+    """Return the table, two lines per comparison; unless `wide`, only the ratios."""
     columns = _COLUMNS if wide else _RATIOS
     lines = list(_cells(table) if wide else _ratios(table))
     return [Section("", tuple(head for head, _ in columns), lines, 1 + wide)]
 
 
 def remarks(table: dict[str, Any]) -> list[str]:
-    """Return a sentence on each comparison."""
+    """Return a comment on each comparison."""
     return [f"{row['name']}: {row['why']}" for row in table["rows"]]
 
 
@@ -254,7 +254,7 @@ def draw(table: dict[str, Any]) -> bytes:
             plot.bar_label(bars, labels=labels, padding=3, fontsize=8)
         plot.axvline(1, color="black", lw=0.8)
         plot.margins(x=0.15)
-        plot.set_xlabel(f"ratio to the twin: {text}")
+        plot.set_xlabel(f"ratio to the baseline: {text}")
     axes[0].set_yticks(range(len(rows)), [row["name"] for row in rows], fontsize=9)
     axes[0].invert_yaxis()
     axes[1].legend(loc="lower right", fontsize=8)

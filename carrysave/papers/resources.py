@@ -9,7 +9,7 @@ __all__ = ["count"]
 
 
 def count(design: Design, target: str) -> dict[str, float]:
-    """Count the ``luts``, ``ffs`` and ``dsps`` of a design that is mapped and not placed."""
+    """Count the ``luts``, ``ffs`` and ``dsps`` of a design, mapped but not placed."""
     path = cache.folder() / "verilog" / f"{design.module}.v"
     cache.write(path, verilog_of(design))
     result = synthesis.synthesise([path], top=design.module, target=target, place=False)

@@ -1,4 +1,4 @@
-"""Units for low-bit weights: which there are for given weights and activations."""
+"""Alternative units for low-bit weights, for given weights and activations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from hw.catalog import Design
 __all__ = ["ACTIVATIONS", "TOOL", "WEIGHTS", "Rival", "ablation", "products", "rivals"]
 
 TOOL = "MAC, multipliers by the tool"
-"""What the specifications of low-bit units compare with: parallel multipliers as synthesis makes
-them of an operator."""
+"""The usual baseline of low-bit units: parallel multipliers that synthesis makes from an
+operator."""
 
 ACTIVATIONS = {
     "int8": (8, False),
@@ -18,15 +18,15 @@ ACTIVATIONS = {
     "fp8 aligned": (10, True),
     "fp16 aligned": (13, True),
 }
-"""Bits of an activation, and whether the least never comes: aligned to a shared exponent, floats
-are integers of either sign. 10 bits hold every E4M3 code from 2^-5 of the greatest on exactly."""
+"""Bits of an activation, and whether the most negative code never occurs: floats aligned to a
+shared exponent are symmetric integers. 10 bits hold E4M3 codes exactly, down to 2^-5 of the top."""
 
 WEIGHTS = {"1": 1, "1.58": 2, "2": 2, "4": 4, "8": 8}
-"""Bits of a weight as it is stored, by what it holds."""
+"""Stored bits of a weight, by its information."""
 
 _DEPTH = 4096
 _LANES = {"together": True, "held": False, "adder": "ripple"}
-"""What makes lanes of all kinds that take planes of bits, or whole weights, smallest."""
+"""The parameters with the smallest area for all bit-plane and shift-add lanes."""
 
 _LONG: dict[tuple[str, str], dict[str, int]] = {
     ("1", "MAC"): {"n": 64, "k": 40},
@@ -40,8 +40,8 @@ _LONG: dict[tuple[str, str], dict[str, int]] = {
     ("2", "LUT K = 2, all planes"): {"m": 6, "lookups": 12},
     ("2", "LUT K = 3, all planes"): {"lookups": 8},
 }
-"""By weights and kind: what makes a design smaller than 4 x 32 and beats of 32 products do.
-Those of the MAC with Booth recoding, eight of which share activations, stand in its rows."""
+"""By weights and kind: parameters with smaller area than 4 x 32 and beats of 32 products. In the
+MAC with Booth recoding, eight of which share activations, columns are its rows."""
 
 _WIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("fp8 aligned", "2"): {"slack": 2},
@@ -49,8 +49,8 @@ _WIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("int16", "2"): {"slack": 0, "adder": "sklansky"},
     ("int16", "8"): {"slack": 6},
 }
-"""By activations and weights: what LUT cores with all planes at once meet the clock with, where
-others' registers and carries miss it."""
+"""By activations and weights: parameters with which LUT cores with all planes at once meet the
+clock, if the usual ones miss it."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Rival:
 
     Members
     -------
-    kind : what it is, in few words.
+    kind : a short description.
     design : the engine, or the unit.
     """
 
@@ -79,18 +79,18 @@ def rivals(
 ) -> list[Rival]:
     """List the designs for activations of :data:`ACTIVATIONS` and weights of :data:`WEIGHTS`.
 
-    Weights of one bit are 0 and 1, or, on the odd grid, -1 and 1. Parallel multipliers have two
-    bits at least. All have sums of 4096 products. Registers and carries are where each kind was
-    found to be smallest at this clock.
+    Weights of one bit are 0 and 1 or, on the odd grid, -1 and 1. Parallel multipliers have at least
+    two bits. All accumulate 4096 products. Pipeline registers and carry bits are those with the
+    smallest area found at this clock.
 
     Parameters
     ----------
     activation, weight : which.
     rows : activations that share a weight.
     columns : weights that share an activation.
-    k : products of a beat, or a few less where tables take three activations. Of 32, some kinds
-        have more or less, or more rows or columns: what they are smallest with.
-    together : rows of MACs share registers of weights; FPGAs have those for nothing.
+    k : products per beat, or a few less if tables have three activations. For 32, some kinds
+        have more or less, or more rows or columns, whichever is smallest.
+    together : rows of MACs share weight registers; on FPGAs these cost nothing.
     hows : parameters that all designs get, such as ``adder``.
     """
     best = _LONG if k == 32 else {}
@@ -111,10 +111,10 @@ def _rivals(
     tree = {"pe": "mac", "pipeline": 1, "together": together}
     for kind, encoding in (("MAC", "none"), (TOOL, "operator")):
         yield kind, "adder_tree", tile | tree | {"b_width": multiplied, "encoding": encoding}
-    # The weight is what is recoded, and so comes first.
+    # The weight is the recoded operand, and so comes first.
     turned = both | {"m": columns, "n": rows, "a_width": multiplied, "b_width": a_width}
     yield "MAC, Booth", "adder_tree", turned | tree | {"encoding": "booth"}
-    # Short sums leave time for carries to ripple.
+    # Narrow sums leave time for carries to ripple.
     lanes = tile | _LANES | {"slack": 4 if k < 32 else 0}
     if weight == "1.58":
         yield "ternary", "ternary_core", lanes
@@ -125,7 +125,7 @@ def _rivals(
         return
     lanes |= {"b_width": b_width, "b_signed": b_width > 1}
     whole = {"pipeline": 1, "slack": 8}
-    # Longer ones, of planes one after another, do not: there carries that ripple miss the clock.
+    # Wider ones, of bit planes in sequence, do not: rippling carries would miss the clock.
     long = a_width > 8 and b_width > 1
     turns = {"adder": "sklansky"} if long else {}
     yield "bit-serial", "bitserial_core", lanes | turns | ({"slack": 8} if long else {})
@@ -138,7 +138,7 @@ def _rivals(
         table |= {"symmetric": symmetric}
         yield kind, "lut_core", table | turns
         if group < 4 and b_width > 1:
-            # Two planes need no register within.
+            # Two planes need no pipeline register.
             fit = (whole if b_width > 2 else {}) | _WIDE.get((activation, weight), {})
             yield f"{kind}, all planes", "lut_core", table | {"parallel": True} | fit
         if group == 2:
@@ -149,11 +149,10 @@ def _rivals(
 def ablation(columns: int) -> list[Rival]:
     """List the steps from a conventional LUT core to the LUT tensor core, of W2A8 and K = 4.
 
-    The conventional core has a full table, multiplexers, and a plane of signs that is subtracted.
-    A tile is of one table, M2 N64 K4: the authors' array, too, takes sums from outside and has as
-    many bits for them as for entries. No activation is -128, as of absmax quantisation. The last
-    steps are not the paper's: entries are selected by lines; four tables are looked up for a sum;
-    or eight, of two activations.
+    The conventional core has a full table, multiplexers, and a subtracted sign plane. A tile is one
+    table, M2 N64 K4: the authors' array, too, takes sums from outside, as wide as entries. No
+    activation is -128, as of absmax quantisation. The last steps are not the paper's: entries
+    selected by lines; four lookups per accumulator; or eight, in tables of two activations.
     """
     tile: dict[str, Any] = {"m": 2, "n": columns, "group": 4, "lookups": 1, "k_max": 4}
     tile |= _LANES | {"slack": 12, "select": "tree", "symmetric": True}

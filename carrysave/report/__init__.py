@@ -1,1 +1,1 @@
-"""How results are shown: tables, pictures, loop nests."""
+"""Presentation of results: tables, pictures, loop nests."""

@@ -1,4 +1,4 @@
-"""Designs as the command line prints them: the catalogue, files, packed weights, verification."""
+"""Command-line output for designs: catalogue, files, packed weights, verification."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,7 +61,7 @@ def print_catalogue(console: Console, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
-    """Print what was written: files beside the first one, and the folders that are there."""
+    """Print the files written: those beside the first one, and folders."""
     root = files[0].parent
     sizes: dict[str, list[int]] = {}
     for path in files:
@@ -81,7 +81,7 @@ def print_files(console: Console, files: Sequence[Path], manifest: dict[str, Any
 
 
 def print_packing(console: Console, files: Sequence[Path], manifest: dict[str, Any]) -> None:
-    """Print what was written, and the sections of the image."""
+    """Print the files written, and the sections of the image."""
     width = max(len(str(path)) for path in files)
     for path in files:
         print_line(console, f"{path!s:{width}}  {path.stat().st_size:>9,} bytes")
@@ -98,12 +98,12 @@ def print_packing(console: Console, files: Sequence[Path], manifest: dict[str, A
         print_line(
             console,
             f"  {name:14}at {section['offset']:>9,}  {section['bytes']:>9,} bytes"
-            f"  {share:.3f} bits a weight",
+            f"  {share:.3f} bits per weight",
         )
 
 
 def print_line(console: Console, text: str) -> None:
-    """Print a line as it is; a terminal may wrap it, a file gets it whole."""
+    """Print a line unwrapped; a terminal may wrap it."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""Loop nests of designs as text, in the manner of the bit-weight paper, and as data."""
+"""Loop nests of designs as text, in the bit-weight paper's notation, and as data."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ _EFFECTS = {
 
 
 def describe(design: Design) -> str:
-    """Write the loop nest of a design, a line for each loop and step, and how to read it.
+    """Write the loop nest of a design, one line per loop and step, and how to read it.
 
     Raises
     ------
@@ -43,13 +43,13 @@ def describe(design: Design) -> str:
             for place, effect, count in lines
         ),
         "",
-        "x: pieces of hardware; to encode and to select, one for each code.",
-        "A turn of the loops in time around map is a cycle; the way out of sums is not counted.",
+        "x: hardware units; for encode and select, one per code.",
+        "Each iteration of the loops in time around map is a cycle; draining sums is not counted.",
     ])
 
 
 def _formula(nest: Nest) -> str:
-    """Write what is computed, with those of the indices that there are."""
+    """Write the formula computed, with the indices in use."""
     used = {loop.index for path, _ in nest.walk() for loop in path}
     (_, c), (coded, d), (other, x) = (
         (name, ",".join(index for index in indices if index in used))
@@ -68,7 +68,7 @@ def _formula(nest: Nest) -> str:
 def _lines(
     nest: Nest, path: tuple[Loop, ...], body: tuple[Node, ...]
 ) -> Iterator[tuple[str, str, str]]:
-    """Write each line: loop or step, its effect, and how many pieces of hardware take it."""
+    """Write each line: loop or step, its effect, and its number of hardware units."""
     coded, other = ("A", "B") if nest.coded == "a" else ("B", "A")
     for node in body:
         indent = "  " * len(path)
@@ -83,9 +83,9 @@ def _lines(
 def data(design: Design) -> dict[str, Any]:
     """Return the loop nest of a design as data for JSON; raises as :func:`describe` does.
 
-    Loops have ``loop`` (m, n, k or bw), ``size`` (null: all that is left), ``parallel``,
+    Loops have ``loop`` (m, n, k or bw), ``size`` (null: the rest), ``parallel``,
     ``chain``, ``nonzero``, ``short`` (as :class:`golden.nest.notation.Loop`) and ``body``; steps
-    have ``step`` and ``units``, pieces of hardware.
+    have ``step`` and ``units``, the number of hardware units.
     """
     nest = nest_of(design.name, design.parameters)
     return {

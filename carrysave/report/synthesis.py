@@ -1,6 +1,5 @@
-"""What the command line prints and writes: tables, JSON, pictures."""
+"""Command-line output of synthesis: tables, JSON, pictures."""
 
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.table import Table
 from carrysave import cache
 from carrysave.errors import installed, remedy
 from carrysave.report.designs import print_line
+from carrysave.report.tables import svg
 
 __all__ = ["print_board", "print_synthesis", "write_synthesis"]
 
@@ -41,7 +41,7 @@ _ROWS = (
 
 
 def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None:
-    """Print results side by side, a column each, and what they depend on."""
+    """Print results side by side, one column each, and their conditions."""
     table = Table(header_style="bold")
     table.add_column("", no_wrap=True)
     for result in results:
@@ -79,7 +79,7 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
 
 
 def print_board(console: Console, found: dict[str, Any]) -> None:
-    """Print what a design takes of a board's FPGA, how fast it is, and what was written."""
+    """Print a design's use of a board's FPGA, its speed, and the files written."""
     table = Table(title=f"{found['design']} on {found['board']}", title_justify="left")
     for head, side in (("", "left"), ("used", "right"), ("there", "right"), ("share", "right")):
         table.add_column(head, justify="left" if side == "left" else "right")
@@ -122,7 +122,7 @@ def draw_sweep(result: dict[str, Any]) -> bytes:
     """Draw area over period for every point of a sweep as SVG, the chosen one marked.
 
     A curve through the chosen point joins all points of equal area x period, which for one design
-    are those of equal GOPS/mm2; what is below it is better.
+    means equal GOPS/mm2; points below it are better.
     """
     import matplotlib
 
@@ -139,7 +139,7 @@ def draw_sweep(result: dict[str, Any]) -> bytes:
             for point in result["sweep"]
             if point["recipe"] == recipe
         )
-        # Ten colours, then the same with another marker.
+        # Ten colours, then again with another marker.
         marker = "os^Dv"[number // 10 % 5]
         axes.plot(*zip(*points, strict=True), marker=marker, ms=4, lw=0.8, label=recipe)
     axes.margins(0.08)
@@ -156,9 +156,4 @@ def draw_sweep(result: dict[str, Any]) -> bytes:
     axes.set_ylabel("cell area, um2")
     axes.set_title(f"{result['module']}, {result['target']}", fontsize=10, wrap=True)
     figure.legend(fontsize=8, loc="outside right upper", title="recipe", title_fontsize=8)
-    picture = io.BytesIO()
-    # The same result gives the same bytes.
-    with matplotlib.rc_context({"svg.hashsalt": "carrysave", "svg.fonttype": "none"}):
-        figure.savefig(picture, format="svg", metadata={"Date": None})
-    pyplot.close(figure)
-    return picture.getvalue()
+    return svg(figure)

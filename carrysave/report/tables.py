@@ -1,4 +1,4 @@
-"""Tables of figures as they are shown: on a terminal, as Markdown, as pictures."""
+"""Tables of figures: on a terminal, as Markdown, as pictures."""
 
 import io
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ class Section:
 
     Members
     -------
-    title : what it shows; may be empty.
+    title : may be empty.
     heads : titles of the columns.
-    lines : a text for each column.
-    names : columns at the left that are names, and not figures.
+    lines : one text per column.
+    names : number of left columns that are names, not figures.
     """
 
     title: str
@@ -41,7 +41,7 @@ def show(console: Console, section: Section) -> None:
 
 
 def markdown(section: Section) -> list[str]:
-    """Format a table as lines of Markdown, an empty one after it."""
+    """Format a table as lines of Markdown, with an empty line at the end."""
     lines = [f"## {section.title}", ""] if section.title else []
     lines += ["| " + " | ".join(section.heads) + " |", "|" + " --- |" * len(section.heads)]
     lines += ["| " + " | ".join(line) + " |" for line in section.lines]
@@ -49,7 +49,7 @@ def markdown(section: Section) -> list[str]:
 
 
 def texts(values: Sequence[Any], columns: Sequence[tuple[str, str]]) -> list[str]:
-    """Format values by their columns, (title, format); text as it is, a dash for what is not."""
+    """Format values by their columns, (title, format); text unchanged, a dash for None."""
     return [
         value if isinstance(value, str) else "-" if value is None else form.format(value)
         for value, (_, form) in zip(values, columns, strict=True)

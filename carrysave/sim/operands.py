@@ -12,7 +12,7 @@ __all__ = ["uniform", "normal"]
 def uniform(
     rng: np.random.Generator, fmt: ElementFormat, shape: int | tuple[int, ...]
 ) -> np.ndarray:
-    """Draw codes of numbers, each as likely as any other."""
+    """Draw codes of numbers, uniformly."""
     if isinstance(fmt, IntFormat):
         return rng.integers(fmt.low, fmt.high, shape, endpoint=True)
     codes = np.arange(fmt.low, fmt.high + 1)
@@ -22,7 +22,7 @@ def uniform(
 def normal(
     rng: np.random.Generator, fmt: ElementFormat, shape: int | tuple[int, ...]
 ) -> np.ndarray:
-    """Draw codes as in neural networks: normal, standard deviation 20/128 of the greatest number.
+    """Draw codes as in neural networks: normal, standard deviation 20/128 of the largest number.
 
     That is 20 for int8. For posits it is 1, around which their precision is.
     """

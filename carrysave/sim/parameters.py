@@ -1,6 +1,6 @@
-"""How a bench learns what it tests: a design as JSON, from its caller to the simulator.
+"""Parameters of a bench: a design as JSON, from its caller to the simulator.
 
-The bench makes the spec anew, and need not load Amaranth.
+The bench rebuilds the spec, without loading Amaranth.
 """
 
 import dataclasses
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["BENCH_VARIABLE", "bench_parameters", "bench_spec", "describe"]
 
 BENCH_VARIABLE = "CARRYSAVE_BENCH"
-"""Environment variable that hands a bench its parameters, as JSON."""
+"""Environment variable with a bench's parameters, as JSON."""
 
 
 def describe(design: "Design") -> dict[str, Any]:
-    """Describe a design to its bench: the other end of :func:`bench_spec`."""
+    """Describe a design to its bench; the inverse of :func:`bench_spec`."""
     spec = design.spec
     return {
         "design": design.name,
@@ -32,7 +32,7 @@ def describe(design: "Design") -> dict[str, Any]:
 
 
 def _described(spec: Any) -> list[Any]:
-    """Name a spec's class and its fields, those that are specs themselves in the same way."""
+    """Describe a spec by its class and fields, nested specs likewise."""
     fields = {field.name: getattr(spec, field.name) for field in dataclasses.fields(spec)}
     values = {
         name: _described(value) if dataclasses.is_dataclass(value) else value
@@ -49,7 +49,7 @@ def bench_parameters() -> dict[str, Any]:
 
 @functools.cache
 def bench_spec() -> Any:
-    """Make the design's spec anew from its fields."""
+    """Rebuild the design's spec from its fields."""
     return _make(bench_parameters()["spec"])
 
 

@@ -1,4 +1,4 @@
-"""Matrix products on simulated hardware: of an engine, or of a co-processor by its driver."""
+"""Matrix products on simulated hardware: on an engine, or on a co-processor through its driver."""
 
 import json
 import pickle
@@ -34,7 +34,7 @@ def multiply(
     ----------
     design : an engine.
     pairs : integer matrices A (M x K) and B (K x N), codes of the engine's formats.
-    directory : folder in which this run gets a new folder of its own.
+    directory : folder in which this run gets its own new folder.
     progress : called with the tiles multiplied so far and their total.
     deadline : seconds after which the simulation is ended.
 
@@ -86,14 +86,14 @@ def run_works(
     progress: Callable[[int, int], None] | None = None,
     deadline: float = 3600.0,
 ) -> tuple[list[np.ndarray], list[dict[str, Any]]]:
-    """Run products on the simulated co-processor, by its driver.
+    """Run products on the simulated co-processor, through its driver.
 
     Parameters
     ----------
     design : a co-processor.
-    works : products; what one hands to the next stays in the simulated memory.
-    directory : folder in which this run gets a new folder of its own.
-    one_start : all on one start, else a start for each.
+    works : products; intermediate matrices stay in the simulated memory.
+    directory : folder in which this run gets its own new folder.
+    one_start : all in one start, else one start each.
     progress : called with the works done so far and their total.
     deadline : seconds after which the simulation is ended.
 

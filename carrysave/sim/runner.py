@@ -84,14 +84,14 @@ def run(
     tests : regular expression that picks tests by name; all by default.
     parameters : what the bench reads by :func:`carrysave.sim.parameters.bench_parameters`; plain
         JSON types.
-    seed : seed of the random stimulus, 0..2^31 - 1; drawn by default.
+    seed : seed of the random stimulus, 0..2^31 - 1; by default ``$CARRYSAVE_SEED``, else drawn.
     directory : folder of this run alone, for the results, the log and the waves.
     waves : record waves; the simulator must be built for it.
     deadline : seconds after which a simulation that still runs is ended, and has failed.
     stop : end with the first test that fails.
     poll : called a few times a second while the simulation runs.
     """
-    seed = int.from_bytes(os.urandom(4), "little") >> 1 if seed is None else seed
+    seed = _seed() if seed is None else seed
     directory = directory.resolve()
     directory.mkdir(parents=True, exist_ok=True)
     xml, log, dump = directory / "results.xml", directory / "simulation.log", directory / "dump.vcd"
@@ -176,6 +176,12 @@ def verify(
         waves=waves,
         deadline=deadline,
     )
+
+
+def _seed() -> int:
+    """Return the seed that the environment gives, or draw one."""
+    given = os.environ.get("CARRYSAVE_SEED")
+    return int.from_bytes(os.urandom(4), "little") >> 1 if given is None else int(given)
 
 
 def _verilog(design: Design, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Cut matrix products into an engine's tiles and beats, and join the rows that come back."""
+"""Split matrix products into an engine's tiles and beats, and join the resulting rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Tiles:
 
 
 def tile_beats(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Arrange tiles as beats, of all passes; K is padded with zeros to whole beats.
+    """Arrange tiles as beats, for all passes; K is zero-padded to whole beats.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def cut(spec: EngineSpec, a: np.ndarray, b: np.ndarray) -> Tiles:
 
 
 def join(spec: TileSpec, job: Tiles, rows: np.ndarray) -> np.ndarray:
-    """Join the rows of C that the engine gave for a job, tiles x m rows of n codes; sum chunks."""
+    """Join the engine's rows of C, tiles x m rows of n codes; add up chunks of K."""
     if not len(job.lengths):
         return np.zeros(job.shape, dtype=np.int64)
     height, width = -(-job.shape[0] // spec.m), -(-job.shape[1] // spec.n)

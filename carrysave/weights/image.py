@@ -1,4 +1,4 @@
-"""Files of weights to the memory image that the hardware reads, and back."""
+"""Weight files to the hardware's memory image, and back."""
 
 import json
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def pack(
     ----------
     file : .npy, .npz or .safetensors.
     request : which tensors of it, and how.
-    folder : made if it is not there.
+    folder : created if missing.
     name : of the files; by default the tensor's, or the file's.
     """
     tensors = read(file)
@@ -65,15 +65,15 @@ def pack(
 def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Path, list[str]]:
     """Write the tensors that an image was made of, and return their file and names.
 
-    Of GPTQ and AWQ they are those of the checkpoint, and of codes those of the file, bit by bit. Of
-    float weights: "codes" of :class:`GroupedWeights`, K x N, "scales" and, if there are any,
-    "zeros", "offsets" and "column_scales". For all but GPTQ and AWQ there is "weight" too: what
-    they stand for, in fp32, with rows as in the source.
+    For GPTQ and AWQ they are those of the checkpoint, for codes those of the file, bit by bit. For
+    float weights: "codes" of :class:`golden.lut.weights.GroupedWeights`, K x N, "scales" and, if
+    any, "zeros", "offsets" and "column_scales". Except for GPTQ and AWQ there is "weight" too: the
+    dequantised weights, fp32, with rows as in the source.
 
     Parameters
     ----------
     file : the manifest; the image is beside it.
-    folder : made if it is not there.
+    folder : created if missing.
     name : of the file; by default the image's.
     suffix : .npz or .safetensors.
     """

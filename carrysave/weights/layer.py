@@ -26,7 +26,7 @@ _CODED = ("fp16", "bf16", "fp32", "e8m0")
 
 @dataclass(frozen=True, kw_only=True)
 class PackRequest:
-    """What is to be packed, and how; None where the command line says nothing."""
+    """A pack request; None for options not given on the command line."""
 
     tensor: str | None = None
     source: str | None = None
@@ -48,7 +48,7 @@ class PackRequest:
             check_choice("--rows", self.rows, ("in", "out"))
 
     def refuse(self, where: str, *names: str) -> None:
-        """Refuse options that mean nothing there: all, or those named."""
+        """Refuse options that do not apply: all, or those named."""
         for field in fields(self):
             meant = field.name in names or not names
             if meant and getattr(self, field.name) is not None:
@@ -70,7 +70,7 @@ class PackRequest:
         return int(text)
 
     def layout_of(self, weights: GroupedWeights) -> LayoutSpec:
-        """Return the layout; what is not given fits the rest."""
+        """Return the layout; options not given are chosen to fit."""
         layout = self.layout or "planes_inner"
         fold = self.fold
         if fold is None:
@@ -159,7 +159,7 @@ def from_codes(
 
 
 def _offset(scheme: str, bits: int) -> int:
-    """Return what is added to codes so that they are 0 at least."""
+    """Return the offset that makes codes non-negative."""
     return 1 << bits - 1 if scheme == "symmetric" else _OFFSETS[scheme]
 
 
@@ -205,7 +205,7 @@ def to_codes(weights: GroupedWeights, source: Mapping[str, Any]) -> dict[str, Te
 
 
 def to_parts(weights: GroupedWeights) -> dict[str, Tensor]:
-    """Return codes, K x N, scales and what goes with them."""
+    """Return codes, K x N, scales and related tensors."""
     own = weights.scale_format if weights.scale_format not in ("e8m0", "int8") else None
     found = {"codes": Tensor(array=weights.codes.astype(np.uint8))}
     for name in ("scales", "offsets"):

@@ -34,7 +34,7 @@ class Tensor:
 
     Members
     -------
-    array : what it holds.
+    array : its contents.
     format : of floats but doubles, such as fp16, whose codes `array` holds; else None.
     """
 
@@ -123,7 +123,7 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
         elif kind in _INTEGERS:
             form, dtype = None, _INTEGERS[kind]
         else:
-            continue  # A format that no weight here has.
+            continue  # A format not used for weights here.
         array = np.frombuffer(facts["data"], dtype=dtype).reshape(facts["shape"])
         found[name] = Tensor(array=array, format=form)
     return found

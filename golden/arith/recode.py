@@ -1,8 +1,8 @@
-"""Multiplier recoding: integers as signed digits of radix 4, of which as many as may be are zero.
+"""Multiplier recoding: integers as signed radix-4 digits, many of them zero.
 
-A recoder makes of codes of any shape an array with one more axis: the digits, lowest first, each
-in {-2, -1, 0, 1, 2}. There are (width + 1) // 2 of them for signed codes and width // 2 + 1 for
-unsigned ones, whichever the recoder.
+A recoder turns codes of any shape into an array with one more axis: the digits, lowest first,
+each in {-2, -1, 0, 1, 2}. Every recoder makes (width + 1) // 2 digits for signed codes and
+width // 2 + 1 for unsigned ones.
 """
 
 import numpy as np
@@ -77,7 +77,7 @@ def naf(codes: np.ndarray, fmt: IntFormat) -> np.ndarray:
 
 
 def value(digits: np.ndarray, radix: int = 4) -> np.ndarray:
-    """Return the int64 integers that digits stand for, lowest digit first on the last axis."""
+    """Return the int64 values of digits, lowest digit first on the last axis."""
     digits = np.asarray(digits, dtype=np.int64)
     return digits @ np.int64(radix) ** np.arange(digits.shape[-1])
 
@@ -95,7 +95,7 @@ def _count(fmt: IntFormat) -> int:
 
 
 def _least_positive(values: np.ndarray, count: int) -> np.ndarray:
-    """Recode in digits -1 .. 2, and what is left in the last."""
+    """Recode in digits -1 .. 2, and the rest in the last digit."""
     digits = np.empty((*values.shape, count), dtype=np.int8)
     for digit in range(count - 1):
         # A 3 becomes -1 and a carry.

@@ -1,1 +1,1 @@
-"""Number formats: codes and the exact values that they stand for."""
+"""Number formats: codes and their exact values."""

@@ -1,4 +1,4 @@
-"""Formats of blocks along K, of which each has a scale."""
+"""Block formats: blocks along K, each with a scale."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ class Blocks:
     Members
     -------
     codes : codes of the elements, of any shape.
-    scales : codes of the scales; as codes, but along the axis of the blocks one for each block.
-    tensor_scale : a scale for all, a number of fp32.
+    scales : codes of the scales; same shape as codes, but one per block along the blocks' axis.
+    tensor_scale : an fp32 scale for the whole tensor.
     """
 
     codes: np.ndarray
@@ -27,9 +27,9 @@ class Blocks:
 
 
 class BlockFormat:
-    """Elements in blocks of `block`; an element is its own value times its block's scale.
+    """Elements in blocks of `block`; the value is the element times its block's scale.
 
-    Blocks run along one axis; the last of them is shorter where the axis is no multiple.
+    Blocks run along one axis; the last one may be shorter.
     """
 
     @property
@@ -79,7 +79,7 @@ class BlockFormat:
         raise NotImplementedError
 
     def _greatest(self, values: np.ndarray, axis: int) -> np.ndarray:
-        """Greatest magnitude of each block; NaN where one has an infinity or a NaN."""
+        """Largest magnitude of each block; NaN if it has an infinity or a NaN."""
         magnitudes = np.moveaxis(np.abs(values), axis, -1)
         magnitudes[np.isinf(magnitudes)] = np.nan
         pad = [(0, 0)] * (magnitudes.ndim - 1) + [(0, -magnitudes.shape[-1] % self.block)]

@@ -1,4 +1,4 @@
-"""What every number format of single codes has in common."""
+"""Base of all number formats with independent codes."""
 
 from functools import cache
 
@@ -9,10 +9,10 @@ from golden.formats.exact import Exact
 
 __all__ = ["ROUNDING", "SATURATE", "ElementFormat", "floats"]
 
-ROUNDING = Choice("to the nearest, ties to the even code; or toward zero", "rne", ("rne", "rtz"))
-SATURATE = Flag("what is too great becomes the greatest number", True)
+ROUNDING = Choice("to nearest even, or toward zero", "rne", ("rne", "rtz"))
+SATURATE = Flag("overflow saturates to the largest number", True)
 
-# Codes that are looked up in tables, and floats that are encoded at a time (they stay in cache).
+# Maximum codes for lookup tables, and floats encoded at a time (they stay in cache).
 _TABLE_WIDTH = 16
 _CHUNK = 1 << 13
 
@@ -20,10 +20,9 @@ _CHUNK = 1 << 13
 class ElementFormat:
     """Numbers of one width: codes, and the exact value of each.
 
-    Codes are int64 arrays of any shape wherever they come from here, and any integers where they
-    go in. A code is a bit pattern 0 .. 2^width - 1, but of an integer format the integer itself.
-    Every finite value is a multiple of 2^:attr:`lsb`; what lies between two values is rounded when
-    encoded: by "rne" to the nearest, a tie to the even code, by "rtz" toward zero.
+    Codes returned are int64 arrays of any shape; codes passed in may be any integers. A code is a
+    bit pattern 0 .. 2^width - 1 or, in an integer format, the integer itself. Every finite value is
+    a multiple of 2^:attr:`lsb`. Encoding rounds: "rne" to nearest even (code), "rtz" toward zero.
     """
 
     @property
@@ -48,22 +47,22 @@ class ElementFormat:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Least and greatest finite value, in units of 2^lsb."""
+        """Smallest and largest finite value, in units of 2^lsb."""
         raise NotImplementedError
 
     @property
     def significand_width(self) -> int:
-        """Bits of the longest magnitude of a significand that :meth:`decode` gives."""
+        """Bits of the longest significand magnitude from :meth:`decode`."""
         raise NotImplementedError
 
     @property
     def exponents(self) -> tuple[int, ...]:
-        """Every exponent that :meth:`decode` gives, ascending; the first is lsb."""
+        """All exponents from :meth:`decode`, ascending; the first is lsb."""
         raise NotImplementedError
 
     @property
     def lsb(self) -> int:
-        """Exponent of the power of two of which every finite value is a multiple."""
+        """log2 of the unit of which every finite value is a multiple."""
         return self.exponents[0]
 
     @property
@@ -73,7 +72,7 @@ class ElementFormat:
         return max(high.bit_length(), (-low - 1).bit_length() if low < 0 else 0) + 1
 
     def check(self, name: str, codes: np.ndarray) -> np.ndarray:
-        """Return `codes` as int64; refuse what is no integer or out of range."""
+        """Return `codes` as int64; refuse non-integers and codes out of range."""
         array = np.asarray(codes)
         if array.dtype.kind not in "iu":
             raise TypeError(f"{name} must be integers ({self.name}), not {array.dtype}")
@@ -96,9 +95,9 @@ class ElementFormat:
         return exact[codes - self.low]
 
     def to_float(self, codes: np.ndarray) -> np.ndarray:
-        """Return the values of `codes` as doubles, exactly; -0 where there is one.
+        """Return the exact values of `codes` as doubles, -0 included.
 
-        Doubles hold every format here but integers of more than 53 bits: those are a ValueError.
+        Doubles hold every format here except integers of more than 53 bits, a ValueError.
         """
         codes = self.check("codes", codes)
         if self.significand_width > 53:
@@ -115,14 +114,13 @@ class ElementFormat:
         Parameters
         ----------
         values : floats of any precision up to double, or exact values.
-        rounding : "rne" or "rtz"; of a posit, its bit string.
-        saturate : what rounds to more than the greatest number becomes that, and so do infinities;
-            else it becomes infinity or, where there is none, NaN or, where there is none, the
-            greatest number all the same.
+        rounding : "rne" or "rtz"; for posits, on the bit string.
+        saturate : overflow and infinities become the largest number; else infinity or, if the
+            format has none, NaN or, if it has none, the largest number too.
 
         Returns
         -------
-        int64 codes, as many as values. NaN becomes the code of NaN or, where there is none, 0.
+        int64 codes, same shape. NaN becomes the code of NaN or, if there is none, 0.
         """
         ROUNDING.check("rounding", rounding)
         SATURATE.check("saturate", saturate)
@@ -155,7 +153,7 @@ def _tables(fmt: ElementFormat) -> tuple[Exact, np.ndarray]:
 
 
 def floats(name: str, values: np.ndarray | Exact) -> np.ndarray:
-    """Return doubles that round to a format as `values` would; refuse what is no float."""
+    """Return doubles that round to a format as `values` would; refuse non-floats."""
     if isinstance(values, Exact):
         return values.to_odd()
     array = np.asarray(values)

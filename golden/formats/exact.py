@@ -1,4 +1,4 @@
-"""Exact values: integers times powers of two, and what is no number among them."""
+"""Exact values: integers times powers of two, with NaNs and infinities."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,7 +9,7 @@ __all__ = ["Exact"]
 
 
 def _shorten(value: int) -> tuple[int, int]:
-    """Cut an integer to 62 bits, odd where any 1 is lost; and the bits that were cut."""
+    """Truncate an integer to 62 bits, odd if a 1 is lost; also return the bits cut."""
     cut = max(value.bit_length() - 62, 0)
     kept = value >> cut
     return kept | (kept << cut != value), cut
@@ -26,8 +26,8 @@ class Exact:
 
     Members
     -------
-    significand : int64 within +-(2^63 - 1), or Python integers (dtype object) of any size; 0 where
-        the value is no number.
+    significand : int64 within +-(2^63 - 1), or Python integers (dtype object) of any size; 0 for
+        NaNs and infinities.
     exponent : int64.
     nan : bool; NaN, or NaR of a posit.
     infinity : int8; 1 or -1 for an infinity, else 0.
@@ -40,7 +40,7 @@ class Exact:
 
     @classmethod
     def finite(cls, significand: np.ndarray, exponent: np.ndarray | int) -> Self:
-        """Make an array of numbers alone; the exponent may be one for all."""
+        """Make an array of finite numbers; the exponent may be one for all."""
         shape = significand.shape
         return cls(
             significand=significand,
@@ -51,7 +51,7 @@ class Exact:
 
     @classmethod
     def from_float(cls, values: np.ndarray) -> Self:
-        """Take floats of any precision up to double as they are."""
+        """Convert floats of any precision up to double, exactly."""
         values = np.asarray(values, dtype=np.float64)
         number = np.isfinite(values)
         fraction, exponent = np.frexp(np.where(number, values, 0.0))
@@ -99,9 +99,9 @@ class Exact:
         return max(int(abs(self.significand.min())), int(abs(self.significand.max()))).bit_length()
 
     def fixed(self, lsb: int) -> np.ndarray:
-        """Return the integers value / 2^lsb: int64 where they fit, else Python's.
+        """Return the integers value / 2^lsb: int64 if they fit, else Python's.
 
-        Raises ValueError where a value is no multiple of 2^lsb; a NaN or infinity gives 0.
+        Raises ValueError if a value is not a multiple of 2^lsb; a NaN or infinity gives 0.
         """
         significand = self.significand
         shift = np.where(significand == 0, 0, self.exponent - lsb)
@@ -115,9 +115,9 @@ class Exact:
     def to_odd(self) -> np.ndarray:
         """Round to odd in double precision: exact up to 53 bits, else to the odd neighbour.
 
-        Rounded once more, to at most 50 bits and by any rule, that gives what rounding the exact
-        value would (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008). What
-        lies outside 2^-1000 .. 2^1000, beyond any format here, moves to that range's ends.
+        Rounded again, to at most 50 bits and by any rule, that equals rounding the exact value
+        (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008). Values outside
+        2^-1000 .. 2^1000, beyond any format here, are clamped to that range.
         """
         significand, cut = self.significand, np.int64(0)
         if significand.dtype == object:

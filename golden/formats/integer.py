@@ -20,7 +20,7 @@ class IntFormat(ElementFormat):
 
     width: int = parameter(Integer("bits of a code", 8, 1, 63, "bits"))
     signed: bool = parameter(Flag("two's complement", True))
-    fraction_width: int = parameter(Integer("bits behind the binary point", 0, 0, 63, "bits"))
+    fraction_width: int = parameter(Integer("bits after the binary point", 0, 0, 63, "bits"))
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -38,13 +38,13 @@ class IntFormat(ElementFormat):
 
     @property
     def name(self) -> str:
-        """Short name, such as int8 or uint4; int8f6 where 6 bits are behind the binary point."""
+        """Short name, such as int8 or uint4; int8f6 with 6 bits after the binary point."""
         point = f"f{self.fraction_width}" if self.fraction_width else ""
         return f"{'int' if self.signed else 'uint'}{self.width}{point}"
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Least and greatest value, in units of 2^lsb."""
+        """Smallest and largest value, in units of 2^lsb."""
         return self.low, self.high
 
     @property
@@ -66,12 +66,12 @@ class IntFormat(ElementFormat):
         ----------
         values : floats of any precision up to double, or exact values.
         rounding : "rne" or "rtz".
-        saturate : what is out of range becomes the nearest code; else it is reduced modulo
-            2^width, as by an accumulator of that width.
+        saturate : clamp to the range; else wrap modulo 2^width, as an accumulator of that width
+            does.
 
         Returns
         -------
-        int64 codes, as many as values. NaN becomes 0, an infinity the least or greatest code.
+        int64 codes, same shape. NaN becomes 0, an infinity the smallest or largest code.
         """
         if saturate and self.width <= 53 and not isinstance(values, Exact):
             return super().encode(values, rounding=rounding)
@@ -93,7 +93,7 @@ class IntFormat(ElementFormat):
 
     def _encode(self, values: np.ndarray, nearest: bool, saturate: bool) -> np.ndarray:
         """Round and saturate doubles."""
-        # Clipped first, what is beyond any code cannot overflow; the ends are integers.
+        # Clipping first prevents overflow; the ends are integers.
         scale = 2.0**self.fraction_width
         clipped = np.clip(values, self.low / scale, self.high / scale) * scale
         integers = np.rint(clipped) if nearest else np.trunc(clipped)

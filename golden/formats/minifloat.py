@@ -29,13 +29,13 @@ SHORT_NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class MinifloatFormat(ElementFormat):
-    """A sign, `exponent_bits` and `mantissa_bits`, and a rule which codes are no numbers.
+    """A sign, `exponent_bits` and `mantissa_bits`, and a rule for special codes.
 
     With exponent field E and mantissa field M, m bits of it, a value is (-1)^sign times
-    M * 2^(1 - bias - m) where E is 0, else (2^m + M) * 2^(E - bias - m). The rules: "ieee", a
-    greatest E is infinity or NaN; "nan", all ones is NaN, as E4M3 of the OCP's OFP8; "finite",
-    every code is a number, as the OCP's MX FP6 and FP4; "fnuz", all codes are numbers but -0, which
-    is NaN, and the bias is one more.
+    M * 2^(1 - bias - m) if E is 0, else (2^m + M) * 2^(E - bias - m). The rules: "ieee", the
+    largest E is infinity or NaN; "nan", all ones is NaN, as in E4M3 of OCP's OFP8; "finite", every
+    code is a number, as in OCP's MX FP6 and FP4; "fnuz", all codes are numbers except -0, which is
+    NaN, and the bias is one higher.
     """
 
     exponent_bits: int = parameter(Integer("bits of the exponent", 4, 1, 8, "bits"))
@@ -63,7 +63,7 @@ class MinifloatFormat(ElementFormat):
 
     @property
     def name(self) -> str:
-        """Short name; what has none of its own is spelled out, as e4m3ieee or e4m3fnuz_b3."""
+        """Short name; formats without one are spelled out, as e4m3ieee or e4m3fnuz_b3."""
         key = (self.exponent_bits, self.mantissa_bits, self.specials, self.bias_offset)
         for name, known in SHORT_NAMES.items():
             if key == known:
@@ -73,13 +73,13 @@ class MinifloatFormat(ElementFormat):
 
     @property
     def bias(self) -> int:
-        """What the exponent field is more than the exponent."""
+        """Exponent field minus exponent."""
         usual = (1 << (self.exponent_bits - 1)) - 1
         return usual + (self.specials == "fnuz") + self.bias_offset
 
     @property
     def max_code(self) -> int:
-        """Code of the greatest number."""
+        """Code of the largest number."""
         ones = (1 << (self.width - 1)) - 1
         if self.specials == "ieee":
             return ones - (1 << self.mantissa_bits)
@@ -87,12 +87,12 @@ class MinifloatFormat(ElementFormat):
 
     @property
     def infinity_code(self) -> int | None:
-        """Code of plus infinity; None without one."""
+        """Code of plus infinity; None if there is none."""
         return self.max_code + 1 if self.specials == "ieee" else None
 
     @property
     def nan_code(self) -> int | None:
-        """Code of the NaN that results have: a quiet one without sign; None without one."""
+        """Code of the NaN in results: the positive quiet NaN; None if there is none."""
         if self.specials == "ieee":
             return self.max_code + 1 | 1 << (self.mantissa_bits - 1)
         return {"nan": self.max_code + 1, "fnuz": self.sign_code, "finite": None}[self.specials]
@@ -104,12 +104,12 @@ class MinifloatFormat(ElementFormat):
 
     @property
     def max_exponent(self) -> int:
-        """Exponent of the leading bit of the greatest number."""
+        """Exponent of the leading bit of the largest number."""
         return max(self.max_code >> self.mantissa_bits, 1) - self.bias
 
     @property
     def min_exponent(self) -> int:
-        """Exponent of the leading bit of the least number that is not subnormal."""
+        """Exponent of the leading bit of the smallest normal number."""
         return 1 - self.bias
 
     @property
@@ -127,7 +127,7 @@ class MinifloatFormat(ElementFormat):
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Least and greatest finite value, in units of 2^lsb."""
+        """Smallest and largest finite value, in units of 2^lsb."""
         field, mantissa = divmod(self.max_code, 1 << self.mantissa_bits)
         high = (mantissa + ((field > 0) << self.mantissa_bits)) << max(field - 1, 0)
         return -high, high
@@ -157,12 +157,12 @@ class MinifloatFormat(ElementFormat):
         return np.copysign(super()._to_float(codes), np.where(codes >= self.sign_code, -1.0, 1.0))
 
     def _encode(self, values: np.ndarray, nearest: bool, saturate: bool) -> np.ndarray:
-        """Cut the significand of a double where that of the format ends, and round."""
+        """Round the significand of a double to the format's length."""
         bits = values.view(np.int64)
         magnitude = bits & (1 << 63) - 1
         field = (magnitude >> 52) - (1023 - self.bias)
         normal = np.maximum(field, 1)
-        # Behind 54 bits nothing is left of 53; zero is among what is so small.
+        # Shifting by 54 bits leaves nothing of 53; zero is among such small values.
         cut = np.minimum(normal - field + (52 - self.mantissa_bits), 54)
         significand = magnitude & (1 << 52) - 1 | 1 << 52
         # The hidden bit adds one to the exponent field, and so does a carry.
@@ -181,7 +181,7 @@ class MinifloatFormat(ElementFormat):
     def _overflow(
         self, codes: np.ndarray, magnitude: np.ndarray, nearest: bool, saturate: bool
     ) -> np.ndarray:
-        """Replace what is greater than the greatest number."""
+        """Replace values beyond the largest number."""
         beyond = self.nan_code if self.infinity_code is None else self.infinity_code
         if saturate or beyond is None:
             return np.minimum(codes, self.max_code)

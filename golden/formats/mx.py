@@ -20,15 +20,15 @@ _E4M3 = MinifloatFormat(exponent_bits=4, mantissa_bits=3, specials="nan")
 class MxFormat(BlockFormat):
     """Elements of any format with scales that are powers of two (OCP Microscaling, v1.0).
 
-    A scale is of E8M0: code x stands for 2^(x - 127), 255 for NaN, which makes the whole block
-    NaN. MXINT8 has elements of IntFormat(width=8, fraction_width=6); block floating point with b
-    bits is the same with b and b - 2, of any block. Such integers are quantised to +-high.
+    A scale is E8M0: code x represents 2^(x - 127), 255 NaN, which makes the whole block NaN. MXINT8
+    has elements of IntFormat(width=8, fraction_width=6); block floating point with b bits is the
+    same with b and b - 2, for any block size. Such integers are quantised to +-high.
 
-    The rules for a scale, of a block with greatest magnitude A and elements up to M: "floor"
+    The rules for a scale, for a block with largest magnitude A and elements up to M: "floor",
     2^(floor(log2 A) - floor(log2 M)), as in OCP's text, where elements may saturate; "ceil", the
-    same with ceil(log2 A); "rceil", the least by which A does not exceed M; "even", as floor, with
-    A rounded to the element's significand first. All are clipped to 2^-127 .. 2^127; a block of
-    zeros has 2^-127, one with an infinity or a NaN has NaN.
+    same with ceil(log2 A); "rceil", the smallest with which A does not exceed M; "even", as floor,
+    with A rounded to the element's significand first. All are clipped to 2^-127 .. 2^127; a block
+    of zeros has 2^-127, a block with an infinity or a NaN has NaN.
     """
 
     element: ElementFormat = _E4M3
@@ -45,7 +45,7 @@ class MxFormat(BlockFormat):
 
     @property
     def name(self) -> str:
-        """Short name, such as mx_e4m3, or mx_int4f2_k64 of blocks of 64."""
+        """Short name, such as mx_e4m3, or mx_int4f2_k64 for blocks of 64."""
         return f"mx_{self.element.name}" + (f"_k{self.block}" if self.block != 32 else "")
 
     @property
@@ -55,7 +55,7 @@ class MxFormat(BlockFormat):
 
     @property
     def scale_bias(self) -> int:
-        """What the code of a scale is more than its exponent."""
+        """Code of a scale minus its exponent."""
         return 127
 
     @property

@@ -23,18 +23,18 @@ _MX = re.compile(r"mx_(.+?)(?:_k(\d+))?")
 
 @dataclass(frozen=True)
 class FormatParameter(Parameter):
-    """A number format; of single codes, or, where `blocks`, of blocks with scales too."""
+    """A number format; with `blocks`, also block formats."""
 
     blocks: bool = False
 
     @property
     def legal(self) -> str:
-        """What names look like."""
+        """Legal names, as text."""
         elements = "a format such as int8, e4m3, bf16 or posit8e0"
         return f"{elements}, or of blocks, such as mx_e4m3 or nvfp4" if self.blocks else elements
 
     def check(self, name: str, value: Any) -> Any:
-        """Refuse what is no such format."""
+        """Refuse other values."""
         kinds = (ElementFormat, BlockFormat) if self.blocks else (ElementFormat,)
         if not isinstance(value, kinds):
             raise self.refuse(name, value, TypeError)
@@ -50,10 +50,10 @@ class FormatParameter(Parameter):
 
 @dataclass(frozen=True)
 class FormatName(FormatParameter):
-    """The same by its name, which is text: the one that the format gives itself."""
+    """A number format by its canonical name, as text."""
 
     def check(self, name: str, value: Any) -> Any:
-        """Refuse what is no such name."""
+        """Refuse other names."""
         if not isinstance(value, str):
             raise self.refuse(name, value, TypeError)
         if super().parse(name, value).name != value:
@@ -61,7 +61,7 @@ class FormatName(FormatParameter):
         return value
 
     def parse(self, name: str, text: str) -> Any:
-        """Read a name; another one of a format becomes its own."""
+        """Read a name; aliases become the canonical name."""
         return super().parse(name, text).name
 
 

@@ -1,4 +1,4 @@
-"""NVFP4: blocks of FP4 whose scales are FP8, and a scale for all of a tensor."""
+"""NVFP4: blocks of FP4 with FP8 scales, and a scale for the whole tensor."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ _E2M1 = MinifloatFormat(exponent_bits=2, mantissa_bits=1, specials="finite")
 
 @dataclass(frozen=True, kw_only=True)
 class NvFormat(BlockFormat):
-    """E2M1 elements with E4M3 scales without sign, and one fp32 scale for the tensor (NVFP4).
+    """E2M1 elements with unsigned E4M3 scales, and one fp32 scale for the tensor (NVFP4).
 
-    The tensor's scale is its greatest magnitude / (448 * 6) in fp32, or 1 if all are zero. A
-    block's is its greatest magnitude / 6 / the tensor's scale in double precision, at least
+    The tensor's scale is its largest magnitude / (448 * 6) in fp32, or 1 if all are zero. A
+    block's is its largest magnitude / 6 / the tensor's scale in double precision, at least
     `least_scale` and at most 448, rounded to E4M3. Elements are x / (scale * tensor's scale) in
     double precision, rounded to E2M1. A block with an infinity or a NaN has a scale of NaN.
     """
@@ -51,17 +51,17 @@ class NvFormat(BlockFormat):
 
     @property
     def scale_format(self) -> MinifloatFormat:
-        """Format of scales: E4M3, of which only codes without sign are used."""
+        """Format of scales: E4M3, only positive codes."""
         return _E4M3
 
     @property
     def lsb(self) -> int:
-        """Exponent of the power of two of which every scaled element is a multiple."""
+        """log2 of the unit of which every scaled element is a multiple."""
         return self.element.lsb + self.scale_format.lsb
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Least and greatest scaled element, in units of 2^lsb."""
+        """Smallest and largest scaled element, in units of 2^lsb."""
         high = self.element.bounds[1] * self.scale_format.bounds[1]
         return -high, high
 

@@ -15,14 +15,14 @@ __all__ = ["PositFormat"]
 class PositFormat(ElementFormat):
     """A posit of `width` bits with `exponent_bits` (es), after Gustafson and Yonemoto, 2017.
 
-    The magnitude behind the sign is the two's complement of the whole code where that is negative.
+    If the sign is set, the magnitude is in the two's complement of the whole code.
     It starts with the regime, m equal bits and one that differs: k is m - 1 if they are ones, else
     -m. Exponent e and fraction follow as far as there is room; bits that fall off are zeros. The
     value is 2^(k * 2^es + e) * 1.fraction. Code 0 is zero, a one and zeros is NaR (not a real).
 
-    Values are rounded on the bit string: written out without end, cut to `width` bits and rounded
-    there, which near the greatest and least number is not the arithmetically nearest value. They
-    always saturate: nothing but zero becomes zero, no number becomes NaR, infinities do.
+    Values are rounded on the bit string: the infinite string is rounded to `width` bits, which near
+    the largest and smallest number is not the arithmetically nearest value. They always saturate:
+    only zero becomes zero, no number becomes NaR, infinities do.
     """
 
     width: int = parameter(Integer("bits of a code, n", 8, 3, 32, "bits"))
@@ -44,12 +44,12 @@ class PositFormat(ElementFormat):
 
     @property
     def max_code(self) -> int:
-        """Code of the greatest number."""
+        """Code of the largest number."""
         return self.nan_code - 1
 
     @property
     def max_exponent(self) -> int:
-        """The greatest number is 2^max_exponent, the least 2^-max_exponent."""
+        """The largest number is 2^max_exponent, the smallest 2^-max_exponent."""
         return (self.width - 2) << self.exponent_bits
 
     @property
@@ -75,7 +75,7 @@ class PositFormat(ElementFormat):
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Least and greatest finite value, in units of 2^lsb."""
+        """Smallest and largest finite value, in units of 2^lsb."""
         high = 1 << (2 * self.max_exponent)
         return -high, high
 
@@ -110,7 +110,7 @@ class PositFormat(ElementFormat):
         bits = values.view(np.int64)
         magnitude = bits & (1 << 63) - 1
         scale = (magnitude >> 52) - 1023
-        # Beyond the greatest and least number only that it is beyond counts.
+        # Beyond the largest and smallest number only the direction matters.
         scale = np.clip(scale, -self.max_exponent - 1, self.max_exponent)
         regime = scale >> es
         exponent = scale & (1 << es) - 1

@@ -37,7 +37,7 @@ def matmul(a: Exact, b: Exact) -> Exact:
 
 
 def specials(a: Exact, b: Exact) -> tuple[np.ndarray, np.ndarray]:
-    """Tell which sums of a matrix product are NaN, and the sign (int8) of those that are infinite.
+    """Find the NaN sums of a matrix product, and the sign (int8) of infinite ones.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def specials(a: Exact, b: Exact) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Fixed:
-    """Values as integers times one power of two, cut in slices that are doubles."""
+    """Values as integers times one power of two, split into slices that are exact doubles."""
 
     def __init__(self, values: Exact):
         magnitude = np.abs(values.significand)
@@ -89,7 +89,7 @@ class _Fixed:
 
 
 def _sums(a: _Fixed, b: _Fixed, depth: int) -> np.ndarray:
-    """Sum the products of the integers: one product of doubles, or one for each pair of slices."""
+    """Multiply the integers: one product of doubles, or one per pair of slices."""
     shape = (a.magnitude.shape[0], b.magnitude.shape[1])
     growth = max(depth - 1, 0).bit_length()
     a_width, b_width = _slice_widths(a.width, b.width, _DOUBLE - growth)

@@ -1,4 +1,4 @@
-"""The fixed-point number that holds every sum of products: a Kulisch accumulator, or quire."""
+"""The fixed-point accumulator that holds every sum of products: Kulisch accumulator, or quire."""
 
 from dataclasses import dataclass
 
@@ -17,10 +17,10 @@ _B_FORMAT = FormatParameter("of operands b", MinifloatFormat(), blocks=True)
 
 @dataclass(frozen=True, kw_only=True)
 class QuireSpec:
-    """Exact sums of up to `k_max` products, as integers times 2^lsb, least width.
+    """Exact sums of up to `k_max` products, as integers times 2^lsb, of minimum width.
 
-    Formats are of elements, or :class:`NvFormat`, whose scales count as part of an element. The
-    sums of one MX block are those of its elements.
+    Formats are element formats, or :class:`NvFormat`, whose scales are part of an element. The sums
+    of an MX block are those of its elements.
     """
 
     a_format: ElementFormat | NvFormat = parameter(_A_FORMAT)  # noqa: RUF009
@@ -39,12 +39,12 @@ class QuireSpec:
 
     @property
     def lsb(self) -> int:
-        """Exponent of the power of two of which every product is a multiple."""
+        """log2 of the unit of which every product is a multiple."""
         return self.a_format.lsb + self.b_format.lsb
 
     @property
     def product_bounds(self) -> tuple[int, int]:
-        """Least and greatest product, in units of 2^lsb."""
+        """Smallest and largest product, in units of 2^lsb."""
         corners = [a * b for a in self.a_format.bounds for b in self.b_format.bounds]
         return min(corners), max(corners)
 
@@ -64,13 +64,13 @@ class QuireSpec:
         return self._width(self.k_max)
 
     def k_max_of(self, width: int) -> int:
-        """Return how many products are summed in `width` bits without overflow, whichever."""
+        """Return how many products fit in `width` bits without overflow, for any operands."""
         low, high = self.product_bounds
         top = (1 << (width - self.signed)) - 1
         return min(top // high, (top + 1) // -low if low < 0 else top)
 
     def _width(self, k_max: int) -> int:
-        """Bits of sums of so many."""
+        """Bits of a sum of `k_max` products."""
         low, high = self.product_bounds
         lengths = [(k_max * high).bit_length(), (-k_max * low - 1).bit_length() if low < 0 else 0]
         return max(lengths) + self.signed

@@ -1,4 +1,4 @@
-"""Integers recoded beforehand: a bit pattern for each signed radix-4 digit."""
+"""Recoded integers: a bit pattern for each signed radix-4 digit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class RecodedFormat:
     """An integer as its signed radix-4 digits: a multiplier that needs no recoder.
 
     A code is a bit pattern 0 .. 2^width - 1, held in int64, with three bits for each digit, lowest
-    digit lowest: it is 1 or -1; it is 2 or -2; it is negative, which zero is not. In octal a digit
+    digit lowest: it is +-1; it is +-2; it is negative (zero is not). In octal a digit
     is 0, 1, 2, 5 for -1 or 6 for -2. An integer has as many digits as any recoder of
     :mod:`golden.arith.recode` gives it, and a code for each way to recode it.
     """
@@ -55,14 +55,14 @@ class RecodedFormat:
         return f"recoded_{self.integer.name}"
 
     def legal(self, patterns: np.ndarray) -> np.ndarray:
-        """Say which of some bit patterns 0 .. 2^width - 1 are codes, in an array of bool."""
+        """Tell which bit patterns 0 .. 2^width - 1 are codes, as an array of bool."""
         digits = self._split(self._pattern.check("patterns", patterns))
         values = value(digits)
         inside = (self.integer.low <= values) & (values <= self.integer.high)
         return (digits != _NONE).all(axis=-1) & inside
 
     def check(self, name: str, codes: np.ndarray) -> np.ndarray:
-        """Return `codes` as int64; refuse what is no integer, no digits, or of none in range."""
+        """Return `codes` as int64; refuse non-integers, invalid digits, and values out of range."""
         codes = self._pattern.check(name, codes)
         illegal = codes[~self.legal(codes)]
         if illegal.size:
@@ -82,7 +82,7 @@ class RecodedFormat:
         Parameters
         ----------
         integers : codes of `integer`, of any shape.
-        recoder : which digits; by default as many zeros as may be.
+        recoder : by default the one with the most zeros.
 
         Returns
         -------

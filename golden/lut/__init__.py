@@ -1,1 +1,1 @@
-"""Lookup in place of multiplication: weights offline, tables, and what the units compute."""
+"""Lookup instead of multiplication: offline weights, tables, and the units' computations."""

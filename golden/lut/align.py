@@ -1,4 +1,4 @@
-"""Floats as integers with a shared exponent: how activations come to tables of integers."""
+"""Floats as integers with a shared exponent: activations for tables of integers."""
 
 import numpy as np
 
@@ -14,10 +14,10 @@ WIDTH = Integer("bits of an aligned activation", 13, 2, 16, "bits")
 
 
 def aligned_format(width: int, block: int) -> MxFormat:
-    """Return the format: integers of `width` bits, of which the least never comes, and E8M0 scales.
+    """Return the format: symmetric integers of `width` bits, and E8M0 scales.
 
-    A scale is that power of two by which the block's greatest magnitude is 1 at least, and below 2;
-    integers have width - 2 bits behind the point.
+    The scale is the power of two that brings the block's largest magnitude to 1 .. 2; integers have
+    width - 2 bits after the point.
     """
     WIDTH.check("width", width)
     return MxFormat(element=IntFormat(width=width, fraction_width=width - 2), block=block)
@@ -26,10 +26,10 @@ def aligned_format(width: int, block: int) -> MxFormat:
 def align(
     fmt: MinifloatFormat, codes: np.ndarray, *, width: int, block: int, rounding: str = "rne"
 ) -> Blocks:
-    """Align activations in blocks along K to the block's greatest exponent.
+    """Align activations in blocks along K to the block's largest exponent.
 
-    What is behind the last bit is rounded by `rounding`, "rne" or "rtz". Where it rounds up to the
-    next power of two, it saturates. A block with an infinity or a NaN has the scale NaN, and zeros.
+    Bits below the last one are rounded by `rounding`, "rne" or "rtz". Rounding up to the next power
+    of two saturates. A block with an infinity or a NaN has the scale NaN, and zeros.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ import numpy as np
 __all__ = ["TRITS", "pack_fields", "pack_trits", "trit_bytes", "unpack_fields", "unpack_trits"]
 
 TRITS = {8: 5, 5: 3}
-"""Trits in a field of so many bits."""
+"""Trits per field, by the field's bits."""
 
 
 def pack_fields(fields: np.ndarray, width: int) -> bytes:
@@ -37,7 +37,7 @@ def unpack_fields(data: bytes, width: int, count: int, *, signed: bool = False) 
 
 
 def trit_bytes(field: int) -> int:
-    """Codes of a field that stand for trits: 243 of 256, or 27 of 32."""
+    """Codes of a field that encode trits: 243 of 256, or 27 of 32."""
     return int(3 ** TRITS[field])
 
 
@@ -56,10 +56,10 @@ def pack_trits(weights: np.ndarray, field: int = 8) -> np.ndarray:
 
 
 def unpack_trits(codes: np.ndarray, field: int = 8) -> np.ndarray:
-    """Return the weights of codes; a code that stands for nothing gives zeros.
+    """Return the weights of codes; unused codes give zeros.
 
-    The code is scaled to a fraction of 2^field, so that its digits leave at the top when it is
-    multiplied by 3, the last weight's first: hardware needs no division.
+    The code is scaled to a fraction of 2^field, so that multiplying by 3 shifts its digits out at
+    the top, the last weight's first: hardware needs no division.
     """
     trits, size = TRITS[field], trit_bytes(field)
     codes = np.asarray(codes, dtype=np.int64).reshape(-1)

@@ -24,12 +24,12 @@ def from_gptq(
 
     - qweight, int32, K * bits / 32 x N: of each column, the codes of its K rows side by side, the
       first in the lowest bits of the first word; codes of 3 bits cross from word to word.
-    - qzeros, int32, groups x N * bits / 32: zero points, side by side along a row in the same way;
-      less one each, but in format v2 (``gptq_v2``) as they are. They are thus 1 .. 2^bits, and 0
-      has no code; or 0 .. 2^bits - 1.
+    - qzeros, int32, groups x N * bits / 32: zero points, packed along a row in the same way;
+      minus one, except in format v2 (``gptq_v2``). They are thus 1 .. 2^bits, or in v2
+      0 .. 2^bits - 1.
     - scales, groups x N.
-    - g_idx, int32, K, if there is one: the group of each row. Where it does not ascend (act-order),
-      the rows of a group are brought together, in their order.
+    - g_idx, int32, K, optional: the group of each row. If it does not ascend (act-order), the rows
+      of a group are brought together, in their order.
 
     Bits are 2, 3, 4 or 8, as the shapes say. A weight is scale * (code - zero point).
 
@@ -75,7 +75,7 @@ def to_gptq(
     ----------
     weights : uniform, of 2, 3, 4 or 8 bits, with a scale of fp16, bf16 or fp32 for each group.
     v2 : which rule for zero points.
-    g_idx : write the groups of rows too; they are in any case if rows are not in their order.
+    g_idx : write the groups of rows too; always done if rows are reordered.
     """
     zeros = _check(weights, _GPTQ_BITS) - (not v2)
     bits = weights.bits
@@ -103,7 +103,7 @@ def from_awq(tensors: Mapping[str, np.ndarray], scale_format: str) -> GroupedWei
 
     - qweight, int32, K x N / 8: eight columns of a row in a word; its nibbles, the lowest first,
       hold columns 0, 2, 4, 6, 1, 3, 5 and 7.
-    - qzeros, int32, groups x N / 8: zero points in the same order, as they are.
+    - qzeros, int32, groups x N / 8: zero points in the same order, without offset.
     - scales, groups x N.
 
     Parameters

@@ -31,7 +31,7 @@ _FP32 = minifloat("fp32")
 
 @dataclass(kw_only=True, eq=False)
 class _Tables:
-    """What LPRE leaves: the activations, and their tables in the form that was asked for."""
+    """The result of LPRE: the activations, and their tables in the requested form."""
 
     made_by: Lpre
     a: np.ndarray
@@ -59,18 +59,18 @@ class Machine:
 def execute(words: list[int], machine: Machine) -> int:
     """Run descriptors one after the other.
 
-    A register that an operation reads must hold an array of the shape that it says. Where sums are
-    of fp32 and weights have a zero point on the odd grid, that times the sum of activations, which
-    is exact for integers and of "float" the product with weights 1, is subtracted in fp32, and the
-    difference halved; what two planes of trits give is added in fp32, and halved. LMMA takes c in
-    the format of sums, int32 or fp32, and adds its sum: in int32 modulo 2^32, in fp32 the sum
-    rounded to fp32. Results of int8 saturate, those of fp16 and fp32 are rounded once, ties to
-    even; too great ones are infinities.
+    A register that an operation reads must hold an array of the operation's shape. If sums are fp32
+    and weights have a zero point on the odd grid, the zero point times the sum of activations
+    (exact for integers; for "float", the product with weights 1) is subtracted in fp32, and the
+    difference halved; the sums of two trit planes are added in fp32, and halved. LMMA takes c in
+    the sum format, int32 or fp32, and adds its sum: in int32 modulo 2^32, in fp32 after rounding
+    the sum to fp32. Results of int8 saturate, those of fp16 and fp32 are rounded once, to nearest
+    even; overflow becomes an infinity.
 
     Parameters
     ----------
     words : descriptors.
-    machine : registers; changed.
+    machine : registers; modified.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def _format(a: str) -> ElementFormat:
 
 def _read(registers: Mapping[int, np.ndarray], number: int, name: str,
           shape: tuple[int, int]) -> np.ndarray:  # fmt: skip
-    """Return a register's array, of that shape."""
+    """Return a register's array, checking its shape."""
     if number not in registers:
         raise ValueError(f"{name}{number} must hold an array of shape {shape}, but is empty")
     array = registers[number]
@@ -205,13 +205,13 @@ def _grid(op: Lmma, made: _Tables, codes: np.ndarray, planes: int) -> np.ndarray
 
 
 def _exponents(fmt: MxFormat, scales: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return exponents of rows, and which are no numbers."""
+    """Return exponents of rows, and NaN flags."""
     assert scales is not None
     return scales - fmt.scale_bias, scales == fmt.scale_nan_code
 
 
 def _result(op: Lmma, values: np.ndarray, integers: np.ndarray | None) -> np.ndarray:
-    """Convert sums to the format of results."""
+    """Convert sums to the result format."""
     if op.result in ("fp32", "fp16"):
         return minifloat(op.result).encode(values, saturate=False)
     assert integers is not None

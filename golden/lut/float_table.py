@@ -1,4 +1,4 @@
-"""Tables of floats, of which every entry and every sum is rounded."""
+"""Tables of floats, with every entry and every sum rounded."""
 
 from dataclasses import dataclass
 
@@ -17,13 +17,12 @@ __all__ = ["FloatLookupSpec", "float_lookup_matmul", "float_tables"]
 class FloatLookupSpec:
     """Lookups in tables of floats, of weights on the odd grid.
 
-    Entries are of the activations' format. Each addition of :func:`golden.lut.table.half_table` is
-    rounded to it, to the nearest, ties to even: two roundings behind each other for groups of 3 and
-    4, one for 2, three for 5. A looked-up entry, its sign flipped where the key says so, zeros
-    included, and its exponent raised by the plane, without a limit, is added to the sum, which is
-    rounded once: from +0, in order of beats of `lookups` groups; in a beat of planes, the least
-    first; in a plane, of groups. In order "outer", of planes first, the greatest first, then of
-    groups.
+    Entries have the activations' format. Each addition of :func:`golden.lut.table.half_table` is
+    rounded to it, to nearest even: two successive roundings for groups of 3 and 4, one for 2, three
+    for 5. A looked-up entry (sign flipped if the key says so, zeros included; plane added to its
+    exponent, without limit) is added to the sum with one rounding, starting from +0, in the order
+    of beats of `lookups` groups; within a beat, of planes, least significant first; within a plane,
+    of groups. In order "outer": planes first, most significant first, then groups.
     """
 
     group: int = parameter(Integer("activations per table", 4, 2, 5, "activations"))

@@ -31,7 +31,7 @@ _WEIGHTS = ("s", "u", "o", "t")
 _SUMS = ("int32", "fp32")
 _RESULTS = ("int32", "fp32", "fp16", "int8")
 _REGISTER = Integer("register", 0, 0, 63)
-_ACTIVATIONS = Choice("activations", "int8", _A)
+_ACTIVATIONS = Choice("activation format", "int8", _A)
 _ENTRIES = Choice("entries of tables", "int", _TABLES)
 _GROUP = Integer("activations per table", 4, 2, 5, "activations")
 
@@ -63,7 +63,7 @@ class Lpre:
 
 @dataclass(frozen=True, kw_only=True)
 class Lmma:
-    """Multiply tables by weights of so many bits, and add.
+    """Multiply tables by low-bit weights, and accumulate.
 
     Weights are two's complement (s), unsigned (u), on the odd grid (o) or ternary (t, of 2 bits:
     two planes of weight one). Sums of int32 are for tables of integers; they are added up modulo
@@ -104,7 +104,7 @@ class Lmma:
         return self.planes
 
 
-# Bits of each field, lowest first, behind the opcode's four.
+# Bits of each field, lowest first, after the opcode's four.
 _WIDTHS = {
     Lpre: {"k": 2, "a": 3, "table": 3, "rd": 6, "rs": 6, "m": 8, "depth": 16},
     Lmma: {"m": 8, "n": 8, "k": 2, "a": 3, "table": 3, "weights": 2, "planes": 3, "acc": 1,
@@ -140,7 +140,7 @@ def places(kind: type[Lpre] | type[Lmma]) -> dict[str, tuple[int, int]]:
 
 
 def code(kind: type[Lpre] | type[Lmma], name: str, value: Any) -> int:
-    """Return what stands for a value of a field."""
+    """Return the encoding of a field's value."""
     field = parameters_of(kind)[name]
     return field.options.index(value) if isinstance(field, Choice) else value - _low(field)
 

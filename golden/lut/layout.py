@@ -1,4 +1,4 @@
-"""The order in which codes of weights stand in memory: that in which an engine reads them."""
+"""The order of weight codes in memory: the order in which an engine reads them."""
 
 from dataclasses import dataclass
 
@@ -19,20 +19,22 @@ class LayoutSpec:
     """A matrix of codes, K x N, in blocks of n columns; in a block, group after group of scales.
 
     Each group of `group` rows, the last of K rows perhaps fewer, is filled up to beats of k rows,
-    and the last block to n columns, with codes that stand for zero activations' partners: code 0
+    and the last block to n columns, with padding codes, which meet zero activations: code 0
     or, of trits and keys, weight 0. By `layout`, a block holds, from the lowest bit of its first
     byte, and filled up to whole bytes at its end:
 
     - "beats": beats; in a beat, row by row, n codes: as an engine's stream of B;
-    - "planes_inner": beats; in a beat, bit planes, the least first; in a plane, column by column,
+    - "planes_inner": beats; in a beat, bit planes, least significant first; in a plane, column by
+    column,
       k bits;
-    - "planes_outer": for each group, bit planes, the greatest first; in a plane, beats; in a beat,
+    - "planes_outer": for each group, bit planes, most significant first; in a plane, beats; in a
+    beat,
       column by column, k bits;
     - "trits5", "trits3": the order of "beats", five codes 0..2 to 8 bits or three to 5;
     - "keys": beats; in a beat, `fold` rows after the other, n keys of ternary tables, 8 bits of
       `fold` 5.
 
-    Where `fold` is not 0, the codes in beats and planes are folded to keys of so many rows
+    If `fold` is not 0, the codes in beats and planes are folded to keys of `fold` rows
     (:func:`golden.lut.table.fold`): in a plane, bits 0 .. fold - 2 of a key are the index, and the
     last is the sign.
     """
@@ -59,12 +61,12 @@ class LayoutSpec:
 
     @property
     def ternary(self) -> bool:
-        """Codes are 0..2, and 1 stands for weight 0."""
+        """Codes are 0..2, and 1 represents weight 0."""
         return self.layout in ("trits5", "trits3", "keys")
 
     @property
     def field(self) -> int:
-        """Bits of what is packed side by side."""
+        """Bits of a packed field."""
         own = {"beats": self.bits, "trits5": 8, "trits3": 5}
         return key_width(self.fold) if self.layout == "keys" else own.get(self.layout, 1)
 
@@ -149,13 +151,13 @@ def unpack_codes(spec: LayoutSpec, data: bytes, shape: tuple[int, int]) -> np.nd
 
 
 def blocks(array: np.ndarray, n: int, fill: int = 0) -> list[np.ndarray]:
-    """Cut columns into blocks of n, the last one filled up."""
+    """Split columns into blocks of n, the last one padded."""
     padded = np.pad(array, ((0, 0), (0, -array.shape[1] % n)), constant_values=fill)
     return np.split(padded, padded.shape[1] // n, axis=1)
 
 
 def unblock(parts: list[np.ndarray], columns: int) -> np.ndarray:
-    """Put blocks side by side, without what the last one was filled up with."""
+    """Concatenate blocks, without the padding of the last one."""
     return np.concatenate(parts, axis=1)[:, :columns]
 
 

@@ -15,17 +15,24 @@ __all__ = ["LookupSpec", "constants", "lookup_matmul", "odd", "planes"]
 class LookupSpec(TableSpec):
     """Lookups of weights on the odd grid: code q of W bits is 2 q - (2^W - 1), W signs +-2^w.
 
-    A beat has `lookups` groups, whose entries are added up before the accumulator; it takes a cycle
-    for each plane. In order "inner", the planes of a beat follow each other, the least first, and
-    their sums are shifted; in order "outer", all beats of a plane, the greatest first, and the
-    accumulator doubles between planes. An entry is negated by "carry", exactly, or by "constant":
-    all its bits are inverted, which is 1 too little, and :func:`constants` are left to be added.
+    A beat has `lookups` groups, whose entries are added before the accumulator; it takes one cycle
+    per plane. In order "inner", the planes of a beat follow each other, least significant first,
+    and their sums are shifted; in order "outer", all beats of a plane follow each other, most
+    significant plane first, and the accumulator doubles between planes. An entry is negated by
+    "carry", exactly, or by "constant": its bits are inverted, which is 1 too little, and
+    :func:`constants` must be added.
     """
 
     planes: int = parameter(Integer("bits of a weight", 2, 1, 8, "planes"))
-    lookups: int = parameter(Integer("groups added up per cycle", 4, 1, 64, "groups"))
+    lookups: int = parameter(Integer("tables looked up per cycle", 4, 1, 64, "groups"))
     order: str = parameter(Choice("order of planes and beats", "inner", ("inner", "outer")))
-    negation: str = parameter(Choice("how entries are negated", "carry", ("carry", "constant")))
+    negation: str = parameter(
+        Choice(
+            "entries are negated exactly, or but for a constant",
+            "carry",
+            ("carry", "constant"),
+        )
+    )
 
     @property
     def k(self) -> int:
@@ -44,7 +51,7 @@ class LookupSpec(TableSpec):
 
 
 def odd(codes: np.ndarray, width: int) -> np.ndarray:
-    """Return the odd integers 2 q - (2^width - 1) that codes q stand for."""
+    """Return the odd integers 2 q - (2^width - 1) of codes q."""
     return 2 * codes - ((1 << width) - 1)
 
 
@@ -54,10 +61,10 @@ def planes(codes: np.ndarray, width: int) -> np.ndarray:
 
 
 def constants(codes: np.ndarray, group: int) -> np.ndarray:
-    """Return what negation by "constant" leaves to be added, for each column.
+    """Return the constants that negation by "constant" lacks, for each column.
 
-    It is the sum of signs times powers of two, and so of the last codes of all groups. Nothing is
-    left by a group that is filled up: its last code is 0.
+    It is the sum of signs times powers of two, and so of the last codes of all groups. Padded
+    groups need none: their last code is 0.
 
     Parameters
     ----------
@@ -70,7 +77,7 @@ def constants(codes: np.ndarray, group: int) -> np.ndarray:
 def lookup_matmul(spec: LookupSpec, a: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Multiply activations by weights on the odd grid, by lookup.
 
-    Beats are filled up with activations 0 and codes 0, which add nothing.
+    Beats are padded with activations 0 and codes 0, which add nothing.
 
     Parameters
     ----------
@@ -80,13 +87,13 @@ def lookup_matmul(spec: LookupSpec, a: np.ndarray, codes: np.ndarray) -> np.ndar
 
     Returns
     -------
-    int64 sums, M x N; with negation by "constant", less :func:`constants`.
+    int64 sums, M x N; with negation by "constant", without :func:`constants`.
     """
     codes = spec.q_format.check("codes", codes)
     beats = -(-codes.shape[0] // spec.k)
     entries = tables(spec, np.pad(a, ((0, 0), (0, beats * spec.k - a.shape[1]))))
     folded = fold(np.pad(codes, ((0, beats * spec.k - codes.shape[0]), (0, 0))), spec.group)
-    # Of each plane and beat, the sum of its lookups: what the accumulator sees in a cycle.
+    # The sum of lookups for each plane and beat: the accumulator's input in a cycle.
     cycles = []
     for plane in range(spec.planes):
         index, sign = keys(folded, spec.group, plane)

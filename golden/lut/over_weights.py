@@ -1,4 +1,4 @@
-"""Tables over weights, looked up by bit planes of activations; a cache of what was read."""
+"""Tables over weights, looked up by bit planes of activations; a cache of entries."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,8 @@ class OverWeightsSpec:
     """Tables of all 2^group sums of subsets of `group` weights, and a cache of entries read.
 
     A key is one bit of each of `group` activations; the plane of a two's complement sign is
-    subtracted. Where `reuse` is more than 0, that many entries of the table in use are kept, in the
-    place given by the key modulo `reuse`: a key that was kept costs no read. A new table empties
-    the cache.
+    subtracted. The cache holds `reuse` entries of the current table, at the
+    place key modulo `reuse` (direct-mapped): a hit needs no read. A new table empties the cache.
     """
 
     group: int = parameter(Integer("weights per table", 4, 1, 8, "weights"))
@@ -75,7 +74,7 @@ def over_weights(
 ) -> tuple[np.ndarray, int]:
     """Multiply by lookup in tables of weights, one after the other, each for all rows of A.
 
-    Keys come row by row of A, the least plane first.
+    Keys come row by row of A, least significant plane first.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def over_weights(
     Returns
     -------
     sums : int64, M x N.
-    reads : entries read for each column: all but those that the cache has kept.
+    reads : entries read per column: the cache misses.
     """
     a = spec.a_format.check("a", a)
     entries = weight_table(spec, weights)
@@ -107,7 +106,7 @@ def over_weights(
 
 
 def _reads(keys: np.ndarray, reuse: int) -> int:
-    """Count the keys that are not those last seen in their places."""
+    """Count the cache misses of a sequence of keys."""
     if not reuse:
         return keys.size
     # In the order of the keys of each place, a read is where a key differs from the one before.

@@ -21,11 +21,11 @@ class QuantiseSpec:
     Scheme "symmetric": two's complement codes, scale max|w| / (2^(W-1) - 1), zero point 2^(W-1);
     "asymmetric": 0 and all weights of a group are in range, scale (max - min) / (2^W - 1); "odd":
     the odd grid, scale max|w| / (2^W - 1), of one bit mean|w|; "ternary": scale mean|w| (BitNet
-    b1.58); "bcq": plane by plane, the signs of what is left and its mean magnitude, after the
-    group's mean has become the offset. A scale is first rounded to its format, and weights then to
-    the nearest multiple of that, ties to even. Where a scale is 0, all codes stand for 0.
+    b1.58); "bcq": plane by plane, the signs of the residual and its mean magnitude, with the
+    group's mean as the offset. A scale is first rounded to its format, and weights then to the
+    nearest multiple, ties to even. If a scale is 0, all codes represent 0.
 
-    Scales of "int8" are chosen by the column's greatest, which is 255 times the column's scale.
+    "int8" scales are relative to the column's largest scale, which is 255 times the column scale.
     """
 
     scheme: str = parameter(
@@ -112,7 +112,7 @@ def quantise(spec: QuantiseSpec, weights: np.ndarray) -> GroupedWeights:
 
 
 def bcq_of(weights: GroupedWeights) -> GroupedWeights:
-    """Return uniform weights as planes with scales of their own: the same values, exactly.
+    """Return uniform weights as planes with separate scales: the same values, exactly.
 
     Plane w has the scale times 2^(w-1), the offset is the scale times (2^W - 1) / 2 less the zero
     point. Refuses scales for which one of these is not of their format.
@@ -146,7 +146,7 @@ def _scales(name: str, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray | Non
 
 
 def _bcq(spec: QuantiseSpec, values: np.ndarray, parts: "_Groups") -> GroupedWeights:
-    """Take the signs of what is left, and its mean magnitude, plane by plane from the greatest."""
+    """Take the signs of the residual, and its mean magnitude, plane by plane from the largest."""
     name = spec.scale_format
     if name in ("e8m0", "int8"):
         raise ValueError(
@@ -193,5 +193,5 @@ class _Groups:
         return self.reduce(np.add, values) / counts
 
     def spread(self, array: np.ndarray) -> np.ndarray:
-        """Repeat what groups have for each of their rows."""
+        """Repeat per-group values for each row."""
         return array[np.arange(self.rows) // self.group]

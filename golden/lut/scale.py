@@ -19,7 +19,7 @@ def activation_sums(a: np.ndarray, group: int) -> np.ndarray:
 def without_zeros(sums: np.ndarray, zeros: np.ndarray, activations: np.ndarray) -> np.ndarray:
     """Subtract zero points of the odd grid, and halve, exactly.
 
-    It is the sum that is halved, and not the scale: half of a scale may not be of its format.
+    The sum is halved, not the scale: half a scale may not be representable.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ def scale_groups(
     exponents: np.ndarray | None = None,
     invalid: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Scale the sums of groups and add them up in fp32, in order of K.
+    """Scale the sums of groups and accumulate them in fp32, in order of K.
 
     A group's sum times its scale, which is exact, is rounded to fp32, and added in fp32 to the sum
     so far, from +0; of "bcq" a plane's sum times the plane's scale, the least plane first, and then
     the activations' sum times the offset. With scales of "int8", sums times scales are added up
-    exactly, and times the column's scale rounded once. All to the nearest, ties to even. A NaN
-    among the scales makes its column NaN.
+    exactly, and times the column's scale rounded once. All rounding is to nearest even. A NaN
+    scale makes its column NaN.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def scale_groups(
     activations : of "bcq", their sums, groups x M.
     exponents : of powers of two by which activations are scaled, groups x M or, for all groups,
         1 x M; 0 by default.
-    invalid : rows of activations in which one is no number, M; their results are NaN.
+    invalid : rows of activations with a NaN, M; their results are NaN.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Bit-serial products: activations gated by one bit plane of the weights after the other."""
+"""Bit-serial products: activations gated by the bit planes of the weights, one by one."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ __all__ = ["serial_matmul"]
 def serial_matmul(
     a: np.ndarray, codes: np.ndarray, fmt: IntFormat, *, k: int, form: str = "and"
 ) -> np.ndarray:
-    """Multiply activations by weights, a plane and k activations a cycle, as the hardware does.
+    """Multiply activations by weights, one plane and k activations per cycle, as the hardware does.
 
     Form "and" adds activations where a bit is set, and subtracts the sum of the sign's plane. Form
     "xor" adds or subtracts every activation, so that the sum is on the odd grid: it is corrected

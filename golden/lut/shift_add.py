@@ -56,7 +56,7 @@ def float_shift_add(spec: FloatShiftAddSpec, a: np.ndarray, weights: np.ndarray)
 
     The copies are of the significand, the exponent stays: a product is exact, and each addition is
     rounded once, to the nearest, ties to even, from +0. A weight 0 gates everything: its product is
-    +0, whatever the activation.
+    +0 for any activation.
 
     Parameters
     ----------

@@ -17,15 +17,14 @@ FORMS = ("full", "half")
 class TableSpec:
     """A table of `group` integers a_0 .. a_(group-1): half of the sums with all signs.
 
-    Of the two sums that differ in all signs, the one with -a_(group-1) is kept: entry `index` is
-    the sum over j < group - 1 of a_j where bit j of the index is set, else -a_j; less the last
-    activation.
+    Of two opposite sums, the one with -a_(group-1) is stored: entry `index` is the sum over
+    j < group - 1 of a_j if bit j of the index is set, else -a_j; minus the last activation.
     """
 
     group: int = parameter(Integer("activations per table", 4, 2, 5, "activations"))
     a_width: int = parameter(Integer("bits of an activation", 8, 2, 16, "bits"))
     a_signed: bool = parameter(Flag("activations are two's complement", True))
-    symmetric: bool = parameter(Flag("the least two's complement code never comes", False))
+    symmetric: bool = parameter(Flag("the most negative code never occurs", False))
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -43,17 +42,17 @@ class TableSpec:
 
     @property
     def greatest(self) -> int:
-        """Greatest magnitude of an activation."""
+        """Largest magnitude of an activation."""
         fmt = self.a_format
         return fmt.high if self.symmetric else max(fmt.high, -fmt.low)
 
     @property
     def entry_format(self) -> IntFormat:
-        """Format of an entry: the least that holds all of them, and their complements."""
+        """Format of an entry: the narrowest that holds all of them, and their complements."""
         return IntFormat(width=(self.group * self.greatest).bit_length() + 1)
 
     def sum_format(self, count: int) -> IntFormat:
-        """Format of sums of so many activations, without signs."""
+        """Format of sums of `count` activations, without signs."""
         least = -self.greatest if self.symmetric else self.a_format.low
         most = max(count * self.a_format.high, -count * least - 1)
         return IntFormat(width=most.bit_length() + self.a_signed, signed=self.a_signed)

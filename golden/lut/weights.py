@@ -1,4 +1,4 @@
-"""Weights of a few bits in groups along K, of which each has a scale."""
+"""Low-bit weights in groups along K, each with a scale."""
 
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ from golden.lut.lookup import odd, planes
 
 __all__ = ["LEVELS", "SCALES", "GroupedWeights", "decode_scales", "encode_scales", "scale_width"]
 
-LEVELS = Choice("what codes stand for", "uniform", ("uniform", "odd", "ternary", "bcq"))
+LEVELS = Choice("meaning of codes", "uniform", ("uniform", "odd", "ternary", "bcq"))
 SCALES = Choice("format of scales", "fp16", ("fp16", "bf16", "fp32", "e8m0", "int8"))
 _FP32 = minifloat("fp32")
 _E8M0 = MxFormat(element=IntFormat(width=2), block=1)
@@ -37,14 +37,14 @@ class GroupedWeights:
     -------
     codes : int64, K x N.
     bits : W, 1..8.
-    levels : what codes stand for.
+    levels : meaning of codes.
     group : rows per group; the last may be shorter.
     scale_format : fp16, bf16, fp32, e8m0 or int8.
     scales : codes of scales, groups x N; of "bcq" groups x N x W. Or 1 x 1: one for all.
     zeros : of "uniform", int64, shape as scales.
     offsets : of "bcq", codes in the format of scales, groups x N.
     column_scales : with "int8", codes of fp32, N or, of one scale for all, 1.
-    rows : where row k of codes was in the matrix that they come from; None if it was row k.
+    rows : original row of row k of codes; None if not reordered.
     """
 
     codes: np.ndarray
@@ -59,7 +59,7 @@ class GroupedWeights:
     rows: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        """Check everything, and that shapes go together."""
+        """Check all members, and that their shapes agree."""
         check_fields(parameters_of(GroupedWeights), vars(self))
         if self.levels == "ternary" and self.bits != 2:
             raise ValueError(f"bits must be 2 where levels are ternary, not {self.bits!r}")
@@ -91,7 +91,7 @@ class GroupedWeights:
     def _check(
         self, name: str, array: np.ndarray | None, shape: tuple[int, ...], wanted: bool
     ) -> None:
-        """Refuse what is missing, superfluous or of another shape."""
+        """Refuse missing or superfluous members, and wrong shapes."""
         if (array is not None) != wanted:
             there = "given" if wanted else "None"
             raise ValueError(
@@ -133,7 +133,7 @@ class GroupedWeights:
         return decode_scales(self.scale_format, self.scales)
 
     def values(self) -> np.ndarray:
-        """Weights as doubles, K x N: exact where these suffice, which they do but for some BCQ."""
+        """Weights as doubles, K x N: exact except for some BCQ weights."""
         scales = self._spread(self.scale_values().to_odd())
         if self.levels == "bcq":
             assert self.offsets is not None
@@ -146,7 +146,7 @@ class GroupedWeights:
         return weights
 
     def original(self, array: np.ndarray) -> np.ndarray:
-        """Bring K rows back to where they were in the matrix that they come from."""
+        """Restore the original order of K rows."""
         if self.rows is None:
             return array
         result = np.empty_like(array)
@@ -158,7 +158,7 @@ class GroupedWeights:
         return replace(self, **changes)  # type: ignore[arg-type]
 
     def _spread(self, array: np.ndarray) -> np.ndarray:
-        """Repeat what groups have for each of their rows."""
+        """Repeat per-group values for each row."""
         return array[np.arange(self.codes.shape[0]) // self.group]
 
 
@@ -182,7 +182,7 @@ def decode_scales(name: str, codes: np.ndarray) -> Exact:
 def encode_scales(name: str, values: np.ndarray) -> np.ndarray:
     """Round doubles to scales: E8M0 up to a power of two, the others to the nearest.
 
-    What is too great becomes the greatest number; zero, the least power of two.
+    Overflow becomes the largest number; zero, the smallest power of two.
     """
     if name == "int8":
         return IntFormat(width=8, signed=False).encode(values)

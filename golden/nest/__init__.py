@@ -1,4 +1,4 @@
-"""Loop nests over m, n, k and bw, in which the bit-weight paper (HPCA 2025) writes its designs.
+"""Loop nests over m, n, k and bw, the notation of the bit-weight paper (HPCA 2025).
 
 With radix-4 digits d of A, C[m,n] = sum over k and bw of 4^bw d[m,k,bw] B[k,n]. A design is loops
 over these four, each in space or in time, and the steps of the sum at their levels. OPT1 to OPT4

@@ -1,4 +1,4 @@
-"""Execution of nests: C and cycles, by the loops and steps as they are written."""
+"""Execution of nests: C and cycles, by interpreting loops and steps."""
 
 import functools
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Path = tuple[int, ...]
 
 
 def bits(codes: np.ndarray, fmt: IntFormat) -> np.ndarray:
-    """Take codes apart in bits, for nests of radix 2; the highest of signed ones counts -1.
+    """Split codes into bits, for nests of radix 2; the sign bit counts -1.
 
     Parameters and result: as :func:`golden.arith.recode.booth`.
     """
@@ -33,18 +33,18 @@ def execute(
 ) -> tuple[np.ndarray, int]:
     """Run a nest: loops in time one iteration after the other, parallel ones at once.
 
-    Values are pairs of sum and carry wherever the nest has them so, modulo 2^64.
+    Values are pairs of sum and carry where the nest says so, modulo 2^64.
 
-    Cycles are those in which there are operands: each time that the loops reach map is one, and
-    so is each vain look for digits. Iterations of parallel loops count for themselves until a
-    sync. What follows the loops around map (rows of C that leave), and the way from an element to
-    the next, are for hardware to add: with most of it, the next tile overlaps.
+    Cycles with operands are counted: one each time the loops reach map, and one for each search
+    that finds no digit. Iterations of parallel loops count separately until a sync. The output of
+    rows of C, and the latency between elements, are not counted: mostly they overlap with the next
+    tile.
 
     Parameters
     ----------
     nest : what to run.
-    a, b : codes, M x K and K x N; tiles at the edges are filled up with zeros.
-    recode : digits of the operand that the nest takes apart, such as
+    a, b : codes, M x K and K x N; tiles at the edges are zero-padded.
+    recode : recoder of the operand split into digits, such as
         :func:`golden.arith.recode.booth`.
     fmt : format of that operand.
 
@@ -65,7 +65,7 @@ def execute(
 
 @dataclass
 class _Value:
-    """Sum and carry, or where they are kept."""
+    """Sum and carry, or their accumulator."""
 
     total: np.ndarray
     carry: np.ndarray
@@ -137,14 +137,14 @@ class _Machine:
         return tile
 
     def _fill(self, indices: tuple[str, ...], codes: np.ndarray) -> np.ndarray:
-        """Fill an operand up with zeros, one of them behind the last k."""
+        """Zero-pad an operand, with one extra zero after the last k."""
         shape = [self.extent.get(index, self.planes) + (index == "k") for index in indices]
         filled = np.zeros(shape, dtype=np.int64)
         filled[tuple(slice(size) for size in codes.shape)] = codes
         return filled
 
     def c(self) -> np.ndarray:
-        """Return C, once all is done."""
+        """Return C, at the end."""
         if self.value.kept is None:  # no operands, no sums
             return np.zeros((self.total["m"], self.total["n"]), dtype=np.int64)
         total, carry, _ = self.sums[self.value.kept]
@@ -180,7 +180,7 @@ class _Machine:
         elif loop.nonzero:
             order, count = self._select(loop, path)
             self.time = self.time + (active & (count == 0))
-            # Where there is nothing for anyone to do, a turn in which nobody does a thing.
+            # If no iteration has work, one idle turn.
             for turn in range(max(1, int((active * count).max()))):
                 self.at = _step(at, loop, order[turn])
                 self.active = active & (turn < count)
@@ -204,7 +204,7 @@ class _Machine:
         return values.reshape([-1 if one == axis else 1 for one in range(self.rank)])
 
     def _select(self, loop: Loop, path: Path) -> tuple[np.ndarray, np.ndarray]:
-        """Find the positions of a loop at which there are digits, in their order, and how many.
+        """Find the positions of a loop with digits, in order, and their number.
 
         Each iteration of the parallel loops, around it or inside, finds its own.
         """
@@ -219,7 +219,7 @@ class _Machine:
     def _has_digit(
         self, body: tuple[Node, ...], path: Path, at: dict[str, np.ndarray]
     ) -> np.ndarray:
-        """Tell if there is a digit in any of the iterations in time of the loops inside."""
+        """Tell whether any sequential iteration of the loops inside has a digit."""
         for number, node in enumerate(body):
             if isinstance(node, Loop):
                 inner = (*path, number)
@@ -237,7 +237,7 @@ class _Machine:
 
     def _map(self) -> None:
         self.time = self.time + self.active
-        # Who is done is at a digit that is zero.
+        # Finished iterations are at a zero digit.
         product = self._operand(0, self.at) * self._operand(1, self.at)
         self.value = _Value(product, np.zeros_like(product))
 
@@ -271,7 +271,7 @@ class _Machine:
         self.value = _Value(value.total, value.carry, path)
 
     def _take(self) -> _Value:
-        """Take the value, out of its accumulators if it is there."""
+        """Return the value, from its accumulators if it is there."""
         if self.value.kept is None:
             return self.value
         total, carry, places = self.sums[self.value.kept]

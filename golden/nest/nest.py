@@ -18,14 +18,14 @@ class Nest:
     Parameters
     ----------
     body : loops and steps, in their order.
-    radix : of the digits, 4, or 2: then these are the bits of a code, and nothing is encoded.
-    coded : operand that is taken apart in digits, a or b.
-    recoded : its codes come as digits, and nothing is encoded.
+    radix : of the digits, 4, or 2: then digits are the bits of a code, without encoding.
+    coded : operand that is split into digits, a or b.
+    recoded : its codes arrive as digits, without encoding.
 
     Raises
     ------
     ValueError
-        The nest does not compute C, or its parts are not in step with each other.
+        The nest does not compute C, or its parts are not in step.
     """
 
     body: tuple[Node, ...]
@@ -55,14 +55,14 @@ class Nest:
         return _walk((), self.body)
 
     def units(self, path: tuple[Loop, ...], step: Step) -> int:
-        """Count the pieces of hardware that take a step: one for each parallel iteration.
+        """Count the hardware units of a step: one for each parallel iteration.
 
         To encode and to select, one for each code of the loops inside.
 
         Parameters
         ----------
         path : loops around the step, the outermost first.
-        step : what is there.
+        step : the step.
         """
         units = math.prod(loop.size or 1 for loop in path if loop.parallel)
         if step in (Step.ENCODE, Step.SELECT):

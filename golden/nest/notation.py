@@ -1,4 +1,4 @@
-"""What nests are made of: loops and steps."""
+"""Loops and steps, the parts of nests."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -12,7 +12,7 @@ INDICES = ("m", "n", "k", "bw")
 
 
 class Step(StrEnum):
-    """What happens at a level of a nest, once for each iteration of the loops around it."""
+    """An operation at a level of a nest, once per iteration of the loops around it."""
 
     ENCODE = "encode"
     """Recode codes, all those of the loops inside, in digits."""
@@ -23,28 +23,28 @@ class Step(StrEnum):
     SHIFT = "shift"
     """Give a value its bit weight."""
     HALF_REDUCE = "half-reduce"
-    """Compress values that are there side by side to a sum and a carry."""
+    """Compress parallel values to a sum and a carry."""
     ACCUMULATE = "accumulate"
     """Compress a value with those of the iterations before, since the last one was taken."""
     ADD = "add"
-    """Resolve a sum and a carry to a number, where it stands; outside of k and bw, it is C's."""
+    """Resolve a sum and a carry to a number in place; outside of k and bw, it is C's."""
     SYNC = "sync"
     """Wait for the slowest iteration of the parallel loops before."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop of a nest, and what is in it.
+    """One loop of a nest, and its body.
 
     Parameters
     ----------
     index : m, n, k or bw.
-    size : iterations; None in the one that takes all that the loops inside leave over.
+    size : iterations; None for the loop that covers the rest.
     body : loops and steps, in their order.
-    parallel : in space, a piece of hardware for each iteration; else in time.
+    parallel : in space, one hardware unit per iteration; else in time.
     chain : parallel, and a sum passes from each iteration to the next.
-    nonzero : only those iterations take place, in time, in which there is a digit that is not
-        zero. Looking in vain takes one cycle.
+    nonzero : iterations, in time, with only zero digits are skipped. A search that finds no
+        digit takes one cycle.
     short : of a k loop, iterations of the loops inside that are missing from its last one.
     """
 
@@ -75,7 +75,7 @@ class Loop:
 
     @property
     def stride(self) -> int:
-        """How far an iteration gets in the loop's index."""
+        """The stride of an iteration in the loop's index."""
         return self._inside(self.index)
 
     @property
@@ -99,7 +99,7 @@ class Loop:
         return next((node.covers(index) for node in self.body if isinstance(node, Loop)), 1)
 
     def around(self, *body: "Node") -> "Loop":
-        """Make the same loop around something else."""
+        """Return the same loop with another body."""
         return replace(self, body=body)
 
 

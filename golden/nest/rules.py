@@ -11,7 +11,7 @@ __all__ = ["Rules"]
 
 @dataclass
 class _Value:
-    """What is known of the value that passes from step to step."""
+    """State of the value that passes from step to step."""
 
     covers: list[tuple[bool, int]]
     number: bool = False
@@ -200,7 +200,7 @@ class Rules:
 
 
 def _lanes(loop: Loop, digits: tuple[str, ...]) -> Iterator[Loop]:
-    """Find the parallel loops inside whose iterations have digits of their own."""
+    """Find the parallel loops inside whose iterations have separate digits."""
     for node in loop.body:
         if isinstance(node, Loop):
             if node.parallel and node.index in digits:

@@ -1,4 +1,4 @@
-"""Nests of the designs of the catalogue: array shapes with plain MACs, and what is made of them."""
+"""Nests of the catalogue's designs: array shapes with plain MACs, and their transformations."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ def element(*, k: int, planes: int, radix: int = 4) -> Nest:
 
     Parameters
     ----------
-    k : operand pairs a cycle.
+    k : operand pairs per cycle.
     planes : digits of a code of A.
     radix : 4, or 2 if A is not encoded.
     """
@@ -32,7 +32,7 @@ def element(*, k: int, planes: int, radix: int = 4) -> Nest:
 
 
 def array(*, m: int, n: int, k: int = 1, planes: int, radix: int = 4) -> Nest:
-    """Make the nest of m x n elements that keep one number of C each, and take k pairs a cycle.
+    """Make the nest of m x n elements with one element of C and k pairs per cycle each.
 
     With k = 1 it is that of the output-stationary systolic array and of the 2D matrix, which
     differ in how operands get there; with more it is that of the 3D cube and, where m is 1, of
@@ -44,10 +44,10 @@ def array(*, m: int, n: int, k: int = 1, planes: int, radix: int = 4) -> Nest:
 
 
 def weight_stationary(*, m: int, n: int, k: int, planes: int, radix: int = 4) -> Nest:
-    """Make the nest of k x n elements that keep one code of B each, while m rows of A pass.
+    """Make the nest of k x n elements that hold one code of B each, while m rows of A pass.
 
-    A sum grows from element to element down a column, and goes on in the next tile of K. B is the
-    operand that is encoded. Weights come one a cycle and column: hardware needs m >= k to have
+    A sum grows from element to element down a column, and continues in the next tile of K. B is the
+    operand that is encoded. Weights arrive one per cycle and column: hardware needs m >= k to have
     them in time. Parameters: as :func:`element`.
     """
     column = Loop("k", k, _mac(1, planes, radix), parallel=True, chain=True)
@@ -89,7 +89,7 @@ def nest_of(name: str, parameters: Mapping[str, Any]) -> Nest:
     Raises
     ------
     ValueError
-        The design is none of the bit-weight family, or has no digits that could be seen.
+        The design is not of the bit-weight family, or has no visible digits.
     """
     if name not in FAMILY:
         raise ValueError(f"{name} has no loop nest; these have: {', '.join(FAMILY)}")

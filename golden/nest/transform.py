@@ -1,7 +1,7 @@
 """OPT1 to OPT4: functions from nest to nest.
 
-Each moves steps or loops where that changes no result, and refuses a nest that has no place for
-it. What makes them legal: compression is associative and commutative, in space (half-reduce) as
+Each moves steps or loops without changing results, and refuses nests to which it does not
+apply. What makes them legal: compression is associative and commutative, in space (half-reduce) as
 in time (accumulate); a shift distributes over it within one bit weight; a zero digit adds nothing;
 digits depend on m and k, not on n.
 """
@@ -40,9 +40,9 @@ def encode_once(nest: Nest) -> Nest:
 
 
 def opt1(nest: Nest) -> Nest:
-    """Accumulate in carry-save form: `add` once for each number of C, after k.
+    """Accumulate in carry-save form: `add` once per element of C, after k.
 
-    It stands in loops of its own, by which the rows of a tile leave one after the other.
+    It is in separate loops, in which the rows of a tile leave one after the other.
     """
     levels = _levels(nest)
     first = _find(levels, lambda loop: loop.index == "k")
@@ -63,9 +63,9 @@ def opt1(nest: Nest) -> Nest:
 def opt2(nest: Nest) -> Nest:
     """Sum the digits of one bit weight first, and shift their sum.
 
-    If sums stay in carry-save form until they leave (OPT1), each weight has one of its own for
-    all of k, and they are shifted and summed where they leave; else in every beat, which then has
-    to have several k side by side.
+    If sums stay in carry-save form until they leave (OPT1), each weight has its own sum for all of
+    k, and these are shifted and added at the output; else in every beat, which then must have
+    several k in parallel.
     """
     levels = _levels(nest)
     weights = _find(levels, lambda loop: loop.index == "bw")
@@ -94,9 +94,9 @@ def opt2(nest: Nest) -> Nest:
 
 
 def opt3(nest: Nest) -> Nest:
-    """Take the digits that are not zero one after the other, those of one bit weight together.
+    """Process nonzero digits one after the other, those of one bit weight together.
 
-    The codes of a beat are no longer side by side; all elements wait for the slowest at its end.
+    The codes of a beat are no longer parallel; all elements wait for the slowest at its end.
     Weights that come one after the other share one sum, even if each had one of its own (OPT2).
     """
     levels = _levels(nest)
@@ -145,7 +145,7 @@ def opt4c(nest: Nest) -> Nest:
 
 
 def opt4e(nest: Nest) -> Nest:
-    """Sum the digits of four lanes of k, or as many as codes, in one tree and one accumulator.
+    """Sum the digits of up to four lanes of k in one tree and one accumulator.
 
     Code j of a beat is in lane j modulo 4. Lanes run through their digits on their own, and wait
     for the slowest at the end of a beat.
@@ -184,7 +184,7 @@ def recoded(nest: Nest) -> Nest:
 
 
 def constant_time(nest: Nest) -> Nest:
-    """Take all digits, the zeros too, so that cycles do not depend on operands."""
+    """Process all digits, zeros too, so that cycles do not depend on operands."""
     levels = _levels(nest)
     if not any(level.loop and level.loop.nonzero for level in levels):
         raise ValueError("constant_time needs a loop over digits that are not zero (opt3)")
@@ -205,7 +205,7 @@ class _Level:
 
 
 def _levels(nest: Nest) -> list[_Level]:
-    """Take a nest apart, from the outermost level, which is no loop, to that of map."""
+    """Split a nest into levels, from the outermost (not a loop) to that of map."""
     levels = [_Level(None, after=list(nest.body))]
     while True:
         body = levels[-1].after
@@ -219,7 +219,7 @@ def _levels(nest: Nest) -> list[_Level]:
 
 
 def _nest(levels: list[_Level], like: Nest, **changes: Any) -> Nest:
-    """Put a nest together, and check it."""
+    """Assemble a nest, and check it."""
     body: list[Node] = []
     for level in reversed(levels):
         body = [*level.before, *body, *level.after]
@@ -256,7 +256,7 @@ def _beat_outside(levels: list[_Level]) -> None:
 
 
 def _sync(levels: list[_Level]) -> None:
-    """Let all wait for each other at the end of a beat: of the innermost loop in even time."""
+    """Synchronise all at the end of a beat: of the innermost loop with equal iterations."""
     beats = [level for level in levels if not (level.loop and level.loop.parallel)]
     [level for level in beats if not (level.loop and level.loop.nonzero)][-1].after.append(
         Step.SYNC
@@ -264,7 +264,7 @@ def _sync(levels: list[_Level]) -> None:
 
 
 def _find(levels: list[_Level], wanted: Callable[[Loop], bool]) -> int:
-    """Find the outermost loop that is wanted; behind the last if there is none."""
+    """Find the outermost matching loop; after the last if there is none."""
     found = (at for at, level in enumerate(levels) if level.loop and wanted(level.loop))
     return next(found, len(levels))
 

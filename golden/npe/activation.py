@@ -1,4 +1,4 @@
-"""Integer activations of I-ViT: the exponential by shifts that Shiftmax and ShiftGELU share."""
+"""Integer activations of I-ViT: the shift-based exponential of Shiftmax and ShiftGELU."""
 
 from dataclasses import dataclass
 
@@ -12,24 +12,26 @@ __all__ = ["ActivationSpec", "exp_shift"]
 
 @dataclass(frozen=True, kw_only=True)
 class ActivationSpec:
-    """Rows of integers x that stand for x * S; their exponentials; a quotient of 31 bits.
+    """Rows of integers x that represent x * S; their exponentials; a quotient of 31 bits.
 
-    inverse_scale is 1/S, rounded up: I-ViT's x0 is -inverse_scale. With 1/S an integer nothing is
-    lost by that.
+    inverse_scale is 1/S, rounded up: I-ViT's x0 is -inverse_scale. That is
+    exact if 1/S is an integer.
     """
 
     width: int = parameter(Integer("bits of a value, two's complement", 8, 2, 16, "bits"))
-    length: int = parameter(Integer("most values in a row", 64, 1, 4096, "values"))
+    length: int = parameter(Integer("maximum values in a row", 64, 1, 4096, "values"))
     inverse_scale: int = parameter(Integer("1/S, rounded up", 16, 1, 4096))
-    octaves: int = parameter(Integer("factors of two to the least exponential", 15, 1, 30))
-    out_width: int = parameter(Integer("bits of a probability, one of them a sign", 8, 2, 16))
-    quotient_bits: int = parameter(Integer("bits of a quotient found in a cycle", 1, 1, 8, "bits"))
+    octaves: int = parameter(
+        Integer("octaves from the largest to the smallest exponential", 15, 1, 30)
+    )
+    out_width: int = parameter(Integer("bits of a probability, including a sign", 8, 2, 16))
+    quotient_bits: int = parameter(Integer("quotient bits per cycle", 1, 1, 8, "bits"))
 
     DIVIDEND = (1 << 31) - 1
-    """Greatest sum of exponentials, and what is divided by it."""
+    """Largest sum of exponentials, and the dividend."""
 
     def __post_init__(self) -> None:
-        """Check the fields, and that no exponential is beyond the dividend."""
+        """Check the fields, and that no exponential exceeds the dividend."""
         check_fields(parameters_of(type(self)), vars(self))
         if self.greatest > self.DIVIDEND:
             raise ValueError(
@@ -53,7 +55,7 @@ class ActivationSpec:
 
     @property
     def least_sum(self) -> int:
-        """Least sum of exponentials that is divided by."""
+        """Smallest divisor: sum of exponentials."""
         raise NotImplementedError
 
     @property
@@ -70,12 +72,12 @@ class ActivationSpec:
 def exp_shift(spec: ActivationSpec, x: np.ndarray) -> np.ndarray:
     """Approximate exp(x * S), as an integer times S * 2^-octaves.
 
-    1.4375 stands for log2(e), and 2^-r is taken as 1 - r/2 between powers of two.
+    log2(e) is approximated by 1.4375, and 2^-r by 1 - r/2 between powers of two.
 
     Parameters
     ----------
     spec : scale and octaves.
-    x : int64, 0 or less; below -octaves after the change of base, all are that.
+    x : int64, 0 or less; clamped to -octaves after the change of base.
 
     Returns
     -------

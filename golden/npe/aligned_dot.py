@@ -1,4 +1,4 @@
-"""Dot products as GPUs make them: groups of products and the sum so far, aligned and cut."""
+"""Dot products as in GPUs: groups of products and the running sum, aligned and truncated."""
 
 from dataclasses import dataclass
 
@@ -18,16 +18,16 @@ _FP32 = MinifloatFormat(exponent_bits=8, mantissa_bits=23, specials="ieee")
 
 @dataclass(frozen=True, kw_only=True)
 class AlignedDotSpec:
-    """Formats of operands, by name, and how :func:`golden.aligned.aligned_sums` adds them up."""
+    """Operand formats, by name, and the parameters of :func:`golden.aligned.aligned_sums`."""
 
     a_format: str = parameter(MinifloatName("format of operands a", "e4m3", 11))
     b_format: str = parameter(MinifloatName("format of operands b", "e4m3", 11))
-    group: int = parameter(Integer("products per aligned sum, a beat", 16, 1, 64, "products"))
+    group: int = parameter(Integer("products per aligned sum and beat", 16, 1, 64, "products"))
     fraction_width: int = parameter(
-        Integer("bits kept of aligned products behind the point", 25, 4, 48, "bits")
+        Integer("bits kept of aligned products after the point", 25, 4, 48, "bits")
     )
     sum_mantissa_bits: int = parameter(
-        Integer("mantissa bits of aligned sums, in 8 exponent bits", 23, 1, 23, "bits")
+        Integer("mantissa bits of aligned sums (8 exponent bits)", 23, 1, 23, "bits")
     )
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class AlignedDotSpec:
 
     @property
     def total(self) -> MinifloatFormat:
-        """Format of the sum so far."""
+        """Format of the running sum."""
         return MinifloatFormat(
             exponent_bits=8, mantissa_bits=self.sum_mantissa_bits, specials="ieee"
         )
@@ -62,12 +62,11 @@ def aligned_dot(spec: AlignedDotSpec, a: np.ndarray, b: np.ndarray, last: np.nda
     ----------
     spec : formats and widths.
     a, b : operand codes, beats x group.
-    last : booleans, one for each beat; beats behind the last one set belong to no sum yet.
+    last : booleans, one per beat; beats after the last one set belong to no complete sum.
 
     Returns
     -------
-    int64 codes of fp32, one for each `last`; a sum of zero is +0, NaN is the quiet NaN without
-    sign.
+    int64 codes of fp32, one per `last`; a zero sum is +0, NaN is the positive quiet NaN.
     """
     x, y = (
         fmt.decode(fmt.check(name, codes))
@@ -77,7 +76,7 @@ def aligned_dot(spec: AlignedDotSpec, a: np.ndarray, b: np.ndarray, last: np.nda
     one = Exact.finite(np.ones((spec.group, 1), dtype=np.int64), 0)
     starts, stops = ends_of(last)
     totals = np.zeros(starts.shape)
-    # Runs of one length go together, as rows of products times a column of ones.
+    # Runs of equal length are computed together, as rows of products times a column of ones.
     for length in np.unique(stops - starts):
         runs = np.flatnonzero(stops - starts == length)
         scale = Exact.finite(np.ones((runs.size, 1), dtype=np.int64), 0)

@@ -18,7 +18,7 @@ __all__ = ["AlignerSpec", "aligner"]
 
 @dataclass(frozen=True, kw_only=True)
 class AlignerSpec:
-    """Blocks of codes of a floating-point format, and the integers that they become."""
+    """Blocks of floating-point codes, and the integers they become."""
 
     format: str = parameter(MinifloatName("format of activations", "fp16", 24))
     width: int = parameter(WIDTH)
@@ -39,7 +39,7 @@ class AlignerSpec:
 
     @property
     def integer(self) -> IntFormat:
-        """Format of integers, of which the least never comes."""
+        """Format of integers; the most negative one never occurs."""
         return IntFormat(width=self.width)
 
     @property
@@ -49,7 +49,7 @@ class AlignerSpec:
 
 
 def aligner(spec: AlignerSpec, codes: np.ndarray) -> Blocks:
-    """Align rows of activations, each in blocks of its own, of which the last may be shorter.
+    """Align rows of activations, each row in its own blocks; the last block may be shorter.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sums of blocks: exact integers, scaled and added up, in fp32 or exactly."""
+"""Block sums: exact integers, scaled and accumulated, in fp32 or exactly."""
 
 from dataclasses import dataclass
 
@@ -18,22 +18,20 @@ _E4M3 = MinifloatFormat(exponent_bits=4, mantissa_bits=3, specials="nan")
 
 @dataclass(frozen=True, kw_only=True)
 class BlockScaleSpec:
-    """Sums of blocks, integers / 2^fraction_width, and the scales of their two blocks of elements.
+    """Block sums, integers / 2^fraction_width, and the scales of their two operand blocks.
 
-    Scales "e8m0" (OCP MX): code x is 2^(x - 127), 255 is NaN. A block's sum, scaled, is rounded to
-    fp32 and added to the sum so far in fp32. Scales "e4m3" (NVFP4): codes 0..127 of E4M3, 127 is
-    NaN. Scaled sums of up to `depth` blocks are added up exactly, and rounded to fp32 at last; of
-    more, modulo 2^accumulator_width.
+    Scales "e8m0" (OCP MX): code x is 2^(x - 127), 255 is NaN. The scaled block sum is rounded to
+    fp32 and added to the running sum in fp32. Scales "e4m3" (NVFP4): codes 0..127 of E4M3, 127 is
+    NaN. Scaled sums of up to `depth` blocks are accumulated exactly (of more, modulo
+    2^accumulator_width), and rounded to fp32 at the end.
     """
 
     scale: str = parameter(Choice("format of scales", "e8m0", ("e8m0", "e4m3")))
     sum_width: int = parameter(
         Integer("bits of a block's sum, two's complement", 48, 4, 63, "bits")
     )
-    fraction_width: int = parameter(Integer("bits of it behind the point", 18, 0, 64, "bits"))
-    depth: int = parameter(
-        Integer("blocks that are added up exactly (e4m3)", 4096, 1, 1 << 20, "blocks")
-    )
+    fraction_width: int = parameter(Integer("bits of it after the binary point", 18, 0, 64, "bits"))
+    depth: int = parameter(Integer("blocks accumulated exactly (e4m3)", 4096, 1, 1 << 20, "blocks"))
 
     def __post_init__(self) -> None:
         """Check all fields."""
@@ -51,22 +49,22 @@ class BlockScaleSpec:
 
     @property
     def scale_format(self) -> MinifloatFormat:
-        """Format of scales "e4m3", which have no sign."""
+        """Format of "e4m3" scales, which have no sign."""
         return _E4M3
 
     @property
     def scale_width(self) -> int:
-        """Bits of a scale's code that count."""
+        """Significant bits of a scale's code."""
         return 8 if self.scale == "e8m0" else 7
 
     @property
     def exact_lsb(self) -> int:
-        """Exponent of the last bit of the exact sum, of scales "e4m3"."""
+        """Exponent of the last bit of the exact sum, with "e4m3" scales."""
         return self.lsb + 2 * _E4M3.lsb
 
     @property
     def accumulator_width(self) -> int:
-        """Bits of the exact sum, of scales "e4m3"."""
+        """Bits of the exact sum, with "e4m3" scales."""
         greatest = _E4M3.bounds[1] ** 2 << (self.sum_width - 1)
         return (self.depth * greatest).bit_length() + 1
 
@@ -79,11 +77,11 @@ def block_scale(
     invalid: np.ndarray,
     last: np.ndarray,
 ) -> np.ndarray:
-    """Scale the sums of blocks and add them up; a run of blocks ends where `last` is set.
+    """Scale block sums and accumulate them; a run of blocks ends where `last` is set.
 
-    To the nearest, ties to even; subnormals are kept, what is too great becomes an infinity. A
-    block that is `invalid`, or with a scale that is NaN, makes its run's result NaN. A result of
-    zero is +0 unless a negative one is rounded to it.
+    Rounding is to nearest even, with subnormals; overflow becomes an infinity. An `invalid` block,
+    or a NaN scale, makes its run's result NaN. A zero result is +0 unless a negative one was
+    rounded to zero.
 
     Parameters
     ----------
@@ -94,7 +92,7 @@ def block_scale(
 
     Returns
     -------
-    int64 codes of fp32, one for each `last`; NaN is the quiet NaN without sign.
+    int64 codes of fp32, one per `last`; NaN is the positive quiet NaN.
     """
     sums = IntFormat(width=spec.sum_width).check("sums", sums)
     scales = IntFormat(width=spec.scale_width, signed=False)

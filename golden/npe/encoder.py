@@ -11,23 +11,23 @@ from golden.formats.names import FormatName, parse
 
 __all__ = ["EncoderSpec", "encoder"]
 
-_FORMAT = FormatName("of codes", "posit8e0")
-_SATURATE = Flag("what is too great becomes the greatest number", True)
+_FORMAT = FormatName("format of codes", "posit8e0")
+_SATURATE = Flag("overflow saturates to the largest number", True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderSpec:
-    """Sums of `width` bits, two's complement, times 2^-fraction_width, and what they become.
+    """Sums of `width` bits, two's complement, times 2^-fraction_width, and the result format.
 
-    Where `exponent_width` is not 0, each sum comes with an exponent, two's complement, and counts
-    times 2^exponent too.
+    If `exponent_width` is not 0, each sum comes with an exponent, two's complement, and is also
+    multiplied by 2^exponent.
     """
 
     format: str = parameter(_FORMAT)
     width: int = parameter(Integer("bits of a sum", 40, 2, 160, "bits"))
-    fraction_width: int = parameter(Integer("bits behind the binary point", 12, 0, 320, "bits"))
+    fraction_width: int = parameter(Integer("bits after the binary point", 12, 0, 320, "bits"))
     exponent_width: int = parameter(
-        Integer("bits of the exponent that comes with a sum; 0 is none", 0, 0, 9, "bits")
+        Integer("bits of each sum's exponent; 0 = no exponent", 0, 0, 9, "bits")
     )
     rounding: str = parameter(ROUNDING)
     saturate: bool = parameter(_SATURATE)
@@ -45,7 +45,7 @@ class EncoderSpec:
 
     @property
     def exponent_bounds(self) -> tuple[int, int]:
-        """Least and greatest exponent that comes with a sum."""
+        """Smallest and largest exponent of a sum."""
         half = 1 << self.exponent_width >> 1
         return -half, max(half - 1, 0)
 
@@ -61,14 +61,14 @@ def encoder(
     Parameters
     ----------
     spec : format, widths, rounding.
-    sums : integers of any shape within `width` bits, two's complement; Python's (dtype object)
-        where they do not fit int64.
-    invalid : booleans, as many: codes of these are NaN, NaR or, where there is none, 0.
-    exponents : integers, as many, of `exponent_width` bits; zeros by default.
+    sums : integers of any shape within `width` bits, two's complement; Python integers (dtype
+        object) if they do not fit int64.
+    invalid : booleans, same shape: their codes are NaN, NaR or, if there is none, 0.
+    exponents : integers, same shape, of `exponent_width` bits; zeros by default.
 
     Returns
     -------
-    int64 codes of `format`, as many as sums. Those of zero are +0.
+    int64 codes of `format`, same shape. Zero is +0.
     """
     sums = _check("sums", sums, -(1 << (spec.width - 1)), (1 << (spec.width - 1)) - 1)
     scale = np.full(sums.shape, -spec.fraction_width, dtype=np.int64)
@@ -84,12 +84,12 @@ def encoder(
 
 
 def _check(name: str, values: np.ndarray, low: int, high: int) -> np.ndarray:
-    """Refuse what is no integer or out of range."""
+    """Refuse non-integers and values out of range."""
     array = np.asarray(values)
     if array.dtype.kind not in "iuO":
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     if array.size and not (low <= array.min() and array.max() <= high):
         worst = array.max() if array.max() > high else array.min()
         raise ValueError(f"{name} must be {low}..{high}, not {worst}")
-    # Python's integers where negating the least would leave int64.
+    # Python integers where negating the smallest would overflow int64.
     return array.astype(np.int64 if high < 1 << 62 else object)

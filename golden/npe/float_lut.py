@@ -1,4 +1,4 @@
-"""Lookups in tables of floats, of which every entry and every sum is rounded."""
+"""Lookups in tables of floats, with every entry and every sum rounded."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["FloatLutSpec", "float_lut"]
 
 @dataclass(frozen=True, kw_only=True)
 class FloatLutSpec:
-    """A beat is a group of activations, and one plane of the keys of `columns` weights' groups."""
+    """A beat is a group of activations, and one plane of keys, one key per column."""
 
     columns: int = parameter(Integer("columns that share a table", 4, 1, 64, "columns"))
     group: int = parameter(Integer("activations per table", 4, 2, 5, "activations"))
@@ -28,7 +28,7 @@ class FloatLutSpec:
 
     @property
     def lookup(self) -> FloatLookupSpec:
-        """Tables of the group, and the order in which additions are rounded."""
+        """The table spec: group, and the order of rounded additions."""
         return FloatLookupSpec(
             group=self.group,
             planes=self.planes,
@@ -50,24 +50,24 @@ class FloatLutSpec:
 def float_lut(
     spec: FloatLutSpec, a: np.ndarray, keys: np.ndarray, planes: np.ndarray, last: np.ndarray
 ) -> np.ndarray:
-    """Add up what keys find, of each run of beats; a run ends where `last` is set.
+    """Accumulate the entries that keys select; a run of beats ends where `last` is set.
 
     Entries are those of :func:`golden.lut.float_table.float_tables`, rounded after each addition.
-    One that is found, its sign flipped where the key's last bit is set and its exponent raised by
-    the plane, without a limit, is added to the sum of its column, which is rounded once, in the
-    order of beats, from +0. So any order of planes and groups is one of beats.
+    The selected entry (sign flipped if the key's last bit is set, plane added to its exponent,
+    without limit) is added to the sum of its column with one rounding, in the order of beats, from
+    +0. The order of beats thus sets the order of planes and groups.
 
     Parameters
     ----------
     spec : formats, group and columns.
     a : codes of activations, beats x group.
     keys : beats x columns, see :func:`golden.lut.table.fold`.
-    planes : one for each beat, 0 .. planes - 1.
-    last : booleans, one for each beat; beats behind the last one set belong to no sum yet.
+    planes : one per beat, 0 .. planes - 1.
+    last : booleans, one per beat; beats after the last one set belong to no complete sum.
 
     Returns
     -------
-    int64 codes of the sums, runs x columns; NaN is the quiet NaN without sign.
+    int64 codes of the sums, runs x columns; NaN is the positive quiet NaN.
     """
     fmt = spec.activation
     entries = float_tables(spec.lookup, a)[:, 0]

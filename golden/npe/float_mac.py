@@ -44,19 +44,18 @@ def _minifloat(name: str) -> MinifloatFormat:
 def float_mac(spec: FloatMacSpec, a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.ndarray:
     """Sum the products of each run of beats; a run ends where `last` is set.
 
-    Each step is the fused multiply-add of IEEE 754, to the nearest, ties to even, from +0: the
-    product is exact and the sum is rounded once. Subnormals are kept, what is too great becomes
-    an infinity.
+    Each step is the fused multiply-add of IEEE 754, to nearest even, starting from +0: the product
+    is exact and the sum is rounded once. Subnormals are kept, overflow becomes an infinity.
 
     Parameters
     ----------
     spec : formats.
-    a, b : operand codes, one for each beat.
-    last : booleans, one for each beat; beats behind the last one set belong to no sum yet.
+    a, b : operand codes, one per beat.
+    last : booleans, one per beat; beats after the last one set belong to no complete sum.
 
     Returns
     -------
-    int64 codes of the sums, one for each `last`; NaN is the quiet NaN without sign.
+    int64 codes of the sums, one per `last`; NaN is the positive quiet NaN.
     """
     x, y = (
         fmt.to_float(fmt.check(name, codes))

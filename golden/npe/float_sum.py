@@ -1,4 +1,4 @@
-"""Sums in floating point, of which each addition is rounded once."""
+"""Floating-point sums, each addition rounded once."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +14,9 @@ __all__ = ["MinifloatName", "add_to_odd", "ends_of", "float_sums"]
 
 @dataclass(frozen=True)
 class MinifloatName(Parameter):
-    """The name of a minifloat format with significands of at most so many bits.
+    """The name of a minifloat format with significands of at most `significand_width` bits.
 
-    Where `ieee`, of one with infinities and NaNs as in IEEE 754.
+    With `ieee`, only formats with infinities and NaNs as in IEEE 754.
     """
 
     significand_width: int
@@ -24,7 +24,7 @@ class MinifloatName(Parameter):
 
     @property
     def legal(self) -> str:
-        """What names look like."""
+        """Legal names, as text."""
         rule = " and specials as of IEEE 754" if self.ieee else ""
         return (
             f"the name of a minifloat format such as {self.default}, with significands of "
@@ -32,7 +32,7 @@ class MinifloatName(Parameter):
         )
 
     def check(self, name: str, value: Any) -> str:
-        """Refuse what is no such name, or not the shortest one."""
+        """Refuse other names, and names that are not the shortest spelling."""
         if not isinstance(value, str):
             raise self.refuse(name, value, TypeError)
         try:
@@ -49,25 +49,25 @@ class MinifloatName(Parameter):
         return value
 
     def parse(self, name: str, text: str) -> str:
-        """Take the text as it is."""
+        """Return the text unchanged."""
         return self.check(name, text)
 
 
 def ends_of(last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each run of beats starts, and the beat behind its end.
+    """Return the first beat of each run, and the beat after its last.
 
     Parameters
     ----------
-    last : booleans, one for each beat; beats behind the last one set belong to no run.
+    last : booleans, one per beat; beats after the last one set belong to no run.
     """
     stops = np.flatnonzero(last) + 1
     return np.concatenate(([0], stops[:-1])).astype(np.int64)[: stops.size], stops
 
 
 def add_to_odd(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Add doubles and round to odd; rounded once more, to at most 50 bits, that is one rounding.
+    """Add doubles and round to odd; rounding that again, to at most 50 bits, equals one rounding.
 
-    The exact sum is the rounded one and an error that is a double too (Knuth's two-sum). Zeros,
+    The exact sum is the rounded one plus an error that is a double too (Knuth's two-sum). Zeros,
     infinities and NaNs are as in IEEE 754.
     """
     with np.errstate(invalid="ignore"):
@@ -81,19 +81,19 @@ def add_to_odd(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def float_sums(fmt: MinifloatFormat, terms: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Add up the terms of each run one by one, from +0, and round to `fmt` after each.
+    """Add the terms of each run one by one, from +0, and round to `fmt` after each.
 
-    To the nearest, ties to even; subnormals are kept, what is too great becomes an infinity.
+    Rounding is to nearest even, with subnormals; overflow becomes an infinity.
 
     Parameters
     ----------
     fmt : format of sums, of at most 24 bits of significand.
-    terms : doubles, one for each beat.
-    last : booleans, one for each beat; a run ends where it is set.
+    terms : doubles, one per beat.
+    last : booleans, one per beat; a run ends where it is set.
 
     Returns
     -------
-    int64 codes of the sums, one for each `last`; NaN is the quiet NaN without sign.
+    int64 codes of the sums, one per `last`; NaN is the positive quiet NaN.
     """
     starts, stops = ends_of(last)
     totals = np.zeros(starts.shape)

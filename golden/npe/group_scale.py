@@ -1,4 +1,4 @@
-"""Sums of groups of weights: without their zero points, scaled and added up."""
+"""Sums of weight groups: zero points subtracted, scaled and accumulated."""
 
 from dataclasses import dataclass
 
@@ -21,31 +21,29 @@ _FP32 = minifloat("fp32")
 class GroupScaleSpec:
     """Integer sums of groups, their zero points and scales.
 
-    Zero points "integer", times the sum of the group's activations, are subtracted; so are "odd"
-    ones, those of the odd grid, where sums are twice what is meant: what is left must be even, and
-    is halved. Where `aligned`, activations have a scale of E8M0 too; integers of w bits that are
-    aligned have w - 2 bits behind the point.
+    Zero points "integer", times the sum of the group's activations, are subtracted. So are zero
+    points "odd", on the odd grid, where sums are doubled: the difference must be even, and is
+    halved. With `aligned`, activations have an E8M0 scale too; aligned integers of w bits have w -
+    2 bits after the point.
 
-    Each sum, scaled, is rounded to fp32 and added in fp32 to the sum so far. Scales "int8",
-    unsigned, add up exactly instead, and the scale of the column, an fp32, multiplies the result;
-    of those and of activations' scales, the last of a run counts. Of more than `depth` groups the
-    exact sum is modulo 2^accumulator_width.
+    Each scaled sum is rounded to fp32 and added in fp32 to the running sum. With "int8" scales,
+    unsigned, scaled sums are accumulated exactly instead, and the column's fp32 scale multiplies
+    the result; the last column scale and activation scale of a run are used. Beyond `depth` groups
+    the exact sum wraps modulo 2^accumulator_width.
     """
 
     scale: str = parameter(SCALES)
     sum_width: int = parameter(
         Integer("bits of a group's sum, two's complement", 24, 4, 48, "bits")
     )
-    fraction_width: int = parameter(Integer("bits of it behind the point", 0, 0, 64, "bits"))
+    fraction_width: int = parameter(Integer("bits of it after the binary point", 0, 0, 64, "bits"))
     zeros: str = parameter(Choice("zero points", "none", ("none", "integer", "odd")))
     zero_width: int = parameter(Integer("bits of a zero point, two's complement", 5, 2, 16, "bits"))
     activation_width: int = parameter(
         Integer("bits of the sum of a group's activations, two's complement", 16, 2, 32, "bits")
     )
     aligned: bool = parameter(Flag("activations have scales", False))
-    depth: int = parameter(
-        Integer("groups that are added up exactly (int8)", 256, 1, 1 << 20, "groups")
-    )
+    depth: int = parameter(Integer("groups accumulated exactly (int8)", 256, 1, 1 << 20, "groups"))
 
     def __post_init__(self) -> None:
         """Check all fields."""
@@ -58,7 +56,7 @@ class GroupScaleSpec:
 
     @property
     def number(self) -> MinifloatFormat | None:
-        """Format of scales that are floats."""
+        """Format of floating-point scales."""
         return None if self.scale in ("e8m0", "int8") else minifloat(self.scale)
 
     @property
@@ -73,31 +71,31 @@ class GroupScaleSpec:
 
     @property
     def difference_width(self) -> int:
-        """Bits of a sum less its zero points, before it is halved."""
+        """Bits of a sum minus its zero points, before halving."""
         if self.zeros == "none":
             return self.sum_width
         return max(self.sum_width, self.zero_width + self.activation_width) + 1
 
     @property
     def accumulator_width(self) -> int:
-        """Bits of the exact sum, of scales "int8"."""
+        """Bits of the exact sum, with "int8" scales."""
         most = 1 << self.difference_width - 1 - (self.zeros == "odd")
         return (self.depth * most * 255).bit_length() + 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Groups:
-    """Sums of groups, in the order in which they come.
+    """Sums of groups, in order.
 
     Members
     -------
     sums : integers of `sum_width` bits.
     scales : their codes.
-    invalid : booleans; the sum is no number.
+    invalid : booleans; the sum is NaN.
     last : booleans; the group ends a run.
-    zeros, activations : where there are zero points: these, and sums of activations.
-    powers : where `aligned`, codes of E8M0.
-    columns : of scales "int8", codes of fp32.
+    zeros, activations : zero points, if any, and sums of activations.
+    powers : with `aligned`, codes of E8M0.
+    columns : with "int8" scales, codes of fp32.
     """
 
     sums: np.ndarray
@@ -111,20 +109,19 @@ class Groups:
 
 
 def group_scale(spec: GroupScaleSpec, groups: Groups) -> np.ndarray:
-    """Scale sums of groups and add them up.
+    """Scale sums of groups and accumulate them.
 
-    To the nearest, ties to even; subnormals are kept, what is too great becomes an infinity. A sum
-    that is `invalid`, or with a scale that is NaN, makes its run's result NaN, and so does an
-    infinite scale of zero.
+    Rounding is to nearest even, with subnormals; overflow becomes an infinity. An `invalid` sum, a
+    NaN scale, or an infinite scale of a zero sum makes its run's result NaN.
 
     Parameters
     ----------
     spec : formats and widths.
-    groups : what is scaled.
+    groups : sums and scales.
 
     Returns
     -------
-    int64 codes of fp32, one for each `last`; NaN is the quiet NaN without sign.
+    int64 codes of fp32, one per `last`; NaN is the positive quiet NaN.
     """
     powers = Exact.finite(np.ones_like(groups.sums), 0)
     if spec.aligned:
@@ -151,7 +148,7 @@ def group_scale(spec: GroupScaleSpec, groups: Groups) -> np.ndarray:
 
 
 def _differences(spec: GroupScaleSpec, groups: Groups) -> Exact:
-    """Take zero points off."""
+    """Subtract zero points."""
     sums = IntFormat(width=spec.sum_width).check("sums", groups.sums)
     if spec.zeros == "none":
         return Exact.finite(sums, -spec.fraction_width)

@@ -1,4 +1,4 @@
-"""Lanes of mixed precision: words of codes in a format chosen at run time, and exact sums."""
+"""Mixed-precision lanes: words of codes in formats chosen at run time, exact sums."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -19,29 +19,29 @@ _SL8 = ("int8", "int4", "e2m1", "posit4e1", "e2m3", "e3m2", "e4m3", "posit8e0")
 
 @dataclass(frozen=True, kw_only=True)
 class LaneSpec:
-    """Formats that a lane multiplies, each with each, and the width of its sums.
+    """Formats that a lane multiplies, in any pair, and the width of its accumulator.
 
-    A format is chosen by its index in :attr:`names`. A code stands in a container, the least of 4,
-    8 and 16 bits that holds it. Of a pair of formats the pitch is the greater container: a word of
+    A format is chosen by its index in :attr:`names`. A code is in a container: the smallest of 4, 8
+    and 16 bits that holds it. The pitch of a pair of formats is the larger container: a word of
     WORD bits is WORD / pitch codes, the first lowest, each in the low bits of its slot; bits above
     it are ignored. A sum is an integer times 2^:meth:`lsb`, two's complement, modulo
-    2^accumulator_width. An operand that is no number counts as zero.
+    2^accumulator_width. A NaN operand counts as zero.
     """
 
-    formats: str = parameter(Subset("formats of operands", ",".join(_SL8), _SL8))
-    accumulator_width: int = parameter(Integer("bits of the sum", 48, 4, 128, "bits"))
+    formats: str = parameter(Subset("operand formats", ",".join(_SL8), _SL8))
+    accumulator_width: int = parameter(Integer("bits of the accumulator", 48, 4, 128, "bits"))
 
     WORD: ClassVar[int] = 8
     """Bits of a word of operands."""
 
     FORMATS: ClassVar[tuple[str, ...]] = _SL8
-    """Every format there is."""
+    """All supported formats."""
 
     LIMIT: ClassVar[int] = 1 << 16
-    """Codes of a sum at most."""
+    """Maximum codes per sum."""
 
     def __post_init__(self) -> None:
-        """Check the fields, and that the accumulator holds a word of any pair."""
+        """Check the fields, and that the accumulator holds one word of any pair."""
         check_fields(parameters_of(type(self)), vars(self))
         least = max(
             QuireSpec(
@@ -88,38 +88,38 @@ class LaneSpec:
         return self.names.index(name)
 
     def container(self, index: int) -> int:
-        """Bits in which a code of a format stands: 4, 8 or 16."""
+        """Container bits of a format: 4, 8 or 16."""
         return max(4, 1 << (self.elements[index].width - 1).bit_length())
 
     def pitch(self, a: int, b: int) -> int:
-        """Bits from one code to the next in a word, of a pair of formats."""
+        """Bits from one code to the next in a word, for a pair of formats."""
         return max(self.container(a), self.container(b))
 
     def codes(self, a: int, b: int) -> int:
-        """Codes of a word, of a pair of formats."""
+        """Codes per word, for a pair of formats."""
         return self.WORD // self.pitch(a, b)
 
     def cycles(self, a: int, b: int) -> int:
-        """Cycles of a word, of a pair of formats."""
+        """Cycles per word, for a pair of formats."""
         return 1
 
     @property
     def operations(self) -> int:
-        """A multiplication and an addition for each product of a cycle, of the pair with most."""
+        """A multiplication and an addition per product and cycle, for the pair with the most."""
         return max(2 * self.codes(*pair) // self.cycles(*pair) for pair in self.pairs)
 
     def lsb(self, a: int, b: int) -> int:
-        """Exponent of the last bit of a sum, of a pair of formats."""
+        """Exponent of the last bit of a sum, for a pair of formats."""
         return self.elements[a].lsb + self.elements[b].lsb
 
     def k_max_words(self, a: int, b: int) -> int:
-        """Words of a sum, 1 or more, that cannot overflow, whichever they are."""
+        """Words per sum, 1 or more, that cannot overflow for any operands."""
         quire = QuireSpec(a_format=self.elements[a], b_format=self.elements[b])
         limit = min(quire.k_max_of(self.accumulator_width), self.LIMIT)
         return limit // self.codes(a, b)
 
     def pack(self, codes: np.ndarray, index: int, pitch: int) -> np.ndarray:
-        """Put codes into words, along the last axis; the last word is filled with zeros.
+        """Pack codes into words, along the last axis; the last word is zero-padded.
 
         Parameters
         ----------
@@ -160,14 +160,14 @@ def lane_sums(
     ----------
     spec : formats and width of sums.
     a, b : words, one for each beat.
-    a_format, b_format : indices of formats, one for each beat or one for all; those of the first
-        beat of a run count.
-    last : booleans, one for each beat; beats behind the last one set belong to no sum yet.
+    a_format, b_format : indices of formats, one per beat or one for all; those of the first beat
+        of a run are used.
+    last : booleans, one per beat; beats after the last one set belong to no complete sum.
 
     Returns
     -------
-    sums : one for each `last`; int64, or Python integers where accumulator_width is more than 63.
-    invalid : bool; an operand of the run was no number.
+    sums : one per `last`; int64, or Python integers if accumulator_width is more than 63.
+    invalid : bool; an operand of the run was NaN.
     overflow : bool; the run was longer than :meth:`LaneSpec.k_max_words`.
     """
     word = IntFormat(width=spec.WORD, signed=False)
@@ -207,11 +207,11 @@ def cycles(
 
     Parameters
     ----------
-    spec, a, b, a_format, b_format, last : as :func:`lane_sums`'s; without stalls.
+    spec, a, b, a_format, b_format, last : as for :func:`lane_sums`; without stalls.
 
     Returns
     -------
-    int64 cycles, one for each beat. A beat's sum comes the component's latency after its last.
+    int64 cycles, one per beat. A beat's sum comes the component's latency after its last.
     """
     last = np.asarray(last, dtype=bool)
     starts = np.concatenate(([True], last[:-1]))
@@ -226,7 +226,7 @@ def cycles(
 def _products(
     spec: LaneSpec, pair: tuple[int, int], a: np.ndarray, b: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sum of the products of each two words, and whether an operand is no number."""
+    """Sum of the products of each pair of words, and whether an operand is NaN."""
     pitch = spec.pitch(*pair)
     exact = [
         spec.elements[index].decode(spec.unpack(words, index, pitch))
@@ -253,7 +253,7 @@ def _wrap(spec: LaneSpec, values: np.ndarray) -> np.ndarray:
 
 
 def _check_format(spec: LaneSpec, name: str, indices: np.ndarray) -> np.ndarray:
-    """Refuse what is no index of a format."""
+    """Refuse an index out of range."""
     if indices.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, not {indices.dtype}")
     wrong = indices[(indices < 0) | (indices >= len(spec.names))]

@@ -1,4 +1,4 @@
-"""Output-stationary array of lanes: matrix products in formats chosen for each tile."""
+"""Output-stationary array of lanes: matrix products in formats chosen per tile."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,28 +29,26 @@ _BLOCKS = parameters_of(BlockScaleSpec)
 
 @dataclass(frozen=True, kw_only=True)
 class NpeSpec(RowsSpec):
-    """m x n lanes, each of which keeps one sum of a tile of C; a word of each row a beat.
+    """m x n lanes, each of which accumulates one element of a tile of C; one word per row and beat.
 
-    With scales, `block` codes along K have one for each row of A and each column of B; the last
-    block of a tile may be shorter. C is fp32 then: the sums of blocks, which are exact, are scaled
-    and added up as :func:`golden.npe.block_scale.block_scale` does.
+    With scales, every `block` codes along K have one scale per row of A and per column of B; the
+    last block of a tile may be shorter. C is then fp32: exact block sums are scaled and accumulated
+    as by :func:`golden.npe.block_scale.block_scale`.
     """
 
     lane: str = parameter(Choice("lane", "sl8", tuple(_LANES)))
-    formats: str = parameter(
-        Subset("formats of operands", ",".join(Sl8Spec.FORMATS), Sl16Spec.FORMATS)
-    )
+    formats: str = parameter(Subset("operand formats", ",".join(Sl8Spec.FORMATS), Sl16Spec.FORMATS))
     accumulator_width: int = parameter(_FIELDS["accumulator_width"])
     passes: int = parameter(_FIELDS["passes"])
-    result: str = parameter(ResultName('format of C, or "fixed": sums as they are', "fixed"))
+    result: str = parameter(ResultName('format of C, or "fixed": exact sums', "fixed"))
     rounding: str = parameter(ROUNDING)
     saturate: bool = parameter(SATURATE)
-    scale: str = parameter(Choice("format of scales of blocks", "none", ("none", "e8m0", "e4m3")))
-    block: int = parameter(Integer("codes along K that have a scale", 32, 1, 1 << 16, "codes"))
+    scale: str = parameter(Choice("format of block scales", "none", ("none", "e8m0", "e4m3")))
+    block: int = parameter(Integer("codes along K per scale", 32, 1, 1 << 16, "codes"))
     depth: int = parameter(_BLOCKS["depth"])
 
     def __post_init__(self) -> None:
-        """Check all fields, and that the accumulator holds a word or block of any formats."""
+        """Check all fields, and that the accumulator holds a word or block in any formats."""
         check_fields(parameters_of(NpeSpec), vars(self))
         self.element  # noqa: B018  (it checks the width)
         if self.scale == "none":
@@ -69,7 +67,7 @@ class NpeSpec(RowsSpec):
 
     @property
     def result_format(self) -> ElementFormat | None:
-        """Format of C; None where it is of sums."""
+        """Format of C; None for exact sums."""
         if self.result == "fixed":
             return None
         found = parse(self.result)
@@ -89,24 +87,24 @@ class NpeSpec(RowsSpec):
 
     @property
     def least_lsb(self) -> int:
-        """Least exponent that the last bit of a sum has."""
+        """Smallest exponent of a sum's last bit."""
         return min(self.element.lsb(*pair) for pair in self.element.pairs)
 
     @property
     def greatest_lsb(self) -> int:
-        """Greatest exponent that the last bit of a sum has."""
+        """Largest exponent of a sum's last bit."""
         return max(self.element.lsb(*pair) for pair in self.element.pairs)
 
     @property
     def scale_width(self) -> int:
-        """Bits of how far that exponent is above the least; 0 where results are sums."""
+        """Bits of that exponent minus the smallest one; 0 if results are exact sums."""
         if self.result == "fixed":
             return 0
         return (self.greatest_lsb - self.least_lsb).bit_length()
 
     @property
     def block_scale(self) -> BlockScaleSpec:
-        """What scales the sums of blocks and adds them up; of the pair with the least lsb."""
+        """The scaler of block sums, for the pair of formats with the smallest lsb."""
         return BlockScaleSpec(
             scale=self.scale,
             sum_width=block_width(self.element, self.block),
@@ -115,11 +113,11 @@ class NpeSpec(RowsSpec):
         )
 
     def beats(self, a: int, b: int) -> int:
-        """Words of a block, of a pair of formats."""
+        """Words per block, for a pair of formats."""
         return self.block // self.element.codes(a, b)
 
     def k_max_words(self, a: int, b: int) -> int | None:
-        """Words of a tile that cannot overflow, of a pair of formats; None if none can."""
+        """Words per tile that cannot overflow, for a pair of formats; None if unlimited."""
         if self.scale == "none":
             return self.element.k_max_words(a, b)
         return None if self.scale == "e8m0" else self.depth * self.beats(a, b)
@@ -134,21 +132,21 @@ def npe(
     a_scales: np.ndarray | None = None,
     b_scales: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Multiply codes exactly, modulo 2^accumulator_width; with scales, those of blocks.
+    """Multiply codes exactly, modulo 2^accumulator_width; with scales, block by block.
 
     Parameters
     ----------
     spec : formats and width of sums.
     a, b : codes, M x K and K x N.
     a_format, b_format : indices of their formats, see :meth:`LaneSpec.index`.
-    a_scales, b_scales : codes of scales, M x blocks and blocks x N, if there are scales.
+    a_scales, b_scales : codes of scales, M x blocks and blocks x N, if there are any.
 
     Returns
     -------
     c : M x N sums, integers times 2^:meth:`LaneSpec.lsb`; int64, or Python integers where
-        accumulator_width is more than 62. A code that is no number counts as zero. Where `result`
-        is a format, int64 codes of it; where invalid, those of NaN, NaR or, without one, 0.
-    invalid : M x N bool; the row of A or the column of B has a code, or a scale, that is no number.
+        accumulator_width is more than 62. A NaN code counts as zero. If `result` is a format,
+        int64 codes of it; where invalid, those of NaN, NaR or, if there is none, 0.
+    invalid : M x N bool; the row of A or the column of B has a NaN code or scale.
     overflow : the sums have more words than :meth:`NpeSpec.k_max_words`.
     """
     lane = spec.element
@@ -188,11 +186,11 @@ def npe(
 def pack(
     spec: NpeSpec, a: np.ndarray, b: np.ndarray, a_format: int, b_format: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Put codes into words along K, as they enter the array; K is padded with zeros.
+    """Pack codes into words along K, as they enter the array; K is zero-padded.
 
     Parameters
     ----------
-    spec, a, b, a_format, b_format : as :func:`npe`'s.
+    spec, a, b, a_format, b_format : as for :func:`npe`.
 
     Returns
     -------
@@ -216,9 +214,9 @@ def cycles(
     Parameters
     ----------
     spec : the array.
-    tiles : words of A, m x beats, and of B, beats x n, of each, as :func:`pack` makes them;
-        operands and results flow without stalls. Only the number of beats counts.
-    latency : cycles from the last operand beat of a tile to its first row, as the component says.
+    tiles : for each, words of A, m x beats, and of B, beats x n, see :func:`pack`; operands and
+        results flow without stalls. Only the number of beats matters.
+    latency : the component's, cycles from the last operand beat of a tile to its first row.
     pairs : indices of the formats of each. A beat takes :meth:`LaneSpec.cycles`, of which the
         component's ``ready`` marks the last; with scales, each block takes at least
         :attr:`RowsSpec.drain` cycles.
@@ -234,7 +232,7 @@ def cycles(
 
 @cache
 def _element(lane: str, formats: str, accumulator_width: int, passes: int) -> LaneSpec:
-    """Make the spec of a lane, whose checks take a while."""
+    """Make the spec of a lane; cached, since its checks are slow."""
     found = _LANES[lane]
     fields: dict[str, Any] = {
         "formats": formats,
@@ -245,7 +243,7 @@ def _element(lane: str, formats: str, accumulator_width: int, passes: int) -> La
 
 
 def _formats(lane: LaneSpec, *indices: int) -> list[ElementFormat]:
-    """Return the formats at these indices; refuse what is none."""
+    """Return the formats at these indices; refuse indices out of range."""
     for name, index in zip(("a_format", "b_format"), indices, strict=True):
         if not 0 <= index < len(lane.names):
             raise ValueError(f"{name} must be 0..{len(lane.names) - 1}, not {index!r}")

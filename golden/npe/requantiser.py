@@ -18,13 +18,14 @@ class RequantiserSpec:
     """Rows of n sums to rows of n codes: q = clamp(round(z * M * 2^-shift) + zero_point).
 
     z is the sum, plus the bias if there is one, modulo 2^width: as if the accumulator had started
-    with the bias. Rounding, where nothing saturates before the clamp:
+    with the bias. Nothing saturates before the clamp. Rounding:
 
     - "single": floor(z * M * 2^-shift + 1/2), once: TFLite and CMSIS-NN with single rounding;
-    - "double": where shift > w = multiplier_width, first x = floor(z * M * 2^-w + 1/2), then
+    - "double": if shift > w = multiplier_width, first x = floor(z * M * 2^-w + 1/2), then
       x * 2^(w - shift) to the nearest, halves away from zero; else as "single": TFLite's default.
-      Its left shift saturates, which no code shows if M >= 2^(w-1) and out_width <= width - 3;
-    - "even": to the nearest, halves to the even integer: HAWQ-V3, without its errors of doubles.
+      TFLite's left shift saturates, which changes no code if M >= 2^(w-1) and out_width <= width -
+      3;
+    - "even": to nearest even: HAWQ-V3, without its floating-point errors.
     """
 
     n: int = parameter(Integer("sums per row", 8, 1, 256, "columns"))
@@ -33,8 +34,8 @@ class RequantiserSpec:
     out_width: int = parameter(Integer("bits of a code", 8, 2, 16, "bits"))
     out_signed: bool = parameter(Flag("codes are two's complement", True))
     rounding: str = parameter(Choice("rounding", "single", ROUNDINGS))
-    per_column: bool = parameter(Flag("M, shift and zero point for each column", False))
-    bias: bool = parameter(Flag("a bias for each column", False))
+    per_column: bool = parameter(Flag("M, shift and zero point per column", False))
+    bias: bool = parameter(Flag("a bias per column", False))
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -62,20 +63,20 @@ class RequantiserSpec:
 
     @property
     def scales(self) -> int:
-        """Multipliers, shifts and zero points: one, or one for each column."""
+        """Number of multipliers, shifts and zero points: one, or one per column."""
         return self.n if self.per_column else 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Requantisation:
-    """How the sums of a tile become codes.
+    """The requantisation of a tile.
 
     Parameters
     ----------
-    multiplier, shift, zero_point : int64, one of each or, per column, n.
+    multiplier, shift, zero_point : int64, one each or, per column, n.
     bias : int64, one for each column; None without.
-    low, high : limits of the codes; those of the format if None.
-    relu : codes are at least the zero point, which must not be beyond `high`.
+    low, high : limits of the codes; None: the format's.
+    relu : codes are at least the zero point, which must not exceed `high`.
     """
 
     multiplier: np.ndarray
@@ -87,13 +88,13 @@ class Requantisation:
     relu: bool = False
 
     def limits(self, spec: RequantiserSpec) -> tuple[int, int]:
-        """Least and greatest code, those of the format where none are given."""
+        """Smallest and largest code; the format's by default."""
         low = spec.out_format.low if self.low is None else self.low
         high = spec.out_format.high if self.high is None else self.high
         return low, high
 
     def check(self, spec: RequantiserSpec) -> None:
-        """Raise `TypeError` or `ValueError` for what the specified hardware does not take."""
+        """Raise `TypeError` or `ValueError` for values the hardware does not support."""
         formats = {
             "multiplier": spec.multiplier_format,
             "shift": spec.shift_format,
@@ -140,7 +141,7 @@ def requantiser(
     multiplier, shift, zero_point = (np.asarray(field, dtype=np.int64) for field in fields)
     if spec.width + spec.multiplier_width > 63:
         z, multiplier, shift = (values.astype(object) for values in (z, multiplier, shift))
-    # Below 63 bits neither products nor nudges overflow, whatever the shift.
+    # Below 63 bits neither products nor rounding offsets overflow, for any shift.
     scaled = _round(spec, z * multiplier, shift)
     low, high = requantisation.limits(spec)
     least = np.maximum(low, zero_point) if requantisation.relu else low
@@ -149,7 +150,7 @@ def requantiser(
 
 
 def _round(spec: RequantiserSpec, product: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """Divide by 2^shift and round as `spec` says."""
+    """Divide by 2^shift and round, as specified."""
     one = np.ones_like(shift)
     half = (one << shift) >> 1
     floor = product >> shift
@@ -171,10 +172,10 @@ def _round(spec: RequantiserSpec, product: np.ndarray, shift: np.ndarray) -> np.
 
 
 def dyadic(scale: np.ndarray | float, multiplier_width: int = 31) -> tuple[np.ndarray, np.ndarray]:
-    """Approximate scales by M * 2^-shift, M of so many bits with the highest one set.
+    """Approximate scales by M * 2^-shift, M normalised to `multiplier_width` bits.
 
     Halves round up; scales below about 2^-32 become zero. TFLite's QuantizeMultiplier is this with
-    31 bits, its shift being 31 less ours.
+    31 bits; its shift is 31 minus ours.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ def dyadic(scale: np.ndarray | float, multiplier_width: int = 31) -> tuple[np.nd
 
 
 def cycles(spec: RequantiserSpec, rows: int) -> int:
-    """Count the cycles in which so many rows enter: one each.
+    """Count the cycles in which rows enter: one each.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The format of results, by its name: any format, or sums as they are."""
+"""The result format, by its name: any format, or exact sums."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ class ResultName(FormatName):
 
     @property
     def legal(self) -> str:
-        """What names look like."""
+        """Legal names, as text."""
         return f"fixed, or {super().legal}"
 
     def check(self, name: str, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Products of matrices in blocks along K, each with a scale for each row of A and column of B."""
+"""Matrix products in blocks along K, with a scale per block and row of A or column of B."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ __all__ = ["block_width", "check_blocks", "scaled_matmul"]
 
 
 def block_width(lane: LaneSpec, block: int) -> int:
-    """Bits of the sum of a block of so many codes, whichever their formats; 4 at least."""
+    """Bits of the sum of a block of codes, in any formats; at least 4."""
     quires = [
         QuireSpec(a_format=lane.elements[a], b_format=lane.elements[b], k_max=block)
         for a, b in lane.pairs
@@ -21,7 +21,7 @@ def block_width(lane: LaneSpec, block: int) -> int:
 
 
 def check_blocks(lane: LaneSpec, block: int) -> None:
-    """Refuse blocks that are no multiple of a word, or whose sums do not fit."""
+    """Refuse blocks that are not whole words, or whose sums do not fit."""
     codes = max(lane.codes(*pair) for pair in lane.pairs)
     if block % codes:
         raise ValueError(f"block must be a multiple of the {codes} codes of a word, not {block!r}")
@@ -45,19 +45,19 @@ def scaled_matmul(
     *,
     scales: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sum the products of each block exactly, scale the sums and add them up.
+    """Sum the products of each block exactly, scale the sums and accumulate them.
 
     Parameters
     ----------
-    spec : what :func:`golden.npe.block_scale.block_scale` does with the sums.
-    block : codes of a block; the last one may be shorter.
+    spec : of :func:`golden.npe.block_scale.block_scale`.
+    block : codes per block; the last one may be shorter.
     a, b : numbers, M x K and K x N; NaN counts as zero in a sum.
     scales : their codes, M x blocks and blocks x N.
 
     Returns
     -------
     c : M x N int64 codes of fp32.
-    invalid : M x N bool; the row of A or the column of B has a number or a scale that is none.
+    invalid : M x N bool; the row of A or the column of B has a NaN number or scale.
     """
     a_scales, b_scales = scales
     rows, terms, columns = *a.shape, b.shape[1]

@@ -1,4 +1,4 @@
-"""ShiftGELU (I-ViT): x * sigmoid(1.702 x) of integers, with shifts and a division each."""
+"""ShiftGELU (I-ViT): x * sigmoid(1.702 x) of integers, with shifts and one division each."""
 
 from dataclasses import dataclass
 
@@ -16,17 +16,19 @@ class ShiftGeluSpec(ActivationSpec):
     """Values x * S' / 1.702 to x * g times S' / 1.702 * 2^-(out_width - 1).
 
     S' is the step of the sigmoid's argument, 1.702 times that of the values: inverse_scale is
-    1/S', rounded up. g is the sigmoid, rounded down to out_width - 1 bits. It is found as
-    e^(x - t) / (e^(x - t) + e^-t), t the greatest of the row's values and of zero, so that no
-    exponent is positive: I-ViT leaves zero out, which differs only where all values are negative.
+    1/S', rounded up. g is the sigmoid, rounded down to out_width - 1 bits. It is computed
+    as e^(x - t) / (e^(x - t) + e^-t), t the maximum of the row's values and zero, so that no
+    exponent is positive: I-ViT omits the zero, which differs only if all values are negative.
 
-    Values are told apart where (t - x) * S' is up to 0.69 octaves. More octaves leave the quotient
-    fewer bits: I-ViT's 23 leave 8 less those of inverse_scale. The greatest error, of 8-bit values
-    and sigmoids, is 0.28 with 1/S' = 32 and 23 octaves, and 0.018 with 15.
+    Values are distinguished for (t - x) * S' up to 0.69 octaves. More octaves leave fewer bits for
+    the quotient: I-ViT's 23 leave 8 minus those of inverse_scale. The largest error, for 8-bit
+    values and sigmoids, is 0.28 with 1/S' = 32 and 23 octaves, and 0.018 with 15.
     """
 
-    octaves: int = parameter(Integer("factors of two to the least exponential", 23, 1, 30))
-    out_width: int = parameter(Integer("bits of the sigmoid, one of them a sign", 8, 2, 16))
+    octaves: int = parameter(
+        Integer("octaves from the largest to the smallest exponential", 23, 1, 30)
+    )
+    out_width: int = parameter(Integer("bits of the sigmoid, including a sign", 8, 2, 16))
 
     @property
     def out_format(self) -> IntFormat:
@@ -35,7 +37,7 @@ class ShiftGeluSpec(ActivationSpec):
 
     @property
     def least_sum(self) -> int:
-        """That of the lowest value in a row with the highest."""
+        """Smallest divisor: for the lowest value in a row with the highest."""
         low, high = self.in_format.low, self.in_format.high
         return min(int(exp_shift(self, np.array([low - high, -high])).sum()), self.DIVIDEND)
 

@@ -1,4 +1,4 @@
-"""Shiftmax (I-ViT): softmax of a row of integers with shifts, one division and one product each."""
+"""Shiftmax (I-ViT): integer softmax by shifts, one division per row, one product per value."""
 
 from dataclasses import dataclass
 
@@ -14,9 +14,9 @@ __all__ = ["ShiftmaxSpec", "cycles", "shiftmax"]
 class ShiftmaxSpec(ActivationSpec):
     """Probabilities are integers times 2^-(out_width - 1), rounded down.
 
-    Rows sum to 1 at most, and to less the more small probabilities they have; where the sum of
-    exponentials saturates at 2^31 - 1, from length * inverse_scale >= 2^(31 - octaves) on, they can
-    sum to more.
+    Rows sum to 1 at most, and to less the more small probabilities they have. If the sum of
+    exponentials saturates at 2^31 - 1 (possible from length * inverse_scale >= 2^(31 - octaves)
+    on), they can sum to more.
     """
 
     @property
@@ -26,12 +26,12 @@ class ShiftmaxSpec(ActivationSpec):
 
     @property
     def least_sum(self) -> int:
-        """Only the greatest value counts."""
+        """Smallest divisor: only the row's maximum contributes."""
         return self.greatest
 
 
 def shiftmax(spec: ShiftmaxSpec, x: np.ndarray) -> np.ndarray:
-    """Make probabilities of rows of integers.
+    """Compute the softmax of rows of integers.
 
     Parameters
     ----------

@@ -10,4 +10,4 @@ __all__ = ["Sl8Spec", "cycles", "sl8"]
 
 @dataclass(frozen=True, kw_only=True)
 class Sl8Spec(LaneSpec):
-    """A lane of 8-bit words: a beat is two products where both formats have 4 bits, else one."""
+    """A lane of 8-bit words: a beat is two products if both formats have 4 bits, else one."""

@@ -1,4 +1,4 @@
-"""Laconic: multiply-accumulate in bit-slices, a product of signed powers of two at a time."""
+"""Laconic: bit-slice multiply-accumulate, one product of signed powers of two at a time."""
 
 import math
 from dataclasses import dataclass
@@ -26,21 +26,21 @@ class LaconicSpec(MacSpec):
 
     @cached_property
     def operations_per_cycle(self) -> float:
-        """Operations, two for each pair, per cycle of beats of independent normal operands.
+        """Operations, two per pair, per cycle, for beats of independent normal operands.
 
         Operands have a standard deviation of 20/256 of the number of codes, around zero if signed
-        and around the middle of the codes if not; beyond the format they become its nearest code.
+        and around the middle of the codes if not; they are clamped to the format.
         """
         pairs = np.outer(*(_term_chances(fmt) for fmt in (self.a_format, self.b_format)))
         spent = np.multiply.outer(*(np.arange(count) for count in pairs.shape))
         chances = np.bincount(np.maximum(spent, 1).reshape(-1), pairs.reshape(-1))
-        # The longest of k lanes takes more than c cycles unless each of them takes c at most.
+        # The slowest of k lanes takes more than c cycles unless each takes at most c.
         longer = 1 - np.minimum(chances.cumsum(), 1) ** self.k
         return 2 * self.k / float(longer[:-1].sum())
 
 
 def terms(codes: np.ndarray, fmt: IntFormat) -> np.ndarray:
-    """Count the signed powers of two that each code is the sum of: the fewest, none for zero."""
+    """Count the fewest signed powers of two that sum to each code; 0 for zero."""
     return nonzero(naf_bits(codes, fmt))
 
 
@@ -49,21 +49,21 @@ def cycles(spec: MacSpec, a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.
 
     Parameters
     ----------
-    spec, a, b, last : as :func:`laconic`'s; operands and sums flow without stalls.
+    spec, a, b, last : as for :func:`laconic`; operands and sums flow without stalls.
 
     Returns
     -------
-    int64 cycles, one for each beat: the most pairs of terms that a lane has, one at least.
+    int64 cycles, one per beat: the maximum term pairs of a lane, at least one.
     """
     pairs = terms(a, spec.a_format) * terms(b, spec.b_format)
     return np.maximum(pairs.reshape(len(last), spec.k).max(axis=1), 1).astype(np.int64)
 
 
 def _term_chances(fmt: IntFormat) -> np.ndarray:
-    """Return the chance of each number of terms of a normal operand."""
+    """Return the probability of each number of terms of a normal operand."""
     codes = np.arange(fmt.low, fmt.high + 1)
     centre = 0 if fmt.signed else (fmt.high + 1) // 2
     scale = DEVIATION * math.sqrt(2) * 2**fmt.width
-    # Chances below each border between two codes; what is beyond the ends counts with them.
+    # Probabilities below each border between two codes; the tails are added to the end codes.
     below = [0.5 * math.erfc((centre - code + 0.5) / scale) for code in codes[1:].tolist()]
     return np.bincount(terms(codes, fmt), np.diff([0.0, *below, 1.0]))

@@ -1,4 +1,4 @@
-"""L-Mul: products of floating-point numbers by adding their codes as integers."""
+"""L-Mul: floating-point products by adding codes as integers."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ __all__ = ["LmulSpec", "carries", "cycles", "lmul"]
 
 @dataclass(frozen=True, kw_only=True)
 class LmulSpec:
-    """A format, and what is added to the sum of two codes X and Y without their signs.
+    """A format, and the correction c added to the sum of two codes X and Y without signs.
 
     The result's code is R = X + Y - (bias << M) + c, M the bits of the mantissa: a carry out of the
     mantissa goes into the exponent (and adds 2 to it where both mantissas are all but 1 and c is
@@ -23,27 +23,27 @@ class LmulSpec:
     - "mitchell": 0;
     - "lmul": 2^(M - l), l = M up to 3 bits, 3 for 4 bits, 4 for more;
     - "constant": `offset`;
-    - "exact": 0 or 1, as it must be for the product that is rounded to the nearest, ties to even;
-      for mantissas of up to 3 bits.
+    - "exact": 0 or 1, as needed for the product rounded to nearest even; for mantissas of up to 3
+      bits.
 
     Subnormal operands count as zeros of their sign. The sign of every result is that of the
-    product, also of a zero, but a NaN has none. Where R < 2^M, the result is zero. Where R is
-    beyond the greatest number, it is that if `saturate`, else an infinity, else NaN; in a format
-    without either, the greatest number all the same. A NaN, and an infinity times zero, give NaN;
-    an infinity times another number is one, also where `saturate`.
+    product, also of a zero, but a NaN has none. If R < 2^M, the result is zero. If R is beyond the
+    largest number, the result is that number if `saturate`, else an infinity, else NaN; in a format
+    without either, the largest number. A NaN, and an infinity times zero, give NaN; an infinity
+    times any other number is an infinity, even with `saturate`.
     """
 
     format: str = parameter(MinifloatName("format of both operands and the result", "bf16", 11))
     mode: str = parameter(
-        Choice("what is added", "lmul", ("mitchell", "lmul", "constant", "exact"))
+        Choice("correction term", "lmul", ("mitchell", "lmul", "constant", "exact"))
     )
     offset: int = parameter(
         Integer("c in mode constant, in units of the last bit", 0, -1023, 1023, "units")
     )
-    saturate: bool = parameter(Flag("what is too great becomes the greatest number", False))
+    saturate: bool = parameter(Flag("overflow saturates to the largest number", False))
 
     def __post_init__(self) -> None:
-        """Check the fields, and that they go together."""
+        """Check the fields, and their combination."""
         check_fields(parameters_of(LmulSpec), vars(self))
         mantissa = self.number.mantissa_bits
         if mantissa < 1 or self.number.exponent_bits < 2:
@@ -67,14 +67,14 @@ class LmulSpec:
 
     @property
     def addend(self) -> int:
-        """What is added in every mode but "exact"."""
+        """The correction in every mode but "exact"."""
         mantissa = self.number.mantissa_bits
         place = mantissa if mantissa <= 3 else 3 if mantissa == 4 else 4
         return {"lmul": 1 << mantissa - place, "constant": self.offset}.get(self.mode, 0)
 
 
 def carries(mantissa_bits: int) -> np.ndarray:
-    """Return what must be added for exact products, for each pair of mantissas."""
+    """Return the correction for exact products, for each pair of mantissas."""
     one = 1 << mantissa_bits
     x = np.arange(one)
     product = (one + x)[:, None] * (one + x)
@@ -137,6 +137,6 @@ def cycles(spec: LmulSpec, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    spec, a, b : as :func:`lmul`'s.
+    spec, a, b : as for :func:`lmul`.
     """
     return np.ones(np.shape(a), dtype=np.int64)

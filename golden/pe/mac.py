@@ -13,10 +13,10 @@ __all__ = ["MacSpec", "cycles", "mac"]
 
 @dataclass(frozen=True, kw_only=True)
 class MacSpec(OperandsSpec):
-    """k operand pairs a beat; sums are kept modulo 2^accumulator_width."""
+    """k operand pairs per beat; sums are modulo 2^accumulator_width."""
 
     k: int = parameter(Integer("operand pairs per beat", 1, 1, 64, "pairs"))
-    accumulator_width: int = parameter(Integer("bits of the sum", 32, 4, 63, "bits"))
+    accumulator_width: int = parameter(Integer("bits of the accumulator", 32, 4, 63, "bits"))
 
     @property
     def sum_format(self) -> IntFormat:
@@ -30,12 +30,12 @@ def mac(spec: MacSpec, a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.nda
     Parameters
     ----------
     spec : widths and signs.
-    a, b : operand codes, beats x k; or 1-D where k is 1.
-    last : booleans, one for each beat; beats behind the last one set belong to no sum yet.
+    a, b : operand codes, beats x k; or 1-D if k is 1.
+    last : booleans, one per beat; beats after the last one set belong to no complete sum.
 
     Returns
     -------
-    int64 sums, one for each `last`, modulo 2^accumulator_width.
+    int64 sums, one per `last`, modulo 2^accumulator_width.
     """
     products = spec.a_format.check("a", a) * spec.b_format.check("b", b)
     products = products.reshape(len(last), spec.k).sum(axis=1)
@@ -51,10 +51,10 @@ def cycles(spec: MacSpec, a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np.
 
     Parameters
     ----------
-    spec, a, b, last : as :func:`mac`'s; operands and sums flow without stalls.
+    spec, a, b, last : as for :func:`mac`; operands and sums flow without stalls.
 
     Returns
     -------
-    int64 cycles, one for each beat. A beat's sum comes the component's latency after its last.
+    int64 cycles, one per beat. A beat's sum comes the component's latency after its last.
     """
     return np.ones(len(last), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""OPT1, compressed accumulation: the same sums as a plain MAC, resolved once for each run."""
+"""OPT1, compressed accumulation: the same sums as a plain MAC, resolved once per run."""
 
 from golden.pe.mac import cycles
 from golden.pe.mac import mac as opt1

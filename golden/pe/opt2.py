@@ -1,4 +1,4 @@
-"""OPT2, same-weight reduction: k operand pairs a beat, the same sums as a plain MAC."""
+"""OPT2, same-weight reduction: k operand pairs per beat, the same sums as a plain MAC."""
 
 from dataclasses import dataclass
 
@@ -11,6 +11,6 @@ __all__ = ["Opt2Spec", "cycles", "opt2"]
 
 @dataclass(frozen=True, kw_only=True)
 class Opt2Spec(MacSpec):
-    """A tree over k operand pairs for each digit."""
+    """One tree over k operand pairs per digit."""
 
     k: int = parameter(Integer("operand pairs per beat", 16, 1, 64, "pairs"))

@@ -1,4 +1,4 @@
-"""OPT3, digit-serial multiply-accumulate: non-zero digits of a, one a cycle, times b."""
+"""OPT3, digit-serial multiply-accumulate: non-zero digits of a, one per cycle, times b."""
 
 import math
 from dataclasses import dataclass
@@ -25,16 +25,15 @@ ENCODINGS = {
 """Recoders by name."""
 
 SUSTAINED = 256
-"""Products of a sum for which throughput is stated."""
+"""Products per sum for which throughput is stated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opt3Spec(MacSpec):
-    """k operand pairs a beat, whose digits of a are spread over lanes: pair j to lane j mod lanes.
+    """k operand pairs per beat; the digits of a go to lanes: pair j to lane j mod lanes.
 
-    How many cycles a beat takes depends on its operands, unless `constant_time` is set. What the
-    sum keeps apart from its ordinary bits is stated here too, since it decides how many cycles
-    the sum needs to become an ordinary number.
+    The cycles of a beat depend on its operands, unless `constant_time` is set. The carry-save form
+    of the accumulator is defined here too, since it decides how many cycles a sum needs to resolve.
     """
 
     LANES: ClassVar[int] = 1
@@ -43,17 +42,17 @@ class Opt3Spec(MacSpec):
     REGISTERS: ClassVar[int] = 1
 
     k: int = parameter(Integer("operand pairs per beat", 1, 1, 32, "pairs"))
-    encoding: str = parameter(Choice("digits of operand a", "naf", tuple(ENCODINGS)))
+    encoding: str = parameter(Choice("recoding of operand a", "naf", tuple(ENCODINGS)))
     constant_time: bool = parameter(Flag("issue zero digits too", False))
-    a_recoded: bool = parameter(Flag("a comes as digits, recoded beforehand", False))
+    a_recoded: bool = parameter(Flag("a arrives recoded, as digits", False))
 
     @property
     def a_code_width(self) -> int:
-        """Bits in which an operand a comes: its own, or three for each of its digits."""
+        """Bits of an operand a at the port: its own, or three per digit."""
         return RecodedFormat(integer=self.a_format).width if self.a_recoded else self.a_width
 
     def a_patterns(self, codes: np.ndarray) -> np.ndarray:
-        """Return the bit patterns, modulo 2^a_code_width, in which codes of a come."""
+        """Return codes of a as bit patterns for the port, modulo 2^a_code_width."""
         if not self.a_recoded:
             return codes
         return RecodedFormat(integer=self.a_format).encode(codes, ENCODINGS[self.encoding])
@@ -70,18 +69,18 @@ class Opt3Spec(MacSpec):
 
     @property
     def multiple_width(self) -> int:
-        """Bits of b times -2 .. 2, less one at negative multiples: two's complement."""
+        """Bits of b times -2 .. 2, minus one for negative multiples: two's complement."""
         return self.b_width + (not self.b_signed) + 1
 
     @property
     def term_width(self) -> int:
-        """Bits of such a multiple at the place of any digit: two's complement."""
+        """Bits of such a multiple shifted to any digit's place: two's complement."""
         return self.multiple_width + 2 * (self.digits - 1)
 
     @property
     def low_width(self) -> int:
-        """Columns of the sum to which terms are added; above, they count up or down by one."""
-        # Room for the terms of all lanes and the carries: what leaves at the top is -1, 0 or 1.
+        """Columns of the sum to which terms are added; those above count up or down by one."""
+        # Room for the terms of all lanes and the carries: the carry out at the top is -1, 0 or 1.
         spare = (self.lanes - 1).bit_length() + 1 if self.lanes > 1 else 0
         return min(self.accumulator_width, self.term_width - 1 + spare)
 
@@ -93,18 +92,18 @@ class Opt3Spec(MacSpec):
 
     @property
     def groups(self) -> tuple[tuple[int, int], ...]:
-        """First and last columns, this one excluded, of the parts in which the sum counts."""
+        """First and end columns (exclusive) of the counting parts of the sum."""
         cuts = [*range(self.low_width, self.accumulator_width, self.GROUP), self.accumulator_width]
         return tuple(pairwise(cuts))
 
     @property
     def drain(self) -> int:
-        """Cycles from the last term of a sum to the sum: on its way, and carries running out."""
+        """Cycles from the last term of a sum to the sum: pipeline, and carries rippling out."""
         return 1 + self.REGISTERS + len(self.carry_weights) + len(self.groups)
 
     @cached_property
     def _counts(self) -> np.ndarray:
-        """Distribution of the number of terms of one code, drawn as in neural networks."""
+        """Distribution of the number of terms of a code, for operands as in neural networks."""
         fmt = self.a_format
         codes = np.arange(fmt.low, fmt.high + 1)
         deviation = 20 * 2.0 ** (fmt.width - 8)
@@ -138,7 +137,7 @@ class Opt3Spec(MacSpec):
                 for array in (within, reached)
             )
             within = within * reached
-        # The mean of a positive integer is the sum of the chances to be more than 0, 1, 2 ...
+        # The mean of a positive integer is the sum of its probabilities to exceed 0, 1, 2 ...
         return 1 + float((1 - within[1:] ** rows).sum())
 
     @property
@@ -149,7 +148,7 @@ class Opt3Spec(MacSpec):
 
 
 def terms(spec: Opt3Spec, a: np.ndarray) -> np.ndarray:
-    """Count the cycles in which a beat issues terms: at least one, and as its fullest lane needs.
+    """Count the cycles in which a beat issues terms: those of its fullest lane, at least one.
 
     Parameters
     ----------
@@ -158,7 +157,7 @@ def terms(spec: Opt3Spec, a: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    int64 cycles, one for each beat.
+    int64 cycles, one per beat.
     """
     found = spec._terms(spec.a_format.check("a", a))
     lanes = [found[..., lane :: spec.lanes].sum(axis=-1) for lane in range(spec.lanes)]
@@ -170,11 +169,11 @@ def cycles(spec: Opt3Spec, a: np.ndarray, b: np.ndarray, last: np.ndarray) -> np
 
     Parameters
     ----------
-    spec, a, b, last : as :func:`golden.pe.mac.mac`'s; operands and sums flow without stalls.
+    spec, a, b, last : as for :func:`golden.pe.mac.mac`; operands and sums flow without stalls.
 
     Returns
     -------
-    int64 cycles, one for each beat: its terms, and behind the last beat of a sum the drain.
+    int64 cycles, one per beat: its terms, plus the drain after the last beat of a sum.
     """
     spent = terms(spec, np.asarray(a).reshape(len(last), spec.k))
     return spent + spec.drain * np.asarray(last, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""OPT4C: OPT3 with the recoder and the selection of digits outside, shared by a column."""
+"""OPT4C: OPT3 with recoder and digit selector shared by a column."""
 
 from dataclasses import dataclass
 

@@ -13,7 +13,7 @@ __all__ = ["Opt4eSpec", "cycles", "opt4e"]
 
 @dataclass(frozen=True, kw_only=True)
 class Opt4eSpec(Opt4cSpec):
-    """k operand pairs a beat, k / 4 of them to each lane; the fullest lane decides its cycles."""
+    """k operand pairs per beat, k / 4 in each lane; the fullest lane determines the cycles."""
 
     LANES: ClassVar[int] = 4
     REGISTERS: ClassVar[int] = 2

@@ -1,4 +1,4 @@
-"""How a product is cut into blocks, in which order, and at what cost; by Python's library alone."""
+"""Block sizes and order of a product, and their cost; needs only Python's standard library."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from typing import NamedTuple
 __all__ = ["Blocks", "Cost", "Part", "Stores", "cost", "order", "plan", "word_bytes"]
 
 _LATENCY = 64
-"""Cycles of a read, as the planner supposes."""
+"""Read latency in cycles, as the planner assumes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stores:
-    """What decides about blocks; discovery registers have the same names.
+    """The build parameters that limit blocks, named as the discovery registers.
 
-    `a_bits`, `b_bits` are bits of words of A and B in memory, `a_widest`, `b_widest` the most that
-    they can have; 0 if all have as many. If `block` is not 0, so many words along K have a scale:
-    then a block of C is a tile, and of K whole blocks of words.
+    `a_bits`, `b_bits` are bits of words of A and B in memory, `a_widest`, `b_widest` their maximum;
+    0 if all have the same. If `block` is not 0, every `block` words along K have a scale: then a
+    block of C is one tile, and covers whole scale blocks of K.
     """
 
     tile_m: int
@@ -57,21 +57,21 @@ class Stores:
 
     @property
     def a_words(self) -> int:
-        """Words of a part of the store of A, of each of the tile's rows."""
+        """Words per buffer of the store of A, for each of the tile's rows."""
         return self.a_bytes // (self.tile_m * self.a_word_bytes)
 
     @property
     def b_words(self) -> int:
-        """Words of a part of the store of B, of each of the beat's rows."""
+        """Words per buffer of the store of B, for each of the beat's rows."""
         return self.b_bytes // (self.tile_k * self.b_word_bytes)
 
     @property
     def rows(self) -> int:
-        """Rows of n sums in half their store."""
+        """Rows of n sums in half of the sum store."""
         return self.sums // self.tile_n
 
     def fits(self, m: int, n: int, k: int) -> bool:
-        """Whether the stores hold blocks of m x n tiles and k beats, whose rows begin at bytes."""
+        """Tell whether m x n tiles and k beats fit into the stores, with byte-aligned rows."""
         if self.block and not (m == n == 1 and k % self.block == 0):
             return False
         return (
@@ -83,7 +83,7 @@ class Stores:
         )
 
     def most_beats(self, m: int, n: int) -> int:
-        """Count the beats of K that the stores hold of m x n tiles; 0 if none."""
+        """Return the beats of K that the stores hold for m x n tiles; 0 if none."""
         k = min(self.a_words // m * self.a_slices, self.b_words // -(-n // self.b_slices))
         while k and not self.fits(m, n, k):
             k -= 1
@@ -92,7 +92,7 @@ class Stores:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A block: m x n tiles of C, k beats of K; blocks follow each other by rows or columns."""
+    """A block: m x n tiles of C, k beats of K; blocks go by rows or by columns."""
 
     m: int
     n: int
@@ -102,7 +102,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a product costs at least, by a plan: cycles, and beats of the bus."""
+    """Estimated cost of a product under a plan: cycles, and bus beats."""
 
     cycles: int
     read_beats: int
@@ -110,7 +110,7 @@ class Cost:
 
 
 class Part(NamedTuple):
-    """A part of a row of a matrix: bytes from one of the row's on."""
+    """A part of a row of a matrix: a byte range."""
 
     name: str
     row: int
@@ -121,16 +121,15 @@ class Part(NamedTuple):
 def order(
     stores: Stores, blocks: Blocks, bits: Mapping[str, int], m: int, n: int, words: int
 ) -> Iterator[Part]:
-    """List the parts of rows that are read and written, block by block, in order.
+    """List the parts of rows read and written, block by block, in order.
 
-    A block's biases and requantisations come before its B. What is the same as for the block before
-    is not read again: that of A where blocks go by rows and all of K is in one; that of B where
-    they go by columns.
+    A block's biases and requantisations come before its B. Data shared with the previous block is
+    not read again: A if blocks go by rows and all of K is in one; B if they go by columns.
 
     Parameters
     ----------
-    stores, blocks : what was built, and how the product is cut.
-    bits : of a number of each matrix that there is: a, b, c, bias, records, a_scales, b_scales.
+    stores, blocks : the build, and the blocks of the product.
+    bits : bits per number of each matrix in use: a, b, c, bias, records, a_scales, b_scales.
     m, n, words : rows and columns of C, words along K.
     """
     up, across = blocks.m * stores.tile_m, blocks.n * stores.tile_n
@@ -163,12 +162,12 @@ def order(
 
 
 def _ranges(size: int, part: int) -> list[range]:
-    """Cut a side into parts, the last of which may be shorter."""
+    """Split a side into parts; the last one may be shorter."""
     return [range(start, min(start + part, size)) for start in range(0, size, part)]
 
 
 def word_bytes(beat: int, bits: int) -> int:
-    """Count the bytes of a word of slices of so many bits, a power of two: of a beat or more."""
+    """Return the bytes of a word of slices, whose bits are a power of two: a beat or more."""
     count = 1
     while count * bits < beat or count * bits % 8:
         count *= 2
@@ -176,12 +175,12 @@ def word_bytes(beat: int, bits: int) -> int:
 
 
 def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) -> Cost:
-    """Estimate what an M x K by K x N product costs, numbers of C being of so many bits.
+    """Estimate the cost of an M x K by K x N product.
 
-    Rows begin at whole beats. Short ones cost what their latency does, shared by all bursts that
-    may be under way. The first tile is multiplied as its rows of B come; then the slowest of load,
-    engine and store counts. A block that is loaded last is multiplied then, but for its first tile;
-    the last row of tiles leaves when all is.
+    Rows are aligned to beats. Short rows cost their latency, divided by the outstanding bursts. The
+    first tile is multiplied as its rows of B arrive; from then on the slowest of load, engine and
+    write-back counts. The last block is multiplied after its load, except for its first tile; the
+    last row of tiles leaves at the end.
     """
     least = -(-_LATENCY // stores.outstanding)
     tile_m, tile_n, tile_k = stores.tile_m, stores.tile_n, stores.tile_k
@@ -191,7 +190,7 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
     )
 
     def beats(count: int, length: int, part: int, bits: int, least: int = least) -> int:
-        """Count beats of so many rows, each of so many numbers, read by parts."""
+        """Return the beats of rows that are read in parts."""
         whole, rest = divmod(length, part)
         found = whole * max(-(-part * bits // stores.data_width), least)
         return count * (found + (max(-(-rest * bits // stores.data_width), least) if rest else 0))
@@ -206,7 +205,7 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
     up, across = -(-min(m, rows) // tile_m), -(-min(n, columns) // tile_n)
     drain = tile_m + (tile_m - 1) // 8
     whole, rest = divmod(-(-k // tile_k), blocks.k)
-    # Cycles of a tile in the first block of K, in the last one, and in all.
+    # Cycles of a tile in the first block of K, in the last one, and in total.
     step = max(min(-(-k // tile_k), blocks.k), drain)
     final = max(rest or blocks.k, drain)
     tile = whole * max(blocks.k, drain) + (max(rest, drain) if rest else 0)
@@ -226,7 +225,7 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
 
 @cache
 def plan(stores: Stores, m: int, n: int, k: int, c_bits: int) -> Blocks:
-    """Choose blocks: of the fewest cycles, of which a beat that is read counts as a fiftieth."""
+    """Choose the blocks that minimise cycles + beats_read / 50."""
 
     def price(blocks: Blocks) -> tuple[int, int]:
         found = cost(stores, blocks, m, n, k, c_bits)
@@ -236,7 +235,7 @@ def plan(stores: Stores, m: int, n: int, k: int, c_bits: int) -> Blocks:
 
 
 def _candidates(stores: Stores, m: int, n: int, k: int) -> Iterator[Blocks]:
-    """Blocks that cut each side into like parts, as far as parts of rows can begin at bytes."""
+    """List blocks that split each side evenly, as far as byte alignment of rows allows."""
     beats = -(-k // stores.tile_k)
     grain_n = _grain(stores.tile_n * stores.b_bits)
     grain_k = stores.block or _grain(stores.tile_k * stores.a_bits)
@@ -254,7 +253,7 @@ def _candidates(stores: Stores, m: int, n: int, k: int) -> Iterator[Blocks]:
 
 
 def _grain(bits: int) -> int:
-    """Count the numbers of so many bits that fill whole bytes: a power of two."""
+    """Return the count of numbers of some bits that fills whole bytes: a power of two."""
     return next(count for count in (1, 2, 4, 8) if count * bits % 8 == 0)
 
 
@@ -263,7 +262,7 @@ def _up(size: int, grain: int) -> int:
 
 
 def _sizes(whole: int, most: int, grain: int = 1) -> list[int]:
-    """List the least sizes that cut a whole into as many parts, none greater than `most`.
+    """List, for each number of parts, the smallest part size, none larger than `most`.
 
     All are multiples of the grain.
     """

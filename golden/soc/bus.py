@@ -9,12 +9,14 @@ __all__ = ["BusSpec"]
 
 @dataclass(frozen=True, kw_only=True)
 class BusSpec:
-    """AXI4 with bursts of whole words at rising addresses, none of which crosses 4 KiB."""
+    """AXI4 with INCR bursts of whole beats that cross no 4 KiB boundary."""
 
-    data_width: int = parameter(Integer("bits of a beat, a power of two", 128, 32, 512, "bits"))
+    data_width: int = parameter(Integer("bits of a bus beat, a power of two", 128, 32, 512, "bits"))
     address_width: int = parameter(Integer("bits of an address", 64, 16, 64, "bits"))
-    burst: int = parameter(Integer("most beats of a burst", 64, 1, 256, "beats"))
-    outstanding: int = parameter(Integer("most bursts under way, each way", 16, 1, 64, "bursts"))
+    burst: int = parameter(Integer("maximum beats per burst", 64, 1, 256, "beats"))
+    outstanding: int = parameter(
+        Integer("maximum outstanding bursts, each for reads and writes", 16, 1, 64, "bursts")
+    )
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -24,7 +26,7 @@ class BusSpec:
 
     @property
     def length_width(self) -> int:
-        """Bits of a number of bytes in a row: as many as memory has, at most."""
+        """Bits of a row's number of bytes, at most the whole memory."""
         return min(32, self.address_width + 1)
 
     @property

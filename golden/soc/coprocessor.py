@@ -20,13 +20,13 @@ def coprocessor(spec: CoprocessorSpec, memory: np.ndarray, job: Job) -> Error:
 
     Parameters
     ----------
-    spec : what was built.
-    memory : uint8; C is written into it, unless the job is refused.
-    job : what to do.
+    spec : the build.
+    memory : uint8; C is written into it, unless the job is rejected.
+    job : the job.
 
     Returns
     -------
-    Why it was refused, or `Error.NONE`.
+    The error code, or `Error.NONE`.
     """
     error = error_of(spec, job)
     if error:
@@ -53,13 +53,13 @@ def coprocessor(spec: CoprocessorSpec, memory: np.ndarray, job: Job) -> Error:
 
 
 def requantise(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> np.ndarray:
-    """Make codes of sums, M x N.
+    """Requantise sums, M x N.
 
     Parameters
     ----------
-    spec : what was built.
+    spec : the build.
     sums : int64.
-    how : multiplier, shift and zero point are one of each, or one of each for every column.
+    how : multiplier, shift and zero point, one each or one each per column.
     """
     columns = sums.shape[1]
     fields = ("multiplier", "shift", "zero_point")
@@ -74,11 +74,11 @@ def requantise(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> 
 
 
 _COLUMNS = 256
-"""Columns that a requantiser of the golden model has, at most."""
+"""Maximum columns of a requantiser of the golden model."""
 
 
 def _of_records(spec: CoprocessorSpec, how: Requantisation, columns: np.ndarray) -> Requantisation:
-    """Take scales of columns from their records."""
+    """Read the scales of columns from their records."""
     unit = spec.requantiser
     places = {
         "multiplier": (unit.multiplier_format, 0),

@@ -1,4 +1,4 @@
-"""The matmul co-processor between streams: which rows come, and leave, in which order."""
+"""The matmul co-processor with streams: the order of rows on them."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -24,13 +24,13 @@ class Row(NamedTuple):
 def rows(spec: CoprocessorStreamSpec, job: Job) -> Iterator[Row]:
     """List the parts of rows that a job reads and writes, by :func:`golden.soc.blocking.order`.
 
-    Names are those of :func:`golden.soc.job.matrices`: "a" and "a_scales" come on the stream of A,
-    "c" leaves, all else comes on the stream of B.
+    Names are those of :func:`golden.soc.job.matrices`: "a" and "a_scales" are on the stream of A,
+    "c" leaves, everything else is on the stream of B.
 
     Parameters
     ----------
-    spec : what was built.
-    job : what to do; legal. Its addresses place matrices in some memory, for this list alone.
+    spec : the build.
+    job : a legal job. Its addresses place the matrices in some memory, only for this list.
     """
     found, mode = matrices(spec, job), mode_of(spec, job)
     assert mode is not None
@@ -44,10 +44,10 @@ def rows(spec: CoprocessorStreamSpec, job: Job) -> Iterator[Row]:
 
 
 def coprocessor_stream(spec: CoprocessorStreamSpec, memory: np.ndarray, job: Job) -> Error:
-    """Run a job on a memory from which :func:`rows` are streamed, and to which they go.
+    """Run a job on a memory from and to which :func:`rows` are streamed.
 
     Parameters
     ----------
-    spec, memory, job : as :func:`golden.soc.coprocessor.coprocessor`'s.
+    spec, memory, job : as for :func:`golden.soc.coprocessor.coprocessor`.
     """
     return coprocessor(spec, memory, job)

@@ -1,4 +1,4 @@
-"""The matmul co-processor with a memory of its own, behind a serial line."""
+"""The matmul co-processor with on-chip memory, behind a serial line."""
 
 from dataclasses import dataclass
 
@@ -18,19 +18,21 @@ class CoprocessorUartSpec(CoprocessorSpec):
 
     The host sends a command of 7 bytes: a letter, an address (4 bytes) and a number of bytes (2),
     both little-endian. ``w`` and ``r`` write and read memory, ``z`` fills it with zeros, ``W`` and
-    ``R`` write and read whole words of registers; the bytes of a write follow. Answers are the
-    bytes of a read, and then a byte of status: the AXI responses, or-ed. ``i`` has no address and
-    no number; it answers with the base-2 logarithm of the memory's bytes, and status. A command
-    that stops for :attr:`TIMEOUT` times the length of a bit is forgotten.
+    ``R`` write and read whole words of registers; the bytes of a write follow. The
+    response is the bytes of a read, then a status byte: the OR of all AXI responses. ``i`` has no
+    address and number; its response is log2 of the memory's bytes, and status. A command that
+    pauses for :attr:`TIMEOUT` bit times is discarded.
     """
 
-    memory_bytes: int = parameter(Integer("memory, a power of two", 32768, 1024, 1 << 20, "bytes"))
+    memory_bytes: int = parameter(
+        Integer("memory size, a power of two", 32768, 1024, 1 << 20, "bytes")
+    )
     divisor: int = parameter(
-        Integer("clock over baud rate: length of a bit", 217, 4, 65535, "cycles")
+        Integer("clock cycles per bit (clock / baud rate)", 217, 4, 65535, "cycles")
     )
 
     TIMEOUT = 256
-    """Bits of silence that end a command."""
+    """Command timeout, in bit times."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

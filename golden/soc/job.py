@@ -1,4 +1,4 @@
-"""Jobs of the matmul co-processor: what they read and write, and why they are refused."""
+"""Jobs of the matmul co-processor: arguments, memory layout, error codes."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -12,7 +12,7 @@ __all__ = ["Error", "Job", "error_of", "matrices"]
 
 
 class Error(IntEnum):
-    """Why a job was refused, or ended."""
+    """Why a job was rejected or aborted."""
 
     NONE = 0
     DIMENSION = 1
@@ -29,16 +29,15 @@ class Error(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One product. Addresses are of bytes; the distances between rows, ld*, too.
+    """One product. Addresses and row strides (ld*) are in bytes.
 
-    a_format, b_format are numbers of the engine's formats. C is of sums; of codes if there is a
-    requantisation, whose multiplier, shift and zero point come from `records` in memory if that is
-    given, or if `encode`: then sums are rounded to the engine's format of results. `accumulate`
-    adds the sums that C is of before. If the engine has scales of blocks of codes, those of A are a
-    matrix of bytes, M x blocks, and those of B, blocks x N. block_m, block_n are tiles of a block
-    of C, block_k beats of K that are multiplied at once; 0 leaves them to the hardware. Blocks are
-    computed row by row, or by_columns. Some leave before all is read: C must not be where anything
-    else is, but the C that is added to.
+    a_format, b_format are indices of the engine's formats. C holds sums; or codes, with a
+    requantisation, whose multiplier, shift and zero point come from `records` in memory if given;
+    or codes with `encode`, which rounds sums to the engine's result format. `accumulate` adds to
+    the existing C. If the engine has block scales, those of A are a matrix of bytes, M x blocks,
+    and those of B, blocks x N. block_m, block_n are the tiles of a block of C, block_k its beats of
+    K; 0 leaves them to the hardware. Blocks are computed row by row, or by_columns. Blocks are
+    written before all input is read: C must not overlap anything but the C it accumulates into.
     """
 
     a: int
@@ -68,19 +67,19 @@ class Job:
 
     @property
     def codes(self) -> bool:
-        """C is of codes, not of sums."""
+        """C holds codes, not sums."""
         return self.requantisation is not None or self.encode
 
 
 def mode_of(spec: CoprocessorSpec, job: Job) -> FormatMode | None:
-    """Find how codes of a job's formats lie in memory; None if there are no such formats."""
+    """Find the memory layout of a job's formats; None if there are no such formats."""
     return spec.inside.modes.get((job.a_format, job.b_format))
 
 
 def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
-    """Lay out what a job reads and writes: a, b, c; bias and records if there are any.
+    """Lay out the matrices of a job: a, b, c; bias and records if there are any.
 
-    Those of a and b are of words, see :class:`golden.soc.mode.FormatMode`.
+    a and b consist of words, see :class:`golden.soc.mode.FormatMode`.
     """
     mode = mode_of(spec, job) or spec.kinds[0]
     bits = spec.code_bits if job.codes else 8 * spec.sum_bytes
@@ -108,7 +107,7 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
 
 
 def error_of(spec: CoprocessorSpec, job: Job) -> Error:
-    """Say why a job is refused, before anything is read or written; the first reason counts."""
+    """Check a job before anything is read or written; return the first error."""
     if not all(0 < size < 1 << spec.dimension_width for size in (job.m, job.n, job.k)):
         return Error.DIMENSION
     mode = mode_of(spec, job)

@@ -1,4 +1,4 @@
-"""Matrices in memory: rows of packed codes at some distance."""
+"""Matrices in memory: rows of packed codes with a stride."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ __all__ = ["Matrix"]
 
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
-    """Where a matrix stands in memory; rows are packed from bit 0 of their first byte."""
+    """A matrix in memory; rows are packed from bit 0 of their first byte."""
 
     address: int
     rows: int
@@ -19,12 +19,12 @@ class Matrix:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row, the last of which may have bits that are no codes."""
+        """Bytes of a row; the last one may have padding bits."""
         return -(-self.columns * self.bits // 8)
 
     @property
     def end(self) -> int:
-        """First address behind it."""
+        """First address after it."""
         return self.address + (self.rows - 1) * self.distance + self.row_bytes
 
     def places(self) -> np.ndarray:
@@ -46,7 +46,7 @@ class Matrix:
                 << 8 * np.arange(self.bits // 8)).sum(axis=-1)  # fmt: skip
 
     def store(self, memory: np.ndarray, codes: np.ndarray) -> None:
-        """Write codes, modulo 2^bits; of the last byte of a row, what is no code is 0."""
+        """Write codes, modulo 2^bits; padding bits in the last byte of a row are 0."""
         if self.bits < 8:
             count = 8 // self.bits
             filled = np.pad(codes, [(0, 0), (0, -self.columns % count)]) & (1 << self.bits) - 1

@@ -1,4 +1,4 @@
-"""What a co-processor asks of the engine inside: formats, words in memory, sums."""
+"""The co-processor's view of its engine: formats, words in memory, sums."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from golden.npe.npe import NpeSpec, npe
 __all__ = ["Inside", "FormatMode", "Pair", "container", "inside", "wrap"]
 
 Pair = tuple[int, int]
-"""Numbers of the formats of A and of B."""
+"""Indices of the formats of A and of B."""
 
 _MOST = (1 << 24) - 1
 """Codes along K."""
@@ -24,12 +24,12 @@ _BITS = (2, 4, 8, 16, 32, 64, 128)
 
 
 def container(width: int) -> int:
-    """Bits in memory of a number of so many bits: the next power of two."""
+    """Bits of a number in memory: the next power of two."""
     return next(bits for bits in _BITS if bits >= width)
 
 
 def wrap(values: np.ndarray, width: int, signed: bool) -> np.ndarray:
-    """Reduce integers modulo 2^width; int64, or Python integers where they need more bits."""
+    """Reduce integers modulo 2^width; int64, or Python integers if they need more bits."""
     rest = values.astype(object) & (1 << width) - 1
     if signed:
         rest = rest - ((rest >> width - 1) << width)
@@ -38,11 +38,11 @@ def wrap(values: np.ndarray, width: int, signed: bool) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FormatMode:
-    """A pair of formats: how words of their codes lie in memory, and how many may be summed.
+    """A pair of formats: the layout of words in memory, and the largest K.
 
-    A word is what the engine takes of a row of A, or of a column of B, in one step along K:
-    `codes` codes, of which those of A are packed in `a_bits` of memory and those of B in `b_bits`.
-    A row of A is a row of words, and so is its memory; of B, `codes` rows are one row of words.
+    A word holds the `codes` codes of a row of A, or of a column of B, that the engine takes in one
+    step along K, packed in `a_bits` or `b_bits` of memory. A row of A is a row of words; `codes`
+    rows of B make one row of words.
     """
 
     codes: int
@@ -53,20 +53,20 @@ class FormatMode:
 
     @property
     def kind(self) -> tuple[int, int, int]:
-        """What of it the hardware's addresses depend on."""
+        """The part that the hardware's addressing depends on."""
         return self.codes, self.a_bits, self.b_bits
 
 
 class Inside(ABC):
-    """An engine as the co-processor sees it.
+    """An engine, from the co-processor's side.
 
-    ``spec`` is the engine's, as it is built there: its results are sums. ``m``, ``n`` are the sides
-    of a tile, ``k`` the words along K of a beat; ``a_width``, ``b_width`` bits of a word on the
+    ``spec`` is that of the engine inside, whose results are sums. ``m``, ``n`` are the sides of a
+    tile, ``k`` the words along K of a beat; ``a_width``, ``b_width`` bits of a word on the
     engine's ports; ``sum_width``, ``signed`` those of a sum.
-    With ``flags``, a sum comes with a bit that says that it is no number. If ``result`` is a
-    format, sums, of units of at least 2^`least_exponent`, can be rounded to it; else they can be
-    requantised. If ``block`` is not 0, so many codes along K have a scale of 8 bits, one for each
-    row of A and one for each column of B; sums are fp32 then, and cannot be added up outside.
+    With ``flags``, a sum has a NaN bit. If ``result`` is a format, sums, in units of at least
+    2^`least_exponent`, can be rounded to it; else they can be requantised. If ``block`` is not 0,
+    every `block` codes along K have an 8-bit scale per row of A and per column of B; sums are then
+    fp32, and cannot be accumulated outside the engine.
     """
 
     spec: EngineSpec | NpeSpec
@@ -103,13 +103,13 @@ class Inside(ABC):
         pair: Pair,
         scales: tuple[np.ndarray, ...] = (),
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Multiply words as they are in memory, of K codes: sums, and which are no numbers."""
+        """Multiply words as they are in memory, K codes: sums, and NaN flags."""
 
     @abstractmethod
     def multiply(
         self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: tuple[np.ndarray, ...] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Multiply codes, M x K and K x N: sums, and which are no numbers."""
+        """Multiply codes, M x K and K x N: sums, and NaN flags."""
 
     def encode(self, sums: np.ndarray, invalid: np.ndarray, pair: Pair) -> np.ndarray:
         """Round sums to codes of `result`, once."""
@@ -120,7 +120,7 @@ class Inside(ABC):
 
 
 class _Integers(Inside):
-    """Engine of integers: a word is a code."""
+    """Integer engine: a word is a code."""
 
     spec: EngineSpec
 
@@ -161,7 +161,7 @@ class _Integers(Inside):
 
 
 class _Lanes(Inside):
-    """Array of lanes: words of codes in formats that each job chooses."""
+    """Array of lanes: words of codes in formats set per job."""
 
     spec: NpeSpec
     flags = True
@@ -184,7 +184,7 @@ class _Lanes(Inside):
 
     @cached_property
     def modes(self) -> Mapping[Pair, FormatMode]:
-        """Each format with each."""
+        """Every pair of formats."""
         lane, found = self.lane, {}
         for pair in lane.pairs:
             codes = lane.codes(*pair)
@@ -224,7 +224,7 @@ class _Lanes(Inside):
 
 
 def inside(engine: EngineSpec | NpeSpec) -> Inside:
-    """See an engine as the co-processor does; ValueError for one that it cannot hold."""
+    """Wrap an engine for the co-processor; ValueError if it cannot hold it."""
     if isinstance(engine, NpeSpec):
         return _Lanes(engine)
     if not engine.plain:

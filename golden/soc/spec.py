@@ -1,4 +1,4 @@
-"""What a co-processor is made of: engine, stores, bus."""
+"""Parameters of a co-processor: engine, stores, bus."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,36 +18,36 @@ __all__ = ["CoprocessorSpec", "CoprocessorStreamSpec"]
 
 @dataclass(frozen=True, kw_only=True)
 class CoprocessorSpec(BusSpec):
-    """An engine between operand stores and a store of sums, on one memory, or between streams.
+    """An engine between operand stores and a sum store, on a memory bus or streams.
 
-    Operands are stored in parts: some are filled while one is multiplied, so that the latency of
-    memory does not count. Sums are stored in halves: one leaves while the other is added up. A
-    block of C is computed as a whole, tile by tile, over all of K, so that each code of A and of B
-    is used for several tiles.
+    Operand stores are multi-buffered: buffers fill while one is multiplied, which hides the memory
+    latency. The sum store is double-buffered: one half leaves while the other accumulates. A block
+    of C is computed as a whole, tile by tile, over all of K, so that each code of A and of B is
+    reused for several tiles.
     """
 
     engine: EngineSpec | NpeSpec = field(default_factory=SystolicOsSpec)
-    sums: int = parameter(Integer("numbers of C in a block, at most", 4096, 1, 1 << 20))
-    a_bytes: int = parameter(Integer("a part of the store of A", 4096, 64, 1 << 22, "bytes"))
-    b_bytes: int = parameter(Integer("a part of the store of B", 4096, 64, 1 << 22, "bytes"))
-    bias: bool = parameter(Flag("a bias for each column can be added", True))
-    requantise: bool = parameter(Flag("sums can leave as codes", True))
-    per_column: bool = parameter(Flag("each column can have its own requantisation", True))
-    accumulate: bool = parameter(Flag("a job can add to the sums that C is of before", True))
-    blocks: bool = parameter(Flag("a job can choose its blocks, and their order", True))
-    ring: bool = parameter(Flag("a start can run jobs whose descriptors are in memory", True))
-    counters: bool = parameter(Flag("cycles, beats and products are counted", True))
-    narrow: bool = parameter(Flag("registers keep no more bits than the build uses", False))
-    dimension_width: int = parameter(Integer("bits of M, of N and of K", 24, 8, 24, "bits"))
+    sums: int = parameter(Integer("maximum numbers of C in a block", 4096, 1, 1 << 20))
+    a_bytes: int = parameter(Integer("one buffer of the store of A", 4096, 64, 1 << 22, "bytes"))
+    b_bytes: int = parameter(Integer("one buffer of the store of B", 4096, 64, 1 << 22, "bytes"))
+    bias: bool = parameter(Flag("biases per column", True))
+    requantise: bool = parameter(Flag("requantiser for results", True))
+    per_column: bool = parameter(Flag("requantisation per column", True))
+    accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
+    blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
+    ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
+    counters: bool = parameter(Flag("performance counters", True))
+    narrow: bool = parameter(Flag("registers only as wide as the build needs", False))
+    dimension_width: int = parameter(Integer("bits of M, N and K", 24, 8, 24, "bits"))
 
     PARTS = 4
-    """Parts of a store of operands, a power of two."""
+    """Buffers of an operand store, a power of two."""
 
     RECORD_BYTES: ClassVar[int] = 8
-    """Of a column's requantisation: multiplier (32 bits), shift (8), 0 (8), zero point (16)."""
+    """A column's requantisation: multiplier (32 bits), shift (8), 0 (8), zero point (16)."""
 
     STREAM: ClassVar[bool] = False
-    """Operands come and results leave as streams."""
+    """Whether operands and results are streams."""
 
     def __post_init__(self) -> None:
         """Check the fields, and that a tile fits."""
@@ -77,22 +77,22 @@ class CoprocessorSpec(BusSpec):
 
     @cached_property
     def inside(self) -> Inside:
-        """The engine, as the co-processor sees it."""
+        """The engine, from the co-processor's side."""
         return inside(self.engine)
 
     @cached_property
     def kinds(self) -> tuple[FormatMode, ...]:
-        """A mode for each way in which codes lie in memory."""
+        """One mode for each memory layout."""
         return tuple({mode.kind: mode for mode in self.inside.modes.values()}.values())
 
     @property
     def a_bits(self) -> int:
-        """Most bits of a word of A in memory."""
+        """Maximum bits of a word of A in memory."""
         return max(mode.a_bits for mode in self.kinds)
 
     @property
     def b_bits(self) -> int:
-        """Most bits of a word of B in memory."""
+        """Maximum bits of a word of B in memory."""
         return max(mode.b_bits for mode in self.kinds)
 
     @property
@@ -102,11 +102,11 @@ class CoprocessorSpec(BusSpec):
 
     @property
     def number_width(self) -> int:
-        """Bits of a sum in its store: one more if it comes with a flag."""
+        """Bits of a sum in its store: one more if it has a flag."""
         return self.inside.sum_width + self.inside.flags
 
     def stores(self, kind: FormatMode | None = None) -> Stores:
-        """Collect what decides about blocks, where codes lie in memory in that way."""
+        """Collect the parameters that limit blocks, for one memory layout."""
         return self._stores[(kind or self.kinds[0]).kind]
 
     @cached_property
@@ -151,30 +151,30 @@ class CoprocessorSpec(BusSpec):
 
     @property
     def a_words(self) -> int:
-        """Words of a part of the store of A, of each of the tile's rows."""
+        """Words per buffer of the store of A, for each of the tile's rows."""
         return self.stores().a_words
 
     @property
     def b_words(self) -> int:
-        """Words of a part of the store of B, of each of the beat's rows."""
+        """Words per buffer of the store of B, for each of the beat's rows."""
         return self.stores().b_words
 
     @property
     def rows(self) -> int:
-        """Rows of n sums in half their store."""
+        """Rows of n sums in half of the sum store."""
         return self.stores().rows
 
     def row_slices(self, size: int) -> int:
-        """Tiles side by side in a word of what has so many bytes for each column: of biases."""
+        """Tiles side by side in a word of per-column data of some bytes, such as biases."""
         return word_bytes(self.data_width, self.inside.n * 8 * size) // (self.inside.n * size)
 
     def row_words(self, size: int) -> int:
-        """Words of it, of the tiles side by side in a block."""
+        """Words of per-column data for the tiles side by side in a block."""
         return -(-(self.rows // self.inside.m) // self.row_slices(size))
 
     @cached_property
     def scales(self) -> int:
-        """Scales along K in a part of their store; 0 if there are none."""
+        """Scales along K in a buffer of their store; 0 if there are none."""
         block = self.inside.block
         if not block:
             return 0
@@ -192,20 +192,20 @@ class CoprocessorSpec(BusSpec):
 
     @property
     def code_bits(self) -> int:
-        """Bits in memory of a code of C: whole bytes, or half ones if a tile's row is whole."""
+        """Bits of a code of C in memory: whole bytes, or 4 if a tile's row is whole bytes."""
         result = self.inside.result
         bits = container(self.requantiser.out_width if result is None else result.width)
         return bits if bits * self.inside.n % 8 == 0 else 8
 
     def fits(self, m: int, n: int, k: int, kind: FormatMode | None = None) -> bool:
-        """Whether the stores hold blocks of m x n tiles and k beats, see :meth:`Stores.fits`."""
+        """Tell whether m x n tiles and k beats fit into the stores, see :meth:`Stores.fits`."""
         return self.stores(kind).fits(m, n, k)
 
     def default_blocks(self, kind: FormatMode | None = None) -> tuple[int, int, int]:
-        """Tiles down and across, and beats of K, of the blocks that the hardware chooses.
+        """Default blocks of the hardware: tiles down and across, and beats of K.
 
-        Those of least traffic, of large matrices; then of most beats. The rows of a tile take as
-        many cycles to leave: of K, a block has as many beats at least, if the stores hold them.
+        They minimise the traffic of large matrices, then maximise beats. A tile's rows take m
+        cycles to leave, so a block has at least as many beats of K, if the stores hold them.
         """
         return self._default_blocks[(kind or self.kinds[0]).kind]
 
@@ -238,25 +238,25 @@ class CoprocessorSpec(BusSpec):
 
     @cached_property
     def requantiser(self) -> RequantiserSpec:
-        """What makes codes of integer sums."""
+        """The requantiser of integer sums."""
         width = min(max(self.inside.sum_width, 4), _WIDEST)
         return RequantiserSpec(n=self.inside.n, width=width, per_column=self.requantises_columns)
 
     @property
     def accumulates(self) -> bool:
-        """Whether a job can add to the sums that C is of before."""
+        """Whether jobs can accumulate into the existing C."""
         return self.accumulate and not (self.STREAM or self.inside.block)
 
     @property
     def follows_ring(self) -> bool:
-        """Whether a start can run jobs whose descriptors are in memory."""
+        """Whether a start can run a list of jobs in memory."""
         return self.ring and not self.STREAM
 
     @property
     def distance_width(self) -> int:
-        """Bits of a distance between rows that count: it is a row's bytes, or more, and memory's.
+        """Significant bits of a row stride: enough for a row's bytes and for the memory.
 
-        What is beyond them ends beyond memory, or belongs to a matrix of one row.
+        A larger stride ends beyond memory, or belongs to a matrix of one row.
         """
         most = max(self.a_bits // 8, self.b_bits // 8, self.sum_bytes, self.RECORD_BYTES)
         row = self.dimension_width + most.bit_length()
@@ -264,26 +264,26 @@ class CoprocessorSpec(BusSpec):
 
     @property
     def requantises_columns(self) -> bool:
-        """Whether a job can have a requantisation for each column."""
+        """Whether jobs can have a requantisation per column."""
         return self.requantise and self.per_column and self.inside.result is None
 
 
 @dataclass(frozen=True, kw_only=True)
 class CoprocessorStreamSpec(CoprocessorSpec):
-    """The same with a stream of A and its scales, one of all else that is read, and one of C.
+    """The same with a stream of A and its scales, one of all other inputs, and one of C.
 
     Rows of blocks come in the order of :func:`golden.soc.coprocessor_stream.rows`, each from byte 0
-    of a beat on. Addresses and distances of a job have no meaning.
+    of a beat on. Addresses and strides of a job are ignored.
     """
 
     STREAM: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Check that the host knows the order of rows."""
+        """Check that the order of rows is known to the host."""
         super().__post_init__()
         if not self.blocks:
             raise ValueError("blocks must be true between streams, whose order they are, not false")
 
 
 _WIDEST = 63
-"""Bits of a sum that the requantiser takes."""
+"""Maximum bits of a sum for the requantiser."""

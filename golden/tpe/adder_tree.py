@@ -1,4 +1,4 @@
-"""Multiplier-adder trees: K products into one tree, one tree for each number of C."""
+"""Multiplier-adder trees: k products per tree, one tree per element of C."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Bit-serial core: activations gated by one bit plane of the weights a cycle, and added up."""
+"""Bit-serial core: activations gated by one weight bit plane per cycle, and accumulated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ def cycles(
     Parameters
     ----------
     spec : the core.
-    tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls.
-    latency : cycles from the last plane of a tile to its first row, as the component says.
+    tiles : for each, A, m x K, and B, K x n; operands and results flow without stalls.
+    latency : the component's, cycles from the last plane of a tile to its first row.
     """
     beats = (-(-a.shape[1] // spec.k) * spec.planes for a, _ in tiles)
     return beat_cycles(spec, beats, latency)

@@ -1,4 +1,4 @@
-"""3D cube: m x n x k multipliers, k of them for each number of C."""
+"""3D cube: m x n x k multipliers, k for each element of C."""
 
 from dataclasses import dataclass
 

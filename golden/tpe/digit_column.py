@@ -1,4 +1,4 @@
-"""Digit-serial columns: rows of A as digits, shared by n elements that add one term a cycle."""
+"""Digit-serial columns: digits of rows of A, shared by n elements that add one term per cycle."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,25 +21,25 @@ _ELEMENTS = {"opt3": Opt3Spec, "opt4c": Opt4cSpec, "opt4e": Opt4eSpec}
 class DigitColumnSpec(EngineSpec):
     """A tile of C is m rows, each a column of n elements; k codes of K make a beat.
 
-    All rows wait for the slowest at the end of each beat. Where `a_recoded`, codes of A come as
-    those of :class:`RecodedFormat`, recoded beforehand by `encoding`; cycles are the same.
+    All rows wait for the slowest at the end of each beat. With `a_recoded`, codes of A arrive in
+    :class:`~golden.formats.recoded.RecodedFormat`, recoded by `encoding`; cycles are the same.
     """
 
     m: int = parameter(Integer("rows of C per tile", 1, 1, 64, "rows"))
     n: int = parameter(Integer("columns of C per tile", 16, 1, 256, "columns"))
     k: int = parameter(Integer("codes of K per beat", 1, 1, 32, "codes"))
     pe: str = parameter(Choice("processing element", "opt4c", tuple(_ELEMENTS)))
-    encoding: str = parameter(Choice("digits of A", "naf", tuple(ENCODINGS)))
+    encoding: str = parameter(Choice("recoding of A", "naf", tuple(ENCODINGS)))
     constant_time: bool = parameter(Flag("issue zero digits too", False))
-    a_recoded: bool = parameter(Flag("A comes as digits, recoded beforehand", False))
+    a_recoded: bool = parameter(Flag("A arrives recoded, as digits", False))
 
     @property
     def a_code_width(self) -> int:
-        """Bits in which a code of A comes: its own, or three for each of its digits."""
+        """Bits of a code of A at the port: its own, or three per digit."""
         return self.element.a_code_width
 
     def a_patterns(self, codes: np.ndarray) -> np.ndarray:
-        """Return the bit patterns, modulo 2^a_code_width, in which codes of A come."""
+        """Return codes of A as bit patterns for the port, modulo 2^a_code_width."""
         return self.element.a_patterns(codes)
 
     @property
@@ -78,8 +78,8 @@ def cycles(
     Parameters
     ----------
     spec : the engine.
-    tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls.
-    latency : cycles from the last operand beat of a tile to its first row, as the component says.
+    tiles : for each, A, m x K, and B, K x n; operands and results flow without stalls.
+    latency : the component's, cycles from the last operand beat of a tile to its first row.
     """
     element = spec.element
     total = 2

@@ -20,48 +20,57 @@ __all__ = ["LutCoreSpec", "cycles", "lut_core"]
 class LutCoreSpec(BroadcastEngineSpec):
     """A tile of C is m rows, each with its tables, by n columns.
 
-    In `order` "inner", a beat takes b_width cycles, one for each bit plane of its weights; or one,
-    where `parallel`. In order "outer", the beats of a tile come in b_width passes, the greatest
-    plane first: a beat takes one cycle and has one bit of each weight, of offset binary where B is
-    signed, A is the same each time, and K ends in each pass.
+    In `order` "inner", a beat takes b_width cycles, one per bit plane of its weights; or one, with
+    `parallel`. In order "outer", the beats of a tile come in b_width passes, the most significant
+    plane first: a beat takes one cycle and has one bit of each weight (of offset binary, if B is
+    signed), A is repeated, and K ends in each pass.
 
-    A full table has what a plane of weights adds; a half table what a plane of signs adds. Those of
-    `generator` "external" come as A: see :meth:`a_patterns`.
+    A full table has the subset sums that weight bits 0 and 1 select; a half table the signed sums
+    for weight bits -1 and 1. With `generator` "external", tables arrive as A: see
+    :meth:`a_patterns`.
 
     With `weights` "integer", C is A x B for codes of B in two's complement or unsigned: the core
-    corrects its sums by the activations' sums. "odd" leaves that out: a code q of B, unsigned,
-    stands for 2 q - (2^b_width - 1). Entries are negated by "carry", exactly, or by "constant",
-    which is for "odd" alone: C is then less :func:`golden.lut.lookup.constants`.
+    corrects its sums by the activations' sums. "odd" omits that: a code q of B, unsigned,
+    represents 2 q - (2^b_width - 1). Entries are negated exactly ("carry") or, only for "odd", by
+    inversion ("constant"): C then lacks :func:`golden.lut.lookup.constants`.
 
-    Where `folded`, codes of B come as keys (:meth:`b_patterns`), folded beforehand.
+    With `folded`, codes of B arrive as keys, see :meth:`b_patterns`.
     """
 
     m: int = parameter(Integer("rows of C per tile", 2, 1, 64, "rows"))
     n: int = parameter(Integer("columns of C per tile", 64, 1, 256, "columns"))
     b_width: int = parameter(Integer("bits of a weight", 2, 1, 8, "planes"))
     group: int = parameter(Integer("activations per table", 2, 2, 5, "activations"))
-    lookups: int = parameter(Integer("groups added up per cycle", 8, 1, 32, "groups"))
+    lookups: int = parameter(Integer("tables looked up per cycle", 8, 1, 32, "groups"))
     table: str = parameter(
-        Choice("entries: of what bits select, or half of all signed sums", "full", FORMS)
+        Choice("entries: subset sums (full), or half of all signed sums", "full", FORMS)
     )
     generator: str = parameter(
         Choice(
-            "where tables are made: at the edge for all columns, in each lane, or outside",
+            "table generator: at the edge for all columns, in each lane, or external",
             "shared",
             ("shared", "in_array", "external"),
         )
     )
     order: str = parameter(
-        Choice("planes of a beat, or beats of a plane, come first", "inner", ("inner", "outer"))
+        Choice(
+            "bit planes: inner loop (per beat), or outer loop (per tile)",
+            "inner",
+            ("inner", "outer"),
+        )
     )
-    symmetric: bool = parameter(Flag("the least code of A never comes", False))
-    weights: str = parameter(Choice("what codes of B stand for", "integer", ("integer", "odd")))
-    negation: str = parameter(Choice("how entries are negated", "carry", ("carry", "constant")))
-    folded: bool = parameter(Flag("B comes as keys, folded beforehand", True))
+    symmetric: bool = parameter(Flag("the most negative code of A never occurs", False))
+    weights: str = parameter(
+        Choice("codes of B are integers, or on the odd grid", "integer", ("integer", "odd"))
+    )
+    negation: str = parameter(
+        Choice("entries are negated exactly, or but for a constant", "carry", ("carry", "constant"))
+    )
+    folded: bool = parameter(Flag("B arrives folded, as keys", True))
     parallel: bool = parameter(Flag("all bit planes of a beat in one cycle", False))
 
     def __post_init__(self) -> None:
-        """Check all fields, and that they go together."""
+        """Check all fields, and their combination."""
         super().__post_init__()
         if self.weights == "odd" and self.b_signed:
             raise ValueError("b_signed must be false where weights is odd, not True")
@@ -81,7 +90,7 @@ class LutCoreSpec(BroadcastEngineSpec):
 
     @property
     def lookup(self) -> LookupSpec:
-        """What one row of the core computes."""
+        """The computation of one row of the core."""
         return LookupSpec(
             **vars(self.tables),
             planes=self.b_width,
@@ -102,12 +111,12 @@ class LutCoreSpec(BroadcastEngineSpec):
 
     @property
     def a_low(self) -> int:
-        """Least code of A that may come."""
+        """Smallest code of A that can occur."""
         return -self.tables.greatest if self.symmetric else super().a_low
 
     @property
     def odd_format(self) -> IntFormat:
-        """Format of sums on the odd grid; negated by "constant", of these as they are."""
+        """Format of sums on the odd grid; with negation "constant", without the constant."""
         greatest = self.k_max * self.tables.greatest * ((1 << self.b_width) - 1)
         if self.negation == "constant":
             beats = -(-self.k_max // self.k)
@@ -116,7 +125,7 @@ class LutCoreSpec(BroadcastEngineSpec):
 
     @property
     def c_format(self) -> IntFormat:
-        """Format of C: the least that holds every sum of `k_max` products."""
+        """Format of C: the narrowest that holds every sum of `k_max` products."""
         return self.odd_format if self.weights == "odd" else super().c_format
 
     @property
@@ -126,7 +135,7 @@ class LutCoreSpec(BroadcastEngineSpec):
 
     @property
     def made(self) -> LutTablesSpec:
-        """What makes tables outside."""
+        """The external table generator."""
         return LutTablesSpec(**vars(self.tables), m=self.m, lookups=self.lookups, table=self.table)
 
     @property
@@ -136,11 +145,11 @@ class LutCoreSpec(BroadcastEngineSpec):
 
     @property
     def a_codes(self) -> int:
-        """Codes of a row of A in a beat, or entries."""
+        """Codes, or entries, per row of A and beat."""
         return self.lookups * self.made.table_entries if self.external else self.k
 
     def a_patterns(self, codes: np.ndarray) -> np.ndarray:
-        """Return what comes for beats of A: these, beats x (m k), or their tables."""
+        """Return beats of A as they arrive: codes, beats x (m k), or their tables."""
         return lut_tables(self.made, codes) if self.external else codes
 
     @property
@@ -149,10 +158,10 @@ class LutCoreSpec(BroadcastEngineSpec):
         return 1 if self.order == "outer" else self.b_width
 
     def b_patterns(self, codes: np.ndarray) -> np.ndarray:
-        """Return the bit patterns in which codes of B come, whole beats x n, in each pass.
+        """Return codes of B as bit patterns for the port, whole beats x n, in each pass.
 
-        Filled up with codes 0; folded, or in order "outer", in offset binary, so that bit planes
-        are signs.
+        Padded with codes 0; folded, or in order "outer", in offset binary, so that bit planes are
+        signs.
         """
         outer = self.order == "outer"
         low = self.b_format.low if self.folded or outer else 0
@@ -165,7 +174,7 @@ class LutCoreSpec(BroadcastEngineSpec):
 
     @property
     def plain(self) -> bool:
-        """Codes of B come as they are, and stand for themselves."""
+        """Takes ordinary codes of B, in one pass."""
         as_they_are = not self.folded and self.weights == "integer"
         return as_they_are and self.order == "inner" and not self.external
 
@@ -176,7 +185,7 @@ class LutCoreSpec(BroadcastEngineSpec):
 
     @property
     def passes(self) -> int:
-        """Times that the beats of a tile come."""
+        """Passes over the beats of a tile."""
         return self.b_width if self.order == "outer" else 1
 
     @property
@@ -212,8 +221,8 @@ def cycles(spec: LutCoreSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], la
     Parameters
     ----------
     spec : the core.
-    tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls.
-    latency : cycles from the last plane of a tile to its first row, as the component says.
+    tiles : for each, A, m x K, and B, K x n; operands and results flow without stalls.
+    latency : the component's, cycles from the last plane of a tile to its first row.
     """
     each = spec.planes * spec.passes
     beats = (-(-a.shape[1] // spec.k) * each for a, _ in tiles)

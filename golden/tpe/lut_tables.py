@@ -1,4 +1,4 @@
-"""Generator of tables over activations, for LUT cores whose tables are made outside."""
+"""Generator of tables over activations, for LUT cores with external tables."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ class LutTablesSpec(TableSpec):
 
     m: int = parameter(Integer("rows of A per beat", 2, 1, 64, "rows"))
     group: int = parameter(Integer("activations per table", 2, 2, 5, "activations"))
-    lookups: int = parameter(Integer("groups of a row", 8, 1, 32, "groups"))
+    lookups: int = parameter(Integer("tables per row", 8, 1, 32, "groups"))
     table: str = parameter(
-        Choice("entries: of what bits select, or half of all signed sums", "full", FORMS)
+        Choice("entries: subset sums (full), or half of all signed sums", "full", FORMS)
     )
 
     def __post_init__(self) -> None:
@@ -38,12 +38,12 @@ class LutTablesSpec(TableSpec):
 
     @property
     def code_format(self) -> IntFormat:
-        """Format of all entries: the least that holds them, of a half table their complements."""
+        """Format of all entries: the narrowest; for a half table, complements fit too."""
         return self.entry_format if self.table == "half" else self.sum_format(self.group)
 
 
 def lut_tables(spec: LutTablesSpec, a: np.ndarray) -> np.ndarray:
-    """Make tables, as :func:`half_table` and :func:`full_table` order their entries.
+    """Make tables, with entries in the order of :mod:`golden.lut.table`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""LUT unit: runs LPRE and LMMA, a stream of descriptors, on a LUT core."""
+"""LUT unit: executes a stream of LPRE and LMMA descriptors on a LUT core."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from golden.tpe.lut_tables import LutTablesSpec
 __all__ = ["RESULTS", "LutUnitSpec", "Traffic", "lut_unit"]
 
 RESULTS = ("int32", "int8")
-"""Formats of results that a unit gives."""
+"""Result formats of a unit."""
 
 
 _KINDS: dict[str, type[Lpre] | type[Lmma]] = {"lpre": Lpre, "lmma": Lmma}
@@ -23,20 +23,20 @@ _KINDS: dict[str, type[Lpre] | type[Lmma]] = {"lpre": Lpre, "lmma": Lmma}
 
 @dataclass(frozen=True, kw_only=True)
 class LutUnitSpec:
-    """Tables of integers of some rows, held by number, and a LUT core that looks up their planes.
+    """Numbered registers of integer tables, and a LUT core that looks up bit planes in them.
 
-    A unit has one size of tables and of activations. Rows, columns, activations of a row and bits
-    of a weight are at most as many as here, and each descriptor says how many.
+    Table size and activation format are fixed. Rows, columns, activations per row and bits per
+    weight are maxima; each descriptor sets the actual numbers.
     """
 
-    m: int = parameter(Integer("rows of C, at most", 2, 1, 64, "rows"))
-    n: int = parameter(Integer("columns of C, at most", 64, 1, 256, "columns"))
+    m: int = parameter(Integer("maximum rows of C", 2, 1, 64, "rows"))
+    n: int = parameter(Integer("maximum columns of C", 64, 1, 256, "columns"))
     group: int = parameter(Integer("activations per table", 4, 2, 5, "activations"))
     lookups: int = parameter(Integer("tables looked up per cycle", 4, 1, 32, "tables"))
-    activations: str = parameter(Choice("activations", "int8", ("int4", "int8", "int16")))
-    planes: int = parameter(Integer("bits of a weight, at most", 4, 1, 8, "planes"))
-    k_max: int = parameter(Integer("activations of a row, at most", 64, 1, 1 << 16, "activations"))
-    registers: int = parameter(Integer("tables of rows that are held", 2, 1, 64, "registers"))
+    activations: str = parameter(Choice("activation format", "int8", ("int4", "int8", "int16")))
+    planes: int = parameter(Integer("maximum bits of a weight", 4, 1, 8, "planes"))
+    k_max: int = parameter(Integer("maximum activations per row", 64, 1, 1 << 16, "activations"))
+    registers: int = parameter(Integer("table registers", 2, 1, 64, "registers"))
 
     def __post_init__(self) -> None:
         """Check all fields."""
@@ -49,7 +49,7 @@ class LutUnitSpec:
 
     @property
     def k(self) -> int:
-        """Activations of a row in a beat."""
+        """Activations per row and beat."""
         return self.group * self.lookups
 
     @property
@@ -59,12 +59,12 @@ class LutUnitSpec:
 
     @property
     def core(self) -> LutCoreSpec:
-        """The core: of single planes, on the odd grid."""
+        """The core: one bit plane at a time, on the odd grid."""
         return self._core(1)
 
     @property
     def made(self) -> LutTablesSpec:
-        """What makes the tables."""
+        """The table generator."""
         return self.core.made
 
     def _core(self, planes: int) -> LutCoreSpec:
@@ -76,7 +76,7 @@ class LutUnitSpec:
 
     @property
     def fields(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """Lowest bit, and bits, of all fields of "lpre" and "lmma"; `rest` are those behind."""
+        """Lowest bit and width of all fields of "lpre" and "lmma"; `rest` are the bits above."""
         found = {}
         for name, kind in _KINDS.items():
             own = {"opcode": (0, OPCODE_WIDTH), **places(kind)}
@@ -86,7 +86,7 @@ class LutUnitSpec:
 
     @property
     def demanded(self) -> dict[str, dict[str, int]]:
-        """What some fields of "lpre" and "lmma" must hold, if an operation is this unit's."""
+        """Required values of fields of "lpre" and "lmma" for operations of this unit."""
         values = {"k": self.group, "a": self.activations, "table": "int"}
         found = {
             name: {"opcode": kind.OPCODE, "rest": 0}
@@ -103,11 +103,11 @@ class LutUnitSpec:
 
     @property
     def weights(self) -> dict[str, int]:
-        """Codes of what weights are: two's complement, unsigned, on the odd grid, trits."""
+        """Codes of the weight kinds: two's complement, unsigned, on the odd grid, trits."""
         return {weights: code(Lmma, "weights", weights) for weights in "suot"}
 
     def check(self, operation: Lpre | Lmma) -> None:
-        """Refuse an operation that is not this unit's."""
+        """Refuse an operation that this unit does not support."""
         asked: dict[str, tuple[object, Sequence[object]]] = {
             "k": (operation.k, [self.group]),
             "a": (operation.a, [self.activations]),
@@ -129,12 +129,12 @@ class LutUnitSpec:
                 raise ValueError(f"{name} must be at most {limit}, not {number}")
 
     def a_beats(self, a: np.ndarray) -> np.ndarray:
-        """Arrange rows of activations as beats, filled up with zeros: beats x (m k)."""
+        """Arrange rows of activations as zero-padded beats: beats x (m k)."""
         padded = np.pad(a, ((0, self.m - len(a)), (0, -a.shape[1] % self.k)))
         return padded.reshape(self.m, -1, self.k).swapaxes(0, 1).reshape(-1, self.m * self.k)
 
     def b_beats(self, operation: Lmma, b: np.ndarray) -> np.ndarray:
-        """Arrange weights as beats of bits, the greatest plane first: beats x (k n), as keys."""
+        """Arrange weights as beats of key bits, most significant plane first: beats x (k n)."""
         low = {"s": -1 << operation.planes - 1}.get(operation.weights, 0)
         trits = operation.weights == "t"
         codes = np.pad(b - low if not trits else b, ((0, 0), (0, self.n - b.shape[1])))
@@ -147,14 +147,14 @@ class LutUnitSpec:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Traffic:
-    """What goes through a unit's streams for one operation.
+    """The data on a unit's streams for one operation.
 
     Members
     -------
     a : activations, beats x (m k).
     b : bits of keys, beats x (k n).
-    before : sums to add, int32, rows x n.
-    after : results, rows x columns of the operation; in the others of n, anything comes.
+    before : C to add, int32, rows x n.
+    after : results, rows x columns of the operation; the other columns of n are undefined.
     """
 
     a: np.ndarray
@@ -164,13 +164,13 @@ class Traffic:
 
 
 def lut_unit(spec: LutUnitSpec, words: Sequence[int], machine: Machine) -> Iterator[Traffic]:
-    """Run descriptors, and tell what goes through the streams of the unit for each.
+    """Execute descriptors, and return the stream data of each.
 
     Parameters
     ----------
     spec : the unit.
     words : descriptors, see :mod:`golden.lut.isa`.
-    machine : registers; changed, see :func:`golden.lut.execute.execute`.
+    machine : registers; modified, see :func:`golden.lut.execute.execute`.
     """
     for number, word in enumerate(words):
         operation = decode(word)

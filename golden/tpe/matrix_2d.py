@@ -1,4 +1,4 @@
-"""2D matrix: operands are broadcast, every element keeps one number of C."""
+"""2D matrix: broadcast operands, one element of C per processing element."""
 
 from dataclasses import dataclass
 

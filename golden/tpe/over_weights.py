@@ -1,4 +1,4 @@
-"""Engine with tables over weights, which the bit planes of many rows of activations look up."""
+"""Engine with tables over weights, looked up by the bit planes of activations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ __all__ = ["OverWeightsEngineSpec", "cycles", "over_weights", "reads"]
 
 @dataclass(frozen=True, kw_only=True)
 class OverWeightsEngineSpec(EngineSpec):
-    """A tile of C is m rows, which share the tables of n columns, one table of each at a time."""
+    """A tile of C is m rows, which share n columns of tables, one per column at a time."""
 
     m: int = parameter(Integer("rows of C per tile", 8, 1, 64, "rows"))
     group: int = parameter(Integer("weights per table", 4, 1, 6, "weights"))
-    reuse: int = parameter(Integer("entries kept, so that they are not read", 4, 0, 64, "entries"))
+    reuse: int = parameter(Integer("entries in the cache", 4, 0, 64, "entries"))
 
     def __post_init__(self) -> None:
-        """Check all fields, and that they go together."""
+        """Check all fields, and their combination."""
         super().__post_init__()
-        _ = self.tables  # checks how `reuse` and `group` go together
+        _ = self.tables  # checks the combination of `reuse` and `group`
 
     @property
     def k(self) -> int:
@@ -33,7 +33,7 @@ class OverWeightsEngineSpec(EngineSpec):
 
     @property
     def tables(self) -> OverWeightsSpec:
-        """Tables and what is kept of them."""
+        """Tables and their cache."""
         return OverWeightsSpec(
             group=self.group,
             a_width=self.a_width,
@@ -45,7 +45,7 @@ class OverWeightsEngineSpec(EngineSpec):
 
     @property
     def beat_cycles(self) -> int:
-        """Cycles of a beat: its keys, or its entries, which are made meanwhile for the next."""
+        """Cycles of a beat: of its keys, or of making the next table, which overlap."""
         return max(self.m * self.a_width, 1 << self.group)
 
 
@@ -65,12 +65,12 @@ def over_weights(spec: OverWeightsEngineSpec, a: np.ndarray, b: np.ndarray) -> n
 
 
 def reads(spec: OverWeightsEngineSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]]) -> int:
-    """Count the entries that are read, each once for all columns.
+    """Count the entries read, each once for all columns.
 
     Parameters
     ----------
     spec : the engine.
-    tiles : A, m x K, and B, K x n, of each.
+    tiles : for each, A, m x K, and B, K x n.
     """
     return sum(lut.over_weights(spec.tables, a, b)[1] for a, b in tiles)
 
@@ -85,7 +85,7 @@ def cycles(
     spec : the engine.
     tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls. Only K
         counts.
-    latency : cycles from a tile's one beat to its first row, as the component says.
+    latency : the component's, cycles from a tile's only beat to its first row.
     """
     beats = sum(-(-a.shape[1] // spec.k) for a, _ in tiles)
     return (beats - 1) * spec.beat_cycles + latency + (spec.m - 1) * spec.a_width + 1

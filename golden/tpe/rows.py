@@ -1,4 +1,4 @@
-"""Arrays whose rows of C are done one cycle apart and leave one after the other."""
+"""Arrays whose rows of C finish one cycle apart and leave one after the other."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,44 +13,44 @@ __all__ = ["BroadcastEngineSpec", "RowsEngineSpec", "RowsSpec", "beat_cycles", "
 
 @dataclass(frozen=True, kw_only=True)
 class RowsSpec(TileSpec):
-    """A tile of C has m rows, each of which ends one cycle after the row above it."""
+    """A tile of C has m rows, each of which finishes one cycle after the row above it."""
 
     SEGMENT = 8
 
     @property
     def drain(self) -> int:
-        """Cycles in which the m rows of a tile leave: an idle one between any two segments.
+        """Cycles in which the m rows of a tile leave, with an idle one between segments.
 
-        After reset the first beat waits for as long, until what was left in the array is gone.
+        After reset the first beat waits as long, until the array is flushed.
         """
         return self.m + (self.m - 1) // self.SEGMENT
 
     @property
     def together(self) -> bool:
-        """All rows take a beat at the same time, not each one cycle after the row above."""
+        """Whether all rows take a beat in the same cycle, not one cycle after the row above."""
         return False
 
     @property
     def idle(self) -> int:
-        """Cycles between two tiles in which no beat is taken: sums of rows together have to wait.
+        """Idle cycles between two tiles, if rows work in the same cycle and their sums must wait.
 
-        Row i's sum leaves i cycles after that of row 0, and is gone with the next tile's beats.
+        Row i's sum leaves i cycles after that of row 0, and the next tile's beats overwrite it.
         """
         return max(self.drain - 1, 1) if self.together else 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowsEngineSpec(RowsSpec, EngineSpec):
-    """Such an array of integers."""
+    """Such an array for integers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BroadcastEngineSpec(RowsEngineSpec):
-    """Such an array without hops, which holds its sums in cycles without a beat."""
+    """Such an array with broadcast operands, which holds its sums in cycles without a beat."""
 
     together: bool = parameter(
         Flag(
-            "rows take a beat together; between tiles, none is taken until all sums have left",
+            "rows take a beat in the same cycle; the next tile waits until all sums have left",
             False,
         )
     )
@@ -66,13 +66,13 @@ def cycles(
     spec : the array.
     tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls. Only K
         counts.
-    latency : cycles from the last operand beat of a tile to its first row, as the component says.
+    latency : the component's, cycles from the last operand beat of a tile to its first row.
     """
     return beat_cycles(spec, (-(-a.shape[1] // spec.k) for a, _ in tiles), latency)
 
 
 def beat_cycles(spec: RowsSpec, beats: Iterable[int], latency: int) -> int:
-    """Count them for tiles of so many beats each."""
+    """Count the cycles for tiles with these numbers of beats."""
     finish = -spec.drain
     start = 0
     for count in beats:

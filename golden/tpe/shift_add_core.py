@@ -13,7 +13,7 @@ __all__ = ["ShiftAddCoreSpec", "cycles", "shift_add_core"]
 class ShiftAddCoreSpec(BroadcastEngineSpec):
     """A tile of C is m rows by n columns; a beat of k codes of K takes one cycle.
 
-    Groups of weights with scales of their own are tiles of their own, scaled behind the core.
+    Groups of weights with separate scales are separate tiles, scaled after the core.
     """
 
     m: int = parameter(Integer("rows of C per tile", 2, 1, 64, "rows"))

@@ -1,4 +1,4 @@
-"""Output-stationary systolic array: every element keeps one number of C."""
+"""Output-stationary systolic array: each element accumulates one element of C."""
 
 from dataclasses import dataclass
 

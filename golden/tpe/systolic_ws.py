@@ -1,4 +1,4 @@
-"""Weight-stationary systolic array: every element keeps one code of B while m of A pass."""
+"""Weight-stationary systolic array: each element holds one code of B while m of A pass."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class SystolicWsSpec(RowsEngineSpec):
 
     @property
     def turn(self) -> int:
-        """Cycles that a beat takes: its m rows of A enter, and so do its k rows of B."""
+        """Cycles per beat, in which m rows of A and k rows of B enter."""
         return max(self.m, self.k)
 
 
@@ -36,7 +36,7 @@ def cycles(
     spec : the array.
     tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls. Only K
         counts.
-    latency : cycles from the last operand beat of a tile to its first row, as the component says.
+    latency : the component's, cycles from the last operand beat of a tile to its first row.
     """
     beats = sum(-(-a.shape[1] // spec.k) for a, _ in tiles)
     return (beats - 1) * spec.turn + latency + spec.m

@@ -1,4 +1,4 @@
-"""Ternary core: sums of activations, of their negatives and of nothing."""
+"""Ternary core: activations added, subtracted or skipped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ __all__ = ["TernaryCoreSpec", "cycles", "ternary_core"]
 
 @dataclass(frozen=True, kw_only=True)
 class TernaryCoreSpec(BroadcastEngineSpec):
-    """A tile of C is m rows by n columns of weights -1, 0 and 1 in two bits; -2 is 0.
+    """A tile of C is m rows by n columns; weights are -1, 0 and 1 in two bits; -2 counts as 0.
 
-    By `mode`, a weight selects an activation ("direct"), pairs of weights one of four sums
-    ("pair"), `group` weights one of (3^group - 1) / 2 ("table"), or two planes of signs, in a
-    cycle each, sums of `group` ("two_plane"). Where `keys`, pairs and groups come as their keys.
+    By `mode`, a weight selects an activation ("direct"), a pair of weights one of four sums
+    ("pair"), `group` weights one of (3^group - 1) / 2 ("table"), or two sign planes, one cycle
+    each, signed sums of `group` ("two_plane"). With `keys`, pairs and groups arrive as keys.
     """
 
     m: int = parameter(Integer("rows of C per tile", 2, 1, 64, "rows"))
@@ -28,13 +28,17 @@ class TernaryCoreSpec(BroadcastEngineSpec):
     b_width: int = parameter(Integer("bits of a weight", 2, 2, 2, "bits"))
     k: int = parameter(Integer("codes of K per beat", 16, 1, 80, "codes"))
     mode: str = parameter(
-        Choice("how weights select", "direct", ("direct", "pair", "table", "two_plane"))
+        Choice(
+            "weights select activations, pairs, table entries, or two sign planes",
+            "direct",
+            ("direct", "pair", "table", "two_plane"),
+        )
     )
     group: int = parameter(Integer("weights per table", 2, 2, 5, "weights"))
-    keys: bool = parameter(Flag("B comes as keys of pairs or groups", False))
+    keys: bool = parameter(Flag("B arrives as keys of pairs or groups", False))
 
     def __post_init__(self) -> None:
-        """Check all fields, and that they go together."""
+        """Check all fields, and their combination."""
         super().__post_init__()
         if not self.b_signed:
             raise ValueError("b_signed must be true, not False")
@@ -47,14 +51,14 @@ class TernaryCoreSpec(BroadcastEngineSpec):
 
     @property
     def c_format(self) -> IntFormat:
-        """Format of C: the least that holds every sum of `k_max` products."""
+        """Format of C: the narrowest that holds every sum of `k_max` products."""
         fmt = self.a_format
         greatest = self.k_max * max(fmt.high, -fmt.low)
         return IntFormat(width=greatest.bit_length() + 1)
 
     @property
     def plain(self) -> bool:
-        """Codes of B stand for themselves: -2 does not."""
+        """Takes ordinary codes: false, as -2 counts as 0."""
         return False
 
     @property
@@ -63,9 +67,9 @@ class TernaryCoreSpec(BroadcastEngineSpec):
         return 2 if self.mode == "two_plane" else 1
 
     def b_patterns(self, codes: np.ndarray) -> np.ndarray:
-        """Return the bit patterns in which codes of B come, whole beats x n.
+        """Return codes of B as bit patterns for the port, whole beats x n.
 
-        Filled up with weights 0. A key is in the 2 * group bits of its weights, the lowest first.
+        Padded with weights 0. A key is in the 2 * group bits of its weights, the lowest first.
         """
         weights = read_code(self.b_format.check("b", codes))
         padded = np.pad(weights, ((0, -codes.shape[0] % self.k), (0, 0)))
@@ -105,7 +109,7 @@ def cycles(
     ----------
     spec : the core.
     tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls.
-    latency : cycles from the last plane of a tile to its first row, as the component says.
+    latency : the component's, cycles from the last plane of a tile to its first row.
     """
     beats = (-(-a.shape[1] // spec.k) * spec.planes for a, _ in tiles)
     return beat_cycles(spec, beats, latency)

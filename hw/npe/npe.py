@@ -31,20 +31,19 @@ class Npe(RowsArray):
     Computes :func:`golden.npe.npe.npe`, exactly. Operands are decoded at the edge, once for each
     row of A and each column of B; A moves right and B moves down one lane per cycle. Formats are
     sampled with the first beat of a tile, and each operand carries a format tag: tiles of different
-    formats follow each other without a gap. A tile takes :meth:`LaneSpec.cycles` for each
-    :meth:`LaneSpec.codes` of K; the next one follows at once if those are at least
-    :attr:`RowsSpec.drain`. With scales, that holds for each block of a tile: its sums leave, and
-    are scaled and accumulated at the ends of columns.
+    formats follow each other without a gap. A tile takes :meth:`golden.npe.lane.LaneSpec.cycles`
+    for each :meth:`golden.npe.lane.LaneSpec.codes` of K; the next one follows at once if those are
+    at least :attr:`NpeSpec.drain`. With scales, that holds for each block of a tile: its sums
+    leave, and are scaled and accumulated at the ends of columns.
 
     Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: m n
-    words per :meth:`LaneSpec.cycles` cycles. Stalls: a missing operand puts a bubble into the
-    array; a row of C that is not taken stalls all of it: ``o_c.ready`` reaches every register's
-    enable and ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: sums are modulo
-    2^accumulator_width, and exact unless ``overflow`` is set: the tile had more beats than
-    :meth:`NpeSpec.k_max_words`; with scales "e8m0" results become infinities instead. NaN
-    operands count as zero and set ``invalid``. Rounding, for encoded results: once, from the exact
-    sum, by one encoder per column; with scales "e8m0", of each block's scaled sum and of each
-    addition.
+    words per :meth:`golden.npe.lane.LaneSpec.cycles` cycles. Stalls: a missing operand puts a
+    bubble into the array; a row of C that is not taken stalls all of it: ``o_c.ready`` reaches
+    every register's enable and ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: sums are
+    modulo 2^accumulator_width, and exact unless ``overflow`` is set: the tile had more beats than
+    :meth:`NpeSpec.k_max_words`; with scales "e8m0" results become infinities instead. NaN operands
+    count as zero and set ``invalid``. Rounding, for encoded results: once, from the exact sum, by
+    one encoder per column; with scales "e8m0", of each block's scaled sum and of each addition.
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ class Npe(RowsArray):
         :class:`BWords`, a word along K for each column; each moves together with one of ``i_a``.
     o_c : Out(stream)
         :class:`CNumbers`, the rows of the tile of C, row 0 first: codes of the result format, or
-        sums, integers times 2^:meth:`LaneSpec.lsb`.
+        sums, integers times 2^:meth:`golden.npe.lane.LaneSpec.lsb`.
     """
 
     SPEC = NpeSpec

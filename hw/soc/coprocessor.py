@@ -44,8 +44,8 @@ class Coprocessor(wiring.Component):
     s_axi : In(Axi4Lite)
         Registers, see ``coprocessor.rdl``.
     m_axi : Out(Axi4)
-        Memory; with a :class:`CoprocessorStreamSpec`, ``s_axis_a``, ``s_axis_b`` and
-        ``m_axis_c`` instead, see :func:`hw.soc.core.memory_ports`.
+        Memory; with a :class:`golden.soc.spec.CoprocessorStreamSpec`, ``s_axis_a``, ``s_axis_b``
+        and ``m_axis_c`` instead, see :func:`hw.soc.core.memory_ports`.
     interrupt : Out(1)
         Level-triggered.
     """

@@ -23,8 +23,9 @@ class RowsEngine(RowsArray):
     """Multiplies matrices tile by tile; each of m x n elements accumulates one element of C.
 
     Computes :func:`golden.engine.matmul`, exactly. A tile takes ceil(K / k) cycles; the next one
-    follows at once if that is at least :attr:`RowsSpec.drain`: rows finish one cycle apart, so each
-    column completes one sum per cycle, which leaves by a bus, without a second set of accumulators.
+    follows at once if that is at least :attr:`RowsEngineSpec.drain`: rows finish one cycle apart,
+    so each column completes one sum per cycle, which leaves by a bus, without a second set of
+    accumulators.
 
     Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k
     multiply-accumulates per cycle. Stalls: a missing operand puts a bubble into the array; a row of

@@ -9,15 +9,22 @@ from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import ENCODINGS, coded_width, encode, product_planes
 from verif.arith.test_bit_heap import rows_sum
+from verif.support.cases import cover
 from verif.support.formal import holds
 
 SIGNS = list(itertools.product([True, False], repeat=2))
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
-@pytest.mark.parametrize(("a_width", "b_width"), [(2, 2), (2, 5), (5, 2), (3, 4), (4, 3), (6, 6)])
-@pytest.mark.parametrize(("extra", "place"), [(-2, 0), (0, 1), (5, 2), (5, 0)])
+@pytest.mark.parametrize(
+    ("encoding", "a_signed", "b_signed", "a_width", "b_width", "extra", "place"),
+    cover(
+        ENCODINGS,
+        SIGNS,
+        [(2, 2), (2, 5), (5, 2), (3, 4), (4, 3), (6, 6)],
+        [(-2, 0), (0, 1), (5, 2), (5, 0)],
+        strength=3,
+    ),
+)
 def test_product_is_exact(
     encoding: str,
     a_signed: bool,

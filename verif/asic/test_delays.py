@@ -111,7 +111,7 @@ module top(clk, q); input clk; output q; wire n;
 endmodule
 """, library)  # fmt: skip
     whole = timing(flat, tmp_path / "top.v", library, "clk", 10.0).delays
-    monkeypatch.setattr("carrysave.asic.power.delays.WHOLE_CELLS", 0)
+    monkeypatch.setattr("carrysave.asic.power.delays.DELAYS_WHOLE", 0)
     parts = timing(flat, tmp_path / "top.v", library, "clk", 10.0).delays
     assert set(whole) == set(parts) == {("half", "INVT", "Y"), ("half", "DFFT", "Q"),
                                         ("half", "DFFT", "QN")}  # fmt: skip

@@ -58,6 +58,7 @@ LONG = (
     *("mac", "opt2", "opt3", "opt4e", "systolic_ws", "cube", "adder_tree", "matrix_2d", "sl16"),
     *("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac"),
     *("digit_column", "laconic", "sl8", "lut_core", "over_weights", "aligner", "group_scale"),
+    "lut_unit",
     *(
         "coprocessor",
         "coprocessor_stream",

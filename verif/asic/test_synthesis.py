@@ -260,7 +260,7 @@ def test_timing_module_by_module_agrees(tmp_path, monkeypatch):
     monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 200)
     source = verilog(tmp_path, PAIR)
     whole = synthesis.synthesise([source], top="pair", target="osu018")
-    monkeypatch.setattr(hierarchy, "WHOLE_CELLS", 10)
+    monkeypatch.setattr(hierarchy, "TIMED_WHOLE", 10)
     parts = synthesis.synthesise([source], top="pair", target="osu018")
     assert parts["recipe"] == whole["recipe"]
     assert parts["period_ns"] == pytest.approx(whole["period_ns"], rel=0.05)

@@ -11,6 +11,7 @@ import pytest
 from carrysave.sim import runner
 from hw.catalog import CATALOG, Design
 from hw.emit.verilog import verilog_of
+from verif.support.cases import long
 from verif.support.command import Outcome, Run
 from verif.support.schemas import check
 
@@ -268,10 +269,13 @@ def test_cli_verify_fails_on_wrong_hardware(run: Run, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     "design",
-    [
-        "opt1 -p a_width=4 -p b_width=4 -p accumulator_width=12",
-        "systolic_os -p m=2 -p n=2 -p a_width=3 -p b_width=3 -p k_max=16",
-    ],
+    long(
+        [
+            "opt1 -p a_width=4 -p b_width=4 -p accumulator_width=12",
+            "systolic_os -p m=2 -p n=2 -p a_width=3 -p b_width=3 -p k_max=16",
+        ],
+        1,
+    ),
 )
 def test_cli_verify_netlist(run: Run, design: str) -> None:
     outcome = run("verify", *design.split(), "--netlist", "osu018", "--json")

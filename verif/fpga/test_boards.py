@@ -64,10 +64,10 @@ def test_rate_that_the_clock_cannot_make(baud: int) -> None:
 
 
 def test_design_that_is_too_large(tmp_path: Path) -> None:
-    more = {"m": "1", "n": "2", "memory_bytes": "524288"}
-    design = design_of("ulx3s_85f", 115200, more)
-    with pytest.raises(ValueError, match=r"larger than the board.s FPGA: .*brams of 208"):
-        build("ulx3s_85f", design, tmp_path, lambda text: None)
+    more = {"m": "1", "n": "1", "memory_bytes": "32768"}
+    design = design_of("ice40_hx8k_b_evn", 115200, more)
+    with pytest.raises(ValueError, match=r"larger than the board.s FPGA: .*brams of 32"):
+        build("ice40_hx8k_b_evn", design, tmp_path, lambda text: None)
     assert not list(tmp_path.iterdir())
 
 

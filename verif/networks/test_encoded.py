@@ -176,7 +176,10 @@ def test_steps_are_nearly_the_best(name: str) -> None:
 def test_every_pair_on_the_simulated_block(tmp_path: Path) -> None:
     """Words of one and of two codes, half bytes, sums and codes; by the driver."""
     names = "int8", "int4", "e2m1", "e4m3"
-    design = Design("coprocessor", {"engine": f"npe(m=2,n=2,formats={','.join(names)})"})
+    design = Design("coprocessor", {
+        "engine": f"npe(m=2,n=2,formats={','.join(names)})",
+        "data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes": 512,
+    })  # fmt: skip
     target = Target(design)
     rng = np.random.default_rng(7)
     works, expected = [], []

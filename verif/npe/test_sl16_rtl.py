@@ -28,7 +28,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0, 1, 2), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 0, 1, 2, 5), ids=case_name)
 def test_sl16_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("sl16", parameters), directory=tmp_path)
     assert result.ok, result

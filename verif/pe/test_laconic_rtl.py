@@ -22,7 +22,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0, 1, 5, 6, 8), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 0, 1, 5, 6, 7, 8), ids=case_name)
 def test_laconic_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("laconic", parameters), directory=tmp_path)
     assert result.ok, result

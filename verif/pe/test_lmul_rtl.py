@@ -33,7 +33,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", long(CASES, *range(5, len(CASES))), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 1, *range(5, len(CASES))), ids=case_name)
 def test_lmul_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("lmul", parameters), directory=tmp_path)
     assert result.ok, result

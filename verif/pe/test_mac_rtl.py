@@ -7,31 +7,47 @@ import pytest
 
 from carrysave.sim.runner import verify
 from hw.catalog import Design
-from verif.support.cases import case_name
+from verif.support.cases import case_name, long
 
 SMALL = {"a_width": 5, "b_width": 4, "accumulator_width": 13}
-CASES: list[dict[str, Any]] = [
-    {},
-    {"a_width": 2, "b_width": 2, "accumulator_width": 4},
-    {"a_width": 5, "b_width": 3, "a_signed": False, "accumulator_width": 9},
-    {"a_width": 4, "b_width": 7, "b_signed": False, "accumulator_width": 24},
-    {"a_width": 8, "b_width": 6, "a_signed": False, "b_signed": False, "accumulator_width": 17},
-    {"a_width": 16, "b_width": 2, "accumulator_width": 18},
-    {"a_width": 16, "b_width": 16, "accumulator_width": 63},
-    SMALL | {"encoding": "none"},
-    SMALL | {"encoding": "operator", "pipeline": 1},
-    SMALL | {"pipeline": 1, "b_signed": False},
-]
+# Each value of a parameter, and pairs of them; the rest is for `make prove`.
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("mac", {}),
+    ("mac", {"a_width": 2, "b_width": 2, "accumulator_width": 4, "adder": "operator"}),
+    (
+        "mac",
+        {"a_width": 5, "b_width": 3, "a_signed": False, "accumulator_width": 9, "adder": "ripple"},
+    ),
+    ("mac", {"a_width": 8, "b_width": 6, "a_signed": False, "b_signed": False,
+             "accumulator_width": 17}),
+    ("mac", SMALL | {"encoding": "operator", "pipeline": 1, "adder": "kogge_stone"}),
+    ("opt1", {"a_width": 2, "b_width": 2, "accumulator_width": 4}),
+    ("opt1", {"a_width": 4, "b_width": 7, "b_signed": False, "accumulator_width": 24}),
+    ("opt1", {"a_width": 16, "b_width": 16, "accumulator_width": 63}),
+    ("opt1", SMALL | {"encoding": "none"}),
+    ("opt1", SMALL | {"pipeline": 1, "b_signed": False}),
+]  # fmt: skip
+LONG: list[tuple[str, dict[str, Any]]] = [
+    ("opt1", {}),
+    ("mac", SMALL),
+    ("mac", {"a_width": 4, "b_width": 7, "b_signed": False, "accumulator_width": 24}),
+    ("mac", {"a_width": 16, "b_width": 2, "accumulator_width": 18}),
+    ("mac", {"a_width": 16, "b_width": 16, "accumulator_width": 63}),
+    ("mac", SMALL | {"encoding": "none"}),
+    ("mac", SMALL | {"pipeline": 1, "b_signed": False}),
+    ("opt1", {"a_width": 5, "b_width": 3, "a_signed": False, "accumulator_width": 9}),
+    ("opt1", {"a_width": 8, "b_width": 6, "a_signed": False, "b_signed": False,
+              "accumulator_width": 17}),
+    ("opt1", {"a_width": 16, "b_width": 2, "accumulator_width": 18}),
+    ("opt1", SMALL | {"encoding": "operator", "pipeline": 1}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", CASES, ids=case_name)
-@pytest.mark.parametrize("design", ["mac", "opt1"])
+@pytest.mark.parametrize(
+    ("design", "parameters"),
+    [*CASES, *long(LONG)],
+    ids=[f"{name}-{case_name(how)}" for name, how in (*CASES, *LONG)],
+)
 def test_mac_rtl_matches_golden(design: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design(design, parameters), directory=tmp_path)
-    assert result.ok, result
-
-
-@pytest.mark.parametrize("adder", ["ripple", "kogge_stone", "operator"])
-def test_mac_rtl_adders(adder: str, tmp_path: Path) -> None:
-    result = verify(Design("mac", SMALL | {"adder": adder}), directory=tmp_path)
     assert result.ok, result

@@ -1,6 +1,7 @@
 """Proofs beyond 4 x 4 bits: products of 8 x 8, and with `make prove` steps of 6 x 6."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import pytest
 from amaranth import C, Module, Signal, Value
@@ -8,6 +9,7 @@ from amaranth import C, Module, Signal, Value
 from golden.formats.integer import IntFormat
 from golden.pe.mac import MacSpec
 from verif.pe.test_pe_step import CELLS, columns_worth, step_holds
+from verif.support.cases import long
 from verif.support.formal import holds
 from verif.support.vectors import corners
 
@@ -37,8 +39,9 @@ def makes_the_product(kind: str, encoding: str, codes: Sequence[int], slip: int 
     return holds(claim, 8)
 
 
-@pytest.mark.parametrize("kind", CELLS)
-@pytest.mark.parametrize("encoding", ["booth", "ent", "none"])
+@pytest.mark.parametrize(
+    ("kind", "encoding"), long([*product(CELLS, ["booth", "ent", "none"])], 1, 2, 3, 5, 6, 7)
+)
 def test_pe_makes_the_product_of_corners(kind: str, encoding: str) -> None:
     assert makes_the_product(kind, encoding, CORNERS)
 

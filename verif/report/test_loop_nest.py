@@ -64,8 +64,8 @@ for m in M / 8
       parallel for n in 8
         add                     sum and carry to number  x   8
 
-x: pieces of hardware; to encode and to select, one for each code.
-A turn of the loops in time around map is a cycle; the way out of sums is not counted."""
+x: hardware units; for encode and select, one per code.
+Each iteration of the loops in time around map is a cycle; draining sums is not counted."""
 
 
 PLANES = """\

@@ -1,11 +1,12 @@
 """Names of test cases."""
 
 from collections.abc import Sequence
+from itertools import combinations, product
 from typing import Any
 
 import pytest
 
-__all__ = ["case_name", "long"]
+__all__ = ["case_name", "cover", "long"]
 
 
 def case_name(parameters: dict[str, Any]) -> str:
@@ -15,6 +16,35 @@ def case_name(parameters: dict[str, Any]) -> str:
         for name, value in parameters.items()
     )
     return "-".join(texts) or "default"
+
+
+def cover(*axes: Sequence[Any], strength: int = 2) -> list[Any]:
+    """Combine all values of all axes; leave to ``make prove`` what covers no new pair of values.
+
+    Parameters
+    ----------
+    axes : values of each argument; a tuple stands for several arguments.
+    strength : 3 for triples of values in place of pairs.
+    """
+    combined = list(product(*(range(len(axis)) for axis in axes)))
+    groups = list(combinations(range(len(axes)), strength))
+
+    def seen(places: tuple[int, ...]) -> set[tuple[tuple[int, int], ...]]:
+        return {tuple((axis, places[axis]) for axis in group) for group in groups}
+
+    left = set().union(*map(seen, combined))
+    short = set()
+    while left:
+        best = max(combined, key=lambda places: len(seen(places) & left))
+        left -= seen(best)
+        short.add(best)
+    cases = []
+    for places in combined:
+        values = [axis[at] for axis, at in zip(axes, places, strict=True)]
+        cases.append(
+            tuple(x for each in values for x in (each if type(each) is tuple else (each,)))
+        )
+    return long(cases, *(at for at, places in enumerate(combined) if places not in short))
 
 
 def long(cases: Sequence[Any], *places: int) -> list[Any]:

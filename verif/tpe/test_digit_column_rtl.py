@@ -30,7 +30,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 7, 8, 11), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 0, 2, 7, 8, 9, 11, 13), ids=case_name)
 def test_digit_column_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = runner.verify(Design("digit_column", parameters), directory=tmp_path)
     assert result.ok, result

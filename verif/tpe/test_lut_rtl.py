@@ -261,7 +261,7 @@ CASES = [*FEW, *MORE]
 
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    long(CASES, *range(len(FEW), len(CASES))),
+    long(CASES, 0, *range(len(FEW), len(CASES))),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_lut_rtl_matches_golden(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:

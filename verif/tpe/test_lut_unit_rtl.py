@@ -22,7 +22,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 3, 4, 5, 6), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 1, 3, 4, 5, 6), ids=case_name)
 def test_lut_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("lut_unit", parameters), directory=tmp_path)
     assert result.ok, result

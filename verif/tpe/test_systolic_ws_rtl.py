@@ -7,7 +7,7 @@ import pytest
 
 from carrysave.sim.runner import verify
 from hw.catalog import Design
-from verif.support.cases import case_name
+from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
     {},
@@ -15,7 +15,7 @@ CASES: list[dict[str, Any]] = [
     {"m": 1, "n": 1, "k": 1, "k_max": 20, "pe": "mac", "pipeline": 1},
     {"m": 2, "n": 1, "k": 1, "k_max": 30, "b_width": 3, "b_signed": False},
     {"m": 1, "n": 3, "k": 5, "k_max": 77, "a_width": 4},
-    {"m": 5, "n": 2, "k": 3, "k_max": 7, "pe": "mac"},
+    {"m": 5, "n": 2, "k": 3, "k_max": 7, "encoding": "booth", "pe": "mac"},
     {"m": 3, "n": 4, "k": 4, "k_max": 300, "a_width": 16, "b_width": 16},
     {"m": 4, "n": 3, "k": 7, "k_max": 40, "a_signed": False, "pipeline": 1},
     {"m": 9, "n": 2, "k": 2, "k_max": 1000, "a_width": 2, "b_width": 5, "a_signed": False,
@@ -26,7 +26,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", CASES, ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 0, 1, 4, 6, 10), ids=case_name)
 def test_systolic_ws_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("systolic_ws", parameters), directory=tmp_path)
     assert result.ok, result

@@ -9,6 +9,7 @@ from golden.pe.mac import MacSpec
 from hw.arith.carry_save import CarrySave
 from hw.tpe.element_choice import make_element
 from hw.tpe.weight_stationary import FirstPe, StationaryPe
+from verif.support.cases import cover
 from verif.support.formal import holds
 
 SIGNS = list(itertools.product([True, False], repeat=2))
@@ -88,10 +89,10 @@ def step_holds(
     return holds(claim, *widths, cycles=1 + pipeline)
 
 
-@pytest.mark.parametrize("kind", [StationaryPe, FirstPe])
-@pytest.mark.parametrize("pe", ["opt1", "mac"])
-@pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
-@pytest.mark.parametrize("encoding", ["booth", "ent", "none"])
+@pytest.mark.parametrize(
+    ("kind", "pe", "a_signed", "b_signed", "encoding"),
+    cover([StationaryPe, FirstPe], ["opt1", "mac"], SIGNS, ["booth", "ent", "none"]),
+)
 def test_systolic_ws_step(
     kind: type[StationaryPe], pe: str, a_signed: bool, b_signed: bool, encoding: str
 ) -> None:

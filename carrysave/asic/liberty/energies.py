@@ -1,4 +1,4 @@
-"""Reads from a Liberty file what cells dissipate: internal energies by edge and state, leakage."""
+"""Reads the energies of cells from a Liberty file: internal by edge and state, leakage."""
 
 import re
 from collections.abc import Collection
@@ -63,14 +63,14 @@ class Internal:
 
 @dataclass(frozen=True)
 class Energies:
-    """What one cell dissipates: internal energies, leakage (nW) by condition."""
+    """Energies of one cell: internal energies, leakage (nW) by condition."""
 
     internal: tuple[Internal, ...]
     leakage: tuple[tuple[str | None, float], ...]
 
 
 def energies(library: Library, names: Collection[str]) -> dict[str, Energies]:
-    """Read what cells dissipate.
+    """Read the energies of cells.
 
     Raises
     ------

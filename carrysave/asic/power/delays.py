@@ -16,7 +16,7 @@ from carrysave.asic.power.flat_netlist import UNKNOWN, CellGroup, Flat
 
 __all__ = ["Delays", "Timing", "timing"]
 
-WHOLE_CELLS = 1_500_000
+DELAYS_WHOLE = 1_500_000
 """Cells up to which a netlist is asked for as a whole: 1.3 million take a minute and 1.6 GB. Of
 modules by themselves, cells behind those that they hold have no delays, and there is no power."""
 
@@ -88,7 +88,7 @@ def timing(
         If OpenSTA is missing or fails, or finds no such netlist.
     """
     cells = {name: sum(len(g.names) for g in m.groups) for name, m in flat.modules.items()}
-    whole = sum(len(flat.instances[name]) * count for name, count in cells.items()) <= WHOLE_CELLS
+    whole = sum(len(flat.instances[name]) * count for name, count in cells.items()) <= DELAYS_WHOLE
     pins = {name: _pins(flat, name, whole) for name in flat.modules}
     rows: list[list[str]] = []
     if whole:

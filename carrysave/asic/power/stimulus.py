@@ -29,7 +29,7 @@ KINDS = {
 LENGTH = 256  # products of a sum
 CYCLES = 2048
 WARM_UP = 2
-"""Sums before those that count; one more comes after them."""
+"""Sums before the measured ones; one more comes after them."""
 _SEED = 1
 
 Sum = tuple[NDArray[np.int64], NDArray[np.int64]]  # a, m x K, and b, K x n
@@ -48,7 +48,7 @@ class Stimulus:
     -------
     kind : of ``KINDS``.
     pair : indices of the formats of A and B, where the design has several.
-    beats : how many count, at least.
+    beats : minimum number of measured beats.
     """
 
     design: Design

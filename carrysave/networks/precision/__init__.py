@@ -1,6 +1,6 @@
-"""Formats for each layer of a network of floats: what each costs, what it spoils, which to take.
+"""A number format for each layer of a float network: cost, noise, choice.
 
-``layers`` finds the products and what they multiply on calibration inputs, ``sensitivity`` rounds
-one layer at a time to each format, ``choose`` picks under a budget, ``measure`` runs whole networks
-with what was picked, ``command`` and ``view`` are ``carrysave precision``.
+``layers`` finds the products and their operands on calibration inputs, ``sensitivity`` rounds one
+layer at a time to each format, ``choose`` picks formats under a budget, ``assess`` runs whole
+networks with them, ``command`` and ``view`` are ``carrysave precision``.
 """

@@ -1,4 +1,4 @@
-"""Whole networks with chosen formats: what they cost, and what comes out."""
+"""Whole networks with chosen formats: cost, noise, accuracy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ class Outcome:
     -------
     name : of the choice.
     formats : of each layer.
-    bits : of a weight, in the mean.
+    bits : mean bits per weight.
     bytes, cycles, energy_uj : sums of those of :class:`Option`.
-    noise : of the outputs, relative to those of the network of floats.
-    same : inputs that get the same class; None where outputs are no classes.
-    right, right_floats : inputs that get the right class, here and in floats; None without labels.
+    noise : of the outputs, relative to the float network's.
+    same : fraction of inputs with the same class; None if outputs are not classes.
+    right, right_floats : accuracy, here and in floats; None without labels.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Judge:
     ----------
     graph, target, layers : the model, what runs it, and its products.
     inputs : by name, of which `batch` run at once.
-    labels : right classes, or None.
+    labels : or None.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Judge:
         )
 
     def _classes(self, parts: Sequence[dict[str, np.ndarray]]) -> np.ndarray | None:
-        """Return the classes that the first output tells, if it is of classes."""
+        """Return the classes of the first output, if it is a classifier's."""
         first = [part[self._graph.outputs[0]] for part in parts]
         if first[0].ndim != 2 or first[0].shape[1] < 2:
             return None

@@ -1,4 +1,4 @@
-"""Which format each layer gets: an integer program, as HAWQ-V3 (Yao et al., ICML 2021) has it."""
+"""Choice of a format per layer: an integer program, as in HAWQ-V3 (Yao et al., ICML 2021)."""
 
 from collections.abc import Mapping
 
@@ -13,15 +13,15 @@ _TIE = 1e-5
 def choose(
     noise: np.ndarray, costs: Mapping[str, np.ndarray], limits: Mapping[str, float]
 ) -> np.ndarray:
-    """Pick an option for each layer, with the least sum of noises under all limits.
+    """Pick an option per layer that minimises the total noise under all limits.
 
-    Of picks that are as good, the one that costs less is taken.
+    Ties go to the cheaper pick.
 
     Parameters
     ----------
-    noise : layers x options; infinite where there is no such option.
-    costs : of each kind, layers x options, 0 or more; of no option, anything.
-    limits : of each kind, the most that the costs of all layers may add up to.
+    noise : layers x options; infinite for missing options.
+    costs : for each kind, layers x options, 0 or more; ignored for missing options.
+    limits : for each kind, the maximum total cost.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def choose(
     Raises
     ------
     ValueError
-        Limits that no pick keeps; says what the least cost is, of the first that is too low.
+        No pick meets the limits; states the minimum cost for the first limit that is too low.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # slow to load
 
@@ -41,7 +41,7 @@ def choose(
         least = np.where(there, costs[kind], np.inf).min(axis=1).sum()
         if least > limit:
             raise ValueError(f"{kind} must be {least:.6g} or more, not {limit:.6g}")
-    # The solver's tolerances are absolute; what is far below them does not count.
+    # The solver's tolerances are absolute; values far below them are ignored.
     objective = np.where(there, noise, 0.0) * (_RANGE / (noise[there].max() or 1.0))
     for kind in limits:
         objective = objective + _TIE * costs[kind] / (costs[kind].max() * layers or 1.0)

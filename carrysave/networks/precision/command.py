@@ -1,4 +1,4 @@
-"""``carrysave precision``: its options, checked before anything runs, and what it writes."""
+"""``carrysave precision``: its options, checked before anything runs, and its output files."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,30 +27,30 @@ from hw.catalog import Design
 __all__ = ["BUDGETS", "PAIRS", "PrecisionRequest", "execute"]
 
 BUDGETS = {"bytes": "bytes", "cycles": "cycles", "energy": "energy_uj"}
-"""Kinds of budgets, and what of an option they count."""
+"""Kinds of budgets, and the option's member that each limits."""
 
 PAIRS = ("same", "all")
-"""Both operands in one format, or in any two."""
+"""Both operands in the same format, or in any pair."""
 
 _POINTS = 7
-"""Budgets from the least to the greatest of which choices are shown."""
+"""Number of budgets, from smallest to largest, whose choices are shown."""
 
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrecisionRequest:
-    """What is to be chosen.
+    """A request for a choice of formats.
 
     Parameters
     ----------
     model, calibration : files.
-    data, labels : files by which choices are judged; those of the calibration if None.
+    data, labels : files for the evaluation; None: the calibration inputs.
     design : a co-processor around an engine of several formats.
-    formats : names of them; none: all that the engine has.
+    formats : names; empty: all of the engine's.
     pairs : one of :data:`PAIRS`.
     budgets : such as ``bytes=50%``, ``cycles=20000``, ``energy=1.5``.
-    batch : inputs at once; None: the model's, or 8.
+    batch : batch size; None: the model's, or 8.
     library : for energy; None: none.
     """
 
@@ -79,7 +79,7 @@ class PrecisionRequest:
             raise UsageError("--energy must be osu018 or a Liberty file for a budget of energy")
 
     def _budget(self, text: str) -> tuple[str, float, bool]:
-        """Read a budget: its kind, its number, and whether that is relative."""
+        """Parse a budget: its kind, its number, and whether that is relative."""
         kind, _, number = text.partition("=")
         relative = number.endswith("%")
         try:
@@ -92,7 +92,7 @@ class PrecisionRequest:
         return kind, value / 100 if relative else value, relative
 
     def limits(self, wholes: Mapping[str, float]) -> dict[str, float]:
-        """Return the most of each kind; `wholes` are what numbers in % relate to."""
+        """Return the limit of each kind; `wholes` are the references of numbers in %."""
         found = {}
         for text in self.budgets:
             kind, value, relative = self._budget(text)
@@ -191,7 +191,7 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
 
 
 def _pairs(request: PrecisionRequest, target: Target) -> list[Pair]:
-    """List the pairs of formats that layers choose from."""
+    """List the pairs of formats to choose from."""
     if not target.formats:
         raise UsageError("engine must have several formats, such as npe, to choose from")
     for name in request.formats:
@@ -212,12 +212,12 @@ def _matrix(table: Sequence[Mapping[Pair, Option]], pairs: Sequence[Pair], name:
 
 
 def _most(costs: np.ndarray) -> float:
-    """Add up what each layer costs in its costliest format."""
+    """Sum the cost of each layer in its costliest format."""
     return float(np.where(np.isfinite(costs), costs, 0.0).max(axis=1).sum())
 
 
 def _front(noise: np.ndarray, costs: np.ndarray, kind: str) -> list[tuple[float, np.ndarray]]:
-    """Choose under budgets from the least to the greatest; each choice once."""
+    """Choose under budgets from smallest to largest; each choice once."""
     least = costs.min(axis=1).sum()
     most = _most(costs)
     found: list[tuple[float, np.ndarray]] = []

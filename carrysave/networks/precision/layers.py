@@ -1,4 +1,4 @@
-"""Products of a float network, and what they multiply."""
+"""Products of a float network, and their operands."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from golden.formats.element import ElementFormat
 __all__ = ["Layer", "batches", "find"]
 
 _SAMPLE = 1 << 14
-"""Values of a tensor by which its step is chosen."""
+"""Number of a tensor's values used to choose its scale."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -26,8 +26,8 @@ class Layer:
     Members
     -------
     node : of the graph.
-    a, b : what it multiplies on the calibration inputs, batch by batch; no `b` where weights are
-        known.
+    a, b : its operands on the calibration inputs, batch by batch; no `b` if weights are
+        constant.
     weights : K x N, or groups x K x N; None where B is computed.
     """
 
@@ -38,7 +38,7 @@ class Layer:
 
     @property
     def name(self) -> str:
-        """What the node is called."""
+        """The node's name."""
         return key(self.node)
 
     @property
@@ -48,11 +48,11 @@ class Layer:
 
     @property
     def y(self) -> str:
-        """The tensor that it makes."""
+        """Its output tensor."""
         return self.node.output[0]
 
     def choice(self, formats: Mapping[str, ElementFormat], pair: tuple[str, str]) -> Choice:
-        """Choose formats, and steps with which they are nearest to the calibration's operands."""
+        """Choose formats, with the scales nearest to the calibration's operands."""
         a, b = pair
         return Choice(
             a=a,
@@ -62,17 +62,17 @@ class Layer:
         )
 
     def weight_bits(self, bits: int) -> int:
-        """Count the bits of the weights, at so many each."""
+        """Return the bits of all weights."""
         return 0 if self.weights is None else self.weights.size * bits
 
 
 def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]:
-    """Find the products of a model, and what they multiply on these inputs.
+    """Find the products of a model, and their operands on these inputs.
 
     Raises
     ------
     ValueError
-        A model that is quantised, or has no products of floats; one that onnxruntime cannot run.
+        A model that is quantised, has no float products, or that onnxruntime cannot run.
     """
     quantised = sorted({node.op_type for node in graph.nodes if "Quant" in node.op_type
                         or node.op_type.startswith("QLinear")})  # fmt: skip
@@ -97,14 +97,14 @@ def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]
 
 
 def batches(inputs: dict[str, np.ndarray], size: int) -> Iterator[dict[str, np.ndarray]]:
-    """Cut inputs into parts that run at once."""
+    """Split inputs into batches."""
     count = len(next(iter(inputs.values())))
     for start in range(0, count, size):
         yield {name: array[start : start + size] for name, array in inputs.items()}
 
 
 def _is_product(graph: Graph, node: NodeProto) -> bool:
-    """Tell a product that can be done in formats: of floats, A computed, laid out as one."""
+    """Tell whether a node is a float product with computed A and a supported layout."""
     if node.domain not in ("", "ai.onnx") or node.op_type not in FLOAT_PRODUCTS:
         return False
     a, b, bias = [*node.input, ""][:3]
@@ -120,7 +120,7 @@ def _is_product(graph: Graph, node: NodeProto) -> bool:
 
 
 def _step(fmt: ElementFormat, parts: list[np.ndarray]) -> float:
-    """Choose a step for a tensor, by values spread over all of it."""
+    """Choose a scale for a tensor, by a sample of its values."""
     flat = np.concatenate([part.reshape(-1) for part in parts])
     part = flat[:: -(-flat.size // _SAMPLE)]
     greatest = flat[np.abs(flat).argmax()]

@@ -1,4 +1,4 @@
-"""What a format of a layer costs, and how far it moves the outputs of the network."""
+"""Cost of a layer's format, and its effect on the network's outputs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,11 +28,11 @@ class Option:
     Members
     -------
     choice : formats and steps.
-    noise : of the outputs, relative to them, if no other layer is rounded; a ratio of powers.
-    weight_bits : of all weights, without what containers have in excess.
-    bytes : of weights, as they lie in memory.
-    cycles, slots : for one input: of the co-processor's clock; products it has room for.
-    energy_uj : for one input, of the engine; None where it was not measured.
+    noise : of the outputs, if only this layer is rounded; power relative to the outputs.
+    weight_bits : of all weights, without padding of containers.
+    bytes : of weights in memory.
+    cycles, slots : per input: clock cycles; product slots of the engine.
+    energy_uj : per input, of the engine; None if not measured.
     """
 
     choice: Choice
@@ -69,7 +69,7 @@ class _Tail:
 
 
 def noise(outputs: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> float:
-    """Return the power of differences, over that of the reference; of floats alone."""
+    """Return the power of differences relative to the reference; float outputs only."""
     apart = power = 0.0
     for ours, theirs in zip(outputs, reference, strict=True):
         if ours.size and theirs.dtype.kind == "f":
@@ -89,7 +89,7 @@ def measure(
     energy: Energy | None,
     steps: Steps,
 ) -> list[dict[tuple[str, str], Option]]:
-    """Round one layer after the other to each pair of formats, all others in floats.
+    """Round one layer at a time to each pair of formats, all others in floats.
 
     The layer is multiplied by the golden model of the engine, what follows it by onnxruntime.
 
@@ -104,7 +104,7 @@ def measure(
 
     Returns
     -------
-    For each layer, what is known of each pair that it can take.
+    For each layer, its options by pair of formats.
     """
     oracle = Oracle(graph, {})
     parts = list(batches(inputs, batch))

@@ -1,4 +1,4 @@
-"""What a choice of formats shows: tables and a picture."""
+"""Output of ``carrysave precision``: tables and a picture."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def _decibels(noise: float) -> float:
 
 
 def _layers(found: Mapping[str, Any]) -> Section:
-    """Tabulate what was chosen for each layer."""
+    """Tabulate the choice for each layer."""
     lines = [
         tables.texts(
             (
@@ -38,7 +38,7 @@ def _layers(found: Mapping[str, Any]) -> Section:
         for row in found["layers"]
     ]  # fmt: skip
     limits = ", ".join(f"{kind} {limit:,.6g}" for kind, limit in found["limits"].items())
-    title = f"{found['model']} on {found['design']}, of at most {limits}; figures of one input"
+    title = f"{found['model']} on {found['design']}, at most {limits}; figures per input"
     return Section(title, tuple(head for head, _ in _LAYERS), lines, 4)
 
 
@@ -60,16 +60,16 @@ def _outcomes(found: Mapping[str, Any]) -> Section:
 
 
 def _sentences(found: Mapping[str, Any]) -> list[str]:
-    """Say what the figures are of, and what to do next."""
+    """Explain the figures."""
     lines = [
-        "noise: of the outputs, relative to them; of a layer, if it alone is rounded,"
+        "noise: of the outputs, relative to them; for a layer, if only it is rounded,"
         f" on {found['calibration']} calibration inputs",
-        "bits: of a weight, in the mean; KiB: of weights, as they lie in memory; cycles: by the"
-        " model of the co-processor",
+        "bits: mean per weight; KiB: of weights in memory; cycles: by the co-processor's cost"
+        " model",
     ]
     right = found["chosen"]["right_floats"]
     if right is not None:
-        lines.append(f"in floats, {right:.1%} are right")
+        lines.append(f"accuracy in floats: {right:.1%}")
     if found["energy"]:
         each = ", ".join(
             f"{pj:.2f} pJ ({pair})" for pair, pj in found["energy"]["pj_per_mac"].items()
@@ -79,7 +79,7 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
 
 
 def show(console: Console, found: Mapping[str, Any]) -> None:
-    """Print what was found."""
+    """Print the results."""
     for table in (_layers(found), _outcomes(found)):
         tables.show(console, table)
     for line in _sentences(found):
@@ -87,7 +87,7 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
 
 
 def markdown(found: Mapping[str, Any]) -> str:
-    """Format what was found as Markdown."""
+    """Format the results as Markdown."""
     lines = [f"# {found['model']}", "", f"`{found['command']}`", ""]
     for table in (_layers(found), _outcomes(found)):
         lines += [f"## {table.title}", "", *tables.markdown(table), ""]
@@ -96,15 +96,15 @@ def markdown(found: Mapping[str, Any]) -> str:
 
 
 def draw(found: Mapping[str, Any]) -> bytes:
-    """Draw noise and right answers over each cost, as SVG."""
+    """Draw noise and accuracy over each cost, as SVG."""
     import matplotlib
 
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    axes_of = [("bits", "bits of a weight"), ("cycles", "cycles of an input")]
+    axes_of = [("bits", "bits per weight"), ("cycles", "cycles per input")]
     if found["energy"]:
-        axes_of.append(("energy_uj", "uJ of an input"))
+        axes_of.append(("energy_uj", "uJ per input"))
     answers = "right" if found["chosen"]["right"] is not None else "same"
     upper = found["chosen"][answers] is not None
     figure, grid = pyplot.subplots(
@@ -113,7 +113,7 @@ def draw(found: Mapping[str, Any]) -> bytes:
     )  # fmt: skip
     rows = [("noise", "noise of the outputs, dB")]
     if upper:
-        rows.append((answers, "right" if answers == "right" else "same class as in floats"))
+        rows.append((answers, "accuracy" if answers == "right" else "same class as in floats"))
     groups = (
         ("uniform", found["uniform"], "tab:grey", "o"),
         ("mixed", found["pareto"], "tab:blue", "o"),

@@ -1,1 +1,1 @@
-"""What runs inside the simulator: streams, drivers, models of memory, jobs."""
+"""Code that runs inside the simulator: streams, drivers, memory models, jobs."""

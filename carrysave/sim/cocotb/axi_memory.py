@@ -19,18 +19,18 @@ _ONE = Logic(1)  # made anew, it takes most of a comparison
 class Memory:
     """Bytes from address `base` on, read and written by bursts in order.
 
-    Every rule that a manager has to keep is checked: offers stay, bursts are INCR, of whole beats
-    at aligned addresses, inside of 4 KiB and of the memory; WLAST is right; at most `outstanding`
-    bursts are under way.
+    All rules for a manager are checked: valid payloads are stable, bursts are INCR, of whole
+    aligned beats, within 4 KiB and the memory; WLAST is right; at most `outstanding` bursts are in
+    flight.
 
     Members
     -------
     data : uint8.
     read_beats, write_beats : beats so far.
-    faults : response to a beat whose address is a key, of reads (``"r"``) and of writes; what is
-        read then is wrong, and nothing is written.
-    busy : bursts under way.
-    watch : called with each burst that ends: way, address, beats, responses of beats that fail.
+    faults : error responses by beat address, for reads (``"r"``) and writes; such reads return
+        wrong data, such writes do nothing.
+    busy : outstanding bursts.
+    watch : called with each completed burst: direction, address, beats, error responses.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Memory:
 
     @property
     def busy(self) -> int:
-        """Bursts that have begun and not ended."""
+        """Outstanding bursts."""
         return len(self._reads) + len(self._writes) + len(self._answers)
 
     def start(self) -> list[Task[None]]:
@@ -96,7 +96,7 @@ class Memory:
         return address, length + 1
 
     def _hold(self, channel: str, names: tuple[str, ...], taken: bool) -> None:
-        """Check that what is offered stays until it is taken."""
+        """Check that a valid payload is stable until it is taken."""
         if taken and self._held[channel] is None:
             return
         values = tuple(str(self._port(name).value) for name in names)
@@ -185,7 +185,7 @@ class Memory:
             for channel, port, was in (("aw", awready, aw), ("w", wready, w)):
                 go = self._go(channel)
                 if channel == "w":
-                    # The data of an address that has not been taken waits.
+                    # Data waits until its address has been taken.
                     go = go and bool(self._writes)
                 if go != was:
                     port.value = int(go)

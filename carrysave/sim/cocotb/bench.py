@@ -1,4 +1,4 @@
-"""What every bench and driver of a design between streams has: its clock, and its resets."""
+"""Common base of benches and drivers of designs with streams: clock and resets."""
 
 from typing import Any, Self
 
@@ -24,7 +24,7 @@ class Bench:
         return self
 
     async def restart(self) -> Self:
-        """Reset in the middle of whatever goes on; what was under way is forgotten."""
+        """Reset at any time; transfers in flight are dropped."""
         again = type(self)(self.dut, *self._more)
         await reset(self.dut)
         return again

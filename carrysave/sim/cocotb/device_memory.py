@@ -1,4 +1,4 @@
-"""Contiguous memory for drivers, seen through a cache that has to be flushed."""
+"""Contiguous memory for drivers, behind a cache that must be flushed."""
 
 from math import prod
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["CachedBuffer", "Pool"]
 
 
 class CachedBuffer(np.ndarray):
-    """What the processor sees of a part of memory; as the buffers of PYNQ."""
+    """The processor's cached view of a part of memory, like a PYNQ buffer."""
 
     device_address: int
     pool: "Pool"
@@ -30,16 +30,16 @@ class CachedBuffer(np.ndarray):
 
 
 class Pool:
-    """Hands out parts of a memory; all of it anew when everything was given back.
+    """Allocates parts of a memory; reuses it when everything has been freed.
 
     A buffer that is used after it was freed is a `KeyError`.
 
     Parameters
     ----------
     memory : uint8.
-    rng : draws what is between parts, and what caches hold at first.
+    rng : draws the gaps between parts, and the initial contents of caches.
     base : address of its first byte.
-    manual : buffers do not flush, nor fetch; somebody else calls :meth:`clean` and :meth:`drop`.
+    manual : buffers neither flush nor invalidate; the caller uses :meth:`clean` and :meth:`drop`.
     """
 
     def __init__(
@@ -50,12 +50,12 @@ class Pool:
         self.manual = manual
         self.live: dict[int, CachedBuffer] = {}
         self._dirty: set[int] = set()
-        """Buffers of which a cache may still write over what the device writes."""
+        """Buffers whose dirty cache lines may still overwrite the device's data."""
         self._rng = rng
         self._next = 0
 
     def __call__(self, shape: tuple[int, ...], dtype: Any = np.uint8) -> CachedBuffer:
-        """Hand out an array, as ``pynq.allocate``."""
+        """Allocate an array, like ``pynq.allocate``."""
         if not self.live:
             self._next = 0
         start = self._next + int(self._rng.integers(0, 100))
@@ -71,13 +71,13 @@ class Pool:
         return buffer
 
     def clean(self, address: int, size: int) -> None:
-        """Write back what is cached of some bytes."""
+        """Write cached bytes back."""
         begin, cached, memory = self._bytes(address, size)
         self._dirty.discard(begin)
         memory[:] = cached
 
     def drop(self, address: int, size: int) -> None:
-        """Fetch some bytes anew."""
+        """Fetch bytes from memory again."""
         begin, cached, memory = self._bytes(address, size)
         assert begin not in self._dirty, "a buffer was never flushed"
         cached[:] = memory

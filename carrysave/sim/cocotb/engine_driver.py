@@ -37,7 +37,7 @@ def golden_module(spec: EngineSpec) -> ModuleType:
 
 
 def product_of(spec: EngineSpec) -> Callable[..., np.ndarray]:
-    """Return an engine's golden product: weights may stand for other numbers than their codes."""
+    """Return an engine's golden product: weights may represent other numbers than their codes."""
     golden = golden_module(spec)
     product: Callable[..., np.ndarray] = getattr(golden, golden.__name__.rpartition(".")[2])
     return product

@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Codes of a format: all numbers, their extremes and zero, ones, and what is no number."""
+    """Codes of a format: all numbers, their extremes and zero, ones, and NaNs."""
 
     every: np.ndarray
     edges: np.ndarray

@@ -14,7 +14,7 @@ __all__ = ["SerialLine"]
 
 
 class SerialLine:
-    """8N1 at the pins ``rx`` and ``tx`` of the design; for a thread of :func:`bridge`.
+    """8N1 at the pins ``rx`` and ``tx`` of the design; for a thread of ``cocotb.task.bridge``.
 
     Members
     -------

@@ -32,7 +32,7 @@ async def start(dut: Any, *, size: int, **options: Any) -> tuple[Host, Memory]:
 
 
 class Registers:
-    """Registers of the simulated co-processor, for a thread of :func:`cocotb.task.bridge`."""
+    """Registers of the simulated co-processor, for a thread of ``cocotb.task.bridge``."""
 
     def __init__(self, host: Host) -> None:
         self.read: Callable[[int], int] = resume(host.read)

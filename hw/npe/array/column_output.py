@@ -100,7 +100,7 @@ class ColumnEncoder(SharedModule):
 class ColumnScaler(SharedModule):
     """Scales a column's block sums, one per cycle, and accumulates them for each row.
 
-    The accumulators are in a memory. A row returns after :attr:`RowsSpec.drain` cycles or more,
+    The accumulators are in a memory. A row returns after :attr:`NpeSpec.drain` cycles or more,
     which bounds the latency of the addition.
 
     Parameters
@@ -110,7 +110,7 @@ class ColumnScaler(SharedModule):
     pipeline : int
         How: registers before the accumulator, as of :class:`hw.npe.block_scale.BlockScale`. With
         scales "e8m0", as many in the addition, but at most two and at most
-        :attr:`RowsSpec.drain` - 2.
+        :attr:`NpeSpec.drain` - 2.
     adder : str
         How: carry propagation, see :func:`hw.arith.adder.resolve`.
 

@@ -17,9 +17,9 @@ SCALE = 8
 class AWords(data.StructLayout):
     """A word of each row of A, row 0 lowest; ``last`` ends the tile's K.
 
-    ``format`` is an index of :attr:`LaneSpec.names`; that of a tile's first beat counts. ``scale``,
-    if there are scales, has the code of each row's scale, row 0 lowest; those of a block's first
-    beat count. The sign of "e4m3" scales is ignored.
+    ``format`` is an index of :attr:`golden.npe.lane.LaneSpec.names`; that of a tile's first beat
+    counts. ``scale``, if there are scales, has the code of each row's scale, row 0 lowest; those of
+    a block's first beat count. The sign of "e4m3" scales is ignored.
     """
 
     def __init__(self, spec: NpeSpec):

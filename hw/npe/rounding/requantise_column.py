@@ -33,7 +33,7 @@ class RequantiseColumn(SharedModule):
     spec : RequantiserSpec
         What: widths and rounding.
     encoding, adder, pipeline
-        How: as :class:`Requantiser`'s.
+        How: as :class:`hw.npe.requantiser.Requantiser`'s.
     travels : bool
         How: multiplier, shift and zero point belong to the sum they come with, and are pipelined
         along; else they are stable while sums are in flight.

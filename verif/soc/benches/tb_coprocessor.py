@@ -3,9 +3,13 @@
 import cocotb
 
 from carrysave.sim.cocotb.axi_memory import CHANNELS
+from carrysave.sim.parameters import bench_parameters
 from verif.soc.uvm import register_tests, scenarios
 from verif.soc.uvm.environment import Environment, coverages, within
 from verif.soc.uvm.refusals import REFUSALS, RING_REFUSALS
+
+CLOSE: bool = bench_parameters().get("close", True)
+"""Whether coverage must have no hole at the end; else there is a sample of the orders only."""
 
 
 @cocotb.test
@@ -33,14 +37,14 @@ async def test_registers_bits(env: Environment) -> None:
 @within
 async def test_orders(env: Environment) -> None:
     """Orders of all kinds, after one another, until every pair of bins was seen."""
-    await scenarios.fill(env, coverages()[0], most=1000)
+    await scenarios.fill(env, coverages()[0], most=1000 if CLOSE else 60, close=CLOSE)
 
 
 @cocotb.test
 @within
 async def test_faults(env: Environment) -> None:
     """Errors of memory on the first, a middle and the last beat of bursts of all kinds."""
-    await scenarios.faults(env, most=400)
+    await scenarios.faults(env, most=400 if CLOSE else 6, close=CLOSE)
 
 
 @cocotb.test
@@ -55,14 +59,14 @@ async def test_refused(env: Environment, reason: str) -> None:
 @within
 async def test_soft_resets(env: Environment) -> None:
     """After a soft reset at any moment the co-processor is idle, and the next job is right."""
-    await scenarios.resets(env, 40, hard=False)
+    await scenarios.resets(env, 40 if CLOSE else 12, hard=False)
 
 
 @cocotb.test
 @within
 async def test_hard_resets(env: Environment) -> None:
     """After a reset at any moment nothing is left of what was under way."""
-    await scenarios.resets(env, 20, hard=True)
+    await scenarios.resets(env, 20 if CLOSE else 8, hard=True)
 
 
 @cocotb.test
