@@ -4,6 +4,7 @@
 """
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,9 @@ def strict_simulation(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run the command in this process, in a folder of its own, on a terminal of 80 columns."""
+    # The console is made when its module is loaded, and would keep a width of then.
+    monkeypatch.delenv("COLUMNS", raising=False)
+    import_module("carrysave.cli.options")
     from carrysave.cli import main  # slow to load, and most tests do without
 
     monkeypatch.chdir(tmp_path)
