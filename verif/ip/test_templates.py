@@ -13,7 +13,7 @@ from hw.emit.verilog import Emission
 ENGINES = {
     "systolic_os(m=2,n=2)": "int32 in 4\nbytes, or codes of 8 bits",
     "npe(m=2,n=2,formats=int8,e4m3,result=e4m3)": "last places in 8\nbytes, or rounded to e4m3",
-    "npe(m=2,n=2,formats=e2m1,result=fp32,scale=e4m3,block=16)": "of memory.\nOf each 16 codes",
+    "npe(m=2,n=2,formats=e2m1,result=fp32,scale=e4m3,block=16)": "of memory.\nEvery 16 codes",
 }
 SCALED = {"requantise": "false", "bias": "false"}
 
