@@ -59,6 +59,8 @@ LONG = (
     *("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac"),
     *("digit_column", "laconic", "sl8", "lut_core", "over_weights", "aligner", "group_scale"),
     "lut_unit",
+    "opt1",  # that bench on this netlist is test_cli_verify_netlist
+    "float_lut",
     *(
         "coprocessor",
         "coprocessor_stream",

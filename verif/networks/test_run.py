@@ -67,6 +67,7 @@ def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_
     assert (own / "layers.svg").read_bytes().startswith(b"<?xml")
 
 
+@pytest.mark.prove
 def test_digits_through_the_pins_of_a_board(
     run: Run, digits: tuple[Path, Task], tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 1, -1), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 0, 1, -1), ids=case_name)
 def test_sl8_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("sl8", parameters), directory=tmp_path)
     assert result.ok, result

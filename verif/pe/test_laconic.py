@@ -9,6 +9,7 @@ from amaranth.lib import data
 from golden.pe.laconic import LaconicSpec
 from hw.pe.laconic import Laconic, Reduction
 from hw.pe.laconic_lane import Lane, TermPair
+from verif.support.cases import long
 from verif.support.formal import holds
 
 SIGNS = list(itertools.product([True, False], repeat=2))
@@ -100,8 +101,13 @@ def test_lane_proof_can_fail(slip: int, pairs: int) -> None:
     assert not lane_holds(LaconicSpec(a_width=4, b_width=4), pairs, slip=slip)
 
 
-@pytest.mark.parametrize(("k", "pipeline"), [(1, 0), (2, 0), (3, 0), (3, 1)])
-@pytest.mark.parametrize("width", [7, 12])
+@pytest.mark.parametrize(
+    ("k", "pipeline", "width"),
+    [
+        *((1, 0, 7), (2, 0, 12), (3, 0, 7), (3, 1, 12)),
+        *long([(1, 0, 12), (2, 0, 7), (3, 0, 12), (3, 1, 7)]),
+    ],
+)
 def test_reduction_adds_up_all_pairs(k: int, pipeline: int, width: int) -> None:
     spec = LaconicSpec(k=k, a_width=4, b_width=4, accumulator_width=width)
     assert reduction_holds(spec, pipeline)

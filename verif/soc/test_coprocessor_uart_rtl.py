@@ -33,7 +33,7 @@ LONG: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", [*CASES, *long(LONG)], ids=case_name)
+@pytest.mark.parametrize("parameters", long([*CASES, *LONG], *range(1, 4)), ids=case_name)
 def test_coprocessor_uart_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("coprocessor_uart", parameters), seed=1, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"
