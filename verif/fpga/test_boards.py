@@ -1,5 +1,6 @@
 """Boards: constraints against a description that is not ours, designs, and bitstreams."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
