@@ -84,7 +84,7 @@ def test_reproduce_ratios_and_files(
     # Half the period in 5001 against 4001 um2; equal power.
     assert math.isclose(cube["ours"]["area_efficiency"], 2 * 4001 / 5001)
     assert math.isclose(cube["ours"]["energy_efficiency"], 2)
-    assert "2.00 of the twin's speed (period 0.50) in 1.25 of its area" in cube["why"]
+    assert "2.00 of the baseline's speed (period 0.50) in 1.25 of its area" in cube["why"]
     text = (tmp_path / "reproduce" / "hpca25.quick.osu018.md").read_text()
     assert "| 3D cube | " in text
     assert "carrysave reproduce hpca25 --quick" in text

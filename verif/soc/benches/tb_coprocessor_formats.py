@@ -25,9 +25,9 @@ from verif.soc.benches.jobs import SIZE, any_job, draw, fill_records, requantisa
 SPEC: CoprocessorSpec = bench_spec()
 
 
-async def start(dut: Any, **options: Any) -> tuple[Host, Memory]:
+async def start(dut: Any, *, size: int = SIZE, **options: Any) -> tuple[Host, Memory]:
     """Reset the co-processor, with random bytes in memory."""
-    return await system.start(dut, size=SIZE, **options)
+    return await system.start(dut, size=size, **options)
 
 
 async def run(host: Host, memory: Memory, job: Job) -> int:
