@@ -283,6 +283,7 @@ def settled(changes: list[tuple[int, str]], low: int, high: int, every: bool) ->
     return count
 
 
+@pytest.mark.prove
 def test_digits_and_uniform_are_measured_too(tmp_path: Path) -> None:
     design = Design("systolic_os", {"m": 2, "n": 2, "k_max": 100})
     library = cells.osu018()

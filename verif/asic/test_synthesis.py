@@ -222,6 +222,7 @@ def test_repeated_call_runs_nothing(tmp_path, monkeypatch):
     assert synthesis.synthesise([source], top="mac", target="osu018") == first
 
 
+@pytest.mark.prove
 def test_sweep_is_no_worse_than_one_point(tmp_path):
     source = verilog(tmp_path, MAC)
     one = synthesis.synthesise([source], top="mac", target="osu018", operations_per_cycle=2)

@@ -148,7 +148,7 @@ def draw(fmt: MinifloatFormat, seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("name", "width", "how", "core"),
-    long(CASES, *range(1, len(CASES))),
+    long(CASES),
     ids=[f"{name}-{how['scale_format']}-{core['weights']}" for name, _, how, core in CASES],
 )
 def test_chain_matches_golden(

@@ -126,7 +126,10 @@ def test_coprocessor_rtl_formats(parameters: dict[str, Any], tmp_path: Path) -> 
     )
 
 
-STREAMS: list[dict[str, Any]] = [SMALL | {"engine": "systolic_os(m=4,n=4)"}]
+# A beat has the biases of two tiles.
+STREAMS: list[dict[str, Any]] = [
+    SMALL | {"engine": "systolic_os(m=4,n=2)", "data_width": 128},
+]
 LONG_STREAMS: list[dict[str, Any]] = [
     SMALL | {"engine": "npe(m=2,n=3,formats=int8,posit4e1,e4m3,result=e4m3)"},
     SMALL | {

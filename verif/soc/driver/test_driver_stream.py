@@ -260,7 +260,7 @@ def test_stream_driver_refuses_what_has_no_streams() -> None:
 MORE: list[dict[str, Any]] = [CASES[1], {}, *MODES.values()]
 
 
-@pytest.mark.parametrize("parameters", [*STREAMS, *long(MORE)], ids=case_name)
+@pytest.mark.parametrize("parameters", long([*STREAMS, *MORE]), ids=case_name)
 def test_stream_driver_rtl(parameters: dict[str, Any], tmp_path: Path) -> None:
     """Matrices to bytes to the simulated block to C."""
     folder = tmp_path / "driver"
