@@ -61,9 +61,9 @@ def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_
     own = tmp_path / "out" / "run" / "quantised"
     assert check("run", own / "run.json") == facts
     logits = np.load(own / "outputs.npz")["logits"]
-    assert np.mean(logits.argmax(axis=1) == task.labels) == output["accuracy"]
+    assert np.mean(logits.argmax(axis=1) == task.labels[:200]) == output["accuracy"]
     text = (own / "layers.md").read_text()
-    assert "| layer0 | Gemm | 599 x 64 x 32 |" in text
+    assert "| layer0 | Gemm | 200 x 64 x 32 |" in text
     assert "equal to onnxruntime's bit for bit" in text
     assert (own / "layers.svg").read_bytes().startswith(b"<?xml")
 
