@@ -170,7 +170,7 @@ def test_table_is_shown(run: Run, files: list[Any], tmp_path: Path) -> None:
     assert found.code == 0, found.err
     assert "layer0" in found.out
     assert "all int8" in found.out
-    assert "accuracy in floats" in found.out
+    assert "accuracy in floats: " in found.out
 
 
 @pytest.mark.parametrize(

@@ -249,13 +249,13 @@ def test_groups_that_are_deep_stand_alone() -> None:
     graph = Graph(builder.model(shape, U8, U8))
     x = draw(rng, shape, U8)
     counts = {}
-    for k_max in (9, 27):
+    for k_max in (9, 27, 64):
         target = Target(Design("coprocessor", {"engine": f"systolic_os(m=4,n=4,k_max={k_max})"}))
         (product,) = lower(graph, target).products
         works = product.compile(target, x, None, True).works
         assert max(work.b.shape[0] for work in works) <= k_max
         counts[k_max] = len(works)
-    assert counts == {9: 6, 27: 2}
+    assert counts == {9: 6, 27: 2, 64: 2}
 
 
 @pytest.mark.parametrize(("k_max", "fits"), [(29, False), (59, False), (60, True)])
