@@ -4,10 +4,12 @@ import time
 from collections.abc import Sequence
 from itertools import count
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
-from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 __all__ = ["Steps"]
 
@@ -27,14 +29,9 @@ class Steps:
         self._began = self._step_began = time.monotonic()
         self._bar: Progress | None = None
         if console.is_terminal:
-            self._bar = Progress(
-                SpinnerColumn(),
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=30),
-                _Times(self),
-                console=console,
-                transient=True,
-            )
+            from carrysave.progress_bar import progress_bar
+
+            self._bar = progress_bar(console, self._times)
             self._task = self._bar.add_task("", total=None)
 
     def __enter__(self) -> "Steps":
@@ -82,9 +79,7 @@ class Steps:
         elif self._number == 1:
             self._line(self._text)
         else:
-            left = self.left()
-            rest = "" if left is None else f", about {_span(left)} to go"
-            self._line(f"{self._text} ({_span(self.spent())}{rest})")
+            self._line(f"{self._text} ({self._times()})")
 
     def note(self, text: str) -> None:
         """Say which part of the step is done now."""
@@ -120,6 +115,11 @@ class Steps:
         first, end = max(self._number - 1, 0), self._number
         return sum(self._seconds[:first]), sum(self._seconds[first:end]), sum(self._seconds[end:])
 
+    def _times(self) -> str:
+        """Say how long it took and will take."""
+        left = self.left()
+        return _span(self.spent()) + ("" if left is None else f", about {_span(left)} to go")
+
     def _line(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
@@ -135,20 +135,6 @@ class Steps:
 
 _TRUST = 20.0
 """Seconds."""
-
-
-class _Times(ProgressColumn):
-    """Shows how long it took and will take."""
-
-    def __init__(self, steps: Steps):
-        super().__init__()
-        self._steps = steps
-
-    def render(self, task: Task) -> Text:
-        """Render it."""
-        left = self._steps.left()
-        rest = "" if left is None else f", about {_span(left)} to go"
-        return Text(f"{_span(self._steps.spent())}{rest}")
 
 
 def _span(seconds: float) -> str:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 
 from hw.catalog import CATALOG, Design
 
@@ -42,6 +41,8 @@ def catalogue() -> list[dict[str, Any]]:
 
 def print_catalogue(console: Console, rows: Sequence[dict[str, Any]]) -> None:
     """Print the designs, each with its parameters."""
+    from rich.table import Table  # slow to load, and used here only
+
     for row in rows:
         console.print(
             f"[bold]{row['design']}[/bold]  {row['summary']}", highlight=False, soft_wrap=True
