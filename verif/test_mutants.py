@@ -69,7 +69,7 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("opt4e", TINY | {"k": 2}),
     ("encoder", {"format": "e2m3", "width": 10, "fraction_width": 5}),
     ("group_scale", {"scale": "e8m0", "sum_width": 4}),
-    ("group_scale", {"scale": "int8", "sum_width": 4, "k_max": 2, **ZEROS}),
+    ("group_scale", {"scale": "int8", "sum_width": 4, "depth": 2, **ZEROS}),
     (
         "float_lut",
         {"columns": 1, "group": 2, "a_format": "e3m2ieee", "sum_format": "e3m2ieee"},

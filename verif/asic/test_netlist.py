@@ -31,7 +31,7 @@ OWN: dict[str, dict[str, Any]] = {
         "outstanding": 2, "narrow": True, "address_width": 20, "dimension_width": 10,
     },
     "coprocessor_stream": ENGINE,
-    "coprocessor_uart": ENGINE | {"memory_bytes": 4096, "divisor": 4},
+    "coprocessor_uart": ENGINE | {"memory_bytes": 2048, "divisor": 4},
     "lut_tables": {"lookups": 1, "a_width": 4, "table": "half"},
     "lut_unit": {
         "m": 2, "n": 2, "group": 2, "lookups": 1, "activations": "int4", "k_max": 6, "planes": 2,
