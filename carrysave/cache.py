@@ -129,7 +129,7 @@ def _place(work: Path, path: Path) -> None:
         if not _whole(path):
             damaged = _new_folder(path)
             with contextlib.suppress(OSError):
-                path.replace(damaged)
+                path.rename(damaged / path.name)
             work.rename(path)
             shutil.rmtree(damaged, ignore_errors=True)
 

@@ -94,14 +94,20 @@ class Sources:
             If Yosys refuses the sources, or has no module ``top`` in them.
         """
         self.run([
-            ["hierarchy", *(["-check"] if check else []), "-top", top], "proc", *lower,
+            ["hierarchy", *(["-check"] if check else []), "-top", f"\\{top}"], "proc", *lower,
             "write_rtlil design.il", "write_json design.json",
         ], folder)  # fmt: skip
         path = folder / "design.json"
-        design = json.loads(path.read_text())
+        # Yosys writes a byte beyond ASCII as a signed number.
+        written = _BYTE.sub(
+            lambda found: bytes.fromhex(found[1].decode()) if found[1] else found[0],
+            path.read_bytes(),
+        )
+        design = json.loads(written.decode(errors="surrogateescape"))
         modules, names = _renamed(design["modules"])
         if names:
-            path.write_text(json.dumps({**design, "modules": modules}))
+            text = json.dumps({**design, "modules": modules}, ensure_ascii=False)
+            path.write_bytes(text.encode(errors="surrogateescape"))
             yosys.run("read_json design.json\nwrite_rtlil design.il", cwd=folder)
         own = next(
             name for name, module in modules.items()
@@ -150,6 +156,7 @@ class Renamed:
         return next((p for p in self.ports if self.names.get(p, p) == name), name)
 
 
+_BYTE = re.compile(rb"\\\\|\\uFFFFFF([89A-F][0-9A-F])")
 _WORD = r"[A-Za-z_]\w*"
 _PLACE = r"\$\S+|[\w.$\[\]:/\\-]+"
 """Instances may have names of generated blocks, as ``gen[0].pe``; those from ``$`` on are Yosys's
@@ -204,4 +211,5 @@ def _renamed(modules: Modules) -> tuple[Modules, dict[str, str]]:
         found[plain(name, _WORD)] = {
             **module, "ports": of_ports(ports), "cells": cells, "netnames": nets
         }  # fmt: skip
-    return found, {own: name for name, own in ours.items()}
+    # Yosys keeps the backslash of a name where it would read it as another's without.
+    return found, {own: name.removeprefix("\\") for name, own in ours.items()}
