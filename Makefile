@@ -3,6 +3,9 @@
 
 python := .venv/bin/python
 
+# Every simulation starts Python: without bytecode each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 

@@ -1,14 +1,20 @@
 """The cache of carrysave's computed results."""
 
+import atexit
 import contextlib
+import errno
+import functools
 import hashlib
 import json
 import os
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["digest", "folder", "remembered", "write"]
+__all__ = ["digest", "entry", "folder", "remembered", "write"]
 
 
 def folder() -> Path:
@@ -41,14 +47,105 @@ def write(path: Path, text: str | bytes) -> Path:
     return path
 
 
-def remembered(name: str, parts: Iterable[str | bytes], make: Callable[[], Any]) -> Any:
-    """Return plain data that was kept for the same `parts`, or make it and keep it as JSON."""
-    path = folder() / name / f"{digest(parts)[:24]}.json"
+def entry(room: str, parts: Iterable[str | bytes], make: Callable[[Path], None]) -> Path:
+    """Return a folder that was made of the same `parts`, or make it.
+
+    It comes into being whole, and has digests of its files, which are compared whenever it is asked
+    for: one that was damaged is made again, and a line on stderr says so.
+
+    Parameters
+    ----------
+    room : what kind of thing it is: a folder of the cache.
+    parts : all that its content depends on.
+    make : puts files into a folder that it is given.
+    """
+    name = digest([_LAYOUT, *parts])[:32]
+    path = folder() / room / name
+    if _whole(path):
+        return path
+    if path.exists():
+        print(f"carrysave: {path} is damaged, and made again", file=sys.stderr)
     try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        made = make()
-    # A cache that cannot be written is only slower.
-    with contextlib.suppress(OSError):
-        write(path, json.dumps(made))
-    return made
+        work = _new_folder(path)
+    except OSError as error:
+        if error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
+            raise
+        # A cache that cannot be written is only slower.
+        path = _own_folder() / room / name
+        if _whole(path):
+            return path
+        work = _new_folder(path)
+    try:
+        make(work)
+        (work / _SUMS).write_text(_sums(work))
+        work.chmod(0o755)
+        _place(work, path)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return path
+
+
+_LAYOUT = "2"  # of an entry
+_SUMS = "SHA256SUMS"
+_known: dict[Path, list[tuple[str, int, int, int]]] = {}
+"""Entries that were compared in this process, and what is to be seen of their files."""
+
+
+def _sums(path: Path) -> str:
+    """Return the digests of the files of an entry, as `sha256sum` writes them."""
+    lines = []
+    for file in sorted(path.iterdir()):
+        if file.name != _SUMS:
+            with file.open("rb") as content:
+                lines.append(f"{hashlib.file_digest(content, 'sha256').hexdigest()}  {file.name}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _whole(path: Path) -> bool:
+    """Tell whether an entry is there, and as it was made."""
+    try:
+        facts = [(file, file.stat()) for file in sorted(path.iterdir())]
+        seen = [(file.name, f.st_size, f.st_mtime_ns, f.st_ino) for file, f in facts]
+        if _known.get(path) == seen:
+            return True
+        if (path / _SUMS).read_text() != _sums(path):
+            return False
+    except (OSError, UnicodeDecodeError):
+        return False
+    _known[path] = seen
+    return True
+
+
+def _new_folder(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+
+
+def _place(work: Path, path: Path) -> None:
+    """Give an entry its name, unless another process was faster."""
+    try:
+        work.rename(path)
+    except OSError:
+        if not _whole(path):
+            damaged = _new_folder(path)
+            with contextlib.suppress(OSError):
+                path.rename(damaged / path.name)
+            work.rename(path)
+            shutil.rmtree(damaged, ignore_errors=True)
+
+
+@functools.cache
+def _own_folder() -> Path:
+    """Return a cache of this process alone."""
+    own = tempfile.TemporaryDirectory(prefix="carrysave-")
+    atexit.register(own.cleanup)
+    return Path(own.name)
+
+
+def remembered(room: str, parts: Iterable[str | bytes], make: Callable[[], Any]) -> Any:
+    """Return plain data that was kept for the same `parts`, or make it and keep it as JSON."""
+
+    def write_value(path: Path) -> None:
+        (path / "value.json").write_text(json.dumps(make()))
+
+    return json.loads((entry(room, parts, write_value) / "value.json").read_text())

@@ -126,7 +126,7 @@ def test_accepted_by_verilator(design: Design, files: dict[str, Path]) -> None:
     lint = verilator(
         "--lint-only", "-Wall", *quiet, "--top-module", design.module, str(files[".v"])
     )
-    assert lint.returncode == 0, lint.stdout
+    assert lint.code == 0, lint.output
 
 
 def test_accepted_by_icarus(design: Design, files: dict[str, Path]) -> None:

@@ -1,33 +1,42 @@
 """Reads a design, and decides which of its modules are mapped once each."""
 
 import json
-import os
-import re
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from hw.emit import yosys
+from hw.emit import tools, yosys
+from hw.emit.sources import Sources
 
 __all__ = ["HIERARCHIES", "Elaborated", "elaborate", "kept_modules"]
 
-FORMAT = 6  # of all cached files of synthesis; raise it with any change of what they hold
+FORMAT = 7  # of all cached files of synthesis; raise it with any change of what they hold
 
 
 @dataclass(frozen=True)
 class Elaborated:
-    """A design after ``proc``: where it is, its ports and what each module holds."""
+    """A design after ``proc``: its file, its ports and what each module holds.
 
-    key: str
-    folder: Path
+    Modules, ports and instances have names that every tool takes as they are; ``names`` has what
+    their source calls those that it calls otherwise.
+    """
+
+    rtlil: Path
     top: str
     ports: dict[str, str]
     modules: dict[str, dict[str, int]]
+    names: dict[str, str]
+
+    def port(self, name: str) -> str | None:
+        """Return our name of a port of the top module; None if there is none."""
+        ours = {self.names.get(port, port): port for port in self.ports}
+        return ours.get(name)
 
 
-def elaborate(sources: Sequence[Path], top: str) -> Elaborated:
+def elaborate(files: Sequence[Path], top: str) -> Elaborated:
     """Read Verilog (``.v``, ``.sv``) or RTLIL (``.il``) and resolve its hierarchy.
 
     Raises
@@ -37,57 +46,29 @@ def elaborate(sources: Sequence[Path], top: str) -> Elaborated:
     YosysError
         If Yosys refuses the sources, or has no module ``top`` in them.
     """
-    key = cache.digest([str(FORMAT), yosys.version(), top, *contents(sources)])[:32]
-    folder = cache.folder() / "synth" / key
-    if not (folder / "elaborated.json").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        tag = os.urandom(4).hex()
-        yosys.run("\n".join([
-            *(f"{reader(source)} {yosys.quote(source.resolve())}" for source in sources),
-            f"hierarchy -check -top {top}",
-            "proc", "memory", "opt_clean",
-            f"tee -q -o {tag}.stat stat -width -json",
-            f"tee -q -o {tag}.ports portlist {top}",
-            f"write_rtlil {tag}.il",
-        ]), cwd=folder)  # fmt: skip
-        ports = re.findall(
-            r"(?m)^(input|output|inout) \[.*?\] (\S+)$", (folder / f"{tag}.ports").read_text()
-        )
-        stat = json.loads((folder / f"{tag}.stat").read_text())
-        facts = {
-            "ports": {name: direction for direction, name in ports},
-            "modules": cell_types(stat),
-        }
-        (folder / f"{tag}.il").replace(folder / "elaborated.il")
-        for leftover in folder.glob(f"{tag}.*"):
-            leftover.unlink()
-        cache.write(folder / "elaborated.json", json.dumps(facts))
-    return Elaborated(
-        key=key, folder=folder, top=top, **json.loads((folder / "elaborated.json").read_text())
+    sources = Sources.read(files)
+    folder = cache.entry(
+        "synth/elaborated",
+        [str(FORMAT), yosys.version(), top, *sources.contents],
+        lambda folder: _elaborate(sources, top, folder),
     )
+    facts = json.loads((folder / "facts.json").read_text())
+    return Elaborated(rtlil=folder / "design.il", **facts)
 
 
-def reader(source: Path) -> str:
-    return {".il": "read_rtlil", ".sv": "read_verilog -sv"}.get(source.suffix, "read_verilog")
-
-
-def contents(sources: Iterable[Path]) -> list[bytes]:
-    """Return the texts of files and of what they include, for a cache key."""
-    texts = []
-    waiting, seen = list(sources), set()
-    while waiting:
-        path = waiting.pop(0)
-        if path in seen:
-            continue
-        seen.add(path)
-        if not path.is_file():
-            raise FileNotFoundError(f"source file not found: {path}")
-        texts.append(path.read_bytes())
-        for name in re.findall(rb'(?:`include|\$readmem[bh]\s*\()\s*"([^"]+)"', texts[-1]):
-            included = path.parent / name.decode()
-            if included.is_file():
-                waiting.append(included)
-    return texts
+def _elaborate(sources: Sources, top: str, folder: Path) -> None:
+    """Leave ``design.il`` in a folder, and what there is to say of it."""
+    with tools.workplace() as work:
+        design = sources.design(top, work, "memory", "opt_clean")
+        yosys.run("read_rtlil design.il\ntee -q -o stat stat -width -json", cwd=work)
+        shutil.copy(work / "design.il", folder)
+        facts = {
+            "top": design.top,
+            "ports": {name: port["direction"] for name, port in design.ports.items()},
+            "modules": cell_types(json.loads((work / "stat").read_text())),
+            "names": design.names,
+        }
+    (folder / "facts.json").write_text(json.dumps(facts))
 
 
 def cell_types(stat: dict[str, Any]) -> dict[str, dict[str, int]]:

@@ -4,14 +4,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from carrysave.asic import sta
 from carrysave.asic.elaborate import order
 from carrysave.asic.liberty.cells import Library
 
-__all__ = ["analyse", "buffer", "rename", "rows", "split_clock_gates"]
+__all__ = ["analyse", "buffer", "rows", "split_clock_gates"]
 
 Modules = dict[str, dict[str, Any]]  # as in Yosys's JSON
 
@@ -20,23 +19,6 @@ FANOUT = 8  # pins of mapped modules per net before a buffer tree takes over
 # OpenSTA 2.0 expands the hierarchy: 0.5 million cells take 18 s and 0.4 GB, and it crashed on 4
 # million. Beyond this number every module is timed once, its parents see a model of its ports.
 TIMED_WHOLE = 250_000
-
-
-def rename(modules: Modules) -> Modules:
-    r"""Return modules by names that need no escape: ``$paramod\pe\W=...`` becomes ``pe_W_8``."""
-    names: dict[str, str] = {}
-    for name in modules:
-        plain = name
-        if not re.fullmatch(r"[A-Za-z_]\w*", name):
-            plain = re.sub(r"\W+", "_", name.removeprefix("$paramod")).strip("_")
-            plain = re.sub(r"s?32_([01]{32})(?=_|$)", lambda found: str(int(found[1], 2)), plain)
-        while plain in names.values():
-            plain += "_"
-        names[name] = plain
-    for module in modules.values():
-        for cell in module.get("cells", {}).values():
-            cell["type"] = names.get(cell["type"], cell["type"])
-    return {names[name]: module for name, module in modules.items()}
 
 
 def _instances(modules: Modules, name: str) -> list[dict[str, Any]]:
@@ -211,13 +193,12 @@ def rows(modules: dict[str, dict[str, int]], top: str, library: Library) -> list
 
 
 def analyse(
-    netlist: Path,
+    netlist: str,
     json_modules: Modules,
     modules: dict[str, dict[str, int]],
     top: str,
     library: Library,
     conditions: sta.Conditions,
-    work: Path,
 ) -> dict[str, Any]:
     """Time a netlist, whole if it is small enough, else module by module.
 
@@ -227,14 +208,13 @@ def analyse(
     table = rows(modules, top, library)
     if len(table) == 1 or sum(row["instances"] * row["cells"] for row in table) <= TIMED_WHOLE:
         return sta.analyse(netlist, top=top, library=library, conditions=conditions)
-    bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", netlist.read_text()))
+    bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", netlist))
     clock_of = clocks(json_modules, top, conditions.clock)
-    models: dict[str, Path] = {}
+    models: dict[str, str] = {}
     slowest: dict[str, Any] = {"period_ns": 0.0}
     for row in reversed(table):
         name = row["module"]
-        own = work / f"{name}.v"
-        own.write_text(bodies[name] + "\n")
+        own = bodies[name] + "\n"
         inside = [models[child] for child in modules[name] if child in models]
         found = sta.analyse(
             own, top=name, library=library, models=inside,
@@ -246,11 +226,9 @@ def analyse(
                 (port["direction"], label, len(port["bits"]))
                 for label, port in json_modules[name]["ports"].items()
             ]
-            limit, text = sta.model(
+            limit, models[name] = sta.model(
                 own, top=name, clock=clock_of[name], ports=ports, library=library, models=inside
             )
-            models[name] = own.with_suffix(".lib")
-            models[name].write_text(text)
         if limit > slowest["period_ns"]:
             slowest = {**found, "period_ns": limit}
     note = f"more than {TIMED_WHOLE} cells: timed module by module, ports by their worst bit"

@@ -1,7 +1,7 @@
 """Maps a design to a cell library, sizes it for a delay target, and measures the netlist."""
 
 import json
-import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import Any
 from carrysave import cache
 from carrysave.asic import hierarchy, sta
 from carrysave.asic.elaborate import FORMAT, Elaborated, cell_types
-from carrysave.asic.liberty.cells import Library
-from hw.emit import yosys
+from carrysave.asic.liberty.cells import LIB, Library
+from hw.emit import tools, yosys
 
 __all__ = ["FRONTS", "MAPS", "Flow", "Recipe", "area", "front_end", "fronts", "point"]
 
@@ -75,34 +75,39 @@ def fronts(design: Elaborated) -> list[str]:
 
 def front_end(design: Elaborated, front: str, kept: Sequence[str], library: Library) -> Path:
     """Map everything but the combinational logic; return the RTLIL file, cached."""
-    key = cache.digest([FRONTS[front], str(CLOCK_GATE_MIN), library.sha, *kept])[:16]
-    path = design.folder / f"{front}.{key}.il"
-    if path.exists():
-        return path
-    lib, banned = yosys.quote(library.path), _dont_use(library)
+    folder = cache.entry(
+        "synth/front",
+        [design.rtlil.parent.name, FRONTS[front], str(CLOCK_GATE_MIN), library.sha, *kept],
+        lambda folder: _front_end(design, front, kept, library, folder),
+    )
+    return folder / "front.il"
+
+
+def _front_end(
+    design: Elaborated, front: str, kept: Sequence[str], library: Library, folder: Path
+) -> None:
+    """Leave ``front.il`` in a folder."""
+    banned = _dont_use(library)
     gate = library.clock_gate
-    gating = [f"clockgate -liberty {lib} -min_net_size {CLOCK_GATE_MIN} {banned}"] if gate else []
-    tag = f"{os.urandom(4).hex()}.il"
-    yosys.run("\n".join([
-        "read_rtlil elaborated.il",
-        *(f"setattr -mod -set keep_hierarchy 1 {_escape(name)}" for name in kept),
-        "flatten -noscopeinfo", f"hierarchy -top {design.top}",
-        "opt", "wreduce", "peepopt", "opt_clean",
-        *FRONTS[front].split("; "),
-        "techmap", "opt -fast -full", *gating,
-        f"dfflibmap -liberty {lib} {banned}", "opt",
-        f"write_rtlil {tag}",
-    ]), cwd=design.folder)  # fmt: skip
-    (design.folder / tag).replace(path)
-    return path
-
-
-def _escape(name: str) -> str:
-    return name if name.startswith("$") else f"\\{name}"
+    gating = [f"clockgate -liberty {LIB} -min_net_size {CLOCK_GATE_MIN} {banned}"] if gate else []
+    with tools.workplace() as work:
+        library.place(work)
+        shutil.copy(design.rtlil, work)
+        yosys.run("\n".join([
+            "read_rtlil design.il",
+            *(f"setattr -mod -set keep_hierarchy 1 {yosys.word(name)}" for name in kept),
+            "flatten -noscopeinfo", f"hierarchy -top {yosys.word(design.top)}",
+            "opt", "wreduce", "peepopt", "opt_clean",
+            *FRONTS[front].split("; "),
+            "techmap", "opt -fast -full", *gating,
+            f"dfflibmap -liberty {LIB} {banned}", "opt",
+            "write_rtlil front.il",
+        ]), cwd=work)  # fmt: skip
+        shutil.copy(work / "front.il", folder)
 
 
 def _dont_use(library: Library) -> str:
-    return " ".join(f"-dont_use {name}" for name in library.dont_use)
+    return " ".join(f"-dont_use {yosys.word(name)}" for name in library.dont_use)
 
 
 @dataclass(frozen=True)
@@ -126,53 +131,51 @@ def point(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
     library = flow.library
     source = front_end(flow.design, recipe.front, flow.kept, library)
     script = MAPS[recipe.map].replace("{D}", f"{delay_ns * 1e3:.0f}")
-    key = cache.digest([
-        source.name, script, library.driver.name, str(library.load_ff), *library.dont_use,
+    parts = [
+        source.parent.name, script, library.driver.name, str(library.load_ff), *library.dont_use,
         repr(flow.conditions), sta.version(), str(FORMAT), str(hierarchy.TIMED_WHOLE),
-    ])[:24]  # fmt: skip
-    folder = flow.design.folder
-    record = folder / f"{key}.json"
-    if record.exists():
-        return json.loads(record.read_text())
-    work = folder / f"{key}.{os.urandom(4).hex()}"
-    work.mkdir()
-    _map(flow, source, script, work)
-    netlist = cache.write(folder / f"{key}.v", sta.sanitise((work / "mapped.v").read_text()))
-    modules = cell_types(json.loads((work / "mapped.stat").read_text()))
-    timing = hierarchy.analyse(
-        netlist, json.loads((work / "mapped.json").read_text())["modules"], modules,
-        flow.design.top, library, flow.conditions, work,
-    )  # fmt: skip
-    result = {
-        "recipe": str(recipe), "delay_target_ns": delay_ns,
-        "hierarchy": hierarchy.rows(modules, flow.design.top, library),
-        "netlist": str(netlist), **timing,
+    ]  # fmt: skip
+
+    def make(folder: Path) -> None:
+        with tools.workplace() as work:
+            _map(flow, source, script, work)
+            netlist = sta.sanitise((work / "mapped.v").read_text())
+            modules = cell_types(json.loads((work / "mapped.stat").read_text()))
+            mapped = json.loads((work / "mapped.json").read_text())["modules"]
+        timing = hierarchy.analyse(
+            netlist, mapped, modules, flow.design.top, library, flow.conditions
+        )
+        rows = hierarchy.rows(modules, flow.design.top, library)
+        (folder / "netlist.v").write_text(netlist)
+        (folder / "facts.json").write_text(json.dumps({"hierarchy": rows, **timing}))
+
+    folder = cache.entry("synth/mapped", parts, make)
+    return {
+        "recipe": str(recipe), "delay_target_ns": delay_ns, "netlist": str(folder / "netlist.v"),
+        **json.loads((folder / "facts.json").read_text()),
     }  # fmt: skip
-    cache.write(record, json.dumps(result))
-    for leftover in work.iterdir():
-        leftover.unlink()
-    work.rmdir()
-    return result
 
 
 def _map(flow: Flow, source: Path, script: str, work: Path) -> None:
     """Leave ``mapped.v``, ``mapped.json`` and ``mapped.stat`` in a directory."""
-    library, top = flow.library, flow.design.top
+    library, top = flow.library, yosys.word(flow.design.top)
+    library.place(work)
+    shutil.copy(source, work)
+    (work / "abc.exe").symlink_to(yosys.abc())
     (work / "constr").write_text(
         f"set_driving_cell {library.driver.name}\nset_load {library.load_ff}\n"
     )
     (work / "abc").write_text(script + "\n")
     ties = library.ties
     yosys.run("\n".join([
-        f"read_rtlil ../{source.name}",
-        f"abc -liberty {yosys.quote(library.path)} -constr constr -script abc {_dont_use(library)}",
+        "read_rtlil front.il",
+        f"abc -exe {work}/abc.exe -liberty {LIB} -constr constr -script abc {_dont_use(library)}",
         "opt_clean -purge", "setundef -zero",
         *([f"hilomap -singleton -hicell {' '.join(ties[0])} -locell {' '.join(ties[1])}"]
           if ties else []),
         "opt_clean -purge", f"hierarchy -top {top}", "write_json logic.json",
     ]), cwd=work)  # fmt: skip
     logic = json.loads((work / "logic.json").read_text())
-    logic["modules"] = hierarchy.rename(logic["modules"])
     hierarchy.split_clock_gates(logic["modules"], library)
     hierarchy.buffer(logic["modules"], top, flow.conditions.clock, library)
     (work / "mapped.json").write_text(json.dumps(logic))

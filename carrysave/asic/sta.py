@@ -1,16 +1,15 @@
 """Static timing of a mapped netlist, by OpenSTA."""
 
 import functools
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from carrysave.asic.liberty.cells import Library
+from carrysave.asic.liberty.cells import LIB, Library
+from hw.emit import tools
+from hw.emit.yosys import word
 
 __all__ = ["Conditions", "StaError", "analyse", "model", "run", "sanitise", "version"]
 
@@ -46,7 +45,7 @@ _SCRIPT = """
 proc fail {{text}} {{ puts "Error: $text"; exit 1 }}
 if {{[catch {{
 foreach liberty {{{liberties}}} {{ read_liberty $liberty }}
-read_verilog {{{netlist}}}
+read_verilog netlist.v
 link_design {top}
 set clock_port {{{clock}}}
 set inputs {{}}
@@ -130,21 +129,20 @@ def version() -> str:
     StaError
         If the program is missing.
     """
-    found = re.search(r"OpenSTA (\S+)", _sta("-version") + _sta("-exit", "/dev/null"))
+    with tools.workplace() as work:
+        said = _sta(work, "-version") + _sta(work, "-exit", "/dev/null")
+    found = re.search(r"OpenSTA (\S+)", said)
     return found[1] if found else "unknown"
 
 
-def _sta(*arguments: str) -> str:
-    program = shutil.which("sta")
-    if program is None:
-        raise StaError("OpenSTA (sta) not found: run `sudo apt-get install opensta`")
-    done = subprocess.run(
-        [program, *arguments], check=False, text=True, errors="replace",
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    if done.returncode < 0:
-        return f"{done.stdout}\nOpenSTA ended by signal {-done.returncode}\n"
-    return done.stdout
+def _sta(work: Path, *arguments: str) -> str:
+    try:
+        done = tools.run(["sta", *arguments], cwd=work)
+    except tools.MissingToolError:
+        raise StaError("OpenSTA (sta) not found: run `sudo apt-get install opensta`") from None
+    if done.code is not None and done.code < 0:
+        return f"{done.output}\nOpenSTA ended by signal {-done.code}\n"
+    return done.output
 
 
 def sanitise(netlist: str) -> str:
@@ -153,15 +151,15 @@ def sanitise(netlist: str) -> str:
 
 
 def analyse(
-    netlist: Path,
+    netlist: str,
     *,
     top: str,
     library: Library,
     conditions: Conditions,
     start_ns: float = 10.0,
-    models: Sequence[Path] = (),
+    models: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Time a netlist.
+    """Time a netlist, given by its text.
 
     The minimum period is that of the longest path between registers and ports, setup (also of
     clock gates) included, with the surroundings of ``conditions``.
@@ -190,28 +188,42 @@ def analyse(
 
 
 def run(
-    netlist: Path,
+    netlist: str,
     top: str,
     library: Library,
     clock: str | None,
     body: str,
-    models: Sequence[Path] = (),
+    models: Sequence[str] = (),
+    **files: str,
 ) -> str:
     """Run Tcl commands on a linked netlist, with the procedures of ``_SCRIPT``; return the log.
+
+    Parameters
+    ----------
+    netlist, models : texts, of Verilog and of Liberty.
+    body : the commands, of our own text and of plain names.
+    files : texts of files that the commands read, by their names.
 
     Raises
     ------
     StaError
         If OpenSTA is missing or fails.
     """
-    script = netlist.with_name(f"{netlist.stem}.{os.urandom(4).hex()}.tcl")
-    script.write_text(_SCRIPT.format(
-        liberties=" ".join(f"{{{path}}}" for path in (library.path, *models)), netlist=netlist,
-        top=top, clock=clock or "", driver=library.driver.name, body=body,
-        load=library.load_ff * 1e-15 / library.capacitance_unit,
-    ))  # fmt: skip
-    log = _sta("-exit", str(script))
-    script.unlink()
+    with tools.workplace() as work:
+        library.place(work)
+        texts = {"netlist.v": netlist, **files}
+        liberties = [LIB]
+        for number, model in enumerate(models):
+            liberties.append(f"model{number}.lib")
+            texts[liberties[-1]] = model
+        texts["script.tcl"] = _SCRIPT.format(
+            liberties=" ".join(liberties), top=word(top), clock=word(clock) if clock else "",
+            driver=word(library.driver.name), body=body,
+            load=library.load_ff * 1e-15 / library.capacitance_unit,
+        )  # fmt: skip
+        for name, text in texts.items():
+            (work / name).write_text(text)
+        log = _sta(work, "-exit", "script.tcl")
     _check(log)
     return log
 
@@ -254,13 +266,13 @@ def _path(report: str, unit: float) -> list[dict[str, Any]]:
 
 
 def model(
-    netlist: Path,
+    netlist: str,
     *,
     top: str,
     clock: str | None,
     ports: Sequence[tuple[str, str, int]],
     library: Library,
-    models: Sequence[Path] = (),
+    models: Sequence[str] = (),
 ) -> tuple[float, str]:
     """Return a module's period between its own registers (ns) and a Liberty model of its ports.
 
@@ -270,7 +282,7 @@ def model(
     Parameters
     ----------
     ports : (direction, name, width in bits) of every port.
-    models : Liberty models of the modules inside.
+    models : Liberty models of the modules inside, as this returns them.
     """
     unit, start = library.time_unit / 1e-9, 10.0
     ins = [name for direction, name, _ in ports if direction == "input" and name != clock]

@@ -4,8 +4,7 @@ For a cell library: Yosys maps every distinct module once, ABC maps and sizes th
 series of delay targets, OpenSTA times every netlist, the best by the objective is the result.
 """
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as package_version
@@ -16,14 +15,7 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.asic import recipes, sta
-from carrysave.asic.elaborate import (
-    HIERARCHIES,
-    Elaborated,
-    contents,
-    elaborate,
-    kept_modules,
-    reader,
-)
+from carrysave.asic.elaborate import HIERARCHIES, Elaborated, elaborate, kept_modules
 from carrysave.asic.liberty import cells as liberty
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
@@ -35,6 +27,7 @@ from carrysave.fpga import implementation
 from hw.catalog import Design
 from hw.emit import yosys
 from hw.emit.flat_ports import clock_and_reset
+from hw.emit.sources import Sources
 from hw.emit.verilog import verilog_of
 
 __all__ = ["ACTIVITIES", "HIERARCHIES", "OBJECTIVES", "TARGETS", "synthesise", "synthesise_design"]
@@ -118,8 +111,6 @@ def synthesise(
     sources = [Path(path) for path in verilog]
     if not sources:
         raise ValueError("verilog must be at least one file, not none")
-    if not re.fullmatch(r"[A-Za-z_][\w$]*", top):
-        raise ValueError(f"top must be a Verilog identifier, not {top!r}")
     say = progress or (lambda text: None)
     if isinstance(target, str) and target in implementation.TARGETS:
         return _fpga(sources, top, target, clock, operations_per_cycle, place, say)
@@ -142,7 +133,7 @@ def synthesise(
     else:
         best = search.sweep() if sweep else search.single()
     found = power.report(
-        Path(best["netlist"]), top=top, library=library, clock=conditions.clock,
+        Path(best["netlist"]), top=elaborated.top, library=library, clock=conditions.clock,
         period_ns=best["period_ns"], operations=operations_per_cycle, design=design,
         stimulus=activity,
     )  # fmt: skip
@@ -200,13 +191,23 @@ def _check_choice(name: str, value: object, legal: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(legal)}, not {value!r}")
 
 
+def _renamed(names: Mapping[str, str]) -> list[str]:
+    """Say what is called otherwise here than in its source, but for what Yosys named."""
+    return [f"{ours} is {name!r} in the source" for ours, name in names.items() if name[0] != "$"]
+
+
 def _clock(design: Elaborated, clock: str) -> str | None:
-    """Return the clock port; None if the design has no registers."""
-    if design.ports.get(clock) == "input":
-        return clock
+    """Return our name of the clock port; None if the design has no registers."""
+    ours = design.port(clock)
+    if ours and design.ports[ours] == "input":
+        return ours
     kinds = {kind for cells in design.modules.values() for kind in cells}
     if any("dff" in kind or "latch" in kind for kind in kinds):
-        inputs = [name for name, direction in design.ports.items() if direction == "input"]
+        inputs = [
+            design.names.get(name, name)
+            for name, direction in design.ports.items()
+            if direction == "input"
+        ]
         raise ValueError(
             f"clock must be an input of {design.top} ({', '.join(inputs)}), not {clock!r}"
         )
@@ -377,7 +378,8 @@ def _result(
         "recipe": best["recipe"],
         "delay_target_ns": best["delay_target_ns"],
         "conditions": flow.conditions.describe(library),
-        "notes": [*best["notes"], *found["notes"]],
+        "names": flow.design.names,
+        "notes": [*_renamed(flow.design.names), *best["notes"], *found["notes"]],
         "sweep": [
             {
                 "delay_target_ns": p["delay_target_ns"], "recipe": p["recipe"],
@@ -403,10 +405,12 @@ def _fpga(
 ) -> dict[str, Any]:
     """Return the record of a design on an FPGA."""
     found = implementation.synthesise(
-        top=top, target=target, clock=clock, contents=contents(sources), place=place,
+        top=top, target=target, clock=clock, sources=Sources.read(sources), place=place,
         progress=say,
-        read=[f"{reader(source)} {yosys.quote(source.resolve())}" for source in sources],
     )  # fmt: skip
+    names = found["names"]
+    found["notes"] = [*_renamed(names), *found["notes"]]
+    top = next((ours for ours, name in names.items() if name == top), top)
     tools = versions()
     if nextpnr := implementation.nextpnr_version(target):
         tools["nextpnr"] = nextpnr

@@ -1,6 +1,7 @@
 """``carrysave verify``."""
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -62,7 +63,8 @@ def verify(
             from carrysave.asic.liberty import cells
 
             steps.step(f"synthesise {chosen.module} for {library.name}")
-            models = cache.write(folder / "cells" / f"{library.name}.v", cells.cell_models(library))
+            file = re.sub(r"\W", "_", library.name) + ".v"
+            models = cache.write(folder / "cells" / file, cells.cell_models(library))
             mapped = synthesis.synthesise_design(chosen, library, activity="assumed")
             sources = [Path(mapped["netlist"]), models]
         steps.step(f"verify {chosen.module}")

@@ -4,13 +4,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import cache
 from carrysave.fpga import implementation
 from hw.catalog import Design, nearest
-from hw.emit import constraints, yosys
+from hw.emit import constraints, tools, yosys
 from hw.emit.verilog import Emission
 
 __all__ = ["BAUD", "BOARDS", "Board", "build", "design_of"]
@@ -159,15 +158,15 @@ def build(
     emission = Emission(design)
     top = _wrapper(design.module)
     sources = emission.verilog, top, board.constraints
-    key = cache.digest([*sources, repr(board), repr(family), *made_by])[:32]
-    kept = cache.folder() / "boards" / key
-    record = kept / "report.json"
-    if not record.exists():
-        with TemporaryDirectory() as work:
-            found, image = _implement(board, design, emission.verilog + top, Path(work), progress)
-        cache.write(kept / "image", image)
-        cache.write(record, json.dumps(found))
-    facts = json.loads(record.read_text())
+
+    def make(kept: Path) -> None:
+        with tools.workplace() as work:
+            found, image = _implement(board, design, emission.verilog + top, work, progress)
+        (kept / "image").write_bytes(image)
+        (kept / "report.json").write_text(json.dumps(found))
+
+    kept = cache.entry("boards", [*sources, repr(board), repr(family), *made_by], make)
+    facts = json.loads((kept / "report.json").read_text())
     contents: dict[str, str | bytes] = {
         f"{design.module}.v": emission.verilog,
         f"{_TOP}.v": top,
@@ -216,8 +215,8 @@ def _implement(
                  constrain, board.pins, write, "top.config"]  # fmt: skip
     found = implementation.nextpnr(family, folder, arguments)
     done = implementation.call(str(family.nextpnr), pack, folder, ["top.config", "image"])
-    if done.returncode:
-        raise implementation.FpgaError(f"{pack}: {done.stdout.strip().splitlines()[-1]}")
+    if done.code:
+        raise implementation.FpgaError(f"{pack}: {done.output.strip().splitlines()[-1]}")
     fmax = min(clock["achieved"] for clock in found["fmax"].values())
     path = implementation.critical_path(found)
     return {**taken, "fmax_mhz": fmax, "critical_path": path}, (folder / "image").read_bytes()

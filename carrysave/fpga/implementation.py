@@ -8,25 +8,24 @@ through a port counts. The resources are those of the design without the wrapper
 import functools
 import json
 import re
-import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version as package_version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import cache
 from carrysave.errors import needs
-from hw.emit import yosys
+from hw.emit import tools, yosys
+from hw.emit.sources import Renamed, Sources
 
 __all__ = [
     "TARGETS", "Family", "FpgaError", "call", "critical_path", "nextpnr", "nextpnr_version",
     "resources", "synthesise",
 ]  # fmt: skip
 
-_FORMAT = 2  # of the cached results
+_FORMAT = 3  # of the cached results
 
 
 class FpgaError(RuntimeError):
@@ -102,8 +101,7 @@ def synthesise(
     top: str,
     target: str,
     clock: str,
-    contents: Sequence[bytes],
-    read: Sequence[str],
+    sources: Sources,
     place: bool,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
@@ -111,13 +109,13 @@ def synthesise(
 
     Parameters
     ----------
-    contents : the sources' texts, for the cache key.
-    read : the Yosys commands that read the sources.
+    top, clock : in the words of the sources.
     place : place and route where that is possible.
 
     Returns
     -------
-    ``luts ffs dsps brams carry cells device fmax_mhz period_ns critical_path conditions notes``;
+    ``luts ffs dsps brams carry cells device fmax_mhz period_ns critical_path conditions notes
+    names`` (:class:`hw.emit.sources.Renamed`);
     Fmax is None, with the reason in ``notes``, where there is no open place and route or the
     design exceeds the largest device.
 
@@ -129,17 +127,16 @@ def synthesise(
         If a tool is missing or fails.
     """
     family = TARGETS[target]
-    key = cache.digest([
+    parts: list[str | bytes] = [
         str(_FORMAT), repr(family), yosys.version(), nextpnr_version(target) or "", top, clock,
-        str(place), *read, *contents,
-    ])[:32]  # fmt: skip
-    record = cache.folder() / "fpga" / f"{key}.json"
-    if record.exists():
-        return json.loads(record.read_text())
-    with TemporaryDirectory() as name:
-        result = _implement(Path(name), target, top, clock, read, place, progress)
-    cache.write(record, json.dumps(result))
-    return result
+        str(place), *sources.contents,
+    ]  # fmt: skip
+
+    def make() -> dict[str, Any]:
+        with tools.workplace() as folder:
+            return _implement(folder, target, top, clock, sources, place, progress)
+
+    return cache.remembered("fpga", parts, make)
 
 
 def _implement(
@@ -147,33 +144,32 @@ def _implement(
     target: str,
     top: str,
     clock: str,
-    read: Sequence[str],
+    sources: Sources,
     place: bool,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
     """Map, and place and route if possible; return the results."""
     family = TARGETS[target]
     progress(f"{target}: mapping {top}")
-    yosys.run("\n".join([
-        *read, f"{family.synth} -top {top}",
-        "tee -q -o design.stat stat -json", "tee -q -o design.ports portlist " + top,
-        "write_verilog -noattr mapped.v",
-    ]), cwd=folder)  # fmt: skip
+    design = sources.design(top, folder, "memory_collect", check=False)
+    # A design goes to the mapper as it was read, unless it has new names.
+    read = ["read_rtlil design.il"] if design.names else sources.commands
+    yosys.run([
+        *read, f"{family.synth} -top {yosys.word(design.top)}", "tee -q -o design.stat stat -json",
+    ], cwd=folder)  # fmt: skip
     cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
     taken = resources(family, cells)
     result: dict[str, Any] = {
         **taken,
         "cells": sum(count for kind, count in cells.items() if not kind.startswith("$")),
         "device": None, "fmax_mhz": None, "period_ns": None, "critical_path": None,
-        "conditions": {"ports": "not placed"}, "notes": [],
+        "conditions": {"ports": "not placed"}, "notes": [], "names": design.names,
     }  # fmt: skip
-    ports = re.findall(
-        r"(?m)^(input|output|inout) \[(\d+):(\d+)\] (\S+)$",
-        (folder / "design.ports").read_text(),
-    )
-    inputs = [name for direction, _, _, name in ports if direction == "input"]
-    if taken["ffs"] and clock not in inputs:
-        raise ValueError(f"clock must be an input of {top} ({', '.join(inputs)}), not {clock!r}")
+    inputs = [name for name, port in design.ports.items() if port["direction"] == "input"]
+    own_clock = design.port(clock)
+    if taken["ffs"] and own_clock not in inputs:
+        theirs = ", ".join(design.names.get(name, name) for name in inputs)
+        raise ValueError(f"clock must be an input of {top} ({theirs}), not {clock!r}")
     device = next((d for d in family.devices if _fits(taken, d[2])), None)
     if family.nextpnr is None:
         result["notes"] = ["no open place and route: no Fmax"]
@@ -181,11 +177,11 @@ def _implement(
         result["notes"] = ["not placed, no Fmax"]
     elif device is None:
         result["notes"] = [f"larger than {family.devices[-1][0]}: not placed, no Fmax"]
-    elif clock not in inputs:
+    elif own_clock not in inputs:
         result["notes"] = ["no registers and no clock: not placed, no Fmax"]
     else:
         progress(f"{target}: placing and routing on {device[0]}")
-        result |= _place(family, device, folder, top, clock, ports, read)
+        result |= _place(family, device, folder, design, own_clock, read)
     return result
 
 
@@ -227,13 +223,18 @@ def nextpnr_version(target: str) -> str | None:
     return package_version(name)
 
 
-def wrapper(top: str, clock: str, ports: Sequence[tuple[str, str, str, str]]) -> str:
-    """Return the Verilog of ``carrysave_wrapper``, which has four pins."""
-    sized = [(direction, name, abs(int(a) - int(b)) + 1) for direction, a, b, name in ports]
+def wrapper(top: str, clock: str, ports: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the Verilog of ``carrysave_wrapper``, which has four pins.
+
+    Parameters
+    ----------
+    ports : of the top module, as in Yosys's JSON.
+    """
+    sized = [(port["direction"], name, len(port["bits"])) for name, port in ports.items()]
     ins = [(name, w) for direction, name, w in sized if direction == "input" and name != clock]
     outs = [(name, w) for direction, name, w in sized if direction == "output"]
     width_in, width_out = sum(w for _, w in ins), sum(w for _, w in outs)
-    connections = [f".\\{clock} (clk)"]  # escaped, since any name may be a port's
+    connections = [f".\\{clock} (clk)"]  # escaped, since it may be a word of Verilog
     for bus, group in (("i", ins), ("o", outs)):
         low = 0
         for name, width in group:
@@ -243,7 +244,7 @@ def wrapper(top: str, clock: str, ports: Sequence[tuple[str, str, str, str]]) ->
   reg [{max(width_in, 1) - 1}:0] i;
   wire [{max(width_out, 1) - 1}:0] o;
   reg [{max(width_out, 1) - 1}:0] captured, shifted;
-  {top} design ({", ".join(connections)});
+  \\{top} design ({", ".join(connections)});
   always @(posedge clk) begin
     i <= {{i, si}};
     captured <= o;
@@ -258,16 +259,15 @@ def _place(
     family: Family,
     device: tuple[str, tuple[str, ...], dict[str, int]],
     folder: Path,
-    top: str,
+    design: Renamed,
     clock: str,
-    ports: Sequence[tuple[str, str, str, str]],
-    read: Sequence[str],
+    read: Sequence[str | Sequence[str]],
 ) -> dict[str, Any]:
-    (folder / "wrapper.v").write_text(wrapper(top, clock, ports))
-    yosys.run("\n".join([
+    (folder / "wrapper.v").write_text(wrapper(design.top, clock, design.ports))
+    yosys.run([
         *read, "read_verilog wrapper.v",
         f"{family.synth} -top carrysave_wrapper -json wrapper.json",
-    ]), cwd=folder)  # fmt: skip
+    ], cwd=folder)  # fmt: skip
     facts = nextpnr(family, folder, [*device[1], "--json", "wrapper.json", "--timing-allow-fail"])
     if not facts["fmax"]:
         return {"device": device[0], "notes": ["no path between registers: no Fmax"]}
@@ -290,23 +290,17 @@ def nextpnr(family: Family, folder: Path, arguments: Sequence[str]) -> dict[str,
     done = call(str(family.nextpnr), "", folder, [*arguments, "--report", "report.json",
                                                   "--seed", "1"])  # fmt: skip
     report = folder / "report.json"
-    if done.returncode or not report.exists():
-        errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")]
-        raise FpgaError(f"nextpnr: {(errors or done.stdout.strip().splitlines()[-1:])[0]}")
+    if done.code or not report.exists():
+        errors = [line for line in done.output.splitlines() if line.startswith("ERROR")]
+        raise FpgaError(f"nextpnr: {(errors or done.output.strip().splitlines()[-1:])[0]}")
     return json.loads(report.read_text())
 
 
-def call(
-    package: str, tool: str, folder: Path, arguments: Sequence[str]
-) -> "subprocess.CompletedProcess[str]":
+def call(package: str, tool: str, folder: Path, arguments: Sequence[str]) -> tools.Finished:
     """Run a tool of a package of nextpnr's, the one that it is named for if `tool` is empty."""
     program = tool or package.removeprefix("yowasp_")
     code = f"import sys, {package}; sys.exit({package}.run_{program}(sys.argv[1:]))"
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=folder, check=False, text=True, errors="replace",
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    return tools.run([sys.executable, "-c", code, *arguments], cwd=folder)
 
 
 def critical_path(report: dict[str, Any]) -> list[dict[str, Any]]:

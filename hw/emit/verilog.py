@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from amaranth import ClockDomain
 from amaranth.back import rtlil  # type: ignore[attr-defined]
 
 from hw.catalog import Design
-from hw.emit import yosys
+from hw.emit import tools, yosys
 from hw.emit.bus_interfaces import attributes_of, interfaces_of
 from hw.emit.flat_ports import FlatPorts, clock_and_reset, flat_ports
 from hw.lib.shared_module import UNINITIALISED, SharedModule
@@ -137,8 +135,8 @@ class Emission:
             for port, named in attributes_of(self.interfaces).items()
             for name, value in named.items()
         )
-        with TemporaryDirectory() as folder:
-            (Path(folder) / "design.il").write_text(text)
+        with tools.workplace() as folder:
+            (folder / "design.il").write_text(text)
             yosys.run(
                 "read_rtlil design.il\n"
                 "proc\nopt_expr\nopt_clean\npmuxtree\nopt_dff\nopt_clean -purge\n"
@@ -147,7 +145,7 @@ class Emission:
                 "write_verilog design.v",
                 cwd=folder,
             )
-            verilog = (Path(folder) / "design.v").read_text()
+            verilog = (folder / "design.v").read_text()
         return verilog.partition("\n\n")[2]
 
 

@@ -1,23 +1,26 @@
 """Runs Yosys (pyosys) scripts, each in its own process."""
 
-import subprocess
+import json
+import re
 import sys
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version as package_version
 from pathlib import Path
 
-__all__ = ["YosysError", "quote", "run", "version"]
+from hw.emit import tools
+
+__all__ = ["YosysError", "run", "version", "word"]
 
 # libyosys prints to the process's stdout, aborts on errors and may crash while it is unloaded: the
 # end marker signals success, and the process exits without running destructors.
 _END = "carrysave: end of script"
 _RUNNER = f"""
-import os, sys
+import json, os, sys
 from pyosys import libyosys
 design = libyosys.Design()
-for line in sys.stdin.read().splitlines():
-    if line.strip():
-        libyosys.run_pass(line, design)
+for command in json.load(sys.stdin):
+    libyosys.Pass.call(design, command)
 sys.stdout.flush()
 os.write(1, b"\\n{_END}\\n")
 os._exit(0)
@@ -34,54 +37,60 @@ def version() -> str:
 
 
 @cache
-def abc_version() -> str:
-    """Return the name ABC gives itself; Yosys ships the ABC it was released with."""
+def abc() -> Path:
+    """Return the program of the ABC that Yosys ships and was released with."""
     from pyosys import libyosys
 
-    for tool in Path(libyosys.__file__).parent.rglob("yosys-abc"):
-        done = subprocess.run(
-            [tool, "-q", "version"], capture_output=True, text=True, check=False, timeout=30
-        )
-        lines = [line for line in done.stdout.splitlines() if "ABC" in line]
-        if lines:
-            return lines[0].strip()
-    return f"the one of Yosys {version()}"
+    return next(Path(libyosys.__file__).parent.rglob("yosys-abc"))
 
 
-def quote(path: Path | str) -> str:
-    """Return a path as one word of a Yosys script.
+@cache
+def abc_version() -> str:
+    """Return the name ABC gives itself."""
+    with tools.workplace() as folder:
+        done = tools.run([abc(), "-q", "version"], cwd=folder, deadline=30)
+    lines = [line for line in done.output.splitlines() if "ABC" in line]
+    return lines[0].strip() if lines else f"the one of Yosys {version()}"
+
+
+def word(name: str) -> str:
+    """Return a name as a word of a script, which it must be already.
 
     Raises
     ------
     ValueError
-        If the path has a quotation mark or a line break, which a script cannot quote.
+        If it is not letters, digits and ``_`` alone, with which no script does anything else.
     """
-    text = str(path)
-    if any(mark in text for mark in '"\n\r'):
-        raise ValueError(f"path must be without quotation marks and line breaks, not {text!r}")
-    return f'"{text}"' if " " in text or ";" in text else text
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        raise ValueError(f"name must be letters, digits and _ in a script, not {name!r}")
+    return name
 
 
-def run(script: str, *, cwd: Path | str) -> str:
-    """Run a script, one command per line, and return the log.
+def run(script: str | Sequence[str | Sequence[str]], *, cwd: Path | str) -> str:
+    """Run a script and return the log.
+
+    Parameters
+    ----------
+    script : one command per line, all of it this project's own text; or a list of such commands,
+        in which a command with words from outside is a list of its words. Yosys reads neither
+        shell commands nor further commands out of those.
+    cwd : a :func:`hw.emit.tools.workplace` if the script calls ABC, which is run by a shell.
 
     Raises
     ------
     YosysError
         If a command fails.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", _RUNNER],
-        input=script, cwd=cwd, check=False, text=True, errors="replace",
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    log, end, _ = done.stdout.rpartition(_END)
+    lines = script.splitlines() if isinstance(script, str) else script
+    commands = [line for line in lines if not isinstance(line, str) or line.strip()]
+    done = tools.run([sys.executable, "-c", _RUNNER], cwd=cwd, input=json.dumps(commands))
+    log, end, _ = done.output.rpartition(_END)
     if end:
         return log
-    errors = [line for line in done.stdout.splitlines() if "ERROR:" in line]
+    errors = [line for line in done.output.splitlines() if "ERROR:" in line]
     if not errors:
-        errors = [line for line in done.stdout.splitlines() if "Error" in line]
+        errors = [line for line in done.output.splitlines() if "Error" in line]
     if errors:
         raise YosysError(errors[-1].strip())
-    tail = " / ".join(done.stdout.strip().splitlines()[-3:])
-    raise YosysError(f"Yosys ended with code {done.returncode}: {tail or 'no output'}")
+    tail = " / ".join(done.output.strip().splitlines()[-3:])
+    raise YosysError(f"Yosys ended with code {done.code}: {tail or 'no output'}")

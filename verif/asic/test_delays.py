@@ -41,7 +41,7 @@ default_wire_load : "w";
 
 def library_of(tmp_path: Path, wires: str = "") -> Library:
     """Return osu018 with the cells above, and with wires if there shall be some."""
-    text = cells.osu018().path.read_text().rstrip().removesuffix("}") + CELLS + "}\n"
+    text = cells.osu018().text.rstrip().removesuffix("}") + CELLS + "}\n"
     path = tmp_path / "timed.lib"
     path.write_text(text.replace("cell (AND2X1)", f"{wires}\ncell (AND2X1)", 1))
     return Library.load(path)

@@ -98,7 +98,7 @@ def test_liberty_reads_gzip_alike(small, tmp_path):
     path.write_bytes(gzip.compress(SMALL.encode()))
     packed = Library.load(path)
     assert (packed.sha, packed.cells) == (small.sha, small.cells)
-    assert packed.path.read_text() == SMALL
+    assert packed.text == SMALL
 
 
 def test_liberty_models_gate_and_cells(small):

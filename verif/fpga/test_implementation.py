@@ -93,7 +93,10 @@ def test_fpga_without_registers_is_counted_not_placed(tmp_path: Path) -> None:
 
 
 def test_fpga_wrapper_reaches_every_bit() -> None:
-    ports = [("input", "0", "0", "clk"), ("input", "0", "3", "x"), ("output", "7", "4", "y")]
+    ports = {
+        name: {"direction": direction, "bits": [0] * width}
+        for direction, name, width in (("input", "clk", 1), ("input", "x", 4), ("output", "y", 4))
+    }
     text = implementation.wrapper("top", "clk", ports)
     assert r".\clk (clk), .\x (i[3:0]), .\y (o[3:0])" in text
 

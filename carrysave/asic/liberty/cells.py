@@ -3,20 +3,22 @@
 import functools
 import gzip
 import hashlib
-import pickle
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from carrysave import cache
 from carrysave.asic.liberty.text import Group, compile_function, parse
-from hw.emit import yosys
+from hw.emit import tools, yosys
 
-__all__ = ["Cell", "Library", "Pin", "Register", "cell_models", "osu018"]
+__all__ = ["LIB", "Cell", "Library", "Pin", "Register", "cell_models", "osu018"]
+
+LIB = "cells.lib"
+"""What tools see a library as."""
 
 # Set-up takes this one file out of Debian's package, which would install 200 others with it.
 OSU018 = [
@@ -35,7 +37,7 @@ DONT_USE = {
     "osu0*": ("CLKBUF*", "TBUF*", "PAD*"),
 }  # fmt: skip
 
-_FORMAT = 3  # of the cached parse; raise it with any change of the classes below
+_FORMAT = 4  # of what is cached; raise it with any change of the classes below
 _UNITS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
 
 
@@ -78,6 +80,16 @@ class Cell:
     gate: dict[str, str] | None
     register: Register | None
 
+    @classmethod
+    def from_plain(cls, facts: dict[str, Any]) -> "Cell":
+        """Return what ``dataclasses.asdict`` took apart."""
+        register = facts["register"]
+        return cls(**{
+            **facts,
+            "pins": tuple(Pin(**pin) for pin in facts["pins"]),
+            "register": Register(**register) if register else None,
+        })
+
     @property
     def inputs(self) -> list[Pin]:
         """Input pins, in the order of the file."""
@@ -108,13 +120,13 @@ class Library:
 
     Attributes
     ----------
-    path : the uncompressed file, for the tools; in the cache if the given file was compressed.
-    sha : SHA-256 of the uncompressed text.
+    data : the uncompressed file, as it was read.
+    sha : its SHA-256.
     time_unit, capacitance_unit : seconds and farads per unit of the file.
     corner : process, voltage (V), temperature (degrees C) and name of the operating conditions.
     """
 
-    path: Path
+    data: bytes = field(repr=False)
     name: str
     sha: str
     time_unit: float
@@ -133,24 +145,27 @@ class Library:
         ValueError
             If it is not a Liberty library with cells.
         """
-        path = Path(path).resolve()
+        path = Path(path)
         if not path.is_file():
             raise FileNotFoundError(f"Liberty file not found: {path}")
         data = path.read_bytes()
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
-            sha = hashlib.sha256(data).hexdigest()
-            path = cache.folder() / "liberty" / f"{sha[:16]}.lib"
-            if not path.exists():
-                cache.write(path, data)
         sha = hashlib.sha256(data).hexdigest()
-        parsed = cache.folder() / "liberty" / f"{sha[:16]}.{_FORMAT}.pickle"
-        if parsed.exists():
-            facts = pickle.loads(parsed.read_bytes())
-        else:
-            facts = _facts(parse(data.decode("utf-8", "replace")))
-            cache.write(parsed, pickle.dumps(facts))
-        return cls(path=path, sha=sha, **facts)
+        facts = cache.remembered(
+            "liberty", [str(_FORMAT), data], lambda: _facts(parse(data.decode("utf-8", "replace")))
+        )
+        cells = {cell["name"]: Cell.from_plain(cell) for cell in facts.pop("cells")}
+        return cls(data=data, sha=sha, cells=cells, **facts)
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The file's text."""
+        return self.data.decode("utf-8", "replace")
+
+    def place(self, folder: Path) -> None:
+        """Write it into a folder of a tool, as :data:`LIB`."""
+        (folder / LIB).write_bytes(self.data)
 
     @functools.cached_property
     def dont_use(self) -> list[str]:
@@ -244,6 +259,12 @@ def _first(cells: list[Cell], library: Library, what: str) -> Cell:
     return cells[0]
 
 
+def _check_name(kind: str, name: str, legal: str) -> None:
+    """Refuse what the scripts of Yosys, ABC and OpenSTA cannot have as a word."""
+    if not re.fullmatch(legal, name, re.ASCII):
+        raise ValueError(f"name of a {kind} must be letters, digits and _, not {name!r}")
+
+
 def _facts(library: Group) -> dict[str, object]:
     """Return the arguments of :class:`Library` that come from the file's text."""
     scale, _, unit = library.attributes.get("capacitive_load_unit", "1,pf").partition(",")
@@ -251,7 +272,7 @@ def _facts(library: Group) -> dict[str, object]:
     time = re.fullmatch(r"([\d.]+)\s*([munpf]?)s", library.attributes.get("time_unit", "1ns"))
     if time is None:
         raise ValueError(f"time_unit must be like 1ns, not {library.attributes['time_unit']!r}")
-    cells = {group.name: _cell(group, farads * 1e15) for group in library.all("cell")}
+    cells = [asdict(_cell(group, farads * 1e15)) for group in library.all("cell")]
     if not cells:
         raise ValueError(f"library must have cells, not {library.name!r} without any")
     conditions = {group.name: group for group in library.all("operating_conditions")}
@@ -273,9 +294,11 @@ def _facts(library: Group) -> dict[str, object]:
 
 
 def _cell(group: Group, femtofarads: float) -> Cell:
+    _check_name("cell", group.name, r"[A-Za-z_]\w*")
     flags = {name: value.lower() == "true" for name, value in group.attributes.items()}
     pins, roles = [], {}
     for pin in _pins(group):
+        _check_name(f"pin of {group.name}", pin.name, r"[A-Za-z_]\w*(\[\d+\])?")
         limit = pin.attributes.get("max_capacitance")
         pins.append(Pin(
             name=pin.name,
@@ -351,18 +374,19 @@ def cell_models(library: Library) -> str:
     integrated clock gates as a latch and an AND (their ``state_function`` is beyond Yosys).
     """
     gates = [cell for cell in library.cells.values() if cell.gate]
-    stem = cache.folder() / "liberty" / f"{library.sha[:16]}.{yosys.version()}.models.v"
-    if not stem.exists():
-        with tempfile.TemporaryDirectory() as folder:
+
+    def make() -> str:
+        with tools.workplace() as folder:
+            library.place(folder)
             yosys.run("\n".join([
-                "read_liberty -ignore_miss_func -ignore_miss_dir -ignore_miss_data_latch "
-                + yosys.quote(library.path),
-                *(f"delete {cell.name}" for cell in gates),
+                f"read_liberty -ignore_miss_func -ignore_miss_dir -ignore_miss_data_latch {LIB}",
+                *(f"delete {yosys.word(cell.name)}" for cell in gates),
                 "proc", "write_verilog -noattr cells.v",
             ]), cwd=folder)  # fmt: skip
-            text = (Path(folder) / "cells.v").read_text()
-        cache.write(stem, text + "".join(map(_gate_model, gates)))
-    return stem.read_text()
+            text = (folder / "cells.v").read_text()
+        return text + "".join(map(_gate_model, gates))
+
+    return cache.remembered("models", [library.sha, yosys.version()], make)
 
 
 def _gate_model(cell: Cell) -> str:

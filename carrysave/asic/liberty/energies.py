@@ -77,7 +77,7 @@ def energies(library: Library, names: Collection[str]) -> dict[str, Energies]:
     LibertyError
         If the file has units or tables that are not understood.
     """
-    text = library.path.read_text(errors="replace")
+    text = library.text
     starts = list(_GROUP.finditer(text))
     units = dict(_UNIT.findall(text, 0, next(m.start() for m in starts if m[1] == "cell")))
     volt = _scaled(units.get("voltage_unit", "1V"), "V")

@@ -5,7 +5,6 @@ replayed on the netlist with the delays of its gates. Its outputs must be the sa
 that counts.
 """
 
-import io
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -111,24 +110,25 @@ def assume(flat: Flat, clock: str | None) -> Activity:
 
 def record(design: Design, stimulus: str) -> Trace:
     """Simulate a design's Verilog on a stimulus, everything flowing; cached by content."""
-    sums, operands, path = _job(design, stimulus)
-    if not path.exists():
+    sums, operands, parts = _job(design, stimulus)
+
+    def make(folder: Path) -> None:
         with TemporaryDirectory() as name:
-            folder = Path(name)
-            source = cache.write(folder / f"{design.module}.v", verilog_of(design))
-            cache.write(folder / "run" / "operands.npz", operands)
+            work = Path(name)
+            source = cache.write(work / f"{design.module}.v", verilog_of(design))
+            cache.write(work / "run" / "operands.npz", operands)
             result = runner.run(
                 build([source], design.module), "carrysave.sim.cocotb.job_record_ports", seed=_SEED,
-                parameters=describe(design), directory=folder / "run",
+                parameters=describe(design), directory=work / "run",
             )  # fmt: skip
             if not result.ok:
-                log = cache.write(path.with_suffix(".log"), result.log.read_bytes())
+                log = cache.folder() / "activity" / f"{design.module}.log"
+                cache.write(log, result.log.read_bytes())
                 raise RuntimeError(f"no activity: {', '.join(result.failed)}; see {log}")
-            with np.load(folder / "run" / "ports.npz") as found:
-                packed = io.BytesIO()
-                np.savez_compressed(packed, **found)
-        cache.write(path, packed.getvalue())
-    with np.load(path) as found:
+            with np.load(work / "run" / "ports.npz") as found:
+                np.savez_compressed(folder / "ports.npz", **found)
+
+    with np.load(cache.entry("activity", parts, make) / "ports.npz") as found:
         ports = dict(found)
     starts = ports.pop("starts")
     products = sum(a.shape[0] * a.shape[1] * b.shape[1] for a, b in sums[WARM_UP:-1])
@@ -139,17 +139,17 @@ def record(design: Design, stimulus: str) -> Trace:
 
 def key(design: Design, stimulus: str) -> str:
     """Return what a measured activity of a design depends on, the netlist apart."""
-    return _job(design, stimulus)[2].name
+    return cache.digest(_job(design, stimulus)[2])
 
 
-def _job(design: Design, stimulus: str) -> tuple[list[Sum], bytes, Path]:
-    """Return the operands, these packed, and the file that what the ports do is kept in."""
+def _job(design: Design, stimulus: str) -> tuple[list[Sum], bytes, list[str | bytes]]:
+    """Return the operands, these packed, and all that what the ports do depends on."""
     chosen = Stimulus.parse(design, stimulus)
     sums = chosen.sums()
     packed = chosen.pack(sums)
     job = (files("carrysave.sim.cocotb") / "job_record_ports.py").read_bytes()
     parts: list[str | bytes] = [str(_FORMAT), verilog_of(design), design.key, job, packed]
-    return sums, packed, cache.folder() / "activity" / f"{cache.digest(parts)[:24]}.npz"
+    return sums, packed, parts
 
 
 def annotated(flat: Flat, driven: Ids) -> float:

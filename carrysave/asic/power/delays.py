@@ -4,12 +4,10 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
-from carrysave import cache
 from carrysave.asic import sta
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.power.flat_netlist import UNKNOWN, CellGroup, Flat
@@ -49,7 +47,7 @@ constrain_inputs
 constrain_outputs
 find_slack
 set corner [::sta::cmd_corner]
-set file [open {{{pins}}}]
+set file [open pins]
 foreach name [split [read -nonewline $file]] {{
   set pin [::sta::find_pin $name]
   set found {{}}
@@ -91,16 +89,15 @@ def timing(
     whole = sum(len(flat.instances[name]) * count for name, count in cells.items()) <= DELAYS_WHOLE
     pins = {name: _pins(flat, name, whole) for name in flat.modules}
     rows: list[list[str]] = []
+    text = netlist.read_text()
     if whole:
         every = [pin for own in pins.values() for pin in own]
-        rows = _ask(netlist, flat.top, library, clock, period_ns, every)
+        rows = _ask(text, flat.top, library, clock, period_ns, every)
     else:
         # Each module by itself: what it holds is unknown to OpenSTA, which then gives those nets 0.
-        bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", netlist.read_text()))
-        with TemporaryDirectory() as folder:
-            for name, own in pins.items():
-                path = cache.write(Path(folder) / f"{name}.v", bodies[name] + "\n")
-                rows += _ask(path, name, library, None, period_ns, own)
+        bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", text))
+        for name, own in pins.items():
+            rows += _ask(bodies[name] + "\n", name, library, None, period_ns, own)
     found = Timing(slews={}, delays={})
     at = 0
     for name, module in flat.modules.items():
@@ -130,13 +127,10 @@ def _pins(flat: Flat, name: str, whole: bool) -> list[str]:
 
 
 def _ask(
-    netlist: Path, top: str, library: Library, clock: str | None, period_ns: float, pins: list[str]
+    netlist: str, top: str, library: Library, clock: str | None, period_ns: float, pins: list[str]
 ) -> list[list[str]]:
-    unit = library.time_unit / 1e-9
-    with TemporaryDirectory() as folder:
-        names = cache.write(Path(folder) / "pins", "\n".join(pins))
-        body = _PINS.format(period=period_ns / unit, pins=names)
-        log = sta.run(netlist, top, library, clock, body)
+    body = _PINS.format(period=period_ns / (library.time_unit / 1e-9))
+    log = sta.run(netlist, top, library, clock, body, pins="\n".join(pins))
     rows = re.findall(r"(?m)^carrysave pin (.*)$", log)
     if len(rows) != len(pins):
         raise sta.StaError(f"OpenSTA gave times of {len(rows)} pins, not {len(pins)}")

@@ -1,7 +1,6 @@
 """Flat view of a hierarchical netlist: its nets over all module borders, its cells as arrays."""
 
 import json
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carrysave.asic.liberty.cells import Cell, Library
-from hw.emit import yosys
+from hw.emit import tools, yosys
 
 __all__ = ["Flat", "CellGroup", "Ids", "Module", "SimulationError", "flatten"]
 
@@ -72,12 +71,10 @@ def flatten(netlist: Path, top: str, library: Library) -> Flat:
     ValueError
         If it has a cell that neither the library nor the netlist defines.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        yosys.run(
-            f"read_verilog {yosys.quote(netlist.resolve())}\nwrite_json netlist.json",
-            cwd=Path(folder),
-        )
-        raw = json.loads((Path(folder) / "netlist.json").read_text())["modules"]
+    with tools.workplace() as folder:
+        (folder / "netlist.v").symlink_to(netlist.resolve())
+        yosys.run("read_verilog netlist.v\nwrite_json netlist.json", cwd=folder)
+        raw = json.loads((folder / "netlist.json").read_text())["modules"]
     modules: dict[str, Module] = {}
     instances: dict[str, list[str]] = {}
     offsets: dict[str, list[int]] = {}

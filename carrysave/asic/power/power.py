@@ -5,7 +5,6 @@ gated clocks as running, and counts the energy of a rise and of a fall for every
 for each input that may have caused it. Transition times are OpenSTA's.
 """
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -57,28 +56,27 @@ def report(
     if stimulus == "none":
         return {**_NOTHING, "notes": []}
     measured = design is not None and stimulus != "assumed"
-    key = cache.digest([
+    parts: list[str | bytes] = [
         str(_FORMAT), netlist.read_bytes(), library.sha, str(library.load_ff), str(clock),
         repr(period_ns), repr(operations), sta.version(), stimulus,
         activity.key(design, stimulus) if measured and design else "",
-    ])[:24]  # fmt: skip
-    record = cache.folder() / "power" / f"{key}.json"
-    if record.exists():
-        return json.loads(record.read_text())
-    flat = flatten(netlist, top, library)
-    times = timing(flat, netlist, library, clock, period_ns)
-    try:
-        if measured and design:
-            found = activity.measure(design, stimulus, flat, times.delays)
-        else:
-            found = replace(
-                activity.assume(flat, clock), products_per_cycle=(operations or 0.0) / 2
-            )
-        facts = estimate(found, times.slews, library=library, period_ns=period_ns)
-    except (SimulationError, LibertyError) as error:
-        facts = {**_NOTHING, "notes": [f"{error}: no power"]}
-    cache.write(record, json.dumps(facts))
-    return facts
+    ]  # fmt: skip
+
+    def make() -> dict[str, Any]:
+        flat = flatten(netlist, top, library)
+        times = timing(flat, netlist, library, clock, period_ns)
+        try:
+            if measured and design:
+                found = activity.measure(design, stimulus, flat, times.delays)
+            else:
+                found = replace(
+                    activity.assume(flat, clock), products_per_cycle=(operations or 0.0) / 2
+                )
+            return estimate(found, times.slews, library=library, period_ns=period_ns)
+        except (SimulationError, LibertyError) as error:
+            return {**_NOTHING, "notes": [f"{error}: no power"]}
+
+    return cache.remembered("power", parts, make)
 
 
 _NOTHING: dict[str, Any] = dict.fromkeys((

@@ -1,10 +1,9 @@
 """Replays what the inputs of a design do on its netlist, with the delays of its gates."""
 
 import ctypes
-import subprocess
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,8 @@ from carrysave import cache
 from carrysave.asic.power.delays import Delays
 from carrysave.asic.power.flat_netlist import ONE, ZERO, Flat, Ids, SimulationError
 from carrysave.asic.power.gates import Logic, logic
+from carrysave.sim import verilator
+from hw.emit import tools
 
 __all__ = ["Switching", "Trace", "replay"]
 
@@ -151,17 +152,18 @@ def _at(array: NDArray[Any]) -> ctypes.c_void_p:
 def _library() -> ctypes.CDLL:
     """Return the compiled replay, from the cache if possible."""
     text = Path(__file__).with_name("replay.cpp").read_bytes()
-    compiler = subprocess.run(["c++", "--version"], capture_output=True, check=True).stdout
+    compiler = verilator.compiler()
     options = ["-O2", "-std=c++20", "-shared", "-fPIC"]
-    key = cache.digest([text, compiler, *options])[:16]
-    path = cache.folder() / "activity" / f"replay.{key}.so"
-    if not path.exists():
-        with TemporaryDirectory() as folder:
-            output = Path(folder) / "replay.so"
-            subprocess.run(
-                ["c++", *options, "-x", "c++", "-o", str(output), "-"], input=text, check=True
-            )
-            cache.write(path, output.read_bytes())
+
+    def make(folder: Path) -> None:
+        with tools.workplace() as work:
+            (work / "replay.cpp").write_bytes(text)
+            done = tools.run(["c++", *options, "-o", "replay.so", "replay.cpp"], cwd=work)
+            if done.code:
+                raise RuntimeError(f"cannot build the replay of netlists: {done.output.strip()}")
+            shutil.copy(work / "replay.so", folder)
+
+    path = cache.entry("replay", [text, compiler, *options], make) / "replay.so"
     found = ctypes.CDLL(str(path))
     found.replay.restype = ctypes.c_int64
     return found

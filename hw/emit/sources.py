@@ -1,0 +1,215 @@
+"""What a user brings to be synthesised, as tools see it: by names of ours, and as it was read."""
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hw.emit import yosys
+
+__all__ = ["Renamed", "Sources"]
+
+Modules = dict[str, dict[str, Any]]  # as in Yosys's JSON
+
+_READERS = {".il": ["read_rtlil"], ".sv": ["read_verilog", "-sv"]}
+_NAMED = re.compile(rb'(`include|\$readmem[bh]\s*\()(\s*)"([^"\n]+)"')
+"""Where Verilog names a file."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Files, and those that they include.
+
+    Members
+    -------
+    files : by our name, what each holds, other files by our names; those that are included last.
+    origins : by our name, where each comes from.
+    commands : of Yosys, that read them.
+    """
+
+    files: dict[str, bytes]
+    origins: dict[str, Path]
+    commands: list[list[str]]
+
+    @classmethod
+    def read(cls, paths: Iterable[Path]) -> "Sources":
+        """Read files once: what a result is kept for is what the tools saw.
+
+        Raises
+        ------
+        FileNotFoundError
+            If one does not exist.
+        """
+        paths = [Path(path) for path in paths]
+        names: dict[Path, str] = {}
+        files: dict[str, bytes] = {}
+        waiting = list(paths)
+
+        def name_of(path: Path, suffix: str) -> str:
+            if path not in names:
+                names[path] = f"source{len(names)}{suffix}"
+                waiting.append(path)
+            return names[path]
+
+        def renamed(path: Path, found: "re.Match[bytes]") -> bytes:
+            other = path.parent / found[3].decode(errors="surrogateescape")
+            if "\0" in str(other) or not other.is_file():
+                return found[0]
+            return b'%s%s"%s"' % (found[1], found[2], name_of(other, ".inc").encode())
+
+        commands = []
+        for path in paths:
+            if not path.is_file():
+                raise FileNotFoundError(f"source file not found: {path}")
+            suffix = path.suffix if path.suffix in _READERS else ".v"
+            commands.append([*_READERS.get(suffix, ["read_verilog"]), name_of(path, suffix)])
+        for path in waiting:  # grows
+            if names[path] not in files:
+                text = path.read_bytes()
+                if not names[path].endswith(".il"):
+                    text = _NAMED.sub(functools.partial(renamed, path), text)
+                files[names[path]] = text
+        return cls(files, {name: path for path, name in names.items()}, commands)
+
+    @property
+    def contents(self) -> list[bytes]:
+        """What the tools will see, for the key of a cache."""
+        return [part for name, text in self.files.items() for part in (name.encode(), text)]
+
+    def design(self, top: str, folder: Path, *lower: str, check: bool = True) -> "Renamed":
+        """Leave the design in ``design.il`` of a folder, with names that all tools take.
+
+        Parameters
+        ----------
+        top : name of the top module, in the words of the sources.
+        lower : commands of Yosys after ``proc``.
+        check : refuse modules that the sources do not have, such as blocks of an FPGA.
+
+        Raises
+        ------
+        YosysError
+            If Yosys refuses the sources, or has no module ``top`` in them.
+        """
+        self.run([
+            ["hierarchy", *(["-check"] if check else []), "-top", f"\\{top}"], "proc", *lower,
+            "write_rtlil design.il", "write_json design.json",
+        ], folder)  # fmt: skip
+        path = folder / "design.json"
+        # Yosys writes a byte beyond ASCII as a signed number.
+        written = _BYTE.sub(
+            lambda found: bytes.fromhex(found[1].decode()) if found[1] else found[0],
+            path.read_bytes(),
+        )
+        design = json.loads(written.decode(errors="surrogateescape"))
+        modules, names = _renamed(design["modules"])
+        if names:
+            text = json.dumps({**design, "modules": modules}, ensure_ascii=False)
+            path.write_bytes(text.encode(errors="surrogateescape"))
+            yosys.run("read_json design.json\nwrite_rtlil design.il", cwd=folder)
+        own = next(
+            name for name, module in modules.items()
+            if int(module["attributes"].get("top", "0"), 2)
+        )  # fmt: skip
+        return Renamed(own, modules[own]["ports"], names)
+
+    def run(self, script: Sequence[str | Sequence[str]], folder: Path) -> str:
+        """Read them with Yosys in a folder, and run a script.
+
+        Raises
+        ------
+        YosysError
+            In the words of Yosys, with the names that the user gave the files.
+        """
+        for name, text in self.files.items():
+            (folder / name).write_bytes(text)
+        try:
+            return yosys.run([*self.commands, *script], cwd=folder)
+        except yosys.YosysError as error:
+            said = re.sub(
+                r"source\d+\.(v|sv|il|inc)\b",
+                lambda name: str(self.origins.get(name[0], name[0])),
+                str(error),
+            )
+            raise yosys.YosysError(said) from None
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """What a design is called now.
+
+    Members
+    -------
+    top : the top module.
+    ports : its ports, as in Yosys's JSON.
+    names : what its source calls modules, ports and instances that it calls otherwise, by ours.
+    """
+
+    top: str
+    ports: dict[str, dict[str, Any]]
+    names: dict[str, str]
+
+    def port(self, name: str) -> str:
+        """Return our name of a port, or the name if there is no such port."""
+        return next((p for p in self.ports if self.names.get(p, p) == name), name)
+
+
+_BYTE = re.compile(rb"\\\\|\\uFFFFFF([89A-F][0-9A-F])")
+_WORD = r"[A-Za-z_]\w*"
+_PLACE = r"\$\S+|[\w.$\[\]:/\\-]+"
+"""Instances may have names of generated blocks, as ``gen[0].pe``; those from ``$`` on are Yosys's
+own, which it numbers in what it writes."""
+
+
+def _renamed(modules: Modules) -> tuple[Modules, dict[str, str]]:
+    r"""Return modules with names that no script takes apart, and what these names stand for.
+
+    ``$paramod\pe\W=...`` becomes ``pe_W_8``.
+    """
+    parts = ("ports", "cells", "netnames")
+    taken = {
+        name
+        for module in modules.values()
+        for part in parts
+        for name in module.get(part, {})
+    } | set(modules)  # fmt: skip
+    ours: dict[str, str] = {}
+
+    def plain(name: str, legal: str) -> str:
+        if re.fullmatch(legal, name, re.ASCII):
+            return name
+        if name not in ours:
+            text = re.sub(r"\W+", "_", name.removeprefix("$paramod"), flags=re.ASCII).strip("_")
+            text = re.sub(r"s?32_([01]{32})(?=_|$)", lambda bits: str(int(bits[1], 2)), text)
+            text = text if re.match("[A-Za-z]", text) else f"n{text}"
+            while text in taken:
+                text += "_"
+            taken.add(text)
+            ours[name] = text
+        return ours[name]
+
+    def of_ports(own: dict[str, Any]) -> dict[str, Any]:
+        return {plain(port, _WORD): what for port, what in own.items()}
+
+    found = {}
+    for name, module in modules.items():
+        ports = module.get("ports", {})
+        cells = {}
+        for label, cell in module.get("cells", {}).items():
+            kind = cell["type"]
+            if kind in modules:
+                cell |= {f: of_ports(cell.get(f, {})) for f in ("connections", "port_directions")}
+                cell["type"] = plain(kind, _WORD)
+            cells[plain(label, _PLACE)] = cell
+        # The net of a port has the port's name.
+        nets = {
+            plain(net, _WORD if net in ports else _PLACE): what
+            for net, what in module.get("netnames", {}).items()
+        }
+        found[plain(name, _WORD)] = {
+            **module, "ports": of_ports(ports), "cells": cells, "netnames": nets
+        }  # fmt: skip
+    # Yosys keeps the backslash of a name where it would read it as another's without.
+    return found, {own: name.removeprefix("\\") for name, own in ours.items()}

@@ -1,0 +1,173 @@
+"""Runs other programs, so that nothing of them is left behind, in folders that all of them take."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+__all__ = ["Finished", "MissingToolError", "find", "kill_all", "run", "workplace"]
+
+_PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
+_PACKAGES = {"sta": "opensta", "c++": "g++", "make": "make", "ar": "binutils"}
+"""Debian's package of each program that pip does not bring."""
+
+
+class MissingToolError(RuntimeError):
+    """A program is not installed; the text has the command that installs it."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program that ended: its exit code, None if it was killed for its time; what it printed."""
+
+    code: int | None
+    output: str
+
+
+@contextlib.contextmanager
+def workplace() -> Iterator[Path]:
+    """Make a temporary folder whose path is letters, digits and ``_ . / + -`` only.
+
+    Yosys, ABC, Tcl, make and the shell each take a path apart at marks of their own, and some of
+    them run what they find there. In such a folder, with file names of ours, nothing needs quotes.
+
+    Raises
+    ------
+    OSError
+        If no folder for temporary files has such a path.
+    """
+    given = tempfile.gettempdir()
+    for place in (given, "/tmp", "/var/tmp", "/dev/shm"):
+        path = os.path.realpath(place)
+        if _PLAIN.fullmatch(path) and os.access(path, os.W_OK | os.X_OK):
+            break
+    else:
+        raise OSError(f"TMPDIR must be a folder to write in, of letters and digits, not {given!r}")
+    with tempfile.TemporaryDirectory(
+        prefix="carrysave-", dir=path, ignore_cleanup_errors=True
+    ) as folder:
+        yield Path(folder)
+
+
+def find(program: str) -> str:
+    """Return where a program is.
+
+    Raises
+    ------
+    MissingToolError
+        If it is not installed.
+    """
+    path = shutil.which(program)
+    if path is None:
+        package = _PACKAGES.get(program, program)
+        raise MissingToolError(f"{program} is not installed: run `sudo apt-get install {package}`")
+    return path
+
+
+_running: set[int] = set()
+_lock = threading.Lock()
+_ending = threading.Event()
+
+
+def run(
+    command: Sequence[str | Path],
+    *,
+    cwd: Path | str,
+    environment: Mapping[str, str] | None = None,
+    input: str | None = None,
+    log: Path | None = None,
+    deadline: float = float("inf"),
+    poll: Callable[[], None] | None = None,
+) -> Finished:
+    """Run a program as a group of processes, and kill what is left of it when this ends.
+
+    Parameters
+    ----------
+    command : the program and its arguments; no shell sees them.
+    cwd : its working folder, and where it has its temporary files if that is a :func:`workplace`.
+    environment : its environment; this process's by default.
+    input : text for its standard input, which is empty by default.
+    log : file to which all is appended that it prints, instead of `output`.
+    deadline : seconds after which it is killed.
+    poll : called a few times a second.
+
+    Raises
+    ------
+    MissingToolError
+        If there is no such program.
+    """
+    variables = dict(os.environ if environment is None else environment)
+    if _PLAIN.fullmatch(str(cwd)):
+        variables["TMPDIR"] = str(cwd)
+    words = [str(word) for word in command]
+    if os.sep not in words[0]:
+        words[0] = find(words[0])
+    if _ending.is_set():
+        raise KeyboardInterrupt
+    with contextlib.ExitStack() as stack:
+        given = stack.enter_context(tempfile.TemporaryFile())
+        given.write((input or "").encode())
+        given.seek(0)
+        if log is None:
+            output: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
+        else:
+            output = stack.enter_context(log.open("ab"))
+        process = subprocess.Popen(
+            words, stdin=given, stdout=output, stderr=subprocess.STDOUT, cwd=cwd, env=variables,
+            start_new_session=True,
+        )  # fmt: skip
+        with _lock:
+            _running.add(process.pid)
+        try:
+            code = _wait(process, deadline, poll)
+        finally:
+            if process.poll() is None:
+                _kill(process.pid)
+                process.wait()
+            with _lock:
+                _running.discard(process.pid)
+        if _ending.is_set():
+            raise KeyboardInterrupt
+        text = ""
+        if log is None:
+            output.seek(0)
+            text = output.read().decode(errors="replace")
+        return Finished(code, text)
+
+
+def _wait(
+    process: "subprocess.Popen[bytes]", deadline: float, poll: Callable[[], None] | None
+) -> int | None:
+    """Wait for a program; return its exit code, None if it does not end in time."""
+    if poll is None and deadline == float("inf"):
+        return process.wait()
+    end = time.monotonic() + deadline
+    while time.monotonic() < end:
+        try:
+            return process.wait(timeout=min(0.2, max(0.0, end - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            if poll is not None:
+                poll()
+    return None
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def kill_all() -> None:
+    """End all that runs, in whatever thread, and let nothing new begin: the user wants to stop."""
+    _ending.set()
+    with _lock:
+        for group in _running:
+            _kill(group)
