@@ -32,6 +32,7 @@ FLOORS = (
     ("carrysave.networks",),
     ("carrysave.papers",),
     ("carrysave.cli",),
+    ("carrysave.__main__",),
     ("verif",),
     ("scripts",),
 )

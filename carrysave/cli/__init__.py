@@ -46,6 +46,7 @@ def command_line(arguments: Sequence[str]) -> App:
         help_format="plaintext",
         group_parameters="Options",
         default_parameter=Parameter(negative=()),
+        suppress_keyboard_interrupt=False,
     )
     for place, (name, function, text) in enumerate(_COMMANDS):
         # The called command is loaded anyway, and its docstring says more.
@@ -82,8 +83,6 @@ def main() -> None:
         sys.exit(1)
     except (RuntimeError, OSError) as error:
         _exit(1, error)
-    except KeyboardInterrupt:
-        _exit(1, "interrupted")
     sys.exit(code)
 
 

@@ -93,8 +93,10 @@ class Sources:
         YosysError
             If Yosys refuses the sources, or has no module ``top`` in them.
         """
+        # Yosys takes a name from its backslash on as it is, and tells it with that.
+        word = top if re.fullmatch(_WORD, top, re.ASCII) else f"\\{top}"
         self.run([
-            ["hierarchy", *(["-check"] if check else []), "-top", f"\\{top}"], "proc", *lower,
+            ["hierarchy", *(["-check"] if check else []), "-top", word], "proc", *lower,
             "write_rtlil design.il", "write_json design.json",
         ], folder)  # fmt: skip
         path = folder / "design.json"

@@ -1,6 +1,7 @@
 """Runs other programs, so that nothing of them is left behind, in folders that all of them take."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -74,8 +75,9 @@ def find(program: str) -> str:
 
 
 _running: set[int] = set()
-_lock = threading.Lock()
 _ending = threading.Event()
+_starting = False
+"""Whether the main thread is about to have a child, and must not be torn out of that."""
 
 
 def run(
@@ -121,22 +123,26 @@ def run(
             output: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
         else:
             output = stack.enter_context(log.open("ab"))
-        process = subprocess.Popen(
-            words, stdin=given, stdout=output, stderr=subprocess.STDOUT, cwd=cwd, env=variables,
-            start_new_session=True,
-        )  # fmt: skip
-        with _lock:
+        with _start():
+            process = subprocess.Popen(
+                words, stdin=given, stdout=output, stderr=subprocess.STDOUT, cwd=cwd,
+                env=variables, start_new_session=True,
+            )  # fmt: skip
             _running.add(process.pid)
         try:
+            if _ending.is_set():
+                raise KeyboardInterrupt
             code = _wait(process, deadline, poll)
         finally:
             if process.poll() is None:
                 _kill(process.pid)
                 process.wait()
-            with _lock:
-                _running.discard(process.pid)
+            _running.discard(process.pid)
         if _ending.is_set():
             raise KeyboardInterrupt
+        if _full(cwd):
+            # Not all programs tell; what they wrote is cut off, and would pass for an error in it.
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(cwd))
         text = ""
         if log is None:
             output.seek(0)
@@ -165,9 +171,33 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def kill_all() -> None:
-    """End all that runs, in whatever thread, and let nothing new begin: the user wants to stop."""
+@contextlib.contextmanager
+def _start() -> Iterator[None]:
+    """Have a child that is known before anything else happens to this thread."""
+    global _starting
+    main = threading.current_thread() is threading.main_thread()
+    _starting = _starting or main
+    try:
+        yield
+    finally:
+        _starting = _starting and not main
+
+
+def _full(folder: Path | str) -> bool:
+    found = os.statvfs(folder)
+    return found.f_blocks > 0 and found.f_bavail * found.f_frsize < 1 << 16
+
+
+def kill_all() -> bool:
+    """End all that runs, in whatever thread, and let nothing new begin: the user wants to stop.
+
+    For a handler of signals.
+
+    Returns
+    -------
+    Whether the main thread starts a program just now, and raises KeyboardInterrupt by itself.
+    """
     _ending.set()
-    with _lock:
-        for group in _running:
-            _kill(group)
+    for group in list(_running):
+        _kill(group)
+    return _starting

@@ -1,0 +1,40 @@
+"""The command ``carrysave``: what must be there before anything can be interrupted."""
+
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+__all__ = ["main"]
+
+
+def main() -> NoReturn:
+    """Run the command line; exit code 0 ok, 1 failed, 2 usage, 128 + n ended by signal n."""
+    ended_by = [signal.SIGINT]
+
+    def end(number: int, frame: FrameType | None) -> None:
+        ended_by[0] = signal.Signals(number)
+        # What is cleaned up now shall not be left half done, however often one presses.
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        # Loaded by whatever starts other programs; in a package it has a longer name.
+        tools = sys.modules.get("hw.emit.tools") or sys.modules.get("carrysave.hw.emit.tools")
+        if tools is None or not tools.kill_all():
+            raise KeyboardInterrupt
+
+    try:
+        for number in _SIGNALS:
+            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+                signal.signal(number, end)
+        from carrysave.cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        print("carrysave: interrupted", file=sys.stderr)
+    sys.exit(128 + ended_by[0])
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+if __name__ == "__main__":
+    main()
