@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
@@ -11,15 +12,14 @@ __all__ = ["main"]
 def main() -> NoReturn:
     """Run the command line; exit code 0 ok, 1 failed, 2 usage, 128 + n ended by signal n."""
     ended_by = [signal.SIGINT]
+    kill_all: Callable[[], bool] = bool  # of what has not started yet
 
     def end(number: int, frame: FrameType | None) -> None:
         ended_by[0] = signal.Signals(number)
         # What is cleaned up now shall not be left half done, however often one presses.
         for each in _SIGNALS:
             signal.signal(each, signal.SIG_IGN)
-        # Loaded by whatever starts other programs; in a package it has a longer name.
-        tools = sys.modules.get("hw.emit.tools") or sys.modules.get("carrysave.hw.emit.tools")
-        if tools is None or not tools.kill_all():
+        if not kill_all():
             raise KeyboardInterrupt
 
     try:
@@ -27,6 +27,7 @@ def main() -> NoReturn:
             if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
                 signal.signal(number, end)
         from carrysave.cli import main as run
+        from hw.emit.tools import kill_all
 
         run()
     except KeyboardInterrupt:

@@ -56,6 +56,8 @@ def test_one_line_and_nothing_left(
     process = subprocess.Popen(
         [sys.executable, "-m", "carrysave", *WORK[command]], cwd=tmp_path, env=environment,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        # A shell lets what it starts in the background ignore ctrl-C, and so would this be.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     time.sleep(seconds)
     process.send_signal(number)
