@@ -137,6 +137,7 @@ def run(
             if process.poll() is None:
                 _kill(process.pid)
                 process.wait()
+                _gone(process.pid)
             _running.discard(process.pid)
         if _ending.is_set():
             raise KeyboardInterrupt
@@ -164,6 +165,14 @@ def _wait(
             if poll is not None:
                 poll()
     return None
+
+
+def _gone(group: int) -> None:
+    """Wait for the last of a group that was killed: it may be about to write a file."""
+    with contextlib.suppress(ProcessLookupError):
+        for _ in range(100):
+            os.killpg(group, 0)
+            time.sleep(0.02)
 
 
 def _kill(group: int) -> None:

@@ -35,7 +35,7 @@ def children(mark: str) -> list[str]:
 @pytest.mark.parametrize(
     ("command", "seconds"),
     [
-        ("help", 0.1), ("generate", 0.6), ("verify", 3), ("synth", 2.5),
+        ("help", 0.4), ("generate", 0.6), ("verify", 3), ("synth", 2.5),
         *(
             pytest.param(name, s, marks=pytest.mark.prove)
             for name in WORK
@@ -62,10 +62,16 @@ def test_one_line_and_nothing_left(
     time.sleep(seconds)
     process.send_signal(number)
     _, said = process.communicate(timeout=10)
-    if process.returncode != 0:  # it may have been done
+    # Python itself, before it comes to this project, ends in its own way.
+    started = "__main__.py" in said if "Traceback" in said else process.returncode != -number
+    if started and process.returncode != 0:  # else it was done
         assert process.returncode == 128 + number, said
         assert said.splitlines()[-1] == "carrysave: interrupted"
         assert "Traceback" not in said
+    for _ in range(50):
+        if not children(mark):
+            break
+        time.sleep(0.1)
     assert not children(mark)
     assert not list(folder.iterdir())
     kept = (tmp_path / "cache").rglob(".*")
