@@ -9,6 +9,10 @@ from typing import NoReturn
 __all__ = ["main"]
 
 
+class _Interruption(KeyboardInterrupt):
+    """Python forgets the exit code after a plain KeyboardInterrupt out of `exec`, as imports do."""
+
+
 def main() -> NoReturn:
     """Run the command line; exit code 0 ok, 1 failed, 2 usage, 128 + n ended by signal n."""
     ended_by = [signal.SIGINT]
@@ -20,7 +24,7 @@ def main() -> NoReturn:
         for each in _SIGNALS:
             signal.signal(each, signal.SIG_IGN)
         if not kill_all():
-            raise KeyboardInterrupt
+            raise _Interruption
 
     try:
         for number in _SIGNALS:
