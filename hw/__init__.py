@@ -1,5 +1,6 @@
 """Generators of matrix-multiply hardware, in the order of an operand's path.
 
+device   FPGA families: their blocks, and the tools that implement for them
 arith    bit heap and its compression, carry-save numbers, adders, multiplier recodings
 pe       one processing element: product on the heap, accumulator
 tpe      arrays of processing elements, all with the same three streams

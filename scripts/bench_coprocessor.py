@@ -49,7 +49,7 @@ COLUMNS = {
     "beats read": "{:,}",
     "blocks": "{}",
 }
-FPGAS = ("xilinx", "ecp5")
+FPGAS = ("xilinx7", "ecp5")
 ENGINE = {"m": 8, "n": 8, "pe": "mac", "encoding": "operator", "adder": "operator", "pipeline": 1}
 SHELLS: dict[str, dict[str, Any]] = {
     "128-bit bus": {},

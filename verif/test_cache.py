@@ -116,7 +116,7 @@ def test_results_of_the_flows_survive(own_cache: Path) -> None:
 
     def results() -> tuple[Any, ...]:
         found = synthesis.synthesise_design(DESIGN, "osu018", activity="normal")
-        placed = synthesis.synthesise_design(DESIGN, "xilinx")
+        placed = synthesis.synthesise_design(DESIGN, "xilinx7")
         passed = runner.verify(DESIGN, tests="latency", seed=1, directory=own_cache.parent / "runs")
         netlist = Path(found["netlist"]).read_text()
         return json.dumps(found), netlist, json.dumps(placed), passed.ok, passed.tests

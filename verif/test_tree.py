@@ -17,6 +17,7 @@ ROOT = Path(hw.__file__).parents[1]
 FLOORS = (
     ("golden",),
     ("hw.lib",),
+    ("hw.device",),
     ("hw.arith",),
     ("hw.pe",),
     ("hw.tpe",),

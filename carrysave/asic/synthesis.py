@@ -25,6 +25,7 @@ from carrysave.asic.power.stimulus import KINDS, UNMEASURED, Stimulus, measurabl
 from carrysave.asic.recipes import Kept
 from carrysave.fpga import implementation
 from hw.catalog import Design
+from hw.device import family
 from hw.emit import yosys
 from hw.emit.flat_ports import clock_and_reset
 from hw.emit.sources import Sources
@@ -422,7 +423,7 @@ def _fpga(
     ))  # fmt: skip
     return {
         "design": top, "module": top, "target": target, **nothing, **found, **rates,
-        "versions": tools, "recipe": implementation.TARGETS[target].synth, "sweep": [],
+        "versions": tools, "recipe": family(target).flow.synth, "sweep": [],
         "hierarchy": [],
     }  # fmt: skip
 

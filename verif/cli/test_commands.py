@@ -206,13 +206,16 @@ def refused(outcome: Outcome, says: str) -> None:
         ("verify mac --seed x", 'Invalid value for --seed: unable to convert "x"'),
         ("verify mac --netlist ecp5", "--netlist must be osu018 or a Liberty file"),
         ("verify mac --netlist none.lib", "--netlist: no such file: none.lib"),
-        ("synth mac --target ecp4", "must be one of osu018, ecp5, ice40, xilinx, not 'ecp4'"),
+        (
+            "synth mac --target ecp4",
+            "must be one of osu018, ecp5, ice40, gowin, nexus, xilinx7, ultrascale, not 'ecp4'",
+        ),
         ("synth mac --liberty none.lib", '"none.lib" does not exist'),
         ("synth mac --liberty file", "Liberty text must be one library group"),
         ("synth mac --liberty file --target ecp5", "--target and --liberty exclude each other"),
         ("synth mac --period -1", "--period must be greater than 0 ns, and finite, not -1"),
         ("synth mac --period 2 --sweep", "--period and --sweep exclude each other"),
-        ("synth mac --target xilinx --sweep", "are for cell libraries, not for xilinx"),
+        ("synth mac --target xilinx7 --sweep", "are for cell libraries, not for xilinx7"),
         ("synth mac --hierarchy deep", "--hierarchy must be one of auto, coarse, flat, not 'deep'"),
         ("synth mac --objective speed", "must be one of density, period, area, not 'speed'"),
         (
@@ -371,8 +374,8 @@ def test_cli_synth_says_what_yosys_says(
 
 
 def test_cli_synth_for_an_fpga_says_what_is_missing(run: Run, tmp_path: Path) -> None:
-    outcome = run("synth", *SMALL, "--target", "xilinx")
+    outcome = run("synth", *SMALL, "--target", "xilinx7")
     assert outcome.code == 0
-    assert check("synthesis", tmp_path / "build" / "synth" / f"{MODULE}.xilinx.json")["luts"]
+    assert check("synthesis", tmp_path / "build" / "synth" / f"{MODULE}.xilinx7.json")["luts"]
     assert "LUTs" in outcome.out
     assert f"note on {MODULE}: no open place and route: no Fmax" in outcome.out

@@ -1,6 +1,6 @@
 """Synthesis for FPGAs: plausible resources, place and route of whatever ports a design has."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ import pytest
 from carrysave.asic.synthesis import synthesise, synthesise_design
 from carrysave.fpga import implementation
 from hw.catalog import Design
+from hw.device import Family, family
+from hw.device.family import Flow
 
 ARRAY = {"m": 4, "n": 4}
 FOR_FPGA = {"pe": "mac", "encoding": "operator", "adder": "operator"}
@@ -24,11 +26,20 @@ endmodule
 """
 
 
+def change_flows(monkeypatch: pytest.MonkeyPatch, change: Callable[[Flow], Flow]) -> None:
+    """Let every family have other tools or devices."""
+
+    def changed(name: str) -> Family:
+        found = family(name)
+        return replace(found, flow=change(found.flow))
+
+    monkeypatch.setattr(implementation, "family", changed)
+
+
 @pytest.fixture
 def unplaced(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave out place and route, which takes most of the time."""
-    for name, family in implementation.TARGETS.items():
-        monkeypatch.setitem(implementation.TARGETS, name, replace(family, nextpnr=None, devices=()))
+    change_flows(monkeypatch, lambda flow: replace(flow, nextpnr=None, parts=()))
     implementation.nextpnr_version.cache_clear()
     yield
     implementation.nextpnr_version.cache_clear()
@@ -39,7 +50,7 @@ def resources(parameters: dict[str, Any], target: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("unplaced")
-@pytest.mark.parametrize("target", ["ecp5", "xilinx"])
+@pytest.mark.parametrize("target", ["ecp5", "xilinx7"])
 def test_fpga_multipliers_go_to_dsp_blocks(target: str) -> None:
     found = resources(ARRAY | FOR_FPGA, target)
     assert (found["dsps"], found["brams"]) == (16, 0)
@@ -55,7 +66,7 @@ def test_fpga_multipliers_go_to_dsp_blocks(target: str) -> None:
 
 @pytest.mark.usefixtures("unplaced")
 def test_fpga_carry_save_form_needs_no_dsp_block() -> None:
-    found = synthesise_design(Design("opt1"), "xilinx")
+    found = synthesise_design(Design("opt1"), "xilinx7")
     assert (found["dsps"], found["brams"]) == (0, 0)
     assert 32 < found["ffs"] < 150
     assert 64 < found["luts"] < 350
@@ -102,9 +113,12 @@ def test_fpga_wrapper_reaches_every_bit() -> None:
 
 
 def test_fpga_beyond_the_largest_device_is_not_placed(monkeypatch: pytest.MonkeyPatch) -> None:
-    family = implementation.TARGETS["ice40"]
-    small = tuple((name, how, {**has, "luts": 10}) for name, how, has in family.devices)
-    monkeypatch.setitem(implementation.TARGETS, "ice40", replace(family, devices=small))
+    def small(flow: Flow) -> Flow:
+        return replace(flow, parts=tuple(
+            replace(part, capacity={**part.capacity, "luts": 10}) for part in flow.parts
+        ))  # fmt: skip
+
+    change_flows(monkeypatch, small)
     found = synthesise_design(TINY, "ice40")
     assert found["fmax_mhz"] is None
     assert found["notes"] == ["larger than iCE40HX8K-CT256: not placed, no Fmax"]

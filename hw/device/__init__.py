@@ -1,0 +1,32 @@
+"""FPGA families: what each has, how engines are built of it, and what its tools are called.
+
+A family is one file, and its name in :data:`NAMES`.
+"""
+
+import importlib
+from functools import cache
+
+from hw.device.family import Family
+
+__all__ = ["GENERIC", "NAMES", "Family", "family"]
+
+GENERIC = "generic"
+"""No device: logic that every tool maps."""
+
+NAMES = ("ecp5", "ice40", "gowin", "nexus", "xilinx7", "ultrascale")
+"""Families, each a module of this package with a ``FAMILY``."""
+
+
+@cache
+def family(name: str) -> Family:
+    """Return a family by its name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such family.
+    """
+    if name not in NAMES:
+        raise ValueError(f"target must be one of {', '.join(NAMES)}, not {name!r}")
+    found: Family = importlib.import_module(f"{__name__}.{name}").FAMILY
+    return found
