@@ -22,12 +22,13 @@ BENCH_VARIABLE = "CARRYSAVE_BENCH"
 
 def describe(design: "Design") -> dict[str, Any]:
     """Describe a design to its bench; the inverse of :func:`bench_spec`."""
-    spec = design.spec
+    spec, component = design.spec, design.component()
     return {
         "design": design.name,
         "key": design.key,
         "spec": _described(spec),
-        "latency": design.component().latency,
+        "latency": component.latency,
+        "gap": getattr(component, "gap", None),
     }
 
 

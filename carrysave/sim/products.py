@@ -11,7 +11,7 @@ import numpy as np
 from carrysave.driver.batch import Work
 from carrysave.sim import tiling
 from carrysave.sim.parameters import describe
-from carrysave.sim.runner import _verilog, new_folder, run
+from carrysave.sim.runner import new_folder, run, sources_of
 from carrysave.sim.verilator import build
 from hw.catalog import Design
 
@@ -59,7 +59,7 @@ def multiply(
         if progress is not None and counter.exists():
             progress(int(counter.read_text() or 0), total)
 
-    simulator = build([_verilog(design, folder)], design.module)
+    simulator = build(sources_of(design, folder), design.module)
     parameters = describe(design)
     bench = "carrysave.sim.cocotb.job_multiply"
     result = run(
@@ -114,7 +114,7 @@ def run_works(
             progress(int(counter.read_text() or 0), len(works))
 
     result = run(
-        build([_verilog(design, folder)], design.module),
+        build(sources_of(design, folder), design.module),
         "carrysave.sim.cocotb.job_driver",
         parameters={**describe(design), "one_start": one_start},
         directory=folder,

@@ -13,9 +13,10 @@ from carrysave import cache
 from carrysave.sim.parameters import BENCH_VARIABLE, describe
 from carrysave.sim.verilator import Build, build, simulate
 from hw.catalog import Design
+from hw.device import models_of
 from hw.emit.verilog import verilog_of
 
-__all__ = ["Result", "new_folder", "run", "verify"]
+__all__ = ["Result", "new_folder", "run", "sources_of", "verify"]
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def verify(
     directory : folder in which this run gets a new folder of its own.
     """
     folder = new_folder(directory, design.module)
-    sources = list(netlist) if netlist is not None else [_verilog(design, folder)]
+    sources = list(netlist) if netlist is not None else sources_of(design, folder)
     return run(
         build(sources, design.module, waves=waves),
         design.entry.bench,
@@ -184,9 +185,10 @@ def _seed() -> int:
     return int.from_bytes(os.urandom(4), "little") >> 1 if given is None else int(given)
 
 
-def _verilog(design: Design, folder: Path) -> Path:
-    """Write the design's Verilog into `folder`."""
-    return cache.write(folder / f"{design.module}.v", verilog_of(design))
+def sources_of(design: Design, folder: Path) -> list[Path]:
+    """Write the design's Verilog into `folder`; also return the models of a device's blocks."""
+    verilog = verilog_of(design)
+    return [cache.write(folder / f"{design.module}.v", verilog), *models_of(verilog)]
 
 
 def _junit(xml: Path) -> tuple[int, list[str]]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from golden.check import Flag, parameter
 from golden.engine import EngineSpec, TileSpec
+from golden.pe.mac import MacSpec
 
 __all__ = ["BroadcastEngineSpec", "RowsEngineSpec", "RowsSpec", "beat_cycles", "cycles"]
 
@@ -43,6 +44,18 @@ class RowsSpec(TileSpec):
 class RowsEngineSpec(RowsSpec, EngineSpec):
     """Such an array for integers."""
 
+    @property
+    def element(self) -> MacSpec:
+        """What each of its elements does."""
+        return MacSpec(
+            k=self.k,
+            a_width=self.a_width,
+            b_width=self.b_width,
+            a_signed=self.a_signed,
+            b_signed=self.b_signed,
+            accumulator_width=self.accumulator_width,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class BroadcastEngineSpec(RowsEngineSpec):
@@ -57,7 +70,10 @@ class BroadcastEngineSpec(RowsEngineSpec):
 
 
 def cycles(
-    spec: RowsEngineSpec, tiles: Sequence[tuple[np.ndarray, np.ndarray]], latency: int
+    spec: RowsEngineSpec,
+    tiles: Sequence[tuple[np.ndarray, np.ndarray]],
+    latency: int,
+    gap: int | None = None,
 ) -> int:
     """Count cycles from the first operand beat to the last row of C, both included.
 
@@ -67,8 +83,13 @@ def cycles(
     tiles : A, m x K, and B, K x n, of each; operands and results flow without stalls. Only K
         counts.
     latency : the component's, cycles from the last operand beat of a tile to its first row.
+    gap : the component's, idle cycles between two tiles; None if the spec says when the next
+        tile may follow.
     """
-    return beat_cycles(spec, (-(-a.shape[1] // spec.k) for a, _ in tiles), latency)
+    beats = [-(-a.shape[1] // spec.k) for a, _ in tiles]
+    if gap is not None:
+        return sum(beats) + (len(beats) - 1) * gap - 1 + latency + spec.m
+    return beat_cycles(spec, beats, latency)
 
 
 def beat_cycles(spec: RowsSpec, beats: Iterable[int], latency: int) -> int:

@@ -4,11 +4,13 @@ A family is one file, and its name in :data:`NAMES`.
 """
 
 import importlib
+import re
 from functools import cache
+from pathlib import Path
 
 from hw.device.family import Family
 
-__all__ = ["GENERIC", "NAMES", "Family", "family"]
+__all__ = ["GENERIC", "NAMES", "Family", "family", "models_of"]
 
 GENERIC = "generic"
 """No device: logic that every tool maps."""
@@ -30,3 +32,13 @@ def family(name: str) -> Family:
         raise ValueError(f"target must be one of {', '.join(NAMES)}, not {name!r}")
     found: Family = importlib.import_module(f"{__name__}.{name}").FAMILY
     return found
+
+
+def models_of(verilog: str) -> list[Path]:
+    """Return the simulation models of the blocks that Verilog has in it, a file each.
+
+    They hold what carrysave uses of a block. A maker's own models have the same names.
+    """
+    folder = Path(__file__).parent / "models"
+    used = set(re.findall(r"^\s*([A-Z]\w+) #?\(?", verilog, re.MULTILINE))
+    return [path for path in sorted(folder.glob("*.v")) if path.stem in used]

@@ -1,6 +1,9 @@
 """Lattice ECP5."""
 
-from hw.device.family import Family, Flow, Part
+from amaranth import C, Cat, ClockSignal, Const, Instance, Module, Signal, Value, signed
+
+from hw.device.family import Family, Flow, Multiplier, Part
+from hw.device.row_store import RowStore
 
 __all__ = ["FAMILY"]
 
@@ -25,4 +28,143 @@ _FLOW = Flow(
     ),
 )  # fmt: skip
 
-FAMILY = Family(name="ecp5", title="Lattice ECP5", flow=_FLOW)
+_KEEP_OR_OTHER = 0x663C
+"""A slice of a carry chain: (A if D else C) + B."""
+
+_WORDS = 512
+
+
+class Ecp5(Family):
+    """ECP5: MULT18X18D with all its registers, sums in CCU2C, block RAM with its output register.
+
+    Of MULT18X18D's registers Yosys uses none, nextpnr times the outer ones (not the one within).
+    One CCU2C row both selects and adds. nextpnr does not time ALU54B, so no sum is built of it.
+    """
+
+    def multiply(self, m: Module, a: Value, b: Value) -> Value:
+        """Use MULT18X18D: registers of operands, within, and of the product."""
+        block = self.multiplier
+        # Yosys reads an instance again after mapping, and fails, if a port is of a signed signal.
+        product = Signal(block.a_width + block.b_width, name="product")
+        operands: dict[str, Value] = {}
+        for name, value in (("A", a), ("B", b)):
+            whole = Signal(signed(block.a_width), name=f"whole_{name.lower()}")
+            m.d.comb += whole.eq(value)
+            operands |= {f"i_{name}{bit}": whole[bit] for bit in range(len(whole))}
+            operands |= {f"i_SIGNED{name}": C(1, 1), f"i_SOURCE{name}": C(0, 1)}
+        m.submodules += Instance(
+            "MULT18X18D",
+            p_REG_INPUTA_CLK="CLK0",
+            p_REG_INPUTB_CLK="CLK0",
+            p_REG_PIPELINE_CLK="CLK0",
+            p_REG_OUTPUT_CLK="CLK0",
+            p_GSR="DISABLED",
+            p_RESETMODE="SYNC",
+            i_CLK0=ClockSignal(),
+            i_CE0=C(1, 1),
+            i_RST0=C(0, 1),
+            **operands,
+            **{f"o_P{bit}": product[bit] for bit in range(len(product))},
+        )
+        return product.as_signed()
+
+    def accumulate(
+        self, m: Module, total: Signal, keep: Value, other: Value, addend: Value, carry: Value
+    ) -> None:
+        """Use a row of CCU2C, two bits each; a carry takes one more."""
+        width = len(total)
+        whole = Signal(signed(width + 1), name="addend")
+        m.d.comb += whole.eq(addend)
+        result = Signal(width + 1)
+        inputs = {
+            "A": Cat(total, C(0, 1)),
+            "B": whole,
+            "C": Cat(other, C(0, 1)),
+            "D": keep.replicate(width + 1),
+        }
+        ripple: Value = C(0, 1)
+        if len(carry):
+            ripple = Signal(name="carry_in")
+            m.submodules += _slice(
+                C(0, 1),
+                {"A": Cat(C(0, 1), carry), "B": C(0, 2), "C": C(3, 2), "D": C(3, 2)},
+                Signal(2),
+                ripple,
+                0x000A,
+            )
+        for low in range(0, width, 2):
+            after = Signal(name=f"carry{low}")
+            pair = {name: bits[low : low + 2] for name, bits in inputs.items()}
+            m.submodules += _slice(ripple, pair, result[low : low + 2], after, _KEEP_OR_OTHER)
+            ripple = after
+        m.d.sync += total.eq(result)
+
+    def row_store(self, width: int, depth: int) -> RowStore:
+        """Use PDPW16KD with its output register, which halves the time to read."""
+        return _RowStore(width, depth) if depth == _WORDS else RowStore(width, depth)
+
+
+def _slice(
+    carry: Value, inputs: dict[str, Value], out: Value, carry_out: Value, table: int
+) -> Instance:
+    """Make a CCU2C: two tables of four inputs, and the carry."""
+    return Instance(
+        "CCU2C",
+        p_INIT0=Const(table, 16),
+        p_INIT1=Const(table, 16),
+        p_INJECT1_0="NO",
+        p_INJECT1_1="NO",
+        i_CIN=carry,
+        **{f"i_{name}{bit}": value[bit] for name, value in inputs.items() for bit in range(2)},
+        o_S0=out[0],
+        o_S1=out[1],
+        o_COUT=carry_out,
+    )
+
+
+class _RowStore(RowStore):
+    """512 words in blocks of 36 bits."""
+
+    def elaborate(self, platform):
+        m = Module()
+        for low in range(0, self.width, 36):
+            m.submodules += _block_ram(self, low, min(36, self.width - low))
+        return m
+
+
+def _block_ram(store: RowStore, low: int, width: int) -> Instance:
+    """Make a PDPW16KD for some bits of the words."""
+    place, start = store.i_place, store.i_from
+    return Instance(
+        "PDPW16KD",
+        p_DATA_WIDTH_W=36,
+        p_DATA_WIDTH_R=36,
+        p_REGMODE="OUTREG",
+        p_RESETMODE="SYNC",
+        p_GSR="DISABLED",
+        p_CSDECODE_W="0b000",
+        p_CSDECODE_R="0b000",
+        i_CLKW=ClockSignal(),
+        i_CLKR=ClockSignal(),
+        i_RST=C(0, 1),
+        i_CEW=store.i_write,
+        i_CER=store.i_read[0],
+        i_OCER=store.i_read[1],
+        **{f"i_BE{lane}": C(1, 1) for lane in range(4)},
+        **{f"i_CS{port}{line}": C(0, 1) for port in "WR" for line in range(3)},
+        **{f"i_ADW{bit}": place[bit] for bit in range(9)},
+        **{f"i_ADR{bit + 5}": start[bit] for bit in range(9)},
+        **{f"i_ADR{bit}": C(0, 1) for bit in range(5)},
+        **{f"i_DI{bit}": store.i[low + bit] for bit in range(width)},
+        **{f"o_DO{bit}": store.o[low + bit] for bit in range(width)},
+    )
+
+
+FAMILY = Ecp5(
+    name="ecp5",
+    title="Lattice ECP5",
+    flow=_FLOW,
+    multiplier=Multiplier(18, 18, 3),
+    behind=2,
+    rows=_WORDS,
+)

@@ -1,8 +1,12 @@
-"""What an FPGA family has, in one place."""
+"""What an FPGA family has, in one place, and how products and sums are built of it."""
 
 from dataclasses import dataclass, field
 
-__all__ = ["Family", "Flow", "Part"]
+from amaranth import Module, Mux, Shape, Signal, Value, signed, unsigned
+
+from hw.device.row_store import RowStore
+
+__all__ = ["Family", "Flow", "Multiplier", "Part"]
 
 
 @dataclass(frozen=True)
@@ -39,17 +43,77 @@ class Flow:
     parts: tuple[Part, ...] = field(default=())
 
 
+@dataclass(frozen=True)
+class Multiplier:
+    """A multiplier block.
+
+    Members
+    -------
+    a_width, b_width : bits of its operands, two's complement; the wider one is a.
+    registers : cycles from operands to product.
+    """
+
+    a_width: int
+    b_width: int
+    registers: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """An FPGA family.
+
+    The methods here leave the choice of cells to the family's mapper; a family overrides those
+    that come out smaller or faster of cells that it names.
 
     Members
     -------
     name : of its module here.
     title : as its maker calls it.
     flow : the tools that map, place and route for it.
+    multiplier : its multiplier block.
+    behind : registers of the fabric between product and sum.
+    rows : words of a block of RAM that is as wide as a sum.
     """
 
     name: str
     title: str
     flow: Flow
+    multiplier: Multiplier
+    behind: int = 1
+    rows: int = 512
+
+    def multiply(self, m: Module, a: Value, b: Value) -> Value:
+        """Return the product of two operands, ``multiplier.registers`` cycles later.
+
+        ``a`` is for the wider operand of the block. Signs are those of the values.
+        """
+        shape = _product(a, b)
+        x, y = _registered(m, a), _registered(m, b)
+        product: Value = Signal(shape, name="product", reset_less=True)
+        m.d.sync += product.eq(x * y)
+        for _ in range(self.multiplier.registers - 2):
+            product = _registered(m, product)
+        return product
+
+    def accumulate(
+        self, m: Module, total: Signal, keep: Value, other: Value, addend: Value, carry: Value
+    ) -> None:
+        """Let a register be (itself if `keep` else `other`) + `addend` + `carry`."""
+        m.d.sync += total.eq(Mux(keep, total, other) + addend + carry)
+
+    def row_store(self, width: int, depth: int) -> RowStore:
+        """Make a memory of rows; see :class:`hw.device.row_store.RowStore`."""
+        return RowStore(width, depth)
+
+
+def _product(a: Value, b: Value) -> Shape:
+    """Return the shape that every product fits in."""
+    width = len(a) + len(b)
+    return signed(width) if a.shape().signed or b.shape().signed else unsigned(width)
+
+
+def _registered(m: Module, value: Value) -> Signal:
+    """Register a value once."""
+    register = Signal(value.shape(), reset_less=True)
+    m.d.sync += register.eq(value)
+    return register

@@ -1,6 +1,6 @@
 """Gowin LittleBee and Arora (GW1N, GW2A)."""
 
-from hw.device.family import Family, Flow
+from hw.device.family import Family, Flow, Multiplier
 
 __all__ = ["FAMILY"]
 
@@ -15,4 +15,6 @@ _FLOW = Flow(
     },
 )
 
-FAMILY = Family(name="gowin", title="Gowin GW1N and GW2A", flow=_FLOW)
+FAMILY = Family(
+    name="gowin", title="Gowin GW1N and GW2A", flow=_FLOW, multiplier=Multiplier(18, 18, 2)
+)

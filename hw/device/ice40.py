@@ -1,6 +1,6 @@
 """Lattice iCE40."""
 
-from hw.device.family import Family, Flow, Part
+from hw.device.family import Family, Flow, Multiplier, Part
 
 __all__ = ["FAMILY"]
 
@@ -23,4 +23,4 @@ _FLOW = Flow(
     ),
 )
 
-FAMILY = Family(name="ice40", title="Lattice iCE40", flow=_FLOW)
+FAMILY = Family(name="ice40", title="Lattice iCE40", flow=_FLOW, multiplier=Multiplier(16, 16, 2))

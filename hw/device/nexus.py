@@ -1,6 +1,6 @@
 """Lattice Nexus (CrossLink-NX, Certus-NX)."""
 
-from hw.device.family import Family, Flow
+from hw.device.family import Family, Flow, Multiplier
 
 __all__ = ["FAMILY"]
 
@@ -15,4 +15,4 @@ _FLOW = Flow(
     },
 )
 
-FAMILY = Family(name="nexus", title="Lattice Nexus", flow=_FLOW)
+FAMILY = Family(name="nexus", title="Lattice Nexus", flow=_FLOW, multiplier=Multiplier(18, 18, 2))

@@ -1,6 +1,6 @@
 """Xilinx UltraScale+."""
 
-from hw.device.family import Family, Flow
+from hw.device.family import Family, Flow, Multiplier
 
 __all__ = ["FAMILY"]
 
@@ -15,4 +15,6 @@ _FLOW = Flow(
     },
 )
 
-FAMILY = Family(name="ultrascale", title="Xilinx UltraScale+", flow=_FLOW)
+FAMILY = Family(
+    name="ultrascale", title="Xilinx UltraScale+", flow=_FLOW, multiplier=Multiplier(27, 18, 2)
+)

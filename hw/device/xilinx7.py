@@ -1,6 +1,6 @@
 """Xilinx 7 series."""
 
-from hw.device.family import Family, Flow
+from hw.device.family import Family, Flow, Multiplier
 
 __all__ = ["FAMILY"]
 
@@ -15,4 +15,6 @@ _FLOW = Flow(
     },
 )
 
-FAMILY = Family(name="xilinx7", title="Xilinx 7 series", flow=_FLOW)
+FAMILY = Family(
+    name="xilinx7", title="Xilinx 7 series", flow=_FLOW, multiplier=Multiplier(25, 18, 2)
+)

@@ -1,16 +1,22 @@
-"""The processing element of an array: the choices, and their build parameters."""
+"""What an array is built of: the choices, and their build parameters."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from golden.check import Choice, Parameter, check_fields
 from golden.pe.mac import MacSpec
+from hw.device import GENERIC, NAMES
 from hw.pe.element import Element
 from hw.pe.mac import MacElement
 from hw.pe.opt1 import Opt1Element
 from hw.pe.opt2 import Opt2Element
 
-__all__ = ["ELEMENT_HOWS", "TREE_HOWS", "element_hows", "make_element"]
+__all__ = [
+    "ELEMENT_HOWS", "TARGET", "TREE_HOWS", "check_target", "element_hows", "make_element",
+]  # fmt: skip
+
+TARGET = Choice("device whose own blocks are used", GENERIC, (GENERIC, *NAMES))
 
 _CELLS: dict[str, type[Element]] = {"opt1": Opt1Element, "opt2": Opt2Element, "mac": MacElement}
 
@@ -18,12 +24,15 @@ _CELLS: dict[str, type[Element]] = {"opt1": Opt1Element, "opt2": Opt2Element, "m
 def element_hows(*pes: str, encoding: str, pipeline: int) -> dict[str, Parameter]:
     """Return the build parameters of these elements, and of the resolver of carry-save sums.
 
+    With a target the element is the device's, and they have no other value than the default.
+
     Parameters
     ----------
     pes : names of elements, the default first.
     encoding, pipeline : defaults: those with the best GOPS/mm2.
     """
     return {
+        "target": TARGET,
         "pe": Choice("processing element", pes[0], pes),
         "encoding": replace(Element.HOWS["encoding"], default=encoding),
         "pipeline": replace(Element.HOWS["pipeline"], default=pipeline),
@@ -41,7 +50,22 @@ TREE_HOWS = element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=1)
 def make_element(spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder: str) -> Element:
     """Make an element; raises as :meth:`golden.check.Parameter.check` does."""
     hows: dict[str, Any] = {"encoding": encoding, "pipeline": pipeline}
-    check_fields(TREE_HOWS, {"pe": pe, **hows, "adder": adder})
+    check_fields(TREE_HOWS, {"target": GENERIC, "pe": pe, **hows, "adder": adder})
     if "adder" in _CELLS[pe].HOWS:
         hows["adder"] = adder
     return _CELLS[pe](spec, **hows)
+
+
+def check_target(hows: Mapping[str, Any], kinds: Mapping[str, Parameter]) -> None:
+    """Refuse parameters of elements that a target's blocks do not have.
+
+    Raises
+    ------
+    ValueError
+        There is a target, and another parameter is not at its default.
+    """
+    for name, kind in kinds.items():
+        if name != "target" and hows["target"] != GENERIC and hows[name] != kind.default:
+            raise ValueError(
+                f"{name} must be {kind.default!r} with target={hows['target']}, not {hows[name]!r}"
+            )

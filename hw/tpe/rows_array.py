@@ -26,7 +26,7 @@ class RowsArray(wiring.Component):
     ----------
     spec : RowsSpec
         What: the shape.
-    column : Column
+    column : RowsColumn
         How: the column; the array has n of them.
     ports
         Of the component: the streams ``i_a``, ``i_b``, ``o_c``; the payloads of the first and the

@@ -7,12 +7,14 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from golden.check import Parameter, complete
-from golden.pe.mac import MacSpec
 from golden.tpe.rows import RowsEngineSpec
+from hw.device import GENERIC, family
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.engine_ports import ASlice, BSlice, CRow
+from hw.lib.shared_module import SharedModule
 from hw.pe.element import Element
-from hw.tpe.element_choice import ELEMENT_HOWS, make_element
+from hw.tpe.block_array import BlockArray
+from hw.tpe.element_choice import ELEMENT_HOWS, check_target, make_element
 from hw.tpe.rows_array import RowsArray, skew
 from hw.tpe.rows_column import RowsColumn
 
@@ -36,6 +38,9 @@ class RowsEngine(RowsArray):
     ----------
     spec : RowsEngineSpec
         What: tile, formats, k_max.
+    target : str
+        How: a device family, of whose blocks :class:`hw.tpe.block_array.BlockArray` is built, or
+        "generic". Then no stall reaches the array, and there is a gap between tiles.
     pe, encoding, pipeline
         How: see :func:`hw.tpe.element_choice.make_element`.
     adder : str
@@ -52,6 +57,9 @@ class RowsEngine(RowsArray):
     """
 
     SPEC: ClassVar[type[RowsEngineSpec]]
+    SYSTOLIC: ClassVar[bool] = False
+    """A moves from column to column, one in a cycle."""
+
     HOWS: ClassVar[dict[str, Parameter]] = ELEMENT_HOWS
 
     spec: RowsEngineSpec
@@ -60,27 +68,51 @@ class RowsEngine(RowsArray):
         if not isinstance(spec, self.SPEC):
             raise TypeError(f"spec must be a {self.SPEC.__name__}, not {spec!r}")
         hows = complete(self.HOWS, hows)
-        self.element = make_element(
-            MacSpec(
-                k=spec.k,
-                a_width=spec.a_width,
-                b_width=spec.b_width,
-                a_signed=spec.a_signed,
-                b_signed=spec.b_signed,
-                accumulator_width=spec.accumulator_width,
-            ),
-            **hows,
-        )
+        check_target(hows, self.HOWS)
+        target = hows.pop("target")
+        self.blocks: BlockArray | None = None
+        column: Any
+        if target == GENERIC:
+            self.element = make_element(spec.element, **hows)
+            column = self.make_column(spec, self.element, hows["adder"])
+        else:
+            self.blocks = BlockArray(spec, family(target), systolic=self.SYSTOLIC)
+            column = self.blocks.column
         ports = {
             "i_a": In(stream.Signature(ASlice(spec))),
             "i_b": In(stream.Signature(BSlice(spec))),
             "o_c": Out(stream.Signature(CRow(spec))),
         }
-        super().__init__(spec, self.make_column(spec, self.element, hows["adder"]), ports)
+        super().__init__(spec, column, ports)
 
     def make_column(self, spec: RowsEngineSpec, element: Element, adder: str) -> RowsColumn:
         """Make the column; the array has n of them."""
         raise NotImplementedError
+
+    @property
+    def shared_modules(self) -> tuple[SharedModule, ...]:
+        """The column; of blocks, also what is behind it."""
+        return super().shared_modules if self.blocks is None else self.blocks.shared_modules
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last operand beat of a tile to its first row of C."""
+        if self.blocks is not None:
+            return self.blocks.latency
+        return super().latency + (self.spec.n - 1 if self.SYSTOLIC else 0)
+
+    @property
+    def gap(self) -> int | None:
+        """Idle cycles between tiles, if it is built of blocks; else as the spec says."""
+        return None if self.blocks is None else self.blocks.gap
+
+    def elaborate(self, platform):
+        """Build an array of blocks, or of elements."""
+        if self.blocks is None:
+            return super().elaborate(platform)
+        m = Module()
+        self.blocks.build(m, self.i_a, self.i_b, self.o_c)
+        return m
 
     @property
     def operations_per_cycle(self) -> int:

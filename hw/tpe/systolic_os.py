@@ -65,16 +65,11 @@ class SystolicOs(RowsEngine):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    SPEC = SystolicOsSpec
+    SYSTOLIC = True
 
     def make_column(self, spec: RowsEngineSpec, element: Element, adder: str) -> RowsColumn:
         """Make a column of elements with operand registers."""
         return SystolicColumn(spec, element, adder)
-
-    @property
-    def latency(self) -> int:
-        """Cycles from the last operand beat of a tile to its first row of C."""
-        return super().latency + self.spec.n - 1
 
     def place_columns(
         self, m: Module, move: Value, a: list[Value], b: list[Value], clear: Value

@@ -1,0 +1,167 @@
+"""Several products of narrow operands in one multiplier block.
+
+Codes of A that share a code of B, or the other way round, or both, are put side by side in one
+operand. Product u is then in bits s u .. s (u + 1) - 1 of the block's, less one if what is below
+it is negative; the topmost bit below it says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from amaranth import Cat, Module, Signal, Value, signed
+
+from golden.formats.integer import IntFormat
+from hw.device.family import Multiplier
+
+__all__ = ["Packing"]
+
+_MOST = 4  # products in a block, along either side
+
+
+@dataclass(frozen=True, kw_only=True)
+class Packing:
+    """How `rows` codes of A and `columns` codes of B share a multiplier block.
+
+    Members
+    -------
+    a_format, b_format : of the codes.
+    rows, columns : codes in an operand; the block gives their rows x columns products.
+    spacing : bits from one product to the next.
+    a_wide : A's codes are in the wider operand of the block.
+    """
+
+    a_format: IntFormat
+    b_format: IntFormat
+    rows: int
+    columns: int
+    spacing: int
+    a_wide: bool
+
+    @classmethod
+    def densest(cls, a: IntFormat, b: IntFormat, block: Multiplier) -> "Packing":
+        """Choose the packing with the most products, columns before rows.
+
+        Raises
+        ------
+        ValueError
+            If not even one product fits.
+        """
+        for rows, columns in sorted(
+            product(range(1, _MOST + 1), repeat=2), key=lambda s: (-s[0] * s[1], s[0])
+        ):
+            for spacing in range(1, a.width + b.width + 2):
+                for a_wide in (True, False):
+                    packing = cls(
+                        a_format=a, b_format=b, rows=rows, columns=columns, spacing=spacing,
+                        a_wide=a_wide,
+                    )  # fmt: skip
+                    if packing.is_exact and packing._fits(block):
+                        return packing
+        widths = f"{block.a_width} x {block.b_width}"
+        raise ValueError(
+            f"a_width and b_width must fit a multiplier block of {widths} signed bits,"
+            f" not {a.width} and {b.width}"
+        )
+
+    @property
+    def products(self) -> int:
+        """Products for a block."""
+        return self.rows * self.columns
+
+    @property
+    def a_spacing(self) -> int:
+        """Bits from one code of A to the next."""
+        return self.spacing
+
+    @property
+    def b_spacing(self) -> int:
+        """Bits from one code of B to the next: beyond all products with the last one."""
+        return self.spacing * self.rows
+
+    @property
+    def a_width(self) -> int:
+        """Bits of the operand with codes of A, two's complement."""
+        return _bits(*_packed(self.a_format, self.rows, self.a_spacing))
+
+    @property
+    def b_width(self) -> int:
+        """Bits of the operand with codes of B, two's complement."""
+        return _bits(*_packed(self.b_format, self.columns, self.b_spacing))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every product can be told from those below it, for all codes."""
+        low, high = self._range
+        if self.products == 1:
+            return self.spacing >= _bits(low, high)
+        below_low = below_high = 0
+        for number in range(self.products):
+            below_low += low << self.spacing * number
+            below_high += high << self.spacing * number
+            if _bits(below_low, below_high) > self.spacing * (number + 1):
+                return False
+        return True
+
+    def _fits(self, block: Multiplier) -> bool:
+        wide, narrow = self.a_width, self.b_width
+        if not self.a_wide:
+            wide, narrow = narrow, wide
+        return wide <= block.a_width and narrow <= block.b_width
+
+    @property
+    def _range(self) -> tuple[int, int]:
+        """Least and greatest product."""
+        corners = [
+            x * y
+            for x in (self.a_format.low, self.a_format.high)
+            for y in (self.b_format.low, self.b_format.high)
+        ]
+        return min(corners), max(corners)
+
+    def pack_a(self, m: Module, codes: Sequence[Value]) -> Value:
+        """Put codes of A side by side."""
+        return _pack(m, codes, self.a_format, self.a_spacing, self.a_width)
+
+    def pack_b(self, m: Module, codes: Sequence[Value]) -> Value:
+        """Put codes of B side by side."""
+        return _pack(m, codes, self.b_format, self.b_spacing, self.b_width)
+
+    def unpack(self, whole: Value) -> list[list[tuple[Value, Value]]]:
+        """Take the products out of a block's.
+
+        Returns
+        -------
+        For each row, for each column, two values that add up to the product: what stands in its
+        place, two's complement, and 0 or 1.
+        """
+        found: list[list[tuple[Value, Value]]] = [[] for _ in range(self.rows)]
+        is_signed = self._range[0] < 0
+        for number in range(self.products):
+            low = self.spacing * number
+            field = whole[low : low + self.spacing]
+            borrowed = whole[low - 1] if number and is_signed else Cat()
+            found[number % self.rows].append((field.as_signed(), borrowed))
+        return found
+
+
+def _packed(fmt: IntFormat, count: int, spacing: int) -> tuple[int, int]:
+    """Least and greatest sum of codes side by side."""
+    ones = sum(1 << spacing * number for number in range(count))
+    return fmt.low * ones, fmt.high * ones
+
+
+def _bits(low: int, high: int) -> int:
+    """Bits of two's complement that hold a range."""
+    return max(high.bit_length(), (-low - 1).bit_length() if low < 0 else 0) + 1
+
+
+def _pack(m: Module, codes: Sequence[Value], fmt: IntFormat, spacing: int, width: int) -> Value:
+    """Add up codes, each times a power of two."""
+    values = [code.as_signed() if fmt.signed else code.as_unsigned() for code in codes]
+    packed = Signal(signed(width))
+    total: Value = values[0]
+    for number, value in enumerate(values[1:], start=1):
+        total = total + (value << spacing * number)
+    m.d.comb += packed.eq(total)
+    return packed

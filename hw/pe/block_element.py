@@ -1,0 +1,153 @@
+"""An element of an array built of a device's own multiplier blocks."""
+
+from collections.abc import Sequence
+
+from amaranth import Cat, Module, Signal, Value
+from amaranth.lib.wiring import In, Member, Out
+
+from golden.pe.mac import MacSpec
+from hw.device import Family
+from hw.device.packing import Packing
+from hw.lib.shared_module import SharedModule
+
+__all__ = ["BlockElement"]
+
+
+class BlockElement(SharedModule):
+    """Accumulates products of some rows and columns of C, and passes finished sums on.
+
+    It never stops: where there are no operands it gets zeros. Its sums are part of a shift
+    register through all elements of a column: while ``i_keep`` of a row is low, the row takes the
+    sums of the one before it.
+
+    Parameters
+    ----------
+    spec : MacSpec
+        What: operand and accumulator widths, and k.
+    family : Family
+        How: the device.
+    passes_a, passes_b : bool
+        How: its neighbours take A and ``i_keep``, or B, from it.
+
+    Members
+    -------
+    i_a, i_b : In
+        Operands of A of its rows, of B of its columns, k each, as :meth:`encode_a` and
+        :meth:`encode_b` make them. Their products are added :attr:`latency` cycles later.
+    i_keep : In
+        A bit for each row; it takes effect in the next cycle.
+    i_sums : In
+        Sums of the row before its first row, one for each column.
+    o_a, o_b, o_keep : Out
+        ``i_a``, ``i_b``, ``i_keep``, one cycle later; only if it passes them on.
+    o_sums : Out
+        Sums of its last row, one for each column.
+    """
+
+    module = "element"
+
+    i_a: Signal
+    i_b: Signal
+    i_keep: Signal
+    i_sums: Signal
+    o_a: Signal
+    o_b: Signal
+    o_keep: Signal
+    o_sums: Signal
+
+    def __init__(
+        self, spec: MacSpec, family: Family, *, passes_a: bool = False, passes_b: bool = False
+    ):
+        self.spec = spec
+        self.family = family
+        self.packing = Packing.densest(spec.a_format, spec.b_format, family.multiplier)
+        self.passes_a = passes_a
+        self.passes_b = passes_b
+        a, b = spec.k * self.packing.a_width, spec.k * self.packing.b_width
+        passed: dict[str, Member] = {}
+        if passes_a:
+            passed |= {"o_a": Out(a), "o_keep": Out(self.rows)}
+        if passes_b:
+            passed |= {"o_b": Out(b)}
+        sums = self.columns * spec.accumulator_width
+        super().__init__({
+            "i_a": In(a),
+            "i_b": In(b),
+            "i_keep": In(self.rows),
+            "i_sums": In(sums),
+            "o_sums": Out(sums),
+            **passed,
+        })
+
+    @property
+    def rows(self) -> int:
+        """Rows of C."""
+        return self.packing.rows
+
+    @property
+    def columns(self) -> int:
+        """Columns of C."""
+        return self.packing.columns
+
+    @property
+    def latency(self) -> int:
+        """Cycles from operands to the cycle in which their products are added."""
+        levels = (self.spec.k - 1).bit_length()
+        return self.family.multiplier.registers + self.family.behind + levels
+
+    def encode_a(self, m: Module, codes: Sequence[Sequence[Value]]) -> Value:
+        """Encode codes of A, for each row k of them."""
+        return Cat(self.packing.pack_a(m, group) for group in zip(*codes, strict=True))
+
+    def encode_b(self, m: Module, codes: Sequence[Sequence[Value]]) -> Value:
+        """Encode codes of B, for each column k of them."""
+        return Cat(self.packing.pack_b(m, group) for group in zip(*codes, strict=True))
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, width = self.spec, self.spec.accumulator_width
+        keep = Signal(self.rows, reset_less=True)
+        m.d.sync += keep.eq(self.i_keep)
+        if self.passes_a:
+            m.d.sync += self.o_a.eq(self.i_a)
+            m.d.comb += self.o_keep.eq(keep)
+        if self.passes_b:
+            m.d.sync += self.o_b.eq(self.i_b)
+
+        products = [self._multiply(m, pair) for pair in range(spec.k)]
+        above = [self.i_sums.word_select(column, width) for column in range(self.columns)]
+        for row in range(self.rows):
+            for column in range(self.columns):
+                addend, carry = _sum(m, [whole[row][column] for whole in products])
+                total = Signal(width, name=f"sum{row}_{column}", reset_less=True)
+                self.family.accumulate(m, total, keep[row], above[column], addend, carry)
+                above[column] = total
+        m.d.comb += self.o_sums.eq(Cat(above))
+        return m
+
+    def _multiply(self, m: Module, pair: int) -> list[list[tuple[Value, Value]]]:
+        """Multiply pair `pair` of all rows and columns in one block."""
+        packing, family = self.packing, self.family
+        a = self.i_a.word_select(pair, packing.a_width).as_signed()
+        b = self.i_b.word_select(pair, packing.b_width).as_signed()
+        whole = family.multiply(m, a, b) if packing.a_wide else family.multiply(m, b, a)
+        for stage in range(family.behind):
+            behind = Signal(
+                packing.products * packing.spacing, name=f"p{pair}_{stage}", reset_less=True
+            )
+            m.d.sync += behind.eq(whole)
+            whole = behind
+        return packing.unpack(whole)
+
+
+def _sum(m: Module, parts: Sequence[tuple[Value, Value]]) -> tuple[Value, Value]:
+    """Add up products, two at a time, with registers; returns a sum and a carry to add to it."""
+    if len(parts) == 1:
+        return parts[0]
+    sums: list[tuple[Value, Value]] = []
+    for at in range(0, len(parts), 2):
+        terms = [term for part in parts[at : at + 2] for term in part if len(term)]
+        register = Signal(sum(terms[1:], terms[0]).shape(), reset_less=True)
+        m.d.sync += register.eq(sum(terms[1:], terms[0]))
+        sums.append((register, Cat()))
+    return _sum(m, sums)

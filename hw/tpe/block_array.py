@@ -1,0 +1,299 @@
+"""Array of a device's own multiplier blocks: it never stops, its sums leave by themselves."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Member, Out
+
+from golden.tpe.rows import RowsEngineSpec
+from hw.device import Family
+from hw.lib.shared_module import Placement, SharedModule
+from hw.pe.block_element import BlockElement
+from hw.tpe.rows_array import skew
+
+__all__ = ["BlockArray", "BlockColumn"]
+
+_ALWAYS = C(1, 1)
+_LATE = 2
+"""Tiles that may end before the count of tiles knows, which is three cycles late."""
+
+
+class BlockColumn(SharedModule):
+    """Elements one below the other; their sums are a shift register.
+
+    Parameters
+    ----------
+    spec : RowsEngineSpec
+        What: the array.
+    element : BlockElement
+        How: of each of its rows; it passes B on if rows take it one after the other.
+
+    Members
+    -------
+    i_a, i_keep, i_b : In
+        As the elements', row 0 lowest.
+    o_a, o_keep : Out
+        As the elements', if they pass A on.
+    o : Out
+        Sums of the last row.
+    """
+
+    module = "column"
+
+    i_a: Signal
+    i_keep: Signal
+    i_b: Signal
+    o_a: Signal
+    o_keep: Signal
+    o: Signal
+
+    def __init__(self, spec: RowsEngineSpec, element: BlockElement):
+        self.element = element
+        self.elements = -(-spec.m // element.rows)
+        a, rows = self.elements * len(element.i_a), self.elements * element.rows
+        passed: dict[str, Member] = {}
+        if element.passes_a:
+            passed = {"o_a": Out(a), "o_keep": Out(rows)}
+        super().__init__({
+            "i_a": In(a),
+            "i_keep": In(rows),
+            "i_b": In(len(element.i_b)),
+            "o": Out(len(element.o_sums)),
+            **passed,
+        })
+
+    @property
+    def rows(self) -> int:
+        """Rows of sums; the last ones of the array may be more than the tile has."""
+        return len(self.i_keep)
+
+    @property
+    def shared_modules(self) -> tuple[SharedModule, ...]:
+        """The element."""
+        return (self.element,)
+
+    def elaborate(self, platform):
+        m = Module()
+        element = self.element
+        b: Value = self.i_b
+        sums: Value = C(0, len(self.o))
+        for number in range(self.elements):
+            m.submodules[f"pe{number}"] = pe = element.place()
+            m.d.comb += [
+                pe.i_a.eq(self.i_a.word_select(number, len(element.i_a))),
+                pe.i_keep.eq(self.i_keep.word_select(number, element.rows)),
+                pe.i_b.eq(b),
+                pe.i_sums.eq(sums),
+            ]
+            if element.passes_a:
+                m.d.comb += [
+                    self.o_a.word_select(number, len(element.i_a)).eq(pe.o_a),
+                    self.o_keep.word_select(number, element.rows).eq(pe.o_keep),
+                ]
+            if element.passes_b:
+                b = pe.o_b
+            sums = pe.o_sums
+        m.d.comb += self.o.eq(sums)
+        return m
+
+
+class BlockArray:
+    """Control, columns and output of an array of blocks, for an engine of rows.
+
+    The array has no enable: when no beat comes, zeros do. After the last beat of a tile the sums
+    move down, one row in a cycle, while zeros follow: the last element has row 0 of C, so that it
+    comes out first, and A's rows are given out from the last element up. So a tile of `beats` beats
+    takes `beats` + :attr:`gap` cycles. Each column writes its sums to a memory of its own, from
+    which rows are read when all columns have written them; a beat that ends a tile waits for room.
+
+    Parameters
+    ----------
+    spec : RowsEngineSpec
+        What: the array.
+    family : Family
+        How: the device.
+    systolic : bool
+        How: A moves from column to column, one in a cycle; else all take it at once.
+    """
+
+    def __init__(self, spec: RowsEngineSpec, family: Family, *, systolic: bool):
+        self.spec = spec
+        self.family = family
+        self.systolic = systolic
+        self.element = BlockElement(
+            spec.element, family, passes_a=systolic, passes_b=not spec.together
+        )
+        self.column = BlockColumn(spec, self.element)
+        self.columns = -(-spec.n // self.element.columns)
+        on_their_way = -(-(self.latency + spec.m + _LATE) // (self.gap + 1)) + 1
+        self.depth = max(family.rows, 1 << ((on_their_way + _LATE) * spec.m - 1).bit_length())
+        self.slots = self.depth // spec.m - _LATE
+        self.store = family.row_store(spec.accumulator_width, self.depth)
+
+    @property
+    def shared_modules(self) -> tuple[SharedModule, ...]:
+        """The column, and the memory behind it."""
+        return (self.column, self.store)
+
+    @property
+    def gap(self) -> int:
+        """Idle cycles between two tiles."""
+        return self.column.rows
+
+    @property
+    def _spread(self) -> int:
+        """Cycles from the first row's operands to the last one's."""
+        return 0 if self.spec.together else self.column.elements - 1
+
+    @property
+    def _until_done(self) -> int:
+        """Cycles from the last beat to the first in which all sums of column 0 are complete."""
+        return 1 + self._spread + self.element.latency + 1
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last operand beat of a tile to its first row of C."""
+        written = self._until_done + (self.columns - 1 if self.systolic else 0)
+        return written + 3
+
+    def build(self, m: Module, i_a: Any, i_b: Any, o_c: Any) -> None:
+        """Connect the array to the engine's streams."""
+        accept, last = Signal(), Signal()
+        m.d.comb += [
+            accept.eq(self._opening(m, last, o_c) & i_a.valid & i_b.valid),
+            i_a.ready.eq(accept),
+            i_b.ready.eq(accept),
+            last.eq(accept & i_a.payload.last),
+        ]
+        a, b = self._operands(m, accept, i_a.payload.data, i_b.payload.data)
+        keep, write = self._ends(m, last)
+        sums = self._place(m, a, b, keep)
+        self._leave(m, sums, write, o_c)
+
+    def _opening(self, m: Module, last: Value, o_c: Any) -> Value:
+        """Let beats in: a tile of them, then a gap for its sums, and more of it without room."""
+        is_open, waits = Signal(), Signal()
+        gap = Signal(self.gap, init=1)
+        opens = gap[-1] | waits
+        # Rooms are counted late, so that they are off the path of accepted beats.
+        ended, left = Signal(), Signal()
+        tiles, room = Signal(range(self.slots + _LATE + 1)), Signal(init=1)
+        m.d.sync += [
+            is_open.eq((is_open & ~last) | (opens & room)),
+            waits.eq(opens & ~room),
+            gap.eq(Cat(last, gap)),
+            ended.eq(last),
+            left.eq(o_c.valid & o_c.ready & o_c.payload.last),
+            tiles.eq(tiles + ended - left),
+            room.eq(tiles < self.slots),
+        ]
+        return is_open
+
+    def _operands(self, m: Module, accept: Value, a: Value, b: Value) -> tuple[Value, list[Value]]:
+        """Encode a beat; returns A of all elements, and B of each column, late as they need it."""
+        spec, element, elements = self.spec, self.element, self.column.elements
+        rows = [
+            [a.word_select(row * spec.k + pair, spec.a_width) for pair in range(spec.k)]
+            for row in range(spec.m)
+        ]  # fmt: skip
+        rows += [[C(0, spec.a_width)] * spec.k] * (elements * element.rows - spec.m)
+        columns = [
+            [b.word_select(pair * spec.n + column, spec.b_width) for pair in range(spec.k)]
+            for column in range(spec.n)
+        ]  # fmt: skip
+        columns += [[C(0, spec.b_width)] * spec.k] * (self.columns * element.columns - spec.n)
+        rows.reverse()  # the last element has the first row
+        held_a = Signal(len(self.column.i_a), name="a", reset_less=True)
+        held_b = Signal(self.columns * len(element.i_b), name="b", reset_less=True)
+        coded_a = Cat(element.encode_a(m, group) for group in _groups(rows, element.rows))
+        coded_b = Cat(element.encode_b(m, group) for group in _groups(columns, element.columns))
+        m.d.sync += [held_a.eq(Mux(accept, coded_a, 0)), held_b.eq(coded_b)]
+        all_b = [held_b.word_select(number, len(element.i_b)) for number in range(self.columns)]
+        if self.systolic:
+            all_b = skew(m, _ALWAYS, "b", held_b, self.columns, len(element.i_b))
+        if self.spec.together:
+            return held_a, all_b
+        return Cat(skew(m, _ALWAYS, "a", held_a, elements, len(element.i_a))), all_b
+
+    def _ends(self, m: Module, last: Value) -> tuple[Value, Value]:
+        """Follow the end of a tile; returns ``keep`` of each row, and when column 0 is written.
+
+        Row r of the column takes the sums above it r + 1 times: first what its element had moves
+        down, at last the zeros from above. Reset is such an end, after which nothing is written.
+        """
+        spec = self.spec
+        rows = self.column.rows
+        on_its_way = Signal(self._until_done - 2, init=1)
+        start, follows, real = on_its_way[-1], Signal(), Signal()
+        keep = Signal(rows, init=(1 << rows) - 1)
+        left = Signal(range(spec.m + 1))
+        m.d.sync += [
+            on_its_way.eq(Cat(last, on_its_way)),
+            keep.eq(Mux(start, 0, Cat(C(1, 1), keep))),
+            follows.eq(start & real),
+        ]
+        with m.If(start):
+            m.d.sync += real.eq(1)
+        with m.If(follows):
+            m.d.sync += left.eq(spec.m)
+        with m.Elif(left != 0):
+            m.d.sync += left.eq(left - 1)
+        return keep, left != 0
+
+    def _place(self, m: Module, a: Value, b: list[Value], keep: Value) -> list[Value]:
+        """Place the columns side by side; returns the sums of each column of C."""
+        sums: list[Value] = []
+        for number, codes in enumerate(b):
+            m.submodules[f"column{number}"] = column = self.column.place()
+            m.d.comb += [column.i_a.eq(a), column.i_keep.eq(keep), column.i_b.eq(codes)]
+            if self.systolic:
+                a, keep = column.o_a, column.o_keep
+            width = self.spec.accumulator_width
+            sums += [column.o.word_select(own, width) for own in range(self.element.columns)]
+        return sums[: self.spec.n]
+
+    def _leave(self, m: Module, sums: list[Value], write: Value, o_c: Any) -> None:
+        """Write the sums of each column, and read rows that are complete."""
+        spec = self.spec
+        place = Signal(range(self.depth))
+        m.d.sync += place.eq(place + write)
+        stores: list[Placement] = []
+        for number, total in enumerate(sums):
+            if self.systolic and number and number % self.element.columns == 0:
+                late_write, late_place = Signal(name=f"write{number}"), Signal.like(place)
+                m.d.sync += [late_write.eq(write), late_place.eq(place)]
+                write, place = late_write, late_place
+            m.submodules[f"store{number}"] = store = self.store.place()
+            m.d.comb += [store.i_write.eq(write), store.i_place.eq(place), store.i.eq(total)]
+            stores.append(store)
+
+        level, is_empty = Signal(range(self.depth + 1)), Signal(init=1)
+        start, row = Signal(range(self.depth)), Signal(range(spec.m))
+        inside, inside_last, out_last = Signal(), Signal(), Signal()
+        moves_out, moves, issue = Signal(), Signal(), Signal()
+        m.d.comb += [
+            moves_out.eq(~o_c.valid | o_c.ready),
+            moves.eq(~inside | moves_out),
+            issue.eq(~is_empty & moves),
+            o_c.payload.last.eq(out_last),
+            o_c.payload.data.eq(Cat(store.o for store in stores)),
+        ]
+        m.d.sync += level.eq(level + write - issue)
+        with m.If(write):
+            m.d.sync += is_empty.eq(0)
+        with m.Elif(issue):
+            m.d.sync += is_empty.eq(level == 1)
+        with m.If(moves):
+            m.d.sync += [inside.eq(~is_empty), inside_last.eq(row == spec.m - 1)]
+        with m.If(moves_out):
+            m.d.sync += [o_c.valid.eq(inside), out_last.eq(inside_last)]
+        with m.If(issue):
+            m.d.sync += [start.eq(start + 1), row.eq(Mux(row == spec.m - 1, 0, row + 1))]
+        for store in stores:
+            m.d.comb += [store.i_from.eq(start), store.i_read.eq(Cat(moves, moves_out))]
+
+
+def _groups(codes: Sequence[list[Value]], size: int) -> list[Sequence[list[Value]]]:
+    """Split codes of rows or columns into those of elements."""
+    return [codes[at : at + size] for at in range(0, len(codes), size)]
