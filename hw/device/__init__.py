@@ -34,11 +34,11 @@ def family(name: str) -> Family:
     return found
 
 
-def models_of(verilog: str) -> list[Path]:
-    """Return the simulation models of the blocks that Verilog has in it, a file each.
+def models_of(design: str) -> list[Path]:
+    """Return the simulation models of the blocks in a design's Verilog or RTLIL, a file each.
 
     They hold what carrysave uses of a block. A maker's own models have the same names.
     """
     folder = Path(__file__).parent / "models"
-    used = set(re.findall(r"^\s*([A-Z]\w+) #?\(?", verilog, re.MULTILINE))
+    used = set(re.findall(r"^ *(?:cell \\)?([A-Z]\w+) ", design, re.MULTILINE))
     return [path for path in sorted(folder.glob("*.v")) if path.stem in used]

@@ -39,8 +39,10 @@ class Packing:
     a_wide: bool
 
     @classmethod
-    def densest(cls, a: IntFormat, b: IntFormat, block: Multiplier) -> "Packing":
+    def densest(cls, a: IntFormat, b: IntFormat, block: Multiplier, most: int = _MOST) -> "Packing":
         """Choose the packing with the most products, columns before rows.
+
+        At most `most` codes are in an operand.
 
         Raises
         ------
@@ -48,7 +50,7 @@ class Packing:
             If not even one product fits.
         """
         for rows, columns in sorted(
-            product(range(1, _MOST + 1), repeat=2), key=lambda s: (-s[0] * s[1], s[0])
+            product(range(1, most + 1), repeat=2), key=lambda s: (-s[0] * s[1], s[0])
         ):
             for spacing in range(1, a.width + b.width + 2):
                 for a_wide in (True, False):
@@ -92,14 +94,12 @@ class Packing:
     @property
     def is_exact(self) -> bool:
         """Whether every product can be told from those below it, for all codes."""
-        low, high = self._range
-        if self.products == 1:
-            return self.spacing >= _bits(low, high)
+        low, high = self.bounds
         below_low = below_high = 0
         for number in range(self.products):
             below_low += low << self.spacing * number
             below_high += high << self.spacing * number
-            if _bits(below_low, below_high) > self.spacing * (number + 1):
+            if _bits(below_low, below_high, low < 0) > self.spacing * (number + 1):
                 return False
         return True
 
@@ -110,7 +110,7 @@ class Packing:
         return wide <= block.a_width and narrow <= block.b_width
 
     @property
-    def _range(self) -> tuple[int, int]:
+    def bounds(self) -> tuple[int, int]:
         """Least and greatest product."""
         corners = [
             x * y
@@ -133,15 +133,16 @@ class Packing:
         Returns
         -------
         For each row, for each column, two values that add up to the product: what stands in its
-        place, two's complement, and 0 or 1.
+        place, and 0 or 1; the latter without bits where it is always 0.
         """
         found: list[list[tuple[Value, Value]]] = [[] for _ in range(self.rows)]
-        is_signed = self._range[0] < 0
+        is_signed = self.bounds[0] < 0
         for number in range(self.products):
             low = self.spacing * number
             field = whole[low : low + self.spacing]
             borrowed = whole[low - 1] if number and is_signed else Cat()
-            found[number % self.rows].append((field.as_signed(), borrowed))
+            product = field.as_signed() if is_signed else field
+            found[number % self.rows].append((product, borrowed))
         return found
 
 
@@ -151,9 +152,9 @@ def _packed(fmt: IntFormat, count: int, spacing: int) -> tuple[int, int]:
     return fmt.low * ones, fmt.high * ones
 
 
-def _bits(low: int, high: int) -> int:
-    """Bits of two's complement that hold a range."""
-    return max(high.bit_length(), (-low - 1).bit_length() if low < 0 else 0) + 1
+def _bits(low: int, high: int, is_signed: bool = True) -> int:
+    """Bits that hold a range; without sign, if that is told."""
+    return max(high.bit_length(), (-low - 1).bit_length() if low < 0 else 0) + is_signed
 
 
 def _pack(m: Module, codes: Sequence[Value], fmt: IntFormat, spacing: int, width: int) -> Value:

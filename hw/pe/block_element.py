@@ -28,6 +28,8 @@ class BlockElement(SharedModule):
         How: the device.
     passes_a, passes_b : bool
         How: its neighbours take A and ``i_keep``, or B, from it.
+    single : bool
+        How: it has one row and one column, however many would fit in its blocks.
 
     Members
     -------
@@ -56,11 +58,18 @@ class BlockElement(SharedModule):
     o_sums: Signal
 
     def __init__(
-        self, spec: MacSpec, family: Family, *, passes_a: bool = False, passes_b: bool = False
+        self,
+        spec: MacSpec,
+        family: Family,
+        *,
+        passes_a: bool = False,
+        passes_b: bool = False,
+        single: bool = False,
     ):
         self.spec = spec
         self.family = family
-        self.packing = Packing.densest(spec.a_format, spec.b_format, family.multiplier)
+        most = {"most": 1} if single else {}
+        self.packing = Packing.densest(spec.a_format, spec.b_format, family.multiplier, **most)
         self.passes_a = passes_a
         self.passes_b = passes_b
         a, b = spec.k * self.packing.a_width, spec.k * self.packing.b_width

@@ -1,14 +1,18 @@
 """Plain multiply-accumulate: one carry-propagate addition per cycle."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from amaranth import C, Module, Value
 
-from golden.check import Choice, Parameter
+from golden.check import Choice, Parameter, complete
 from golden.pe.mac import MacSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
+from hw.device import GENERIC, family
+from hw.device.choice import TARGET, check_target
 from hw.lib.evidence import ELEMENT
+from hw.lib.shared_module import SharedModule
+from hw.pe.block_stream import BlockStream
 from hw.pe.element import KEPT, Element
 from hw.pe.element_stream import StreamPe
 
@@ -66,7 +70,8 @@ class MacElement(Element):
 class Mac(StreamPe):
     """Sums products of operand pairs.
 
-    Computes :func:`golden.pe.mac.mac`, exactly.
+    Computes :func:`golden.pe.mac.mac`, exactly. With a `target` it is built of that device's
+    multiplier blocks, and a sum that is not taken stalls the input some sums later.
     """
 
     SPEC = MacSpec
@@ -75,4 +80,26 @@ class Mac(StreamPe):
     EVIDENCE = ELEMENT
 
     CELL = MacElement
-    HOWS = MacElement.HOWS
+    HOWS: ClassVar[dict[str, Parameter]] = {"target": TARGET, **MacElement.HOWS}
+
+    def __init__(self, spec: MacSpec, *, target: str = GENERIC, **hows: Any):
+        super().__init__(spec, **hows)
+        check_target({"target": target, **complete(MacElement.HOWS, hows)}, self.HOWS)
+        self.blocks = None if target == GENERIC else BlockStream(spec, family(target))
+
+    @property
+    def shared_modules(self) -> tuple[SharedModule, ...]:
+        """The one cell."""
+        return super().shared_modules if self.blocks is None else self.blocks.shared_modules
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last pairs of a sum to the sum."""
+        return super().latency if self.blocks is None else self.blocks.latency
+
+    def elaborate(self, platform):
+        if self.blocks is None:
+            return super().elaborate(platform)
+        m = Module()
+        self.blocks.build(m, self.i, self.o)
+        return m

@@ -159,20 +159,24 @@ class BlockArray:
 
     def build(self, m: Module, i_a: Any, i_b: Any, o_c: Any) -> None:
         """Connect the array to the engine's streams."""
-        accept, last = Signal(), Signal()
+        accept, closing = Signal(), i_a.valid & i_b.valid & i_a.payload.last
+        is_open = self._opening(m, closing, o_c)
+        last = is_open & closing
         m.d.comb += [
-            accept.eq(self._opening(m, last, o_c) & i_a.valid & i_b.valid),
+            accept.eq(is_open & i_a.valid & i_b.valid),
             i_a.ready.eq(accept),
             i_b.ready.eq(accept),
-            last.eq(accept & i_a.payload.last),
         ]
         a, b = self._operands(m, accept, i_a.payload.data, i_b.payload.data)
         keep, write = self._ends(m, last)
         sums = self._place(m, a, b, keep)
         self._leave(m, sums, write, o_c)
 
-    def _opening(self, m: Module, last: Value, o_c: Any) -> Value:
-        """Let beats in: a tile of them, then a gap for its sums, and more of it without room."""
+    def _opening(self, m: Module, closing: Value, o_c: Any) -> Value:
+        """Let beats in: a tile of them, then a gap for its sums, and more of it without room.
+
+        `closing` is a last beat that is offered.
+        """
         is_open, waits = Signal(), Signal()
         gap = Signal(self.gap, init=1)
         opens = gap[-1] | waits
@@ -180,10 +184,10 @@ class BlockArray:
         ended, left = Signal(), Signal()
         tiles, room = Signal(range(self.slots + _LATE + 1)), Signal(init=1)
         m.d.sync += [
-            is_open.eq((is_open & ~last) | (opens & room)),
+            is_open.eq((is_open & ~closing) | (opens & room)),
             waits.eq(opens & ~room),
-            gap.eq(Cat(last, gap)),
-            ended.eq(last),
+            gap.eq(Cat(is_open & closing, gap)),
+            ended.eq(is_open & closing),
             left.eq(o_c.valid & o_c.ready & o_c.payload.last),
             tiles.eq(tiles + ended - left),
             room.eq(tiles < self.slots),
@@ -227,7 +231,7 @@ class BlockArray:
         on_its_way = Signal(self._until_done - 2, init=1)
         start, follows, real = on_its_way[-1], Signal(), Signal()
         keep = Signal(rows, init=(1 << rows) - 1)
-        left = Signal(range(spec.m + 1))
+        write, left = Signal(), Signal(range(spec.m))
         m.d.sync += [
             on_its_way.eq(Cat(last, on_its_way)),
             keep.eq(Mux(start, 0, Cat(C(1, 1), keep))),
@@ -236,10 +240,10 @@ class BlockArray:
         with m.If(start):
             m.d.sync += real.eq(1)
         with m.If(follows):
-            m.d.sync += left.eq(spec.m)
-        with m.Elif(left != 0):
-            m.d.sync += left.eq(left - 1)
-        return keep, left != 0
+            m.d.sync += [write.eq(1), left.eq(spec.m - 1)]
+        with m.Elif(write):
+            m.d.sync += [write.eq(left != 0), left.eq(left - 1)]
+        return keep, write
 
     def _place(self, m: Module, a: Value, b: list[Value], keep: Value) -> list[Value]:
         """Place the columns side by side; returns the sums of each column of C."""

@@ -1,22 +1,18 @@
 """What an array is built of: the choices, and their build parameters."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from golden.check import Choice, Parameter, check_fields
 from golden.pe.mac import MacSpec
-from hw.device import GENERIC, NAMES
+from hw.device import GENERIC
+from hw.device.choice import TARGET
 from hw.pe.element import Element
 from hw.pe.mac import MacElement
 from hw.pe.opt1 import Opt1Element
 from hw.pe.opt2 import Opt2Element
 
-__all__ = [
-    "ELEMENT_HOWS", "TARGET", "TREE_HOWS", "check_target", "element_hows", "make_element",
-]  # fmt: skip
-
-TARGET = Choice("device whose own blocks are used", GENERIC, (GENERIC, *NAMES))
+__all__ = ["ELEMENT_HOWS", "TREE_HOWS", "element_hows", "make_element"]
 
 _CELLS: dict[str, type[Element]] = {"opt1": Opt1Element, "opt2": Opt2Element, "mac": MacElement}
 
@@ -54,18 +50,3 @@ def make_element(spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder:
     if "adder" in _CELLS[pe].HOWS:
         hows["adder"] = adder
     return _CELLS[pe](spec, **hows)
-
-
-def check_target(hows: Mapping[str, Any], kinds: Mapping[str, Parameter]) -> None:
-    """Refuse parameters of elements that a target's blocks do not have.
-
-    Raises
-    ------
-    ValueError
-        There is a target, and another parameter is not at its default.
-    """
-    for name, kind in kinds.items():
-        if name != "target" and hows["target"] != GENERIC and hows[name] != kind.default:
-            raise ValueError(
-                f"{name} must be {kind.default!r} with target={hows['target']}, not {hows[name]!r}"
-            )

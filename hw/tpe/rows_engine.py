@@ -9,12 +9,13 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Parameter, complete
 from golden.tpe.rows import RowsEngineSpec
 from hw.device import GENERIC, family
+from hw.device.choice import check_target
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.engine_ports import ASlice, BSlice, CRow
 from hw.lib.shared_module import SharedModule
 from hw.pe.element import Element
 from hw.tpe.block_array import BlockArray
-from hw.tpe.element_choice import ELEMENT_HOWS, check_target, make_element
+from hw.tpe.element_choice import ELEMENT_HOWS, make_element
 from hw.tpe.rows_array import RowsArray, skew
 from hw.tpe.rows_column import RowsColumn
 

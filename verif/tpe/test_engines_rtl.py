@@ -43,12 +43,26 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ),
     ("cube", {"m": 9, "n": 1, "k": 2, "k_max": 40, "pe": "opt2", "together": True}),
     ("cube", {"m": 1, "n": 2, "k": 3, "k_max": 40, "encoding": "ent", "together": True}),
+    ("systolic_os", {"m": 3, "n": 3, "k_max": 50, "b_width": 4, "target": "ecp5"}),
+    ("systolic_os", {"m": 1, "n": 2, "k_max": 20, "a_signed": False, "target": "ecp5"}),
+    (
+        "systolic_os",
+        {"m": 9, "n": 2, "k_max": 3000, "a_width": 16, "b_width": 16, "target": "ecp5"},
+    ),
+    ("systolic_os", {"m": 5, "n": 3, "k_max": 40, "a_width": 2, "b_width": 2, "target": "ecp5"}),
+    (
+        "matrix_2d",
+        {"m": 3, "n": 2, "k_max": 40, "a_width": 4, "b_signed": False, "together": True,
+         "target": "ecp5"},
+    ),
+    ("cube", {"m": 2, "n": 2, "k": 3, "k_max": 40, "target": "ecp5"}),
+    ("adder_tree", {"m": 1, "n": 2, "k": 5, "k_max": 30, "a_width": 5, "target": "ecp5"}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    long(CASES, 0, 1, 2, 5, 7, 9, 11, 13, 14, 15, 18, 22),
+    long(CASES, 0, 1, 2, 5, 7, 9, 11, 13, 14, 15, 18, 22, 24, 25, 27, 29),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_engine_rtl_matches_golden(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+"""Our models of devices' blocks, against those of Yosys, or what their makers say of them."""
+
+from pathlib import Path
+
+import pytest
+from amaranth import Module, Signal, Value
+
+from hw.device import family, models_of
+from hw.emit import yosys
+from verif.support.formal import holds
+
+
+@pytest.mark.parametrize("table", [0x663C, 0x000A, 0x96AA])
+def test_carry_slice_is_that_of_yosys(table: int, tmp_path: Path) -> None:
+    (model,) = models_of("  CCU2C u ()\n")
+    parameters = f"-set INIT0 {table} -set INIT1 {table}"
+    log = yosys.run(
+        f"read_verilog {model}\nrename CCU2C ours\n"
+        "read_verilog -D NO_INCLUDES +/ecp5/cells_sim.v\nrename CCU2C theirs\n"
+        f'chparam {parameters} -set INJECT1_0 "NO" -set INJECT1_1 "NO" ours theirs\n'
+        "proc ours theirs\nmiter -equiv -make_assert ours theirs miter\n"
+        "hierarchy -top miter\nproc\nflatten\nopt\nsat -verify -prove-asserts miter",
+        cwd=tmp_path,
+    )
+    assert "no model found: SUCCESS" in log
+
+
+@pytest.mark.parametrize("is_signed", [True, False])
+def test_ecp5_product_comes_three_cycles_later(is_signed: bool) -> None:
+    """Lattice FPGA-TN-02205: registers of inputs, pipeline and output."""
+
+    def claim(m: Module, x: Signal, y: Signal) -> Value:
+        a = x.as_signed() if is_signed else x
+        b = y.as_signed()
+        found = family("ecp5").multiply(m, a, b)
+        expected: Value = a * b
+        for _ in range(3):
+            late = Signal.like(expected)
+            m.d.sync += late.eq(expected)
+            expected = late
+        return found == expected
+
+    assert holds(claim, 5, 4, cycles=4)
+
+
+def test_ecp5_rows_return_two_enables_later() -> None:
+    """Lattice FPGA-TN-02204: a latch behind the array, and the output register."""
+
+    def claim(m: Module, write: Signal, place: Signal, word: Signal, read: Signal) -> Value:
+        m.submodules.store = store = family("ecp5").row_store(4, 512)
+        m.d.comb += [
+            store.i_write.eq(write), store.i_place.eq(place), store.i.eq(word),
+            store.i_read.eq(read), store.i_from.eq(3),
+        ]  # fmt: skip
+        hits = late(m, write & (place == 3), 3)
+        words, reads, outs = late(m, word, 3), late(m, read, 3), late(m, store.o, 3)
+        comes = hits[3] & reads[2][0] & reads[1][1]
+        return (~comes | (store.o == words[3])) & (reads[1][1] | (store.o == outs[1]))
+
+    assert holds(claim, 1, 2, 4, 2, cycles=4)
+
+
+def late(m: Module, value: Value, cycles: int) -> list[Signal]:
+    """Return a value as it is, as it was a cycle ago, and so on."""
+    values = [Signal(len(value))]
+    m.d.comb += values[0].eq(value)
+    for _ in range(cycles):
+        values.append(Signal(len(value)))
+        m.d.sync += values[-1].eq(values[-2])
+    return values
