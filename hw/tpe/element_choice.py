@@ -5,7 +5,6 @@ from typing import Any
 
 from golden.check import Choice, Parameter, check_fields
 from golden.pe.mac import MacSpec
-from hw.device import GENERIC
 from hw.device.choice import TARGET
 from hw.pe.element import Element
 from hw.pe.mac import MacElement
@@ -46,7 +45,8 @@ TREE_HOWS = element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=1)
 def make_element(spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder: str) -> Element:
     """Make an element; raises as :meth:`golden.check.Parameter.check` does."""
     hows: dict[str, Any] = {"encoding": encoding, "pipeline": pipeline}
-    check_fields(TREE_HOWS, {"target": GENERIC, "pe": pe, **hows, "adder": adder})
+    own = {"pe": pe, **hows, "adder": adder}
+    check_fields({name: TREE_HOWS[name] for name in own}, own)
     if "adder" in _CELLS[pe].HOWS:
         hows["adder"] = adder
     return _CELLS[pe](spec, **hows)
