@@ -12,6 +12,7 @@ from carrysave.ip import block_design, diagram, drivers, ip_xact, licences, lite
 from carrysave.ip.facts import OUTSIDE, Facts
 from hw.catalog import Design
 from hw.emit.constraints import sdc, xdc
+from hw.emit.files import models
 from hw.emit.fusesoc import core
 from hw.emit.verilog import Emission
 from hw.soc.registers.rdl import MAP
@@ -85,7 +86,9 @@ def _fill(block: Facts, folder: Path, name: str | None) -> None:
     constraints = [f"constraints/{module}.sdc"]
     out_of_context = [f"constraints/{module}_ooc.xdc"]
     software = [f"registers/{MAP}.h", *drivers.write(block, folder)]
+    blocks = models(emission)
     texts = {
+        **blocks,
         f"{module}.v": emission.verilog,
         f"{module}.json": json.dumps(emission.manifest, indent=2) + "\n",
         f"{module}.f": f"{module}.v\n",
@@ -96,6 +99,7 @@ def _fill(block: Facts, folder: Path, name: str | None) -> None:
                 "constraints": ("SDC", constraints),
                 "out_of_context": ("xdc", out_of_context),
                 "software": ("user", software),
+                **({"models": ("verilogSource", list(blocks))} if blocks else {}),
             },
             name=name,
         ),

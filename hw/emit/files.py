@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 from hw.catalog import Design
+from hw.device import models_of
 from hw.emit.constraints import sdc
 from hw.emit.flat_ports import clock_and_reset
 from hw.emit.fusesoc import core
 from hw.emit.verilog import Emission
 
-__all__ = ["generate"]
+__all__ = ["generate", "models"]
 
 
 def generate(
@@ -26,24 +27,43 @@ def generate(
 
     Returns
     -------
-    ``<module>.v``, ``.json`` (manifest), ``.sdc``, ``.f`` (file list), ``.core`` (FuseSoC).
+    ``<module>.v``, ``.json`` (manifest), ``.sdc``, ``.f`` (file list), ``.core`` (FuseSoC); and
+    ``<module>_models.v``, for simulation alone, if it has blocks of a device.
     """
     emission = Emission(design)
     module = design.module
-    constraints = {"constraints": ("SDC", [f"{module}.sdc"])}
+    blocks = models(emission)
     texts = {
-        "v": emission.verilog,
-        "json": json.dumps(emission.manifest, indent=2) + "\n",
-        "sdc": sdc(emission.ports, clock_and_reset(emission.component)[0], period_ns=period_ns),
-        "f": f"{module}.v\n",
-        "core": core(module, design.entry.summary, constraints, name=name),
+        ".v": emission.verilog,
+        ".json": json.dumps(emission.manifest, indent=2) + "\n",
+        ".sdc": sdc(emission.ports, clock_and_reset(emission.component)[0], period_ns=period_ns),
+        ".f": f"{module}.v\n",
+        ".core": core(
+            module,
+            design.entry.summary,
+            {
+                "constraints": ("SDC", [f"{module}.sdc"]),
+                **({"models": ("verilogSource", list(blocks))} if blocks else {}),
+            },
+            name=name,
+        ),
+        **{file.removeprefix(module): text for file, text in blocks.items()},
     }
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for ending, text in texts.items():
-        path = folder / f"{module}.{ending}"
+        path = folder / f"{module}{ending}"
         partial = path.with_name(f".{path.name}.partial")
         partial.write_text(text)
         partial.replace(path)
         paths.append(path)
     return paths
+
+
+def models(emission: Emission) -> dict[str, str]:
+    """Return a file of simulation models of the blocks that a design has, or none.
+
+    For synthesis they are not needed, and in the way.
+    """
+    texts = [path.read_text() for path in models_of(emission.verilog)]
+    return {f"{emission.design.module}_models.v": "\n".join(texts)} if texts else {}

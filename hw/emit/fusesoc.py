@@ -23,7 +23,7 @@ def core(
     ----------
     module : the top module; its Verilog is the file of this name, ``.v``.
     summary : one line.
-    filesets : beside the Verilog: type, and names of files.
+    filesets : beside the Verilog: type, and names of files; ``models`` is for simulation and lint.
     name : vendor, library, name, version; by default, of the module and of this package.
     """
     name = name or f"carrysave::{module}:{version('carrysave')}"
@@ -45,7 +45,7 @@ def core(
         "    filesets: [rtl]",
         f"    toplevel: {module}",
         "  lint:",
-        "    filesets: [rtl]",
+        f"    filesets: [{', '.join(['rtl', *({'models'} & {*filesets})])}]",
         f"    toplevel: {module}",
         "    flow: lint",
         "    flow_options:",
