@@ -141,8 +141,13 @@ class Control:
         ------
         CoprocessorError
             Memory does not respond.
+        LinkError
+            Nor does the device, behind a line; what is on the line is dropped.
         """
         self.lost = True
+        link: Any = self._registers
+        if getattr(link, "failed", False):
+            link.reset()
         self._put("ctrl_reset", 1)
         deadline = self._clock() + self._timeout
         while self._get("ctrl_reset"):
@@ -176,6 +181,7 @@ class Control:
         if self._ring is None or self._ring.shape[0] != len(jobs):
             if self._ring is not None:
                 self._ring.free()
+                self._ring = None
             self._ring = self._bytes(rows)
         else:
             self._ring.write_bytes(rows)
@@ -184,7 +190,8 @@ class Control:
     def _bytes(self, rows: np.ndarray) -> Matrix:
         """Place rows of bytes on the device."""
         matrix = self._matrix(rows.shape, BYTE)
-        matrix.write_bytes(rows)
+        with matrix.freed_on_error():
+            matrix.write_bytes(rows)
         return matrix
 
     def _matrix(self, shape: tuple[int, ...], number: Number) -> Matrix:
