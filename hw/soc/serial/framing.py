@@ -106,7 +106,7 @@ class FrameCrc(wiring.Component):
     Members
     -------
     start : In(1)
-        A frame begins; not with a byte.
+        A frame begins; what came before is dropped.
     i, i_valid : In
         A byte of it, valid for one cycle.
     o : Out(32)
@@ -134,14 +134,16 @@ class FrameCrc(wiring.Component):
         m = Module()
         m.submodules.crc = crc = CRC32_ISO_HDLC(data_width=1).create()
         shifted, left = Signal(8), Signal(4)
-        with m.If(self.i_valid):
+        with m.If(self.start):
+            m.d.sync += left.eq(0)
+        with m.Elif(self.i_valid):
             m.d.sync += [shifted.eq(self.i), left.eq(8)]
         with m.Elif(left != 0):
             m.d.sync += [shifted.eq(shifted >> 1), left.eq(left - 1)]
         m.d.comb += [
             crc.start.eq(self.start),
             crc.data.eq(shifted[0]),
-            crc.valid.eq(left != 0),
+            crc.valid.eq((left != 0) & ~self.start),
             self.o.eq(crc.crc),
             self.o_valid.eq(left == 0),
             self.o_match.eq(crc.match_detected),

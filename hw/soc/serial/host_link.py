@@ -61,7 +61,9 @@ class HostLink(wiring.Component):
         self.count = Signal(32)
         """Value of a header: bytes of memory still to come, or a register's word."""
         self.waits = Signal()
-        """Neither executes nor answers a frame."""
+        """It waits for bytes."""
+        self.legal = Signal()
+        """It is in one of its states; for proofs."""
         super().__init__({
             "i": In(8),
             "i_valid": In(1),
@@ -108,7 +110,7 @@ class HostLink(wiring.Component):
                 m.next = then
             return m.If(self.o.ready)
 
-        with m.FSM(name="state"):
+        with m.FSM(name="state") as fsm:
             with m.State("header"):
                 with m.If(self.i_valid & (place != _HUNT)):
                     m.d.sync += place.eq(place + 1)
@@ -217,4 +219,5 @@ class HostLink(wiring.Component):
                 m.d.sync += place.eq(_HUNT)
                 with m.If(self.o.ready):
                     m.next = "header"
+        m.d.comb += self.legal.eq(fsm.state < len(fsm.encoding))
         return m

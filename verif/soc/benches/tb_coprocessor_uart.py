@@ -222,10 +222,13 @@ class Check:
         self.sent = sent
         if rng.random() < 0.5 and not self.first:
             sent = damage(rng, sent)
-        # Bytes behind those that are answered come too early.
-        answer = next(filter(None, map(self.golden.take, sent)), b"")
-        self.answers += bool(answer)
-        return sent, answer
+        for used, byte in enumerate(sent):
+            answer = self.golden.take(byte)
+            if answer:
+                self.answers += 1
+                # What comes during an answer is dropped.
+                return sent[: used + 4], answer
+        return sent, b""
 
     def frame(self, command: int) -> bytes:
         """Make a frame of a command."""
