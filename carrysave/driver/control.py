@@ -20,7 +20,10 @@ _COUNTERS = tuple(name[9:-3] for name in FIELDS if name.startswith("counters_") 
 
 
 class Registers(Protocol):
-    """Memory-mapped registers, like ``pynq.MMIO``; byte offsets, 32-bit words."""
+    """Memory-mapped registers, like ``pynq.MMIO``; byte offsets, 32-bit words.
+
+    Those behind a line also have ``failed`` and ``reset``, see :class:`~.uart.UartLink`.
+    """
 
     def read(self, offset: int) -> int:
         """Read a register."""

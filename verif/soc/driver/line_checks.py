@@ -9,13 +9,13 @@ from carrysave.driver import LinkError
 from golden.soc.serial.host_link import HostLink
 from verif.soc.driver.faulty_line import FaultyLine
 
-__all__ = ["Things", "check_accesses"]
+__all__ = ["Target", "check_accesses"]
 
 _SIZE = 1 << 12
 _COUNTS, _CLEARS = 0x40, 0x44
 
 
-class Things:
+class Target:
     """A device of few registers, some of which tell how often they are accessed, and memory."""
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -56,7 +56,7 @@ class Things:
 
 
 def check_accesses(
-    things: Things, open_link: Callable[[FaultyLine], Any], faults: int, rate: float
+    target: Target, open_link: Callable[[FaultyLine], Any], faults: int, rate: float
 ) -> int:
     """Access registers and memory until there were so many faults; returns how many were errors.
 
@@ -64,9 +64,9 @@ def check_accesses(
     ----------
     open_link : opens a host's driver, of the interface of :class:`carrysave.driver.uart.UartLink`.
     """
-    line = things.line
+    line = target.line
     link = open_link(line)
-    checks = _Checks(things, link)
+    checks = _Checks(target, link)
     errors = 0
     while line.bad < faults:
         line.rate = rate
@@ -75,7 +75,7 @@ def check_accesses(
         except LinkError:
             errors += 1
             checks.recover()
-        if things.rng.random() < 0.01:
+        if target.rng.random() < 0.01:
             checks.recover()
             checks.all()
     checks.recover()
@@ -86,8 +86,8 @@ def check_accesses(
 class _Checks:
     """Accesses, and what the host may rely on."""
 
-    def __init__(self, things: Things, link: Any) -> None:
-        self.things = things
+    def __init__(self, target: Target, link: Any) -> None:
+        self.target = target
         self.link = link
         self.words: dict[int, int] = {}
         self.buffers: list[Any] = []
@@ -101,10 +101,10 @@ class _Checks:
 
         After an error a register may have been accessed or not.
         """
-        self.things.line.rate = 0.0
-        self.things.line.settle()
+        self.target.line.rate = 0.0
+        self.target.line.settle()
         self.link.reset()
-        self.words = dict(self.things.words)
+        self.words = dict(self.target.words)
 
     def all(self) -> None:
         """Check everything, on a good line."""
@@ -115,7 +115,7 @@ class _Checks:
 
     def step(self) -> None:
         """Draw an access."""
-        rng = self.things.rng
+        rng = self.target.rng
         kind = int(rng.integers(8))
         place = int(rng.integers(len(self.buffers))) if self.buffers else 0
         if kind < 2:
@@ -133,7 +133,7 @@ class _Checks:
             if not buffer.lost:
                 now = rng.integers(0, 256, buffer.nbytes, dtype=np.uint8)
                 self.contents[place] = now
-                self.things.memory[at : at + len(now)] = now
+                self.target.memory[at : at + len(now)] = now
                 self.unread.add(id(buffer))
                 self.fetch(place)
         elif kind == 7:
@@ -141,9 +141,9 @@ class _Checks:
 
     def read(self, address: int) -> None:
         """Read a register, once."""
-        before = self.things.accesses
+        before = self.target.accesses
         assert self.link.read(address) == self.words[address], hex(address)
-        assert self.things.accesses == before + 1
+        assert self.target.accesses == before + 1
         if address == _COUNTS:
             self.words[address] = self.words[address] + 1 & 0xFFFFFFFF
         if address == _CLEARS:
@@ -151,9 +151,9 @@ class _Checks:
 
     def write(self, address: int, value: int) -> None:
         """Write a register, once."""
-        before = self.things.accesses
+        before = self.target.accesses
         self.link.write(address, value)
-        assert self.things.accesses == before + 1
+        assert self.target.accesses == before + 1
         more = self.words[address] if address == _COUNTS else 0
         self.words[address] = value + more & 0xFFFFFFFF
 
@@ -173,7 +173,7 @@ class _Checks:
 
     def change(self, place: int) -> None:
         """Change some of a buffer."""
-        rng, buffer = self.things.rng, self.buffers[place]
+        rng, buffer = self.target.rng, self.buffers[place]
         if id(buffer) in self.unread and not buffer.lost:
             self.fetch(place)
         start, end = sorted(map(int, rng.integers(0, buffer.nbytes + 1, 2)))
@@ -184,7 +184,7 @@ class _Checks:
 
     def allocate(self) -> None:
         """Free a buffer or two, and allocate one."""
-        rng = self.things.rng
+        rng = self.target.rng
         while len(self.buffers) > 3:
             place = int(rng.integers(len(self.buffers)))
             self.unread.discard(id(self.buffers.pop(place)))

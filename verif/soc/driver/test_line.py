@@ -3,20 +3,19 @@
 import gc
 import itertools
 import secrets
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from carrysave.driver import Coprocessor, LinkError
+from carrysave.driver import Coprocessor, CoprocessorError, LinkError
 from carrysave.driver.uart import UartLink
-from golden.soc.serial.host_link import HostLink
+from golden.soc.serial.host_link import HostLink, frame
 from verif.soc.driver.c_link import CLineDevice, CLink, compile_link
 from verif.soc.driver.driver_checks import draw, expected
 from verif.soc.driver.driver_rig import SPECS
 from verif.soc.driver.faulty_line import FaultyLine
-from verif.soc.driver.line_checks import Things, check_accesses
+from verif.soc.driver.line_checks import Target, check_accesses
 from verif.soc.driver.software_device import SoftwareDevice
 from verif.support.cases import long
 
@@ -54,8 +53,8 @@ def opened(request: pytest.FixtureRequest, library: Any) -> Any:
     ],
 )
 def test_line_repairs_faults_or_says_so(opened: Any, faults: int, rate: float, tries: int) -> None:
-    things = Things(np.random.default_rng(faults))
-    errors = check_accesses(things, lambda line: opened(line, tries), faults, rate)
+    target = Target(np.random.default_rng(faults))
+    errors = check_accesses(target, lambda line: opened(line, tries), faults, rate)
     assert faults / 50 < errors < faults / 2
 
 
@@ -128,3 +127,69 @@ def test_products_are_right_whatever_the_line_does(opened: Any, faults: int, rat
         assert len(link._room._used) == 1
     assert right > 10
     assert wrong > faults / 100
+
+
+def test_dead_line_leaks_no_room(opened: Any) -> None:
+    """Each error gives back what was allocated; the link is usable once bytes arrive again."""
+    rng = np.random.default_rng(1)
+    board = Board(rng)
+    link = opened(board.line, 1)
+    device = device_of(link)
+    a, b = draw(rng, device.info.a, 40, 50), draw(rng, device.info.b, 50, 40)
+    for after in range(40):
+        board.line.dead_after = after
+        with pytest.raises(LinkError):
+            device.matmul(a, b)
+        with pytest.raises(LinkError):
+            device.reset()
+        board.line.dead_after = None
+        device.reset()
+    assert np.array_equal(device.matmul(a, b), expected(board.spec, a, b))
+    gc.collect()
+    assert not link._room._used
+    with device.place(a, device.info.a):
+        assert len(link._room._used) == 1
+    assert not link._room._used
+
+
+def test_frame_has_the_crc_of_the_catalogues() -> None:
+    """CRC-32/ISO-HDLC: its check value, and what RFC 1662 escapes."""
+    assert frame(b"123456789") == b"~123456789" + bytes.fromhex("2639f4cb") + b"~"
+    assert frame(b"~}")[:5] == b"~}^}]"
+
+
+class Unplugged:
+    """A port whose device is gone."""
+
+    timeout: float | None = 1.0
+    baudrate = 9600
+
+    def read(self, size: int) -> bytes:
+        raise OSError("device disconnected")
+
+    def write(self, data: bytes) -> None:
+        raise OSError("device disconnected")
+
+
+def test_link_refuses() -> None:
+    port = Unplugged()
+    with pytest.raises(LinkError, match="the serial line failed: device disconnected"):
+        UartLink(port)
+    for name, value in (("tries", 0), ("burst", 0), ("burst", 65536)):
+        with pytest.raises(ValueError, match=f"{name} must be .*, not {value}"):
+            UartLink(port, **{name: value})
+    for wrong in (None, 0):
+        port.timeout = wrong
+        with pytest.raises(ValueError, match=f"timeout must be more than 0 s, not {wrong}"):
+            UartLink(port)
+    target = Target(np.random.default_rng(1))
+    link = UartLink(target.line)
+    with pytest.raises(ValueError, match=r"address must be 0..16777215, not 16777216"):
+        link.read(1 << 24)
+    with pytest.raises(CoprocessorError, match="READ of 0xfff has status 3"):
+        link.read_memory(4095, 2)
+    with pytest.raises(CoprocessorError, match="WRITE_WORD of 0x80 has status 2"):
+        link.write(0x80, 1)
+    target.line.dead_after = 0
+    with pytest.raises(LinkError, match="no answer to READ_WORD of 0x4, sent 8 times"):
+        link.read(4)

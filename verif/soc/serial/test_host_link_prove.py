@@ -26,7 +26,7 @@ def clock(m: Module, last: int) -> Signal:
 
 
 def greeted(m: Module, *, delimiter: bool, damage: int = 0) -> Value:
-    """A frame is answered, whatever the link was waiting for when its delimiter came."""
+    """Claim that a frame is answered, whatever the link was waiting for when it began."""
     m.submodules.link = link = HostLink(SPEC, 12)
     content = bytes([0x55, 0, 0, 0, HostLinkFormat.HELLO, 0, 0, 0, 0])
     content += (zlib.crc32(content) ^ damage).to_bytes(4, "little")
@@ -58,7 +58,7 @@ def test_link_hears_nothing_without_a_delimiter_or_with_damage() -> None:
 
 
 def comes_back(m: Module, last: int) -> Value:
-    """In so many cycles a link that is not waiting has moved a byte of memory, or waits."""
+    """Claim that in so many cycles the link has moved a byte of memory, or waits."""
     m.submodules.link = link = HostLink(SPEC, 12)
     memory, axi = link.memory, link.registers
     now, before = clock(m, last), Signal(16)
