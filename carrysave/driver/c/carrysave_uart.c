@@ -33,13 +33,17 @@ typedef struct {
     bool sent;
 } writer;
 
+static void flush(writer *to)
+{
+    to->sent = to->sent && to->link->send(to->link->context, to->bytes, to->count);
+    to->count = 0;
+}
+
 static void put_raw(writer *to, uint8_t byte)
 {
+    if (to->count == sizeof to->bytes)
+        flush(to);
     to->bytes[to->count++] = byte;
-    if (to->count == sizeof to->bytes || byte == END) {
-        to->sent = to->sent && to->link->send(to->link->context, to->bytes, to->count);
-        to->count = 0;
-    }
 }
 
 static void put_byte(writer *to, uint8_t byte)
@@ -80,6 +84,7 @@ static bool send(carrysave_uart *link, int command, uint32_t address, uint32_t v
         put_number(&to, ~to.crc, 4);
     }
     put_raw(&to, END);
+    flush(&to);
     return to.sent;
 }
 

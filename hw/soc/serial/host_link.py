@@ -219,5 +219,6 @@ class HostLink(wiring.Component):
                 m.d.sync += place.eq(_HUNT)
                 with m.If(self.o.ready):
                     m.next = "header"
-        m.d.comb += self.legal.eq(fsm.state < len(fsm.encoding))
+        states: Any = fsm
+        m.d.comb += self.legal.eq(states.state < len(states.encoding))
         return m

@@ -42,7 +42,8 @@ class FaultyLine:
     -------
     rate : of faults, in each direction of each message.
     bad : faults so far.
-    dead_after : messages after which nothing arrives any more; None: it does.
+    sent : messages so far, in both directions; may be set.
+    lost : numbers of messages that do not arrive.
     """
 
     timeout: float | None = 1.0
@@ -53,7 +54,8 @@ class FaultyLine:
     ) -> None:
         self.rate = 0.0
         self.bad = 0
-        self.dead_after: int | None = None
+        self.sent = 0
+        self.lost = range(0)
         self._take = take
         self._reset = reset
         self._rng = rng
@@ -99,10 +101,9 @@ class FaultyLine:
 
     def _send(self, queue: deque[tuple[int, int]], data: bytes) -> None:
         """Put a message onto the line, with a fault or without."""
-        if self.dead_after is not None:
-            self.dead_after = max(self.dead_after - 1, -1)
-            if self.dead_after < 0:
-                return
+        self.sent += 1
+        if self.sent - 1 in self.lost:
+            return
         rng = self._rng
         at = queue[-1][0] if queue else 0
         at = max(at, self._now)

@@ -1,8 +1,10 @@
 """Both drivers on a line with faults."""
 
+import ctypes
 import gc
 import itertools
 import secrets
+import zlib
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,9 @@ import pytest
 
 from carrysave.driver import Coprocessor, CoprocessorError, LinkError
 from carrysave.driver.uart import UartLink
-from golden.soc.serial.host_link import HostLink, frame
+from golden.soc.serial.host_link import HostLink, HostLinkFormat, frame
 from verif.soc.driver.c_link import CLineDevice, CLink, compile_link
+from verif.soc.driver.c_structs import CCounters
 from verif.soc.driver.driver_checks import draw, expected
 from verif.soc.driver.driver_rig import SPECS
 from verif.soc.driver.faulty_line import FaultyLine
@@ -49,7 +52,7 @@ def opened(request: pytest.FixtureRequest, library: Any) -> Any:
         (300, 0.1, 8),
         (300, 0.6, 8),
         (400, 0.3, 2),
-        *long([(30_000, 0.1, 8), (30_000, 0.6, 8), (30_000, 0.3, 2)]),
+        *long([(35_000, 0.1, 8), (30_000, 0.6, 8), (35_000, 0.3, 2)]),
     ],
 )
 def test_line_repairs_faults_or_says_so(opened: Any, faults: int, rate: float, tries: int) -> None:
@@ -137,12 +140,12 @@ def test_dead_line_leaks_no_room(opened: Any) -> None:
     device = device_of(link)
     a, b = draw(rng, device.info.a, 40, 50), draw(rng, device.info.b, 50, 40)
     for after in range(40):
-        board.line.dead_after = after
+        board.line.lost = range(board.line.sent + after, 1 << 60)
         with pytest.raises(LinkError):
             device.matmul(a, b)
         with pytest.raises(LinkError):
             device.reset()
-        board.line.dead_after = None
+        board.line.lost = range(0)
         device.reset()
     assert np.array_equal(device.matmul(a, b), expected(board.spec, a, b))
     gc.collect()
@@ -150,6 +153,51 @@ def test_dead_line_leaks_no_room(opened: Any) -> None:
     with device.place(a, device.info.a):
         assert len(link._room._used) == 1
     assert not link._room._used
+
+
+def test_c_driver_tells_of_each_lost_message(library: Any) -> None:
+    """No call goes on with what it has not read, or has not written."""
+    board = Board(np.random.default_rng(1))
+    line = board.line
+    device: Any = device_of(CLink(library, line, 1))
+    wanted = bytes(device._device.info)
+    a, b = (device.place(np.ones((2, 2), int), device.info.a) for _ in range(2))
+    job = ctypes.byref(device.c_job(device.product(a, b).job))
+    counters = ctypes.byref(CCounters())
+
+    def losing(name: str, *arguments: Any) -> int:
+        """Call with one message lost after the other, until all are; returns how many were."""
+        for number in itertools.count():
+            assert device.call("reset") == 0
+            if name == "wait":
+                assert device.call("start", job) == 0
+            line.sent, line.lost = 0, range(number, number + 1)
+            status = device.call(name, *arguments)
+            late, line.lost = line.sent <= number, range(0)
+            if late:
+                assert status == 0
+                return number
+            assert status == 16, (name, number)
+
+    uart = ctypes.byref(device._link.state)
+    assert losing("open", None, uart) > 50
+    assert bytes(device._device.info) == wanted
+    assert losing("start", job) > 60
+    assert losing("wait", *device.waits(3.0)) > 6
+    assert losing("read_counters", counters) == 28
+    assert losing("reset") > 6
+
+
+def test_late_frame_does_no_harm() -> None:
+    """A frame that was answered comes once more, and damaged."""
+    target = Target(np.random.default_rng(1))
+    target.link.take(0)
+    link = UartLink(target.line)
+    link.write_memory(0, bytes(range(20)))
+    header = bytes([link._line._sequence, 0, 0, 0, HostLinkFormat.WRITE, 20, 0, 0, 0])
+    late = frame(header + zlib.crc32(header).to_bytes(4, "little") + bytes(20))
+    link._line._port.write(late[:-6] + b"x" + late[-5:])
+    assert link.read_memory(0, 20) == bytes(range(20))
 
 
 def test_frame_has_the_crc_of_the_catalogues() -> None:
@@ -190,6 +238,6 @@ def test_link_refuses() -> None:
         link.read_memory(4095, 2)
     with pytest.raises(CoprocessorError, match="WRITE_WORD of 0x80 has status 2"):
         link.write(0x80, 1)
-    target.line.dead_after = 0
+    target.line.lost = range(1 << 60)
     with pytest.raises(LinkError, match="no answer to READ_WORD of 0x4, sent 8 times"):
         link.read(4)
