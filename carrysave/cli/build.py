@@ -24,21 +24,27 @@ def build(
 ) -> int:
     """Build the bitstream of a co-processor for a board, with open-source tools.
 
-    The host talks to it over the board's serial bridge, with `carrysave.driver.uart`. The default
-    parameters fit the board; `-p` takes those of `generate coprocessor_uart`. Fails if the design
-    does not meet the board's clock.
+    The host talks to it over the board's serial bridge, with `carrysave.driver.uart` or the C
+    driver; both are written into `drivers`, beside the bitstream. The default parameters fit the
+    board; `-p` takes those of `generate coprocessor_uart`. Fails if the design does not meet the
+    board's clock.
 
     **Examples:**
 
     - `carrysave build --board ulx3s_85f`
     - `carrysave build --board ulx3s_85f -p m=4 -p n=4 --baud 1000000`
     """
+    from carrysave.ip.drivers import write_for_line
+
     if baud < 1:
         raise UsageError(f"--baud must be 1 or more, not {baud}")
     folder = output_folder(output)
     chosen = boards.design_of(board, baud, settings(parameter))
     with Steps(errors) as steps:
         found = boards.build(board, chosen, folder / "boards" / board, steps.step)
+    drivers = folder / "boards" / board / "drivers"
+    write_for_line(chosen.spec, drivers)
+    found["files"].append(str(drivers))
     if json_:
         print(json.dumps(found, indent=2))
     else:

@@ -6,7 +6,7 @@ generators.
 
 from .coprocessor import Coprocessor
 from .device_info import Counters, Info
-from .errors import CoprocessorError, JobError, JobTimeout
+from .errors import CoprocessorError, JobError, JobTimeout, LinkError
 from .job import Job, Requantisation, descriptor
 from .matrix import Matrix, Product
 from .mode import Mode
@@ -22,6 +22,7 @@ __all__ = [
     "Job",
     "JobError",
     "JobTimeout",
+    "LinkError",
     "Matrix",
     "Mode",
     "Number",

@@ -63,20 +63,23 @@ def run(
             matrix.free()
         chain.clear()
 
-    for number, work in enumerate(works):
-        if work.a is not None and not one_start:
-            free()
-        chain.append(_place(device, work, chain[-1].c if chain else None))
+    try:
+        for number, work in enumerate(works):
+            if work.a is not None and not one_start:
+                free()
+            chain.append(_place(device, work, chain[-1].c if chain else None))
+            if one_start:
+                continue
+            counters.append(device.run(chain[-1:]))
+            results.append(chain[-1].c.read())
+            progress(number + 1)
         if one_start:
-            continue
-        counters.append(device.run(chain[-1:]))
-        results.append(chain[-1].c.read())
-        progress(number + 1)
-    if one_start:
-        counters.append(device.run(chain))
-        results = [product.c.read() for product in chain]
-        progress(len(works))
-    free()
+            counters.append(device.run(chain))
+            results = [product.c.read() for product in chain]
+            progress(len(works))
+    finally:
+        if not device.lost:
+            free()
     return results, counters
 
 

@@ -20,7 +20,10 @@ _COUNTERS = tuple(name[9:-3] for name in FIELDS if name.startswith("counters_") 
 
 
 class Registers(Protocol):
-    """Memory-mapped registers, like ``pynq.MMIO``; byte offsets, 32-bit words."""
+    """Memory-mapped registers, like ``pynq.MMIO``; byte offsets, 32-bit words.
+
+    Those behind a line also have ``failed`` and ``reset``, see :class:`~.uart.UartLink`.
+    """
 
     def read(self, offset: int) -> int:
         """Read a register."""
@@ -141,8 +144,13 @@ class Control:
         ------
         CoprocessorError
             Memory does not respond.
+        LinkError
+            Nor does the device, behind a line; what is on the line is dropped.
         """
         self.lost = True
+        link: Any = self._registers
+        if getattr(link, "failed", False):
+            link.reset()
         self._put("ctrl_reset", 1)
         deadline = self._clock() + self._timeout
         while self._get("ctrl_reset"):
@@ -176,6 +184,7 @@ class Control:
         if self._ring is None or self._ring.shape[0] != len(jobs):
             if self._ring is not None:
                 self._ring.free()
+                self._ring = None
             self._ring = self._bytes(rows)
         else:
             self._ring.write_bytes(rows)
@@ -184,7 +193,8 @@ class Control:
     def _bytes(self, rows: np.ndarray) -> Matrix:
         """Place rows of bytes on the device."""
         matrix = self._matrix(rows.shape, BYTE)
-        matrix.write_bytes(rows)
+        with matrix.freed_on_error():
+            matrix.write_bytes(rows)
         return matrix
 
     def _matrix(self, shape: tuple[int, ...], number: Number) -> Matrix:

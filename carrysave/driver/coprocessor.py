@@ -1,7 +1,7 @@
 """The driver of a co-processor behind its registers."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ import numpy as np
 from .blocking import Blocks, plan
 from .control import Control
 from .device_info import Counters
+from .errors import LinkError
 from .job import Job, Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
@@ -37,6 +38,10 @@ class Coprocessor(Control):
         ValueError, JobError, JobTimeout, CoprocessorError
             As :meth:`Control.run_jobs`.
         """
+        for product in products:
+            for name, matrix in product.matrices.items():
+                if matrix.lost:
+                    raise LinkError(f"{name} was lost by the device: write it again")
         try:
             return self.run_jobs([product.job for product in products], timeout=timeout)
         except BaseException:
@@ -56,7 +61,8 @@ class Coprocessor(Control):
         if array.ndim != 2:
             raise ValueError(f"{name} must be rows x columns, not of shape {array.shape}")
         matrix = self.empty(array.shape, number)
-        matrix.write(array, name)
+        with matrix.freed_on_error():
+            matrix.write(array, name)
         return matrix
 
     def product(
@@ -138,7 +144,8 @@ class Coprocessor(Control):
         c = self.empty((m, n), number) if out is None else out
         records = None
         if requantisation is not None and per_column:
-            records = self._bytes(requantisation.records(n).reshape(1, -1))
+            with c.freed_on_error() if out is None else nullcontext():
+                records = self._bytes(requantisation.records(n).reshape(1, -1))
         job = Job(
             a=a.address, b=b.address, c=c.address, m=m, n=n, k=k, lda=a.distance,
             ldb=b.distance, ldc=c.distance, bias=None if bias is None else bias.address,

@@ -2,11 +2,18 @@
 
 from .registers import ERRORS, RESPONSES
 
-__all__ = ["CoprocessorError", "JobError", "JobTimeout"]
+__all__ = ["CoprocessorError", "JobError", "JobTimeout", "LinkError"]
 
 
 class CoprocessorError(RuntimeError):
     """The hardware is not what the driver expects, or does not respond as expected."""
+
+
+class LinkError(CoprocessorError):
+    """The line to the co-processor lost an access, or the device was reset and lost all it held.
+
+    A register's access may have taken place. The link and the co-processor can be used again.
+    """
 
 
 class JobTimeout(CoprocessorError):

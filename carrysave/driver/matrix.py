@@ -1,6 +1,7 @@
 """Matrices that stay in the device's memory, and products of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ Allocate = Callable[..., Any]
 
 class Matrix:
     """Rows of numbers in contiguous memory, each row aligned to bus beats.
+
+    ``with`` frees it at its end.
 
     Parameters
     ----------
@@ -45,12 +48,35 @@ class Matrix:
         data = np.asarray(buffer)[skip : skip + rows * self.distance]
         self._rows = data.reshape(rows, self.distance)[:, : self.row_bytes]
         # Dirty cache lines must not overwrite the device's data later.
-        buffer.flush()
+        with self.freed_on_error():
+            buffer.flush()
 
     @property
     def end(self) -> int:
         """First address after it."""
         return self.address + (self.shape[0] - 1) * self.distance + self.row_bytes
+
+    @property
+    def lost(self) -> bool:
+        """Whether the device has lost it, and it must be written again."""
+        return bool(getattr(self._buffer, "lost", False))
+
+    def __enter__(self) -> "Matrix":
+        """Use it up to the end of a ``with``, which frees it."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Free the memory."""
+        self.free()
+
+    @contextmanager
+    def freed_on_error(self) -> Iterator[None]:
+        """Free the memory if what is done with it raises."""
+        try:
+            yield
+        except BaseException:
+            self.free()
+            raise
 
     def write(self, values: Any, name: str = "values") -> None:
         """Copy numbers to the device; the errors of :meth:`Number.check`."""

@@ -1,101 +1,142 @@
 """A co-processor behind a serial line: its registers, and buffers in its memory."""
 
+import weakref
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from .allocator import Room
-from .errors import CoprocessorError
+from .errors import CoprocessorError, LinkError
+from .line import Command, Line, SerialPort
 
 __all__ = ["SerialPort", "UartBuffer", "UartLink"]
 
-_MOST = 60_000
-"""Bytes of a command: a multiple of 4 below 2^16."""
-
-
-class SerialPort(Protocol):
-    """The used part of pyserial's ``serial.Serial``; with a timeout set."""
-
-    def read(self, size: int) -> bytes:
-        """Read bytes, or those received until the timeout."""
-
-    def write(self, data: bytes) -> Any:
-        """Send bytes."""
-
 
 class UartBuffer(np.ndarray):
-    """A copy of bytes of the device's memory."""
+    """A copy of bytes of the device's memory, which is freed with it."""
 
     device_address: int
     link: "UartLink"
-    sent: bytes
+    release: Any
+    sent: bytes | None
+    """What the device holds, as far as the host has written or read it; None: unknown."""
+    resets: int
+    """Of the line, when it was sent."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether the device does not hold it: a write failed, or the device was reset."""
+        return self.sent is None or self.resets != self.link.resets
 
     def flush(self) -> None:
-        """Send the bytes changed since the last time."""
+        """Send the bytes changed since the last time; all, if they were lost."""
         now = self.tobytes()
-        apart = np.flatnonzero(np.frombuffer(now, np.uint8) != np.frombuffer(self.sent, np.uint8))
-        if len(apart):
+        start, end = 0, len(now)
+        if not self.lost and self.sent is not None:
+            old = np.frombuffer(self.sent, np.uint8)
+            apart = np.flatnonzero(np.frombuffer(now, np.uint8) != old)
+            if not len(apart):
+                return
             start, end = int(apart[0]), int(apart[-1]) + 1
-            self.link.write_memory(self.device_address + start, now[start:end])
-            self.sent = now
+        self.sent, self.resets = None, self.link.resets
+        self.link.write_memory(self.device_address + start, now[start:end])
+        self.sent = now
 
     def invalidate(self) -> None:
-        """Fetch it."""
+        """Fetch it.
+
+        Raises
+        ------
+        LinkError
+            It was lost.
+        """
+        if self.lost:
+            raise LinkError("the matrix was lost, by a reset or on the way: write it again")
         self.sent = self.link.read_memory(self.device_address, self.nbytes)
         self.reshape(-1).view(np.uint8)[:] = np.frombuffer(self.sent, np.uint8)
 
     def freebuffer(self) -> None:
         """Free the memory."""
-        self.link.free(self.device_address)
+        self.release()
 
 
 class UartLink:
     """Registers and memory of ``coprocessor_uart``; both arguments of ``Coprocessor``.
 
+    Damaged, lost and late bytes are repaired by repetition: each access takes place once. What
+    cannot be repaired is a :class:`LinkError`; the link can be used again at once.
+
     Parameters
     ----------
-    port : an open serial line, 8N1 at the device's rate.
+    port : an open serial line, 8N1 at the device's rate, with a timeout: the time after which a
+        command is repeated. It is no less than the line's longest pause.
+    tries : how often a command is sent until it is given up.
+    burst : bytes of memory in a command, 1..65535.
 
     Members
     -------
     size : bytes of memory.
+    failed : the last access was a :class:`LinkError`.
 
     Raises
     ------
+    LinkError
+        No answer, or the device was reset.
     CoprocessorError
-        No response, an unknown device, or an invalid address.
+        An unknown device, or an invalid address.
     """
 
-    def __init__(self, port: SerialPort) -> None:
-        self._port = port
-        (exponent,) = self._command(b"i", 1)
-        if not 10 <= exponent <= 20:
-            raise CoprocessorError(f"no co-processor answers: memory of 2^{exponent} bytes")
-        self.size = 1 << exponent
+    def __init__(self, port: SerialPort, *, tries: int = 8, burst: int = 4096) -> None:
+        if not 1 <= burst <= 65535:
+            raise ValueError(f"burst must be 1..65535, not {burst!r}")
+        self._line = Line(port, tries)
+        self._burst = burst
+        self.size = 0
+        self.reset()
         self._room = Room(self.size)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last access was a :class:`LinkError`."""
+        return self._line.failed
+
+    @property
+    def resets(self) -> int:
+        """How often the device has been found reset."""
+        return self._line.resets
+
+    def reset(self) -> None:
+        """Drop what is on the line, and greet the device; not a reset of the co-processor.
+
+        If the device was reset, buffers are lost: they must be written again.
+        """
+        exponent = self._line.open()
+        if not 10 <= exponent <= 20 or self.size not in (0, 1 << exponent):
+            raise CoprocessorError(f"another device answers, with memory of 2^{exponent} bytes")
+        self.size = 1 << exponent
 
     def read(self, offset: int) -> int:
         """Read a register."""
-        return int.from_bytes(self._command(_header(b"R", offset, 4), 4), "little")
+        return int.from_bytes(self._command(Command.READ_WORD, offset, size=4), "little")
 
     def write(self, offset: int, value: int) -> None:
         """Write a register."""
-        self._command(_header(b"W", offset, 4) + value.to_bytes(4, "little"), 0)
+        self._command(Command.WRITE_WORD, offset, value)
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Read bytes of memory."""
         parts = [
-            self._command(_header(b"r", address + start, length), length)
-            for start, length in _parts(size)
+            self._command(Command.READ, address + start, length, size=length)
+            for start, length in self._parts(size)
         ]
         return b"".join(parts)
 
     def write_memory(self, address: int, data: bytes) -> None:
-        """Write bytes of memory."""
-        for start, length in _parts(len(data)):
+        """Write bytes of memory; after an error, they may hold anything."""
+        for start, length in self._parts(len(data)):
             part = data[start : start + length]
-            self._command(_header(b"w", address + start, length) + part, 0)
+            self._command(Command.WRITE, address + start, length, part)
 
     def __call__(self, shape: tuple[int, ...], dtype: Any = np.uint8) -> UartBuffer:
         """Allocate an array of zeros, first fit, like ``pynq.allocate``.
@@ -105,34 +146,28 @@ class UartLink:
         MemoryError
             Out of memory.
         """
-        length = prod(shape) * np.dtype(dtype).itemsize
-        start = self._room.take(length)
         array = np.zeros(shape, dtype).view(UartBuffer)
-        array.device_address = start
+        length = prod(shape) * array.itemsize
+        array.device_address = self._room.take(length)
+        array.release = weakref.finalize(array, self._room.free, array.device_address)
         array.link = self
-        for part, size in _parts(length):
-            self._command(_header(b"z", start + part, size), 0)
-        array.sent = array.tobytes()
+        array.sent, array.resets = array.tobytes(), self.resets
+        try:
+            for start, size in self._parts(length):
+                self._command(Command.ZERO, array.device_address + start, size)
+        except BaseException:
+            array.freebuffer()
+            raise
         return array
 
-    def free(self, address: int) -> None:
-        """Free allocated memory."""
-        self._room.free(address)
+    def _command(
+        self, command: Command, address: int, value: int = 0, data: bytes = b"", size: int = 0
+    ) -> bytes:
+        """Have a command carried out; return the data of its answer."""
+        answer, status = self._line.command(command, address, value, data, size)
+        if status:
+            raise CoprocessorError(f"{command.name} of {address:#x} has status {status}")
+        return answer
 
-    def _command(self, sent: bytes, size: int) -> bytes:
-        """Send a command; return its response, without the status."""
-        self._port.write(sent)
-        answer = self._port.read(size + 1)
-        if len(answer) != size + 1:
-            raise CoprocessorError(f"no answer: {len(answer)} of {size + 1} bytes came")
-        if answer[-1]:
-            raise CoprocessorError(f"command {sent[:7].hex()} has status {answer[-1]}")
-        return answer[:-1]
-
-
-def _header(letter: bytes, address: int, size: int) -> bytes:
-    return letter + address.to_bytes(4, "little") + size.to_bytes(2, "little")
-
-
-def _parts(size: int) -> list[tuple[int, int]]:
-    return [(start, min(_MOST, size - start)) for start in range(0, size, _MOST)]
+    def _parts(self, size: int) -> list[tuple[int, int]]:
+        return [(start, min(self._burst, size - start)) for start in range(0, size, self._burst)]

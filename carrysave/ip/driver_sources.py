@@ -16,6 +16,7 @@ __all__ = ["C_SOURCES", "Constants", "c", "constants", "python", "registers"]
 _FOLDER = Path(__file__).parents[1] / "driver"
 _C_FOLDER = _FOLDER / "c"
 
+_UART_SOURCES = ("carrysave_uart.h", "carrysave_uart.c")
 _STREAM_SOURCES = ("carrysave_stream.h", "carrysave_stream.c")
 C_SOURCES = (
     "carrysave.h", "carrysave_internal.h", "carrysave.c", "carrysave_job.c", "carrysave_plan.c",
@@ -72,15 +73,15 @@ def python(folder: Path) -> list[Path]:
     return [cache.write(folder / name, text) for name, text in files.items()]
 
 
-def c(folder: Path, *, stream: bool = False) -> list[Path]:
+def c(folder: Path, *, stream: bool = False, uart: bool = False) -> list[Path]:
     """Write the C driver, which needs the header of the register map beside it.
 
     Parameters
     ----------
     folder : for the files.
-    stream : include the files for a co-processor with streams.
+    stream, uart : include the files for a co-processor with streams, or behind a serial line.
     """
-    names = [*C_SOURCES, *(_STREAM_SOURCES if stream else ())]
+    names = [*C_SOURCES, *_STREAM_SOURCES * stream, *_UART_SOURCES * uart]
     return [cache.write(folder / name, (_C_FOLDER / name).read_bytes()) for name in names]
 
 

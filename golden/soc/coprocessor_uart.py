@@ -16,12 +16,7 @@ __all__ = ["CoprocessorUartSpec", "coprocessor_uart"]
 class CoprocessorUartSpec(CoprocessorSpec):
     """A co-processor, block RAM for its matrices, and a UART (8N1) for the host.
 
-    The host sends a command of 7 bytes: a letter, an address (4 bytes) and a number of bytes (2),
-    both little-endian. ``w`` and ``r`` write and read memory, ``z`` fills it with zeros, ``W`` and
-    ``R`` write and read whole words of registers; the bytes of a write follow. The
-    response is the bytes of a read, then a status byte: the OR of all AXI responses. ``i`` has no
-    address and number; its response is log2 of the memory's bytes, and status. A command that
-    pauses for :attr:`TIMEOUT` bit times is discarded.
+    What goes over the line is in :class:`golden.soc.serial.host_link.HostLinkFormat`.
     """
 
     memory_bytes: int = parameter(
@@ -30,9 +25,6 @@ class CoprocessorUartSpec(CoprocessorSpec):
     divisor: int = parameter(
         Integer("clock cycles per bit (clock / baud rate)", 217, 4, 65535, "cycles")
     )
-
-    TIMEOUT = 256
-    """Command timeout, in bit times."""
 
     def __post_init__(self) -> None:
         """Check the fields."""

@@ -10,6 +10,7 @@ from golden.check import Parameter
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
 from hw.lib.shared_module import SharedModule
 from hw.soc.coprocessor import Coprocessor
+from hw.soc.serial.framing import Deframer, Framer
 from hw.soc.serial.host_link import HostLink
 from hw.soc.serial.uart import UartReceiver, UartTransmitter
 from hw.soc.stores.block_ram import BlockRam
@@ -82,14 +83,20 @@ class CoprocessorUart(wiring.Component):
         m.submodules.link = link = HostLink(self.spec, width)
         m.submodules.receiver = receiver = UartReceiver(self.spec.divisor)
         m.submodules.transmitter = transmitter = UartTransmitter(self.spec.divisor)
+        m.submodules.deframer = deframer = Deframer()
+        m.submodules.framer = framer = Framer()
         connect(m, block.m_axi, memory.axi)
         connect(m, link.memory, memory.host)
         connect(m, link.registers, block.s_axi)
-        connect(m, link.o, transmitter.i)
+        connect(m, link.o, framer.i)
+        connect(m, framer.o, transmitter.i)
         m.d.comb += [
             receiver.rx.eq(self.rx),
-            link.i.eq(receiver.o),
-            link.i_valid.eq(receiver.o_valid),
+            deframer.i.eq(receiver.o),
+            deframer.i_valid.eq(receiver.o_valid),
+            link.i.eq(deframer.o),
+            link.i_valid.eq(deframer.o_valid),
+            link.i_end.eq(deframer.o_end),
             self.tx.eq(transmitter.tx),
             self.busy.eq(~block.core.o_idle),
         ]

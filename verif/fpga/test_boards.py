@@ -101,6 +101,14 @@ def test_bitstream(name: str, run: Run, tmp_path: Path) -> None:
         assert found[part] <= limit
     image = tmp_path / "boards" / name / f"{name}.bit"
     assert image.stat().st_size > 100_000
+    drivers = tmp_path / "boards" / name / "drivers"
+    assert found["files"][-1] == str(drivers)
+    for file in (
+        "c/carrysave_uart.c",
+        "c/carrysave_coprocessor.h",
+        "python/carrysave_driver/uart.py",
+    ):
+        assert (drivers / file).stat().st_size > 1000
 
 
 def test_top_connects_all_ports(name: str) -> None:

@@ -37,3 +37,13 @@ LONG: list[dict[str, Any]] = [
 def test_coprocessor_uart_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("coprocessor_uart", parameters), seed=1, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_coprocessor_uart_rtl_forgets_damaged_frames(seed: int, tmp_path: Path) -> None:
+    result = verify(
+        Design("coprocessor_uart", CASES[0]), seed=seed, tests="damaged", directory=tmp_path
+    )
+    assert result.ok, f"{result.failed}; see {result.log}"
+    assert result.tests == 1

@@ -31,6 +31,15 @@
 #ifndef CARRYSAVE_RESET_POLLS
 #define CARRYSAVE_RESET_POLLS 1000000u
 #endif
+#ifndef CARRYSAVE_RING
+#define CARRYSAVE_RING 1
+#endif
+#ifndef CARRYSAVE_BROKEN
+#define CARRYSAVE_BROKEN(device) ((void)(device), false)
+#endif
+#ifndef CARRYSAVE_MEND
+#define CARRYSAVE_MEND(device) ((void)(device), true)
+#endif
 
 #define REGISTER(name) ((uint32_t)offsetof(carrysave_coprocessor_t, name))
 #define RESET(field) ((uint32_t)CARRYSAVE_COPROCESSOR__##field##_reset)
@@ -60,6 +69,13 @@ static uint64_t get_wide(carrysave *device, uint32_t offset)
     return low | (uint64_t)get(device, offset + 4u) << 32;
 }
 
+/* What an access has come to: what it was to tell, or that it did not take place. */
+static carrysave_status told(carrysave *device, carrysave_status status)
+{
+    (void)device;
+    return CARRYSAVE_BROKEN(device) ? CARRYSAVE_LINK : status;
+}
+
 carrysave_status carrysave_open(carrysave *device, volatile void *base, void *context)
 {
     carrysave_info *info = &device->info;
@@ -69,9 +85,9 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     device->base = base;
     device->context = context;
     if (get(device, REGISTER(MAGIC)) != RESET(MAGIC__VALUE))
-        return CARRYSAVE_NO_DEVICE;
+        return told(device, CARRYSAVE_NO_DEVICE);
     if (get(device, REGISTER(ABI)) != RESET(ABI__VALUE))
-        return CARRYSAVE_OTHER_ABI;
+        return told(device, CARRYSAVE_OTHER_ABI);
     info->version = get(device, REGISTER(VERSION));
     info->engine = get(device, REGISTER(ENGINE));
     info->hash = get_wide(device, REGISTER(HASH_LO));
@@ -104,25 +120,28 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->per_column = FIELD(word, FEATURES__PER_COLUMN) != 0;
     info->bias = FIELD(word, FEATURES__BIAS) != 0;
     info->accumulate = FIELD(word, FEATURES__ACCUMULATE) != 0;
-    info->ring = FIELD(word, FEATURES__RING) != 0;
+    info->ring = CARRYSAVE_RING && FIELD(word, FEATURES__RING) != 0;
     info->scales = FIELD(word, FEATURES__SCALES) != 0;
     info->stream = FIELD(word, FEATURES__STREAM) != 0;
     info->formats = FIELD(word, FEATURES__FORMATS) != 0;
     info->fixed_blocks = FIELD(word, FEATURES__FIXED_BLOCKS) != 0;
     info->uncounted = FIELD(word, FEATURES__UNCOUNTED) != 0;
-    return carrysave_reset(device);
+    return CARRYSAVE_BROKEN(device) ? CARRYSAVE_LINK : carrysave_reset(device);
 }
 
 carrysave_status carrysave_reset(carrysave *device)
 {
-    const bool enabled = get(device, REGISTER(GIER)) != 0;
+    bool enabled;
     uint32_t polls;
 
+    if (!CARRYSAVE_MEND(device))
+        return CARRYSAVE_LINK;
+    enabled = get(device, REGISTER(GIER)) != 0;
     put(device, REGISTER(CTRL), MASK(CTRL__RESET));
     for (polls = 0; polls < CARRYSAVE_RESET_POLLS; polls++) {
         if (!(get(device, REGISTER(CTRL)) & MASK(CTRL__RESET))) {
             carrysave_interrupt(device, enabled);
-            return CARRYSAVE_OK;
+            return told(device, CARRYSAVE_OK);
         }
     }
     return CARRYSAVE_LOST;
@@ -168,14 +187,14 @@ carrysave_status carrysave_start(carrysave *device, const carrysave_job *job)
     if (status != CARRYSAVE_OK)
         return status;
     if (carrysave_is_busy(device))
-        return CARRYSAVE_BUSY;
+        return told(device, CARRYSAVE_BUSY);
     carrysave_describe(job, image);
     for (offset = 0; offset < JOB(RESERVED); offset += 4u)
         put(device, REGISTER(JOB) + offset, load(image + offset));
     put(device, REGISTER(RING_COUNT), 0u);
     CARRYSAVE_BARRIER(device);
     put(device, REGISTER(CTRL), MASK(CTRL__START));
-    return CARRYSAVE_OK;
+    return told(device, CARRYSAVE_OK);
 }
 
 carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jobs, uint32_t count,
@@ -190,7 +209,7 @@ carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jo
         || !carrysave_reaches(device, address, bytes))
         return CARRYSAVE_BAD_RING;
     if (carrysave_is_busy(device))
-        return CARRYSAVE_BUSY;
+        return told(device, CARRYSAVE_BUSY);
     for (number = 0; number < count; number++) {
         const carrysave_status status = prepare(device, &jobs[number]);
         if (status != CARRYSAVE_OK)
@@ -204,7 +223,7 @@ carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jo
     put(device, REGISTER(RING_COUNT), count);
     CARRYSAVE_BARRIER(device);
     put(device, REGISTER(CTRL), MASK(CTRL__START));
-    return CARRYSAVE_OK;
+    return told(device, CARRYSAVE_OK);
 }
 
 /* Reset, and tell why; or that it could not be done. */
@@ -221,21 +240,25 @@ carrysave_status carrysave_wait(carrysave *device, uint32_t polls, carrysave_wai
 
     while (!(get(device, REGISTER(CTRL)) & MASK(CTRL__DONE))) {
         polled++;
+        if (CARRYSAVE_BROKEN(device))
+            break;
         if ((polls && polled == polls) || (wait && !wait(device, argument))) {
             device->jobs_done = get(device, REGISTER(RING_DONE));
-            return give_up(device, CARRYSAVE_TIMEOUT);
+            return give_up(device, told(device, CARRYSAVE_TIMEOUT));
         }
     }
     CARRYSAVE_BARRIER(device);
     put(device, REGISTER(ISR), get(device, REGISTER(ISR)));
     device->jobs_done = get(device, REGISTER(RING_DONE));
     word = get(device, REGISTER(ERROR));
+    if (CARRYSAVE_BROKEN(device))
+        return give_up(device, CARRYSAVE_LINK);
     if (FIELD(word, ERROR__CODE)) {
         device->error.code = FIELD(word, ERROR__CODE);
         device->error.response = FIELD(word, ERROR__RESPONSE);
         device->error.job = get(device, REGISTER(ERROR_JOB));
         device->error.address = get_wide(device, REGISTER(ERROR_ADDRESS_LO));
-        return give_up(device, CARRYSAVE_FAILED);
+        return give_up(device, told(device, CARRYSAVE_FAILED));
     }
     if (FIELD(word, ERROR__IGNORED))
         return give_up(device, CARRYSAVE_DISTURBED);
@@ -251,7 +274,7 @@ void carrysave_finish(carrysave *device, const carrysave_job *jobs, uint32_t cou
     }
 }
 
-void carrysave_read_counters(carrysave *device, carrysave_counters *counters)
+carrysave_status carrysave_read_counters(carrysave *device, carrysave_counters *counters)
 {
     const uint32_t base = REGISTER(COUNTERS);
     counters->cycles =
@@ -268,4 +291,5 @@ void carrysave_read_counters(carrysave *device, carrysave_counters *counters)
         device, base + (uint32_t)offsetof(carrysave_coprocessor__COUNTERS_t, WRITE_BEATS_LO));
     counters->macs =
         get_wide(device, base + (uint32_t)offsetof(carrysave_coprocessor__COUNTERS_t, MACS_LO));
+    return told(device, CARRYSAVE_OK);
 }

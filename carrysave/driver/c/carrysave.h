@@ -11,9 +11,12 @@
  *   CARRYSAVE_CLEAN(device, address, bytes)   write caches back to memory, before a start
  *   CARRYSAVE_INVALIDATE(device, address, bytes)  drop what caches hold, before C is read
  *   CARRYSAVE_RESET_POLLS                     reads of a register after which a reset is given up
+ *   CARRYSAVE_RING                            0: no rings, as the device does not see our memory
+ *   CARRYSAVE_BROKEN(device)                  an access failed, and none takes place any more
+ *   CARRYSAVE_MEND(device)                    make accesses possible again, or else false
  *
  * Addresses are those that the device puts on its bus. For a device between streams, which has none,
- * carrysave_stream.h is beside this file. */
+ * carrysave_stream.h is beside this file; for one behind a serial line, carrysave_uart.h. */
 
 #ifndef CARRYSAVE_H
 #define CARRYSAVE_H
@@ -47,7 +50,9 @@ typedef enum {
     CARRYSAVE_BAD_ADDRESS,
     CARRYSAVE_BAD_BLOCK,
     CARRYSAVE_BAD_REQUANTISATION,
-    CARRYSAVE_BAD_RING
+    CARRYSAVE_BAD_RING,
+    /* What is wrong with the way to the device. */
+    CARRYSAVE_LINK /* accesses failed, or the device was reset by itself: carrysave_reset is next */
 } carrysave_status;
 
 /* Integers from low to high, in containers of `bits`. */
@@ -184,7 +189,7 @@ carrysave_status carrysave_wait(carrysave *device, uint32_t polls, carrysave_wai
 void carrysave_finish(carrysave *device, const carrysave_job *jobs, uint32_t count);
 
 /* Read what the last start took; 0 after a reset. */
-void carrysave_read_counters(carrysave *device, carrysave_counters *counters);
+carrysave_status carrysave_read_counters(carrysave *device, carrysave_counters *counters);
 
 /* Name a status, the code of an error, the answer of memory. */
 const char *carrysave_status_text(carrysave_status status);

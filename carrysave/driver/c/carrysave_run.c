@@ -40,7 +40,7 @@ carrysave_status carrysave_run(carrysave *device, const carrysave_job *jobs, uin
         carrysave_finish(device, &jobs[done], device->jobs_done);
         device->jobs_done += done;
         if (counters && status == CARRYSAVE_OK) {
-            carrysave_read_counters(device, &own);
+            status = carrysave_read_counters(device, &own);
             add(counters, &own);
         }
     }

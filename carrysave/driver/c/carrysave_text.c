@@ -18,6 +18,7 @@ const char *carrysave_status_text(carrysave_status status)
     case CARRYSAVE_BAD_ADDRESS: return "matrices must end within info.address_width bits";
     case CARRYSAVE_BAD_BLOCK: return "blocks must fit into the stores";
     case CARRYSAVE_BAD_REQUANTISATION: return "a field of the requantisation is out of range";
+    case CARRYSAVE_LINK: return "the line lost an access, or the device was reset by itself";
     case CARRYSAVE_BAD_RING: return "a ring must be one job or more, at a whole beat";
     }
     return "unknown status";

@@ -51,7 +51,6 @@ def size(works: list[Work], one_start: bool) -> int:
 async def behind_pins(dut: Any, divisor: int) -> Callable[[], Coprocessor]:
     """Start a co-processor behind a serial line; returns what opens its driver."""
     line = SerialLine(dut, divisor)
-    line.timeout = 1 << 20  # zeros into all of the memory take long, in short bits
     await start_clock(dut)
     await reset(dut)
 

@@ -20,13 +20,14 @@ class SerialLine:
     -------
     read, write : as of ``serial.Serial``; `read` gives up after `timeout` bits of silence.
     rate : of the host, relative to the design's.
-    timeout : bits of silence after which a host gives up.
+    timeout, baudrate : bits of silence after which a host gives up; so a unit of time is a bit.
     """
 
     def __init__(self, dut: Any, divisor: int) -> None:
         self.dut = dut
         self.rate = 1.0
-        self.timeout = 2000
+        self.timeout: float | None = 8000.0
+        self.baudrate = 1
         self.read: Callable[[int], bytes] = resume(self.take)
         self.write: Callable[[bytes], None] = resume(self.send)
         self._bit_ns = divisor * PERIOD_NS
@@ -49,10 +50,11 @@ class SerialLine:
 
     async def take(self, size: int) -> bytes:
         """Take bytes that came, or that come in time."""
+        timeout = self.timeout or 0.0
         while len(self._came) < size:
             self._news.clear()
             try:
-                await with_timeout(self._news.wait(), self.timeout * self._bit_ns, "ns")
+                await with_timeout(self._news.wait(), timeout * self._bit_ns, "ns")
             except SimTimeoutError:
                 break
         return bytes(self._came.popleft() for _ in range(min(size, len(self._came))))

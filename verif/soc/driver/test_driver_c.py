@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.ip import driver_sources
 from carrysave.sim.cocotb.device_memory import Pool
 from golden.soc.blocking import Blocks, plan
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, error_of
@@ -28,6 +29,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sources")
     c_driver.write_driver(folder)
     stream_sources(folder)
+    driver_sources.c(folder, uart=True)
     return folder
 
 

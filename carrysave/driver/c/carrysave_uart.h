@@ -1,0 +1,66 @@
+/* The co-processor behind a serial line, beside carrysave.h: its registers and its memory.
+ *
+ * Name this file in CARRYSAVE_CONFIG, give carrysave_open the link as its context, and write the
+ * matrices of a job with carrysave_uart_write. Damaged, lost and late bytes are repaired by
+ * repetition: each access takes place once. What cannot be repaired is CARRYSAVE_LINK; then nothing
+ * more is accessed up to carrysave_reset, or carrysave_uart_reset. */
+
+#ifndef CARRYSAVE_UART_H
+#define CARRYSAVE_UART_H
+
+#include "carrysave.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the caller sets, the rest being 0; 8N1 at the device's rate. */
+typedef struct {
+    void *context;
+    /* Put bytes onto the line, and wait until they are on it, or nearly; false: it failed. */
+    bool (*send)(void *context, const uint8_t *bytes, uint32_t count);
+    /* Take up to `count` bytes that come; 0: none came for a timeout, which is no less than the
+     * line's longest pause. */
+    uint32_t (*receive)(void *context, uint8_t *bytes, uint32_t count);
+    uint32_t tries;    /* sends of a command until it is given up; 0: 8 */
+    uint32_t patience; /* more waits in vain until a command is sent again */
+    uint8_t sequence;  /* of a number at random, if programs take turns on a line */
+    /* The link's own. */
+    uint32_t memory_bytes;
+    uint32_t resets; /* how often the device was found reset: then it holds no matrix any more */
+    bool failed;
+} carrysave_uart;
+
+/* Greet the device: after what is on the line has been dropped. CARRYSAVE_NO_DEVICE: another one. */
+carrysave_status carrysave_uart_open(carrysave_uart *link);
+
+/* Drop what is on the line, and greet the device; not a reset of the co-processor. */
+carrysave_status carrysave_uart_reset(carrysave_uart *link);
+
+/* Access bytes of memory. CARRYSAVE_BAD_ADDRESS: there are none. After an error, what is written may
+ * be anything. */
+carrysave_status carrysave_uart_read(carrysave_uart *link, uint32_t address, void *bytes,
+                                     uint32_t count);
+carrysave_status carrysave_uart_write(carrysave_uart *link, uint32_t address, const void *bytes,
+                                      uint32_t count);
+carrysave_status carrysave_uart_zero(carrysave_uart *link, uint32_t address, uint32_t count);
+
+/* Access a register; after a failure 0, and nothing. */
+uint32_t carrysave_uart_get(carrysave_uart *link, uint32_t offset);
+void carrysave_uart_put(carrysave_uart *link, uint32_t offset, uint32_t value);
+
+#define CARRYSAVE_UART(device) ((carrysave_uart *)(device)->context)
+#define CARRYSAVE_READ(device, offset) carrysave_uart_get(CARRYSAVE_UART(device), offset)
+#define CARRYSAVE_WRITE(device, offset, value) \
+    carrysave_uart_put(CARRYSAVE_UART(device), offset, value)
+#define CARRYSAVE_BARRIER(device) ((void)(device))
+#define CARRYSAVE_RING 0
+#define CARRYSAVE_BROKEN(device) (CARRYSAVE_UART(device)->failed)
+#define CARRYSAVE_MEND(device) \
+    (!CARRYSAVE_BROKEN(device) || carrysave_uart_reset(CARRYSAVE_UART(device)) == CARRYSAVE_OK)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

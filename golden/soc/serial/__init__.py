@@ -1,0 +1,1 @@
+"""What a host says to a co-processor over a serial line."""

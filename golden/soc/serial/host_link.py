@@ -1,0 +1,168 @@
+"""Frames on a serial line, and the device's end of it."""
+
+import zlib
+from typing import Protocol
+
+import numpy as np
+
+__all__ = ["HostLink", "HostLinkFormat", "Registers", "frame"]
+
+
+class HostLinkFormat:
+    """Frames of the line, as RFC 1662 has them, with a CRC-32 at their end.
+
+    A frame is END, its bytes, and END; a byte END or ESCAPE within it is sent as ESCAPE, and the
+    byte with bit 5 flipped. An END anywhere begins anew. All numbers are little-endian.
+
+    The host sends a sequence number (1 byte), an address (3), a command (1), a value (4) and the
+    CRC-32 of these. The value is the number of bytes in memory (16 bits), or the word of a
+    register. The bytes of WRITE follow, then the CRC-32 of the whole frame before it.
+
+    The device answers with the sequence number, data, a status byte, and their CRC-32. Data are
+    the bytes of READ, the word of READ_WORD, or log2 of the memory's bytes for HELLO and CLAIM. A
+    frame that is not whole has no answer.
+
+    The host waits for the answer, and repeats the same frame if none comes. All but READ, HELLO and
+    CLAIM is not done again if the sequence number is that of the last answer, but answered again.
+    After a reset of the device all commands but HELLO and CLAIM are refused with RESET, until
+    CLAIM; with these two RESET says whether that was so.
+    """
+
+    END, ESCAPE, FLIP = 0x7E, 0x7D, 0x20
+    HELLO, CLAIM, READ, WRITE, ZERO, READ_WORD, WRITE_WORD = range(7)
+    HEADER = 9
+    """Bytes before the first CRC."""
+    CRC = 4
+    """Bytes of a CRC."""
+    ANSWERS = 3
+    """Status: the OR of all answers of AXI."""
+    RESET = 4
+    """Status: the device was reset, and has not been claimed since."""
+
+
+_F = HostLinkFormat
+
+
+def frame(data: bytes) -> bytes:
+    """Return the bytes on the line for the bytes of a frame, without CRC, END and ESCAPE."""
+    data += zlib.crc32(data).to_bytes(_F.CRC, "little")
+    for special in (_F.ESCAPE, _F.END):
+        data = data.replace(bytes([special]), bytes([_F.ESCAPE, special ^ _F.FLIP]))
+    return bytes([_F.END]) + data + bytes([_F.END])
+
+
+class Registers(Protocol):
+    """Registers behind AXI4-Lite."""
+
+    def read(self, address: int) -> tuple[int, int]:
+        """Return a word and the answer."""
+
+    def write(self, address: int, value: int) -> int:
+        """Write a word; return the answer."""
+
+
+class HostLink:
+    """Does what frames say, byte by byte; :class:`hw.soc.serial.host_link.HostLink` without time.
+
+    Parameters
+    ----------
+    memory : uint8; modified.
+    registers : of the device.
+    """
+
+    def __init__(self, memory: np.ndarray, registers: Registers) -> None:
+        self.memory = memory
+        self.registers = registers
+        self.reset()
+
+    def reset(self) -> None:
+        """Reset the link, which knows nothing of before."""
+        self._fresh = True
+        self._last = self._word = self._status = 0
+        self._escape = False
+        self._place: int | None = None
+        """Bytes of the frame so far; None: none of it counts, up to the next END."""
+        self._header = bytearray()
+        self._crc = 0
+
+    def take(self, byte: int) -> bytes:
+        """Take a byte from the line; return the answer that it brings, as on the line."""
+        if byte == _F.END:
+            self._escape, self._place, self._crc = False, 0, 0
+            self._header.clear()
+            return b""
+        if byte == _F.ESCAPE:
+            self._escape = True
+            return b""
+        byte ^= _F.FLIP * self._escape
+        self._escape = False
+        if self._place is None:
+            return b""
+        self._crc = zlib.crc32(bytes([byte]), self._crc)
+        self._place += 1
+        whole = _F.HEADER + _F.CRC
+        if self._place <= whole:
+            self._header.append(byte)
+            return self._check() if self._place == whole else b""
+        body = self._place - whole
+        if body <= self._count:
+            self._write(body - 1, byte)
+        return self._answer() if body == self._count + _F.CRC and self._matches else b""
+
+    @property
+    def _matches(self) -> bool:
+        return self._crc == zlib.crc32(bytes(4))
+
+    @property
+    def _count(self) -> int:
+        return self._value & 0xFFFF
+
+    def _check(self) -> bytes:
+        """Begin what a header says, if it is whole."""
+        if not self._matches:
+            self._place = None
+            return b""
+        self._sequence, self._code = self._header[0], self._header[4] & 7
+        self._address = int.from_bytes(self._header[1:4], "little")
+        self._value = int.from_bytes(self._header[5:9], "little")
+        if self._fresh and self._code > _F.CLAIM:
+            self._status, self._code = _F.RESET, _F.ZERO
+        elif self._code <= _F.READ or self._sequence != self._last:
+            self._status = _F.RESET * (self._fresh and self._code <= _F.CLAIM)
+            if self._code == _F.WRITE:
+                return b""
+            self._do()
+        return self._answer()
+
+    def _do(self) -> None:
+        """Do all but READ and WRITE."""
+        if self._code == _F.CLAIM:
+            self._fresh = False
+        elif self._code == _F.ZERO:
+            for place in range(self._count):
+                self._write(place, 0)
+        elif self._code == _F.READ_WORD:
+            self._word, self._status = self.registers.read(self._address)
+        elif self._code == _F.WRITE_WORD:
+            self._status = self.registers.write(self._address, self._value)
+
+    def _write(self, place: int, byte: int) -> None:
+        address = self._address + place & 0xFFFFFF
+        if address < len(self.memory):
+            self.memory[address] = byte
+        else:
+            self._status |= 3
+
+    def _answer(self) -> bytes:
+        data = b""
+        if self._code <= _F.CLAIM:
+            data = bytes([(len(self.memory) - 1).bit_length()])
+        elif self._code == _F.READ:
+            # Beyond its end the memory is read from its beginning.
+            places = self._address + np.arange(self._count) & 0xFFFFFF
+            data = self.memory[places % len(self.memory)].tobytes()
+            self._status |= 3 * bool((places >= len(self.memory)).any())
+        elif self._code == _F.READ_WORD:
+            data = self._word.to_bytes(4, "little")
+        self._place, self._last = None, self._sequence
+        return frame(bytes([self._sequence]) + data + bytes([self._status]))
