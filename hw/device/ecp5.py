@@ -155,7 +155,7 @@ def _block_ram(store: RowStore, low: int, width: int) -> Instance:
         **{f"i_ADW{bit}": place[bit] for bit in range(9)},
         **{f"i_ADR{bit + 5}": start[bit] for bit in range(9)},
         **{f"i_ADR{bit}": C(0, 1) for bit in range(5)},
-        **{f"i_DI{bit}": store.i[low + bit] for bit in range(width)},
+        **{f"i_DI{bit}": store.i[low + bit] if bit < width else C(0, 1) for bit in range(36)},
         **{f"o_DO{bit}": store.o[low + bit] for bit in range(width)},
     )
 

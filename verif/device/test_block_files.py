@@ -12,9 +12,9 @@ from hw.emit.files import generate
 CORE = {"m": 2, "n": 2, "k_max": 20, "target": "ecp5"}
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> dict[str, Path]:
-    made = generate(Design("systolic_os", CORE), tmp_path)
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    made = generate(Design("systolic_os", CORE), tmp_path_factory.mktemp("files"))
     module = Design("systolic_os", CORE).module
     return {path.name.removeprefix(module): path for path in made}
 
@@ -34,17 +34,19 @@ def test_designs_without_blocks_have_no_models(tmp_path: Path) -> None:
     assert not [path for path in made if path.name.endswith("_models.v")]
 
 
-def test_simulators_accept_verilog_and_models(files: dict[str, Path]) -> None:
+def test_icarus_accepts_verilog_and_models(files: dict[str, Path]) -> None:
     both = [str(files[".v"]), str(files["_models.v"])]
     top = Design("systolic_os", CORE).module
-    icarus = subprocess.run(
+    lint = subprocess.run(
         ["iverilog", "-g2005", "-Wall", "-Wno-timescale", "-tnull", "-s", top, *both],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (icarus.returncode, icarus.stderr) == (0, "")
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (lint.returncode, lint.stderr) == (0, "")
 
 
-def test_family_flow_maps_it_as_it_is_read(files: dict[str, Path]) -> None:
+def test_yosys_maps_it_as_it_is_read(files: dict[str, Path]) -> None:
     """As a user would: read the Verilog, and map it; no instance is read twice."""
     log = yosys.run(
         f"read_verilog {files['.v'].name}\nsynth_ecp5 -top {Design('systolic_os', CORE).module}\n"
