@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 import carrysave
 from carrysave.errors import UsageError, remedy
+from hw.emit.user_files import shown
 
 __all__ = ["main"]
 
@@ -87,6 +88,6 @@ def main() -> None:
 
 
 def _exit(code: int, what: object) -> NoReturn:
-    """Print the reason in one line, and exit."""
-    print("carrysave:", " ".join(str(what).split()), file=sys.stderr)
+    """Print the reason in one line without what a terminal would obey, and exit."""
+    print("carrysave:", shown(" ".join(str(what).split()), 4000), file=sys.stderr)
     sys.exit(code)

@@ -13,7 +13,7 @@ from typing import IO, cast
 
 __all__ = [
     "LIMIT_VARIABLE", "TENSORS", "TEXTS", "FileError", "members", "parsing", "read", "read_text",
-    "shown",
+    "shown", "within",
 ]  # fmt: skip
 
 TENSORS = 4 << 30
@@ -155,6 +155,17 @@ def members(path: Path, limit: int = TENSORS) -> dict[str, bytes]:
                 found[member.filename] = _unpacked(path, stream, limit, total)
             total += len(found[member.filename])
     return found
+
+
+def within(path: Path, size: int, limit: int = TENSORS) -> None:
+    """Refuse a file whose content needs too much memory; arguments as of :func:`read`.
+
+    Parameters
+    ----------
+    size : bytes that are needed.
+    """
+    if size > _limit(limit):
+        raise _too_large(path, f"unpacked, not {size:,}", _limit(limit))
 
 
 def _open(path: str, flags: int) -> int:
