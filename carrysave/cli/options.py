@@ -66,7 +66,7 @@ def settings(sets: Sequence[str] | None) -> dict[str, str]:
     return texts
 
 
-_LONGEST = 1 << 20  # bytes of a settings file
+_LONGEST = 1 << 13  # bytes of settings; dotted keys take memory by the square of their length
 _SETTINGS: dict[str, tuple[type, str]] = {
     "design": (str, "a string"),
     "output": (str, "a string"),

@@ -9,7 +9,6 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
 
 __all__ = [
     "LIMIT_VARIABLE", "TENSORS", "TEXTS", "FileError", "members", "parsing", "read", "read_text",
@@ -73,7 +72,7 @@ def parsing(path: Path, place: str = "") -> Iterator[None]:
     except FileError:
         raise
     except Exception as error:  # any: what a parser raises for bytes it did not expect is not told
-        reason = str(error) or type(error).__name__
+        reason = str(error) or "must be less deep, or smaller"  # MemoryError has no words
         raise FileError(path, reason, place) from None
 
 
@@ -109,7 +108,7 @@ def read(path: Path, limit: int = TEXTS, *, unzip: bool = False) -> bytes:
         raise FileError(path, f"must stay as it is while it is read, not change from {size} bytes")
     if unzip and data.startswith(_GZIP):
         with parsing(path, "gzip"), gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            return _unpacked(path, cast(IO[bytes], stream), limit)
+            return _unpacked(path, stream, limit)
     return data
 
 
@@ -142,9 +141,12 @@ def members(path: Path, limit: int = TENSORS) -> dict[str, bytes]:
     # The library takes the whole list of members into memory, as objects, before it can be asked.
     if data.count(zipfile.stringCentralDir) > _MEMBERS:  # type: ignore[attr-defined]
         raise FileError(path, f"must have at most {_MEMBERS} members")
-    limit, total = _limit(limit), 0
+    limit = _limit(limit)
     found: dict[str, bytes] = {}
     with parsing(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        # No more is read of a member than it says here.
+        if sum(member.file_size for member in archive.infolist()) > limit:
+            raise _too_large(path, "unpacked, not more", limit)
         for member in archive.infolist():
             place = f"member '{shown(member.filename)}'"
             if member.filename in found:
@@ -152,8 +154,7 @@ def members(path: Path, limit: int = TENSORS) -> dict[str, bytes]:
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise FileError(path, "must be stored or deflated", place)
             with parsing(path, place), archive.open(member) as stream:
-                found[member.filename] = _unpacked(path, stream, limit, total)
-            total += len(found[member.filename])
+                found[member.filename] = stream.read()
     return found
 
 
@@ -184,14 +185,9 @@ def _size(path: Path, facts: os.stat_result, limit: int) -> int:
     return facts.st_size
 
 
-def _unpacked(path: Path, stream: IO[bytes], limit: int, total: int = 0) -> bytes:
-    """Read a stream to its end in pieces: of what is too large not much more than the limit.
-
-    Parameters
-    ----------
-    total : bytes that count already.
-    """
-    pieces = []
+def _unpacked(path: Path, stream: gzip.GzipFile, limit: int) -> bytes:
+    """Read a stream to its end in pieces: of what is too large not much more than the limit."""
+    pieces, total = [], 0
     while piece := stream.read(_PIECE):
         total += len(piece)
         if total > limit:

@@ -112,6 +112,12 @@ def test_bombs_take_little_memory(tmp_path, kind):
         path.write_bytes(bomb(1 << 28))
     else:
         path.write_bytes(archive(*((f"{n}", bytes(1 << 24)) for n in range(4))))
+        # One that says less than it holds is damaged, and read no further than it says.
+        data = archive(("a", bytes(1 << 24)))
+        lying = data.replace(struct.pack("<I", 1 << 24), struct.pack("<I", 1 << 10))
+        (tmp_path / "lying").write_bytes(lying)
+        assert lying != data
+        assert "CRC-32" in refused(members, tmp_path / "lying", 1 << 25)
     tracemalloc.start()
     try:
         if kind == "gzip":

@@ -26,7 +26,7 @@ _COMMENT = re.compile(
 # What timing analysis reads and the facts below do not: passed over without a tree.
 _SKIPPED = frozenset({"timing", "internal_power", "leakage_power", "pg_pin", "test_cell"})
 _DEPTH = 32
-_STATEMENTS = 1 << 21
+_STATEMENTS = 1 << 20
 _TOKENS, _BRACKETS = 256, 32
 
 
