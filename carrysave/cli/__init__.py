@@ -72,7 +72,9 @@ def main() -> None:
         _exit(2, error)
     except FileNotFoundError as error:
         # With a file name: one from the user. Without: a tool that is not installed.
-        _exit(2 if error.filename else 1, error)
+        if error.filename:
+            _exit(2, f"{error.filename}: {error.strerror}")
+        _exit(1, error)
     except ModuleNotFoundError as error:
         known = remedy(error.name)
         if known is None:

@@ -1,6 +1,7 @@
 """Options of the command line and of settings files, checked before any work is done."""
 
 import json
+import os
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -52,7 +53,9 @@ def choose(
         raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
     texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
     texts |= settings(sets)
-    return Design.parse(name, texts), output_folder(output or Path(chosen.get("output", "build")))
+    # A file's name is bytes, and those that it is here are those of the settings' text.
+    told = Path(os.fsdecode(chosen.get("output", "build").encode()))
+    return Design.parse(name, texts), output_folder(output or told)
 
 
 def settings(sets: Sequence[str] | None) -> dict[str, str]:
