@@ -30,5 +30,5 @@ bench: setup ## the benchmarks: simulation speed, area, period, power
 	@$(python) scripts/bench.py
 
 clean: ## remove what was generated; .venv and the cache in the home folder stay
-	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name .venv -prune -o -name __pycache__ -prune -exec rm -rf {} +

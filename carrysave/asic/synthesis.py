@@ -160,7 +160,8 @@ def synthesise_design(
     ``MEASURED_MACS`` multipliers: simulating those takes longer than synthesising them.
     `from_kept` takes the recipe that is kept for the design, if there is one and no period to meet.
     """
-    if from_kept and options.get("period_ns") is None and target not in implementation.TARGETS:
+    cells = isinstance(target, Library) or target not in implementation.TARGETS
+    if from_kept and options.get("period_ns") is None and cells:
         options["kept"] = recipes.kept(
             design,
             target if isinstance(target, Library) else liberty.osu018(),

@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 import carrysave
 from carrysave.errors import UsageError, remedy
+from hw.emit.user_files import shown
 
 __all__ = ["main"]
 
@@ -71,7 +72,9 @@ def main() -> None:
         _exit(2, error)
     except FileNotFoundError as error:
         # With a file name: one from the user. Without: a tool that is not installed.
-        _exit(2 if error.filename else 1, error)
+        if error.filename:
+            _exit(2, f"{error.filename}: {error.strerror}")
+        _exit(1, error)
     except ModuleNotFoundError as error:
         known = remedy(error.name)
         if known is None:
@@ -87,6 +90,6 @@ def main() -> None:
 
 
 def _exit(code: int, what: object) -> NoReturn:
-    """Print the reason in one line, and exit."""
-    print("carrysave:", " ".join(str(what).split()), file=sys.stderr)
+    """Print the reason in one line without what a terminal would obey, and exit."""
+    print("carrysave:", shown(" ".join(str(what).split()), 4000), file=sys.stderr)
     sys.exit(code)

@@ -1,6 +1,7 @@
 """Options of the command line and of settings files, checked before any work is done."""
 
 import json
+import os
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from carrysave.errors import UsageError
 from hw.catalog import CATALOG, Design
+from hw.emit.user_files import FileError, parsing, read_text
 
 if TYPE_CHECKING:
     from carrysave.asic.liberty import cells
@@ -51,7 +53,9 @@ def choose(
         raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
     texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
     texts |= settings(sets)
-    return Design.parse(name, texts), output_folder(output or Path(chosen.get("output", "build")))
+    # A file's name is bytes, and those that it is here are those of the settings' text.
+    told = Path(os.fsdecode(chosen.get("output", "build").encode()))
+    return Design.parse(name, texts), output_folder(output or told)
 
 
 def settings(sets: Sequence[str] | None) -> dict[str, str]:
@@ -65,6 +69,7 @@ def settings(sets: Sequence[str] | None) -> dict[str, str]:
     return texts
 
 
+_LONGEST = 1 << 13  # bytes of settings; dotted keys take memory by the square of their length
 _SETTINGS: dict[str, tuple[type, str]] = {
     "design": (str, "a string"),
     "output": (str, "a string"),
@@ -75,11 +80,13 @@ _SETTINGS: dict[str, tuple[type, str]] = {
 def _read(config: Path) -> dict[str, Any]:
     """Read a settings file."""
     try:
-        chosen = tomllib.loads(config.read_text())
-    except OSError as error:
+        text = read_text(config, _LONGEST)
+        with parsing(config):
+            chosen = tomllib.loads(text)
+    except FileNotFoundError as error:
         raise UsageError(f"--config {config}: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"--config {config}: {error}") from None
+    except FileError as error:
+        raise UsageError(f"--config {error}") from None
     if unknown := set(chosen) - set(_SETTINGS):
         raise UsageError(
             f"--config {config}: keys must be {', '.join(_SETTINGS)},"
@@ -112,9 +119,10 @@ def library_of(target: str, option: str = "--netlist") -> "cells.Library":
         raise UsageError(
             f"{option} must be osu018 or a Liberty file (.lib, .lib.gz), not {target!r}"
         )
-    if not path.is_file():
-        raise UsageError(f"{option}: no such file: {target}")
-    return cells.Library.load(path)
+    try:
+        return cells.Library.load(path)
+    except FileNotFoundError:
+        raise UsageError(f"{option}: no such file: {target}") from None
 
 
 def cells_for_energy(energy: str | None) -> "cells.Library | str | None":

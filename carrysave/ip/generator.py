@@ -10,6 +10,7 @@ from carrysave.errors import UsageError, check_positive
 from carrysave.ip import has_pack, package
 from hw.catalog import Design
 from hw.emit import files
+from hw.emit.user_files import parsing, read_text
 
 __all__ = ["main"]
 
@@ -24,7 +25,9 @@ def main(request: Path, folder: Path) -> None:
     """
     import yaml  # FuseSoC brings it
 
-    asked = yaml.safe_load(request.read_text())
+    text = read_text(request)
+    with parsing(request):
+        asked = dict(yaml.safe_load(text))
     given = dict(asked.get("parameters") or {})
     name = given.pop("design", "coprocessor")
     values = {key: str(value) for key, value in (given.pop("parameters", None) or {}).items()}

@@ -1,12 +1,11 @@
 """Inputs and labels from files, checked against a model."""
 
-import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from carrysave.errors import UsageError
+from carrysave.weights.array_files import read_arrays
 
 from .model import Graph
 
@@ -20,10 +19,10 @@ def read_inputs(path: Path, graph: Graph, option: str) -> dict[str, np.ndarray]:
 
     Raises
     ------
-    FileNotFoundError, UsageError, ValueError
-        A missing file, or inputs that do not fit the model; names the option.
+    FileNotFoundError, FileError, UsageError, ValueError
+        A file that is missing or damaged, or inputs that do not fit the model.
     """
-    found = _read(path, option)
+    found = read_arrays(path)
     if not isinstance(found, dict):
         if len(graph.inputs) != 1:
             raise UsageError(
@@ -55,7 +54,7 @@ def read_labels(path: Path | None, count: int) -> np.ndarray | None:
     """Read the labels of the inputs, if there is a file."""
     if path is None:
         return None
-    labels = _read(path, "--labels")
+    labels = read_arrays(path)
     if (
         not isinstance(labels, np.ndarray)
         or labels.shape != (count,)
@@ -63,11 +62,3 @@ def read_labels(path: Path | None, count: int) -> np.ndarray | None:
     ):
         raise UsageError(f"--labels must be {count} integers, one for each input")
     return labels
-
-
-def _read(path: Path, option: str) -> Any:
-    try:
-        found = np.load(path)
-        return dict(found) if isinstance(found, np.lib.npyio.NpzFile) else found
-    except (ValueError, EOFError, zipfile.BadZipFile):
-        raise UsageError(f"{option} {path}: no .npy or .npz of numbers") from None

@@ -1,15 +1,17 @@
 """Weight files to the hardware's memory image, and back."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_choice
 from carrysave.weights.layer import (
     SOURCES,
     PackRequest,
+    check_finite,
     from_checkpoint,
     from_codes,
     from_float,
@@ -20,8 +22,11 @@ from carrysave.weights.layer import (
 from carrysave.weights.tensor_files import Tensor, dump, read
 from golden.formats.names import minifloat
 from golden.lut.checkpoint import FORMATS
-from golden.lut.image import Image, pack_image, unpack_image
+from golden.lut.image import Image, pack_image, sealed, unpack_image
 from golden.lut.layout import LAYOUTS
+from golden.lut.weights import GroupedWeights
+from hw.emit.user_files import TENSORS, FileError, parsing, read_text, shown, within
+from hw.emit.user_files import read as read_file
 
 __all__ = ["LAYOUTS", "SOURCES", "PackRequest", "pack", "unpack"]
 
@@ -40,6 +45,7 @@ def pack(
     """
     tensors = read(file)
     source, layer = _find(tensors, request)
+    _bounded(file, tensors, source, layer)
     if source == "float":
         weights, facts = from_float(tensors[layer], request)
     elif source == "codes":
@@ -47,14 +53,12 @@ def pack(
     else:
         weights, facts = from_checkpoint(_members(tensors, layer), source, request)
     image = pack_image(weights, request.layout_of(weights))
-    chosen = name or layer.replace("/", "_") or file.stem
-    if Path(chosen).name != chosen:
-        raise UsageError(f"--name must be a file's name without folder, not {chosen!r}")
-    manifest = {
+    chosen = _checked(name) or (file.stem if file.suffix == ".npy" else _plain(layer)) or file.stem
+    manifest = sealed({
         "image": f"{chosen}.bin",
         **image.manifest,
         "source": {"format": source, "layer": layer, **facts},
-    }
+    })
     files = [
         cache.write(folder / f"{chosen}.bin", image.data),
         cache.write(folder / f"{chosen}.json", json.dumps(manifest, indent=2) + "\n"),
@@ -77,28 +81,69 @@ def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Pat
     name : of the file; by default the image's.
     suffix : .npz or .safetensors.
     """
+    _checked(name)
+    text = read_text(file)
     try:
-        manifest = json.loads(file.read_text())
-        image = file.parent / str(manifest["image"])
+        with parsing(file):
+            manifest = json.loads(text)
+        image = str(manifest["image"])
+        if Path(image).name != image:
+            raise ValueError(f"image {image!r}, which is not beside it")
         source = dict(manifest["source"])
         kind, layer = str(source["format"]), str(source["layer"])
+        k, n = manifest["k"], manifest["n"]
+    except FileError:
+        raise
     except (ValueError, TypeError, KeyError) as error:
-        raise UsageError(f"{file} must be a manifest of carrysave pack; wrong is {error}") from None
-    weights = unpack_image(Image(data=image.read_bytes(), manifest=manifest))
+        raise FileError(file, f"must be a manifest of carrysave pack; wrong is {error}") from None
+    if isinstance(k, int) and isinstance(n, int):
+        within(file, 8 * k * n)
+    data = read_file(file.parent / image, TENSORS)
     try:
-        if kind in FORMATS:
-            tensors = to_checkpoint(weights, kind, bool(source.get("g_idx")))
-        else:
-            tensors = to_codes(weights, source) if kind == "codes" else to_parts(weights)
-            values = PackRequest(rows=source["rows"]).turned(weights.values())
-            tensors["weight"] = Tensor(array=minifloat("fp32").encode(values), format="fp32")
-    except KeyError as error:
-        raise UsageError(f"{file} must be a manifest of carrysave pack; wrong is {error}") from None
+        weights = unpack_image(Image(data=data, manifest=manifest))
+        check_finite(weights)
+        tensors = _tensors(weights, kind, source)
+    except (UsageError, ValueError, TypeError, KeyError) as error:
+        raise FileError(file, f"must be a manifest of carrysave pack; wrong is {error}") from None
     prefix = f"{layer}." if layer and kind != "float" else ""
     named = {prefix + key: tensor for key, tensor in tensors.items()}
     path = folder / f"{name or file.stem + '_unpacked'}{suffix}"
     cache.write(path, dump(named, suffix))
     return path, list(named)
+
+
+def _tensors(weights: GroupedWeights, kind: str, source: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the tensors that an image was made of; its manifest's word may be anybody's."""
+    check_choice("format of the source", kind, SOURCES[1:])
+    if kind in FORMATS:
+        return to_checkpoint(weights, kind, bool(source.get("g_idx")))
+    tensors = to_codes(weights, source) if kind == "codes" else to_parts(weights)
+    values = PackRequest(rows=source["rows"]).turned(weights.values())
+    tensors["weight"] = Tensor(array=minifloat("fp32").encode(values), format="fp32")
+    return tensors
+
+
+def _checked(name: str | None) -> str | None:
+    """Return the name of a file that an option asks for."""
+    if name is not None and (Path(name).name != name or name == ".."):
+        raise UsageError(f"--name must be a file's name without folder, not {name!r}")
+    return name
+
+
+def _plain(layer: str) -> str:
+    """Return a file's name for a layer, whose name may be anything: none of its own marks."""
+    return re.sub(r"[^\w.-]", "_", layer, flags=re.ASCII).lstrip(".-")[:100]
+
+
+def _bounded(file: Path, tensors: Mapping[str, Tensor], source: str, layer: str) -> None:
+    """Refuse a layer whose codes, 64 bits each, or doubles would take too much memory."""
+    if source == "float":
+        count = tensors[layer].array.size
+    else:
+        # A word has up to 16 codes.
+        members = _members(tensors, layer)
+        count = max(t.array.size * (16 if part == "qweight" else 1) for part, t in members.items())
+    within(file, 8 * count)
 
 
 def _find(tensors: Mapping[str, Tensor], request: PackRequest) -> tuple[str, str]:
@@ -128,7 +173,7 @@ def _find(tensors: Mapping[str, Tensor], request: PackRequest) -> tuple[str, str
 
 def _choose(names: list[str], wanted: str | None, what: str) -> str:
     """Return the name that is wanted, or the only one."""
-    listed = ", ".join(name or "(no name)" for name in names[:8])
+    listed = ", ".join(shown(name) or "(no name)" for name in names[:8])
     listed += f" and {len(names) - 8} more" if len(names) > 8 else ""
     if not names:
         raise UsageError(f"file must have {what}, not none")

@@ -7,20 +7,24 @@ from typing import Any
 import numpy as np
 
 from carrysave.errors import UsageError, check_choice
-from carrysave.weights.tensor_files import Tensor
+from carrysave.weights.tensor_files import FLOATS, Tensor
 from golden.formats.names import minifloat
 from golden.lut.checkpoint import FORMATS, from_awq, from_gptq, to_awq, to_gptq
 from golden.lut.layout import LayoutSpec
 from golden.lut.quantise import QuantiseSpec, quantise
-from golden.lut.weights import GroupedWeights, encode_scales
+from golden.lut.weights import GroupedWeights, decode_scales, encode_scales
+from hw.emit.user_files import shown
 
 __all__ = [
-    "SOURCES", "PackRequest", "from_checkpoint", "from_codes", "from_float", "to_checkpoint",
-    "to_codes", "to_parts",
+    "SOURCES", "PackRequest", "check_finite", "from_checkpoint", "from_codes", "from_float",
+    "to_checkpoint", "to_codes", "to_parts",
 ]  # fmt: skip
 
 SOURCES = ("auto", "float", "codes", *FORMATS)
 _OFFSETS = {"symmetric": 0, "asymmetric": 0, "odd": 0, "ternary": 1}
+_MOST = 2.0**127
+"""Largest magnitude of a weight; the sums of many are still numbers."""
+_INTEGERS = ("bool", *(f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64)))
 _CODED = ("fp16", "bf16", "fp32", "e8m0")
 
 
@@ -96,6 +100,10 @@ def from_float(tensor: Tensor, request: PackRequest) -> tuple[GroupedWeights, di
         scale_format=request.scales or "fp16",
     )
     values = request.turned(tensor.values())
+    if not np.abs(values).max(initial=0) <= _MOST:
+        raise UsageError(
+            f"weights must be finite, not infinities or NaNs, and -{_MOST:g}..{_MOST:g}"
+        )
     weights = quantise(spec, values)
     error = float(np.abs(weights.values() - values).max())
     return weights, {"rows": request.rows or "out", "scheme": scheme, "greatest_error": error}
@@ -120,9 +128,11 @@ def from_codes(
     bits = request.bits if request.bits is not None else 2
     if not 1 <= bits <= 8:
         raise UsageError(f"--bits must be 1..8 bits, not {bits}")
+    if max(abs(int(code)) for code in _ends(codes.array)) > 255:
+        raise UsageError("codes must be of 8 bits at most")
     array = request.turned(codes.array.astype(np.int64)) + _offset(scheme, bits)
     top = 2 if scheme == "ternary" else (1 << bits) - 1
-    for worst in (array.min(), array.max()):
+    for worst in _ends(array):
         if not 0 <= worst <= top:
             least = -_offset(scheme, bits)
             raise UsageError(
@@ -136,12 +146,17 @@ def from_codes(
     values = given.values()
     if values.ndim != 2 or not values.size:
         raise UsageError(f"scales must be groups x N, not {values.shape}")
+    if not np.isfinite(values).all():
+        raise UsageError("scales must be finite, not infinities or NaNs")
     scales = encode_scales(name, values)
     zeros = None
     if scheme == "symmetric":
         zeros = np.full(values.shape, _offset(scheme, bits), dtype=np.int64)
     elif scheme == "asymmetric":
-        zeros = members["zeros"].array.astype(np.int64)
+        given_zeros = members["zeros"].array
+        if members["zeros"].is_float or any(abs(int(z)) > 16000 for z in _ends(given_zeros)):
+            raise UsageError("zeros must be integers, -16000..16000")
+        zeros = given_zeros.astype(np.int64)
     weights = GroupedWeights(
         codes=array,
         bits=bits,
@@ -158,6 +173,11 @@ def from_codes(
     return weights, {**facts, "integers": kinds}
 
 
+def _ends(array: np.ndarray) -> tuple[Any, ...]:
+    """Return the least and the greatest integer of an array, none of an empty one."""
+    return (array.min(), array.max()) if array.size else ()
+
+
 def _offset(scheme: str, bits: int) -> int:
     """Return the offset that makes codes non-negative."""
     return 1 << bits - 1 if scheme == "symmetric" else _OFFSETS[scheme]
@@ -169,12 +189,32 @@ def from_checkpoint(
     """Take the tensors of GPTQ or AWQ."""
     request.refuse(source, "rows", "bits", "group", "scheme", "scales")
     if "scales" not in members:
-        raise UsageError(f"layer must have scales, not only {', '.join(members)}")
+        listed = ", ".join(map(shown, list(members)[:8]))
+        raise UsageError(f"layer must have scales, not only {listed}")
+    for part, tensor in members.items():
+        if part in ("qweight", "qzeros", "g_idx") and tensor.is_float:
+            raise UsageError(f"{part} must be integers, not floats")
     arrays = {name: tensor.array for name, tensor in members.items()}
     name = members["scales"].format or str(members["scales"].array.dtype)
     if source == "awq":
-        return from_awq(arrays, name), {}
-    return from_gptq(arrays, name, v2=source == "gptq_v2"), {"g_idx": "g_idx" in members}
+        weights, facts = from_awq(arrays, name), {}
+    else:
+        weights = from_gptq(arrays, name, v2=source == "gptq_v2")
+        facts = {"g_idx": "g_idx" in members}
+    check_finite(weights)
+    return weights, facts
+
+
+def check_finite(weights: GroupedWeights) -> None:
+    """Refuse infinite scales and offsets, and NaNs, which some formats have codes for."""
+    kinds = {"scales": weights.scale_format, "offsets": weights.scale_format,
+             "column_scales": "fp32"}  # fmt: skip
+    for name, kind in kinds.items():
+        codes = getattr(weights, name)
+        if codes is not None:
+            values = decode_scales(kind, codes)
+            if values.nan.any() or values.infinity.any():
+                raise UsageError(f"{name} must be finite, not infinities or NaNs")
 
 
 def to_checkpoint(weights: GroupedWeights, kind: str, g_idx: bool) -> dict[str, Tensor]:
@@ -190,18 +230,29 @@ def to_checkpoint(weights: GroupedWeights, kind: str, g_idx: bool) -> dict[str, 
 
 def to_codes(weights: GroupedWeights, source: Mapping[str, Any]) -> dict[str, Tensor]:
     """Return codes, scales and zeros as they were given."""
-    scheme, kinds = source["scheme"], source["integers"]
+    scheme, kinds, scales = source["scheme"], source["integers"], source["scales"]
+    check_choice("scheme", scheme, _OFFSETS)
     codes = weights.codes - _offset(scheme, weights.bits)
     turned = PackRequest(rows=source["rows"]).turned(codes)
-    found = {"codes": Tensor(array=turned.astype(kinds["codes"]))}
+    found = {"codes": Tensor(array=_as_given("codes", turned, kinds))}
     values = weights.scale_values().to_odd()
-    if (name := source["scales"]) is None:
+    if scales is None:
         found["scales"] = Tensor(array=values)
     else:
-        found["scales"] = Tensor(array=minifloat(name).encode(values), format=name)
+        check_choice("scales", scales, FLOATS)
+        found["scales"] = Tensor(array=minifloat(scales).encode(values), format=scales)
     if "zeros" in kinds and weights.zeros is not None:
-        found["zeros"] = Tensor(array=weights.zeros.astype(kinds["zeros"]))
+        found["zeros"] = Tensor(array=_as_given("zeros", weights.zeros, kinds))
     return found
+
+
+def _as_given(name: str, array: np.ndarray, kinds: Mapping[str, str]) -> np.ndarray:
+    """Return integers in the kind that the file had."""
+    check_choice(f"integers of {name}", kinds[name], _INTEGERS)
+    given = array.astype(kinds[name])
+    if not np.array_equal(given, array):
+        raise UsageError(f"{name} must be integers of {kinds[name]}, not beyond")
+    return given
 
 
 def to_parts(weights: GroupedWeights) -> dict[str, Tensor]:

@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from carrysave.errors import UsageError
+from carrysave.weights import array_files
 from golden.formats.names import minifloat
+from hw.emit import user_files
+from hw.emit.user_files import TENSORS, FileError, parsing, shown
 
-__all__ = ["SUFFIXES", "Tensor", "dump", "read"]
+__all__ = ["FLOATS", "SUFFIXES", "Tensor", "dump", "read"]
 
-SUFFIXES = (".npy", ".npz", ".safetensors")
+SUFFIXES = (*array_files.SUFFIXES, ".safetensors")
 
 # Formats of floats by their names in safetensors: ours, and the integers that hold the codes.
 _FLOATS = {
@@ -24,8 +27,13 @@ _INTEGERS = {
     "I8": "i1", "U8": "u1", "I16": "<i2", "U16": "<u2", "I32": "<i4", "U32": "<u4", "I64": "<i8",
     "U64": "<u8", "BOOL": "?",
 }  # fmt: skip
-_DTYPES = {"fp16": "F16", "bf16": "BF16", "fp32": "F32"}
-_WRITTEN = {"F16": "float16", "BF16": "bfloat16", "F32": "float32"}
+_WRITTEN = {
+    "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+}  # fmt: skip
+_DTYPES = {form: kind for kind, (form, _) in _FLOATS.items() if form is not None}
+FLOATS = tuple(_DTYPES)
+"""Formats of floats in files, but doubles."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,21 +62,22 @@ class Tensor:
 
 
 def read(path: Path) -> dict[str, Tensor]:
-    """Read all tensors of a file; of .npy the one, by the file's name."""
+    """Read all tensors of a file; of .npy the one, by the file's name.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    UsageError, FileError
+        If it is no such file, damaged or too large.
+    """
     if path.suffix not in SUFFIXES:
         raise UsageError(f"file must be one of *{', *'.join(SUFFIXES)}, not {str(path)!r}")
-    try:
-        if path.suffix == ".safetensors":
-            return _read_safetensors(path)
-        loaded = np.load(path, allow_pickle=False)
-        if path.suffix == ".npy":
-            return {path.stem: _from_numpy(path.stem, loaded)}
-        with loaded:
-            return {name: _from_numpy(name, loaded[name]) for name in loaded.files}
-    except FileNotFoundError:
-        raise
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise UsageError(f"{path}: {error}") from None
+    if path.suffix == ".safetensors":
+        return _read_safetensors(path)
+    loaded = array_files.read_arrays(path)
+    arrays = loaded if isinstance(loaded, dict) else {path.stem: loaded}
+    return {name: _from_numpy(path, name, array) for name, array in arrays.items()}
 
 
 def dump(tensors: Mapping[str, Tensor], suffix: str) -> bytes:
@@ -78,6 +87,10 @@ def dump(tensors: Mapping[str, Tensor], suffix: str) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as file:
         for name, tensor in tensors.items():
+            if not name.isprintable() or name.startswith("/") or ".." in name.split("/"):
+                raise UsageError(
+                    f"--to must be safetensors, as '{shown(name)}' is no name in an .npz"
+                )
             # The default date of an entry is constant, unlike that of numpy.savez.
             part = io.BytesIO()
             np.save(part, _to_numpy(name, tensor))
@@ -85,7 +98,7 @@ def dump(tensors: Mapping[str, Tensor], suffix: str) -> bytes:
     return buffer.getvalue()
 
 
-def _from_numpy(name: str, array: np.ndarray) -> Tensor:
+def _from_numpy(path: Path, name: str, array: np.ndarray) -> Tensor:
     """Take a numpy array."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind in "iub" or (kind == "f" and size == 8):
@@ -94,7 +107,8 @@ def _from_numpy(name: str, array: np.ndarray) -> Tensor:
     if kind == "f" and size in formats:
         native = array.astype(array.dtype.newbyteorder("="))
         return Tensor(array=native.view(f"u{size}"), format=formats[size])
-    raise ValueError(f"{name} must be integers or floats of 16..64 bits, not {array.dtype}")
+    reason = f"must be integers or floats of 16..64 bits, not {array.dtype}"
+    raise FileError(path, reason, f"tensor '{shown(name)}'")
 
 
 def _to_numpy(name: str, tensor: Tensor) -> np.ndarray:
@@ -111,10 +125,9 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
     """Read raw tensors, since numpy lacks some of their formats."""
     import safetensors
 
-    try:
-        tensors = safetensors.deserialize(path.read_bytes())  # type: ignore[no-untyped-call]
-    except safetensors.SafetensorError as error:
-        raise UsageError(f"{path}: {error}") from None
+    data = user_files.read(path, TENSORS)
+    with parsing(path):
+        tensors = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
     found = {}
     for name, facts in tensors:
         kind = facts["dtype"]
@@ -124,7 +137,8 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
             form, dtype = None, _INTEGERS[kind]
         else:
             continue  # A format not used for weights here.
-        array = np.frombuffer(facts["data"], dtype=dtype).reshape(facts["shape"])
+        with parsing(path, f"tensor '{shown(name)}'"):
+            array = np.frombuffer(facts["data"], dtype=dtype).reshape(facts["shape"])
         found[name] = Tensor(array=array, format=form)
     return found
 

@@ -7,6 +7,8 @@ __all__ = ["TRITS", "pack_fields", "pack_trits", "trit_bytes", "unpack_fields", 
 TRITS = {8: 5, 5: 3}
 """Trits per field, by the field's bits."""
 
+_FIELDS = 1 << 16
+
 
 def pack_fields(fields: np.ndarray, width: int) -> bytes:
     """Put integers, modulo 2^width, side by side: the first in the lowest bits of the first byte.
@@ -24,16 +26,23 @@ def pack_fields(fields: np.ndarray, width: int) -> bytes:
 
 def unpack_fields(data: bytes, width: int, count: int, *, signed: bool = False) -> np.ndarray:
     """Return `count` integers that :func:`pack_fields` has packed, int64."""
+    if not 1 <= width <= 64:
+        raise ValueError(f"width must be 1..64 bits, not {width!r}")
     if len(data) < -(-count * width // 8):
         raise ValueError(f"data must be {-(-count * width // 8)} bytes, not {len(data)}")
-    bits = np.unpackbits(
-        np.frombuffer(data, dtype=np.uint8), count=count * width, bitorder="little"
-    )
-    padded = np.zeros((count, 64), dtype=np.uint8)
-    padded[:, :width] = bits.reshape(count, width)
-    if signed:
-        padded[:, width:] = padded[:, width - 1 : width]
-    return np.packbits(padded, axis=1, bitorder="little").view("<i8").reshape(-1).astype(np.int64)
+    found = np.empty(count, dtype=np.int64)
+    raw = np.frombuffer(data, dtype=np.uint8)
+    # Parts begin at bytes; a byte for each bit of 64 takes much memory, if only for a moment.
+    for start in range(0, count, _FIELDS):
+        part = min(count - start, _FIELDS)
+        bits = np.unpackbits(raw[start * width // 8 :], count=part * width, bitorder="little")
+        padded = np.zeros((part, 64), dtype=np.uint8)
+        padded[:, :width] = bits.reshape(part, width)
+        if signed:
+            padded[:, width:] = padded[:, width - 1 : width]
+        packed = np.packbits(padded, axis=1, bitorder="little")
+        found[start : start + part] = packed.view("<i8").reshape(-1)
+    return found
 
 
 def trit_bytes(field: int) -> int:

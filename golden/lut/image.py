@@ -1,24 +1,29 @@
 """The memory image of a layer's weights: what the hardware reads, with a description of it."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from golden.check import Integer
 from golden.lut.bits import pack_fields, unpack_fields
 from golden.lut.layout import LayoutSpec, blocks, pack_codes, unblock, unpack_codes
 from golden.lut.lookup import constants
 from golden.lut.weights import GroupedWeights, scale_width
 
-__all__ = ["ALIGNMENT", "VERSION", "Image", "pack_image", "unpack_image"]
+__all__ = ["ALIGNMENT", "VERSION", "Image", "pack_image", "sealed", "unpack_image"]
 
 ALIGNMENT = 64
 """Bytes of which every section's start is a multiple."""
 
-VERSION = 1
-"""Of the manifest."""
+VERSION = 2
+"""Of the manifest; 1 had no digest of its fields."""
+
+_SEAL = "fields_sha256"
+_COUNT = Integer("rows or columns", 1, 1, 1 << 32)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,6 +32,16 @@ class Image:
 
     data: bytes
     manifest: dict[str, Any]
+
+
+def sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest with a digest of all its other fields.
+
+    ``fields_sha256`` is the SHA-256 of them as JSON: in ASCII, keys in order, without spaces.
+    """
+    fields = {name: value for name, value in manifest.items() if name != _SEAL}
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return {**fields, _SEAL: hashlib.sha256(text.encode()).hexdigest()}
 
 
 def pack_image(weights: GroupedWeights, layout: LayoutSpec) -> Image:
@@ -68,7 +83,8 @@ def pack_image(weights: GroupedWeights, layout: LayoutSpec) -> Image:
     described: dict[str, dict[str, Any]] = {}
     for name, (part, facts) in sections.items():
         data += bytes(-len(data) % ALIGNMENT)
-        described[name] = {"offset": len(data), "bytes": len(part), **facts}
+        digest = hashlib.sha256(part).hexdigest()
+        described[name] = {"offset": len(data), "bytes": len(part), **facts, "sha256": digest}
         data += part
     manifest = {
         "version": VERSION,
@@ -85,44 +101,71 @@ def pack_image(weights: GroupedWeights, layout: LayoutSpec) -> Image:
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
     }
-    return Image(data=data, manifest=manifest)
+    return Image(data=data, manifest=sealed(manifest))
 
 
 def unpack_image(image: Image) -> GroupedWeights:
-    """Return the weights of an image; refuse one that is not what its manifest says."""
-    manifest = image.manifest
+    """Return the weights of an image; refuse one that is not what its manifest says.
+
+    Its manifest may have further fields, and must be :func:`sealed` with them.
+
+    Raises
+    ------
+    ValueError
+        If a digest is another, or :func:`pack_image` would not write just this of these weights.
+    """
     try:
-        if manifest["version"] != VERSION:
-            raise ValueError(f"version must be {VERSION}, not {manifest['version']!r}")
-        if hashlib.sha256(image.data).hexdigest() != manifest["sha256"]:
-            raise ValueError("image must be the one of the manifest; its SHA-256 is another")
-        layout = LayoutSpec(**manifest["layout"])
-        shape = int(manifest["k"]), int(manifest["n"])
-        codes = unpack_codes(layout, _section(image, "codes"), shape)
-        read = _Reader(image, layout)
-        planes = layout.bits if manifest["levels"] == "bcq" else 1
-        scales = read.grouped("scales", planes)
-        assert scales is not None
-        if manifest["levels"] == "bcq":
-            scales = scales.reshape(scales.shape[0], -1, planes)
-        zeros = read.grouped("zeros")
-        if zeros is not None:
-            zeros = zeros + (1 << layout.bits) - 1 >> 1
-        columns = read.grouped("column_scales", groups=1)
-        return GroupedWeights(
-            codes=codes,
-            bits=layout.bits,
-            levels=manifest["levels"],
-            group=layout.group,
-            scale_format=manifest["scale_format"],
-            scales=scales,
-            zeros=zeros,
-            offsets=read.grouped("offsets"),
-            column_scales=None if columns is None else columns[0],
-            rows=read.rows(),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
+        weights, layout = _unpacked(image)
+        again = pack_image(weights, layout).manifest
+        for name in again.keys() - {_SEAL}:
+            if image.manifest[name] != again[name]:
+                raise ValueError(f"{name} must be what the weights have, not anything else")
+        return weights
+    except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"manifest must be one of carrysave pack; wrong is {error}") from None
+
+
+def _unpacked(image: Image) -> tuple[GroupedWeights, LayoutSpec]:
+    """Return the weights, and how they are laid out; of an image with the right digests."""
+    manifest = image.manifest
+    if manifest["version"] != VERSION:
+        older = (
+            ", which has no digest of its fields: pack again" if manifest["version"] == 1 else ""
+        )
+        raise ValueError(f"version must be {VERSION}, not {manifest['version']!r}{older}")
+    if manifest[_SEAL] != sealed(manifest)[_SEAL]:
+        raise ValueError("fields must be those that were packed; their SHA-256 is another")
+    if hashlib.sha256(image.data).hexdigest() != manifest["sha256"]:
+        raise ValueError("image must be the one of the manifest; its SHA-256 is another")
+    layout = LayoutSpec(**manifest["layout"])
+    shape = _COUNT.check("k", manifest["k"]), _COUNT.check("n", manifest["n"])
+    if layout.block_bytes(shape[0]) * -(-shape[1] // layout.n) > len(image.data):
+        raise ValueError(f"k x n must be what the image holds, not {shape[0]} x {shape[1]}")
+    codes = unpack_codes(layout, _section(image, "codes"), shape)
+    read = _Reader(image, layout)
+    planes = layout.bits if manifest["levels"] == "bcq" else 1
+    scales = read.grouped("scales", planes)
+    if scales is None:
+        raise ValueError("sections must have scales")
+    if manifest["levels"] == "bcq":
+        scales = scales.reshape(scales.shape[0], -1, planes)
+    zeros = read.grouped("zeros")
+    if zeros is not None:
+        zeros = zeros + (1 << layout.bits) - 1 >> 1
+    columns = read.grouped("column_scales", groups=1)
+    weights = GroupedWeights(
+        codes=codes,
+        bits=layout.bits,
+        levels=manifest["levels"],
+        group=layout.group,
+        scale_format=manifest["scale_format"],
+        scales=scales,
+        zeros=zeros,
+        offsets=read.grouped("offsets"),
+        column_scales=None if columns is None else columns[0],
+        rows=read.rows(),
+    )
+    return weights, layout
 
 
 def _numbers(
@@ -138,10 +181,10 @@ def _numbers(
     width = scale_width(weights.scale_format)
     found = {"scales": (width, False, grouped(weights.scales))}
     if weights.zeros is not None:
+        if weights.zeros.min() < -16000 or weights.zeros.max() > 16000:
+            raise ValueError("zeros must be -16000..16000, not beyond")
         odd = 2 * weights.zeros + 1 - (1 << weights.bits)
         signed = 8 if np.abs(odd).max() < 128 else 16
-        if np.abs(odd).max() >= 1 << 15:
-            raise ValueError("zeros must be -16000..16000, not beyond")
         found["zeros"] = (signed, True, grouped(odd))
     if weights.offsets is not None:
         found["offsets"] = (width, False, grouped(weights.offsets))
@@ -193,7 +236,7 @@ class _Reader:
     def grouped(self, name: str, planes: int = 1, groups: int | None = None) -> np.ndarray | None:
         """Read numbers of groups and columns, of W planes each side by side."""
         manifest = self.image.manifest
-        groups = manifest["groups"] if groups is None else groups
+        groups = -(-manifest["k"] // self.layout.group) if groups is None else groups
         columns = manifest["n"]
         if manifest["one_scale"]:
             found = self.numbers(name, planes)

@@ -1,14 +1,17 @@
 """What a user brings to be synthesised, as tools see it: by names of ours, and as it was read."""
 
+import errno
 import functools
 import json
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.emit import yosys
+from hw.emit import user_files, yosys
+from hw.emit.user_files import FileError
 
 __all__ = ["Renamed", "Sources"]
 
@@ -17,6 +20,10 @@ Modules = dict[str, dict[str, Any]]  # as in Yosys's JSON
 _READERS = {".il": ["read_rtlil"], ".sv": ["read_verilog", "-sv"]}
 _NAMED = re.compile(rb'(`include|\$readmem[bh]\s*\()(\s*)"([^"\n]+)"')
 """Where Verilog names a file."""
+_UNNAMED = re.compile(
+    rb"""//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+|"(?:[^"\\\n]++|\\.)*+|(?P<include>`include\b(?!\s*"))"""
+)
+"""Where it includes what only Yosys would find: by a macro, or beyond a comment."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class Sources:
         ------
         FileNotFoundError
             If one does not exist.
+        FileError
+            If one is no regular file or too large, or includes a file without saying its name.
         """
         paths = [Path(path) for path in paths]
         names: dict[Path, str] = {}
@@ -56,20 +65,24 @@ class Sources:
 
         def renamed(path: Path, found: "re.Match[bytes]") -> bytes:
             other = path.parent / found[3].decode(errors="surrogateescape")
-            if "\0" in str(other) or not other.is_file():
+            if not os.path.lexists(other):
                 return found[0]
             return b'%s%s"%s"' % (found[1], found[2], name_of(other, ".inc").encode())
 
         commands = []
         for path in paths:
-            if not path.is_file():
-                raise FileNotFoundError(f"source file not found: {path}")
             suffix = path.suffix if path.suffix in _READERS else ".v"
             commands.append([*_READERS.get(suffix, ["read_verilog"]), name_of(path, suffix)])
         for path in waiting:  # grows
             if names[path] not in files:
-                text = path.read_bytes()
+                try:
+                    text = user_files.read(path)
+                except FileNotFoundError:
+                    raise FileNotFoundError(
+                        errno.ENOENT, "source file not found", str(path)
+                    ) from None
                 if not names[path].endswith(".il"):
+                    _check_includes(path, text)
                     text = _NAMED.sub(functools.partial(renamed, path), text)
                 files[names[path]] = text
         return cls(files, {name: path for path, name in names.items()}, commands)
@@ -156,6 +169,14 @@ class Renamed:
     def port(self, name: str) -> str:
         """Return our name of a port, or the name if there is no such port."""
         return next((p for p in self.ports if self.names.get(p, p) == name), name)
+
+
+def _check_includes(path: Path, text: bytes) -> None:
+    """Refuse includes that would be opened unseen, be they devices or other people's files."""
+    for found in _UNNAMED.finditer(text):
+        if found["include"]:
+            line = text.count(b"\n", 0, found.start()) + 1
+            raise FileError(path, "`include must have a name in quotes beside it", f"line {line}")
 
 
 _BYTE = re.compile(rb"\\\\|\\uFFFFFF([89A-F][0-9A-F])")

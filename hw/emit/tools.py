@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,8 @@ __all__ = ["Finished", "MissingToolError", "find", "kill_all", "run", "workplace
 _PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
 _PACKAGES = {"sta": "opensta", "c++": "g++", "make": "make", "ar": "binutils"}
 """Debian's package of each program that pip does not bring."""
+_MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4
+"""Bytes of data that a program may have: what it is given to read may ask for any number."""
 
 
 class MissingToolError(RuntimeError):
@@ -129,6 +132,7 @@ def run(
                 env=variables, start_new_session=True,
             )  # fmt: skip
             _running.add(process.pid)
+            _bound(process.pid)
         try:
             if _ending.is_set():
                 raise KeyboardInterrupt
@@ -165,6 +169,14 @@ def _wait(
             if poll is not None:
                 poll()
     return None
+
+
+def _bound(process: int) -> None:
+    """Limit the memory of a process, and of those that it will start."""
+    with contextlib.suppress(ProcessLookupError):
+        limits = resource.prlimit(process, resource.RLIMIT_DATA)
+        bounded = [_MEMORY if limit == resource.RLIM_INFINITY else limit for limit in limits]
+        resource.prlimit(process, resource.RLIMIT_DATA, (bounded[0], limits[1]))
 
 
 def _gone(group: int) -> None:

@@ -11,20 +11,8 @@ from carrysave.asic.liberty import cells
 from hw.emit import tools, yosys
 from hw.emit.sources import Sources
 from verif.support.command import Run
+from verif.support.names import MARK, NAMES, TOUCH
 
-MARK = "hostile_mark"
-"""A file that every one of the names below would make, were it run."""
-TOUCH = f"touch {MARK}"
-NAMES = (
-    "a b", "a  b", " a", "a ", "a\tb", "a\nb", "a\rb", "a\x1b[31mb", "a\x07b", "a'b", 'a"b', "a`b",
-    "''", '""', "a\\b", "\\", "a;b", "a#b", "a//b#", "a&b", "a|b", "a>b", "a<b", "a*b", "a?b",
-    "a[b]", "[1]", "a{b}", "a}b", "{}", "a(b)", "$a", "${HOME}", "$HOME", "%a", "a%s", "{0}", "!a",
-    "~", "~root", "-a", "--help", "-", "@a", "a=b", "a,b", "a:b", "a+b", "ä", "Größe", "数", "😀",
-    "a\u202eb", "x" * 200,
-    f"$({TOUCH})", f"`{TOUCH}`", f"; {TOUCH} ;", f"x ; exec -- {TOUCH} ; #", f"x\n!{TOUCH}",
-    f"| {TOUCH}", f"&& {TOUCH}", f"a}}}} {{}}; exec {TOUCH}; {{", f"[exec {TOUCH}]",
-    f"\\c}};{{*}}exec\\x20{TOUCH}",
-)  # fmt: skip
 FILES = [name.replace("/", "_") for name in NAMES if name not in {"~", "-"}]
 VERILOG = """\
 module {top} (input {clock}, input [1:0] a, output reg [1:0] {port});

@@ -262,7 +262,7 @@ def test_labels_and_inputs_refused(run: Run, digits: tuple[Path, Task], tmp_path
     text.write_text("numbers")
     found = run(model, "--input", text, *PLAIN)
     assert found.code == 2
-    assert "no .npy or .npz" in found.err
+    assert "text.npy: must be an array of NumPy's" in found.err
 
 
 @pytest.mark.prove

@@ -1,6 +1,7 @@
 """The command `carrysave pack`: from files of weights to images, and back, bit by bit."""
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import safetensors
 from safetensors.numpy import load_file, save_file
 
 from verif.support.command import Run
+from verif.support.names import NAMES
 from verif.support.schemas import check
 
 
@@ -225,8 +227,8 @@ def test_pack_of_trits_takes_fewer_bits(run: Run, layout: str) -> None:
         (("c.npz", "--bits", "2", "--scheme", "asymmetric"), "file must have zeros, groups x N"),
         (("c.npz", "--bits", "2", "--scales", "e8m0"), "scales must be of e8m0, without rounding"),
         (("c.npz", "--bits", "1"), "codes must be -1..0 where --scheme is symmetric, not 1"),
-        (("--unpack", "w.npy"), "w.npy must be a manifest of carrysave pack"),
-        (("--unpack", "other.json"), "other.json must be a manifest of carrysave pack"),
+        (("--unpack", "w.npy"), "w.npy: line 1: must be UTF-8"),
+        (("--unpack", "other.json"), "other.json: must be a manifest of carrysave pack"),
         (("--unpack", "other.json", "--bits", "2"), "--bits is not for --unpack"),
         (("--unpack", "other.json", "--to", "pt"), "--to must be one of npz, safetensors, not"),
     ],
@@ -266,3 +268,78 @@ def test_unpack_refuses_an_image_that_was_changed(run: Run) -> None:
     assert code == 2
     assert "w.bin" in err
     assert not list(Path().glob("build/*unpacked*"))
+
+
+def test_edited_manifests_are_refused(run: Run) -> None:
+    np.save("w.npy", floats())
+    manifest = manifest_of(run, "w.npy", "--bits", "2")
+    edits: dict[str, Any] = {
+        "k": 69, "n": 11, "layout": {**manifest["layout"], "bits": 3}, "image": "v.bin",
+        "sections": {**manifest["sections"], "scales": None},
+        "source": {**manifest["source"], "rows": "in"},
+    }  # fmt: skip
+    for name, value in edits.items():
+        Path("build/x.json").write_text(json.dumps({**manifest, name: value}))
+        Path("build/v.bin").write_bytes(Path("build/w.bin").read_bytes())
+        code, out, err = run("--unpack", "build/x.json")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "fields must be those that were packed; their SHA-256 is another" in err
+    Path("build/x.json").write_text(json.dumps({**manifest, "version": 1}))
+    assert "which has no digest of its fields: pack again" in run("--unpack", "build/x.json").err
+    Path("build/x.json").write_text(json.dumps({**manifest, "image": "../w.bin"}))
+    assert "which is not beside it" in run("--unpack", "build/x.json").err
+    assert not list(Path().rglob("*unpacked*"))
+
+
+def test_names_of_tensors_are_no_paths(run: Run, tmp_path: Path) -> None:
+    """They come back as they are, and terminals see them escaped."""
+    save_file({name: floats((2, 3)) for name in NAMES}, "model.safetensors")
+    code, _, err = run("model.safetensors")
+    assert code == 2
+    assert err.removesuffix("\n").isprintable()
+    for number, name in enumerate(NAMES):
+        folder = tmp_path / f"build{number}"
+        code, out, err = run("model.safetensors", f"--tensor={name}", "-o", folder)
+        assert (code, err) == (0, "")
+        assert out.replace("\n", "").isprintable()
+        made = sorted(folder.iterdir())
+        assert [path.suffix for path in made] == [".bin", ".json"]
+        for path in made:
+            assert re.fullmatch(r"\w[\w.-]*", path.name, re.ASCII), path.name
+        assert json.loads(made[1].read_text())["source"]["layer"] == name
+    assert run("--unpack", made[1])[0] == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "model.safetensors", "build", *(f"build{number}" for number in range(len(NAMES)))
+    }  # fmt: skip
+
+
+def test_names_of_layers_that_no_archive_has(run: Run) -> None:
+    rng = np.random.default_rng(4)
+    layer = {"qweight": words(rng, (8, 64)), "qzeros": words(rng, (1, 8)),
+             "scales": rng.random((1, 64)).astype(np.float16)}  # fmt: skip
+    save_file({f"../../x.{name}": array for name, array in layer.items()}, "m.safetensors")
+    assert run("m.safetensors", "--name", "m")[0] == 0
+    found = run("--unpack", "build/m.json")
+    assert found.code == 2
+    assert "--to must be safetensors, as '../../x.qweight' is no name in an .npz" in found.err
+    assert run("--unpack", "build/m.json", "--to", "safetensors")[0] == 0
+    for name in ("../m", "..", "a/b"):
+        assert "--name must be a file's name" in run("--unpack", "build/m.json", "--name", name).err
+
+
+def test_scales_of_eight_bits_come_back(run: Run) -> None:
+    array = np.ones((1, 4), ml_dtypes.float8_e4m3fn)
+    codes = np.ones((4, 8), np.int8)
+    specs = {
+        name: safetensors.TensorSpec(
+            dtype=kind, shape=part.shape, data_ptr=part.ctypes.data, data_len=part.nbytes
+        )
+        for name, kind, part in (("codes", "int8", codes), ("scales", "float8_e4m3fn", array))
+    }
+    Path("m.safetensors").write_bytes(safetensors.serialize(specs, None))
+    assert run("m.safetensors", "--bits", "4", "--scales", "fp16")[0] == 0
+    (manifest,) = Path("build").glob("*.json")
+    assert run("--unpack", manifest, "--to", "safetensors", "--name", "back")[0] == 0
+    raw = dict(safetensors.deserialize(Path("build/back.safetensors").read_bytes()))
+    assert raw["scales"]["dtype"] == "F8_E4M3"
+    assert bytes(raw["scales"]["data"]) == array.tobytes()

@@ -1,19 +1,19 @@
 """Reads Liberty cell libraries and finds in them the cells that a flow needs."""
 
+import errno
 import functools
-import gzip
 import hashlib
-import re
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
 from carrysave import cache
-from carrysave.asic.liberty.text import Group, compile_function, parse
-from hw.emit import tools, yosys
+from carrysave.asic.liberty.cell import Cell, Pin, Register
+from carrysave.asic.liberty.facts import facts_of
+from carrysave.asic.liberty.text import parse
+from hw.emit import tools, user_files, yosys
+from hw.emit.user_files import FileError
 
 __all__ = ["LIB", "Cell", "Library", "Pin", "Register", "cell_models", "osu018"]
 
@@ -37,81 +37,7 @@ DONT_USE = {
     "osu0*": ("CLKBUF*", "TBUF*", "PAD*"),
 }  # fmt: skip
 
-_FORMAT = 4  # of what is cached; raise it with any change of the classes below
-_UNITS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
-
-
-@dataclass(frozen=True)
-class Pin:
-    """One pin of a cell; ``capacitance`` and ``max_capacitance`` in fF."""
-
-    name: str
-    direction: str
-    capacitance: float
-    max_capacitance: float | None
-    function: str | None
-    clock: bool
-    three_state: bool
-
-
-@dataclass(frozen=True)
-class Register:
-    """A flip-flop: names of its state and of the inverse, its functions as Liberty has them."""
-
-    state: str
-    inverse: str
-    clocked_on: str
-    next_state: str
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell; ``area`` in um2 (as Liberty files of standard cells state it).
-
-    ``gate`` names the clock, enable, output and test pins of an integrated clock gate.
-    ``register`` is there for flip-flops without asynchronous set or reset.
-    """
-
-    name: str
-    area: float
-    pins: tuple[Pin, ...]
-    sequential: bool
-    dont_use: bool
-    gate: dict[str, str] | None
-    register: Register | None
-
-    @classmethod
-    def from_plain(cls, facts: dict[str, Any]) -> "Cell":
-        """Return what ``dataclasses.asdict`` took apart."""
-        register = facts["register"]
-        return cls(**{
-            **facts,
-            "pins": tuple(Pin(**pin) for pin in facts["pins"]),
-            "register": Register(**register) if register else None,
-        })
-
-    @property
-    def inputs(self) -> list[Pin]:
-        """Input pins, in the order of the file."""
-        return [pin for pin in self.pins if pin.direction == "input"]
-
-    @property
-    def outputs(self) -> list[Pin]:
-        """Output pins, in the order of the file."""
-        return [pin for pin in self.pins if pin.direction == "output"]
-
-    def table(self, output: Pin) -> tuple[int, ...] | None:
-        """Truth table over the inputs (the first is bit 0); None if not combinational."""
-        if self.sequential or output.function is None or output.three_state:
-            return None
-        names = [pin.name for pin in self.inputs]
-        if len(names) > 6:
-            return None
-        evaluate = compile_function(output.function, frozenset(names))
-        if evaluate is None:
-            return None
-        points = range(1 << len(names))
-        return tuple(evaluate({n: p >> i & 1 for i, n in enumerate(names)}) for p in points)
+_FORMAT = 5  # of what is cached; raise it with any change of the classes of cells
 
 
 @dataclass(frozen=True)
@@ -142,19 +68,23 @@ class Library:
         ------
         FileNotFoundError
             If there is no such file.
-        ValueError
+        FileError
             If it is not a Liberty library with cells.
         """
         path = Path(path)
-        if not path.is_file():
-            raise FileNotFoundError(f"Liberty file not found: {path}")
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
+        try:
+            data = user_files.read(path, unzip=True)
+        except FileNotFoundError:
+            raise FileNotFoundError(errno.ENOENT, "Liberty file not found", str(path)) from None
         sha = hashlib.sha256(data).hexdigest()
-        facts = cache.remembered(
-            "liberty", [str(_FORMAT), data], lambda: _facts(parse(data.decode("utf-8", "replace")))
-        )
+
+        def make() -> dict[str, object]:
+            try:
+                return facts_of(parse(data.decode("utf-8", "replace")))
+            except ValueError as error:
+                raise FileError(path, error) from None
+
+        facts = cache.remembered("liberty", [str(_FORMAT), data], make)
         cells = {cell["name"]: Cell.from_plain(cell) for cell in facts.pop("cells")}
         return cls(data=data, sha=sha, cells=cells, **facts)
 
@@ -194,7 +124,8 @@ class Library:
     @functools.cached_property
     def nand2(self) -> Cell:
         """The smallest two-input NAND, the gate of "gate equivalents"."""
-        return _first(self.with_table((1, 1, 1, 0)), self, "two-input NAND")
+        gates = [cell for cell in self.with_table((1, 1, 1, 0)) if cell.area]
+        return _first(gates, self, "two-input NAND with an area")
 
     @functools.cached_property
     def driver(self) -> Cell:
@@ -203,7 +134,7 @@ class Library:
         buffers = self.with_table((0, 1))
         _first(buffers, self, "buffer")
         unit = inverter.outputs[0].max_capacitance
-        if unit is None or any(cell.outputs[0].max_capacitance is None for cell in buffers):
+        if not unit or any(cell.outputs[0].max_capacitance is None for cell in buffers):
             return buffers[min(1, len(buffers) - 1)]
         return min(buffers, key=lambda cell: abs((cell.outputs[0].max_capacitance or 0) / unit - 2))
 
@@ -257,97 +188,6 @@ def _first(cells: list[Cell], library: Library, what: str) -> Cell:
     if not cells:
         raise ValueError(f"library must have a usable {what}, not {library.name!r}")
     return cells[0]
-
-
-def _check_name(kind: str, name: str, legal: str) -> None:
-    """Refuse what the scripts of Yosys, ABC and OpenSTA cannot have as a word."""
-    if not re.fullmatch(legal, name, re.ASCII):
-        raise ValueError(f"name of a {kind} must be letters, digits and _, not {name!r}")
-
-
-def _facts(library: Group) -> dict[str, object]:
-    """Return the arguments of :class:`Library` that come from the file's text."""
-    scale, _, unit = library.attributes.get("capacitive_load_unit", "1,pf").partition(",")
-    farads = float(scale.strip(' "')) * _UNITS[unit.strip(' "').lower().removesuffix("f")]
-    time = re.fullmatch(r"([\d.]+)\s*([munpf]?)s", library.attributes.get("time_unit", "1ns"))
-    if time is None:
-        raise ValueError(f"time_unit must be like 1ns, not {library.attributes['time_unit']!r}")
-    cells = [asdict(_cell(group, farads * 1e15)) for group in library.all("cell")]
-    if not cells:
-        raise ValueError(f"library must have cells, not {library.name!r} without any")
-    conditions = {group.name: group for group in library.all("operating_conditions")}
-    default = library.attributes.get("default_operating_conditions")
-    chosen = conditions.get(default or "") or next(iter(conditions.values()), None)
-    corner: dict[str, float | str | None] = {"name": chosen.name if chosen else None}
-    for key in ("process", "voltage", "temperature"):
-        value = library.attributes.get(f"nom_{key}")
-        if chosen and key in chosen.attributes:
-            value = chosen.attributes[key]
-        corner[key] = None if value is None else float(value)
-    return {
-        "name": library.name,
-        "time_unit": float(time[1]) * _UNITS[time[2]],
-        "capacitance_unit": farads,
-        "corner": corner,
-        "cells": cells,
-    }
-
-
-def _cell(group: Group, femtofarads: float) -> Cell:
-    _check_name("cell", group.name, r"[A-Za-z_]\w*")
-    flags = {name: value.lower() == "true" for name, value in group.attributes.items()}
-    pins, roles = [], {}
-    for pin in _pins(group):
-        _check_name(f"pin of {group.name}", pin.name, r"[A-Za-z_]\w*(\[\d+\])?")
-        limit = pin.attributes.get("max_capacitance")
-        pins.append(Pin(
-            name=pin.name,
-            direction=pin.attributes.get("direction", "internal"),
-            capacitance=float(pin.attributes.get("capacitance", 0)) * femtofarads,
-            max_capacitance=None if limit is None else float(limit) * femtofarads,
-            function=pin.attributes.get("function"),
-            clock=pin.attributes.get("clock") == "true",
-            three_state="three_state" in pin.attributes,
-        ))  # fmt: skip
-        for role in ("clock", "enable", "out", "test"):
-            if pin.attributes.get(f"clock_gate_{role}_pin") == "true":
-                roles[role] = pin.name
-    style = group.attributes.get("clock_gating_integrated_cell")
-    return Cell(
-        name=group.name,
-        area=float(group.attributes.get("area", 0)),
-        pins=tuple(pins),
-        sequential=bool(style) or any(g.kind in {"ff", "latch", "statetable", "ff_bank",
-                                                 "latch_bank"} for g in group.groups),
-        dont_use=flags.get("dont_use", False),
-        gate={"style": style, **roles} if style and {"clock", "enable", "out"} <= set(roles)
-        else None,
-        register=_register(group),
-    )  # fmt: skip
-
-
-def _register(cell: Group) -> Register | None:
-    found = list(cell.all("ff"))
-    if len(found) != 1 or not {"clocked_on", "next_state"} <= set(found[0].attributes):
-        return None
-    if {"clear", "preset", "clocked_on_also"} & set(found[0].attributes):
-        return None
-    state, _, inverse = found[0].name.partition(",")
-    return Register(
-        state=state.strip(), inverse=inverse.strip(),
-        clocked_on=found[0].attributes["clocked_on"],
-        next_state=found[0].attributes["next_state"],
-    )  # fmt: skip
-
-
-def _pins(group: Group) -> Iterator[Group]:
-    """Yield the pins of a cell, those inside ``bus`` and ``bundle`` groups included."""
-    for sub in group.groups:
-        if sub.kind == "pin":
-            for name in sub.name.split(","):
-                yield Group("pin", name.strip(), sub.attributes, sub.groups)
-        elif sub.kind in {"bus", "bundle"}:
-            yield from _pins(sub)
 
 
 def osu018() -> Library:

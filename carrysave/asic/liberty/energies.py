@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from carrysave.asic.liberty.cells import Library
+from carrysave.asic.liberty.facts import number, unit
 from carrysave.asic.liberty.text import Group, parse
 
 __all__ = ["Energies", "Internal", "LibertyError", "Table", "energies"]
@@ -77,12 +78,20 @@ def energies(library: Library, names: Collection[str]) -> dict[str, Energies]:
     LibertyError
         If the file has units or tables that are not understood.
     """
+    try:
+        return _all(library, names)
+    except (ValueError, IndexError, KeyError) as error:
+        raise LibertyError(f"energies of {library.name} are not understood: {error}") from None
+
+
+def _all(library: Library, names: Collection[str]) -> dict[str, Energies]:
     text = library.text
     starts = list(_GROUP.finditer(text))
-    units = dict(_UNIT.findall(text, 0, next(m.start() for m in starts if m[1] == "cell")))
-    volt = _scaled(units.get("voltage_unit", "1V"), "V")
+    first = next((m.start() for m in starts if m[1] == "cell"), len(text))
+    units = dict(_UNIT.findall(text, 0, first))
+    volt = unit("voltage_unit", units.get("voltage_unit", "1V"), "V")
     scale = library.capacitance_unit * volt**2 * 1e15
-    leak = _scaled(units.get("leakage_power_unit", "1nW"), "W") * 1e9
+    leak = unit("leakage_power_unit", units.get("leakage_power_unit", "1nW"), "W") * 1e9
     templates, found = {}, {}
     for match in starts:
         if match[1] == "power_lut_template":
@@ -96,14 +105,6 @@ def energies(library: Library, names: Collection[str]) -> dict[str, Energies]:
 _GROUP = re.compile(r'\b(cell|power_lut_template)\s*\(\s*"?([\w.]+)"?\s*\)\s*\{')
 _UNIT = re.compile(r'\b(\w+_unit)\s*:\s*"([^"]+)"')
 _BRACE = re.compile(r"[{}]")
-_PREFIXES = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12, "f": 1e-15}
-
-
-def _scaled(unit: str, symbol: str) -> float:
-    found = re.fullmatch(rf"([\d.]+)\s*([munpf]?){symbol}", unit)
-    if found is None:
-        raise LibertyError(f"unit must be like 1{symbol}, not {unit!r}")
-    return float(found[1]) * _PREFIXES[found[2]]
 
 
 def _part(text: str, start: int) -> Group:
@@ -139,16 +140,24 @@ def _energies(
                     for related in group.attributes.get("related_pin", "").split() or [""]
                 ]  # fmt: skip
     leakage = [
-        (group.attributes.get("when"), float(group.attributes["value"]) * leak)
+        (
+            group.attributes.get("when"),
+            number("value of leakage_power", group.attributes["value"]) * leak,
+        )
         for group in cell.all("leakage_power")
     ]
     if not leakage:
-        leakage = [(None, float(cell.attributes.get("cell_leakage_power", 0)) * leak)]
+        leakage = [
+            (
+                None,
+                number("cell_leakage_power", cell.attributes.get("cell_leakage_power", "0")) * leak,
+            )
+        ]
     return Energies(tuple(internal), tuple(leakage))
 
 
 def _numbers(text: str) -> Floats:
-    return np.array([float(n) for n in re.findall(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?", text)])
+    return np.array([number("table", one) for one in re.findall(r'[^\s,"\\]+', text)])
 
 
 def _table(table: Group, templates: dict[str, Group], library: Library, scale: float) -> Table:
@@ -166,6 +175,9 @@ def _table(table: Group, templates: dict[str, Group], library: Library, scale: f
         )
     one = np.zeros(1)
     slews, loads = axes.get("slew", one), axes.get("load", one)
+    for axis in (slews, loads):
+        if not axis.size or (np.diff(axis) <= 0).any():
+            raise LibertyError(f"index of {table.name} must be one number or more, ascending")
     values = _numbers(table.attributes.get("values", "")) * scale
     if len(values) != len(slews) * len(loads):
         raise LibertyError(f"table of {table.name} must be {len(slews)} x {len(loads)}")

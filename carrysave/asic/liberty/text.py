@@ -7,19 +7,27 @@ from dataclasses import dataclass, field
 
 __all__ = ["Group", "compile_function", "parse"]
 
+# Possessive: what does not match is found once, not from every place before it, and without memory.
+_STRING = r'"(?:[^"\\]++|\\.)*+'
 _STATEMENT = re.compile(
-    r"""\s*(?:
-        (?P<close>\})
-      | (?P<name>[A-Za-z_][\w.]*)\s*(?:
-            :\s*(?P<value>"(?:[^"\\]|\\.)*"|[^;\n{}]*)
-          | \((?P<args>(?:[^()"]|"(?:[^"\\]|\\.)*")*)\)\s*(?P<open>\{)?)
-        \s*;?
+    rf"""\s*+(?:
+        (?P<close>\}})
+      | (?P<name>[A-Za-z_][\w.]*+)\s*+(?:
+            :\s*+(?P<value>{_STRING}"|[^;\n{{}}]*+)
+          | \((?P<args>(?:[^()"]++|{_STRING}")*+)\)\s*+(?P<open>\{{)?)
+        \s*+;?
       | ;)""",
     re.X | re.S,
 )
-_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|//[^\n]*|\\\r?\n', re.S)
+# What is not closed goes on to the end.
+_COMMENT = re.compile(
+    rf"""{_STRING}(?:"|\\?\Z)|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|//[^\n]*+|\\\r?\n""", re.S
+)
 # What timing analysis reads and the facts below do not: passed over without a tree.
 _SKIPPED = frozenset({"timing", "internal_power", "leakage_power", "pg_pin", "test_cell"})
+_DEPTH = 32
+_STATEMENTS = 1 << 20
+_TOKENS, _BRACKETS = 256, 32
 
 
 @dataclass
@@ -47,14 +55,19 @@ def parse(text: str, skipped_kinds: frozenset[str] = _SKIPPED) -> Group:
     Raises
     ------
     ValueError
-        With the line of the first text that is not Liberty.
+        With the line of the first text that is not Liberty, or too deep or too much of it.
     """
     text = _COMMENT.sub(_uncomment, text)
     root = Group("", "")
     stack = [root]
     skipped = 0  # open braces inside a group that is passed over
-    position = 0
+    kept = position = 0
     while (found := _STATEMENT.match(text, position)) is not None:
+        if len(stack) + skipped > _DEPTH or kept > _STATEMENTS:
+            raise ValueError(
+                f"Liberty text must be groups at most {_DEPTH} deep and {_STATEMENTS:,} statements"
+                f" at most, not more at line {_line(text, position)}"
+            )
         position = found.end()
         name, args = found["name"], found["args"]
         if found["close"]:
@@ -67,16 +80,22 @@ def parse(text: str, skipped_kinds: frozenset[str] = _SKIPPED) -> Group:
         elif skipped or name in skipped_kinds:
             skipped += bool(found["open"])
         elif found["open"]:
+            kept += 1
             stack[-1].groups.append(Group(name, args.replace('"', "").strip()))
             stack.append(stack[-1].groups[-1])
         elif name:
+            kept += 1
             value = found["value"] if args is None else args
             stack[-1].attributes.setdefault(name, value.strip().strip('"').strip())
     libraries = list(root.all("library"))
     if text[position:].strip() or len(stack) > 1 or len(libraries) != 1:
-        line = text.count("\n", 0, position) + 1
+        line = _line(text, position)
         raise ValueError(f"Liberty text must be one library group, not broken at line {line}")
     return libraries[0]
+
+
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
 
 
 def _uncomment(found: re.Match[str]) -> str:
@@ -89,8 +108,14 @@ Evaluate = Callable[[dict[str, int]], int]
 
 @functools.cache
 def compile_function(function: str, names: frozenset[str]) -> Evaluate | None:
-    """Return an evaluator of a Liberty Boolean expression; None if a name is not an input."""
-    tokens = re.findall(r"[A-Za-z_][\w\[\]]*|[01]|[!'&*|+^()]", function)
+    """Return an evaluator of a Liberty Boolean expression.
+
+    None if a name is not an input, or if it is no expression, or longer than any gate's.
+    """
+    tokens = re.findall(r"[A-Za-z_][\w\[\]]*|[01]|[!'&*|+^()]|\S", function)
+    # The functions below call each other as deeply as brackets are nested.
+    if len(tokens) > _TOKENS or tokens.count("(") > _BRACKETS:
+        return None
     for token in tokens:
         if token[0].isalpha() and token not in names:
             return None
@@ -118,11 +143,15 @@ def compile_function(function: str, names: frozenset[str]) -> Evaluate | None:
 
     def one(at: int) -> tuple[Evaluate, int]:
         token = tokens[at]
+        if token not in names and token not in ("!", "(", "0", "1"):
+            raise IndexError
         if token == "!":
             inner, at = one(at + 1)
             return functools.partial(lambda x, v: 1 - x(v), inner), at
         if token == "(":
             result, at = either(at + 1)
+            if tokens[at] != ")":
+                raise IndexError
         elif token in "01":
             result = functools.partial(lambda x, v: x, int(token))
         else:
@@ -133,6 +162,7 @@ def compile_function(function: str, names: frozenset[str]) -> Evaluate | None:
         return result, at
 
     try:
-        return either(0)[0]
+        result, at = either(0)
     except IndexError:
         return None
+    return result if at == len(tokens) else None

@@ -1,0 +1,214 @@
+"""Reads what users bring: files that may be damaged, endless, far too large, or made to harm."""
+
+import contextlib
+import gzip
+import io
+import os
+import re
+import stat
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = [
+    "LIMIT_VARIABLE", "TENSORS", "TEXTS", "FileError", "members", "parsing", "read", "read_text",
+    "shown", "within",
+]  # fmt: skip
+
+TENSORS = 4 << 30
+"""Bytes that a file of tensors may have, and what it unpacks to."""
+TEXTS = 128 << 20
+"""Bytes that any other file may have, and what it unpacks to."""
+LIMIT_VARIABLE = "CARRYSAVE_MAX_SIZE"
+"""Environment variable with another limit for all files, such as ``16G``."""
+
+_PIECE = 1 << 20
+_MEMBERS = 10_000
+_GZIP = b"\x1f\x8b"
+
+
+class FileError(ValueError):
+    """A file is not what it should be; one line with file, place in it, and reason.
+
+    Parameters
+    ----------
+    path : of the file.
+    reason : what is wrong, in any words; shown as one line, see :func:`shown`.
+    place : where in the file, if that is known.
+    """
+
+    def __init__(self, path: Path, reason: object, place: str = ""):
+        parts = [str(path), *([place] if place else []), " ".join(str(reason).split())]
+        super().__init__(": ".join(shown(part, 600) for part in parts))
+
+
+def shown(text: str, most: int = 200) -> str:
+    r"""Return a name from outside as a terminal may have it, on one line.
+
+    Whatever is not printable (control characters, line ends, marks that turn the direction of
+    writing, halves of characters) becomes an escape as in Python, such as ``\x1b``.
+
+    Parameters
+    ----------
+    text : the name, or a text with such names.
+    most : characters that are kept of it; the others become ``...``.
+    """
+    cut = text if len(text) <= most else f"{text[:most]}..."
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in cut)
+
+
+@contextlib.contextmanager
+def parsing(path: Path, place: str = "") -> Iterator[None]:
+    """Make a :class:`FileError` of whatever a library raises that takes a file apart.
+
+    Only for the call of the library: inside, a fault of ours would look like one of the file.
+
+    Parameters
+    ----------
+    path, place : as of :class:`FileError`.
+    """
+    try:
+        yield
+    except FileError:
+        raise
+    except Exception as error:  # any: what a parser raises for bytes it did not expect is not told
+        reason = str(error) or "must be less deep, or smaller"  # MemoryError has no words
+        raise FileError(path, reason, place) from None
+
+
+def read(path: Path, limit: int = TEXTS, *, unzip: bool = False) -> bytes:
+    """Read a file, at once and once.
+
+    Parameters
+    ----------
+    path : of a regular file, or a link to one; not a pipe, a device or a folder.
+    limit : bytes that it, and what it unpacks to, may have, unless `LIMIT_VARIABLE` is set.
+    unzip : return what it unpacks to, if it is compressed by gzip.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    FileError
+        If it is of another kind, too large, damaged, or cannot be read.
+    """
+    limit = _limit(limit)
+    try:
+        # Asked before it is opened: to open a pipe or a device may wait, or do something.
+        _size(path, path.stat(), limit)
+        with open(path, "rb", opener=_open) as file:
+            size = _size(path, os.fstat(file.fileno()), limit)
+            data = file.read(size + 1)
+    except (FileNotFoundError, FileError):
+        raise
+    except (OSError, ValueError, MemoryError) as error:  # ValueError: the path has a zero byte
+        reason = getattr(error, "strerror", None) or str(error) or "must fit into memory"
+        raise FileError(path, reason) from None
+    if data is None or len(data) != size:
+        raise FileError(path, f"must stay as it is while it is read, not change from {size} bytes")
+    if unzip and data.startswith(_GZIP):
+        with parsing(path, "gzip"), gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            return _unpacked(path, stream, limit)
+    return data
+
+
+def read_text(path: Path, limit: int = TEXTS) -> str:
+    """Read a text in UTF-8, whatever the language of the system; the same errors as `read`."""
+    data = read(path, limit)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FileError(path, f"must be UTF-8, not {error.reason}", f"line {line}") from None
+
+
+def members(path: Path, limit: int = TENSORS) -> dict[str, bytes]:
+    """Read all members of a zip archive, by name, in their order.
+
+    Parameters
+    ----------
+    path, limit : as of :func:`read`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    FileError
+        If it is no such archive, or has members of one name, too many, encrypted ones or such as
+        are compressed by anything but deflation.
+    """
+    data = read(path, limit)
+    # The library takes the whole list of members into memory, as objects, before it can be asked.
+    if data.count(zipfile.stringCentralDir) > _MEMBERS:  # type: ignore[attr-defined]
+        raise FileError(path, f"must have at most {_MEMBERS} members")
+    limit = _limit(limit)
+    found: dict[str, bytes] = {}
+    with parsing(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        # No more is read of a member than it says here.
+        if sum(member.file_size for member in archive.infolist()) > limit:
+            raise _too_large(path, "unpacked, not more", limit)
+        for member in archive.infolist():
+            place = f"member '{shown(member.filename)}'"
+            if member.filename in found:
+                raise FileError(path, "must be there once, not twice", place)
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise FileError(path, "must be stored or deflated", place)
+            with parsing(path, place), archive.open(member) as stream:
+                found[member.filename] = stream.read()
+    return found
+
+
+def within(path: Path, size: int, limit: int = TENSORS) -> None:
+    """Refuse a file whose content needs too much memory; arguments as of :func:`read`.
+
+    Parameters
+    ----------
+    size : bytes that are needed.
+    """
+    if size > _limit(limit):
+        raise _too_large(path, f"unpacked, not {size:,}", _limit(limit))
+
+
+def _open(path: str, flags: int) -> int:
+    """Open without waiting, should it have become a pipe meanwhile."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+
+
+def _size(path: Path, facts: os.stat_result, limit: int) -> int:
+    """Return the bytes of a file; refuse what has no end, or too many."""
+    if not stat.S_ISREG(facts.st_mode):
+        kinds = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+        kind = kinds.get(stat.S_IFMT(facts.st_mode), "device")
+        raise FileError(path, f"must be a regular file, not a {kind}")
+    if facts.st_size > limit:
+        raise _too_large(path, f"not {facts.st_size:,}", limit)
+    return facts.st_size
+
+
+def _unpacked(path: Path, stream: gzip.GzipFile, limit: int) -> bytes:
+    """Read a stream to its end in pieces: of what is too large not much more than the limit."""
+    pieces, total = [], 0
+    while piece := stream.read(_PIECE):
+        total += len(piece)
+        if total > limit:
+            raise _too_large(path, "unpacked, not more", limit)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _too_large(path: Path, what: str, limit: int) -> FileError:
+    larger = 2 ** max(limit.bit_length() - 29, 0)
+    return FileError(
+        path, f"must be at most {limit:,} bytes, {what}; {LIMIT_VARIABLE}={larger}G raises this"
+    )
+
+
+def _limit(default: int) -> int:
+    """Return the limit that holds: the one that the user sets, or else the default."""
+    text = os.environ.get(LIMIT_VARIABLE, "")
+    if not text:
+        return default
+    found = re.fullmatch(r"(\d{1,12})([KMGT]?)", text, re.ASCII)
+    if found is None:
+        raise ValueError(f"{LIMIT_VARIABLE} must be bytes, such as 500M or 16G, not {text!r}")
+    return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
