@@ -91,7 +91,9 @@ class Exact:
     @classmethod
     def from_float(cls, values: np.ndarray) -> Self:
         """Convert floats of any precision up to double, exactly."""
-        values = np.asarray(values, dtype=np.float64)
+        # A signalling NaN becomes a quiet one, for which numpy would warn.
+        with np.errstate(invalid="ignore"):
+            values = np.asarray(values, dtype=np.float64)
         number = np.isfinite(values)
         fraction, exponent = np.frexp(np.where(number, values, 0.0))
         return cls(
