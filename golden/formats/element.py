@@ -159,4 +159,6 @@ def floats(name: str, values: np.ndarray | Exact) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
         raise TypeError(f"{name} must be floats of at most 64 bits or Exact, not {array.dtype}")
-    return array.astype(np.float64)
+    # A signalling NaN becomes a quiet one, for which numpy would warn.
+    with np.errstate(invalid="ignore"):
+        return array.astype(np.float64)

@@ -1,21 +1,60 @@
 """Exact values: integers times powers of two, with NaNs and infinities."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-__all__ = ["Exact"]
+__all__ = ["Exact", "join"]
 
 
-def _shorten(value: int) -> tuple[int, int]:
-    """Truncate an integer to 62 bits, odd if a 1 is lost; also return the bits cut."""
-    cut = max(value.bit_length() - 62, 0)
-    kept = value >> cut
-    return kept | (kept << cut != value), cut
+_WORD = 64
+_LENGTHS = np.frompyfunc(int.bit_length, 1, 1)
 
 
-_SHORTEN = np.frompyfunc(_shorten, 1, 2)
+def join(limbs: Iterable[np.ndarray], pitch: int, width: int) -> np.ndarray:
+    """Make Python integers of `width` bits, two's complement, of limbs.
+
+    Parameters
+    ----------
+    limbs : int64, 0 .. 2^pitch - 1, the lowest first; `width` bits of them or more.
+    pitch : bits from limb to limb, up to 62.
+    width : bits that are used, the sign among them.
+
+    Returns
+    -------
+    dtype object, of the shape of a limb.
+    """
+    words: list[np.ndarray] = []
+    place = 0
+    for limb in limbs:
+        bits, shift = limb.astype(np.uint64), place % _WORD
+        if shift == 0:
+            words.append(bits)
+        else:
+            words[-1] |= bits << np.uint64(shift)
+            if shift + pitch > _WORD:
+                words.append(bits >> np.uint64(_WORD - shift))
+        place += pitch
+    count = -(-width // _WORD)
+    # The sign fills the last word.
+    assert place >= width
+    top = words[count - 1].view(np.int64)
+    free = count * _WORD - min(place, count * _WORD)
+    words[count - 1] = (top << free >> free).view(np.uint64)
+    data = np.stack(words[:count], axis=-1).astype("<u8").view(f"V{count * _WORD // 8}")
+    values = [int.from_bytes(each, "little", signed=True) for each in data.reshape(-1).tolist()]
+    return np.array(values, dtype=object).reshape(words[0].shape)
+
+
+def _shortened(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Truncate Python integers to 62 bits, odd if a 1 is lost: int64; also return the bits cut."""
+    cut = np.maximum(_LENGTHS(values).astype(np.int64) - 62, 0)
+    places = cut.astype(object)
+    kept = values >> places
+    lost = kept << places != values
+    return kept.astype(np.int64) | lost.astype(np.int64), cut
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,7 +91,9 @@ class Exact:
     @classmethod
     def from_float(cls, values: np.ndarray) -> Self:
         """Convert floats of any precision up to double, exactly."""
-        values = np.asarray(values, dtype=np.float64)
+        # A signalling NaN becomes a quiet one, for which numpy would warn.
+        with np.errstate(invalid="ignore"):
+            values = np.asarray(values, dtype=np.float64)
         number = np.isfinite(values)
         fraction, exponent = np.frexp(np.where(number, values, 0.0))
         return cls(
@@ -119,9 +160,9 @@ class Exact:
         (Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008). Values outside
         2^-1000 .. 2^1000, beyond any format here, are clamped to that range.
         """
-        significand, cut = self.significand, np.int64(0)
+        significand, cut = self.significand, np.zeros((), dtype=np.int64)
         if significand.dtype == object:
-            significand, cut = (part.astype(np.int64) for part in _SHORTEN(significand))
+            significand, cut = _shortened(significand)
         # As a double a significand may have rounded up to the next power of two.
         length = np.frexp(significand.astype(np.float64))[1]
         length -= np.abs(significand) >> np.maximum(length - 1, 0) == 0

@@ -20,10 +20,11 @@ _E2M1 = MinifloatFormat(exponent_bits=2, mantissa_bits=1, specials="finite")
 class NvFormat(BlockFormat):
     """E2M1 elements with unsigned E4M3 scales, and one fp32 scale for the tensor (NVFP4).
 
-    The tensor's scale is its largest magnitude / (448 * 6) in fp32, or 1 if all are zero. A
-    block's is its largest magnitude / 6 / the tensor's scale in double precision, at least
-    `least_scale` and at most 448, rounded to E4M3. Elements are x / (scale * tensor's scale) in
-    double precision, rounded to E2M1. A block with an infinity or a NaN has a scale of NaN.
+    The tensor's scale is its largest magnitude / (448 * 6) in fp32, clipped to 2^-149 ..
+    (2 - 2^-23) * 2^127, or 1 if all are zero: beyond +-9.1e41, elements saturate. A block's is its
+    largest magnitude / 6 / the tensor's scale in double precision, at least `least_scale` and at
+    most 448, rounded to E4M3. Elements are x / (scale * tensor's scale) in double precision,
+    rounded to E2M1. A block with an infinity or a NaN has a scale of NaN.
     """
 
     block: int = parameter(Integer("elements per scale", 16, 1, 1 << 16))
@@ -72,7 +73,12 @@ class NvFormat(BlockFormat):
             float(fmt.bounds[1]) * 2.0**fmt.lsb for fmt in (self.element, self.scale_format)
         )
         finite = np.where(np.isfinite(values), values, 0.0)
-        tensor = float(np.float32(np.abs(finite).max(initial=0.0) / (scale_top * top))) or 1.0
+        greatest = np.abs(finite).max(initial=0.0)
+        tensor = 1.0
+        if greatest:
+            fp32 = np.finfo(np.float32)
+            kept = np.clip(greatest / (scale_top * top), fp32.smallest_subnormal, fp32.max)
+            tensor = float(np.float32(kept))
         least = {
             "normal": 2.0**self.scale_format.min_exponent,
             "subnormal": 2.0**self.scale_format.lsb,

@@ -1,8 +1,10 @@
 """Exact matrix products of exact values."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from golden.formats.exact import Exact
+from golden.formats.exact import Exact, join
 
 __all__ = ["matmul", "specials"]
 
@@ -61,16 +63,16 @@ class _Fixed:
     """Values as integers times one power of two, split into slices that are exact doubles."""
 
     def __init__(self, values: Exact):
-        magnitude = np.abs(values.significand)
-        used = magnitude != 0
-        self.magnitude = magnitude
-        self.sign = np.sign(values.significand).astype(np.float64)
-        self.lsb = int(values.exponent[used].min()) if used.any() else 0
-        self.offset = np.where(used, values.exponent - self.lsb, 0)
-        self.width = 0
-        if used.any():
-            lengths = np.frexp(magnitude.astype(np.float64))[1] + self.offset
-            self.width = int(lengths[used].max())
+        self.shape = values.shape
+        significand = values.significand.reshape(-1)
+        used = significand != 0
+        self.magnitude = np.abs(significand)
+        self.sign = np.sign(significand).astype(np.float64)
+        self.lsb = int(values.exponent.reshape(-1)[used].min()) if used.any() else 0
+        self.offset = np.where(used, values.exponent.reshape(-1) - self.lsb, 0)
+        lengths = np.frexp(self.magnitude.astype(np.float64))[1]
+        self.end = np.where(used, lengths + self.offset, 0)
+        self.width = int(self.end.max(initial=0))
 
     def slices(self, width: int) -> list[tuple[int, np.ndarray]]:
         """Cut into integers of `width` bits with the value's sign, none of them all zeros.
@@ -79,39 +81,66 @@ class _Fixed:
         """
         found = []
         for place in range(0, self.width, width):
-            left = np.clip(self.offset - place, 0, width)
-            right = np.clip(place - self.offset, 0, 63)
+            # Few reach into a slice of a format with many exponents.
+            inside = np.flatnonzero((self.offset < place + width) & (self.end > place))
+            left = self.offset[inside] - place
+            right = np.clip(-left, 0, 63)
+            left = np.maximum(left, 0)
             mask = (np.int64(1) << width) - 1
-            part = (self.magnitude >> right & mask >> left) << left
-            if part.any():
-                found.append((place, part * self.sign))
+            bits = (self.magnitude[inside] >> right & mask >> left) << left
+            if bits.any():
+                part = np.zeros(self.sign.shape)
+                part[inside] = bits * self.sign[inside]
+                found.append((place, part.reshape(self.shape)))
         return found
 
 
 def _sums(a: _Fixed, b: _Fixed, depth: int) -> np.ndarray:
     """Multiply the integers: one product of doubles, or one per pair of slices."""
-    shape = (a.magnitude.shape[0], b.magnitude.shape[1])
     growth = max(depth - 1, 0).bit_length()
-    a_width, b_width = _slice_widths(a.width, b.width, _DOUBLE - growth)
+    a_width, b_width, pitch = _slice_widths(a.width, b.width, _DOUBLE - growth)
+    # No level has more pairs than the shorter operand has slices, 64 at most of any format: its sum
+    # is below 2^59.
+    shape = a.shape[0], b.shape[1]
     levels: dict[int, np.ndarray] = {}
     b_slices = b.slices(b_width)
     for a_place, a_part in a.slices(a_width):
         for b_place, b_part in b_slices:
             level = levels.setdefault(a_place + b_place, np.zeros(shape, dtype=np.int64))
             level += (a_part @ b_part).astype(np.int64)
-    kind = np.int64 if a.width + b.width + growth < 63 else object
-    total = np.zeros(shape, dtype=kind)
+    width = a.width + b.width + growth
+    if width >= 63:
+        return join(_carried(levels, shape, pitch, width), pitch, width + 1)
+    total = np.zeros(shape, dtype=np.int64)
     for place, level in levels.items():
-        total += level.astype(kind) << place
+        total += level << place
     return total
 
 
-def _slice_widths(a_width: int, b_width: int, budget: int) -> tuple[int, int]:
-    """Find slices with the fewest pairs; the bits of a pair's two slices add up to the budget."""
-    choices = []
-    for count in range(1, max(a_width, 1) + 1):
-        a_slice = max(-(-a_width // count), 1)
-        if a_slice < budget:
-            b_count = max(-(-b_width // (budget - a_slice)), 1)
-            choices.append((count * b_count, a_slice, max(-(-b_width // b_count), 1)))
+def _carried(
+    levels: dict[int, np.ndarray], shape: tuple[int, int], pitch: int, width: int
+) -> Iterator[np.ndarray]:
+    """Pass carries from level to level: limbs of `pitch` bits, then as many of the sign."""
+    carry = np.zeros(shape, dtype=np.int64)
+    for place in range(0, width + pitch, pitch):
+        total = levels[place] + carry if place in levels else carry
+        yield total & (1 << pitch) - 1
+        carry = total >> pitch
+
+
+def _slice_widths(a_width: int, b_width: int, budget: int) -> tuple[int, int, int]:
+    """Find slices with the fewest pairs; the bits of a pair's two slices add up to the budget.
+
+    Returns the bits of a slice of each operand, and of the places of all pairs' products: one
+    operand is a single slice, or both have slices of one width.
+    """
+    a_width, b_width = max(a_width, 1), max(b_width, 1)
+    half = budget // 2
+    choices = [(-(-a_width // half) * -(-b_width // half), half, half, half)]
+    if a_width < budget:
+        count = -(-b_width // (budget - a_width))
+        choices.append((count, a_width, -(-b_width // count), -(-b_width // count)))
+    if b_width < budget:
+        count = -(-a_width // (budget - b_width))
+        choices.append((count, -(-a_width // count), b_width, -(-a_width // count)))
     return min(choices)[1:]

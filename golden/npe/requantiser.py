@@ -23,8 +23,9 @@ class RequantiserSpec:
     - "single": floor(z * M * 2^-shift + 1/2), once: TFLite and CMSIS-NN with single rounding;
     - "double": if shift > w = multiplier_width, first x = floor(z * M * 2^-w + 1/2), then
       x * 2^(w - shift) to the nearest, halves away from zero; else as "single": TFLite's default.
-      TFLite's left shift saturates, which changes no code if M >= 2^(w-1) and out_width <= width -
-      3;
+      Where its left shift of the sum, shift < w, leaves 32 bits, TFLite's code overflows (undefined
+      in C, mostly modulo 2^32); here it is exact, and the code is a limit, if M >= 2^(w-1) and
+      out_width < width;
     - "even": to nearest even: HAWQ-V3, without its floating-point errors.
     """
 

@@ -14,10 +14,24 @@ __all__ = ["ShiftmaxSpec", "cycles", "shiftmax"]
 class ShiftmaxSpec(ActivationSpec):
     """Probabilities are integers times 2^-(out_width - 1), rounded down.
 
-    Rows sum to 1 at most, and to less the more small probabilities they have. If the sum of
-    exponentials saturates at 2^31 - 1 (possible from length * inverse_scale >= 2^(31 - octaves)
-    on), they can sum to more.
+    Every probability is rounded down, and so is the quotient: a row of L values sums to between
+    the two :meth:`bounds`, about 1 - L * (2^-(out_width - 1) + inverse_scale * 2^(octaves - 31))
+    and 1. It is a softmax only where the lower one is near 1. From L * inverse_scale =
+    2^(31 - octaves) on, the sum of exponentials can saturate at 2^31 - 1, and rows can sum to more
+    than 1: with 16 bits to 64, for 1,024 equal values, an inverse_scale of 4096 and 15 octaves.
+    Below that, with 8 bits, rows of 128 and more equal values are all zeros.
     """
+
+    def bounds(self, length: int) -> tuple[float, float]:
+        """Bound the sum of the probabilities of any row, from below and from above.
+
+        Parameters
+        ----------
+        length : values of the row.
+        """
+        total = length * self.greatest / (self.DIVIDEND + 1)
+        low = 1 - total - 2.0**-31 - length * 2.0 ** (1 - self.out_width)
+        return max(low, 0.0), max(total, 1.0)
 
     @property
     def out_format(self) -> IntFormat:

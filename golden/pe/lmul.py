@@ -23,8 +23,10 @@ class LmulSpec:
     - "mitchell": 0;
     - "lmul": 2^(M - l), l = M up to 3 bits, 3 for 4 bits, 4 for more;
     - "constant": `offset`;
-    - "exact": 0 or 1, as needed for the product rounded to nearest even; for mantissas of up to 3
-      bits.
+    - "exact": 0 or 1, as needed for the product rounded to nearest even, where both operands and
+      the exact product are normal numbers; for mantissas of up to 3 bits. Of all 65,536 pairs of
+      E4M3, 9,228 differ from the rounded product: those with a subnormal operand or product, 120 of
+      which round up to the least normal number.
 
     Subnormal operands count as zeros of their sign. The sign of every result is that of the
     product, also of a zero, but a NaN has none. If R < 2^M, the result is zero. If R is beyond the

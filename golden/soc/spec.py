@@ -69,11 +69,12 @@ class CoprocessorSpec(BusSpec):
             )
         if inside.block and (self.bias or self.requantise):
             raise ValueError("bias and requantise must be false where blocks have scales, not true")
-        if self.requantise and inside.result is None and inside.sum_width > _WIDEST:
+        if self.requantise and inside.result is None and self._requantised_width > _WIDEST:
             raise ValueError(
                 f"requantise must be false with sums of {inside.sum_width} bits: "
                 f"the requantiser takes up to {_WIDEST}"
             )
+        self._default_blocks  # noqa: B018  (refuses stores without a block)
 
     @cached_property
     def inside(self) -> Inside:
@@ -212,7 +213,7 @@ class CoprocessorSpec(BusSpec):
     @cached_property
     def _default_blocks(self) -> dict[tuple[int, int, int], tuple[int, int, int]]:
         inside = self.inside
-        return {
+        found = {
             kind.kind: min(
                 (
                     (m, n, k)
@@ -225,9 +226,16 @@ class CoprocessorSpec(BusSpec):
                     1 / (sizes[0] * inside.m) + 1 / (sizes[1] * inside.n),
                     -sizes[2],
                 ),
+                default=None,
             )
             for kind in self.kinds
         }
+        if None in found.values():
+            raise ValueError(
+                "sums, a_bytes and b_bytes must hold a block whose rows are of whole bytes, not "
+                f"{self.sums}, {self.a_bytes} and {self.b_bytes}"
+            )
+        return {kind: sizes for kind, sizes in found.items() if sizes is not None}
 
     @property
     def numbers(self) -> list[tuple[int, bool]]:
@@ -239,8 +247,13 @@ class CoprocessorSpec(BusSpec):
     @cached_property
     def requantiser(self) -> RequantiserSpec:
         """The requantiser of integer sums."""
-        width = min(max(self.inside.sum_width, 4), _WIDEST)
+        width = min(max(self._requantised_width, 4), _WIDEST)
         return RequantiserSpec(n=self.inside.n, width=width, per_column=self.requantises_columns)
+
+    @property
+    def _requantised_width(self) -> int:
+        """Bits of a sum in two's complement, which has a sign in the requantiser."""
+        return self.inside.sum_width + (not self.inside.signed)
 
     @property
     def accumulates(self) -> bool:

@@ -30,6 +30,7 @@ class Shiftmax(wiring.Component):
     of L values takes 3 L and a few cycles, :func:`golden.npe.shiftmax.cycles`; the input stalls
     from the last value of a row until its last probability. Stalls: ``o.ready`` does not reach
     ``i.ready`` combinationally. Overflow: the sum saturates at 2^31 - 1.
+    Rows sum to 1 within the bounds of the spec's :meth:`~golden.npe.shiftmax.ShiftmaxSpec.bounds`.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class Lmul(wiring.Component):
     """
 
     SPEC = LmulSpec
-    SUMMARY = "L-Mul: float products by adding codes; exact for FP8, by a conditional carry"
+    SUMMARY = "L-Mul: float products by adding codes; FP8 rounded right if normal, by a carry"
     BENCH = "tb_lmul"
     EVIDENCE = (
         "cocotb against numpy: all pairs of formats up to 8 bits, corners, stalls, resets",

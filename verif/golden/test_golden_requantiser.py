@@ -28,8 +28,8 @@ def divide_by_power(x: int, exponent: int) -> int:
 
 
 def tflite(x: int, multiplier: int, shift: int) -> int:
-    """Scale as TFLite's MultiplyByQuantizedMultiplier; `shift` is to the left."""
-    left = min(max(x << max(shift, 0), -(1 << 31)), TOP)
+    """Scale as TFLite's MultiplyByQuantizedMultiplier; `shift` is to the left, and exact."""
+    left = x << max(shift, 0)
     return divide_by_power(high_mul(left, multiplier), max(-shift, 0))
 
 
@@ -105,13 +105,42 @@ def test_ties(rounding: str, expected: list[int]) -> None:
     assert found == expected
 
 
-def test_left_shift_saturates_as_the_clamp_does() -> None:
+def test_left_shift_does_not_overflow_as_tflites_does() -> None:
+    """`x * (1 << left_shift)` of 32-bit integers, taken modulo 2^32: other codes, here limits."""
     spec = RequantiserSpec(**WIDE, rounding="double")
-    for x in (-(1 << 31), -70000, -40000, 40000, TOP):
-        limit = (1 << 15) - 1 if x > 0 else -(1 << 15)
-        for shift in (1, 15, 30):
-            assert codes(spec, [x], 1 << 30, shift) == [limit]
-            assert np.clip(tflite(x, 1 << 30, shift), -(1 << 15), (1 << 15) - 1) == limit
+    differ = 0
+    for shift in range(1, 31):
+        for x in (-(1 << 31), -(1 << 31 - shift) - 1, -70001, 70001, 1 << 31 - shift, TOP):
+            exact = x << shift
+            wrapped = (exact + (1 << 31)) % (1 << 32) - (1 << 31)
+            theirs = min(max(high_mul(wrapped, 1 << 30), -(1 << 15)), (1 << 15) - 1)
+            (ours,) = codes(spec, [x], 1 << 30, shift)
+            if wrapped == exact:
+                assert ours == theirs
+            else:
+                assert ours == ((1 << 15) - 1 if x > 0 else -(1 << 15))
+                differ += ours != theirs
+    assert differ > 50
+
+
+@pytest.mark.parametrize("rounding", REFERENCES)
+@pytest.mark.parametrize("width", [4, 9, 16])
+def test_what_leaves_the_accumulator_is_a_limit(rounding: str, width: int) -> None:
+    """As the docstring says: sums times a power of two or more, one bit less in the code."""
+    spec = RequantiserSpec(
+        n=1, width=width, multiplier_width=5, out_width=width - 1, rounding=rounding
+    )
+    for shift in range(5):
+        x = np.arange(-(1 << width - 1), 1 << width - 1)
+        beyond = x[(x << 5 - shift < -(1 << width - 1)) | (x << 5 - shift >= 1 << width - 1)]
+        for multiplier in (16, 31):
+            how = Requantisation(
+                multiplier=np.array([multiplier]), shift=np.array([shift]),
+                zero_point=np.array([0]),
+            )  # fmt: skip
+            found = requantiser(spec, beyond[:, None], how)[:, 0]
+            limits = np.where(beyond > 0, spec.out_format.high, spec.out_format.low)
+            assert np.array_equal(found, limits)
 
 
 def test_shift_of_zero_is_the_product() -> None:

@@ -1,5 +1,6 @@
 """Golden Shiftmax and ShiftGELU against I-ViT's definitions, and against what they approximate."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -81,6 +82,64 @@ def test_sum_of_exponentials_saturates() -> None:
     row = np.zeros(64, dtype=int)
     assert int(exp_shift(spec, row).sum()) > TOP
     assert shiftmax(spec, row).tolist() == int_softmax([0] * 64, Fraction(1, 4096), 15, 8)
+
+
+@pytest.mark.parametrize(
+    ("bits", "length", "inverse_scale", "total"),
+    [
+        (8, 127, 16, 127 / 128), (8, 128, 16, 0.0), (8, 197, 16, 0.0), (8, 1000, 64, 0.0),
+        (16, 1024, 16, 0.75), (16, 2049, 16, 0.5), (16, 1025, 64, 1025 / 1024),
+        (16, 1024, 4096, 64.0),
+    ],
+)  # fmt: skip
+def test_rows_of_equal_values_sum_to_what_is_stated(
+    bits: int, length: int, inverse_scale: int, total: float
+) -> None:
+    spec = ShiftmaxSpec(out_width=bits, length=4096, inverse_scale=inverse_scale)
+    found = shiftmax(spec, np.full(length, 5)).sum() / 2 ** (bits - 1)
+    low, high = spec.bounds(length)
+    assert found == pytest.approx(total, rel=0.001)
+    assert low <= found <= high
+
+
+def test_bounds_hold_for_every_row() -> None:
+    """And are near for some, so that they say where a unit is a softmax."""
+    rng = np.random.default_rng(5)
+    nearest = 1.0
+    for bits, inverse, octaves in itertools.product((2, 8, 16), (1, 59, 4096), (1, 15, 18)):
+        spec = ShiftmaxSpec(
+            out_width=bits, length=4096, inverse_scale=inverse, octaves=octaves, width=12
+        )
+        for length in (1, 2, 5, 64, 1000, 4096):
+            low, high = spec.bounds(length)
+            rows = [
+                rng.integers(-deviation, deviation + 1, (3, length))
+                for deviation in (0, 1, inverse // 3, 2000)
+            ]
+            sums = shiftmax(spec, np.concatenate(rows)).sum(axis=1) / 2 ** (bits - 1)
+            assert low <= sums.min()
+            assert sums.max() <= high
+            if low > 0.1:
+                nearest = min(nearest, sums.min() - low)
+    assert nearest < 0.01
+
+
+@pytest.mark.parametrize(("octaves", "gelu", "swish"), [(23, 0.301, 0.281), (15, 0.040, 0.020)])
+def test_errors_of_shift_gelu_are_those_stated(octaves: int, gelu: float, swish: float) -> None:
+    """The largest of all 8-bit values, in rows of all maxima."""
+    spec = ShiftGeluSpec(inverse_scale=32, octaves=octaves)
+    codes, step = np.arange(-128, 128), 1 / (1.702 * 32)
+    worst = np.zeros(2)
+    for top in range(-128, 128):
+        x = codes[: top + 129]
+        found = shift_gelu(spec, np.stack([x, np.full_like(x, top)], axis=1))[:, 0] * step / 128
+        reals = (x * step).tolist()
+        exact = [
+            [real * (1 + math.erf(real / math.sqrt(2))) / 2 for real in reals],
+            [real / (1 + math.exp(-1.702 * real)) for real in reals],
+        ]
+        worst = np.maximum(worst, np.abs(found - np.array(exact)).max(axis=1))
+    assert np.round(worst, 3).tolist() == [gelu, swish]
 
 
 @pytest.mark.parametrize("scale", SCALES[1:], ids=str)

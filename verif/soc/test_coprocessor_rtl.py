@@ -47,7 +47,12 @@ LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "over_weights(m=4,n=2)"},
     SMALL | {"engine": "cube(m=2,n=2,k=2)", "ring": False, "narrow": True, "address_width": 40},
     {"engine": "systolic_os(m=16,n=16,a_width=16)", "data_width": 256, "sums": 1024},
-]
+    # Unsigned sums that fill their width, and stores of more rows than a matrix can have.
+    {
+        "engine": "matrix_2d(m=1,n=2,a_width=4,b_width=4,a_signed=false,b_signed=false,k_max=64)",
+        "data_width": 32, "dimension_width": 8, "sums": 64,
+    },
+]  # fmt: skip
 
 
 ALL: list[dict[str, Any]] = [

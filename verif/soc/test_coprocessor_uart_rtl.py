@@ -30,10 +30,12 @@ LONG: list[dict[str, Any]] = [
         "bias": False,
         "requantise": False,
     },
+    # Each row of a matrix takes 64 of the memory's bytes.
+    {"engine": "systolic_os(m=2,n=4)", "divisor": 4, "data_width": 512, "memory_bytes": 1024},
 ]
 
 
-@pytest.mark.parametrize("parameters", long([*CASES, *LONG], *range(1, 4)), ids=case_name)
+@pytest.mark.parametrize("parameters", long([*CASES, *LONG], *range(1, 5)), ids=case_name)
 def test_coprocessor_uart_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("coprocessor_uart", parameters), seed=1, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"

@@ -17,6 +17,8 @@ from verif.support.cases import case_name, long
 CASES: list[dict[str, Any]] = [
     {"group": 3, "lookups": 2, "a_width": 4},
     {"group": 4, "lookups": 1, "a_width": 4, "table": "half"},
+    # A group of 64 bits.
+    {"group": 4, "lookups": 4, "a_width": 16, "table": "half"},
     {},
     {"m": 1, "group": 5, "lookups": 3, "a_width": 3, "a_signed": False},
     {"m": 3, "group": 5, "lookups": 1, "a_width": 3, "table": "half", "adder": "ripple"},
@@ -25,7 +27,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", long(CASES, *range(2, len(CASES))), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, *range(3, len(CASES))), ids=case_name)
 def test_lut_tables_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("lut_tables", parameters), directory=tmp_path)
     assert result.ok, result

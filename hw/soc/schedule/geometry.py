@@ -20,7 +20,8 @@ BYTES_WIDTH = 32
 def block_widths(spec: CoprocessorSpec) -> dict[str, int]:
     """Return the bits of a block's sizes: rows, columns, codes; tiles across.
 
-    The limit is the stores or, if jobs do not choose blocks, the hardware's choice.
+    The limit is the stores or, if jobs do not choose blocks, the hardware's choice; a block may be
+    larger than any product.
     """
     inside = spec.inside
     most = [
@@ -34,7 +35,7 @@ def block_widths(spec: CoprocessorSpec) -> dict[str, int]:
         "rows": down * inside.m, "columns": across * inside.n, "codes": along * inside.k,
         "across": across,
     }  # fmt: skip
-    return {name: min(bits_for(size), spec.dimension_width) for name, size in sizes.items()}
+    return {name: bits_for(size) for name, size in sizes.items()}
 
 
 class Geometry(data.StructLayout):
@@ -51,6 +52,8 @@ class Geometry(data.StructLayout):
         size, address = spec.dimension_width, spec.address_width
         distance = min(BYTES_WIDTH, address)
         most = max(mode.exponent for mode in spec.inside.modes.values())
+        blocks = block_widths(spec)
+        stride = max(size, blocks["across"] + bits_for(spec.inside.m))
         super().__init__({
             "kind": range(len(spec.kinds)),
             "tail": range(spec.inside.a_width),
@@ -59,10 +62,10 @@ class Geometry(data.StructLayout):
             "m": size,
             "n": size,
             "k": size,
-            **block_widths(spec),
+            **blocks,
             "a_stride": range(spec.a_words + 1),
             "b_stride": range(spec.b_words + 1),
-            "p_stride": size,
+            "p_stride": stride,
             "by_columns": 1,
             "a": address,
             "b": address,

@@ -3,6 +3,7 @@
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.coprocessor import JobLayout, error_code
@@ -142,8 +143,9 @@ class JobCheck(wiring.Component):
 
         # Then multiplications, one after the other: x * y + sum.
         distance, address = spec.distance_width, spec.address_width
-        width = max(address + 1, BYTES_WIDTH, distance + size) + 1
-        x, y = Signal(size), Signal(distance + 1 + size)
+        longest = max(size, *(bits_for(block) for block in self._largest()))
+        width = max(address + 1, BYTES_WIDTH, distance + longest) + 1
+        x, y = Signal(longest), Signal(distance + 1 + longest)
         ends: list[tuple[Value, Value, Value, Value]] = [
             (job.m - 1, job.lda, job.a, lengths["a"]),
             (words - 1, job.ldb, job.b, lengths["b"]),
@@ -251,6 +253,11 @@ class JobCheck(wiring.Component):
         of = self.spec.a_slices if side == "a" else self.spec.b_slices
         slices = [of(kind) for kind in self.spec.kinds]
         return pick(lambda size: (count + size - 1) // size, slices, kind)
+
+    def _largest(self) -> tuple[int, int]:
+        """Return the most rows and words along K of a block that :meth:`_split` lets pass."""
+        spec = self.spec
+        return spec.a_words, max(spec.a_words * spec.a_slices(kind) for kind in spec.kinds)
 
     def _split(self, block_n: Value, block_k: Value, kind: Value) -> Value:
         """Tell whether blocks are too large to be counted, or start inside a byte."""

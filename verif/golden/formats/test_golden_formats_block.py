@@ -171,6 +171,34 @@ def test_nvfp4_least_scales() -> None:
     assert not np.isnan(decoded[1]).any()
 
 
+@pytest.mark.parametrize(
+    ("greatest", "tensor", "decoded"),
+    [
+        (9.14e41, 3.4003e38, 9.14e41),
+        # fp32 has no greater scale, and elements saturate.
+        (9.2e41, 2.0**128 - 2.0**104, 2688 * (2.0**128 - 2.0**104)),
+        (1.7e308, 2.0**128 - 2.0**104, 2688 * (2.0**128 - 2.0**104)),
+        # Nor a smaller one: blocks' scales then are less than 448.
+        (3.8e-42, 2.0**-149, 3.8e-42),
+        (1.8e-42, 2.0**-149, 1.8e-42),
+        (6 * 2.0**-155, 2.0**-149, 6 * 2.0**-155),
+        (0.2 * 2.0**-155, 2.0**-149, 0.0),
+        (5e-324, 2.0**-149, 0.0),
+    ],
+)
+def test_nvfp4_tensor_scales_are_clipped_to_those_of_fp32(
+    greatest: float, tensor: float, decoded: float
+) -> None:
+    values = np.zeros((2, 16))
+    values[:, :2] = greatest, -greatest / 2
+    found = NvFormat().quantise(values)
+    assert found.tensor_scale == pytest.approx(tensor, rel=1e-3)
+    assert NvFormat().to_float(found)[:, 0] == pytest.approx(decoded, rel=0.07)
+    if greatest < 9.15e41:
+        half = pytest.approx(-greatest / 2, rel=0.13, abs=2.0**-155)
+        assert NvFormat().to_float(found)[:, 1] == half
+
+
 def test_blocks_reject() -> None:
     with pytest.raises(TypeError, match="element must be an ElementFormat, not 'e4m3'"):
         MxFormat(element="e4m3")  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from gfloat import RoundMode, decode_float, encode_float, round_float
 
+from golden.formats.exact import Exact
 from golden.formats.minifloat import MinifloatFormat
 from golden.formats.names import parse
 from verif.golden.formats.reference import NAN, points, rounded, value
@@ -64,6 +65,17 @@ def same_floats(a: np.ndarray, b: np.ndarray) -> bool:
     return np.array_equal(a, b, equal_nan=True) and np.array_equal(
         np.signbit(a[~np.isnan(a)]), np.signbit(b[~np.isnan(b)])
     )
+
+
+def test_signalling_nans_are_nans() -> None:
+    """Without numpy's warning, which is an error here."""
+    halves = np.array([0x7C01, 0xFD00], dtype=np.uint16).view(np.float16)
+    singles = np.array([0x7F800001, 0xFFA00000], dtype=np.uint32).view(np.float32)
+    for values in (halves, singles):
+        for name in ("fp32", "e4m3", "bf16"):
+            fmt = minifloat(name)
+            assert np.isnan(fmt.to_float(fmt.encode(values))).all()
+        assert Exact.from_float(values).nan.all()
 
 
 @pytest.mark.parametrize("name", ORACLES)

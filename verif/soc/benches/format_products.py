@@ -107,24 +107,27 @@ def place(device: Coprocessor, pair: Pair) -> Product:
 
 
 def check_any(
-    device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Generator, count: int
-) -> None:
-    """Multiply matrices of random sizes; of an engine of several formats, in all of them."""
+    device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Generator, count: int,
+    most: int = 1 << 24,
+) -> None:  # fmt: skip
+    """Multiply matrices of random sizes up to `most`, in all formats that the engine has."""
     known = modes(spec)
     if known:
-        check_formats(device, known, rng, count)
+        check_formats(device, known, rng, min(count, most), most)
     else:
-        check_products(device, spec, rng, count)
+        check_products(device, spec, rng, count, most)
 
 
-def check_formats(device: Coprocessor, known: Modes, rng: np.random.Generator, count: int) -> None:
+def check_formats(
+    device: Coprocessor, known: Modes, rng: np.random.Generator, count: int, most: int = 1 << 24
+) -> None:
     """Multiply arrays of random sizes in all modes in turn, and then all by one list."""
     products, right = [], []
     every = list(known)
     for number in range(count):
         mode = known[every[number % len(every)]]
-        m, n = (int(rng.integers(1, 9)) for _ in range(2))
-        k = int(rng.integers(1, 4 * mode.block or 40))
+        m, n = (min(int(rng.integers(1, 9)), most) for _ in range(2))
+        k = min(int(rng.integers(1, 4 * mode.block or 40)), most)
         pair = draw_pair(rng, known, every[number % len(every)], m, n, k)
         due = reference(pair)
         found = device.matmul(pair.a.codes, pair.b.codes.T, **pair.more)

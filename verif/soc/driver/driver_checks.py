@@ -60,12 +60,13 @@ def expected(
 
 
 def check_products(
-    device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Generator, count: int
-) -> None:
-    """Multiply arrays of random sizes, in all the ways that the build has."""
+    device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Generator, count: int,
+    most: int = 1 << 24,
+) -> None:  # fmt: skip
+    """Multiply arrays of random sizes up to `most`, in all the ways that the build has."""
     info = device.info
     for _ in range(count):
-        m, n, k = (min(int(rng.geometric(0.07)), info.k_max) for _ in range(3))
+        m, n, k = (min(int(rng.geometric(0.07)), info.k_max, most) for _ in range(3))
         a, b = draw(rng, info.a, m, k), draw(rng, info.b, k, n)
         more: dict[str, Any] = {}
         bias = how = None

@@ -37,10 +37,12 @@ def draw(rng: np.random.Generator, beats: int) -> np.ndarray:
 def every_group() -> np.ndarray:
     """Make beats of all groups of activations, or of 2^14 of them."""
     bits = SPEC.group * SPEC.a_width
-    rng = generator(1)
-    groups = np.arange(1 << bits) if bits <= 16 else rng.integers(0, 1 << bits, 1 << 14)
-    codes = groups[:, None] >> SPEC.a_width * np.arange(SPEC.group)
-    codes = np.maximum(SPEC.a_format.wrap(codes & (1 << SPEC.a_width) - 1), -SPEC.greatest)
+    if bits <= 16:
+        codes = np.arange(1 << bits)[:, None] >> SPEC.a_width * np.arange(SPEC.group)
+        codes = SPEC.a_format.wrap(codes & (1 << SPEC.a_width) - 1)
+    else:
+        codes = uniform(generator(1), SPEC.a_format, (1 << 14, SPEC.group))
+    codes = np.maximum(codes, -SPEC.greatest)
     return np.resize(codes, (-(-len(codes) // (SPEC.m * SPEC.lookups)), SPEC.m * SPEC.k))
 
 

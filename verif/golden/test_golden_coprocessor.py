@@ -1,0 +1,31 @@
+"""What the co-processor's specification refuses, and its requantiser of unsigned sums."""
+
+import numpy as np
+import pytest
+
+from golden.npe.requantiser import Requantisation
+from golden.soc.coprocessor import requantise
+from golden.soc.spec import CoprocessorSpec
+from golden.tpe.shift_add_core import ShiftAddCoreSpec
+from golden.tpe.systolic_os import SystolicOsSpec
+
+
+def test_unsigned_sums_have_no_sign_in_the_requantiser() -> None:
+    """The greatest sum has its highest bit set; it became a negative code."""
+    engine = SystolicOsSpec(
+        m=2, n=2, a_width=4, b_width=4, a_signed=False, b_signed=False, k_max=64
+    )
+    spec = CoprocessorSpec(engine=engine)
+    assert spec.inside.sum_width == 14
+    how = Requantisation(
+        multiplier=np.array([1 << 30]), shift=np.array([37]), zero_point=np.array([0])
+    )
+    sums = np.array([[64 * 15 * 15, 1 << 13], [(1 << 13) - 1, 0]])
+    assert requantise(spec, sums, how).tolist() == [[113, 64], [64, 0]]
+
+
+def test_stores_without_a_block_are_refused() -> None:
+    """Two tiles of three one-bit weights have six sums, but rows that start inside a byte."""
+    engine = ShiftAddCoreSpec(n=3, b_width=1, k=7, a_width=3, a_signed=False, b_signed=False)
+    with pytest.raises(ValueError, match="must hold a block whose rows are of whole bytes, not 6,"):
+        CoprocessorSpec(engine=engine, sums=6)

@@ -1,0 +1,41 @@
+"""Designs drawn at random from the whole catalogue, each through its own bench."""
+
+import datetime
+import os
+from pathlib import Path
+
+import pytest
+
+from carrysave.sim.runner import verify
+from hw.catalog import CATALOG
+from hw.emit.verilog import verilog_of
+from verif.support.random_designs import command, draw
+
+SEED = os.environ.get("CARRYSAVE_DESIGNS") or datetime.datetime.now(datetime.UTC).date().isoformat()
+"""Draws other designs every day; ``CARRYSAVE_DESIGNS=2026-11-24`` draws those of a day again."""
+COUNT = 200
+# A larger one takes Verilator and the C++ compiler minutes.
+LARGEST = 900_000
+
+NAMES = list(CATALOG)
+
+
+@pytest.mark.parametrize("name", ["opt4e", "matrix_2d", "encoder", "float_mac"])
+def test_draws_are_repeatable(name: str) -> None:
+    designs = [draw(name, f"{SEED}-{number}") for number in range(8)]
+    assert designs[3] == draw(name, f"{SEED}-3")
+    assert len({design.key for design in designs}) > 1
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("number", range(COUNT))
+def test_random_design_passes_its_bench(number: int, tmp_path: Path) -> None:
+    """Every design of the catalogue in turn; what is printed verifies one again, in a checkout."""
+    design = draw(NAMES[number % len(NAMES)], f"{SEED}-{number}")
+    again = command(design, number)
+    print(f"CARRYSAVE_DESIGNS={SEED}, number {number}:\n{again}")
+    size = len(verilog_of(design))
+    if size > LARGEST:
+        pytest.skip(f"{size} bytes of Verilog")
+    result = verify(design, seed=number, directory=tmp_path)
+    assert result.ok, f"{again}\n{result.failed}; see {result.log}"
