@@ -25,7 +25,7 @@ from verif.soc.uvm.refusals import refused
 
 SPEC: CoprocessorUartSpec = bench_spec()
 # Rows and columns with which the operands of a product, each row a beat at least, find room.
-MOST = max(1, SPEC.memory_bytes // (16 * max(SPEC.bytes, 64)))
+SIDE = max(1, SPEC.memory_bytes // (16 * max(SPEC.bytes, 64)))
 
 
 async def start(dut: Any) -> SerialLine:
@@ -88,7 +88,7 @@ async def test_memory(dut: Any, rate: float) -> None:
 async def test_products(dut: Any) -> None:
     def check(link: UartLink) -> None:
         device = Coprocessor(link, link, clock=seconds, timeout=0.1)
-        check_any(device, SPEC, generator(2), 4, MOST)
+        check_any(device, SPEC, generator(2), 4, SIDE)
 
     await drive(dut, check)
 
@@ -107,7 +107,7 @@ async def test_matrices_beyond_the_memory(dut: Any) -> None:
             device.run_jobs([Job(a=far, b=0, c=0, m=1, n=1, k=1, **rows)])
         assert error.value.address == far
         assert error.value.response == "DECERR"
-        check_any(device, SPEC, generator(3), 2, MOST)
+        check_any(device, SPEC, generator(3), 2, SIDE)
 
     await drive(dut, check)
 
@@ -136,7 +136,7 @@ async def test_refusals(dut: Any) -> None:
                 device._put("ctrl_start", 1)
                 assert device._get("error_code") == Error.MODE
         device.reset()
-        check_any(device, SPEC, rng, 1, MOST)
+        check_any(device, SPEC, rng, 1, SIDE)
 
     await drive(dut, check)
 
