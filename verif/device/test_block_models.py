@@ -1,12 +1,14 @@
 """Our models of devices' blocks, against those of Yosys, or what their makers say of them."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
-from amaranth import Module, Signal, Value
+from amaranth import Cat, Module, Mux, Signal, Value
 
-from hw.device import family, models_of
+from hw.device import NAMES, family, models_of
 from hw.emit import yosys
+from verif.support.cases import long
 from verif.support.formal import holds
 
 
@@ -58,6 +60,23 @@ def test_ecp5_rows_return_two_enables_later() -> None:
         return (~comes | (store.o == words[3])) & (reads[1][1] | (store.o == outs[1]))
 
     assert holds(claim, 1, 2, 4, 2, cycles=4)
+
+
+@pytest.mark.parametrize(
+    ("name", "carries", "slip"),
+    [("ecp5", 1, 0), ("ecp5", 1, 1), *long([*product(NAMES, [0, 1], [0, 1])])],
+)
+def test_sums_select_and_add(name: str, carries: int, slip: int) -> None:
+    """For all that a sum may be added to, also where arrays always have zeros."""
+
+    def claim(m: Module, keep: Signal, other: Signal, addend: Signal, more: Signal) -> Value:
+        total = Signal(5)
+        carry = more if carries else Cat()
+        family(name).accumulate(m, total, keep, other, addend.as_signed(), carry)
+        before = Mux(keep, total, other) + addend.as_signed() + carry + slip
+        return total == late(m, before[:5], 1)[1]
+
+    assert holds(claim, 1, 5, 3, 1, cycles=1) == (slip == 0)
 
 
 def late(m: Module, value: Value, cycles: int) -> list[Signal]:
