@@ -38,11 +38,9 @@ def digest(parts: Iterable[str | bytes]) -> str:
 def write(path: Path, text: str | bytes) -> Path:
     """Write a file atomically: readers see the old contents or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    if isinstance(text, str):
-        temporary.write_text(text)
-    else:
-        temporary.write_bytes(text)
+    # Not of its name, which may be as long as a name can be.
+    temporary = path.with_name(f".{os.getpid()}.{os.urandom(8).hex()}")
+    temporary.write_bytes(text.encode() if isinstance(text, str) else text)
     temporary.replace(path)
     return path
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from hw.emit.user_files import shown
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -64,6 +66,7 @@ class Steps:
 
     def step(self, text: str) -> None:
         """Say what is done now: the next step of the plan, if there is one."""
+        text = shown(text)
         self._step_began = time.monotonic()
         self._number = next(self._numbers)
         self._share = 0.0
@@ -83,6 +86,7 @@ class Steps:
 
     def note(self, text: str) -> None:
         """Say which part of the step is done now."""
+        text = shown(text)
         if self._bar:
             self._show(f"{self._text}: {text}" if self._text else text)
         else:

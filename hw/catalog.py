@@ -184,7 +184,13 @@ class EngineText(Parameter):
         pairs = [part.partition("=") for part in parts if part]
         if not all(equals for _, equals, _ in pairs) or not _is_engine(CATALOG[found[1]]):
             raise self.refuse(name, text)
-        design = Design.parse(found[1], {key.strip(): value for key, _, value in pairs})
+        keys = [key.strip() for key, _, _ in pairs]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise ValueError(f"{key} of {name} must be given once, not twice, in {text!r}")
+        design = Design.parse(
+            found[1], dict(zip(keys, (value for *_, value in pairs), strict=True))
+        )
         if not getattr(design.spec, "plain", True):
             raise ValueError(f"{name} must take codes as they are, not {text!r}")
         return design

@@ -329,7 +329,7 @@ def test_run_talks_of_the_model_first(
     for more in ((), ("--energy", "osu018")):
         outcome = run("run", "bad.onnx", "--input", "x.npy", *more)
         assert outcome.code == 2
-        assert "bad.onnx is no valid ONNX model" in outcome.err
+        assert "bad.onnx: no valid ONNX model" in outcome.err
     net = Builder(np.random.default_rng(1))
     net.node("MatMulInteger", ["x", net.codes((4, 2), np.int8)], "y")
     onnx.save(

@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import NoReturn
 
 import cyclopts
@@ -64,6 +65,9 @@ def main() -> None:
     # Designs and netlists are millions of objects; Python's default garbage collection would take a
     # sixth of the time of `reproduce`.
     gc.set_threshold(200_000)
+    # Names may have letters that the system's encoding lacks, such as ASCII's in LANG=C.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = command_line(sys.argv[1:])(
             sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value"
@@ -84,6 +88,8 @@ def main() -> None:
         # The reader of the output, such as `head`, has closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except MemoryError:
+        _exit(1, "out of memory")
     except (RuntimeError, OSError) as error:
         _exit(1, error)
     sys.exit(code)

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from carrysave.errors import UsageError
 from hw.catalog import CATALOG, Design
-from hw.emit.user_files import FileError, parsing, read_text
+from hw.emit.user_files import FileError, parsing, read_text, shown
 
 if TYPE_CHECKING:
     from carrysave.asic.liberty import cells
@@ -65,6 +65,8 @@ def settings(sets: Sequence[str] | None) -> dict[str, str]:
         key, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"--parameter must be KEY=VALUE, not {text!r}")
+        if key.strip() in texts:
+            raise UsageError(f"--parameter {key.strip()} must be given once, not twice")
         texts[key.strip()] = value.strip()
     return texts
 
@@ -153,4 +155,4 @@ def print_outcome(
         return
     show(console, found)
     for file in found["files"]:
-        console.print(f"wrote {file}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"wrote {shown(file, 4000)}", highlight=False, markup=False, soft_wrap=True)

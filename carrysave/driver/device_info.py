@@ -19,6 +19,17 @@ _STORES = (
 )  # fmt: skip
 
 
+_SIZES = range(1, 1 << 24)
+_LEGAL = {
+    "tile_m": _SIZES, "tile_n": _SIZES, "tile_k": _SIZES, "a_bits": range(1, 129),
+    "b_bits": range(1, 129), "c_bits": range(1, 129), "sum_bytes": range(1, 65),
+    "data_width": range(8, 4097), "address_width": range(1, 65), "dimension_width": range(1, 33),
+    "k_max": range(1, 1 << 32), "sums": range(1, 1 << 32), "a_bytes": range(1, 1 << 32),
+    "b_bytes": range(1, 1 << 32), "outstanding": range(1, 1 << 16),
+}  # fmt: skip
+"""What fields can be; what one divides by, or counts up to, above all."""
+
+
 @dataclass(frozen=True)
 class Info:
     """The discovery registers of a co-processor.
@@ -55,7 +66,8 @@ class Info:
         Raises
         ------
         CoprocessorError
-            It is another device, or has another register map.
+            It is another device, or has another register map, or numbers that no build has, such as
+            a broken link gives.
         """
         magic, abi = field("magic"), field("abi")
         if magic != MAGIC:
@@ -63,10 +75,27 @@ class Info:
         if abi != ABI:
             raise CoprocessorError(f"ABI must be {ABI}, as this driver's, not {abi}")
 
+        for name, legal in _LEGAL.items():
+            if field(name) not in legal:
+                raise CoprocessorError(
+                    f"{name} must be {legal.start}..{legal.stop - 1}, not {field(name)}"
+                )
+        for name in ("a_bits", "b_bits", "data_width"):
+            if field(name).bit_count() != 1:
+                raise CoprocessorError(f"{name} must be a power of two, not {field(name)}")
+
         def number(name: str, bits: int) -> Number:
             width, signed = (field(f"numbers_{name}_{part}") for part in ("width", "signed"))
+            if not 1 <= width <= bits:
+                raise CoprocessorError(f"numbers_{name}_width must be 1..{bits}, not {width}")
             return Number.of(bits, width, bool(signed))
 
+        stores = Stores(**{name: field(name) for name in _STORES})
+        for name, held in (
+            ("a_bytes", stores.a_words), ("b_bytes", stores.b_words), ("sums", stores.rows),
+        ):  # fmt: skip
+            if not held:
+                raise CoprocessorError(f"{name} must be those of a tile or more, not {field(name)}")
         features = frozenset(name for name in _FEATURES if field(f"features_{name}"))
         return cls(
             version=(field("version_major"), field("version_minor"), field("version_patch")),
@@ -80,7 +109,7 @@ class Info:
             sums=FP32 if "scales" in features else number("sum", 8 * field("sum_bytes")),
             codes=number("c", field("c_bits")),
             features=features,
-            stores=Stores(**{name: field(name) for name in _STORES}),
+            stores=stores,
         )
 
     @cached_property

@@ -1,13 +1,10 @@
 """``carrysave run``: its options, checked before anything runs, and its output files."""
 
-import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
@@ -20,6 +17,8 @@ from .energy import measure
 from .inputs import batch_of, read_inputs, read_labels
 from .lower import lower
 from .model import load
+from .names import within_file
+from .outputs import archive, folder_name
 from .run import SIMULATIONS, run
 from .target import Target
 
@@ -74,19 +73,21 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
     batch = batch_of(request.batch, graph, inputs)
     labels = read_labels(request.labels, len(next(iter(inputs.values()))))
     target = Target(request.design)
-    lowered = lower(graph, target)
+    with within_file(request.model):
+        lowered = lower(graph, target)
     library = request.library()
     notes = [f"no energy: {library}"] if isinstance(library, str) else []
-    found = run(
-        lowered,
-        target,
-        inputs,
-        batch=batch,
-        simulation=request.simulate,
-        in_hardware=request.requantise == "hardware",
-        folder=folder / "runs",
-        steps=steps,
-    )
+    with within_file(request.model):
+        found = run(
+            lowered,
+            target,
+            inputs,
+            batch=batch,
+            simulation=request.simulate,
+            in_hardware=request.requantise == "hardware",
+            folder=folder / "runs",
+            steps=steps,
+        )
     energy = None
     if isinstance(library, Library):
         pairs = [product.formats for product in lowered.products]
@@ -101,11 +102,8 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
         **view.facts(found, lowered, target, labels, energy),
         "notes": notes,
     }
-    own = folder / "run" / request.model.stem
-    outputs = io.BytesIO()
-    arrays: dict[str, Any] = found.outputs
-    np.savez(outputs, **arrays)
-    contents = {"outputs.npz": outputs.getvalue(), "layers.md": view.markdown(facts).encode()}
+    own = folder / "run" / folder_name(request.model)
+    contents = {"outputs.npz": archive(found.outputs), "layers.md": view.markdown(facts).encode()}
     if installed("matplotlib"):
         contents["layers.svg"] = view.draw(facts)
     files = [cache.write(own / name, content) for name, content in contents.items()]

@@ -35,6 +35,16 @@ class Choice:
     a_step: float
     b_step: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Check the kinds, and that scales are finite."""
+        for name in ("a", "b"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be the name of a format")
+        for name in ("a_step", "b_step"):
+            value = getattr(self, name)
+            if not isinstance(value, float | int) or not 0 < value < float("inf"):
+                raise ValueError(f"{name} must be finite and greater than 0, not {value!r}")
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Encoded(Operands):

@@ -1,6 +1,7 @@
 """Runs a lowered model: products by a callback, the rest by ONNX's reference evaluator."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,11 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from . import host_operators
-from .lower import DOMAIN, Lowered
+from .check_model import DOMAIN
+from .lower import Lowered
+from .memory import limited
+from .names import place
+from .node_sizes import check_outputs
 from .product_base import Operands
 
 __all__ = ["Multiply", "Observe", "evaluate"]
@@ -30,8 +35,9 @@ def evaluate(
 
     Raises
     ------
-    ValueError, RuntimeError
-        From `multiply`, or an operator that the host cannot run on these inputs.
+    ValueError
+        From `multiply`; an operator that the host cannot run on these inputs, or that would make a
+        tensor beyond the limit; names the node.
     """
 
     # Classes implement the operators of their names.
@@ -49,6 +55,31 @@ def evaluate(
             return (observe(self.onnx_node.output[0], codes),)
 
     own = [Product, QuantizeLinear, host_operators.DequantizeLinear, host_operators.GlobalMaxPool]
-    machine: Any = ReferenceEvaluator(lowered.proto, new_ops=own)
-    names = lowered.graph.outputs
-    return dict(zip(names, machine.run(names, inputs), strict=True))
+    with limited("to run the model"):
+        machine: Any = ReferenceEvaluator(lowered.proto, new_ops=own)
+        # Not by its `run`, which says neither which node failed, nor how large its output will be.
+        found = {"": None, **machine.rt_inits_, **inputs}
+        nodes: list[Any] = machine.rt_nodes_
+        for node in nodes:
+            given = [found[name] for name in node.input]
+            if node.onnx_node.domain == DOMAIN:
+                made = node.run(*given)
+            else:
+                check_outputs(node.onnx_node, given, machine.opsets)
+                made = _on_host(node, given)
+            found.update(zip(node.output, made, strict=False))
+    return {name: found[name] for name in lowered.graph.outputs}
+
+
+def _on_host(node: Any, given: Sequence[np.ndarray]) -> Sequence[Any]:
+    """Run an operator of onnx, which checks little, and warns where others give a NaN."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            made: Sequence[Any] = node.run(*given)
+        except MemoryError:
+            raise
+        except Exception as error:  # any: as many as there are operators
+            why = " ".join(str(error).split()) or type(error).__name__
+            raise ValueError(f"{place(node.onnx_node)}: cannot run on this: {why}") from None
+    return made

@@ -32,11 +32,11 @@ def expand(graph: Graph) -> Graph:
     proto = onnx.ModelProto()
     proto.CopyFrom(graph.proto)
     del proto.graph.node[:]
-    proto.graph.node.extend(new for node in graph.nodes for new in _expanded(node))
+    proto.graph.node.extend(new for node in graph.nodes for new in _expanded(graph, node))
     return Graph(proto)
 
 
-def _expanded(node: NodeProto) -> Iterator[NodeProto]:
+def _expanded(graph: Graph, node: NodeProto) -> Iterator[NodeProto]:
     kind = node.op_type
     last = any(one.name == "channels_last" and one.i for one in node.attribute)
     if node.domain != MICROSOFT or last:
@@ -44,26 +44,28 @@ def _expanded(node: NodeProto) -> Iterator[NodeProto]:
     elif kind in ("QuantizeLinear", "DequantizeLinear"):
         yield _node(node, kind, node.input, node.output)
     elif kind in _BINARY:
-        yield from _between(node, _BINARY[kind], [node.input[0:3], node.input[3:6]], node.input[6:])
+        codes = [node.input[0:3], node.input[3:6]]
+        yield from _between(graph, node, _BINARY[kind], codes, node.input[6:])
     elif kind in _UNARY:
-        yield from _between(node, _UNARY[kind], [node.input[0:3]], node.input[3:])
+        yield from _between(graph, node, _UNARY[kind], [node.input[0:3]], node.input[3:])
     elif kind == "QLinearConcat":
         codes = [node.input[at : at + 3] for at in range(2, len(node.input), 3)]
-        yield from _between(node, "Concat", codes, node.input[:2])
+        yield from _between(graph, node, "Concat", codes, node.input[:2])
     else:
         yield node
 
 
 def _between(
-    node: NodeProto, operator: str, codes: list[list[str]], result: list[str]
+    graph: Graph, node: NodeProto, operator: str, codes: list[list[str]], result: list[str]
 ) -> Iterator[NodeProto]:
     """Dequantise inputs (codes, scale, zero point), and quantise the result."""
     name = node.output[0]
-    floats = [f"{name}/float{number}" for number in range(len(codes))]
+    floats = [graph.fresh(f"{name}/float{number}") for number in range(len(codes))]
+    result_float = graph.fresh(f"{name}/float")
     for triple, made in zip(codes, floats, strict=True):
         yield helper.make_node("DequantizeLinear", triple, [made], f"{made}/dequantise")
-    yield _node(node, operator, floats, [f"{name}/float"])
-    inputs = [f"{name}/float", *result]
+    yield _node(node, operator, floats, [result_float])
+    inputs = [result_float, *result]
     yield helper.make_node("QuantizeLinear", inputs, [name], f"{name}/quantise")
 
 

@@ -12,9 +12,12 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto
 
+from hw.emit.user_files import shown
+
 from .encoded import Choice, Encoded, encode, steps_of
-from .match_products import Match, Unsupported, arranged, key, places
+from .match_products import FLOAT_PRODUCTS, Match, Unsupported, arranged, key, places, row
 from .model import Graph
+from .names import quoted
 from .target import Target
 
 __all__ = ["match_floats", "read", "with_choices"]
@@ -33,15 +36,20 @@ def match_floats(graph: Graph, node: NodeProto, target: Target, choice: Choice) 
     for name in (choice.a, choice.b):
         if name not in target.formats:
             has = ", ".join(target.formats) or "integers alone"
-            raise Unsupported(f"the engine must have the format {name}; it has {has}")
+            raise Unsupported(f"the engine must have the format {shown(name, 100)}; it has {has}")
+    if node.domain or node.op_type not in FLOAT_PRODUCTS:
+        raise Unsupported(f"formats are for {', '.join(FLOAT_PRODUCTS)}")
     values = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
     a, b, added = [*node.input, ""][:3]
     bias = None
     if added:
         if added not in graph.constants:
-            raise Unsupported(f"bias {added!r} must be a constant")
-        bias = graph.constants[added].reshape(-1) * np.float32(values.get("beta", 1))
-    weights, windows = arranged(node, graph.constants.get(b))
+            raise Unsupported(f"bias {quoted(added)} must be a constant")
+        bias = row(graph.constants[added]) * np.float32(values.get("beta", 1))
+    given = graph.constants.get(b)
+    if given is not None and (given.dtype.kind != "f" or not np.isfinite(given).all()):
+        raise Unsupported("weights must be finite floats")
+    weights, windows = arranged(node, given)
     steps = np.full(1, choice.b_step)
     if weights is not None:
         fmt = target.formats[choice.b]
@@ -88,10 +96,12 @@ def read(graph: Graph) -> dict[str, Choice]:
         if one.key == _ENTRY:
             try:
                 found = {name: Choice(**fields) for name, fields in json.loads(one.value).items()}
-            except (ValueError, TypeError, AttributeError) as error:
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 raise ValueError(f"the model's entry {_ENTRY} cannot be read: {error}") from None
             unknown = set(found) - {key(node) for node in graph.nodes}
             if unknown:
-                raise ValueError(f"the model's entry {_ENTRY} names no node: {min(unknown)!r}")
+                raise ValueError(
+                    f"the model's entry {_ENTRY} names no node: {quoted(min(unknown))}"
+                )
             return found
     return {}

@@ -3,6 +3,8 @@
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
+from onnx.helper import tensor_dtype_to_np_dtype
 from onnx.reference.op_run import OpRun
 
 __all__ = ["DequantizeLinear", "GlobalMaxPool", "QuantizeLinear"]
@@ -20,9 +22,13 @@ class QuantizeLinear(OpRun):
         zero: np.ndarray | None = None,
         *,
         axis: int = 1,
+        output_dtype: int = 0,
+        block_size: int = 0,
         **other: Any,
     ) -> tuple[np.ndarray]:
-        zero = np.zeros((), np.uint8) if zero is None else zero
+        _check_blocks(block_size)
+        if zero is None:
+            zero = np.zeros((), tensor_dtype_to_np_dtype(output_dtype or TensorProto.UINT8))
         limits = np.iinfo(zero.dtype)
         codes = np.rint(x / _along(scale, x, axis)) + _along(zero, x, axis)
         return (np.clip(codes, limits.min, limits.max).astype(zero.dtype),)
@@ -40,8 +46,10 @@ class DequantizeLinear(OpRun):
         zero: np.ndarray | None = None,
         *,
         axis: int = 1,
+        block_size: int = 0,
         **other: Any,
     ) -> tuple[np.ndarray]:
+        _check_blocks(block_size)
         codes = x.astype(np.int64) - (0 if zero is None else _along(zero, x, axis))
         return (codes.astype(scale.dtype) * _along(scale, x, axis),)
 
@@ -53,6 +61,11 @@ class GlobalMaxPool(OpRun):
 
     def _run(self, x: np.ndarray) -> tuple[np.ndarray]:
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
+def _check_blocks(size: int) -> None:
+    if size:
+        raise ValueError("a scale for each block is not supported")
 
 
 def _along(values: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:

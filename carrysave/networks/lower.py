@@ -1,25 +1,24 @@
 """From a model's nodes to products on the co-processor and operators on the host."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 from onnx.reference.ops import load_op
 
+from .check_model import DOMAIN
 from .encoded import Choice
 from .expand import expand
 from .floats import match_floats, read
-from .match_products import Match, Unsupported, key, match
+from .match_products import Match, key, match
 from .model import Graph
+from .names import place
 from .product_base import Operands
 from .target import Target
 
-__all__ = ["DOMAIN", "Lowered", "lower"]
-
-DOMAIN = "carrysave"
-"""Domain of the nodes that replace products; their attribute `index` is the product's index."""
+__all__ = ["Lowered", "check_host", "lower"]
 
 _FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum", "LSTM", "GRU", "RNN")
 _QUANTISERS = ("QuantizeLinear", "DequantizeLinear")
@@ -69,26 +68,22 @@ def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = N
     matches: list[Match] = []
     wrong = []
     for node in whole.nodes:
+        choice = choices.get(key(node))
         try:
-            choice = choices.get(key(node))
             found = match_floats(whole, node, target, choice) if choice else match(whole, node)
-            if found is not None:
-                found.product.check(target)
-                matches.append(found)
-        except Unsupported as error:
-            wrong.append(f"{node.op_type} {key(node)!r}: {error}")
+        except ValueError as error:
+            wrong.append(f"{place(node)}: {error}")
+            continue
+        if found is None:
+            continue
+        matches.append(found)
+        try:
+            found.product.check(target)
         except ValueError as error:
             wrong.append(str(error))
     proto = _replace(whole, matches)
-    version = next(one.version for one in proto.opset_import if one.domain in ("", "ai.onnx"))
-    wrong += [
-        f"{node.op_type} {key(node)!r}: {reason}"
-        for node in proto.graph.node
-        if (reason := _refused(node, version))
-    ]
-    if wrong:
-        more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-        raise ValueError("; ".join(wrong[:_SHOWN]) + more)
+    wrong += _refused_nodes(proto)
+    _refuse(wrong)
     if not matches:
         raise ValueError(
             "the model has no quantised product; quantise it first, such as by"
@@ -132,13 +127,37 @@ def _replace(graph: Graph, matches: list[Match]) -> ModelProto:
     return proto
 
 
+def check_host(graph: Graph) -> None:
+    """Check that the host can run a whole model.
+
+    Raises
+    ------
+    ValueError
+        Nodes that it cannot run, each with its reason.
+    """
+    _refuse(_refused_nodes(expand(graph).proto))
+
+
+def _refused_nodes(proto: ModelProto) -> list[str]:
+    version = next(one.version for one in proto.opset_import if not one.domain)
+    return [
+        f"{place(node)}: {reason}"
+        for node in proto.graph.node
+        if (reason := _refused(node, version))
+    ]
+
+
+def _refuse(wrong: Sequence[str]) -> None:
+    if wrong:
+        more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        raise ValueError("; ".join(wrong[:_SHOWN]) + more)
+
+
 def _refused(node: NodeProto, version: int) -> str:
     """Return why a node cannot run on the host; empty if it can."""
     if node.domain == DOMAIN:
         return ""
-    if any(one.HasField("g") for one in node.attribute):
-        return "subgraphs are not supported"
-    if node.domain not in ("", "ai.onnx"):
+    if node.domain:
         return f"operators of domain {node.domain!r} are not supported"
     if node.op_type in _QUANTISERS:
         return ""

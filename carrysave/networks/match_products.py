@@ -9,10 +9,11 @@ from onnx import NodeProto, helper
 from .expand import MICROSOFT
 from .im2col import Windows
 from .model import Graph
+from .names import quoted
 from .product_base import Operands
 from .quantised_product import QuantisedProduct
 
-__all__ = ["FLOAT_PRODUCTS", "Match", "Unsupported", "arranged", "key", "match", "places"]
+__all__ = ["FLOAT_PRODUCTS", "Match", "Unsupported", "arranged", "key", "match", "places", "row"]
 
 FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv")
 """ONNX operators that are quantised products in QDQ form."""
@@ -55,16 +56,26 @@ class _Codes:
     @property
     def number(self) -> int:
         """The zero point, if it and the scale are single."""
-        count = max(self.zero.size, 1 if self.scale is None else self.scale.size)
-        if count != 1:
-            raise Unsupported(f"{self.name!r} must have one scale and zero point, not {count}")
+        for values in (self.zero, self.zero if self.scale is None else self.scale):
+            if values.size != 1:
+                raise Unsupported(
+                    f"{quoted(self.name)} must have one scale and zero point, not {values.size}"
+                )
         return int(self.zero.reshape(()))
 
     @property
     def step(self) -> np.ndarray:
         """The scales, one or a row."""
-        assert self.scale is not None
-        return self.scale.astype(np.float32).reshape(-1)
+        if self.scale is None:
+            raise Unsupported(f"{quoted(self.name)} must have a scale")
+        with np.errstate(over="ignore"):
+            steps = self.scale.astype(np.float32).reshape(-1)
+        if not (np.isfinite(steps) & (steps > 0)).all():
+            wrong = steps[~(np.isfinite(steps) & (steps > 0))][0]
+            raise Unsupported(
+                f"scales of {quoted(self.name)} must be finite and greater than 0, not {wrong}"
+            )
+        return steps
 
 
 def match(graph: Graph, node: NodeProto) -> Match | None:
@@ -75,18 +86,19 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
     Unsupported
         A product of codes, but not one that can be compiled.
     """
-    kind = (node.domain.replace("ai.onnx", ""), node.op_type)
+    kind = (node.domain, node.op_type)
     if kind in (("", "QLinearMatMul"), ("", "QLinearConv"), (MICROSOFT, "QGemm")):
         ends = (6, 7, 9) if node.op_type == "QGemm" else (8, 6, 8)
         a, b = (_codes(graph, node.input[at : at + 3]) for at in (0, 3))
         names = [name for name in node.input[ends[0] : ends[0] + 1] if name]
-        bias = _constant(graph, names[0], "bias").reshape(-1) if names else None
+        bias = row(_constant(graph, names[0], "bias")) if names else None
         product = _base(graph, node, a, b, bias)
         result = node.input[ends[1] : ends[2]]
         if not result or not result[0]:
             raise Unsupported("a result in floats is not supported")
-        steps = a.step * b.step * np.float32(_attributes(node).get("alpha", 1))
-        return Match(product=_scaled(product, steps, _codes(graph, ["", *result])), node=node)
+        steps = _product_of(a, b, _attributes(node).get("alpha", 1))
+        y = _codes(graph, [node.output[0], *result])
+        return Match(product=_scaled(product, steps, y), node=node)
     if kind in (("", "MatMulInteger"), ("", "ConvInteger")):
         zeros = [*node.input[2:4], "", ""]
         a, b = (_codes(graph, [node.input[at], "", zeros[at]]) for at in (0, 1))
@@ -103,17 +115,40 @@ def key(node: NodeProto) -> str:
 
 def _codes(graph: Graph, names: list[str], axis: int | None = None) -> _Codes:
     """Read codes, scale and zero point; the last two must be known."""
-    codes, scale, zero = [*names, ""][:3]
+    codes, scale, zero = [*names, "", "", ""][:3]
     values = graph.constants.get(codes)
     kind = graph.types.get(codes, np.dtype(np.uint8))
     found = _constant(graph, zero, "zero point") if zero else np.zeros((), kind)
     factor = _constant(graph, scale, "scale") if scale else None
+    for what, own, legal in (("codes", values, "iu"), ("zero points", found, "iu"),
+                             ("scales", factor, "f")):  # fmt: skip
+        if own is not None and (own.dtype.kind not in legal or not own.size):
+            plain = "integers" if legal == "iu" else "floats"
+            raise Unsupported(f"{what} of {quoted(codes)} must be {plain}, not {own.dtype}")
     return _Codes(codes, values, factor, found, axis)
+
+
+def _product_of(a: _Codes, b: _Codes, factor: Any) -> np.ndarray:
+    """Multiply scales; in float32, as onnxruntime does."""
+    if not isinstance(factor, float | int):
+        raise Unsupported(f"alpha must be a number, not {factor!r}")
+    with np.errstate(all="ignore"):
+        steps: np.ndarray = a.step * b.step * np.float32(factor)
+    if not np.isfinite(steps).all():
+        raise Unsupported("the product of scales must be finite")
+    return steps
+
+
+def row(values: np.ndarray) -> np.ndarray:
+    """Return a bias as a row, one for each column."""
+    if any(size != 1 for size in values.shape[:-1]):
+        raise Unsupported(f"bias must be a row, not {' x '.join(map(str, values.shape))}")
+    return values.reshape(-1)
 
 
 def _constant(graph: Graph, name: str, what: str) -> np.ndarray:
     if name not in graph.constants:
-        raise Unsupported(f"{what} {name!r} must be a constant")
+        raise Unsupported(f"{what} {quoted(name)} must be a constant")
     return graph.constants[name]
 
 
@@ -121,9 +156,12 @@ def _base(
     graph: Graph, node: NodeProto, a: _Codes, b: _Codes, bias: np.ndarray | None
 ) -> QuantisedProduct:
     """Make the quantised product of a node, with y as sums."""
+    if not (a.name and b.name and node.output[0]):
+        raise Unsupported("A, B and the output must be there")
     codes = None
     if b.values is not None:
         zero = b.zero.astype(np.int64)
+        _check_columns(node, b)
         if zero.size > 1 and "Conv" in node.op_type:
             zero = zero.reshape(-1, *[1] * (b.values.ndim - 1))
         elif zero.size > 1 and _attributes(node).get("transB"):
@@ -132,6 +170,11 @@ def _base(
     elif b.zero.size > 1:
         raise Unsupported("B that is computed must have one zero point")
     weights, windows = arranged(node, codes)
+    if bias is not None and weights is not None:
+        columns = weights.size // weights.shape[-2]
+        if bias.size not in (1, columns) or bias.dtype.kind not in "iu":
+            raise Unsupported(f"bias must be {columns} integers, not {bias.size} {bias.dtype}")
+        bias = np.broadcast_to(bias, columns)
     return QuantisedProduct(
         **places(node, a.name, b.name, weights, windows),
         a_zero=a.number,
@@ -140,6 +183,16 @@ def _base(
         b_type=None if weights is not None else b.zero.dtype,
         bias=bias,
     )
+
+
+def _check_columns(node: NodeProto, b: _Codes) -> None:
+    """Refuse scales and zero points that are neither one nor one for each column of weights."""
+    assert b.values is not None
+    last = not ("Conv" in node.op_type or _attributes(node).get("transB"))
+    columns = b.values.shape[-1 if last else 0] if b.values.ndim else 0
+    for what, values in (("scales", b.scale), ("zero points", b.zero)):
+        if values is not None and values.size not in (1, columns):
+            raise Unsupported(f"{what} of B must be 1 or {columns}, not {values.size}")
 
 
 def places(
@@ -162,6 +215,8 @@ def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, 
         A node whose layout is not supported.
     """
     values = _attributes(node)
+    if b is not None and not b.size:
+        raise Unsupported("weights must not be empty")
     if "Conv" in node.op_type:
         if b is None:
             raise Unsupported("weights must be constants")
@@ -178,9 +233,13 @@ def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, 
 
 def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
     """Rearrange outputs x inputs x space to groups x K x N."""
+    if kernel.ndim < 3:
+        raise Unsupported(f"weights must have 3 axes or more, not {kernel.ndim}")
     outputs, inputs, *space = kernel.shape
     axes = len(space)
     groups = values.get("group", 1)
+    if groups < 1 or outputs % groups:
+        raise Unsupported(f"group must divide {outputs}, not be {groups}")
     depth = inputs * int(np.prod(space))
     weights = kernel.reshape(groups, outputs // groups, depth).transpose(0, 2, 1)
     automatic = values.get("auto_pad", b"NOTSET").decode()
@@ -188,13 +247,26 @@ def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Win
     if automatic == "VALID":
         pads = (0,) * 2 * axes
     same = automatic.startswith("SAME")
+    strides, dilations = (tuple(values.get(key, [1] * axes)) for key in ("strides", "dilations"))
+    for what, numbers, count, least in (
+        ("kernel_shape", values.get("kernel_shape", space), axes, 1), ("strides", strides, axes, 1),
+        ("dilations", dilations, axes, 1), ("pads", pads, 2 * axes, 0),
+    ):  # fmt: skip
+        if len(numbers) != count or not all(least <= number <= _MOST for number in numbers):
+            raise Unsupported(f"{what} must be {count} numbers, {least}..{_MOST}, not {numbers}")
+    if list(values.get("kernel_shape", space)) != space:
+        raise Unsupported(f"kernel_shape must be {space}, as of the weights")
     return weights, Windows(
         kernel=tuple(space),
-        strides=tuple(values.get("strides", [1] * axes)),
-        dilations=tuple(values.get("dilations", [1] * axes)),
+        strides=strides,
+        dilations=dilations,
         pads=None if same else pads,
         auto_pad=automatic if same else "NOTSET",
     )
+
+
+_MOST = 1 << 20
+"""Largest stride, dilation and pad of a convolution."""
 
 
 def _attributes(node: NodeProto) -> dict[str, Any]:
@@ -204,11 +276,15 @@ def _attributes(node: NodeProto) -> dict[str, Any]:
 def _scaled(product: QuantisedProduct, steps: np.ndarray, y: _Codes) -> QuantisedProduct:
     """Make a product output codes; `steps` are the scales of sums."""
     kind = np.iinfo(y.zero.dtype)
+    number = y.number
+    with np.errstate(over="ignore"):
+        scale = steps / y.step[0]  # in float32, as onnxruntime does
+    if not np.isfinite(scale).all():
+        raise Unsupported("the scale of sums must be finite")
     return replace(
         product,
-        # In float32, as onnxruntime does.
-        scale=steps / y.step,
-        y_zero=y.number,
+        scale=scale,
+        y_zero=number,
         y_codes=y.zero.dtype,
         low=int(kind.min),
         high=int(kind.max),
@@ -231,7 +307,7 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
         columns = 0 if node.op_type == "Conv" or values.get("transB") else 1
         if b.axis is None or b.axis % rank != columns:
             raise Unsupported("scales of B must be one, or one for each column")
-    steps = a.step * b.step * np.float32(values.get("alpha", 1))
+    steps = _product_of(a, b, values.get("alpha", 1))
     given = node.input[2] if len(node.input) > 2 else ""
     bias = _sums(graph, given, steps) if given else None
     product = _base(graph, node, a, b, bias)
@@ -241,7 +317,8 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
     if y is None:
         return _floats(graph, node, product, steps, "")
     product = _scaled(replace(product, y=y.name), steps, y)
-    codes = [np.rint(np.float32(limit) / y.step[0]) + y.number for limit in (low, high)]
+    with np.errstate(over="ignore"):
+        codes = [np.rint(np.float32(limit) / y.step[0]) + y.number for limit in (low, high)]
     limits = [int(np.clip(code, product.low, product.high)) for code in codes]
     return Match(product=replace(product, low=limits[0], high=limits[1]), node=node, behind=behind)
 
@@ -249,11 +326,11 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
 def _dequantised(graph: Graph, name: str) -> _Codes | None:
     """Return the codes of a DequantizeLinear's output."""
     maker = graph.makers.get(name)
-    if maker is None or maker.op_type != "DequantizeLinear":
+    if maker is None or maker.domain or maker.op_type != "DequantizeLinear":
         return None
     values = _attributes(maker)
     if values.get("block_size"):
-        raise Unsupported(f"{name!r} has a scale for each block, which is not supported")
+        raise Unsupported(f"{quoted(name)} has a scale for each block, which is not supported")
     return _codes(graph, list(maker.input), values.get("axis", 1))
 
 
@@ -262,7 +339,9 @@ def _sums(graph: Graph, name: str, steps: np.ndarray) -> np.ndarray | None:
     codes = _dequantised(graph, name)
     if codes is None or codes.values is None or codes.zero.any():
         return None
-    return codes.values.reshape(-1) if np.allclose(codes.step, steps, rtol=1e-5) else None
+    if codes.step.size not in (1, steps.size) or any(size != 1 for size in codes.values.shape[:-1]):
+        return None
+    return codes.values.reshape(-1) if np.allclose(codes.step, steps, rtol=1e-5, atol=0) else None
 
 
 def _follow(graph: Graph, name: str) -> tuple[_Codes | None, float, float, list[NodeProto]]:
@@ -275,6 +354,8 @@ def _follow(graph: Graph, name: str) -> tuple[_Codes | None, float, float, list[
             break
         (node,) = readers
         passed.append(node)
+        if node.domain:
+            break
         known = all(one in graph.constants for one in node.input[1:] if one)
         if node.op_type == "QuantizeLinear" and known and node.input[0] == name:
             y = _codes(graph, [node.output[0], *node.input[1:]])
@@ -284,15 +365,22 @@ def _follow(graph: Graph, name: str) -> tuple[_Codes | None, float, float, list[
         if node.op_type == "Relu":
             low = max(low, 0.0)
         elif node.op_type == "Clip" and known and len(node.input) > 1:
-            ends = [*node.input[1:], "", ""]
-            if ends[0]:
-                low = max(low, float(graph.constants[ends[0]]))
-            if ends[1]:
-                high = min(high, float(graph.constants[ends[1]]))
+            ends = [graph.constants[name] if name else None for name in [*node.input[1:], "", ""]]
+            if any(end is not None and not _is_number(end) for end in ends):
+                break
+            if ends[0] is not None:
+                low = max(low, float(ends[0].reshape(())))
+            if ends[1] is not None:
+                high = min(high, float(ends[1].reshape(())))
         else:
             break
         name = node.output[0]
     return None, low, high, []
+
+
+def _is_number(values: np.ndarray) -> bool:
+    """Tell whether a constant is one number."""
+    return values.size == 1 and not np.isnan(values).any()
 
 
 def _floats(
@@ -300,12 +388,14 @@ def _floats(
 ) -> Match:
     """Make a product output sums; the host converts them to floats and adds a float bias."""
     name = node.output[0]
+    fresh = {end: graph.fresh(f"{name}/{end}")
+             for end in ("sums", "float", "steps", "scaled", "bias")}  # fmt: skip
     spread = (-1, *[1] * len(product.windows.kernel)) if product.windows else (-1,)
-    constants = [(steps.reshape(spread), f"{name}/steps")]
+    constants = [(steps.reshape(spread), fresh["steps"])]
     after = [
-        helper.make_node("Cast", [f"{name}/sums"], [f"{name}/float"], to=1),
+        helper.make_node("Cast", [fresh["sums"]], [fresh["float"]], to=1),
         helper.make_node(
-            "Mul", [f"{name}/float", f"{name}/steps"], [f"{name}/scaled" if bias else name]
+            "Mul", [fresh["float"], fresh["steps"]], [fresh["scaled"] if bias else name]
         ),
     ]
     if bias:
@@ -314,10 +404,14 @@ def _floats(
         if values is None and codes is not None and codes.values is not None:
             values = (codes.values - codes.zero).astype(np.float32) * codes.step
         if values is None:
-            raise Unsupported(f"bias {bias!r} must be a constant")
+            raise Unsupported(f"bias {quoted(bias)} must be a constant")
+        if values.dtype.kind != "f":
+            raise Unsupported(f"bias {quoted(bias)} must be of floats, not {values.dtype}")
+        if product.windows and values.size != steps.size != 1:
+            raise Unsupported(f"bias must be {steps.size} numbers, not {values.size}")
         shape = spread if product.windows else values.shape
-        constants.append((values.astype(np.float32).reshape(shape), f"{name}/bias"))
-        after.append(helper.make_node("Add", [f"{name}/scaled", f"{name}/bias"], [name]))
+        constants.append((values.astype(np.float32).reshape(shape), fresh["bias"]))
+        after.append(helper.make_node("Add", [fresh["scaled"], fresh["bias"]], [name]))
     return Match(
-        product=replace(product, y=f"{name}/sums"), node=node, after=after, constants=constants
+        product=replace(product, y=fresh["sums"]), node=node, after=after, constants=constants
     )

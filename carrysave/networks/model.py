@@ -1,4 +1,4 @@
-"""Reading ONNX models: checked, and converted to this version of the format."""
+"""ONNX models, and what is known about their tensors before they run."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError
 from onnx import ModelProto, NodeProto, numpy_helper
+
+from hw.emit.user_files import shown
+
+from .check_model import read_model
+from .names import quoted
 
 __all__ = ["Graph", "load"]
 
@@ -37,11 +41,25 @@ class Graph:
     def types(self) -> dict[str, "np.dtype[Any]"]:
         """Types of tensors, where inferred."""
         graph = onnx.shape_inference.infer_shapes(self.proto).graph
-        return {
-            one.name: onnx.helper.tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type)
+        kinds = {
+            one.name: one.type.tensor_type.elem_type
             for one in (*graph.value_info, *graph.input, *graph.output)
-            if one.type.tensor_type.elem_type
         }
+        return {
+            name: onnx.helper.tensor_dtype_to_np_dtype(kind) for name, kind in kinds.items() if kind
+        }
+
+    def fresh(self, name: str) -> str:
+        """Return a name that no tensor of the model has: this one, with a mark if need be."""
+        while name in self._names:
+            name += "'"
+        return name
+
+    @cached_property
+    def _names(self) -> set[str]:
+        graph = self.proto.graph
+        known = {one.name for one in (*graph.input, *graph.output, *graph.initializer)}
+        return known.union(*((*node.input, *node.output) for node in self.nodes))
 
     @cached_property
     def makers(self) -> dict[str, NodeProto]:
@@ -86,10 +104,11 @@ class Graph:
             States actual and expected inputs.
         """
         if set(given) != set(self.inputs):
-            raise ValueError(f"inputs must be {', '.join(self.inputs)}, not {', '.join(given)}")
+            legal, actual = (", ".join(map(shown, names)) for names in (self.inputs, given))
+            raise ValueError(f"inputs must be {legal}, not {actual}")
         for name, (kind, shape) in self.inputs.items():
             array = given[name]
-            legal = " x ".join(map(str, shape)) or "a number"
+            legal = " x ".join(shown(str(size)) for size in shape) or "a number"
             # The first axis is the sample; batches are slices of it.
             fits = array.ndim == len(shape) > 0 and all(
                 isinstance(size, str) or size == found
@@ -97,25 +116,11 @@ class Graph:
             )
             if not fits:
                 found = " x ".join(map(str, array.shape)) or "a number"
-                raise ValueError(f"input {name!r} must be {legal}, not {found}")
+                raise ValueError(f"input {quoted(name)} must be {legal}, not {found}")
             if array.dtype != kind:
-                raise ValueError(f"input {name!r} must be of {kind}, not {array.dtype}")
+                raise ValueError(f"input {quoted(name)} must be of {kind}, not {array.dtype}")
 
 
 def load(path: Path) -> Graph:
-    """Read a model.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        The file is missing or broken; names it.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(2, "no such file", str(path))
-    try:
-        proto = onnx.load(path)
-        onnx.checker.check_model(proto)
-        return Graph(proto)
-    except (DecodeError, onnx.checker.ValidationError) as error:
-        why = str(error).strip().splitlines()[0] if str(error).strip() else "it cannot be read"
-        raise ValueError(f"{path} is no valid ONNX model: {why}") from None
+    """Read a model; errors are those of :func:`carrysave.networks.check_model.read_model`."""
+    return Graph(read_model(path))

@@ -3,13 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from carrysave.driver.batch import Work
+from hw.emit.user_files import shown
 
 from .im2col import Windows
+from .names import quoted
 from .target import Target
 
 __all__ = ["Compiled", "Cut", "Operands"]
@@ -135,7 +138,7 @@ class Operands(ABC):
         """Implement :meth:`compile`; errors need not name the node."""
 
     def _named(self, error: ValueError) -> ValueError:
-        return ValueError(f"{self.operator} {self.name!r}: {error}")
+        return ValueError(f"{shown(self.operator, 100)} {quoted(self.name)}: {error}")
 
     def cut(self, a: np.ndarray, zero: int, bundle: int) -> Cut:
         """Extract the matrices A from a tensor.
@@ -146,6 +149,8 @@ class Operands(ABC):
         zero : code of 0, beyond the edges.
         bundle : groups combined in one matrix.
         """
+        if not a.ndim or not a.size:
+            raise ValueError(f"A must have an axis, none of them empty, not {a.shape}")
         if self.windows is None:
             if self.weights is None and a.ndim > 2:
                 lefts = list(a.reshape(-1, *a.shape[-2:]))
@@ -180,6 +185,14 @@ class Operands(ABC):
         """
         if self.weights is None:
             assert b is not None
+            batch = cut.shape[:-1] if cut.batched else ()
+            if b.ndim < 2 or b.ndim > len(cut.shape) + 1 or not b.size:
+                raise ValueError(
+                    f"B must have 2..{len(cut.shape) + 1} axes, none of them empty,"
+                    f" not {' x '.join(map(str, b.shape))}"
+                )
+            if b.ndim > 2 and b.size > prod(b.shape[-2:]) and b.shape[:-2] != batch:
+                raise ValueError(f"B must have the outer axes of A, {batch}, not {b.shape[:-2]}")
             matrices = list(b.reshape(-1, *b.shape[-2:]))
             if len(matrices) == 1:
                 matrices *= len(cut.lefts)

@@ -53,6 +53,7 @@ class QuantisedProduct(Operands):
         _offset("A", self.a_type, target.mode.a)
         if self.scale is not None and target.requantises(self.scale.size):
             _offset("C", self.y_type, target.info.codes)
+            dyadic(self.scale)
         if self.weights is not None:
             _check_depth(target, self.weights.shape[-2] * len(_terms(target, self.weights)))
 

@@ -1,12 +1,15 @@
 """onnxruntime, the reference for a model's outputs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper
 
+from hw.emit.user_files import shown
+
+from .memory import limited
 from .model import Graph
 
 __all__ = ["Oracle", "session"]
@@ -38,7 +41,29 @@ class Oracle:
         return dict(zip(self._outputs, self._session.run(self._outputs, inputs), strict=True))
 
 
-def session(model: bytes) -> Any:
+class _Session:
+    """A model, opened; its errors are ours, and it takes no more memory than it may."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def run(self, outputs: Sequence[str], inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """Return outputs.
+
+        Raises
+        ------
+        ValueError
+            onnxruntime cannot run the model on these inputs, or not within the limit.
+        """
+        with limited("to run onnxruntime"):
+            try:
+                found: list[np.ndarray] = self._session.run(list(outputs), dict(inputs))
+            except Exception as error:  # of a kind for each of its status codes
+                raise _failure(error) from None
+        return found
+
+
+def session(model: bytes) -> _Session:
     """Open a model: with exact integer sums, where onnxruntime has them for this model.
 
     Otherwise, kernels for AVX2 (those for VNNI do not) saturate sums of two products to 16 bits.
@@ -56,7 +81,16 @@ def session(model: bytes) -> Any:
         options.log_severity_level = 4
         options.add_session_config_entry("session.x64quantprecision", precision)
         try:
-            return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            with limited("to open it by onnxruntime"):
+                found = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            return _Session(found)
         except Exception as error:  # of a kind for each of its status codes
             failures.append(error)
-    raise ValueError(f"onnxruntime cannot run the model: {str(failures[-1]).splitlines()[0]}")
+    raise _failure(failures[-1])
+
+
+def _failure(error: Exception) -> ValueError:
+    if isinstance(error, MemoryError):
+        raise error
+    first = next(iter(str(error).splitlines()), type(error).__name__)
+    return ValueError(f"onnxruntime cannot run the model: {shown(first, 600)}")

@@ -16,6 +16,7 @@ from .compare import Comparison
 from .cost import Estimate, estimate, rows_within, work_estimate
 from .evaluate import evaluate
 from .lower import Lowered
+from .names import quoted
 from .product_base import Compiled, Operands
 from .target import Target
 
@@ -70,7 +71,7 @@ class Run:
     outputs, reference : by name: ours, and onnxruntime's; None if that is not installed.
     layers : in the order in which they run.
     comparison : where codes differ, if there is a reference.
-    batch : inputs of one batch.
+    inputs, batch : number of inputs, and of those of one batch.
     wrong : works whose simulation differs from the golden model.
     seconds : by phase.
     """
@@ -79,6 +80,7 @@ class Run:
     reference: dict[str, np.ndarray] | None
     layers: list[ProductRun]
     comparison: Comparison | None
+    inputs: int
     batch: int
     simulation: str
     wrong: list[str]
@@ -122,6 +124,7 @@ def run(
         keep = start == 0 or simulation == "all"
         found.append(evaluate(lowered, part, machine.keep if keep else machine.multiply))
         middle = time.monotonic()
+        _check_samples(found[-1], min(batch, count - start))
         if comparison is not None:
             expected.append(comparison.run(part, machine.multiply))
         seconds["golden"] += middle - began
@@ -133,7 +136,7 @@ def run(
     layers = list(machine.layers.values())
     outputs = _joined(found)
     reference = _joined(expected) if comparison is not None else None
-    return Run(outputs, reference, layers, comparison, batch, simulation, wrong, seconds)
+    return Run(outputs, reference, layers, comparison, count, batch, simulation, wrong, seconds)
 
 
 class _Machine:
@@ -177,6 +180,15 @@ class _Machine:
         compiled = product.compile(self.target, a, b, self._in_hardware)
         results = [golden.run(self.target.spec, [work])[0] for work in compiled.works]
         return compiled, results, compiled.finish(results)
+
+
+def _check_samples(outputs: dict[str, np.ndarray], count: int) -> None:
+    """Refuse outputs whose first axis is not the sample: those of batches would not be one."""
+    for name, array in outputs.items():
+        if not isinstance(array, np.ndarray) or array.shape[:1] != (count,):
+            actual = " x ".join(map(str, np.shape(array))) or "a number"
+            text = f"its first axis must be the sample, {count} of them, not {actual}"
+            raise ValueError(f"output {quoted(name)}: {text}")
 
 
 def _joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

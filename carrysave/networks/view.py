@@ -9,9 +9,12 @@ from rich.console import Console
 
 from carrysave.report import tables
 from carrysave.report.tables import Section
+from hw.emit.user_files import shown
 
 from .energy import Energy
 from .lower import Lowered
+from .names import quoted
+from .outputs import array_names
 from .run import ProductRun, Run
 from .target import Target
 
@@ -44,14 +47,13 @@ def facts(
     labels : or None.
     energy : of the engine, or None.
     """
-    count = len(next(iter(run.outputs.values())))
     rows = [_row(run, layer, energy) for layer in run.layers]
     cycles, macs = (sum(row[key] for row in rows) for key in ("cycles", "macs"))
     busy = sum(layer.macs / layer.peak for layer in run.layers)
     return {
         "design": target.design.module,
-        "inputs": count,
-        "batch": min(run.batch, count),
+        "inputs": run.inputs,
+        "batch": min(run.batch, run.inputs),
         "simulate": run.simulation,
         "simulation_equal": None if run.simulation == "none" else not run.wrong,
         "wrong": run.wrong,
@@ -93,11 +95,13 @@ def _row(run: Run, layer: ProductRun, energy: Energy | None) -> dict[str, Any]:
 
 def _outputs(run: Run, labels: np.ndarray | None) -> list[dict[str, Any]]:
     found = []
+    arrays = array_names(run.outputs)
     for name, ours in run.outputs.items():
         classes = ours.ndim == 2 and ours.shape[1] > 1
         top = ours.argmax(axis=1) if classes else None
         row: dict[str, Any] = {
             "name": name,
+            "array": arrays[name],
             "equal": None,
             "most": None,
             "top1_equal": None,
@@ -108,9 +112,17 @@ def _outputs(run: Run, labels: np.ndarray | None) -> list[dict[str, Any]]:
             row["accuracy"] = float(np.mean(top == labels))
         if run.reference is not None:
             theirs = run.reference[name]
-            apart = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
-            row["equal"] = bool(np.array_equal(ours, theirs))
-            row["most"] = float(apart.max(initial=0))
+            if ours.shape != theirs.shape:
+                raise ValueError(
+                    f"output {quoted(name)} must be {theirs.shape}, as onnxruntime's, not"
+                    f" {ours.shape}"
+                )
+            with np.errstate(all="ignore"):
+                apart = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
+            same = (ours == theirs) | ((ours != ours) & (theirs != theirs))
+            row["equal"] = bool(same.all())
+            most = float(np.where(same, 0, apart).max(initial=0))
+            row["most"] = most if np.isfinite(most) else None
             if top is not None:
                 oracle = theirs.argmax(axis=1)
                 row["top1_equal"] = float(np.mean(top == oracle))
@@ -164,7 +176,9 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
     for row in found["outputs"]:
         parts = []
         if row["equal"] is not None:
-            most = f"at most {row['most']:.6g} from onnxruntime's"
+            most = "not finite where onnxruntime's are, or the other way around"
+            if row["most"] is not None:
+                most = f"at most {row['most']:.6g} from onnxruntime's"
             parts.append("equal to onnxruntime's bit for bit" if row["equal"] else most)
         if row["top1_equal"] is not None:
             parts.append(f"the same class for {row['top1_equal']:.2%}")
@@ -173,7 +187,12 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
             other = "" if theirs is None else f", onnxruntime {theirs:.2%}"
             parts.append(f"right {row['accuracy']:.2%}{other}")
         if parts:
-            lines.append(f"{row['name']}: of {found['inputs']} inputs, {'; '.join(parts)}")
+            lines.append(f"{shown(row['name'])}: of {found['inputs']} inputs, {'; '.join(parts)}")
+    lines += [
+        f"{shown(row['name'])}: {row['array']} in the file of outputs"
+        for row in found["outputs"]
+        if row["name"] != row["array"]
+    ]
     lines += [
         f"{row['operator']}: {row['differ']:,} of {row['codes']:,} codes differ, by {row['most']}"
         f" at most, where it gets the same codes: {row['why']}"
@@ -186,7 +205,7 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
         )
     if found["simulation_equal"] is not None:
         what = "equal to the golden model" if found["simulation_equal"] else "WRONG"
-        wrong = f": {', '.join(found['wrong'])}" if found["wrong"] else ""
+        wrong = f": {', '.join(map(shown, found['wrong']))}" if found["wrong"] else ""
         lines.append(f"simulated products: {what}{wrong}")
     if found["host_float_products"]:
         names = ", ".join(f"{count} {name}" for name, count in found["host_float_products"].items())
@@ -219,12 +238,13 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
 
 def markdown(found: Mapping[str, Any]) -> str:
     """Format the results as Markdown."""
-    lines = [f"# {found['model']}", "", f"`{found['command']}`", ""]
+    lines = tables.heading(found)
     lines += tables.markdown(_layers(found))
     lines += [*(f"- {line}" for line in _sentences(found)), ""]
     return "\n".join(lines)
 
 
+@tables.as_text()
 def draw(found: Mapping[str, Any]) -> bytes:
     """Draw useful and lost cycles of each product, and bytes moved, as SVG."""
     import matplotlib
@@ -240,11 +260,11 @@ def draw(found: Mapping[str, Any]) -> bytes:
     figure, (left, right) = pyplot.subplots(1, 2, figsize=size, sharey=True, width_ratios=(3, 1))
     left.barh(places, useful, color="tab:blue", label="useful products")
     left.barh(places, cycles - useful, left=useful, color="lightgrey", label="padding and stalls")
-    left.set_yticks(places, [row["layer"][-28:] for row in rows], fontsize=6)
+    left.set_yticks(places, [shown(row["layer"][-28:]) for row in rows], fontsize=6)
     left.set_xlabel("cycles")
     left.legend(fontsize=7)
     right.barh(places, [row["bytes"] / 1024 for row in rows], color="tab:orange")
     right.set_xlabel("KiB moved")
-    figure.suptitle(f"{found['model']} on {found['design']}", fontsize=9)
+    figure.suptitle(f"{shown(found['model'])} on {found['design']}", fontsize=9)
     figure.tight_layout()
     return tables.svg(figure)

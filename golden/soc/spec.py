@@ -27,9 +27,9 @@ class CoprocessorSpec(BusSpec):
     """
 
     engine: EngineSpec | NpeSpec = field(default_factory=SystolicOsSpec)
-    sums: int = parameter(Integer("maximum numbers of C in a block", 4096, 1, 1 << 20))
-    a_bytes: int = parameter(Integer("one buffer of the store of A", 4096, 64, 1 << 22, "bytes"))
-    b_bytes: int = parameter(Integer("one buffer of the store of B", 4096, 64, 1 << 22, "bytes"))
+    sums: int = parameter(Integer("maximum numbers of C in a block", 4096, 1, 1 << 16))
+    a_bytes: int = parameter(Integer("one buffer of the store of A", 4096, 64, 1 << 20, "bytes"))
+    b_bytes: int = parameter(Integer("one buffer of the store of B", 4096, 64, 1 << 20, "bytes"))
     bias: bool = parameter(Flag("biases per column", True))
     requantise: bool = parameter(Flag("requantiser for results", True))
     per_column: bool = parameter(Flag("requantisation per column", True))

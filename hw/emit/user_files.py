@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 __all__ = [
-    "LIMIT_VARIABLE", "TENSORS", "TEXTS", "FileError", "members", "parsing", "read", "read_text",
-    "shown", "within",
+    "LIMIT_VARIABLE", "TENSORS", "TEXTS", "FileError", "limit_of", "members", "parsing", "raised",
+    "read", "read_text", "shown", "within",
 ]  # fmt: skip
 
 TENSORS = 4 << 30
@@ -92,7 +92,7 @@ def read(path: Path, limit: int = TEXTS, *, unzip: bool = False) -> bytes:
     FileError
         If it is of another kind, too large, damaged, or cannot be read.
     """
-    limit = _limit(limit)
+    limit = limit_of(limit)
     try:
         # Asked before it is opened: to open a pipe or a device may wait, or do something.
         _size(path, path.stat(), limit)
@@ -141,7 +141,7 @@ def members(path: Path, limit: int = TENSORS) -> dict[str, bytes]:
     # The library takes the whole list of members into memory, as objects, before it can be asked.
     if data.count(zipfile.stringCentralDir) > _MEMBERS:  # type: ignore[attr-defined]
         raise FileError(path, f"must have at most {_MEMBERS} members")
-    limit = _limit(limit)
+    limit = limit_of(limit)
     found: dict[str, bytes] = {}
     with parsing(path), zipfile.ZipFile(io.BytesIO(data)) as archive:
         # No more is read of a member than it says here.
@@ -165,8 +165,8 @@ def within(path: Path, size: int, limit: int = TENSORS) -> None:
     ----------
     size : bytes that are needed.
     """
-    if size > _limit(limit):
-        raise _too_large(path, f"unpacked, not {size:,}", _limit(limit))
+    if size > limit_of(limit):
+        raise _too_large(path, f"unpacked, not {size:,}", limit_of(limit))
 
 
 def _open(path: str, flags: int) -> int:
@@ -197,13 +197,16 @@ def _unpacked(path: Path, stream: gzip.GzipFile, limit: int) -> bytes:
 
 
 def _too_large(path: Path, what: str, limit: int) -> FileError:
+    return FileError(path, f"must be at most {limit:,} bytes, {what}; {raised(limit)}")
+
+
+def raised(limit: int) -> str:
+    """Say what raises a limit."""
     larger = 2 ** max(limit.bit_length() - 29, 0)
-    return FileError(
-        path, f"must be at most {limit:,} bytes, {what}; {LIMIT_VARIABLE}={larger}G raises this"
-    )
+    return f"{LIMIT_VARIABLE}={larger}G raises this"
 
 
-def _limit(default: int) -> int:
+def limit_of(default: int) -> int:
     """Return the limit that holds: the one that the user sets, or else the default."""
     text = os.environ.get(LIMIT_VARIABLE, "")
     if not text:

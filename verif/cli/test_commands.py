@@ -187,6 +187,16 @@ def refused(outcome: Outcome, says: str) -> None:
         ("generate mac -p a_width=", "a_width must be 2..16 bits, not ''"),
         ("generate mac -p a_width=wide", "a_width must be 2..16 bits, not 'wide'"),
         ("generate mac -p a_width", "--parameter must be KEY=VALUE, not 'a_width'"),
+        ("generate mac -p k=2 -p k=3", "--parameter k must be given once, not twice"),
+        (
+            "generate coprocessor -p engine=systolic_os(m=2,n=2,m=3)",
+            "m of engine must be given once, not twice, in 'systolic_os(m=2,n=2,m=3)'",
+        ),
+        ("generate coprocessor -p sums=1048576", "sums must be 1..65536, not 1048576"),
+        (
+            "generate coprocessor -p a_bytes=4194304",
+            "a_bytes must be 64..1048576 bytes, not 4194304",
+        ),
         ("generate mac -p a_signed=yes", "a_signed must be true or false, not 'yes'"),
         (
             "generate mac -p encoding=boot",

@@ -48,7 +48,11 @@ class Builder:
         return output
 
     def model(
-        self, shape: Sequence[int | str], kind: Any, out: Any, found: Sequence[str] | None = None
+        self,
+        shape: Sequence[int | str],
+        kind: Any,
+        out: Any,
+        found: Sequence[str | int] | None = None,
     ) -> onnx.ModelProto:
         """Put the model together: shape and type of x, type and shape of y."""
         types = (helper.np_dtype_to_tensor_dtype(np.dtype(one)) for one in (kind, out))

@@ -200,9 +200,9 @@ def _wide(path: Path) -> Path:
 @pytest.mark.parametrize(
     ("what", "says"),
     [
-        ("corrupt", "bad.onnx is no valid ONNX model"),
-        ("text", "bad.onnx is no valid ONNX model"),
-        ("absent", "no such file"),
+        ("corrupt", "bad.onnx: no valid ONNX model"),
+        ("text", "bad.onnx: no valid ONNX model"),
+        ("absent", "No such file"),
         ("float", "quantise it first"),
         ("operator", "Attention 'Attention_y': operators of domain 'com.microsoft'"),
         ("wide", "MatMul 'MatMul_y': A has codes 0..65535; the engine takes -128..127"),

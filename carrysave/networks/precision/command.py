@@ -15,6 +15,8 @@ from carrysave.networks import energy
 from carrysave.networks.floats import with_choices
 from carrysave.networks.inputs import batch_of, read_inputs, read_labels
 from carrysave.networks.model import load
+from carrysave.networks.names import within_file
+from carrysave.networks.outputs import folder_name
 from carrysave.networks.precision import layers as products
 from carrysave.networks.precision import sensitivity, view
 from carrysave.networks.precision.assess import Judge, Outcome
@@ -118,14 +120,16 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     sizes = [batch_of(request.batch, graph, inputs) for inputs in (calibration, data)]
     target = Target(request.design)
     pairs = _pairs(request, target)
-    layers = products.find(graph, calibration, sizes[0])
+    with within_file(request.model):
+        layers = products.find(graph, calibration, sizes[0])
     spent = None
     if request.library is not None:
         names = [" x ".join(pair) for pair in pairs]
         spent = energy.measure(target, names, request.library, steps)
-    table = sensitivity.measure(
-        graph, target, layers, pairs, calibration, batch=sizes[0], energy=spent, steps=steps
-    )
+    with within_file(request.model):
+        table = sensitivity.measure(
+            graph, target, layers, pairs, calibration, batch=sizes[0], energy=spent, steps=steps
+        )
     noise = _matrix(table, pairs, "noise")
     kinds = [kind for kind in BUDGETS if kind != "energy" or spent]
     costs = {kind: _matrix(table, pairs, BUDGETS[kind]) for kind in kinds}
@@ -175,7 +179,7 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
         "pareto": [asdict(one) for one in pareto],
         "energy": asdict(spent) if spent else None,
     }
-    own = folder / "precision" / request.model.stem
+    own = folder / "precision" / folder_name(request.model)
     model = with_choices(
         graph, {layer.name: option.choice for layer, option in zip(layers, options, strict=True)}
     )

@@ -8,8 +8,10 @@ import numpy as np
 from onnx import NodeProto
 
 from carrysave.networks.encoded import Choice, steps_of
+from carrysave.networks.lower import check_host
 from carrysave.networks.match_products import FLOAT_PRODUCTS, Unsupported, arranged, key
 from carrysave.networks.model import Graph
+from carrysave.networks.names import place
 from carrysave.networks.reference_runtime import Oracle
 from golden.formats.element import ElementFormat
 
@@ -74,6 +76,7 @@ def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]
     ValueError
         A model that is quantised, has no float products, or that onnxruntime cannot run.
     """
+    check_host(graph)
     quantised = sorted({node.op_type for node in graph.nodes if "Quant" in node.op_type
                         or node.op_type.startswith("QLinear")})  # fmt: skip
     if quantised:
@@ -85,7 +88,7 @@ def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]
     kind: np.dtype[Any] = np.dtype(np.float32)
     oracle = Oracle(graph, dict.fromkeys(sorted(wanted), kind))
     parts = [oracle.run(part) | part for part in batches(inputs, batch)]
-    return [
+    layers = [
         Layer(
             node=node,
             a=[part[node.input[0]] for part in parts],
@@ -94,6 +97,14 @@ def find(graph: Graph, inputs: dict[str, np.ndarray], batch: int) -> list[Layer]
         )
         for node in nodes
     ]
+    for layer in layers:
+        for tensor in (*layer.a, *layer.b):
+            if not tensor.size or not np.isfinite(tensor).all():
+                raise ValueError(
+                    f"{place(layer.node)}: operands on the calibration inputs must be finite"
+                    " numbers, one or more"
+                )
+    return layers
 
 
 def batches(inputs: dict[str, np.ndarray], size: int) -> Iterator[dict[str, np.ndarray]]:

@@ -13,6 +13,7 @@ from carrysave.networks.encoded import Choice
 from carrysave.networks.energy import Energy
 from carrysave.networks.floats import match_floats
 from carrysave.networks.model import Graph
+from carrysave.networks.names import place
 from carrysave.networks.precision.layers import Layer, batches
 from carrysave.networks.reference_runtime import Oracle, session
 from carrysave.networks.target import Target
@@ -109,6 +110,9 @@ def measure(
     oracle = Oracle(graph, {})
     parts = list(batches(inputs, batch))
     references = [list(oracle.run(part).values()) for part in parts]
+    for one in (one for several in references for one in several):
+        if one.dtype.kind == "f" and not np.isfinite(one).all():
+            raise ValueError("outputs on the calibration inputs must be finite")
     found: list[dict[tuple[str, str], Option]] = []
     for number, layer in enumerate(layers):
         steps.step(f"sensitivity of {layer.name}, {number + 1} of {len(layers)}")
@@ -116,9 +120,7 @@ def measure(
         fit = [pair for pair in pairs if layer.depth <= target.modes[pair].k_max]
         if not fit:
             most = max(target.modes[pair].k_max for pair in pairs)
-            raise ValueError(
-                f"{layer.node.op_type} {layer.name!r}: K must be 1..{most}, not {layer.depth}"
-            )
+            raise ValueError(f"{place(layer.node)}: K must be 1..{most}, not {layer.depth}")
         own = {}
         for done, pair in enumerate(fit, 1):
             own[pair] = _option(graph, target, layer, pair, tail, parts, references, energy)

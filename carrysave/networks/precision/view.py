@@ -8,6 +8,7 @@ from rich.console import Console
 
 from carrysave.report import tables
 from carrysave.report.tables import Section
+from hw.emit.user_files import shown
 
 __all__ = ["draw", "markdown", "show"]
 
@@ -88,13 +89,14 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
 
 def markdown(found: Mapping[str, Any]) -> str:
     """Format the results as Markdown."""
-    lines = [f"# {found['model']}", "", f"`{found['command']}`", ""]
+    lines = tables.heading(found)
     for table in (_layers(found), _outcomes(found)):
         lines += [f"## {table.title}", "", *tables.markdown(table), ""]
     lines += [*(f"- {line}" for line in _sentences(found)), ""]
     return "\n".join(lines)
 
 
+@tables.as_text()
 def draw(found: Mapping[str, Any]) -> bytes:
     """Draw noise and accuracy over each cost, as SVG."""
     import matplotlib
@@ -137,6 +139,6 @@ def draw(found: Mapping[str, Any]) -> bytes:
     for (_, text), axes in zip(axes_of, grid[-1], strict=True):
         axes.set_xlabel(text, fontsize=8)
     grid[0][0].legend(fontsize=7)
-    figure.suptitle(f"{found['model']} on {found['design']}", fontsize=9)
+    figure.suptitle(f"{shown(found['model'])} on {found['design']}", fontsize=9)
     figure.tight_layout()
     return tables.svg(figure)

@@ -1,0 +1,57 @@
+"""Limits on the memory that a model takes, kept by us and by the system."""
+
+import contextlib
+import resource
+from collections.abc import Iterator, Sequence
+from math import prod
+from pathlib import Path
+
+from hw.emit.user_files import TENSORS, limit_of, raised
+
+__all__ = ["check_size", "limited"]
+
+_WHOLE = 2
+"""All that is taken at a time, in largest tensors."""
+_PAGE = resource.getpagesize()
+
+
+def check_size(place: str, shape: Sequence[int], bits: int) -> None:
+    """Refuse a tensor before memory is taken for it.
+
+    Raises
+    ------
+    ValueError
+        It has more bytes than the limit of :data:`hw.emit.user_files.TENSORS`.
+    """
+    size, limit = -(-prod(shape) * bits // 8), limit_of(TENSORS)
+    if size > limit:
+        raise ValueError(f"{place} must be at most {limit:,} bytes, not {size:,}; {raised(limit)}")
+
+
+@contextlib.contextmanager
+def limited(what: str) -> Iterator[None]:
+    """Limit what may be taken inside, also by libraries that do not know of a limit.
+
+    Not around other programs: they get the same limit.
+
+    Parameters
+    ----------
+    what : is done, for the error.
+
+    Raises
+    ------
+    ValueError
+        More is asked for than twice the limit of a tensor.
+    """
+    limit = _WHOLE * limit_of(TENSORS)
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    taken = int(Path("/proc/self/statm").read_text().split()[5]) * _PAGE
+    legal = [one for one in (taken + limit, soft, hard) if one != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(legal), hard))
+    try:
+        yield
+    except MemoryError:
+        text = f"{what}: must take at most {limit:,} bytes of memory; {raised(limit // _WHOLE)}"
+        raise ValueError(text) from None
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

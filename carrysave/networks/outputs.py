@@ -1,0 +1,46 @@
+"""A model's outputs in a file: by names that no program takes for a path."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["archive", "array_names", "folder_name"]
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+
+
+def array_names(outputs: Iterable[str]) -> dict[str, str]:
+    """Return the name in the file of each output: its own, if that is plain, or a number."""
+    names = list(outputs)
+    plain = {name for name in names if _PLAIN.fullmatch(name)}
+    found = {}
+    for number, name in enumerate(names):
+        own = name
+        if name not in plain:
+            own = f"output{number}"
+            while own in plain:
+                own += "_"
+        found[name] = own
+    return found
+
+
+def folder_name(model: Path) -> str:
+    """Return a model's name for a folder of results."""
+    return model.stem if model.stem.strip(".") else "model"
+
+
+def archive(outputs: Mapping[str, np.ndarray]) -> bytes:
+    """Write outputs as an .npz; the same outputs give the same bytes."""
+    # numpy.savez takes an array called `file` for another argument.
+    names = array_names(outputs)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name, array in outputs.items():
+            part = io.BytesIO()
+            np.lib.format.write_array(part, array, allow_pickle=False)
+            file.writestr(zipfile.ZipInfo(f"{names[name]}.npy"), part.getvalue())
+    return buffer.getvalue()

@@ -1,0 +1,102 @@
+"""Constants of a model: where they are, the files that hold them, and whether they are whole."""
+
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path, PurePosixPath
+
+from onnx import AttributeProto, ModelProto, TensorProto
+from onnx.external_data_helper import uses_external_data
+from onnx.helper import tensor_dtype_to_field
+
+from hw.emit.user_files import TENSORS, read, shown
+
+from .names import place, quoted
+
+__all__ = ["BITS", "check_tensor", "fill", "named", "tensors"]
+
+BITS: dict[int, int] = {
+    TensorProto.FLOAT: 32, TensorProto.UINT8: 8, TensorProto.INT8: 8, TensorProto.UINT16: 16,
+    TensorProto.INT16: 16, TensorProto.INT32: 32, TensorProto.INT64: 64, TensorProto.BOOL: 8,
+    TensorProto.FLOAT16: 16, TensorProto.DOUBLE: 64, TensorProto.UINT32: 32,
+    TensorProto.UINT64: 64,
+}  # fmt: skip
+"""Types of tensors that numpy has, by their bits."""
+_CONSTANTS: dict[int, int] = {
+    **BITS,
+    TensorProto.BFLOAT16: 16, TensorProto.FLOAT8E4M3FN: 8, TensorProto.FLOAT8E4M3FNUZ: 8,
+    TensorProto.FLOAT8E5M2: 8, TensorProto.FLOAT8E5M2FNUZ: 8, TensorProto.UINT4: 4,
+    TensorProto.INT4: 4,
+}  # fmt: skip
+"""Types that constants may have."""
+_GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+
+
+def tensors(proto: ModelProto) -> Iterator[tuple[str, TensorProto]]:
+    """Return constants with their places."""
+    for one in proto.graph.initializer:
+        yield f"tensor {quoted(one.name)}", one
+    for node in proto.graph.node:
+        for attribute in node.attribute:
+            where = f"{place(node)}, {quoted(attribute.name)}"
+            if attribute.type in _GRAPHS or attribute.HasField("g") or attribute.graphs:
+                raise ValueError(f"{where}: subgraphs are not supported")
+            if attribute.HasField("sparse_tensor") or attribute.sparse_tensors:
+                raise ValueError(f"{where}: sparse tensors are not supported")
+            yield from ((where, one) for one in attribute.tensors)
+            if attribute.HasField("t"):
+                yield where, attribute.t
+
+
+def fill(path: Path, where: str, tensor: TensorProto) -> None:
+    """Read a tensor of a file beside the model."""
+    if not uses_external_data(tensor):
+        return
+    facts = {one.key: one.value for one in tensor.external_data}
+    name = PurePosixPath(facts.get("location", ""))
+    if not name.parts or name.is_absolute() or ".." in name.parts or "\0" in str(name):
+        raise ValueError(f"{where}: its file must be one in the model's folder, not {str(name)!r}")
+    own = path.parent.resolve()
+    file = own / name
+    if not file.resolve().is_relative_to(own):
+        raise ValueError(
+            f"{where}: its file must be one in the model's folder, not a link out of it"
+        )
+    numbers = [facts.get("offset", "0"), facts.get("length", "0")]
+    if not all(text.isascii() and text.isdecimal() and len(text) < 20 for text in numbers):
+        raise ValueError(f"{where}: offset and length must be bytes, not {', '.join(numbers)}")
+    start, length = map(int, numbers)
+    data = read(file, TENSORS)
+    end = start + length if "length" in facts else len(data)
+    if not start <= end <= len(data):
+        raise ValueError(f"{where}: bytes {start}..{end} are beyond the end of {shown(str(name))}")
+    tensor.raw_data = data[start:end]
+    tensor.data_location = TensorProto.DEFAULT
+    del tensor.external_data[:]
+
+
+def check_tensor(where: str, tensor: TensorProto) -> None:
+    """Refuse types that numpy lacks, and another number of values than the shape has."""
+    kind = tensor.data_type
+    bits = _CONSTANTS.get(kind)
+    if bits is None:
+        raise ValueError(f"{where} must be of numbers, not of {named(kind)}")
+    if tensor.HasField("segment"):
+        raise ValueError(f"{where}: segments are not supported")
+    if any(size < 0 for size in tensor.dims):
+        raise ValueError(f"{where}: sizes must be 0 or more, not {list(tensor.dims)}")
+    count = prod(tensor.dims)
+    if tensor.HasField("raw_data"):
+        actual, needed, what = len(tensor.raw_data), -(-count * bits // 8), "bytes"
+    else:
+        actual, what = len(getattr(tensor, tensor_dtype_to_field(kind))), "values"
+        needed = -(-count * bits // 8) if bits < 8 else count
+    if actual != needed:
+        shape = " x ".join(map(str, tensor.dims)) or "a number"
+        raise ValueError(f"{where}: must have {needed} {what}, as of {shape}, not {actual}")
+
+
+def named(kind: int) -> str:
+    """Name an element type; unknown ones by number."""
+    if kind not in TensorProto.DataType.values():
+        return f"type {kind}"
+    return TensorProto.DataType.Name(TensorProto.DataType.ValueType(kind))

@@ -1,0 +1,55 @@
+"""Discovery registers: what no build has is refused, as a broken link may give anything."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from carrysave.driver import CoprocessorError, Info
+from hw.catalog import Design
+from hw.soc.coprocessor import discovery
+from hw.soc.registers.rdl import fields_of, register_map
+
+
+@pytest.fixture(scope="module", params=["systolic_os(m=2,n=2)", "npe(m=1,n=2)", "bitserial_core"])
+def fields(request: pytest.FixtureRequest) -> Mapping[str, int]:
+    """Return the registers of a build."""
+    design = Design("coprocessor", {"engine": request.param})
+    top = register_map(dict(discovery(design.spec, design.component().latency, 0)))
+    return {field.name: field.reset for field in fields_of(top)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, 0) for name in (
+            "magic", "abi", "tile_m", "tile_n", "tile_k", "a_bits", "b_bits", "c_bits", "sum_bytes",
+            "data_width", "address_width", "dimension_width", "k_max", "sums", "a_bytes", "b_bytes",
+            "outstanding", "numbers_a_width", "numbers_b_width", "numbers_c_width",
+            "numbers_sum_width",
+        )),
+        *((name, 0xFFFFFFFF) for name in (
+            "magic", "abi", "tile_m", "tile_n", "tile_k", "a_bits", "b_bits", "c_bits", "sum_bytes",
+            "data_width", "address_width", "dimension_width", "outstanding", "numbers_a_width",
+        )),
+        ("a_bits", 3), ("b_bits", 12), ("data_width", 96), ("sums", 1), ("a_bytes", 1),
+        ("b_bytes", 1),
+    ],
+)  # fmt: skip
+def test_rejects_out_of_range(fields: Mapping[str, int], name: str, value: int) -> None:
+    wrong = {**fields, name: value}
+    with pytest.raises(CoprocessorError, match=r"(?i)" + name + " must be "):
+        Info.read(wrong.__getitem__)
+
+
+def test_every_field_of_any_value_is_read_or_refused(fields: Mapping[str, int]) -> None:
+    """And what is read can be used."""
+    Info.read(fields.__getitem__)
+    for name, right in fields.items():
+        for value in (0, 1, 3, 127, right ^ 1, right << 1, 0x7FFFFFFF, 0xFFFFFFFF):
+            try:
+                info = Info.read({**fields, name: value}.__getitem__)
+            except CoprocessorError:
+                continue
+            assert info.peak > 0
+            assert info.stores.a_slices >= 0
+            info.mode.stores(info.stores).most_beats(1, 1)
