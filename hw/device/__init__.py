@@ -8,9 +8,9 @@ import re
 from functools import cache
 from pathlib import Path
 
-from hw.device.family import Family
+from hw.device.family import PACKINGS, Family
 
-__all__ = ["GENERIC", "NAMES", "Family", "family", "models_of"]
+__all__ = ["GENERIC", "NAMES", "PACKINGS", "Family", "family", "models_of"]
 
 GENERIC = "generic"
 """No device: logic that every tool maps."""

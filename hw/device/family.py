@@ -1,12 +1,21 @@
 """What an FPGA family has, in one place, and how products and sums are built of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from amaranth import Module, Mux, Shape, Signal, Value, signed, unsigned
 
+from golden.pe.mac import MacSpec
 from hw.device.row_store import RowStore
 
-__all__ = ["Family", "Flow", "Multiplier", "Part"]
+if TYPE_CHECKING:
+    from hw.device.cascade import Cascade
+
+__all__ = ["PACKINGS", "Family", "Flow", "Multiplier", "Part"]
+
+PACKINGS = ("auto", "none", "pair", "densest")
+"""Products in a multiplier block: as the family prefers, one, up to two, or as many as fit."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,8 @@ class Family:
     multiplier : its multiplier block.
     behind : registers of the fabric between product and sum.
     rows : words of a block of RAM that is as wide as a sum.
+    packs : what "auto" of :data:`PACKINGS` is.
+    chains : blocks can add their product to a neighbour's; see :meth:`dot`.
     """
 
     name: str
@@ -81,6 +92,8 @@ class Family:
     multiplier: Multiplier
     behind: int = 1
     rows: int = 512
+    packs: str = "densest"
+    chains: bool = False
 
     def multiply(self, m: Module, a: Value, b: Value) -> Value:
         """Return the product of two operands, ``multiplier.registers`` cycles later.
@@ -94,6 +107,25 @@ class Family:
         for _ in range(self.multiplier.registers - 2):
             product = _registered(m, product)
         return product
+
+    def dot(self, m: Module, pairs: Sequence[tuple[Value, Value]]) -> Value:
+        """Return the sum of the products of pairs, pair p of which is max(p - 1, 0) cycles late.
+
+        It comes ``multiplier.registers`` + number of pairs - 1 cycles after pair 0. Only of
+        families whose blocks chain.
+        """
+        raise NotImplementedError
+
+    def cascade(self, spec: MacSpec, packing: str, columns: int) -> "Cascade | None":
+        """Return how blocks hold the sums of an array's elements; None if logic has to.
+
+        Parameters
+        ----------
+        spec : of an element.
+        packing : of :data:`PACKINGS`.
+        columns : of the array.
+        """
+        return None
 
     def accumulate(
         self, m: Module, total: Signal, keep: Value, other: Value, addend: Value, carry: Value

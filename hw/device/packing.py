@@ -39,10 +39,10 @@ class Packing:
     a_wide: bool
 
     @classmethod
-    def densest(cls, a: IntFormat, b: IntFormat, block: Multiplier, most: int = _MOST) -> "Packing":
-        """Choose the packing with the most products, columns before rows.
-
-        At most `most` codes are in an operand.
+    def densest(
+        cls, a: IntFormat, b: IntFormat, block: Multiplier, most: int = _MOST**2
+    ) -> "Packing":
+        """Choose the packing with the most products, up to `most`; columns before rows.
 
         Raises
         ------
@@ -50,15 +50,17 @@ class Packing:
             If not even one product fits.
         """
         for rows, columns in sorted(
-            product(range(1, most + 1), repeat=2), key=lambda s: (-s[0] * s[1], s[0])
+            product(range(1, _MOST + 1), repeat=2), key=lambda s: (-s[0] * s[1], s[0])
         ):
+            if rows * columns > most:
+                continue
             for spacing in range(1, a.width + b.width + 2):
                 for a_wide in (True, False):
                     packing = cls(
                         a_format=a, b_format=b, rows=rows, columns=columns, spacing=spacing,
                         a_wide=a_wide,
                     )  # fmt: skip
-                    if packing.is_exact and packing._fits(block):
+                    if packing.is_exact and packing.fits(block):
                         return packing
         widths = f"{block.a_width} x {block.b_width}"
         raise ValueError(
@@ -103,7 +105,8 @@ class Packing:
                 return False
         return True
 
-    def _fits(self, block: Multiplier) -> bool:
+    def fits(self, block: Multiplier) -> bool:
+        """Whether the operands are not wider than a block's."""
         wide, narrow = self.a_width, self.b_width
         if not self.a_wide:
             wide, narrow = narrow, wide

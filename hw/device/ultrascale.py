@@ -1,6 +1,7 @@
 """Xilinx UltraScale+."""
 
-from hw.device.family import Family, Flow, Multiplier
+from hw.device.dsp48 import Dsp48
+from hw.device.family import Flow, Multiplier
 
 __all__ = ["FAMILY"]
 
@@ -15,6 +16,13 @@ _FLOW = Flow(
     },
 )
 
-FAMILY = Family(
-    name="ultrascale", title="Xilinx UltraScale+", flow=_FLOW, multiplier=Multiplier(27, 18, 2)
+FAMILY = Dsp48(
+    name="ultrascale",
+    title="Xilinx UltraScale+",
+    flow=_FLOW,
+    multiplier=Multiplier(27, 18, 3),
+    cell="DSP48E2",
+    adds_three=True,
+    packs="pair",
+    chains=True,
 )

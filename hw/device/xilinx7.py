@@ -1,6 +1,7 @@
 """Xilinx 7 series."""
 
-from hw.device.family import Family, Flow, Multiplier
+from hw.device.dsp48 import Dsp48
+from hw.device.family import Flow, Multiplier
 
 __all__ = ["FAMILY"]
 
@@ -15,6 +16,13 @@ _FLOW = Flow(
     },
 )
 
-FAMILY = Family(
-    name="xilinx7", title="Xilinx 7 series", flow=_FLOW, multiplier=Multiplier(25, 18, 2)
+FAMILY = Dsp48(
+    name="xilinx7",
+    title="Xilinx 7 series",
+    flow=_FLOW,
+    multiplier=Multiplier(25, 18, 3),
+    cell="DSP48E1",
+    adds_three=False,
+    packs="none",
+    chains=True,
 )

@@ -1,6 +1,7 @@
 """An element of an array built of a device's own multiplier blocks."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Member, Out
@@ -26,10 +27,10 @@ class BlockElement(SharedModule):
         What: operand and accumulator widths, and k.
     family : Family
         How: the device.
+    packing : Packing
+        How: codes that share a block.
     passes_a, passes_b : bool
         How: its neighbours take A and ``i_keep``, or B, from it.
-    single : bool
-        How: it has one row and one column, however many would fit in its blocks.
 
     Members
     -------
@@ -57,22 +58,28 @@ class BlockElement(SharedModule):
     o_keep: Signal
     o_sums: Signal
 
+    DOWN: ClassVar[str] = "o_sums"
+    """Port that the element below takes its ``i_sums`` from."""
+
+    late: int = 0
+    """Cycles from sums of the last element of a column to those of :meth:`finish`."""
+
     def __init__(
         self,
         spec: MacSpec,
         family: Family,
+        packing: Packing,
         *,
         passes_a: bool = False,
         passes_b: bool = False,
-        single: bool = False,
+        **members: Member,
     ):
         self.spec = spec
         self.family = family
-        most = {"most": 1} if single else {}
-        self.packing = Packing.densest(spec.a_format, spec.b_format, family.multiplier, **most)
+        self.packing = packing
         self.passes_a = passes_a
         self.passes_b = passes_b
-        a, b = spec.k * self.packing.a_width, spec.k * self.packing.b_width
+        a, b = spec.k * packing.a_width, spec.k * packing.b_width
         passed: dict[str, Member] = {}
         if passes_a:
             passed |= {"o_a": Out(a), "o_keep": Out(self.rows)}
@@ -86,6 +93,7 @@ class BlockElement(SharedModule):
             "i_sums": In(sums),
             "o_sums": Out(sums),
             **passed,
+            **members,
         })
 
     @property
@@ -99,9 +107,19 @@ class BlockElement(SharedModule):
         return self.packing.columns
 
     @property
+    def first(self) -> "BlockElement":
+        """The element that has no other one above it."""
+        return self
+
+    @property
+    def chained(self) -> bool:
+        """Whether blocks add their products up: pair p of operands is then max(p - 1, 0) late."""
+        return self.family.chains and self.packing.products == 1
+
+    @property
     def latency(self) -> int:
         """Cycles from operands to the cycle in which their products are added."""
-        levels = (self.spec.k - 1).bit_length()
+        levels = self.spec.k - 1 if self.chained else (self.spec.k - 1).bit_length()
         return self.family.multiplier.registers + self.family.behind + levels
 
     def encode_a(self, m: Module, codes: Sequence[Sequence[Value]]) -> Value:
@@ -123,7 +141,10 @@ class BlockElement(SharedModule):
         if self.passes_b:
             m.d.sync += self.o_b.eq(self.i_b)
 
-        products = [self._multiply(m, pair) for pair in range(spec.k)]
+        if self.chained:
+            products = [self._behind(m, self.family.dot(m, self.pairs), "p")]
+        else:
+            products = [self._multiply(m, pair) for pair in range(spec.k)]
         above = [self.i_sums.word_select(column, width) for column in range(self.columns)]
         for row in range(self.rows):
             for column in range(self.columns):
@@ -134,19 +155,39 @@ class BlockElement(SharedModule):
         m.d.comb += self.o_sums.eq(Cat(above))
         return m
 
+    def finish(self, m: Module, sums: Value) -> list[Value]:
+        """Return the sum of each column, from what the last element of a column has."""
+        return [
+            sums.word_select(column, self.spec.accumulator_width) for column in range(self.columns)
+        ]
+
+    @property
+    def pairs(self) -> list[tuple[Value, Value]]:
+        """Operands of each block, that of its wider port first."""
+        packing = self.packing
+        operands = [
+            (
+                self.i_a.word_select(pair, packing.a_width).as_signed(),
+                self.i_b.word_select(pair, packing.b_width).as_signed(),
+            )
+            for pair in range(self.spec.k)
+        ]
+        return operands if packing.a_wide else [pair[::-1] for pair in operands]
+
     def _multiply(self, m: Module, pair: int) -> list[list[tuple[Value, Value]]]:
         """Multiply pair `pair` of all rows and columns in one block."""
-        packing, family = self.packing, self.family
-        a = self.i_a.word_select(pair, packing.a_width).as_signed()
-        b = self.i_b.word_select(pair, packing.b_width).as_signed()
-        whole = family.multiply(m, a, b) if packing.a_wide else family.multiply(m, b, a)
-        for stage in range(family.behind):
-            behind = Signal(
-                packing.products * packing.spacing, name=f"p{pair}_{stage}", reset_less=True
-            )
+        whole = self.family.multiply(m, *self.pairs[pair])
+        return self._behind(m, whole, f"p{pair}_")
+
+    def _behind(self, m: Module, whole: Value, name: str) -> list[list[tuple[Value, Value]]]:
+        """Register what comes out of a block, and take it apart."""
+        packing = self.packing
+        width = len(whole) if self.chained else packing.products * packing.spacing
+        for stage in range(self.family.behind):
+            behind = Signal(width, name=f"{name}{stage}", reset_less=True)
             m.d.sync += behind.eq(whole)
             whole = behind
-        return packing.unpack(whole)
+        return [[(whole.as_signed(), Cat())]] if self.chained else packing.unpack(whole)
 
 
 def _sum(m: Module, parts: Sequence[tuple[Value, Value]]) -> tuple[Value, Value]:

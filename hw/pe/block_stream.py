@@ -8,7 +8,7 @@ from golden.pe.mac import MacSpec
 from hw.device import Family
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
-from hw.pe.block_element import BlockElement
+from hw.pe.cascade_element import make_block_element
 
 __all__ = ["BlockStream"]
 
@@ -28,7 +28,8 @@ class BlockStream:
 
     def __init__(self, spec: MacSpec, family: Family):
         self.spec = spec
-        self.element = BlockElement(spec, family, single=True)
+        alone = {"passes_a": False, "passes_b": False}
+        self.element = make_block_element(spec, family, "none", 1, **alone).first
         self.depth = 1 << self.latency.bit_length()
 
     @property
@@ -64,7 +65,7 @@ class BlockStream:
             pe.i_b.eq(held_b),
             pe.i_keep.eq(~ends[-2]),
             queue.i.valid.eq(real[-1]),
-            queue.i.payload.eq(pe.o_sums),
+            queue.i.payload.eq(Cat(element.finish(m, pe.o_sums))),
             o.valid.eq(queue.o.valid),
             o.payload.sum.eq(queue.o.payload),
             queue.o.ready.eq(o.ready),

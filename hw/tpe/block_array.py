@@ -10,6 +10,7 @@ from golden.tpe.rows import RowsEngineSpec
 from hw.device import Family
 from hw.lib.shared_module import Placement, SharedModule
 from hw.pe.block_element import BlockElement
+from hw.pe.cascade_element import make_block_element
 from hw.tpe.rows_array import skew
 
 __all__ = ["BlockArray", "BlockColumn"]
@@ -58,8 +59,8 @@ class BlockColumn(SharedModule):
         super().__init__({
             "i_a": In(a),
             "i_keep": In(rows),
-            "i_b": In(len(element.i_b)),
-            "o": Out(len(element.o_sums)),
+            "i_b": In(len(element.first.i_b)),
+            "o": Out(element.columns * spec.accumulator_width),
             **passed,
         })
 
@@ -70,22 +71,24 @@ class BlockColumn(SharedModule):
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """The element."""
-        return (self.element,)
+        """The elements."""
+        first, others = self.element.first, (self.element,)[: self.elements - 1]
+        return others if first in others else (first, *others)
 
     def elaborate(self, platform):
         m = Module()
         element = self.element
         b: Value = self.i_b
-        sums: Value = C(0, len(self.o))
+        above: Value = C(0, 0)
         for number in range(self.elements):
-            m.submodules[f"pe{number}"] = pe = element.place()
+            m.submodules[f"pe{number}"] = pe = (element if number else element.first).place()
             m.d.comb += [
                 pe.i_a.eq(self.i_a.word_select(number, len(element.i_a))),
                 pe.i_keep.eq(self.i_keep.word_select(number, element.rows)),
                 pe.i_b.eq(b),
-                pe.i_sums.eq(sums),
             ]
+            if number:
+                m.d.comb += pe.i_sums.eq(above)
             if element.passes_a:
                 m.d.comb += [
                     self.o_a.word_select(number, len(element.i_a)).eq(pe.o_a),
@@ -93,8 +96,8 @@ class BlockColumn(SharedModule):
                 ]
             if element.passes_b:
                 b = pe.o_b
-            sums = pe.o_sums
-        m.d.comb += self.o.eq(sums)
+            above = getattr(pe, element.DOWN)
+        m.d.comb += self.o.eq(Cat(element.finish(m, pe.o_sums)))
         return m
 
 
@@ -113,16 +116,18 @@ class BlockArray:
         What: the array.
     family : Family
         How: the device.
+    packing : str
+        How: products in a block, of :data:`hw.device.PACKINGS`.
     systolic : bool
         How: A moves from column to column, one in a cycle; else all take it at once.
     """
 
-    def __init__(self, spec: RowsEngineSpec, family: Family, *, systolic: bool):
+    def __init__(self, spec: RowsEngineSpec, family: Family, packing: str, *, systolic: bool):
         self.spec = spec
         self.family = family
         self.systolic = systolic
-        self.element = BlockElement(
-            spec.element, family, passes_a=systolic, passes_b=not spec.together
+        self.element = make_block_element(
+            spec.element, family, packing, spec.n, passes_a=systolic, passes_b=not spec.together
         )
         self.column = BlockColumn(spec, self.element)
         self.columns = -(-spec.n // self.element.columns)
@@ -155,7 +160,7 @@ class BlockArray:
     def latency(self) -> int:
         """Cycles from the last operand beat of a tile to its first row of C."""
         written = self._until_done + (self.columns - 1 if self.systolic else 0)
-        return written + 3
+        return written + self.element.late + 3
 
     def build(self, m: Module, i_a: Any, i_b: Any, o_c: Any) -> None:
         """Connect the array to the engine's streams."""
@@ -209,16 +214,34 @@ class BlockArray:
         columns += [[C(0, spec.b_width)] * spec.k] * (self.columns * element.columns - spec.n)
         rows.reverse()  # the last element has the first row
         held_a = Signal(len(self.column.i_a), name="a", reset_less=True)
-        held_b = Signal(self.columns * len(element.i_b), name="b", reset_less=True)
+        b_width = len(element.first.i_b)
+        held_b = Signal(self.columns * b_width, name="b", reset_less=True)
         coded_a = Cat(element.encode_a(m, group) for group in _groups(rows, element.rows))
         coded_b = Cat(element.encode_b(m, group) for group in _groups(columns, element.columns))
         m.d.sync += [held_a.eq(Mux(accept, coded_a, 0)), held_b.eq(coded_b)]
-        all_b = [held_b.word_select(number, len(element.i_b)) for number in range(self.columns)]
+        all_a: Value = held_a
+        wide_b: Value = held_b
+        if element.chained:
+            all_a, wide_b = self._staggered(m, "a", all_a), self._staggered(m, "b", wide_b)
+        all_b: list[Value] = [wide_b.word_select(number, b_width) for number in range(self.columns)]
         if self.systolic:
-            all_b = skew(m, _ALWAYS, "b", held_b, self.columns, len(element.i_b))
-        if self.spec.together:
-            return held_a, all_b
-        return Cat(skew(m, _ALWAYS, "a", held_a, elements, len(element.i_a))), all_b
+            all_b = skew(m, _ALWAYS, "b", wide_b, self.columns, b_width)
+        if not self.spec.together:
+            all_a = Cat(skew(m, _ALWAYS, "a", all_a, elements, len(element.i_a)))
+        return all_a, all_b
+
+    def _staggered(self, m: Module, name: str, operands: Value) -> Value:
+        """Delay pairs of elements whose blocks add up one after the other."""
+        pairs = self.spec.k
+        width = len(self.element.i_a if name == "a" else self.element.first.i_b) // pairs
+        if pairs < 3:
+            return operands
+        late: list[Value] = []
+        for at in range(0, len(operands), pairs * width):
+            own = operands[at : at + pairs * width]
+            rest = skew(m, _ALWAYS, f"{name}{at}_", own[width:], pairs - 1, width)
+            late += [own[:width], *rest]
+        return Cat(late)
 
     def _ends(self, m: Module, last: Value) -> tuple[Value, Value]:
         """Follow the end of a tile; returns ``keep`` of each row, and when column 0 is written.
@@ -229,17 +252,18 @@ class BlockArray:
         spec = self.spec
         rows = self.column.rows
         on_its_way = Signal(self._until_done - 2, init=1)
-        start, follows, real = on_its_way[-1], Signal(), Signal()
+        start, real = on_its_way[-1], Signal()
+        follows = Signal(1 + self.element.late)
         keep = Signal(rows, init=(1 << rows) - 1)
         write, left = Signal(), Signal(range(spec.m))
         m.d.sync += [
             on_its_way.eq(Cat(last, on_its_way)),
             keep.eq(Mux(start, 0, Cat(C(1, 1), keep))),
-            follows.eq(start & real),
+            follows.eq(Cat(start & real, follows)),
         ]
         with m.If(start):
             m.d.sync += real.eq(1)
-        with m.If(follows):
+        with m.If(follows[-1]):
             m.d.sync += [write.eq(1), left.eq(spec.m - 1)]
         with m.Elif(write):
             m.d.sync += [write.eq(left != 0), left.eq(left - 1)]

@@ -5,7 +5,7 @@ from typing import Any
 
 from golden.check import Choice, Parameter, check_fields
 from golden.pe.mac import MacSpec
-from hw.device.choice import TARGET
+from hw.device.choice import TARGET_HOWS
 from hw.pe.element import Element
 from hw.pe.mac import MacElement
 from hw.pe.opt1 import Opt1Element
@@ -19,15 +19,12 @@ _CELLS: dict[str, type[Element]] = {"opt1": Opt1Element, "opt2": Opt2Element, "m
 def element_hows(*pes: str, encoding: str, pipeline: int) -> dict[str, Parameter]:
     """Return the build parameters of these elements, and of the resolver of carry-save sums.
 
-    With a target the element is the device's, and they have no other value than the default.
-
     Parameters
     ----------
     pes : names of elements, the default first.
     encoding, pipeline : defaults: those with the best GOPS/mm2.
     """
     return {
-        "target": TARGET,
         "pe": Choice("processing element", pes[0], pes),
         "encoding": replace(Element.HOWS["encoding"], default=encoding),
         "pipeline": replace(Element.HOWS["pipeline"], default=pipeline),
@@ -35,11 +32,12 @@ def element_hows(*pes: str, encoding: str, pipeline: int) -> dict[str, Parameter
     }
 
 
-ELEMENT_HOWS = element_hows("opt1", "mac", encoding="booth", pipeline=0)
-"""Elements of one product per cycle."""
+ELEMENT_HOWS = TARGET_HOWS | element_hows("opt1", "mac", encoding="booth", pipeline=0)
+"""Elements of one product per cycle, or blocks of a target; these have no other value of the rest
+than the default."""
 
-TREE_HOWS = element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=1)
-"""Elements of k products per cycle."""
+TREE_HOWS = TARGET_HOWS | element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=1)
+"""Elements of k products per cycle, or blocks of a target."""
 
 
 def make_element(spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder: str) -> Element:

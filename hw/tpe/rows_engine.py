@@ -42,6 +42,8 @@ class RowsEngine(RowsArray):
     target : str
         How: a device family, of whose blocks :class:`hw.tpe.block_array.BlockArray` is built, or
         "generic". Then no stall reaches the array, and there is a gap between tiles.
+    packing : str
+        How: products in a multiplier block of the device, of :data:`hw.device.PACKINGS`.
     pe, encoding, pipeline
         How: see :func:`hw.tpe.element_choice.make_element`.
     adder : str
@@ -70,14 +72,14 @@ class RowsEngine(RowsArray):
             raise TypeError(f"spec must be a {self.SPEC.__name__}, not {spec!r}")
         hows = complete(self.HOWS, hows)
         check_target(hows, self.HOWS)
-        target = hows.pop("target")
+        target, packing = hows.pop("target"), hows.pop("packing")
         self.blocks: BlockArray | None = None
         column: Any
         if target == GENERIC:
             self.element = make_element(spec.element, **hows)
             column = self.make_column(spec, self.element, hows["adder"])
         else:
-            self.blocks = BlockArray(spec, family(target), systolic=self.SYSTOLIC)
+            self.blocks = BlockArray(spec, family(target), packing, systolic=self.SYSTOLIC)
             column = self.blocks.column
         ports = {
             "i_a": In(stream.Signature(ASlice(spec))),

@@ -133,7 +133,6 @@ class SystolicWs(wiring.Component):
     EVIDENCE = (*ENGINE, "formal proof of one accumulation step", "mutants")
 
     HOWS: ClassVar[dict[str, Parameter]] = element_hows("opt1", "mac", encoding="ent", pipeline=0)
-    HOWS.pop("target")
 
     i_a: stream.Interface
     i_b: stream.Interface
