@@ -31,6 +31,12 @@ _FLOW = Flow(
 _KEEP_OR_OTHER = 0x663C
 """A slice of a carry chain: (A if D else C) + B."""
 
+_ADD_SELECTED = 0x7888
+"""A slice of a carry chain: (A if B) + (C if D)."""
+
+_SUBTRACT_SELECTED = 0x8777
+"""A slice of a carry chain: (C if D) - (A if B), less one without a carry into it."""
+
 _WORDS = 512
 
 
@@ -68,6 +74,26 @@ class Ecp5(Family):
         )
         return product.as_signed()
 
+    def times_digit(self, m: Module, x: Value, digit: Value) -> Value:
+        """Use a row of CCU2C that selects twice and adds, or subtracts."""
+        width, minus = len(x) + len(digit), digit.shape().signed
+        low, high = Signal(width, name="low"), Signal(width, name="high")
+        m.d.comb += [low.eq(x), high.eq(x << 1)]
+        rows = [(low, digit[0]), (high, digit[1])]
+        # What is complemented is in A and B, of which a slice makes its carry.
+        (one, has_one), (other, has_other) = reversed(rows) if minus else rows
+        inputs = {
+            "A": one, "B": has_one.replicate(width),
+            "C": other, "D": has_other.replicate(width),
+        }  # fmt: skip
+        result = Signal(width + width % 2, name="multiple")
+        table = _SUBTRACT_SELECTED if minus else _ADD_SELECTED
+        _carry_chain(m, C(minus, 1), inputs, result, table)
+        multiple = Signal(width, name="held_multiple", reset_less=True)
+        m.d.sync += multiple.eq(result)
+        is_signed = minus or x.shape().signed
+        return multiple.as_signed() if is_signed else multiple
+
     def accumulate(
         self, m: Module, total: Signal, keep: Value, other: Value, addend: Value, carry: Value
     ) -> None:
@@ -92,16 +118,23 @@ class Ecp5(Family):
                 ripple,
                 0x000A,
             )
-        for low in range(0, width, 2):
-            after = Signal(name=f"carry{low}")
-            pair = {name: bits[low : low + 2] for name, bits in inputs.items()}
-            m.submodules += _slice(ripple, pair, result[low : low + 2], after, _KEEP_OR_OTHER)
-            ripple = after
+        _carry_chain(m, ripple, inputs, result, _KEEP_OR_OTHER)
         m.d.sync += total.eq(result)
 
     def row_store(self, width: int, depth: int) -> RowStore:
         """Use PDPW16KD with its output register, which halves the time to read."""
         return _RowStore(width, depth) if depth == _WORDS else RowStore(width, depth)
+
+
+def _carry_chain(
+    m: Module, ripple: Value, inputs: dict[str, Value], result: Signal, table: int
+) -> None:
+    """Place slices, two bits each, until `result` is full."""
+    for low in range(0, len(result) - 1, 2):
+        after = Signal(name=f"carry{low}")
+        pair = {name: Cat(bits, C(0, 1))[low : low + 2] for name, bits in inputs.items()}
+        m.submodules += _slice(ripple, pair, result[low : low + 2], after, table)
+        ripple = after
 
 
 def _slice(

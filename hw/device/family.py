@@ -127,6 +127,13 @@ class Family:
         """
         return None
 
+    def times_digit(self, m: Module, x: Value, digit: Value) -> Value:
+        """Return `x` times a digit of two bits, signed or not, a cycle later, without a block."""
+        low, high = Mux(digit[0], x, 0), Mux(digit[1], x, 0) << 1
+        multiple = Signal(_product(x, digit), name="multiple", reset_less=True)
+        m.d.sync += multiple.eq(low - high if digit.shape().signed else low + high)
+        return multiple
+
     def accumulate(
         self, m: Module, total: Signal, keep: Value, other: Value, addend: Value, carry: Value
     ) -> None:

@@ -11,7 +11,7 @@ from hw.device import Family
 from hw.device.packing import Packing
 from hw.lib.shared_module import SharedModule
 
-__all__ = ["BlockElement"]
+__all__ = ["BlockElement", "add_up"]
 
 
 class BlockElement(SharedModule):
@@ -79,7 +79,7 @@ class BlockElement(SharedModule):
         self.packing = packing
         self.passes_a = passes_a
         self.passes_b = passes_b
-        a, b = spec.k * packing.a_width, spec.k * packing.b_width
+        a, b = spec.k * self.a_width, spec.k * self.b_width
         passed: dict[str, Member] = {}
         if passes_a:
             passed |= {"o_a": Out(a), "o_keep": Out(self.rows)}
@@ -95,6 +95,16 @@ class BlockElement(SharedModule):
             **passed,
             **members,
         })
+
+    @property
+    def a_width(self) -> int:
+        """Bits of one of k operands of A."""
+        return self.packing.a_width
+
+    @property
+    def b_width(self) -> int:
+        """Bits of one of k operands of B."""
+        return self.packing.b_width
 
     @property
     def rows(self) -> int:
@@ -132,7 +142,7 @@ class BlockElement(SharedModule):
 
     def elaborate(self, platform):
         m = Module()
-        spec, width = self.spec, self.spec.accumulator_width
+        width = self.spec.accumulator_width
         keep = Signal(self.rows, reset_less=True)
         m.d.sync += keep.eq(self.i_keep)
         if self.passes_a:
@@ -141,14 +151,11 @@ class BlockElement(SharedModule):
         if self.passes_b:
             m.d.sync += self.o_b.eq(self.i_b)
 
-        if self.chained:
-            products = [self._behind(m, self.family.dot(m, self.pairs), "p")]
-        else:
-            products = [self._multiply(m, pair) for pair in range(spec.k)]
+        products = self._products(m)
         above = [self.i_sums.word_select(column, width) for column in range(self.columns)]
         for row in range(self.rows):
             for column in range(self.columns):
-                addend, carry = _sum(m, [whole[row][column] for whole in products])
+                addend, carry = add_up(m, [whole[row][column] for whole in products])
                 total = Signal(width, name=f"sum{row}_{column}", reset_less=True)
                 self.family.accumulate(m, total, keep[row], above[column], addend, carry)
                 above[column] = total
@@ -174,10 +181,17 @@ class BlockElement(SharedModule):
         ]
         return operands if packing.a_wide else [pair[::-1] for pair in operands]
 
-    def _multiply(self, m: Module, pair: int) -> list[list[tuple[Value, Value]]]:
-        """Multiply pair `pair` of all rows and columns in one block."""
-        whole = self.family.multiply(m, *self.pairs[pair])
-        return self._behind(m, whole, f"p{pair}_")
+    def _products(self, m: Module) -> list[list[list[tuple[Value, Value]]]]:
+        """Multiply all pairs, a block each; blocks that chain add them up."""
+        if self.chained:
+            return [self._behind(m, self.family.dot(m, self.pairs), "p")]
+        return [self._multiply(m, number, *pair) for number, pair in enumerate(self.pairs)]
+
+    def _multiply(
+        self, m: Module, number: int, wide: Value, narrow: Value
+    ) -> list[list[tuple[Value, Value]]]:
+        """Multiply two operands in a block; the products as :meth:`Packing.unpack` gives them."""
+        return self._behind(m, self.family.multiply(m, wide, narrow), f"p{number}_")
 
     def _behind(self, m: Module, whole: Value, name: str) -> list[list[tuple[Value, Value]]]:
         """Register what comes out of a block, and take it apart."""
@@ -190,7 +204,7 @@ class BlockElement(SharedModule):
         return [[(whole.as_signed(), Cat())]] if self.chained else packing.unpack(whole)
 
 
-def _sum(m: Module, parts: Sequence[tuple[Value, Value]]) -> tuple[Value, Value]:
+def add_up(m: Module, parts: Sequence[tuple[Value, Value]]) -> tuple[Value, Value]:
     """Add up products, two at a time, with registers; returns a sum and a carry to add to it."""
     if len(parts) == 1:
         return parts[0]
@@ -200,4 +214,4 @@ def _sum(m: Module, parts: Sequence[tuple[Value, Value]]) -> tuple[Value, Value]
         register = Signal(sum(terms[1:], terms[0]).shape(), reset_less=True)
         m.d.sync += register.eq(sum(terms[1:], terms[0]))
         sums.append((register, Cat()))
-    return _sum(m, sums)
+    return add_up(m, sums)

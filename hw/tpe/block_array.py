@@ -1,7 +1,7 @@
 """Array of a device's own multiplier blocks: it never stops, its sums leave by themselves."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Member, Out
@@ -94,11 +94,17 @@ class BlockColumn(SharedModule):
                     self.o_a.word_select(number, len(element.i_a)).eq(pe.o_a),
                     self.o_keep.word_select(number, element.rows).eq(pe.o_keep),
                 ]
+            last_b = b
             if element.passes_b:
                 b = pe.o_b
             above = getattr(pe, element.DOWN)
-        m.d.comb += self.o.eq(Cat(element.finish(m, pe.o_sums)))
+        sums = Cat(element.finish(m, pe.o_sums))
+        m.d.comb += self.o.eq(self._leave(m, last_b, sums))
         return m
+
+    def _leave(self, m: Module, b: Value, sums: Value) -> Value:
+        """Return what leaves, from the last element's operand B and its sums."""
+        return sums
 
 
 class BlockArray:
@@ -122,19 +128,36 @@ class BlockArray:
         How: A moves from column to column, one in a cycle; else all take it at once.
     """
 
+    ZERO_B: ClassVar[bool] = False
+    """B too is zero when no beat comes."""
+
     def __init__(self, spec: RowsEngineSpec, family: Family, packing: str, *, systolic: bool):
         self.spec = spec
         self.family = family
+        self.packing = packing
         self.systolic = systolic
-        self.element = make_block_element(
-            spec.element, family, packing, spec.n, passes_a=systolic, passes_b=not spec.together
-        )
-        self.column = BlockColumn(spec, self.element)
+        self.element = self._make_element()
+        self.column = self._make_column()
         self.columns = -(-spec.n // self.element.columns)
         on_their_way = -(-(self.latency + spec.m + _LATE) // (self.gap + 1)) + 1
         self.depth = max(family.rows, 1 << ((on_their_way + _LATE) * spec.m - 1).bit_length())
         self.slots = self.depth // spec.m - _LATE
         self.store = family.row_store(spec.accumulator_width, self.depth)
+
+    def _make_element(self) -> BlockElement:
+        """Make the element."""
+        return make_block_element(
+            self.spec.element,
+            self.family,
+            self.packing,
+            self.spec.n,
+            passes_a=self.systolic,
+            passes_b=not self.spec.together,
+        )
+
+    def _make_column(self) -> BlockColumn:
+        """Make the column."""
+        return BlockColumn(self.spec, self.element)
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
@@ -217,7 +240,11 @@ class BlockArray:
         b_width = len(element.first.i_b)
         held_b = Signal(self.columns * b_width, name="b", reset_less=True)
         coded_a = Cat(element.encode_a(m, group) for group in _groups(rows, element.rows))
-        coded_b = Cat(element.encode_b(m, group) for group in _groups(columns, element.columns))
+        coded_b: Value = Cat(
+            element.encode_b(m, group) for group in _groups(columns, element.columns)
+        )
+        if self.ZERO_B:
+            coded_b = Mux(accept, coded_b, 0)
         m.d.sync += [held_a.eq(Mux(accept, coded_a, 0)), held_b.eq(coded_b)]
         all_a: Value = held_a
         wide_b: Value = held_b
