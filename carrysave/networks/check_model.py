@@ -52,7 +52,7 @@ def read_model(path: Path) -> ModelProto:
         except (DecodeError, UnicodeDecodeError):
             raise FileError(path, "no valid ONNX model: it cannot be read") from None
         with within_file(path):
-            _check_names(proto.graph)
+            _check_names(proto)
             _normalise(proto)
             for where, tensor in tensors(proto):
                 fill(path, where, tensor)
@@ -81,12 +81,23 @@ def _check_sizes(graph: GraphProto) -> None:
         check_size(f"{maker}tensor {quoted(one.name)}", shape, bits)
 
 
-def _check_names(graph: GraphProto) -> None:
-    """Refuse names that no message could hold."""
+def _check_names(proto: ModelProto) -> None:
+    """Refuse names that no message could hold, and such as are no text."""
+    graph = proto.graph
     values = (*graph.input, *graph.output, *graph.initializer, *graph.value_info)
-    names = {one.name for one in values}
+    names: set[str | bytes] = {one.name for one in values}
+    for one in (*graph.input, *graph.output):
+        names.update(size.dim_param for size in one.type.tensor_type.shape.dim)
     for node in graph.node:
         names.update((node.name, node.op_type, node.domain, *node.input, *node.output))
+        names.update(attribute.name for attribute in node.attribute)
+    names.update(one.domain for one in proto.opset_import)
+    # What is no UTF-8 comes as bytes.
+    wrong = [name for name in names if isinstance(name, bytes)]
+    wrong += [text for one in proto.metadata_props for text in (one.key, one.value)
+              if isinstance(text, bytes)]  # fmt: skip
+    if wrong:
+        raise ValueError(f"names must be UTF-8, not {min(wrong)[:40]!r}")
     longest = max(names, key=len, default="")
     if len(longest) > _LONGEST:
         raise ValueError(f"names must have at most {_LONGEST} characters, not {len(longest)}")

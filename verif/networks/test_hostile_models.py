@@ -165,6 +165,12 @@ CASES: dict[str, tuple[Callable[[], ModelProto], str]] = {
         lambda: changed(lambda m: setattr(m.graph.node[0], "name", "a" * 1001)),
         "names must have at most 1000 characters, not 1001",
     ),
+    "no text": (
+        lambda: ModelProto.FromString(
+            model().SerializeToString().replace(b"MatMul_c", b"MatMul\xff\xfe")
+        ),
+        r"names must be UTF-8, not b'QLinearMatMul\\xff\\xfe'",
+    ),
     "infinite scale": (lambda: with_scale(np.inf), "finite and greater than 0, not inf"),
     "NaN scale": (lambda: with_scale(np.nan), "finite and greater than 0, not nan"),
     "negative scale": (lambda: with_scale(-1), "finite and greater than 0, not -1"),
