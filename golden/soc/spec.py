@@ -164,13 +164,15 @@ class CoprocessorSpec(BusSpec):
         """Rows of n sums in half of the sum store."""
         return self.stores().rows
 
-    def row_slices(self, size: int) -> int:
-        """Tiles side by side in a word of per-column data of some bytes, such as biases."""
-        return word_bytes(self.data_width, self.inside.n * 8 * size) // (self.inside.n * size)
+    def row_slices(self, size: int, across: int = 0) -> int:
+        """Groups of columns, a tile's by default, in a word of data of some bytes per column."""
+        each = (across or self.inside.n) * size
+        return word_bytes(self.data_width, 8 * each) // each
 
-    def row_words(self, size: int) -> int:
+    def row_words(self, size: int, across: int = 0) -> int:
         """Words of per-column data for the tiles side by side in a block."""
-        return -(-(self.rows // self.inside.m) // self.row_slices(size))
+        groups = self.rows // self.inside.m * self.inside.n // (across or self.inside.n)
+        return -(-groups // self.row_slices(size, across))
 
     @cached_property
     def scales(self) -> int:

@@ -9,7 +9,7 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from golden.check import Parameter, check_fields
+from golden.check import Integer, Parameter, check_fields
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantiser
@@ -36,6 +36,9 @@ class Coprocessor(wiring.Component):
     requantiser_encoding, requantiser_adder : str
         How: ``encoding`` and ``adder`` of :class:`hw.npe.requantiser.Requantiser`; without the
         prefix they are the engine's.
+    requantisers : int
+        How: columns of C that are converted and leave per cycle, a divisor of a tile's; 0 for all
+        of them. Fewer are smaller, and enough where K is long.
     number, digest : int
         Values of discovery registers: the engine's kind, and a hash of all parameters.
 
@@ -65,6 +68,7 @@ class Coprocessor(wiring.Component):
         # The tool's own multipliers map to DSP blocks.
         "requantiser_encoding": replace(Requantiser.HOWS["encoding"], default="operator"),
         "requantiser_adder": replace(Requantiser.HOWS["adder"], default="operator"),
+        "requantisers": Integer("columns of C converted per cycle; 0: all of a tile", 0, 0, 4096),
     }
     CLOCK: ClassVar[str] = "aclk"
     RESET: ClassVar[str] = "aresetn"
@@ -83,6 +87,7 @@ class Coprocessor(wiring.Component):
         digest: int = 0,
         requantiser_encoding: str = "operator",
         requantiser_adder: str = "operator",
+        requantisers: int = 0,
     ):
         if not isinstance(spec, CoprocessorSpec):
             raise TypeError(f"spec must be a CoprocessorSpec, not {spec!r}")
@@ -90,9 +95,16 @@ class Coprocessor(wiring.Component):
         hows = {
             "requantiser_encoding": requantiser_encoding,
             "requantiser_adder": requantiser_adder,
+            "requantisers": requantisers,
         }
         check_fields(self.HOWS, hows)
-        self.core = Core(spec, engine, encoding=requantiser_encoding, adder=requantiser_adder)
+        self.core = Core(
+            spec,
+            engine,
+            encoding=requantiser_encoding,
+            adder=requantiser_adder,
+            across=_across(spec, requantisers),
+        )
         self.registers = Registers(discovery(spec, number, digest), argument_widths(spec))
         super().__init__({
             "s_axi": In(Axi4Lite(self.registers.file.address_width)),
@@ -166,6 +178,16 @@ class Coprocessor(wiring.Component):
                 m.d.sync += count.eq(0)
             with m.Elif(busy):
                 m.d.sync += count.eq(count + step)
+
+
+def _across(spec: CoprocessorSpec, requantisers: int) -> int:
+    """Return the columns of C that leave per cycle; check their number."""
+    n, bits = spec.inside.n, spec.code_bits if spec.requantise else 8
+    legal = [size for size in range(1, n + 1) if n % size == 0 and size * bits % 8 == 0]
+    if requantisers and requantisers not in legal:
+        numbers = ", ".join(map(str, [0, *legal]))
+        raise ValueError(f"requantisers must be one of {numbers}, not {requantisers}")
+    return requantisers or n
 
 
 _COUNTED = ("compute", "stall_load", "stall_store", "read_beats", "write_beats", "macs")

@@ -41,6 +41,8 @@ class Core(wiring.Component):
         How: the engine of that spec.
     encoding, adder : str
         How: the requantiser's.
+    across : int
+        How: columns of C that leave per cycle.
 
     Members
     -------
@@ -75,10 +77,12 @@ class Core(wiring.Component):
     o_error: data.View
     o_events: data.View
 
-    def __init__(self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str):
+    def __init__(
+        self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str, across: int
+    ):
         self.spec = spec
         self.engine = engine
-        self.path = Datapath(spec, engine, encoding=encoding, adder=adder)
+        self.path = Datapath(spec, engine, encoding=encoding, adder=adder, across=across)
         super().__init__({
             **memory_ports(spec),
             "i_job": In(JobLayout()),

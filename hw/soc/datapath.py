@@ -44,6 +44,8 @@ class Datapath(wiring.Component):
         How: the engine of that spec.
     encoding, adder : str
         How: the requantiser's.
+    across : int
+        How: columns of C that leave per cycle.
 
     Members
     -------
@@ -78,18 +80,24 @@ class Datapath(wiring.Component):
     o_done: Signal
     o_events: data.View
 
-    def __init__(self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str):
+    def __init__(
+        self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str, across: int
+    ):
         self.spec = spec
         self.engine = engine
         self.operands = {name: OperandFeed(spec, side) for name, side in sides(spec).items()}
         self.sums = SumStore(spec)
-        self.drain = ResultWriter(spec, encoding=encoding, adder=adder)
+        self.drain = ResultWriter(spec, encoding=encoding, adder=adder, across=across)
         self.columns: dict[int, ColumnStore] = {}
         most = parts(spec)
         if spec.bias:
-            self.columns[BIAS] = ColumnStore(spec, "bias_bank", spec.sum_bytes, most[BIAS])
+            self.columns[BIAS] = ColumnStore(
+                spec, "bias_bank", spec.sum_bytes, most[BIAS], spec.inside.n
+            )
         if spec.requantises_columns:
-            self.columns[RECORD] = ColumnStore(spec, "record_bank", spec.RECORD_BYTES, most[RECORD])
+            self.columns[RECORD] = ColumnStore(
+                spec, "record_bank", spec.RECORD_BYTES, most[RECORD], across
+            )
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_job": In(JobLayout()),
@@ -288,8 +296,8 @@ class Datapath(wiring.Component):
 
     def _scale(self, m: Module) -> None:
         """Set the result writer's requantisation: the job's, or that of a column's record."""
-        spec, drain = self.spec, self.drain
-        how, unit = drain.i_how, spec.requantiser
+        drain = self.drain
+        how, unit = drain.i_how, drain.requantiser
         fields = {"multiplier": (0, unit.multiplier_width), "zero_point": (48, unit.out_width),
                   "shift": (32, unit.shift_format.width)}  # fmt: skip
         store = self.columns.get(RECORD)
@@ -310,7 +318,7 @@ class Datapath(wiring.Component):
         ]
         if store is not None:
             m.d.comb += [
-                store.en.eq(drain.en),
-                store.i_column.eq(drain.o_column),
+                store.en.eq(drain.o_move),
+                store.i_column.eq(drain.o_piece),
                 store.i_release.eq(drain.o_last & self.i_geometry.per_column),
             ]
