@@ -5,13 +5,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
-from hw.soc.registers.coprocessor import JobLayout
+from hw.soc.registers.coprocessor import PART, JobLayout
 
 __all__ = ["JobSnapshot"]
-
-_PART = 128
-"""Bits of the registers' job copied per cycle, at least."""
-
 
 class JobSnapshot(wiring.Component):
     """Holds a job, from registers or descriptor, while the next one may be written or read.
@@ -23,23 +19,24 @@ class JobSnapshot(wiring.Component):
 
     Members
     -------
-    i_job : In(JobLayout)
-        The job of the registers.
+    o_part, i_word : Out, In
+        The part of the registers' job to copy, and its bits.
     i_beat : In
         A beat of a descriptor, from its first one on.
     i_gathers : In(1)
-        Copy beats, not parts of ``i_job``.
+        Copy beats, not the registers.
     i_first : In(1)
         The next part is the first one.
     en : In(1)
         Copy a part.
     o_last : Out(1)
-        It is the last one of ``i_job``.
+        It is the last one of the registers.
     o : Out(JobLayout)
         The copy.
     """
 
-    i_job: data.View
+    o_part: Signal
+    i_word: Signal
     i_beat: Signal
     i_gathers: Signal
     i_first: Signal
@@ -50,7 +47,8 @@ class JobSnapshot(wiring.Component):
     def __init__(self, spec: BusSpec):
         self.spec = spec
         super().__init__({
-            "i_job": In(JobLayout()),
+            "o_part": Out(range(JobLayout().size // PART)),
+            "i_word": In(PART),
             "i_beat": In(spec.data_width),
             "i_gathers": In(1),
             "i_first": In(1),
@@ -61,22 +59,23 @@ class JobSnapshot(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        width = self.spec.data_width
-        job, come = Signal(JobLayout().size, reset_less=True), Signal(max(width, _PART))
-        part = Signal(range(len(job) // width))
-        parts, beats = len(job) // len(come), len(come) // width
-        chosen = self.i_job.as_value().word_select(part[: (parts - 1).bit_length()], len(come))
+        size, beat = JobLayout().size, self.spec.data_width
+        job, part = Signal(size, reset_less=True), Signal(range(size // min(beat, PART)))
+        both = max(beat, PART)
+        words, beats = self.i_word.replicate(both // PART), self.i_beat.replicate(both // beat)
+        come = Signal(both)
         m.d.comb += [
             self.o.eq(job),
-            self.o_last.eq(part == parts - 1),
-            come.eq(Mux(self.i_gathers, self.i_beat.replicate(beats), chosen)),
+            self.o_part.eq(part),
+            self.o_last.eq(part == size // PART - 1),
+            come.eq(Mux(self.i_gathers, beats, words)),
         ]
         with m.If(self.i_first):
             m.d.sync += part.eq(0)
         with m.Elif(self.en):
             m.d.sync += part.eq(part + 1)
-        for number in range(parts * beats):
-            bits = slice(number * width, (number + 1) * width)
-            with m.If(self.en & (part == Mux(self.i_gathers, number, number // beats))):
-                m.d.sync += job[bits].eq(come.word_select(number % beats, width))
+        step = min(beat, PART)
+        for low in range(0, size, step):
+            with m.If(self.en & (part == Mux(self.i_gathers, low // beat, low // PART))):
+                m.d.sync += job[low : low + step].eq(come[low % both : low % both + step])
         return m
