@@ -164,6 +164,20 @@ class CoprocessorSpec(BusSpec):
         """Rows of n sums in half of the sum store."""
         return self.stores().rows
 
+    @property
+    def length_width(self) -> int:
+        """Bits of the bytes of a row, which is at most a block's, or a descriptor."""
+        inside = self.inside
+        column = max(self.sum_bytes, self.RECORD_BYTES if self.requantises_columns else 1)
+        most = max(
+            self.a_words * self.a_word_bytes,
+            self.b_words * self.b_word_bytes,
+            self.rows // inside.m * inside.n * column,
+            self.scales,
+            128,
+        )
+        return min(most.bit_length(), super().length_width)
+
     def row_slices(self, size: int, across: int = 0) -> int:
         """Groups of columns, a tile's by default, in a word of data of some bytes per column."""
         each = (across or self.inside.n) * size

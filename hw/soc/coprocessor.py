@@ -15,7 +15,8 @@ from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantiser
 from hw.soc.bus.axi import Axi4Lite
 from hw.soc.core import Core, memory_ports
-from hw.soc.registers.coprocessor import Registers
+from hw.soc.registers.coprocessor import CountersLayout, Registers
+from hw.soc.registers.counters import Counters
 from hw.soc.schedule.job_queue import JobQueue
 
 __all__ = ["Coprocessor"]
@@ -167,18 +168,24 @@ class Coprocessor(wiring.Component):
 
     def _count(self, m: Module) -> None:
         """Build the event counters of a start."""
-        counters, core = self.registers.i_counters, self.core
-        started = self.registers.o_start & self.registers.i_ready
+        registers, core = self.registers, self.core
+        started = registers.o_start & registers.i_ready
         busy = Signal()
-        m.d.sync += busy.eq((busy | started) & ~self.registers.i_done & ~self.registers.o_reset)
-        steps = {"cycles": busy, **{name: core.o_events[name] for name in _COUNTED}}
-        for name, step in steps.items():
-            count = Signal(64, name=f"count_{name}")
-            m.d.comb += counters[name].eq(count)
-            with m.If(started | self.registers.o_reset):
-                m.d.sync += count.eq(0)
-            with m.Elif(busy):
-                m.d.sync += count.eq(count + step)
+        m.d.sync += busy.eq((busy | started) & ~registers.i_done & ~registers.o_reset)
+        widths = {name: 1 for name, _ in CountersLayout()} | {"macs": core.path.most_products}
+        m.submodules.counters = counters = Counters(widths)
+        m.d.comb += [
+            counters.i_clear.eq(started | registers.o_reset),
+            counters.i_restart.eq(registers.o_restart),
+            counters.en.eq(busy),
+            counters.i_read.eq(registers.o_read),
+            counters.i_word.eq(registers.o_word),
+            registers.i_word.eq(counters.o),
+            *(
+                counters.i[name].eq(1 if name == "cycles" else core.o_events[name])
+                for name in widths
+            ),
+        ]
 
 
 def _across(spec: CoprocessorSpec, requantisers: int) -> int:
@@ -189,9 +196,6 @@ def _across(spec: CoprocessorSpec, requantisers: int) -> int:
         numbers = ", ".join(map(str, [0, *legal]))
         raise ValueError(f"requantisers must be one of {numbers}, not {requantisers}")
     return requantisers or n
-
-
-_COUNTED = ("compute", "stall_load", "stall_store", "read_beats", "write_beats", "macs")
 
 
 def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, int]:

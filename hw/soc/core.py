@@ -127,8 +127,11 @@ class Core(wiring.Component):
         ]
         m.d.comb += [
             prepare.i_job.eq(job),
+            copy.i_matrix.eq(prepare.o_matrix),
+            prepare.i_address.eq(copy.o_address),
             path.i_job.eq(job),
             path.i_geometry.eq(prepare.o_geometry),
+            path.i_base.eq(prepare.o_base),
             path.i_start.eq(begin),
             read.i_stop.eq(stop),
             write.i_stop.eq(stop),

@@ -17,8 +17,19 @@ from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
-from hw.soc.schedule.geometry import Geometry, pick
-from hw.soc.schedule.loader import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Loader, parts
+from hw.soc.schedule.geometry import Geometry, block_widths, pick
+from hw.soc.schedule.loader import (
+    A_SCALES,
+    ADDEND,
+    B_SCALES,
+    BIAS,
+    RECORD,
+    A,
+    B,
+    Bases,
+    Loader,
+    parts,
+)
 from hw.soc.schedule.sides import sides
 from hw.soc.schedule.tile_walk import BlockDone, SumsRequest, TileWalk
 from hw.soc.stores.column_store import ColumnStore
@@ -53,6 +64,8 @@ class Datapath(wiring.Component):
         The job: derived values, and the arguments as given.
     i_start : In(1)
         Begin.
+    i_base : In
+        :class:`hw.soc.schedule.loader.Bases`: addresses of the job, before ``i_start``.
     o_row : Out(stream)
         :class:`hw.soc.bus.burst.Row`, to read; ``o_of_b``: it is neither of A nor of its scales.
     i : In(stream)
@@ -71,6 +84,7 @@ class Datapath(wiring.Component):
     i_geometry: data.View
     i_job: data.View
     i_start: Signal
+    i_base: data.View
     o_row: stream.Interface
     o_of_b: Signal
     i: stream.Interface
@@ -102,6 +116,7 @@ class Datapath(wiring.Component):
             "i_geometry": In(Geometry(spec)),
             "i_job": In(JobLayout()),
             "i_start": In(1),
+            "i_base": In(Bases(spec)),
             "o_row": Out(stream.Signature(Row(spec))),
             "o_of_b": Out(1),
             "i": In(stream.Signature(Beat(spec.data_width))),
@@ -111,6 +126,13 @@ class Datapath(wiring.Component):
             "o_done": Out(1),
             "o_events": Out(data.StructLayout(EVENTS)),
         })
+
+    @property
+    def most_products(self) -> int:
+        """Bits of the products of a tile in a block."""
+        spec = self.spec
+        codes = max(kind.codes for kind in spec.kinds) << block_widths(spec)["codes"]
+        return (spec.inside.m * spec.inside.n * codes).bit_length()
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
@@ -139,6 +161,7 @@ class Datapath(wiring.Component):
         takers: tuple[Any, ...] = (loader, tiles, sums, drain, *self.operands.values())
         m.d.comb += [part.i_geometry.eq(job) for part in takers]
         m.d.comb += [part.i_start.eq(self.i_start) for part in (loader, drain)]
+        m.d.comb += [part.i_base.eq(self.i_base) for part in (loader, drain)]
         connect(m, loader.o_block, loads.i)
         connect(m, loads.o, tiles.i_block)
         connect(m, tiles.o_sums, requests.i)

@@ -15,6 +15,7 @@ from hw.soc.bus.burst import Row
 from hw.soc.bus.packer import Packed, Packer
 from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.schedule.geometry import Geometry
+from hw.soc.schedule.loader import Bases
 from hw.soc.schedule.result_addresses import ResultAddresses
 from hw.soc.schedule.tile_walk import BlockDone
 
@@ -41,6 +42,8 @@ class ResultWriter(wiring.Component):
         The job.
     i_start : In(1)
         It begins.
+    i_base : In
+        :class:`Bases`, of C at least, before ``i_start``.
     i_how : In
         The requantisation, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; scales are
         those of the columns ``o_piece`` of the last ``o_move``.
@@ -72,6 +75,7 @@ class ResultWriter(wiring.Component):
 
     i_geometry: data.View
     i_start: Signal
+    i_base: data.View
     i_how: data.View
     i: stream.Interface
     i_come: Signal
@@ -102,6 +106,7 @@ class ResultWriter(wiring.Component):
         ports = {
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
+            "i_base": In(Bases(spec)),
             "i": In(stream.Signature(BlockDone(spec))),
             "i_come": In(1),
             "i_full": In(1),
@@ -141,7 +146,7 @@ class ResultWriter(wiring.Component):
 
         sizes = [across * spec.sum_bytes]
         sizes += [across * spec.code_bits // 8] if spec.requantise else []
-        m.submodules.packer = packer = Packer(spec.bytes, *sizes)
+        m.submodules.packer = packer = Packer(spec.bytes, *sizes, length_width=spec.length_width)
 
         # Sums, row by row of the block, as they complete; the last one when the half is complete.
         busy, begins, added = Signal(), Signal(), Signal()
@@ -160,6 +165,7 @@ class ResultWriter(wiring.Component):
         m.d.comb += [
             places.i_geometry.eq(job),
             places.i_start.eq(self.i_start),
+            places.i_base.eq(self.i_base),
             places.i_come.eq(self.en & (column == 0)),
             self.o_rows.payload.eq(places.o.payload),
             self.o_rows.valid.eq(places.o.valid & packer.i_row.ready),
@@ -207,35 +213,44 @@ class ResultWriter(wiring.Component):
             m.d.sync += [columns.eq(block.columns), column.eq(0), base.eq(0)]
             m.d.sync += added.eq(block.added)
 
-        # A row leaves in pieces, which end with the last column of C.
-        piece, most, after = (Signal(range(pieces), name=name) for name in ("piece", "most", "after"))
-        one, sent, goes_on = Signal(range(pieces)), Signal(), Signal()
-        again = Signal(range(spec.rows * pieces))
-        m.d.comb += [
-            one.eq(Mux(right, (columns - 1)[: len(columns)] // across, pieces - 1)),
-            after.eq(piece + 1),
-            goes_on.eq(valid & sent & (piece != most)),
-            self.o_move.eq(self.en | goes_on),
-            self.o_piece.eq(Mux(self.en & (column == 0), 0, again)),
-            self.o_last.eq(Mux(self.en, ends & (one == 0), goes_on & held & (after == most))),
-            move.eq(~valid | (sent & (piece == most))),
-        ]
-        with m.If(self.o_move):
-            m.d.sync += [again.eq(self.o_piece + 1), piece.eq(after)]
-        with m.If(self.en):
-            m.d.sync += [piece.eq(0), most.eq(one)]
-
-        connect(m, packer.o, flipped(self.o))
+        # A row leaves in pieces, which end with the last column of C; one waits in a register.
         bits = spec.number_width
-        row = Value.cast(self.i_row).word_select(piece, across * bits)
-        numbers = [row.word_select(number, bits) for number in range(across)]
+        piece, most = (Signal(range(pieces), name=name) for name in ("piece", "most"))
+        number, edge = Signal(range(spec.rows * pieces)), Signal()
+        waits, waiting = Signal(), Signal(across * bits, reset_less=True)
+        sent, goes, done = Signal(), Signal(), Signal()
+        m.d.comb += [
+            goes.eq(valid & (~waits | sent)),
+            done.eq(goes & (piece == most)),
+            move.eq(~valid | done),
+            self.o_move.eq(goes),
+            self.o_piece.eq(number),
+            self.o_last.eq(done & held),
+        ]
+        chosen = Value.cast(self.i_row).word_select(piece, across * bits)
         if spec.code_bits < 8:
             kept = inside.word_select(piece, across)
-            numbers = [value & kept[number].replicate(bits) for number, value in enumerate(numbers)]
-        m.d.comb += sent.eq(self._send(m, packer, numbers, codes, valid))
+            chosen &= Cat(kept[column].replicate(bits) for column in range(across))
+        with m.If(self.en):
+            m.d.sync += [
+                edge.eq(right),
+                most.eq(Mux(right, (columns - 1)[: len(columns)] // across, pieces - 1)),
+            ]
+        with m.If(goes):
+            m.d.sync += [
+                waiting.eq(chosen),
+                piece.eq(Mux(done, 0, piece + 1)),
+                number.eq(Mux(done & edge, 0, number + 1)),
+            ]
+        with m.If(goes | sent):
+            m.d.sync += waits.eq(goes)
+
+        connect(m, packer.o, flipped(self.o))
+        numbers = [waiting.word_select(column, bits) for column in range(across)]
+        m.d.comb += sent.eq(self._send(m, packer, numbers, codes, waits))
         if spec.inside.flags:
-            flags = Cat(self.i_row.word_select(number, bits)[-1] for number in range(n)) & inside
-            m.d.comb += self.o_invalid.eq(valid & move & flags.any())
+            flags = Cat(self.i_row.word_select(column, bits)[-1] for column in range(n)) & inside
+            m.d.comb += self.o_invalid.eq(done & flags.any())
         return m
 
     def _send(

@@ -107,8 +107,11 @@ class Registers(wiring.Component):
         A sum was NaN.
     i_ring_done : In(32)
         Completed jobs of the last start.
-    i_counters : In(CountersLayout)
-        Counters of the last start.
+    o_read, o_word, i_word : Out(1), Out, In(32)
+        A word of the counters is read: its number, and the word in the same cycle, see
+        :class:`hw.soc.registers.counters.Counters`.
+    o_restart : Out(1)
+        A soft reset begins.
     o_reset : Out(1)
         Soft reset in progress; reports are ignored.
     i_reset_done : In(1)
@@ -128,7 +131,10 @@ class Registers(wiring.Component):
     i_error: data.View
     i_invalid: Signal
     i_ring_done: Signal
-    i_counters: data.View
+    o_read: Signal
+    o_word: Signal
+    i_word: Signal
+    o_restart: Signal
     o_reset: Signal
     i_reset_done: Signal
 
@@ -138,7 +144,11 @@ class Registers(wiring.Component):
         self.parameters = dict(parameters)
         self.map = register_map(parameters)
         self.file = RegisterFile(
-            self.map, kept=("ctrl_reset",), widths=widths, words=range(0) if widths else _words()
+            self.map,
+            kept=("ctrl_reset",),
+            widths=widths,
+            words=range(0) if widths else _words("job"),
+            elsewhere=_words("counters"),
         )
         super().__init__({
             "s_axi": In(Axi4Lite(self.file.address_width)),
@@ -154,7 +164,10 @@ class Registers(wiring.Component):
             "i_error": In(ErrorLayout),
             "i_invalid": In(1),
             "i_ring_done": In(32),
-            "i_counters": In(CountersLayout()),
+            "o_read": Out(1),
+            "o_word": Out(range(CountersLayout().size // 32)),
+            "i_word": In(32),
+            "o_restart": Out(1),
             "o_reset": Out(1),
             "i_reset_done": In(1),
         })
@@ -226,8 +239,12 @@ class Registers(wiring.Component):
             part, _, _ = field.name.partition("_")
             if part == "job" and field.kind == "stored" and not file.words:
                 m.d.comb += field.of(job).eq(getattr(file, field.name))
-            elif part == "counters":
-                m.d.comb += getattr(file, field.name).eq(field.of(self.i_counters))
+        m.d.comb += [
+            self.o_read.eq(file.o_read),
+            self.o_word.eq(file.o_word),
+            file.i_word.eq(self.i_word),
+            self.o_restart.eq(file.restart),
+        ]
         if file.words:
             m.d.comb += [
                 file.i_pair.eq(self.i_part + file.words.start // 2),
@@ -238,11 +255,11 @@ class Registers(wiring.Component):
         return m
 
 
-def _words() -> range:
-    """Return the addresses of the job's registers."""
+def _words(part: str) -> range:
+    """Return the addresses of a part of the map."""
     addresses = {
         field.register.absolute_address // 4
         for field in fields_of(register_map(dict.fromkeys(parameters_of(), 0)))
-        if field.name.startswith("job_")
+        if field.name.startswith(f"{part}_")
     }
     return range(min(addresses), max(addresses) + 1)

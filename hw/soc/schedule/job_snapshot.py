@@ -1,10 +1,12 @@
 """A copy of a job, made part by part."""
 
-from amaranth import Module, Mux, Signal
+from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
+from hw.lib.shared_module import UNINITIALISED
 from hw.soc.registers.coprocessor import PART, JobLayout
 
 __all__ = ["JobSnapshot"]
@@ -32,7 +34,9 @@ class JobSnapshot(wiring.Component):
     o_last : Out(1)
         It is the last one of the registers.
     o : Out(JobLayout)
-        The copy.
+        The copy, without the addresses before ``m``.
+    i_matrix, o_address : In, Out
+        One of the addresses, in the same cycle.
     """
 
     o_part: Signal
@@ -43,6 +47,8 @@ class JobSnapshot(wiring.Component):
     en: Signal
     o_last: Signal
     o: data.View
+    i_matrix: Signal
+    o_address: Signal
 
     def __init__(self, spec: BusSpec):
         self.spec = spec
@@ -55,12 +61,16 @@ class JobSnapshot(wiring.Component):
             "en": In(1),
             "o_last": Out(1),
             "o": Out(JobLayout()),
+            "i_matrix": In(range(7)),
+            "o_address": Out(PART),
         })
 
     def elaborate(self, platform):
         m = Module()
-        size, beat = JobLayout().size, self.spec.data_width
-        job, part = Signal(size, reset_less=True), Signal(range(size // min(beat, PART)))
+        layout = JobLayout()
+        size, beat = layout.size, self.spec.data_width
+        part = Signal(range(size // min(beat, PART)))
+        job = Signal(size, reset_less=True)
         both = max(beat, PART)
         words, beats = self.i_word.replicate(both // PART), self.i_beat.replicate(both // beat)
         come = Signal(both)
@@ -75,7 +85,30 @@ class JobSnapshot(wiring.Component):
         with m.Elif(self.en):
             m.d.sync += part.eq(part + 1)
         step = min(beat, PART)
-        for low in range(0, size, step):
+        # Addresses are read one by one: they are in memory.
+        low = layout["m"].offset // PART * PART
+        rows = low // both + 1
+        addresses: Memory[int, Value] = Memory(
+            shape=both, depth=max(rows, 2), init=[], attrs={UNINITIALISED: "1"}
+        )
+        m.submodules.addresses = addresses
+        write, read = addresses.write_port(granularity=step), addresses.read_port(domain="comb")
+        m.d.comb += [
+            write.addr.eq(Mux(self.i_gathers, part // (both // beat), part // (both // PART))),
+            write.data.eq(come),
+            read.addr.eq(self.i_matrix // (both // PART)),
+            self.o_address.eq(read.data.word_select(self.i_matrix % (both // PART), PART)),
+        ]
+        for lane in range(both // step):
+            bits = lane * step
+            hit = Mux(
+                self.i_gathers,
+                part % (both // beat) == bits // beat,
+                part % (both // PART) == bits // PART,
+            )
+            inside = Mux(self.i_gathers, part < -(-low // beat), part < low // PART)
+            m.d.comb += write.en[lane].eq(self.en & hit & inside)
+        for low in range(low, size, step):
             with m.If(self.en & (part == Mux(self.i_gathers, low // beat, low // PART))):
                 m.d.sync += job[low : low + step].eq(come[low % both : low % both + step])
         return m
