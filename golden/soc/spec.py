@@ -179,7 +179,7 @@ class CoprocessorSpec(BusSpec):
         return min(most.bit_length(), super().length_width)
 
     def row_slices(self, size: int, across: int = 0) -> int:
-        """Groups of columns, a tile's by default, in a word of data of some bytes per column."""
+        """Return the groups of columns, a tile's by default, in a word of some bytes per column."""
         each = (across or self.inside.n) * size
         return word_bytes(self.data_width, 8 * each) // each
 

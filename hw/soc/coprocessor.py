@@ -172,7 +172,7 @@ class Coprocessor(wiring.Component):
         started = registers.o_start & registers.i_ready
         busy = Signal()
         m.d.sync += busy.eq((busy | started) & ~registers.i_done & ~registers.o_reset)
-        widths = {name: 1 for name, _ in CountersLayout()} | {"macs": core.path.most_products}
+        widths = {str(name): 1 for name, _ in CountersLayout()} | {"macs": core.path.most_products}
         m.submodules.counters = counters = Counters(widths)
         m.d.comb += [
             counters.i_clear.eq(started | registers.o_reset),

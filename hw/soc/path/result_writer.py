@@ -245,7 +245,10 @@ class ResultWriter(wiring.Component):
         with m.If(goes | sent):
             m.d.sync += waits.eq(goes)
 
-        connect(m, packer.o, flipped(self.o))
+        # Stalls of the bus end here.
+        m.submodules.beats = beats = Fifo(Packed(spec.bytes), 2)
+        connect(m, packer.o, beats.i)
+        connect(m, beats.o, flipped(self.o))
         numbers = [waiting.word_select(column, bits) for column in range(across)]
         m.d.comb += sent.eq(self._send(m, packer, numbers, codes, waits))
         if spec.inside.flags:

@@ -234,7 +234,7 @@ class Registers(wiring.Component):
             self.o_count.eq(file.ring_count),
             file.ring_done.eq(self.i_ring_done),
         ]
-        job = Signal(JobLayout())
+        job = data.View(JobLayout(), Signal(JobLayout().size, name="job"))
         for field in file.fields:
             part, _, _ = field.name.partition("_")
             if part == "job" and field.kind == "stored" and not file.words:

@@ -71,10 +71,11 @@ class Counters(wiring.Component):
             m.d.sync += turn.eq(Mux(turn == count - 1, 0, turn + 1))
 
         known, seen = Signal(count), Signal(count)
-        sums, uppers = (
+        memories: list[Memory[int, Value]] = [
             Memory(shape=width, depth=max(count, 2), init=[], attrs={UNINITIALISED: "1"})
             for width in (64, 32)
-        )
+        ]
+        sums, uppers = memories
         m.submodules.sums, m.submodules.uppers = sums, uppers
         write, read = sums.write_port(), sums.read_port(domain="comb")
         keep, kept = uppers.write_port(), uppers.read_port(domain="comb")

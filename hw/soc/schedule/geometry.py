@@ -41,9 +41,10 @@ class Geometry(data.StructLayout):
     """A product and its blocks, checked: sizes in numbers, strides in bytes.
 
     ``kind`` is an index of :attr:`CoprocessorSpec.kinds`; ``k``, and ``codes`` for a block, count
-    words along K; ``m``, ``n``, ``k`` are less one; the last word of K holds ``tail`` valid bits (0 = all) and lacks ``missing``
-    codes. ``across`` is the number of tiles in a block's row; ``a_stride``, ``b_stride`` the words
-    of a block's row in the stores; ``p_stride`` the rows of sums from a tile to the one below.
+    words along K; ``m``, ``n``, ``k`` are less one; the last word of K holds ``tail`` valid bits
+    (0 = all) and lacks ``missing`` codes. ``across`` is the number of tiles in a block's row;
+    ``a_stride``, ``b_stride`` the words of a block's row in the stores; ``p_stride`` the rows of
+    sums from a tile to the one below.
     ``exponent`` is the exponent of a sum's last bit minus the smallest possible one.
     """
 

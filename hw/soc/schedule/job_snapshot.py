@@ -11,6 +11,7 @@ from hw.soc.registers.coprocessor import PART, JobLayout
 
 __all__ = ["JobSnapshot"]
 
+
 class JobSnapshot(wiring.Component):
     """Holds a job, from registers or descriptor, while the next one may be written or read.
 
@@ -86,8 +87,8 @@ class JobSnapshot(wiring.Component):
             m.d.sync += part.eq(part + 1)
         step = min(beat, PART)
         # Addresses are read one by one: they are in memory.
-        low = layout["m"].offset // PART * PART
-        rows = low // both + 1
+        start = layout["m"].offset // PART * PART
+        rows = start // both + 1
         addresses: Memory[int, Value] = Memory(
             shape=both, depth=max(rows, 2), init=[], attrs={UNINITIALISED: "1"}
         )
@@ -106,9 +107,9 @@ class JobSnapshot(wiring.Component):
                 part % (both // beat) == bits // beat,
                 part % (both // PART) == bits // PART,
             )
-            inside = Mux(self.i_gathers, part < -(-low // beat), part < low // PART)
+            inside = Mux(self.i_gathers, part < -(-start // beat), part < start // PART)
             m.d.comb += write.en[lane].eq(self.en & hit & inside)
-        for low in range(low, size, step):
+        for low in range(start, size, step):
             with m.If(self.en & (part == Mux(self.i_gathers, low // beat, low // PART))):
                 m.d.sync += job[low : low + step].eq(come[low % both : low % both + step])
         return m

@@ -115,10 +115,10 @@ class Loader(wiring.Component):
         spec, job = self.spec, self.i_geometry
         m.submodules.walk = walk = BlockWalk(spec)
         free, taken = [], []
-        for to, most in parts(spec).items():
-            taken.append(Signal(name=f"take{to}"))
-            free.append(Signal(range(most + 1), name=f"free{to}", init=most))
-            m.d.sync += free[to].eq(free[to] + self.i_free[to] - taken[to])
+        for number, most in parts(spec).items():
+            taken.append(Signal(name=f"take{number}"))
+            free.append(Signal(range(most + 1), name=f"free{number}", init=most))
+            m.d.sync += free[number].eq(free[number] + self.i_free[number] - taken[number])
 
         widths = block_widths(spec)
         row = self.o.payload
@@ -131,7 +131,6 @@ class Loader(wiring.Component):
         to, left = Signal(range(7)), Signal(max(widths["rows"], widths["codes"]))
         length = Signal(spec.length_width)
         after = Signal(spec.address_width)
-        first = walk.o_first_code
         m.d.comb += [
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),
@@ -221,9 +220,7 @@ class Loader(wiring.Component):
                 m.d.sync += columns.eq(Mux(walk.o_last_column, 0, columns + job.columns))
         return m
 
-    def _asks(
-        self, walk: BlockWalk, codes: Value, columns: Value, turn: Value
-    ) -> dict[int, _Asks]:
+    def _asks(self, walk: BlockWalk, codes: Value, columns: Value, turn: Value) -> dict[int, _Asks]:
         """List the rows of a block in the order of requests.
 
         Operands come last, since sums start when A and B arrive, one of which may be loaded
@@ -250,9 +247,7 @@ class Loader(wiring.Component):
         def of_codes(to: int, rows: Value, step: Value, before: Value, length: Value) -> None:
             slot = C(next(slots), 4)
             before = Mux(first, before, 0)
-            asks[to] = _Asks(
-                ~walk.o_again_b, rows, length, step, first, before, slot, slot, C(1)
-            )
+            asks[to] = _Asks(~walk.o_again_b, rows, length, step, first, before, slot, slot, C(1))
 
         if spec.bias:
             of_columns(BIAS, job.biased, spec.sum_bytes)

@@ -25,8 +25,8 @@ class SumStore(wiring.Component):
 
     Throughput: one row per cycle, of a tile or of the existing C, which has priority: both use the
     same port. A row can be read 3 cycles after it is written, or 2 if a tile has one row; that is
-    never too late, since a block of one tile is accumulated in the engine. A half whose rows leave accumulates no more. Stalls:
-    ``i_write`` reaches ``i_rows.ready`` combinationally.
+    never too late, since a block of one tile is accumulated in the engine. A half whose rows leave
+    accumulates no more. Stalls: ``i_write`` reaches ``i_rows.ready`` combinationally.
 
     Parameters
     ----------
@@ -142,36 +142,34 @@ class SumStore(wiring.Component):
         rows, given = (
             Signal(len(row.data), name=name, reset_less=True) for name in ("rows", "given")
         )
-        other, none = Signal(2, reset_less=True), Signal(reset_less=True)
+        biased, stored = Signal(reset_less=True), Signal(reset_less=True)
         m.d.sync += [
             writes.eq(taken | self.i_write),
             come.eq(taken & (request.rows > line)),
             rows.eq(Mux(self.i_write, 0, row.data)),
-            given.eq(self.i_write_row),
+            given.eq(Mux(self.i_write, self.i_write_row, 0)),
             write.address.eq(Mux(self.i_write, self.i_write_address, address)),
             write.half.eq(Mux(self.i_write, self.i_write_half, half)),
-            other.eq(Mux(self.i_write, 2, Mux(request.bias, 3, half))),
-            none.eq(~self.i_write & ~request.bias & ~request.add),
+            biased.eq(request.bias & ~self.i_write),
+            stored.eq(request.add & ~self.i_write),
         ]
         full = Signal()
         m.d.sync += full.eq(done)
         banks = [self.bank.place() for _ in range(2)]
-        by_bias = self.i_bias if spec.bias else given
-        found = Mux(
-            other[1],
-            Mux(other[0], by_bias, given) if spec.accumulates else by_bias,
-            Mux(other[0], banks[1].o, banks[0].o),
-        )
+        # Two lookup tables of four inputs a bit.
+        old = Mux(write.half, banks[1].o, banks[0].o) & stored.replicate(len(row.data))
+        found = (Mux(biased, self.i_bias, old) if spec.bias else old) | given
+        addend: Value = found
+        terms, to, stores = rows, write, writes
         if self.late:
             addend, terms = (
                 Signal(len(row.data), name=name, reset_less=True) for name in ("addend", "terms")
             )
             to = data.View(late, Signal(late.size, name="to", reset_less=True))
             stores = Signal()
-            m.d.sync += [addend.eq(Mux(none, 0, found)), terms.eq(rows), to.eq(write)]
+            m.d.sync += [addend.eq(found), terms.eq(rows), to.eq(write)]
             m.d.sync += [stores.eq(writes), self.o_come.eq(come), self.o_full.eq(full)]
         else:
-            addend, terms, to, stores = Mux(none, 0, found), rows, write, writes
             m.d.comb += [self.o_come.eq(come), self.o_full.eq(full)]
         total = Signal(len(row.data))
         m.d.comb += total.eq(self._add(terms, addend))

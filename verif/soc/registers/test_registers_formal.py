@@ -62,7 +62,8 @@ class Claims:
             if member.flow == In:
                 ports["_".join(map(str, path))] = (Value.cast(value), None)
         script = ["read_rtlil claims.il", "proc -norom", "flatten", "memory_collect",
-                  "setparam -set INIT 1'x a:carrysave_uninitialised", "memory_map", "opt -full", "techmap",
+                  "setparam -set INIT 1'x a:carrysave_uninitialised", "memory_map",
+                  "opt -full", "techmap",
                   "opt -full", "dffunmap", "opt_clean",
                   "sat -tempinduct -maxsteps 4 -prove holds 1 -show-ports claims"]  # fmt: skip
         with TemporaryDirectory() as folder:
