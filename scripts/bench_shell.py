@@ -17,8 +17,9 @@ from typing import Any
 
 from rich.console import Console
 
-from carrysave.fpga.implementation import TARGETS, resources
+from carrysave.fpga.implementation import resources
 from hw.catalog import Design
+from hw.device import family
 from hw.emit import tools, yosys
 from hw.emit.verilog import Emission
 from scripts.bench import show
@@ -62,12 +63,12 @@ def main() -> None:
 
 def modules(verilog: str, top: str, mapping: str, *, flat: bool = False) -> list[dict[str, Any]]:
     """Map a design, and count the cells of its modules with those inside, largest first."""
-    family = TARGETS["ecp5"]
+    flow = family("ecp5").flow
     with tools.workplace() as folder:
         (folder / "design.v").write_text(verilog)
         yosys.run([
             "read_verilog design.v",
-            f"{family.synth}{mapping}{'' if flat else ' -noflatten'} -top {top}",
+            f"{flow.synth}{mapping}{'' if flat else ' -noflatten'} -top {top}",
             "tee -q -o design.stat stat -json",
         ], cwd=folder)  # fmt: skip
         found = json.loads((folder / "design.stat").read_text())["modules"]
@@ -89,7 +90,7 @@ def modules(verilog: str, top: str, mapping: str, *, flat: bool = False) -> list
     rows = []
     for name, count in times.items():
         inside = _inside(cells, name)
-        taken = resources(family, inside)
+        taken = resources(flow, inside)
         rows.append({
             "module": name.replace(top, "").lstrip("_") or "all",
             "times": count,
@@ -148,7 +149,7 @@ def place(verilog: str, top: str, mapping: str, seeds: int) -> list[float]:
     """Place and route with several seeds; return the clock frequencies reached, in MHz."""
     from carrysave.fpga import implementation
 
-    family = TARGETS["ecp5"]
+    flow = family("ecp5").flow
     speeds = []
     with tools.workplace() as folder:
         (folder / "design.v").write_text(verilog)
@@ -157,14 +158,14 @@ def place(verilog: str, top: str, mapping: str, seeds: int) -> list[float]:
         ports = json.loads((folder / "ports.json").read_text())["modules"][top]["ports"]
         (folder / "wrapper.v").write_text(implementation.wrapper(top, "aclk", ports))
         yosys.run(["read_verilog design.v", "read_verilog wrapper.v",
-                   f"{family.synth}{mapping} -top carrysave_wrapper -json wrapper.json"],
+                   f"{flow.synth}{mapping} -top carrysave_wrapper -json wrapper.json"],
                   cwd=folder)  # fmt: skip
-        device = family.devices[-1]
+        device = flow.parts[-1]
         for seed in range(1, seeds + 1):
-            arguments = [*device[1], "--json", "wrapper.json", "--timing-allow-fail",
+            arguments = [*device.arguments, "--json", "wrapper.json", "--timing-allow-fail",
                          "--freq", "125", "--report", "report.json",
                          "--seed", str(seed)]  # fmt: skip
-            done = implementation.call(str(family.nextpnr), "", Path(folder), arguments)
+            done = implementation.call(str(flow.nextpnr), "", Path(folder), arguments)
             if done.code:
                 raise SystemExit(done.output.splitlines()[-1])
             report = json.loads((folder / "report.json").read_text())
