@@ -165,13 +165,29 @@ class CoprocessorSpec(BusSpec):
         """Rows of n sums in half of the sum store."""
         return self.stores().rows
 
-    def row_slices(self, size: int) -> int:
-        """Tiles side by side in a word of per-column data of some bytes, such as biases."""
-        return word_bytes(self.data_width, self.inside.n * 8 * size) // (self.inside.n * size)
+    @property
+    def length_width(self) -> int:
+        """Bits of the bytes of a row, which is at most a block's, or a descriptor."""
+        inside = self.inside
+        column = max(self.sum_bytes, self.RECORD_BYTES if self.requantises_columns else 1)
+        most = max(
+            self.a_words * self.a_word_bytes,
+            self.b_words * self.b_word_bytes,
+            self.rows // inside.m * inside.n * column,
+            self.scales,
+            128,
+        )
+        return min(most.bit_length(), super().length_width)
 
-    def row_words(self, size: int) -> int:
+    def row_slices(self, size: int, across: int = 0) -> int:
+        """Return the groups of columns, a tile's by default, in a word of some bytes per column."""
+        each = (across or self.inside.n) * size
+        return word_bytes(self.data_width, 8 * each) // each
+
+    def row_words(self, size: int, across: int = 0) -> int:
         """Words of per-column data for the tiles side by side in a block."""
-        return -(-(self.rows // self.inside.m) // self.row_slices(size))
+        groups = self.rows // self.inside.m * self.inside.n // (across or self.inside.n)
+        return -(-groups // self.row_slices(size, across))
 
     @cached_property
     def scales(self) -> int:

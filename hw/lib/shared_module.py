@@ -7,13 +7,18 @@ from amaranth.hdl import Elaboratable
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-__all__ = ["UNINITIALISED", "SharedModule", "Placement"]
+__all__ = ["NO_COLLISION", "UNINITIALISED", "SharedModule", "Placement"]
 
 UNINITIALISED = "carrysave_uninitialised"
 """Attribute of memories whose words are always written before they are read.
 
 Amaranth gives each word of a memory an initial value, one line of Verilog each; these memories are
 emitted without."""
+
+NO_COLLISION = "no_rw_check"
+"""Attribute of memories of which no word that counts is read while it is written.
+
+Yosys knows it by this name: what such a read returns is the block RAM's choice."""
 
 
 class SharedModule(wiring.Component):

@@ -9,13 +9,14 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from golden.check import Parameter, check_fields
+from golden.check import Integer, Parameter, check_fields
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantiser
 from hw.soc.bus.axi import Axi4Lite
 from hw.soc.core import Core, memory_ports
-from hw.soc.registers.coprocessor import Registers
+from hw.soc.registers.coprocessor import CountersLayout, Registers
+from hw.soc.registers.counters import Counters
 from hw.soc.schedule.job_queue import JobQueue
 
 __all__ = ["Coprocessor"]
@@ -36,6 +37,9 @@ class Coprocessor(wiring.Component):
     requantiser_encoding, requantiser_adder : str
         How: ``encoding`` and ``adder`` of :class:`hw.npe.requantiser.Requantiser`; without the
         prefix they are the engine's.
+    requantisers : int
+        How: columns of C that are converted and leave per cycle, a divisor of a tile's; 0 for all
+        of them. Fewer are smaller, and enough where K is long.
     number, digest : int
         Values of discovery registers: the engine's kind, and a hash of all parameters.
 
@@ -65,6 +69,7 @@ class Coprocessor(wiring.Component):
         # The tool's own multipliers map to DSP blocks.
         "requantiser_encoding": replace(Requantiser.HOWS["encoding"], default="operator"),
         "requantiser_adder": replace(Requantiser.HOWS["adder"], default="operator"),
+        "requantisers": Integer("columns of C converted per cycle; 0: all of a tile", 0, 0, 4096),
     }
     CLOCK: ClassVar[str] = "aclk"
     RESET: ClassVar[str] = "aresetn"
@@ -83,6 +88,7 @@ class Coprocessor(wiring.Component):
         digest: int = 0,
         requantiser_encoding: str = "operator",
         requantiser_adder: str = "operator",
+        requantisers: int = 0,
     ):
         if not isinstance(spec, CoprocessorSpec):
             raise TypeError(f"spec must be a CoprocessorSpec, not {spec!r}")
@@ -90,9 +96,16 @@ class Coprocessor(wiring.Component):
         hows = {
             "requantiser_encoding": requantiser_encoding,
             "requantiser_adder": requantiser_adder,
+            "requantisers": requantisers,
         }
         check_fields(self.HOWS, hows)
-        self.core = Core(spec, engine, encoding=requantiser_encoding, adder=requantiser_adder)
+        self.core = Core(
+            spec,
+            engine,
+            encoding=requantiser_encoding,
+            adder=requantiser_adder,
+            across=_across(spec, requantisers),
+        )
         self.registers = Registers(discovery(spec, number, digest), argument_widths(spec))
         super().__init__({
             "s_axi": In(Axi4Lite(self.registers.file.address_width)),
@@ -137,7 +150,8 @@ class Coprocessor(wiring.Component):
             core.i_address.eq(jobs.o_address),
             core.i_start.eq(jobs.o_run),
             core.i_fetched.eq(jobs.o_fetched),
-            core.i_job.eq(registers.o_job),
+            registers.i_part.eq(core.o_part),
+            core.i_part.eq(registers.o_part),
             core.i_stop.eq(registers.o_reset),
             registers.i_ready.eq(jobs.o_idle),
             registers.i_idle.eq(jobs.o_idle),
@@ -154,21 +168,34 @@ class Coprocessor(wiring.Component):
 
     def _count(self, m: Module) -> None:
         """Build the event counters of a start."""
-        counters, core = self.registers.i_counters, self.core
-        started = self.registers.o_start & self.registers.i_ready
+        registers, core = self.registers, self.core
+        started = registers.o_start & registers.i_ready
         busy = Signal()
-        m.d.sync += busy.eq((busy | started) & ~self.registers.i_done & ~self.registers.o_reset)
-        steps = {"cycles": busy, **{name: core.o_events[name] for name in _COUNTED}}
-        for name, step in steps.items():
-            count = Signal(64, name=f"count_{name}")
-            m.d.comb += counters[name].eq(count)
-            with m.If(started | self.registers.o_reset):
-                m.d.sync += count.eq(0)
-            with m.Elif(busy):
-                m.d.sync += count.eq(count + step)
+        m.d.sync += busy.eq((busy | started) & ~registers.i_done & ~registers.o_reset)
+        widths = {str(name): 1 for name, _ in CountersLayout()} | {"macs": core.path.most_products}
+        m.submodules.counters = counters = Counters(widths)
+        m.d.comb += [
+            counters.i_clear.eq(started | registers.o_reset),
+            counters.i_restart.eq(registers.o_restart),
+            counters.en.eq(busy),
+            counters.i_read.eq(registers.o_read),
+            counters.i_word.eq(registers.o_word),
+            registers.i_word.eq(counters.o),
+            *(
+                counters.i[name].eq(1 if name == "cycles" else core.o_events[name])
+                for name in widths
+            ),
+        ]
 
 
-_COUNTED = ("compute", "stall_load", "stall_store", "read_beats", "write_beats", "macs")
+def _across(spec: CoprocessorSpec, requantisers: int) -> int:
+    """Return the columns of C that leave per cycle; check their number."""
+    n, bits = spec.inside.n, spec.code_bits if spec.requantise else 8
+    legal = [size for size in range(1, n + 1) if n % size == 0 and size * bits % 8 == 0]
+    if requantisers and requantisers not in legal:
+        numbers = ", ".join(map(str, [0, *legal]))
+        raise ValueError(f"requantisers must be one of {numbers}, not {requantisers}")
+    return requantisers or n
 
 
 def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, int]:

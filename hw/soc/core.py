@@ -13,7 +13,7 @@ from hw.soc.bus.read_master import ReadMaster
 from hw.soc.bus.write_master import WriteMaster
 from hw.soc.datapath import EVENTS, Datapath
 from hw.soc.path.stream_ports import StreamReader, StreamWriter
-from hw.soc.registers.coprocessor import ErrorLayout, JobLayout, error_code
+from hw.soc.registers.coprocessor import PART, ErrorLayout, JobLayout, error_code
 from hw.soc.schedule.job_check import JobCheck
 from hw.soc.schedule.job_snapshot import JobSnapshot
 
@@ -41,15 +41,17 @@ class Core(wiring.Component):
         How: the engine of that spec.
     encoding, adder : str
         How: the requantiser's.
+    across : int
+        How: columns of C that leave per cycle.
 
     Members
     -------
     m_axi, or s_axis_a, s_axis_b, m_axis_c
         See :func:`memory_ports`.
-    i_job : In(JobLayout)
-        A job; stable while one runs.
+    o_part, i_part : Out, In
+        The part of the registers' job that is copied, and its bits.
     i_start, i_fetched : In(1)
-        Start; only while ``o_idle``. The job is ``i_job``, or the descriptor read last.
+        Start; only while ``o_idle``. The job is the registers', or the descriptor read last.
     i_fetch, i_address : In
         Read the descriptor at this address instead.
     i_stop : In(1)
@@ -64,7 +66,8 @@ class Core(wiring.Component):
         For counters: events of this cycle, see :class:`hw.soc.datapath.Datapath`; and bus beats.
     """
 
-    i_job: data.View
+    o_part: Signal
+    i_part: Signal
     i_start: Signal
     i_fetched: Signal
     i_fetch: Signal
@@ -75,13 +78,16 @@ class Core(wiring.Component):
     o_error: data.View
     o_events: data.View
 
-    def __init__(self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str):
+    def __init__(
+        self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str, across: int
+    ):
         self.spec = spec
         self.engine = engine
-        self.path = Datapath(spec, engine, encoding=encoding, adder=adder)
+        self.path = Datapath(spec, engine, encoding=encoding, adder=adder, across=across)
         super().__init__({
             **memory_ports(spec),
-            "i_job": In(JobLayout()),
+            "o_part": Out(range(JobLayout().size // PART)),
+            "i_part": In(PART),
             "i_start": In(1),
             "i_fetched": In(1),
             "i_fetch": In(1),
@@ -108,23 +114,24 @@ class Core(wiring.Component):
         begin, stop, clear = Signal(), Signal(), Signal()
         m.submodules.path = ResetInserter(clear)(path)
         fetches, gathers = Signal(), Signal()
-        # Registers are stable while their job runs; without descriptors there is no other job.
-        job, first, takes, ends = self.i_job, Signal(), Signal(), Signal()
-        if spec.ring:
-            m.submodules.copy = copy = JobSnapshot(spec)
-            job = copy.o
-            m.d.comb += [
-                copy.i_job.eq(self.i_job),
-                copy.i_beat.eq(read.o.payload.data),
-                copy.i_gathers.eq(gathers),
-                copy.i_first.eq(first),
-                copy.en.eq(takes),
-                ends.eq(copy.o_last),
-            ]
+        first, takes = Signal(), Signal()
+        m.submodules.copy = copy = JobSnapshot(spec)
+        job, ends = copy.o, copy.o_last
+        m.d.comb += [
+            self.o_part.eq(copy.o_part),
+            copy.i_word.eq(self.i_part),
+            copy.i_beat.eq(read.o.payload.data),
+            copy.i_gathers.eq(gathers),
+            copy.i_first.eq(first),
+            copy.en.eq(takes),
+        ]
         m.d.comb += [
             prepare.i_job.eq(job),
+            copy.i_matrix.eq(prepare.o_matrix),
+            prepare.i_address.eq(copy.o_address),
             path.i_job.eq(job),
             path.i_geometry.eq(prepare.o_geometry),
+            path.i_base.eq(prepare.o_base),
             path.i_start.eq(begin),
             read.i_stop.eq(stop),
             write.i_stop.eq(stop),
@@ -157,7 +164,7 @@ class Core(wiring.Component):
                     m.next = "STOP"
                 with m.Elif(self.i_start):
                     m.d.sync += error.eq(0)
-                    m.next = "COPY" if spec.ring else "CHECK"
+                    m.next = "COPY"
                     if spec.follows_ring:
                         with m.If(self.i_fetched):
                             m.next = "CHECK"
@@ -190,11 +197,10 @@ class Core(wiring.Component):
                             error.address.eq(read.o_address),
                         ]
                         m.next = "STOP"
-            if spec.ring:
-                with m.State("COPY"):
-                    m.d.comb += [clear.eq(1), takes.eq(1)]
-                    with m.If(ends):
-                        m.next = "CHECK"
+            with m.State("COPY"):
+                m.d.comb += [clear.eq(1), takes.eq(1)]
+                with m.If(ends):
+                    m.next = "CHECK"
             with m.State("CHECK"):
                 m.d.comb += [clear.eq(1), prepare.i_start.eq(1)]
                 m.next = "PREPARE"

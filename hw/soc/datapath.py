@@ -17,8 +17,19 @@ from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.result_writer import ResultWriter
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
-from hw.soc.schedule.geometry import Geometry, pick
-from hw.soc.schedule.loader import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Loader, parts
+from hw.soc.schedule.geometry import Geometry, block_widths, pick
+from hw.soc.schedule.loader import (
+    A_SCALES,
+    ADDEND,
+    B_SCALES,
+    BIAS,
+    RECORD,
+    A,
+    B,
+    Bases,
+    Loader,
+    parts,
+)
 from hw.soc.schedule.sides import sides
 from hw.soc.schedule.tile_walk import BlockDone, SumsRequest, TileWalk
 from hw.soc.stores.column_store import ColumnStore
@@ -44,6 +55,8 @@ class Datapath(wiring.Component):
         How: the engine of that spec.
     encoding, adder : str
         How: the requantiser's.
+    across : int
+        How: columns of C that leave per cycle.
 
     Members
     -------
@@ -51,6 +64,8 @@ class Datapath(wiring.Component):
         The job: derived values, and the arguments as given.
     i_start : In(1)
         Begin.
+    i_base : In
+        :class:`hw.soc.schedule.loader.Bases`: addresses of the job, before ``i_start``.
     o_row : Out(stream)
         :class:`hw.soc.bus.burst.Row`, to read; ``o_of_b``: it is neither of A nor of its scales.
     i : In(stream)
@@ -69,6 +84,7 @@ class Datapath(wiring.Component):
     i_geometry: data.View
     i_job: data.View
     i_start: Signal
+    i_base: data.View
     o_row: stream.Interface
     o_of_b: Signal
     i: stream.Interface
@@ -78,22 +94,29 @@ class Datapath(wiring.Component):
     o_done: Signal
     o_events: data.View
 
-    def __init__(self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str):
+    def __init__(
+        self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str, across: int
+    ):
         self.spec = spec
         self.engine = engine
         self.operands = {name: OperandFeed(spec, side) for name, side in sides(spec).items()}
         self.sums = SumStore(spec)
-        self.drain = ResultWriter(spec, encoding=encoding, adder=adder)
+        self.drain = ResultWriter(spec, encoding=encoding, adder=adder, across=across)
         self.columns: dict[int, ColumnStore] = {}
         most = parts(spec)
         if spec.bias:
-            self.columns[BIAS] = ColumnStore(spec, "bias_bank", spec.sum_bytes, most[BIAS])
+            self.columns[BIAS] = ColumnStore(
+                spec, "bias_bank", spec.sum_bytes, most[BIAS], spec.inside.n
+            )
         if spec.requantises_columns:
-            self.columns[RECORD] = ColumnStore(spec, "record_bank", spec.RECORD_BYTES, most[RECORD])
+            self.columns[RECORD] = ColumnStore(
+                spec, "record_bank", spec.RECORD_BYTES, most[RECORD], across
+            )
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_job": In(JobLayout()),
             "i_start": In(1),
+            "i_base": In(Bases(spec)),
             "o_row": Out(stream.Signature(Row(spec))),
             "o_of_b": Out(1),
             "i": In(stream.Signature(Beat(spec.data_width))),
@@ -103,6 +126,13 @@ class Datapath(wiring.Component):
             "o_done": Out(1),
             "o_events": Out(data.StructLayout(EVENTS)),
         })
+
+    @property
+    def most_products(self) -> int:
+        """Bits of the products of a tile in a block."""
+        spec = self.spec
+        codes = max(kind.codes for kind in spec.kinds) << block_widths(spec)["codes"]
+        return (spec.inside.m * spec.inside.n * codes).bit_length()
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
@@ -131,6 +161,7 @@ class Datapath(wiring.Component):
         takers: tuple[Any, ...] = (loader, tiles, sums, drain, *self.operands.values())
         m.d.comb += [part.i_geometry.eq(job) for part in takers]
         m.d.comb += [part.i_start.eq(self.i_start) for part in (loader, drain)]
+        m.d.comb += [part.i_base.eq(self.i_base) for part in (loader, drain)]
         connect(m, loader.o_block, loads.i)
         connect(m, loads.o, tiles.i_block)
         connect(m, tiles.o_sums, requests.i)
@@ -288,8 +319,8 @@ class Datapath(wiring.Component):
 
     def _scale(self, m: Module) -> None:
         """Set the result writer's requantisation: the job's, or that of a column's record."""
-        spec, drain = self.spec, self.drain
-        how, unit = drain.i_how, spec.requantiser
+        drain = self.drain
+        how, unit = drain.i_how, drain.requantiser
         fields = {"multiplier": (0, unit.multiplier_width), "zero_point": (48, unit.out_width),
                   "shift": (32, unit.shift_format.width)}  # fmt: skip
         store = self.columns.get(RECORD)
@@ -310,7 +341,7 @@ class Datapath(wiring.Component):
         ]
         if store is not None:
             m.d.comb += [
-                store.en.eq(drain.en),
-                store.i_column.eq(drain.o_column),
+                store.en.eq(drain.o_move),
+                store.i_column.eq(drain.o_piece),
                 store.i_release.eq(drain.o_last & self.i_geometry.per_column),
             ]

@@ -23,8 +23,8 @@ class Row(data.StructLayout):
 class Span(data.StructLayout):
     """Alignment of a row in its beats: the first of ``bytes``, 1 or more, is byte ``offset``."""
 
-    def __init__(self, beat_bytes: int):
-        super().__init__({"offset": range(beat_bytes), "bytes": 32})
+    def __init__(self, beat_bytes: int, length_width: int = 32):
+        super().__init__({"offset": range(beat_bytes), "bytes": length_width})
 
 
 class Burst(data.StructLayout):
@@ -86,7 +86,7 @@ class Splitter(wiring.Component):
         page = Signal(spec.address_width - PAGE, reset_less=True)
         place = Signal(PAGE - size, reset_less=True)
         low = Signal(width, reset_less=True)
-        high = Signal(spec.length_width + 1 - size - width, reset_less=True)
+        high = Signal(max(spec.length_width + 1 - size - width, 0), reset_less=True)
 
         limited, final = Signal(), Signal()
         room = Signal(width)
@@ -105,8 +105,8 @@ class Splitter(wiring.Component):
         ]
         with m.If(self.o.ready):
             m.d.sync += [
-                place.eq(Mux(limited, place + (most + 1), 0)),
-                page.eq(Mux(limited, page, page + 1)),
+                # To the end of the page, or as many beats as the burst.
+                Cat(place, page).eq(Cat(place, page) + room + 1),
                 low.eq(over),
                 high.eq(Mux(over[width], high, high - 1)),
             ]

@@ -46,6 +46,8 @@ class Packer(wiring.Component):
         What: of a beat, a power of two up to 64.
     *word_bytes : int
         What: of words of each kind, any numbers.
+    length_width : int
+        What: bits of a row's number of bytes.
 
     Members
     -------
@@ -67,7 +69,7 @@ class Packer(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, beat_bytes: int, *word_bytes: int):
+    def __init__(self, beat_bytes: int, *word_bytes: int, length_width: int = 32):
         Integer("bytes of a beat", 16, 1, 64, "bytes").check("beat_bytes", beat_bytes)
         for size in word_bytes:
             Integer("bytes of a word", 16, 1, 4096, "bytes").check("word_bytes", size)
@@ -78,7 +80,7 @@ class Packer(wiring.Component):
         super().__init__({
             "i_clear": In(1),
             "i_kind": In(range(len(word_bytes))),
-            "i_row": In(stream.Signature(Span(beat_bytes))),
+            "i_row": In(stream.Signature(Span(beat_bytes, length_width))),
             "i": In(stream.Signature(Word(max(word_bytes)))),
             "o": Out(stream.Signature(Packed(beat_bytes))),
         })

@@ -34,6 +34,8 @@ class Unpacker(wiring.Component):
     ----------
     beat_bytes : int
         What: of a beat, a power of two up to 64.
+    length_width : int
+        What: bits of a row's number of bytes.
 
     Members
     -------
@@ -54,14 +56,14 @@ class Unpacker(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, beat_bytes: int):
+    def __init__(self, beat_bytes: int, length_width: int = 32):
         Integer("bytes of a beat", 16, 1, 64, "bytes").check("beat_bytes", beat_bytes)
         if beat_bytes.bit_count() != 1:
             raise ValueError(f"beat_bytes must be a power of two, not {beat_bytes}")
         self.beat_bytes = beat_bytes
         super().__init__({
             "i_clear": In(1),
-            "i_row": In(stream.Signature(Span(beat_bytes))),
+            "i_row": In(stream.Signature(Span(beat_bytes, length_width))),
             "i_end": In(1),
             "i": In(stream.Signature(Beat(8 * beat_bytes))),
             "o": Out(stream.Signature(Piece(beat_bytes))),

@@ -83,7 +83,7 @@ class LoadRouter(wiring.Component):
             self.i_row.ready.eq(self.o_row.ready & rows.i.ready),
         ]
         # Rows handed to the unpacker, and their destinations.
-        m.submodules.unpack = unpack = Unpacker(spec.bytes)
+        m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width)
         m.submodules.going = going = Fifo(row.to.shape(), 4)
         piece, to = unpack.o.payload, going.o.payload
         connect(m, flipped(self.i), unpack.i)

@@ -1,5 +1,7 @@
 """From rows of sums to rows of codes: requantised, or rounded to the result format."""
 
+from dataclasses import replace
+
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -17,7 +19,7 @@ __all__ = ["RequantiseRows"]
 
 
 class RequantiseRows(wiring.Component):
-    """Converts sums to codes, one row of n per cycle.
+    """Converts sums to codes, some columns per cycle.
 
     Latency: :attr:`latency` cycles. Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
 
@@ -27,6 +29,8 @@ class RequantiseRows(wiring.Component):
         What: the requantiser, or the result format.
     encoding, adder : str
         How: the requantiser's, see :class:`hw.npe.requantiser.Requantiser`.
+    across : int
+        How: columns.
 
     Members
     -------
@@ -34,11 +38,11 @@ class RequantiseRows(wiring.Component):
         The job.
     i_how : In
         :class:`hw.npe.requantiser.Requantisation`, if the spec has one. With ``per_column``, scales
-        belong to the offered row; everything else is stable during a job.
+        belong to the offered sums; everything else is stable during a job.
     i : In(stream)
-        n sums, as in the sum store.
+        Sums, as in the sum store.
     o : Out(stream)
-        n codes, as in memory.
+        Codes, as in memory.
     """
 
     i_geometry: data.View
@@ -46,27 +50,28 @@ class RequantiseRows(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str):
+    def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str, across: int):
         self.spec = spec
         inside = spec.inside
+        self.unit = replace(spec.requantiser, n=across)
         ports = {
             "i_geometry": In(Geometry(spec)),
-            "i": In(stream.Signature(inside.n * spec.number_width)),
-            "o": Out(stream.Signature(inside.n * spec.code_bits)),
+            "i": In(stream.Signature(across * spec.number_width)),
+            "o": Out(stream.Signature(across * spec.code_bits)),
         }
         self.column: RequantiseColumn | None = None
         self.encoders: list[Encoder] = []
         if inside.result is None:
             self.column = RequantiseColumn(
-                spec.requantiser,
+                self.unit,
                 encoding=encoding,
                 adder=adder,
                 pipeline=_PIPELINE,
                 travels=spec.requantises_columns,
             )
-            ports["i_how"] = In(Requantisation(spec.requantiser))
+            ports["i_how"] = In(Requantisation(self.unit))
         else:
-            self.encoders = [Encoder(_encoder(spec)) for _ in range(inside.n)]
+            self.encoders = [Encoder(_encoder(spec)) for _ in range(across)]
         super().__init__(ports)
 
     @property
@@ -112,7 +117,7 @@ class RequantiseRows(wiring.Component):
 
     def _requantise(self, m: Module, cell: RequantiseColumn, numbers: list[Value]) -> None:
         """Place the columns; with scales per row, their multipliers are recoded first."""
-        spec, unit = self.spec, self.spec.requantiser
+        spec, unit = self.spec, self.unit
         valid, en = Signal(self.latency), Signal()
         m.d.comb += [
             en.eq(~self.o.valid | self.o.ready),

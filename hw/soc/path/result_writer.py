@@ -1,9 +1,12 @@
 """From the sum store to memory: rows of a block as sums, or requantised."""
 
+from dataclasses import replace
+
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from golden.npe.requantiser import RequantiserSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
@@ -12,6 +15,7 @@ from hw.soc.bus.burst import Row
 from hw.soc.bus.packer import Packed, Packer
 from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.schedule.geometry import Geometry
+from hw.soc.schedule.loader import Bases
 from hw.soc.schedule.result_addresses import ResultAddresses
 from hw.soc.schedule.tile_walk import BlockDone
 
@@ -21,7 +25,7 @@ __all__ = ["ResultWriter"]
 class ResultWriter(wiring.Component):
     """Reads rows of blocks as they complete, converts them to codes, packs them for the bus.
 
-    Throughput: n sums or codes per cycle, up to one bus beat per cycle, across blocks too.
+    Throughput: `across` sums or codes per cycle, up to one bus beat, across blocks too.
 
     Parameters
     ----------
@@ -29,6 +33,8 @@ class ResultWriter(wiring.Component):
         What: the engine, the bus, the requantiser.
     encoding, adder : str
         How: the requantiser's.
+    across : int
+        How: columns that leave per cycle, a divisor of a tile's.
 
     Members
     -------
@@ -36,9 +42,11 @@ class ResultWriter(wiring.Component):
         The job.
     i_start : In(1)
         It begins.
+    i_base : In
+        :class:`Bases`, of C at least, before ``i_start``.
     i_how : In
         The requantisation, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; scales are
-        those of ``i_row``.
+        those of the columns ``o_piece`` of the last ``o_move``.
     i : In(stream)
         :class:`BlockDone`: the blocks to expect.
     i_come : In(1)
@@ -47,10 +55,10 @@ class ResultWriter(wiring.Component):
         A half of the store is complete, including rows below C.
     en, o_half, o_address : Out
         Read from the store; ``i_row`` is the row read with the last ``en``.
-    o_column : Out
-        The index of its tile in a row of tiles.
+    o_move, o_piece : Out
+        Read scales: index of the columns in their row, counted in `across`.
     o_last : Out(1)
-        The row read is the last of its block.
+        With ``o_move``: they are the last of their block.
     o_free : Out(1)
         The half can be refilled.
     o_invalid : Out(1)
@@ -67,6 +75,7 @@ class ResultWriter(wiring.Component):
 
     i_geometry: data.View
     i_start: Signal
+    i_base: data.View
     i_how: data.View
     i: stream.Interface
     i_come: Signal
@@ -75,7 +84,8 @@ class ResultWriter(wiring.Component):
     o_half: Signal
     o_address: Signal
     i_row: Signal
-    o_column: Signal
+    o_move: Signal
+    o_piece: Signal
     o_last: Signal
     o_free: Signal
     o_invalid: Signal
@@ -84,14 +94,19 @@ class ResultWriter(wiring.Component):
     o: stream.Interface
     o_idle: Signal
 
-    def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str):
+    def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str, across: int):
         self.spec = spec
+        self.across = across
+        self.pieces = spec.inside.n // across
         self.codes = (
-            RequantiseRows(spec, encoding=encoding, adder=adder) if spec.requantise else None
+            RequantiseRows(spec, encoding=encoding, adder=adder, across=across)
+            if spec.requantise
+            else None
         )
         ports = {
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
+            "i_base": In(Bases(spec)),
             "i": In(stream.Signature(BlockDone(spec))),
             "i_come": In(1),
             "i_full": In(1),
@@ -99,7 +114,8 @@ class ResultWriter(wiring.Component):
             "o_half": Out(1),
             "o_address": Out(range(spec.rows)),
             "i_row": In(spec.inside.n * spec.number_width),
-            "o_column": Out(range(spec.rows)),
+            "o_move": Out(1),
+            "o_piece": Out(range(spec.rows * self.pieces)),
             "o_last": Out(1),
             "o_free": Out(1),
             "o_invalid": Out(1),
@@ -109,8 +125,13 @@ class ResultWriter(wiring.Component):
             "o_idle": Out(1),
         }
         if spec.requantise and spec.inside.result is None:
-            ports["i_how"] = In(Requantisation(spec.requantiser))
+            ports["i_how"] = In(Requantisation(self.requantiser))
         super().__init__(ports)
+
+    @property
+    def requantiser(self) -> RequantiserSpec:
+        """The requantiser of the columns that leave together."""
+        return replace(self.spec.requantiser, n=self.across)
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
@@ -121,10 +142,11 @@ class ResultWriter(wiring.Component):
         m = Module()
         spec, job, block = self.spec, self.i_geometry, self.i.payload
         codes = job.requantised if spec.requantise else C(0, 1)
-        n = spec.inside.n
+        n, across, pieces = spec.inside.n, self.across, self.pieces
 
-        sizes = [n * spec.sum_bytes, *([n * spec.code_bits // 8] if spec.requantise else [])]
-        m.submodules.packer = packer = Packer(spec.bytes, *sizes)
+        sizes = [across * spec.sum_bytes]
+        sizes += [across * spec.code_bits // 8] if spec.requantise else []
+        m.submodules.packer = packer = Packer(spec.bytes, *sizes, length_width=spec.length_width)
 
         # Sums, row by row of the block, as they complete; the last one when the half is complete.
         busy, begins, added = Signal(), Signal(), Signal()
@@ -143,6 +165,7 @@ class ResultWriter(wiring.Component):
         m.d.comb += [
             places.i_geometry.eq(job),
             places.i_start.eq(self.i_start),
+            places.i_base.eq(self.i_base),
             places.i_come.eq(self.en & (column == 0)),
             self.o_rows.payload.eq(places.o.payload),
             self.o_rows.valid.eq(places.o.valid & packer.i_row.ready),
@@ -160,9 +183,7 @@ class ResultWriter(wiring.Component):
             self.en.eq(busy & (come != 0) & ((~final & ~added) | (full != 0)) & move),
             self.o_half.eq(half),
             self.o_address.eq(base + column),
-            self.o_column.eq(column),
             ends.eq(self.en & final),
-            self.o_last.eq(ends),
             # The store's output holds the last row until it is taken.
             self.o_free.eq(held & move),
             begins.eq((~busy | ends) & told.i.ready),
@@ -192,17 +213,47 @@ class ResultWriter(wiring.Component):
             m.d.sync += [columns.eq(block.columns), column.eq(0), base.eq(0)]
             m.d.sync += added.eq(block.added)
 
-        connect(m, packer.o, flipped(self.o))
+        # A row leaves in pieces, which end with the last column of C; one waits in a register.
         bits = spec.number_width
-        numbers = [self.i_row.word_select(number, bits) for number in range(n)]
+        piece, most = (Signal(range(pieces), name=name) for name in ("piece", "most"))
+        number, edge = Signal(range(spec.rows * pieces)), Signal()
+        waits, waiting = Signal(), Signal(across * bits, reset_less=True)
+        sent, goes, done = Signal(), Signal(), Signal()
+        m.d.comb += [
+            goes.eq(valid & (~waits | sent)),
+            done.eq(goes & (piece == most)),
+            move.eq(~valid | done),
+            self.o_move.eq(goes),
+            self.o_piece.eq(number),
+            self.o_last.eq(done & held),
+        ]
+        chosen = Value.cast(self.i_row).word_select(piece, across * bits)
         if spec.code_bits < 8:
-            numbers = [
-                value & inside[number].replicate(bits) for number, value in enumerate(numbers)
+            kept = inside.word_select(piece, across)
+            chosen &= Cat(kept[column].replicate(bits) for column in range(across))
+        with m.If(self.en):
+            m.d.sync += [
+                edge.eq(right),
+                most.eq(Mux(right, (columns - 1)[: len(columns)] // across, pieces - 1)),
             ]
-        m.d.comb += move.eq(~valid | self._send(m, packer, numbers, codes, valid))
+        with m.If(goes):
+            m.d.sync += [
+                waiting.eq(chosen),
+                piece.eq(Mux(done, 0, piece + 1)),
+                number.eq(Mux(done & edge, 0, number + 1)),
+            ]
+        with m.If(goes | sent):
+            m.d.sync += waits.eq(goes)
+
+        # Stalls of the bus end here.
+        m.submodules.beats = beats = Fifo(Packed(spec.bytes), 2)
+        connect(m, packer.o, beats.i)
+        connect(m, beats.o, flipped(self.o))
+        numbers = [waiting.word_select(column, bits) for column in range(across)]
+        m.d.comb += sent.eq(self._send(m, packer, numbers, codes, waits))
         if spec.inside.flags:
-            flags = Cat(value[-1] for value in numbers) & inside
-            m.d.comb += self.o_invalid.eq(valid & move & flags.any())
+            flags = Cat(self.i_row.word_select(column, bits)[-1] for column in range(n)) & inside
+            m.d.comb += self.o_invalid.eq(done & flags.any())
         return m
 
     def _send(

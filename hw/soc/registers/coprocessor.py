@@ -11,9 +11,18 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hw.soc.bus.axi import Axi4Lite
 from hw.soc.bus.axi_lite import AxiLiteSlave
 from hw.soc.registers.file import RegisterFile
-from hw.soc.registers.rdl import codes_of, layout_of, register_map
+from hw.soc.registers.rdl import (
+    codes_of,
+    fields_of,
+    layout_of,
+    parameters_of,
+    register_map,
+)
 
-__all__ = ["CountersLayout", "ErrorLayout", "JobLayout", "Registers", "error_code"]
+__all__ = ["PART", "CountersLayout", "ErrorLayout", "JobLayout", "Registers", "error_code"]
+
+PART = 64
+"""Bits of a job that are read at once."""
 
 
 def error_code(name: str) -> int:
@@ -68,7 +77,8 @@ class Registers(wiring.Component):
     parameters : mapping of str to int
         What: values of the discovery registers, see :func:`hw.soc.registers.rdl.parameters_of`.
     widths : mapping of str to int
-        What: stored bits of arguments, see :class:`hw.soc.registers.file.RegisterFile`.
+        What: stored bits of arguments, see :class:`hw.soc.registers.file.RegisterFile`; without
+        any, the job is kept in memory.
 
     Members
     -------
@@ -76,9 +86,9 @@ class Registers(wiring.Component):
         The host.
     o_interrupt : Out(1)
         Level-triggered, from a register.
-    o_job : Out(JobLayout)
-        The job in the registers; changes only while not busy, and with ``i_reset_done``. Bits
-        without a field are 0.
+    i_part, o_part : In(4), Out(64)
+        A part of the job in the registers, laid out as :class:`JobLayout`, in the same cycle. It
+        changes only while not busy, and with ``i_reset_done``. Bits without a field are 0.
     o_ring : Out(64)
         Address of descriptors.
     o_count : Out(32)
@@ -97,8 +107,11 @@ class Registers(wiring.Component):
         A sum was NaN.
     i_ring_done : In(32)
         Completed jobs of the last start.
-    i_counters : In(CountersLayout)
-        Counters of the last start.
+    o_read, o_word, i_word : Out(1), Out, In(32)
+        A word of the counters is read: its number, and the word in the same cycle, see
+        :class:`hw.soc.registers.counters.Counters`.
+    o_restart : Out(1)
+        A soft reset begins.
     o_reset : Out(1)
         Soft reset in progress; reports are ignored.
     i_reset_done : In(1)
@@ -107,7 +120,8 @@ class Registers(wiring.Component):
 
     s_axi: Any
     o_interrupt: Signal
-    o_job: data.View
+    i_part: Signal
+    o_part: Signal
     o_ring: Signal
     o_count: Signal
     o_start: Signal
@@ -117,7 +131,10 @@ class Registers(wiring.Component):
     i_error: data.View
     i_invalid: Signal
     i_ring_done: Signal
-    i_counters: data.View
+    o_read: Signal
+    o_word: Signal
+    i_word: Signal
+    o_restart: Signal
     o_reset: Signal
     i_reset_done: Signal
 
@@ -126,11 +143,18 @@ class Registers(wiring.Component):
     ):
         self.parameters = dict(parameters)
         self.map = register_map(parameters)
-        self.file = RegisterFile(self.map, kept=("ctrl_reset",), widths=widths)
+        self.file = RegisterFile(
+            self.map,
+            kept=("ctrl_reset",),
+            widths=widths,
+            words=range(0) if widths else _words("job"),
+            elsewhere=_words("counters"),
+        )
         super().__init__({
             "s_axi": In(Axi4Lite(self.file.address_width)),
             "o_interrupt": Out(1),
-            "o_job": Out(JobLayout()),
+            "i_part": In(range(JobLayout().size // PART)),
+            "o_part": Out(PART),
             "o_ring": Out(64),
             "o_count": Out(32),
             "o_start": Out(1),
@@ -140,7 +164,10 @@ class Registers(wiring.Component):
             "i_error": In(ErrorLayout),
             "i_invalid": In(1),
             "i_ring_done": In(32),
-            "i_counters": In(CountersLayout()),
+            "o_read": Out(1),
+            "o_word": Out(range(CountersLayout().size // 32)),
+            "i_word": In(32),
+            "o_restart": Out(1),
             "o_reset": Out(1),
             "i_reset_done": In(1),
         })
@@ -207,10 +234,32 @@ class Registers(wiring.Component):
             self.o_count.eq(file.ring_count),
             file.ring_done.eq(self.i_ring_done),
         ]
+        job = data.View(JobLayout(), Signal(JobLayout().size, name="job"))
         for field in file.fields:
             part, _, _ = field.name.partition("_")
-            if part == "job" and field.kind == "stored":
-                m.d.comb += field.of(self.o_job).eq(getattr(file, field.name))
-            elif part == "counters":
-                m.d.comb += getattr(file, field.name).eq(field.of(self.i_counters))
+            if part == "job" and field.kind == "stored" and not file.words:
+                m.d.comb += field.of(job).eq(getattr(file, field.name))
+        m.d.comb += [
+            self.o_read.eq(file.o_read),
+            self.o_word.eq(file.o_word),
+            file.i_word.eq(self.i_word),
+            self.o_restart.eq(file.restart),
+        ]
+        if file.words:
+            m.d.comb += [
+                file.i_pair.eq(self.i_part + file.words.start // 2),
+                self.o_part.eq(file.o_pair),
+            ]
+        else:
+            m.d.comb += self.o_part.eq(job.as_value().word_select(self.i_part, PART))
         return m
+
+
+def _words(part: str) -> range:
+    """Return the addresses of a part of the map."""
+    addresses = {
+        field.register.absolute_address // 4
+        for field in fields_of(register_map(dict.fromkeys(parameters_of(), 0)))
+        if field.name.startswith(f"{part}_")
+    }
+    return range(min(addresses), max(addresses) + 1)

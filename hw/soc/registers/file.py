@@ -1,6 +1,6 @@
 """Register file generated from a SystemRDL map: accesses and hardware events of each field."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from hw.soc.bus.axi_lite import RegisterBus
+from hw.soc.registers.job_words import JobWords
 from hw.soc.registers.rdl import MapField, fields_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ class RegisterFile(wiring.Component):
     widths : mapping of str to int
         What: stored bits of argument fields, all by default: the highest stored bit is the OR of
         all from there up, which read as 0.
+    words : range
+        What: addresses of up to 32 registers whose fields only software changes, all with
+        ``swwel``: kept in memory, without a member each.
+    elsewhere : range
+        What: addresses of registers that are read only and kept elsewhere, without a member each.
 
     Members
     -------
@@ -62,6 +68,10 @@ class RegisterFile(wiring.Component):
         Events of a stored field with ``hwset``, ``hwclr``, ``we``.
     <field>_next : In
         The value that ``<field>_load`` loads.
+    o_read, o_word, i_word : Out(1), Out, In(32)
+        A word of `elsewhere` is read: its number, and the word in the same cycle.
+    i_pair, o_pair : In, Out
+        Two of `words`: the address of the first, an even number, divided by 2, modulo 16.
     """
 
     bus: Any
@@ -76,8 +86,12 @@ class RegisterFile(wiring.Component):
         *,
         kept: tuple[str, ...] = (),
         widths: Mapping[str, int] = MappingProxyType({}),
+        words: range = range(0),
+        elsewhere: range = range(0),
     ):
         self.top = top
+        self.elsewhere = elsewhere
+        self.words = words
         self.kept = kept
         self.widths = widths
         self.fields = tuple(fields_of(top))
@@ -89,7 +103,12 @@ class RegisterFile(wiring.Component):
             "restart_locked": In(1),
         }
         for field in self.fields:
-            members |= _members(field)
+            if not (self._in_memory(field) or self._is_elsewhere(field)):
+                members |= _members(field)
+        if elsewhere:
+            members |= {"o_read": Out(1), "o_word": Out(range(len(elsewhere))), "i_word": In(32)}
+        if words:
+            members |= {"i_pair": In(4), "o_pair": Out(64)}
         super().__init__(members)
 
     @property
@@ -97,22 +116,32 @@ class RegisterFile(wiring.Component):
         """Bits of a byte address."""
         return (self.top.size - 1).bit_length()
 
+    def _is_elsewhere(self, field: MapField) -> bool:
+        return field.register.absolute_address // 4 in self.elsewhere
+
+    def _in_memory(self, field: MapField) -> bool:
+        return field.register.absolute_address // 4 in self.words
+
     def elaborate(self, platform):
         m = Module()
         bus = self.bus
-        mask, bits, read = Signal(32), Signal(32), Signal()
+        mask, bits = Signal(32), Signal(32)
         locked: list[Value] = []
         words: dict[int, Signal] = {}
         m.d.comb += [
             mask.eq(Cat(strobe.replicate(8) for strobe in bus.write_strobe)),
             bits.eq(bus.write_data & mask),
         ]
-        for register, fields in groupby(self.fields, lambda field: field.register):
+        own = [
+            field for field in self.fields
+            if not (self._in_memory(field) or self._is_elsewhere(field))
+        ]  # fmt: skip
+        for register, fields in groupby(own, lambda field: field.register):
             name = "_".join(register.get_path_segments()[1:]).lower()
             address = register.absolute_address // 4
             words[address] = word = Signal(32, name=name)
             written = Signal(name=f"{name}_written")
-            before, read = read, Signal(name=f"{name}_read")
+            read = Signal(name=f"{name}_read")
             m.d.comb += [
                 written.eq(bus.write & (bus.write_address == address)),
                 read.eq(bus.read & (bus.read_address == address)),
@@ -123,21 +152,61 @@ class RegisterFile(wiring.Component):
                 if field.has("swwel"):
                     write = written & ~self.locked
                     locked.append(written & bus.write_strobe.any())
-                access = _Access(write, mask[place], bits[place], read, before)
+                access = _Access(write, mask[place], bits[place], read)
                 m.d.comb += word[place].eq(self._field(m, field, access))
+        found = _at(words, bus.read_address)
+        if self.words:
+            held, write = self._memory(m)
+            locked.append(write & bus.write_strobe.any())
+            found = Mux(_among(self.words, bus.read_address), held, found)
+        if self.elsewhere:
+            here = _among(self.elsewhere, bus.read_address)
+            m.d.comb += [
+                self._port("o_read").eq(bus.read & here),
+                self._port("o_word").eq(bus.read_address - self.elsewhere.start),
+            ]
+            found = Mux(here, self._port("i_word"), found)
         m.d.comb += self.refused.eq(self.locked & Cat(locked).any())
 
         with m.Switch(bus.write_address):
-            with m.Case(*words):
+            with m.Case(*words, *self.words, *self.elsewhere):
                 m.d.comb += bus.write_error.eq(0)
             with m.Default():
                 m.d.comb += bus.write_error.eq(1)
         with m.Switch(bus.read_address):
-            with m.Case(*words):
-                m.d.comb += [bus.read_error.eq(0), bus.read_data.eq(_at(words, bus.read_address))]
+            with m.Case(*words, *self.words, *self.elsewhere):
+                m.d.comb += [bus.read_error.eq(0), bus.read_data.eq(found)]
             with m.Default():
                 m.d.comb += bus.read_error.eq(1)
         return m
+
+    def _memory(self, m: Module) -> tuple[Value, Value]:
+        """Place the memory; return the word read, and whether a field in it is written."""
+        bus, port = self.bus, self._port
+        masks: dict[int, int] = {}
+        for field in filter(self._in_memory, self.fields):
+            if field.kind == "stored":
+                place = field.register.absolute_address // 4 % 32
+                bits = ((1 << field.node.width) - 1) << field.node.low
+                masks[place] = masks.get(place, 0) | bits
+        stored = [address for address in self.words if address % 32 in masks]
+        m.submodules.words = memory = JobWords(masks)
+        written = Signal(name="words_written")
+        m.d.comb += [
+            written.eq(bus.write & _among(stored, bus.write_address)),
+            memory.i_clear.eq(self.restart_locked),
+            memory.write.eq(written & ~self.locked),
+            memory.i_address.eq(bus.write_address),
+            memory.i_strobe.eq(bus.write_strobe),
+            memory.i_data.eq(bus.write_data),
+            memory.i_host.eq(bus.read_address),
+            memory.i_pair.eq(port("i_pair")),
+            port("o_pair").eq(memory.o_pair),
+        ]
+        return memory.o_host, written
+
+    def _port(self, name: str) -> Any:
+        return getattr(self, name)
 
     def _field(self, m: Module, field: MapField, access: "_Access") -> ValueLike:
         """Make one field, and return its read value."""
@@ -145,14 +214,7 @@ class RegisterFile(wiring.Component):
             return field.reset
         value = getattr(self, field.name)
         if field.kind == "wire":
-            if not field.has("snapshot"):
-                return value
-            kept = Signal(field.node.width, name=f"{field.name}_kept")
-            with m.If(self.restart):
-                m.d.sync += kept.eq(0)
-            with m.Elif(access.before):
-                m.d.sync += kept.eq(value)
-            return kept
+            return value
         restart: Value = C(0, 1)
         if field.name not in self.kept:
             restart = self.restart_locked if field.has("swwel") else self.restart
@@ -208,13 +270,17 @@ class RegisterFile(wiring.Component):
 
 
 class _Access(NamedTuple):
-    """Accesses to a field's register in a cycle, and a read of the register before it."""
+    """Accesses to a field's register in a cycle."""
 
     written: Value
     mask: Value
     bits: Value
     read: Value
-    before: Value
+
+
+def _among(addresses: Sequence[int], address: Value) -> Value:
+    """Tell whether an address is one of some."""
+    return address.matches(*addresses)
 
 
 def _at(words: Mapping[int, Value], address: Value) -> Value:

@@ -102,12 +102,19 @@ class BlockWalk(wiring.Component):
              across),
             (whole.k, whole.codes, self.o_codes, self.o_first_code, self.o_last_code, along),
         ):  # fmt: skip
-            left = Signal(self.spec.dimension_width, name=f"{now.name}_left")
-            m.d.comb += [last.eq(left <= part), now.eq(Mux(last, left, part))]
+            # What is left, less one.
+            size = self.spec.dimension_width
+            left = Signal(size, name=f"{now.name}_left")
+            after = Signal(size + 1, name=f"{now.name}_after")
+            m.d.comb += [
+                after.eq(left - part),
+                last.eq(after[size]),
+                now.eq(Mux(last, left[: len(now)] + 1, part)),
+            ]
             with m.If(self.i_start | (step & last)):
                 m.d.sync += [left.eq(all_), first.eq(1)]
             with m.Elif(step):
-                m.d.sync += [left.eq(left - part), first.eq(0)]
+                m.d.sync += [left.eq(after), first.eq(0)]
         m.d.comb += [
             along.eq(self.i_next),
             across.eq(along & self.o_last_code & (~whole.by_columns | self.o_last_row)),

@@ -39,12 +39,13 @@ def block_widths(spec: CoprocessorSpec) -> dict[str, int]:
 
 
 class Geometry(data.StructLayout):
-    """A product and its blocks, checked: sizes in numbers, addresses and strides in bytes.
+    """A product and its blocks, checked: sizes in numbers, strides in bytes.
 
     ``kind`` is an index of :attr:`CoprocessorSpec.kinds`; ``k``, and ``codes`` for a block, count
-    words along K; the last word of K holds ``tail`` valid bits (0 = all) and lacks ``missing``
-    codes. ``across`` is the number of tiles in a block's row; ``a_stride``, ``b_stride`` the words
-    of a block's row in the stores; ``p_stride`` the rows of sums from a tile to the one below.
+    words along K; ``m``, ``n``, ``k`` are less one; the last word of K holds ``tail`` valid bits
+    (0 = all) and lacks ``missing`` codes. ``across`` is the number of tiles in a block's row;
+    ``a_stride``, ``b_stride`` the words of a block's row in the stores; ``p_stride`` the rows of
+    sums from a tile to the one below.
     ``exponent`` is the exponent of a sum's last bit minus the smallest possible one.
     """
 
@@ -67,13 +68,6 @@ class Geometry(data.StructLayout):
             "b_stride": range(spec.b_words + 1),
             "p_stride": stride,
             "by_columns": 1,
-            "a": address,
-            "b": address,
-            "c": address,
-            "bias": address,
-            "requant": address,
-            "a_scales": address,
-            "b_scales": address,
             "lda": distance,
             "ldb": distance,
             "ldc": distance,

@@ -1,18 +1,30 @@
 """Checks a job before anything is read or written, and computes its geometry."""
 
+from typing import NamedTuple
+
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
+from amaranth.utils import bits_for, exact_log2
 
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.coprocessor import JobLayout, error_code
-from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, bytes_of, pick, scales_of, words_bytes
+from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
+from hw.soc.schedule.loader import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Bases
 
 __all__ = ["JobCheck"]
 
-_AS_GIVEN = ("m", "n", "a", "b", "c", "bias", "requant", "a_scales", "b_scales",
-             "lda", "ldb", "ldc", "ldsa", "ldsb")  # fmt: skip
+_AS_GIVEN = ("lda", "ldb", "ldc", "ldsa", "ldsb")
+
+
+class _End(NamedTuple):
+    """A matrix: its rows less one, stride, bytes of a row less one; whether the job has it."""
+
+    to: int
+    above: Value
+    stride: Value | None
+    last: Value
+    used: Value
 
 
 class JobCheck(wiring.Component):
@@ -29,7 +41,9 @@ class JobCheck(wiring.Component):
     Members
     -------
     i_job : In
-        :class:`~hw.soc.registers.coprocessor.JobLayout`; stable.
+        :class:`~hw.soc.registers.coprocessor.JobLayout`, stable; without addresses.
+    o_matrix, i_address : Out, In
+        A matrix, and its address, in the order of the job; in the same cycle.
     i_start : In(1)
         Begin.
     o_done : Out(1)
@@ -38,22 +52,30 @@ class JobCheck(wiring.Component):
         Error code; 0 if the job is legal.
     o_geometry : Out
         The job.
+    o_base : Out
+        :class:`hw.soc.schedule.loader.Bases`: its addresses, one after the other.
     """
 
     i_job: data.View
+    o_matrix: Signal
+    i_address: Signal
     i_start: Signal
     o_done: Signal
     o_error: Signal
     o_geometry: data.View
+    o_base: data.View
 
     def __init__(self, spec: CoprocessorSpec):
         self.spec = spec
         super().__init__({
             "i_job": In(JobLayout()),
+            "o_matrix": Out(range(7)),
+            "i_address": In(64),
             "i_start": In(1),
             "o_done": Out(1),
             "o_error": Out(8),
             "o_geometry": Out(Geometry(spec)),
+            "o_base": Out(Bases(spec)),
         })
 
     def elaborate(self, platform):
@@ -63,26 +85,24 @@ class JobCheck(wiring.Component):
         known, limit = self._formats(m)
         kind = out.kind
         codes = [kind.codes for kind in spec.kinds]
-        words, tail, missing = Signal(size), Signal(len(out.tail)), Signal(len(out.missing))
+        # Sizes less one: K in words.
+        above = {side: Signal(size, name=f"above_{side}") for side in "mnk"}
+        tail, missing = Signal(len(out.tail)), Signal(len(out.missing))
         m.d.comb += [
-            words.eq(pick(lambda count: (job.k + count - 1) // count, codes, kind)),
+            above["m"].eq(job.m - 1),
+            above["n"].eq(job.n - 1),
+            above["k"].eq(pick(lambda count: (job.k - 1)[:32] // count, codes, kind)),
             tail.eq(pick(lambda count: (job.k % count) * (inside.a_width // count), codes, kind)),
             missing.eq(pick(lambda count: -job.k % count, codes, kind)),
         ]
-        blocks = [Signal(32, name=f"block_{side}") for side in "mnk"]
+        widths = self._block_bits()
+        blocks = [Signal(width, name=f"block_{side}") for side, width in widths.items()]
         chosen = (job.block_m, job.block_n, job.block_k)
         given = Cat(size != 0 for size in chosen).all() & spec.blocks
         for side, block in enumerate(blocks):
             defaults = [spec.default_blocks(kind)[side] for kind in spec.kinds]
             m.d.comb += block.eq(Mux(given, chosen[side], pick(C, defaults, kind)))
         block_m, block_n, block_k = blocks
-        lengths = {
-            "a": words_bytes(spec, "a", words, kind),
-            "b": words_bytes(spec, "b", job.n, kind),
-            "c": Mux(mode.requantise, bytes_of(job.n, spec.code_bits), job.n * spec.sum_bytes),
-            "bias": job.n * spec.sum_bytes,
-            "requant": job.n * spec.RECORD_BYTES,
-        }
 
         # Slow results are registered; those of blocks, if jobs choose them.
         sizes_of = {
@@ -94,7 +114,7 @@ class JobCheck(wiring.Component):
             "a_stride": self._words("a", block_k, kind),
             "b_stride": self._words("b", block_n, kind),
         }
-        found: dict[str, Value] = {"k": words, "tail": tail, "missing": missing}
+        found: dict[str, Value] = {**above, "tail": tail, "missing": missing}
         if spec.blocks or len(spec.kinds) > 1:
             found |= sizes_of
         layout = Geometry(spec)
@@ -128,40 +148,37 @@ class JobCheck(wiring.Component):
             | (mode.requantise & (not spec.requantise))
             | ((mode.order | Cat(chosen).any()) & (not spec.blocks))
         )
-        short = (job.lda < lengths["a"]) | (job.ldb < lengths["b"]) | (job.ldc < lengths["c"])
-        scales = scales_of(spec, words, kind) if inside.block else C(0)
-        if inside.block:
-            short |= (job.ldsa < scales) | (job.ldsb < job.n)
         split = self._split(block_n, block_k, kind)
         reasons = [
             (zero | large, error_code("zero_dimension")),
             (unsupported, error_code("unsupported")),
             (job.k > limit, error_code("long_k")),
         ]
-        if not spec.STREAM:
-            reasons.append((short, error_code("short_row")))
 
         # Then multiplications, one after the other: x * y + sum.
         distance, address = spec.distance_width, spec.address_width
-        longest = max(size, *(bits_for(block) for block in self._largest()))
+        longest = max(size, *self._block_bits().values())
         width = max(address + 1, BYTES_WIDTH, distance + longest) + 1
         x, y = Signal(longest), Signal(distance + 1 + longest)
-        ends: list[tuple[Value, Value, Value, Value]] = [
-            (job.m - 1, job.lda, job.a, lengths["a"]),
-            (words - 1, job.ldb, job.b, lengths["b"]),
-            (job.m - 1, job.ldc, job.c, lengths["c"]),
-            (C(0), job.ldc, Mux(mode.bias, job.bias, 0), Mux(mode.bias, lengths["bias"], 1)),
-            (
-                C(0),
-                job.ldc,
-                Mux(mode.per_column, job.requant, 0),
-                Mux(mode.per_column, lengths["requant"], 1),
-            ),
+        rows, columns, words = out.m, out.n, out.k
+        of_a = pick(lambda bits: _last(words, bits), [kind.a_bits for kind in spec.kinds], kind)
+        of_b = pick(lambda bits: _last(columns, bits), [kind.b_bits for kind in spec.kinds], kind)
+        sums = _last(columns, 8 * spec.sum_bytes)
+        codes_of_c = _last(columns, spec.code_bits)
+        always = C(1)
+        # Rows, stride, bytes of a row, both sizes less one; whether the job has the matrix.
+        ends = [
+            _End(A, rows, job.lda, of_a, always),
+            _End(B, words, job.ldb, of_b, always),
+            _End(ADDEND, rows, job.ldc, Mux(mode.requantise, codes_of_c, sums), always),
+            _End(BIAS, C(0), None, sums, mode.bias),
+            _End(RECORD, C(0), None, _last(columns, 8 * spec.RECORD_BYTES), mode.per_column),
         ]
         if inside.block:
+            scales = pick(lambda count: words // (inside.block // count), codes, kind)
             ends += [
-                (job.m - 1, job.ldsa, job.a_scales, scales),
-                (scales - 1, job.ldsb, job.b_scales, job.n),
+                _End(A_SCALES, rows, job.ldsa, scales, always),
+                _End(B_SCALES, scales, job.ldsb, columns, always),
             ]
         if spec.STREAM:
             ends = []
@@ -175,13 +192,17 @@ class JobCheck(wiring.Component):
         count = len(ends) + len(sizes)
         total, step = Signal(width), Signal(range(count + 1))
         # The bytes of the last row minus one are added last, and the end address is checked while
-        # the next multiplication starts.
-        length, ending, beyond = Signal(distance), Signal(), Signal()
+        # the next multiplication starts; so is the stride.
+        length, ending, striding = Signal(distance), Signal(), Signal()
+        first = Signal(distance + 1)
+        short, beyond = Signal(), Signal()
         adds = Mux(x == 0, length, Mux(x[0], y, 0))
-        m.d.comb += beyond.eq(ending & (total[address:] != 0))
+        m.d.sync += striding.eq(0)
+        with m.If(striding & (first <= length)):
+            m.d.sync += short.eq(1)
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
-                m.d.sync += step.eq(0)
+                m.d.sync += [step.eq(0), short.eq(0), beyond.eq(0), ending.eq(0)]
                 m.next = "FORMATS"
             with m.State("FORMATS"):
                 m.next = "SIZES"
@@ -193,24 +214,26 @@ class JobCheck(wiring.Component):
                         m.next = "DONE"
             with m.State("BEGIN"):
                 m.next = "MULTIPLY"
-                m.d.sync += ending.eq(step < len(ends) if ends else 0)
-                with m.If(beyond):
-                    m.d.sync += self.o_error.eq(error_code("address_range"))
+                m.d.sync += beyond.eq(beyond | (ending & (total[address:] != 0)))
+                with m.If((step == len(ends)) & (~given | split)):
+                    with m.If(given):
+                        m.d.sync += self.o_error.eq(error_code("bad_block"))
                     m.next = "DONE"
-                with m.Elif((step == len(ends)) & ~given):
-                    m.next = "DONE"
-                with m.Elif((step == len(ends)) & split):
-                    m.d.sync += self.o_error.eq(error_code("bad_block"))
-                    m.next = "DONE"
+                m.d.sync += ending.eq(0)
+                m.d.comb += self.o_matrix.eq(step)
                 with m.Switch(step):
-                    for number, (factor, other, start, bytes_) in enumerate(ends):
+                    for number, end in enumerate(ends):
                         with m.Case(number):
-                            m.d.sync += [x.eq(factor), y.eq(_fold(other, distance))]
-                            m.d.sync += total.eq(_fold(start, address))
-                            m.d.sync += length.eq(bytes_ - 1)
+                            m.d.sync += [x.eq(end.above), length.eq(end.last), ending.eq(end.used)]
+                            if end.stride is not None:
+                                m.d.sync += [y.eq(_fold(end.stride, distance)), striding.eq(1)]
+                            m.d.comb += [self.o_base.valid.eq(1), self.o_base.to.eq(end.to)]
                     for number, (factor, other, _) in enumerate(sizes, len(ends)):
                         with m.Case(number):
-                            m.d.sync += [x.eq(factor), y.eq(other), total.eq(0), length.eq(0)]
+                            m.d.sync += [x.eq(factor), y.eq(other), length.eq(0)]
+                m.d.sync += total.eq(
+                    Mux(step < len(ends), _fold(self.i_address, address), 0) if ends else 0
+                )
             with m.State("MULTIPLY"):
                 m.d.sync += [x.eq(x >> 1), y.eq(y << 1), total.eq(total + adds)]
                 with m.If(x == 0):
@@ -226,8 +249,21 @@ class JobCheck(wiring.Component):
                             m.next = "DONE"
             with m.State("DONE"):
                 m.d.sync += self.o_done.eq(1)
+                for flag, name in ((beyond, "address_range"), (short, "short_row")):
+                    with m.If(flag):
+                        m.d.sync += self.o_error.eq(error_code(name))
                 m.next = "IDLE"
+        m.d.comb += [first.eq(y), self.o_base.address.eq(self.i_address)]
         return m
+
+    def _block_bits(self) -> dict[str, int]:
+        """Return the bits of a block's sizes in tiles and beats; larger ones are refused."""
+        spec = self.spec
+        return {
+            "m": bits_for(spec.a_words),
+            "n": bits_for(max(spec.b_words * spec.b_slices(kind) for kind in spec.kinds)),
+            "k": bits_for(max(spec.a_words * spec.a_slices(kind) for kind in spec.kinds)),
+        }
 
     def _formats(self, m: Module) -> tuple[Value, Value]:
         """Look up a pair of formats; return whether it exists, and its largest K."""
@@ -254,27 +290,24 @@ class JobCheck(wiring.Component):
         slices = [of(kind) for kind in self.spec.kinds]
         return pick(lambda size: (count + size - 1) // size, slices, kind)
 
-    def _largest(self) -> tuple[int, int]:
-        """Return the most rows and words along K of a block that :meth:`_split` lets pass."""
-        spec = self.spec
-        return spec.a_words, max(spec.a_words * spec.a_slices(kind) for kind in spec.kinds)
-
     def _split(self, block_n: Value, block_k: Value, kind: Value) -> Value:
         """Tell whether blocks are too large to be counted, or start inside a byte."""
         spec, inside = self.spec, self.spec.inside
         sides = [
-            (block_n, [inside.n * kind.b_bits for kind in spec.kinds],
+            (block_n, self.i_job.block_n, [inside.n * kind.b_bits for kind in spec.kinds],
              [spec.b_words * spec.b_slices(kind) for kind in spec.kinds]),
-            (block_k, [inside.k * kind.a_bits for kind in spec.kinds],
+            (block_k, self.i_job.block_k, [inside.k * kind.a_bits for kind in spec.kinds],
              [spec.a_words * spec.a_slices(kind) for kind in spec.kinds]),
         ]  # fmt: skip
-        wrong = self.i_job.block_m > spec.a_words
-        for count, widths, most in sides:
+        width = self._block_bits()["m"]
+        wrong = _above(self.i_job.block_m, width, C(spec.a_words))
+        for count, whole, widths, most in sides:
 
             def inside_byte(width: int, count: Value = count) -> Value:
                 return (count * width)[:3] != 0
 
-            wrong |= (count > pick(C, most, kind)) | pick(inside_byte, widths, kind)
+            wrong |= _above(whole, len(count), pick(C, most, kind))
+            wrong |= pick(inside_byte, widths, kind)
         if inside.block:
             each = [inside.block // mode.codes for mode in spec.kinds]
             wrong |= (self.i_job.block_m != 1) | (self.i_job.block_n != 1)
@@ -285,3 +318,18 @@ class JobCheck(wiring.Component):
 def _fold(value: Value, width: int) -> Value:
     """Replace the bits from that place up by their OR: too large values stay too large."""
     return Cat(value[:width], value[width:].any())
+
+
+def _above(value: Value, width: int, most: Value) -> Value:
+    """Tell whether a value is more than one of some bits."""
+    return value[width:].any() | (value[:width] > most)
+
+
+def _last(above: Value, bits: int) -> Value:
+    """Return the bytes of some numbers less one, from their count less one."""
+    if bits < 8:
+        return above // (8 // bits)
+    size = bits // 8
+    if size.bit_count() > 1:
+        return above * size + (size - 1)
+    return Cat(C(size - 1, exact_log2(size)), above)

@@ -1,16 +1,15 @@
 """A copy of a job, made part by part."""
 
-from amaranth import Module, Mux, Signal
+from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.bus import BusSpec
-from hw.soc.registers.coprocessor import JobLayout
+from hw.lib.shared_module import UNINITIALISED
+from hw.soc.registers.coprocessor import PART, JobLayout
 
 __all__ = ["JobSnapshot"]
-
-_PART = 128
-"""Bits of the registers' job copied per cycle, at least."""
 
 
 class JobSnapshot(wiring.Component):
@@ -23,60 +22,94 @@ class JobSnapshot(wiring.Component):
 
     Members
     -------
-    i_job : In(JobLayout)
-        The job of the registers.
+    o_part, i_word : Out, In
+        The part of the registers' job to copy, and its bits.
     i_beat : In
         A beat of a descriptor, from its first one on.
     i_gathers : In(1)
-        Copy beats, not parts of ``i_job``.
+        Copy beats, not the registers.
     i_first : In(1)
         The next part is the first one.
     en : In(1)
         Copy a part.
     o_last : Out(1)
-        It is the last one of ``i_job``.
+        It is the last one of the registers.
     o : Out(JobLayout)
-        The copy.
+        The copy, without the addresses before ``m``.
+    i_matrix, o_address : In, Out
+        One of the addresses, in the same cycle.
     """
 
-    i_job: data.View
+    o_part: Signal
+    i_word: Signal
     i_beat: Signal
     i_gathers: Signal
     i_first: Signal
     en: Signal
     o_last: Signal
     o: data.View
+    i_matrix: Signal
+    o_address: Signal
 
     def __init__(self, spec: BusSpec):
         self.spec = spec
         super().__init__({
-            "i_job": In(JobLayout()),
+            "o_part": Out(range(JobLayout().size // PART)),
+            "i_word": In(PART),
             "i_beat": In(spec.data_width),
             "i_gathers": In(1),
             "i_first": In(1),
             "en": In(1),
             "o_last": Out(1),
             "o": Out(JobLayout()),
+            "i_matrix": In(range(7)),
+            "o_address": Out(PART),
         })
 
     def elaborate(self, platform):
         m = Module()
-        width = self.spec.data_width
-        job, come = Signal(JobLayout().size, reset_less=True), Signal(max(width, _PART))
-        part = Signal(range(len(job) // width))
-        parts, beats = len(job) // len(come), len(come) // width
-        chosen = self.i_job.as_value().word_select(part[: (parts - 1).bit_length()], len(come))
+        layout = JobLayout()
+        size, beat = layout.size, self.spec.data_width
+        part = Signal(range(size // min(beat, PART)))
+        job = Signal(size, reset_less=True)
+        both = max(beat, PART)
+        words, beats = self.i_word.replicate(both // PART), self.i_beat.replicate(both // beat)
+        come = Signal(both)
         m.d.comb += [
             self.o.eq(job),
-            self.o_last.eq(part == parts - 1),
-            come.eq(Mux(self.i_gathers, self.i_beat.replicate(beats), chosen)),
+            self.o_part.eq(part),
+            self.o_last.eq(part == size // PART - 1),
+            come.eq(Mux(self.i_gathers, beats, words)),
         ]
         with m.If(self.i_first):
             m.d.sync += part.eq(0)
         with m.Elif(self.en):
             m.d.sync += part.eq(part + 1)
-        for number in range(parts * beats):
-            bits = slice(number * width, (number + 1) * width)
-            with m.If(self.en & (part == Mux(self.i_gathers, number, number // beats))):
-                m.d.sync += job[bits].eq(come.word_select(number % beats, width))
+        step = min(beat, PART)
+        # Addresses are read one by one: they are in memory.
+        start = layout["m"].offset // PART * PART
+        rows = start // both + 1
+        addresses: Memory[int, Value] = Memory(
+            shape=both, depth=max(rows, 2), init=[], attrs={UNINITIALISED: "1"}
+        )
+        m.submodules.addresses = addresses
+        write, read = addresses.write_port(granularity=step), addresses.read_port(domain="comb")
+        m.d.comb += [
+            write.addr.eq(Mux(self.i_gathers, part // (both // beat), part // (both // PART))),
+            write.data.eq(come),
+            read.addr.eq(self.i_matrix // (both // PART)),
+            self.o_address.eq(read.data.word_select(self.i_matrix % (both // PART), PART)),
+        ]
+        for lane in range(both // step):
+            bits = lane * step
+            hit = Mux(
+                self.i_gathers,
+                part % (both // beat) == bits // beat,
+                part % (both // PART) == bits // PART,
+            )
+            inside = Mux(self.i_gathers, part < -(-start // beat), part < start // PART)
+            m.d.comb += write.en[lane].eq(self.en & hit & inside)
+        for low in range(start, size, step):
+            with m.If(self.en & (part == Mux(self.i_gathers, low // beat, low // PART))):
+                m.d.sync += job[low : low + step].eq(come[low % both : low % both + step])
         return m

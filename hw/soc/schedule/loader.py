@@ -2,16 +2,19 @@
 
 from typing import NamedTuple
 
-from amaranth import C, Module, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
+from hw.lib.shared_module import UNINITIALISED
 from hw.soc.schedule.block_walk import Block, BlockWalk
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, block_widths, scales_of, words_bytes
 
 __all__ = [
-    "A", "ADDEND", "A_SCALES", "B", "BIAS", "B_SCALES", "RECORD", "Loader", "RowRequest", "parts"
+    "A", "ADDEND", "A_SCALES", "B", "BIAS", "B_SCALES", "RECORD", "Bases", "Loader", "RowRequest",
+    "parts",
 ]  # fmt: skip
 
 A, B, A_SCALES, B_SCALES, BIAS, RECORD, ADDEND = range(7)
@@ -36,23 +39,37 @@ class RowRequest(data.StructLayout):
         })
 
 
-class _Asks(NamedTuple):
-    """Rows of one kind: whether a block needs any, how many, and their addresses.
+class Bases(data.StructLayout):
+    """The address of a matrix, by its destination; C's is that of what it is added to."""
 
-    ``start`` is the address of the next row of the matrix, a register if others follow; the block's
-    part of it is `length` bytes from offset `before`; the stride to the row below is `step`.
+    def __init__(self, spec: CoprocessorSpec):
+        super().__init__({"valid": 1, "to": range(7), "address": spec.address_width})
+
+
+class _Asks(NamedTuple):
+    """Rows of one kind: whether a block needs any, how many, of which length, and their stride.
+
+    The first one is `before` bytes from the matrix's address if it is the ``home`` one, else from
+    a place kept in slot `slot`. The address after the block's last row goes to slot `keeps`, if
+    `kept`.
     """
 
     needed: Value
     rows: Value
-    start: Value
-    before: Value
     length: Value
     step: Value
+    home: Value
+    before: Value
+    slot: Value
+    keeps: Value
+    kept: Value
 
 
 class Loader(wiring.Component):
     """Requests the rows of blocks, one per cycle, as soon as a buffer is free for them.
+
+    Two cycles without a row precede those of each matrix, and one each block. One adder makes all
+    addresses.
 
     Parameters
     ----------
@@ -65,6 +82,8 @@ class Loader(wiring.Component):
         The job.
     i_start : In(1)
         It begins.
+    i_base : In
+        :class:`Bases`, of all matrices of the job that it reads, before ``i_start``.
     i_free : In(7)
         A buffer of the store of A, B, their scales, biases, records, sums became free.
     o : Out(stream)
@@ -75,6 +94,7 @@ class Loader(wiring.Component):
 
     i_geometry: data.View
     i_start: Signal
+    i_base: data.View
     i_free: Signal
     o: stream.Interface
     o_block: stream.Interface
@@ -84,6 +104,7 @@ class Loader(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
+            "i_base": In(Bases(spec)),
             "i_free": In(7),
             "o": Out(stream.Signature(RowRequest(spec))),
             "o_block": Out(stream.Signature(Block(spec))),
@@ -94,154 +115,162 @@ class Loader(wiring.Component):
         spec, job = self.spec, self.i_geometry
         m.submodules.walk = walk = BlockWalk(spec)
         free, taken = [], []
-        for to, most in parts(spec).items():
-            taken.append(Signal(name=f"take{to}"))
-            free.append(Signal(range(most + 1), name=f"free{to}", init=most))
-            m.d.sync += free[to].eq(free[to] + self.i_free[to] - taken[to])
+        for number, most in parts(spec).items():
+            taken.append(Signal(name=f"take{number}"))
+            free.append(Signal(range(most + 1), name=f"free{number}", init=most))
+            m.d.sync += free[number].eq(free[number] + self.i_free[number] - taken[number])
 
         widths = block_widths(spec)
-        # Rows requested so far, of the current kind.
-        asked, count = (
-            Signal(max(widths["rows"], widths["codes"]), name=name) for name in ("asked", "count")
-        )
         row = self.o.payload
-        # For A, its scales and C: addresses of the block's first row and of the next; for B the
-        # next.
-        a_base, a_row, b_row, sa_base, sa_row, sb_row, c_base, c_row = (
-            Signal(spec.address_width, name=name)
-            for name in ("a_base", "a_row", "b_row", "sa_base", "sa_row", "sb_row",
-                         "c_base", "c_row")
-        )  # fmt: skip
         # Offset of the block: words of K, columns of C.
         codes, columns = (Signal(spec.dimension_width, name=name) for name in ("codes", "columns"))
-        # The requested row, from the start of its matrix row on, and the next one.
-        base, offset = Signal(spec.address_width), Signal(BYTES_WIDTH)
-        stride, after = Signal(BYTES_WIDTH), Signal(spec.address_width)
+        # The row of blocks, even or odd: it starts where the one before has ended.
+        turn = Signal()
+        # The requested row, those left, and from it to the next one.
+        at, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
+        to, left = Signal(range(7)), Signal(max(widths["rows"], widths["codes"]))
+        length = Signal(spec.length_width)
+        after = Signal(spec.address_width)
         m.d.comb += [
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),
-            row.last.eq(asked + 1 == count),
             *(self.o_block.payload[name].eq(getattr(walk, f"o_{name}")) for name, _ in Block(spec)),
-            row.address.eq(base + offset),
-            after.eq(base + stride),
+            row.address.eq(at),
+            row.bytes.eq(length),
+            row.to.eq(to),
+            row.last.eq(left == 1),
+            after.eq(at + step),
         ]
 
-        first = walk.o_first_code
-        scales = self._scales(walk.o_codes)
-        sum_bytes, record_bytes = spec.sum_bytes, spec.RECORD_BYTES
-        # In order of requests: operands last, since sums start when A and B arrive, one of which
-        # may be loaded already; C after them, since it waits until the block before the last has
-        # left.
-        asks: dict[int, _Asks] = {}
-        if spec.bias:
-            before, length = columns * sum_bytes, walk.o_columns * sum_bytes
-            asks[BIAS] = _Asks(job.biased & first, C(1), job.bias, before, length, C(0))
-        if spec.requantises_columns:
-            before, length = columns * record_bytes, walk.o_columns * record_bytes
-            asks[RECORD] = _Asks(job.per_column & first, C(1), job.requant, before, length, C(0))
-        before, length = (words_bytes(spec, "a", x, job.kind) for x in (codes, walk.o_codes))
-        asks[A] = _Asks(~walk.o_again_a, walk.o_rows, a_row, before, length, job.lda)
-        if spec.scales:
-            before = self._scales(codes)
-            asks[A_SCALES] = _Asks(~walk.o_again_a, walk.o_rows, sa_row, before, scales, job.ldsa)
-        before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
-        asks[B] = _Asks(~walk.o_again_b, walk.o_codes, b_row, before, length, job.ldb)
-        if spec.scales:
-            asks[B_SCALES] = _Asks(
-                ~walk.o_again_b, scales, sb_row, columns, walk.o_columns, job.ldsb
-            )
-        if spec.accumulates:
-            before, length = columns * sum_bytes, walk.o_columns * sum_bytes
-            asks[ADDEND] = _Asks(
-                job.accumulate & first, walk.o_rows, c_row, before, length, job.ldc
-            )
-        follow = {A: a_row, A_SCALES: sa_row, B: b_row, B_SCALES: sb_row, ADDEND: c_row}
-
-        steps = Signal()
-
-        def go(behind: int | None) -> None:
-            """Advance to the next kind needed; after B, whose register restarts, at once."""
-            left = list(asks)
-            m.next = "NEXT"
-            if behind == (B_SCALES if spec.scales else B):
-                with m.If(~asks[ADDEND].needed if spec.accumulates else C(1)):
-                    m.d.comb += steps.eq(1)
-                    m.next = "BLOCK"
-                    with m.If(walk.o_last):
-                        m.next = "IDLE"
-            for to in reversed(left if behind is None else left[left.index(behind) + 1 :]):
-                with m.If(asks[to].needed):
-                    m.next = f"ROWS{to}"
+        asks = self._asks(walk, codes, columns, turn)
+        waiting, todo = Signal(len(asks)), Signal(len(asks))
+        m.d.comb += todo.eq(Cat(ask.needed for ask in asks.values()))
+        lowest = Signal(len(asks))
+        m.d.comb += lowest.eq(waiting & -waiting)
+        # Addresses of matrices, then places inside of them.
+        places: Memory[int, Value] = Memory(
+            shape=spec.address_width, depth=16, init=[], attrs={UNINITIALISED: "1"}
+        )
+        m.submodules.places = places
+        write, read = places.write_port(), places.read_port(domain="comb")
+        moves, ends, steps, keeps = Signal(), Signal(), Signal(), Signal()
+        base = self.i_base
+        m.d.comb += [
+            moves.eq(self.o.valid & self.o.ready),
+            ends.eq(moves & row.last),
+            write.en.eq(base.valid | keeps),
+            write.data.eq(Mux(base.valid, base.address, after)),
+        ]
+        with m.If(base.valid):
+            m.d.comb += write.addr.eq(base.to)
+        with m.Else():
+            for number, ask in asks.items():
+                with m.If(to == number):
+                    m.d.comb += [write.addr.eq(ask.keeps), keeps.eq(ends & ask.kept)]
+        begun = Signal()
+        room = Signal()
+        for number in asks:
+            with m.If(to == number):
+                m.d.comb += room.eq(free[number] != 0)
 
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
-                m.d.sync += [
-                    sa_base.eq(job.a_scales),
-                    sa_row.eq(job.a_scales),
-                    sb_row.eq(job.b_scales),
-                    a_base.eq(job.a),
-                    a_row.eq(job.a),
-                    b_row.eq(job.b),
-                    c_base.eq(job.c),
-                    c_row.eq(job.c),
-                    codes.eq(0),
-                    columns.eq(0),
-                ]
+                m.d.sync += [codes.eq(0), columns.eq(0)]
                 m.next = "BLOCK"
             with m.State("BLOCK"):
                 m.d.comb += self.o_block.valid.eq(1)
+                m.d.sync += waiting.eq(todo)
                 with m.If(self.o_block.ready):
-                    go(None)
-            for to, ask in asks.items():
-                with m.State(f"ROWS{to}"):
-                    m.d.comb += [
-                        # The first row allocates a buffer of the store.
-                        self.o.valid.eq((asked != 0) | (free[to] != 0)),
-                        taken[to].eq((asked == 0) & self.o.valid & self.o.ready),
-                        count.eq(ask.rows),
-                        row.to.eq(to),
-                        base.eq(ask.start),
-                        offset.eq(ask.before),
-                        stride.eq(ask.step),
-                        row.bytes.eq(ask.length),
-                    ]
-                    with m.If(self.o.valid & self.o.ready):
-                        m.d.sync += asked.eq(asked + 1)
-                        if to in follow:
-                            m.d.sync += follow[to].eq(after)
-                        with m.If(row.last):
-                            m.d.sync += asked.eq(0)
-                            go(to)
-            with m.State("NEXT"):
-                m.d.comb += steps.eq(1)
-                with m.If(walk.o_last):
-                    m.next = "IDLE"
-                with m.Else():
-                    m.next = "BLOCK"
+                    m.next = "SEEK"
+            with m.State("SEEK"):
+                m.d.sync += [waiting.eq(waiting & ~lowest), at.eq(read.data), begun.eq(0)]
+                m.next = "ADD"
+                for bit, (number, ask) in zip(lowest, asks.items(), strict=True):
+                    with m.If(bit):
+                        m.d.sync += [to.eq(number), left.eq(ask.rows), step.eq(ask.before)]
+                        m.d.sync += length.eq(ask.length)
+                        m.d.comb += read.addr.eq(Mux(ask.home, number, ask.slot))
+            with m.State("ADD"):
+                m.d.sync += at.eq(after)
+                m.next = "ROWS"
+                for number, ask in asks.items():
+                    with m.If(to == number):
+                        m.d.sync += step.eq(ask.step)
+            with m.State("ROWS"):
+                # The first row allocates a buffer of the store.
+                m.d.comb += self.o.valid.eq(begun | room)
+                with m.If(moves):
+                    m.d.sync += [begun.eq(1), at.eq(after), left.eq(left - 1)]
+                    for number in asks:
+                        m.d.comb += taken[number].eq((to == number) & ~begun)
+                with m.If(ends):
+                    m.next = "SEEK"
+                    with m.If(waiting == 0):
+                        m.d.comb += steps.eq(1)
+                        m.next = "BLOCK"
+                        with m.If(walk.o_last):
+                            m.next = "IDLE"
         m.d.comb += walk.i_next.eq(steps)
         with m.If(steps):
             row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
             column_ends = walk.o_last_code & (~job.by_columns | walk.o_last_row)
-            with m.If(walk.o_last_code):
-                m.d.sync += [codes.eq(0), b_row.eq(job.b), sb_row.eq(job.b_scales)]
-            with m.Else():
-                m.d.sync += codes.eq(codes + job.codes)
-            # Blocks below: the next row is theirs, if this block's were requested.
-            with m.If(row_ends & walk.o_last_row):
-                m.d.sync += [a_base.eq(job.a), a_row.eq(job.a)]
-                m.d.sync += [c_base.eq(job.c), c_row.eq(job.c)]
-                m.d.sync += [sa_base.eq(job.a_scales), sa_row.eq(job.a_scales)]
-            with m.Elif(row_ends):
-                m.d.sync += [a_base.eq(a_row), c_base.eq(c_row), sa_base.eq(sa_row)]
-            with m.Elif(~walk.o_keep_a):
-                m.d.sync += [a_row.eq(a_base), sa_row.eq(sa_base)]
-            with m.If(walk.o_last_code & ~row_ends):
-                m.d.sync += c_row.eq(c_base)
-            with m.If(column_ends & walk.o_last_column):
-                m.d.sync += columns.eq(0)
-            with m.Elif(column_ends):
-                m.d.sync += columns.eq(columns + job.columns)
+            m.d.sync += codes.eq(Mux(walk.o_last_code, 0, codes + job.codes))
+            m.d.sync += turn.eq(turn ^ row_ends)
+            with m.If(column_ends):
+                m.d.sync += columns.eq(Mux(walk.o_last_column, 0, columns + job.columns))
         return m
+
+    def _asks(self, walk: BlockWalk, codes: Value, columns: Value, turn: Value) -> dict[int, _Asks]:
+        """List the rows of a block in the order of requests.
+
+        Operands come last, since sums start when A and B arrive, one of which may be loaded
+        already; C after them, since it waits until the block before the last has left.
+        """
+        spec, job, first = self.spec, self.i_geometry, walk.o_first_code
+        slots = iter(range(8, 16))
+        asks: dict[int, _Asks] = {}
+
+        def of_columns(to: int, needed: Value, address_bytes: int) -> None:
+            size = address_bytes
+            asks[to] = _Asks(
+                needed & first, C(1), walk.o_columns * size, C(0), C(1), columns * size,
+                C(0), C(0), C(0),
+            )  # fmt: skip
+
+        def of_rows(to: int, step: Value, before: Value, length: Value) -> None:
+            even, odd = next(slots), next(slots)
+            asks[to] = _Asks(
+                ~walk.o_again_a, walk.o_rows, length, step, walk.o_first_row, before,
+                Mux(turn, odd, even), Mux(turn, even, odd), first,
+            )  # fmt: skip
+
+        def of_codes(to: int, rows: Value, step: Value, before: Value, length: Value) -> None:
+            slot = C(next(slots), 4)
+            before = Mux(first, before, 0)
+            asks[to] = _Asks(~walk.o_again_b, rows, length, step, first, before, slot, slot, C(1))
+
+        if spec.bias:
+            of_columns(BIAS, job.biased, spec.sum_bytes)
+        if spec.requantises_columns:
+            of_columns(RECORD, job.per_column, spec.RECORD_BYTES)
+        before, length = (words_bytes(spec, "a", x, job.kind) for x in (codes, walk.o_codes))
+        of_rows(A, job.lda, before, length)
+        scales = self._scales(walk.o_codes)
+        if spec.scales:
+            of_rows(A_SCALES, job.ldsa, self._scales(codes), scales)
+        before, length = (words_bytes(spec, "b", x, job.kind) for x in (columns, walk.o_columns))
+        of_codes(B, walk.o_codes, job.ldb, before, length)
+        if spec.scales:
+            of_codes(B_SCALES, scales, job.ldsb, columns, walk.o_columns)
+        if spec.accumulates:
+            of_rows(ADDEND, job.ldc, columns * spec.sum_bytes, walk.o_columns * spec.sum_bytes)
+            down = job.by_columns & ~walk.o_first_row
+            asks[ADDEND] = asks[ADDEND]._replace(
+                needed=job.accumulate & first,
+                before=Mux(down, 0, columns * spec.sum_bytes),
+                kept=job.by_columns | walk.o_first_column,
+            )
+        return asks
 
     def _scales(self, words: Value) -> Value:
         """Return the scales of a count of words along K; 0 if codes have none."""

@@ -1,12 +1,15 @@
 """Addresses of the rows of C in memory, block by block."""
 
-from amaranth import Module, Mux, Signal, Value
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
+from hw.lib.shared_module import UNINITIALISED
 from hw.soc.bus.burst import Row
-from hw.soc.schedule.geometry import Geometry, bytes_of
+from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, bytes_of
+from hw.soc.schedule.loader import ADDEND, Bases
 from hw.soc.schedule.tile_walk import BlockDone
 
 __all__ = ["ResultAddresses"]
@@ -16,7 +19,7 @@ class ResultAddresses(wiring.Component):
     """Issues the address of each row of a block of C, as soon as the row leaves the store.
 
     Not earlier: an address waiting for data could block other bus managers. Latency: one cycle
-    after the row begins to leave. Throughput: one row per cycle, with one idle cycle between
+    after the row begins to leave. Throughput: one row per cycle, with two idle cycles between
     blocks.
 
     Parameters
@@ -30,6 +33,8 @@ class ResultAddresses(wiring.Component):
         The job.
     i_start : In(1)
         It begins.
+    i_base : In
+        :class:`Bases`, of C at least, before ``i_start``.
     i : In(stream)
         :class:`hw.soc.schedule.tile_walk.BlockDone`: the blocks to expect.
     i_come : In(1)
@@ -44,6 +49,7 @@ class ResultAddresses(wiring.Component):
 
     i_geometry: data.View
     i_start: Signal
+    i_base: data.View
     i: stream.Interface
     i_come: Signal
     o: stream.Interface
@@ -55,6 +61,7 @@ class ResultAddresses(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
+            "i_base": In(Bases(spec)),
             "i": In(stream.Signature(BlockDone(spec))),
             "i_come": In(1),
             "o": Out(stream.Signature(Row(spec))),
@@ -65,36 +72,65 @@ class ResultAddresses(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, job, block = self.spec, self.i_geometry, self.i.payload
-        # Address of a row of blocks, and of the next row, without the block's column offset.
-        start, row = (Signal(spec.address_width, name=name) for name in ("start", "row"))
+        # The next row, without the block's column offset if it is `fresh`.
+        at, fresh = Signal(spec.address_width), Signal()
+        after, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
         before = Signal(spec.dimension_width)
         told = Signal.like(block.rows, name="told")
         come = Signal(range(2 * spec.rows + 1))
-        moves, last = Signal(), Signal()
+        moves, last, ends = Signal(), Signal(), Signal()
+        # The block is in the first row; in an even or odd one: it starts where the one before ends.
+        top, left_side, turn = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.o.valid.eq(self.i.valid & (come != 0) & (told != block.rows)),
-            self.o.payload.address.eq(row + self._length(before)),
+            self.o.valid.eq(self.i.valid & ~fresh & (come != 0) & ~last),
+            self.o.payload.address.eq(at),
             self.o.payload.bytes.eq(self._length(block.columns)),
             moves.eq(self.o.valid & self.o.ready),
             last.eq(told == block.rows),
+            ends.eq(told + 1 == block.rows),
             self.i.ready.eq(last),
-            self.o_final.eq(block.last_row & block.last_column & (told + 1 == block.rows)),
+            self.o_final.eq(block.last_row & block.last_column & ends),
             self.o_idle.eq(~self.i.valid),
+            step.eq(Mux(fresh, self._length(before), job.ldc)),
+            after.eq(at + step),
         ]
         m.d.sync += come.eq(come + self.i_come - moves)
+        # Where C begins, and two rows of blocks.
+        places: Memory[int, Value] = Memory(
+            shape=spec.address_width, depth=4, init=[], attrs={UNINITIALISED: "1"}
+        )
+        m.submodules.places = places
+        write, read = places.write_port(), places.read_port(domain="comb")
+        down, seeks, done, given = Signal(), Signal(), Signal(), Signal()
+        ended = self.i.valid & last
+        m.d.comb += [
+            given.eq(self.i_base.valid & (self.i_base.to == ADDEND)),
+            write.en.eq(given | (moves & ends & left_side)),
+            write.addr.eq(Mux(given, 0, Cat(~turn, turn))),
+            write.data.eq(Mux(given, self.i_base.address, after)),
+            done.eq(block.last_row & (job.by_columns | block.last_column)),
+            down.eq(~job.by_columns & block.last_column),
+            # By columns, a row of blocks continues where the one above has ended.
+            seeks.eq(self.i_start | (ended & (~job.by_columns | block.last_row))),
+        ]
+        with m.If(self.i_start | done | (top & ~down)):
+            m.d.comb += read.addr.eq(0)
+        with m.Else():
+            m.d.comb += read.addr.eq(Mux(turn ^ down, 0b01, 0b10))
+        with m.If(moves | fresh):
+            m.d.sync += at.eq(after)
+        with m.Elif(seeks):
+            m.d.sync += at.eq(read.data)
+        m.d.sync += fresh.eq(seeks)
         with m.If(moves):
-            m.d.sync += [row.eq(row + job.ldc), told.eq(told + 1)]
+            m.d.sync += told.eq(told + 1)
         with m.If(self.i_start):
-            m.d.sync += [start.eq(job.c), row.eq(job.c), before.eq(0), told.eq(0)]
-        with m.Elif(self.i.valid & last):
-            m.d.sync += told.eq(0)
-            with m.If(~job.by_columns & ~block.last_column):
-                m.d.sync += row.eq(start)
-            with m.Elif(block.last_row):
-                m.d.sync += [start.eq(job.c), row.eq(job.c)]
-            with m.Else():
-                m.d.sync += start.eq(row)
-            with m.If(~job.by_columns & block.last_column):
+            m.d.sync += [before.eq(0), told.eq(0), top.eq(1), left_side.eq(1)]
+        with m.Elif(ended):
+            m.d.sync += [told.eq(0), turn.eq(turn ^ down)]
+            m.d.sync += [top.eq(Mux(job.by_columns | block.last_column, done, top))]
+            m.d.sync += left_side.eq(block.last_column)
+            with m.If(down):
                 m.d.sync += before.eq(0)
             with m.Elif(~job.by_columns | block.last_row):
                 m.d.sync += before.eq(before + job.columns)

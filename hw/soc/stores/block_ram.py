@@ -58,7 +58,7 @@ class BlockRam(wiring.Component):
 
     def __init__(self, spec: CoprocessorUartSpec):
         self.spec = spec
-        self.lane = Bank("memory_lane", 8, spec.memory_bytes // spec.bytes)
+        self.lane = Bank("memory_lane", 8, spec.memory_bytes // spec.bytes, together=True)
         super().__init__({"axi": In(Axi4(spec)), "host": In(ByteAccess())})
 
     @property

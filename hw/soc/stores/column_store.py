@@ -25,17 +25,19 @@ class ColumnStore(wiring.Component):
         What: bytes of a column.
     parts : int
         What: buffers, one per block, a power of two.
+    across : int
+        What: columns that are read at once, a divisor of a tile's.
 
     Members
     -------
     i : In(stream)
         :class:`hw.soc.bus.burst.Beat`: words of a block's row, always taken.
     en, i_column : In
-        Read; index of the tile in its row.
+        Read; index of the columns, counted in `across`.
     i_release : In(1)
         The block's buffer can be refilled.
     o : Out
-        Data of n columns, of the last ``en``.
+        Data of the columns, of the last ``en``.
     """
 
     i: stream.Interface
@@ -44,14 +46,15 @@ class ColumnStore(wiring.Component):
     i_release: Signal
     o: Signal
 
-    def __init__(self, spec: CoprocessorSpec, name: str, size: int, parts: int):
-        width = 8 * size * spec.inside.n
-        self.slices = spec.row_slices(size)
-        self.store = OperandStore(name, 1, self.slices * width // 8, spec.row_words(size), parts)
+    def __init__(self, spec: CoprocessorSpec, name: str, size: int, parts: int, across: int):
+        width = 8 * size * across
+        self.slices = spec.row_slices(size, across)
+        words = spec.row_words(size, across)
+        self.store = OperandStore(name, 1, self.slices * width // 8, words, parts)
         super().__init__({
             "i": In(stream.Signature(Beat(self.slices * width))),
             "en": In(1),
-            "i_column": In(range(spec.rows)),
+            "i_column": In(range(spec.rows * spec.inside.n // across)),
             "i_release": In(1),
             "o": Out(width),
         })

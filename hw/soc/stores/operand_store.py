@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from hw.lib.shared_module import UNINITIALISED, SharedModule
+from hw.lib.shared_module import NO_COLLISION, UNINITIALISED, SharedModule
 from hw.soc.bus.burst import Beat
 
 __all__ = ["Bank", "OperandStore"]
@@ -22,6 +22,9 @@ class Bank(SharedModule):
         What: of the module.
     width, depth : int
         What: bits of a word, and words.
+    together : bool
+        How: a word may be read in the cycle in which it is written, and is then the old one; else
+        no result may depend on it, which saves the logic around a block RAM that cannot do that.
 
     Members
     -------
@@ -40,8 +43,9 @@ class Bank(SharedModule):
     o_address: Signal
     o: Signal
 
-    def __init__(self, name: str, width: int, depth: int):
+    def __init__(self, name: str, width: int, depth: int, *, together: bool = False):
         self.module = name
+        self.together = together
         self.width = width
         self.depth = depth
         super().__init__({
@@ -55,8 +59,9 @@ class Bank(SharedModule):
 
     def elaborate(self, platform):
         m = Module()
+        attributes = {UNINITIALISED: "1"} | ({} if self.together else {NO_COLLISION: "1"})
         memory: Memory[int, Value] = Memory(
-            shape=self.width, depth=self.depth, init=[], attrs={UNINITIALISED: "1"}
+            shape=self.width, depth=self.depth, init=[], attrs=attributes
         )
         m.submodules.memory = memory
         write, read = memory.write_port(), memory.read_port()

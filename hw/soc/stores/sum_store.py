@@ -24,9 +24,9 @@ class SumStore(wiring.Component):
     """Double-buffered rows of n sums: one half accumulates while the other leaves.
 
     Throughput: one row per cycle, of a tile or of the existing C, which has priority: both use the
-    same port. A row can be read 2 cycles after it is written; that is never too late, since a block
-    of one tile is accumulated in the engine. A half whose rows leave accumulates no more. Stalls:
-    ``i_write`` reaches ``i_rows.ready`` combinationally.
+    same port. A row can be read 3 cycles after it is written, or 2 if a tile has one row; that is
+    never too late, since a block of one tile is accumulated in the engine. A half whose rows leave
+    accumulates no more. Stalls: ``i_write`` reaches ``i_rows.ready`` combinationally.
 
     Parameters
     ----------
@@ -81,6 +81,8 @@ class SumStore(wiring.Component):
         self.spec = spec
         width = spec.inside.n * spec.number_width
         self.bank = Bank("sums_bank", width, spec.rows)
+        # A register behind the banks: blocks of two tiles or more come back late enough.
+        self.late = spec.inside.m > 1
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i": In(stream.Signature(SumsRequest(spec))),
@@ -132,41 +134,55 @@ class SumStore(wiring.Component):
         with m.If(done):
             m.d.sync += half.eq(~half)
 
-        # The addend: nothing, the sums of either half, or the biases.
-        late = data.StructLayout({
-            "rows": len(row.data), "address": len(address), "half": 1, "other": 2,
-        })  # fmt: skip
+        # The addend: nothing, the sums of either half, the biases, or the existing C, to which
+        # nothing is added.
+        late = data.StructLayout({"address": len(address), "half": 1})
         write = data.View(late, Signal(late.size, name="write", reset_less=True))
-        writes = Signal()
+        writes, come = Signal(), Signal()
+        rows, given = (
+            Signal(len(row.data), name=name, reset_less=True) for name in ("rows", "given")
+        )
+        biased, stored = Signal(reset_less=True), Signal(reset_less=True)
         m.d.sync += [
             writes.eq(taken | self.i_write),
-            self.o_come.eq(taken & (request.rows > line)),
-            self.o_full.eq(done),
-            write.rows.eq(Mux(self.i_write, self.i_write_row, row.data)),
+            come.eq(taken & (request.rows > line)),
+            rows.eq(Mux(self.i_write, 0, row.data)),
+            given.eq(Mux(self.i_write, self.i_write_row, 0)),
             write.address.eq(Mux(self.i_write, self.i_write_address, address)),
             write.half.eq(Mux(self.i_write, self.i_write_half, half)),
-            write.other.eq(Mux(request.bias, 3, Mux(request.add, 1 + half, 0))),
+            biased.eq(request.bias & ~self.i_write),
+            stored.eq(request.add & ~self.i_write),
         ]
-        with m.If(self.i_write):
-            m.d.sync += write.other.eq(0)
+        full = Signal()
+        m.d.sync += full.eq(done)
         banks = [self.bank.place() for _ in range(2)]
+        # Two lookup tables of four inputs a bit.
+        old = Mux(write.half, banks[1].o, banks[0].o) & stored.replicate(len(row.data))
+        found = (Mux(biased, self.i_bias, old) if spec.bias else old) | given
+        addend: Value = found
+        terms, to, stores = rows, write, writes
+        if self.late:
+            addend, terms = (
+                Signal(len(row.data), name=name, reset_less=True) for name in ("addend", "terms")
+            )
+            to = data.View(late, Signal(late.size, name="to", reset_less=True))
+            stores = Signal()
+            m.d.sync += [addend.eq(found), terms.eq(rows), to.eq(write)]
+            m.d.sync += [stores.eq(writes), self.o_come.eq(come), self.o_full.eq(full)]
+        else:
+            m.d.comb += [self.o_come.eq(come), self.o_full.eq(full)]
         total = Signal(len(row.data))
+        m.d.comb += total.eq(self._add(terms, addend))
         for number in range(2):
             m.submodules[f"half{number}"] = bank = banks[number]
             leaves = self.en & (self.i_half == number)
             m.d.comb += [
-                bank.write.eq(writes & (write.half == number)),
-                bank.i_address.eq(write.address),
+                bank.write.eq(stores & (to.half == number)),
+                bank.i_address.eq(to.address),
                 bank.i.eq(total),
                 bank.en.eq(leaves | (adds & (half == number))),
                 bank.o_address.eq(Mux(leaves, self.i_address, address)),
             ]
-        found = Mux(
-            write.other[1],
-            Mux(write.other[0], self.i_bias, banks[1].o),
-            Mux(write.other[0], banks[0].o, 0),
-        )
-        m.d.comb += total.eq(self._add(write.rows, found))
         left = Signal()
         with m.If(self.en):
             m.d.sync += left.eq(self.i_half)

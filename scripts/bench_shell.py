@@ -1,0 +1,177 @@
+"""Measure the co-processor around its engine on ECP5: resources by module, Fmax by seed.
+
+.venv/bin/python scripts/bench_shell.py [--seeds N] [-p NAME=VALUE ..]
+
+The engine is a black box where resources are counted. Where the shell is placed it is a stand-in
+of registers, whose ports behave as an engine's, so that no path of an engine counts. Modules are
+mapped apart, the whole flattened.
+"""
+
+import argparse
+import json
+import re
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from carrysave.fpga.implementation import resources
+from hw.catalog import Design
+from hw.device import family
+from hw.emit import tools, yosys
+from hw.emit.verilog import Emission
+from scripts.bench import show
+from scripts.bench_coprocessor import ENGINE, without
+
+SHELL: dict[str, Any] = {"data_width": 64, "requantisers": 2}
+# Fewer tables than with the multiplexers behind them, and none of the carry rows for constants.
+MAPPING = " -nowidelut -cmp2softlogic"
+COLUMNS = {
+    "module": "{}", "times": "{}", "LUT4": "{:,}", "CCU2C": "{:,}", "LUT RAM": "{:,}",
+    "LUTs": "{:,}", "FFs": "{:,}", "DSPs": "{:,}", "BRAMs": "{:,}",
+}  # fmt: skip
+KINDS = {"LUT4": "LUT4", "CCU2C": "CCU2C", "LUT RAM": "TRELLIS_DPR16X4"}
+
+
+def main() -> None:
+    """Map, place, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=0, help="placer seeds; 0: not placed")
+    parser.add_argument("-p", action="append", default=[], help="NAME=VALUE of the co-processor")
+    parser.add_argument("--plain", action="store_true", help="map as Yosys does by default")
+    arguments = parser.parse_args()
+    engine = f"systolic_os({','.join(f'{name}={value}' for name, value in ENGINE.items())})"
+    given = {name: json.loads(value) for name, _, value in (p.partition("=") for p in arguments.p)}
+    design = Design("coprocessor", {"engine": engine, **SHELL, **given})
+    box = f"{design.module}__core__path__engine"
+    verilog = without(Emission(design).verilog, box)
+    mapping = "" if arguments.plain else MAPPING
+    console = Console(width=140)
+    rows = modules(verilog, design.module, mapping)
+    show(console, "Modules, mapped apart; each with those inside", rows, COLUMNS)
+    whole = modules(verilog, design.module, mapping, flat=True)
+    show(console, "The whole, flattened", whole, COLUMNS)
+    if arguments.seeds:
+        speeds = place(with_stand_in(verilog, box), design.module, mapping, arguments.seeds)
+        console.print(
+            f"Fmax of {len(speeds)} seeds: {', '.join(f'{speed:.1f}' for speed in speeds)} MHz,"
+            f" median {statistics.median(speeds):.1f}"
+        )
+
+
+def modules(verilog: str, top: str, mapping: str, *, flat: bool = False) -> list[dict[str, Any]]:
+    """Map a design, and count the cells of its modules with those inside, largest first."""
+    flow = family("ecp5").flow
+    with tools.workplace() as folder:
+        (folder / "design.v").write_text(verilog)
+        yosys.run([
+            "read_verilog design.v",
+            f"{flow.synth}{mapping}{'' if flat else ' -noflatten'} -top {top}",
+            "tee -q -o design.stat stat -json",
+        ], cwd=folder)  # fmt: skip
+        found = json.loads((folder / "design.stat").read_text())["modules"]
+    cells = {
+        name.removeprefix("\\"): {
+            kind.removeprefix("\\"): count for kind, count in part["num_cells_by_type"].items()
+        }
+        for name, part in found.items()
+    }
+    times: dict[str, int] = {}
+
+    def visit(name: str, count: int) -> None:
+        times[name] = times.get(name, 0) + count
+        for kind, each in cells[name].items():
+            if kind in cells:
+                visit(kind, count * each)
+
+    visit(top, 1)
+    rows = []
+    for name, count in times.items():
+        inside = _inside(cells, name)
+        taken = resources(flow, inside)
+        rows.append({
+            "module": name.replace(top, "").lstrip("_") or "all",
+            "times": count,
+            **{title: inside.get(kind, 0) for title, kind in KINDS.items()},
+            # Without memory: LUT4 and two for each CCU2C.
+            "LUTs": inside.get("LUT4", 0) + 2 * inside.get("CCU2C", 0),
+            "FFs": taken["ffs"],
+            "DSPs": taken["dsps"],
+            "BRAMs": taken["brams"],
+        })  # fmt: skip
+    return sorted(rows, key=lambda row: -row["LUTs"] * row["times"])
+
+
+def _inside(cells: Mapping[str, Mapping[str, int]], name: str) -> dict[str, int]:
+    """Count the cells of a module and of those inside."""
+    total: dict[str, int] = {}
+    for kind, count in cells[name].items():
+        parts = _inside(cells, kind) if kind in cells else {kind: 1}
+        for part, each in parts.items():
+            total[part] = total.get(part, 0) + count * each
+    return total
+
+
+def with_stand_in(verilog: str, box: str) -> str:
+    """Replace the black box of an engine by registers between its ports."""
+    head = verilog.index("(* blackbox *)")
+    start = verilog.index(f"module {box}(", head)
+    end = verilog.index("endmodule", start)
+    text = verilog[start:end]
+    widths = {
+        name: int(high or 0) + 1
+        for high, name in re.findall(r"put (?:\[(\d+):0\] )?(i_a__payload|i_b__payload"
+                                     r"|o_c__payload)", text)
+    }  # fmt: skip
+    a, b, c = (widths[f"{port}__payload"] for port in ("i_a", "i_b", "o_c"))
+    inputs = [name for name in ("i_a", "i_b") if f"output {name}__ready" in text]
+    ready = {"i_a": "i_b__valid", "i_b": "i_a__valid"}
+    body = f"""  reg go, valid; reg [3:0] count; reg [{a + b - 1}:0] held; reg [{c - 1}:0] row;
+  wire move = ~valid | o_c__ready;
+  wire take = move & go & i_a__valid & i_b__valid;
+{"".join(f"  assign {name}__ready = move & go & {ready[name]};" for name in inputs)}
+  assign o_c__payload = row;
+  assign o_c__valid = valid;
+  always @(posedge clk) begin
+    go <= ~rst & ~count[2];
+    count <= rst ? 0 : count + take;
+    if (take) held <= {{i_a__payload, i_b__payload}};
+    if (move) row <= {{row, held}};
+    if (rst) valid <= 0; else if (move) valid <= count[3] & held[3];
+  end
+"""
+    return verilog[:head] + text + body + verilog[end:]
+
+
+def place(verilog: str, top: str, mapping: str, seeds: int) -> list[float]:
+    """Place and route with several seeds; return the clock frequencies reached, in MHz."""
+    from carrysave.fpga import implementation
+
+    flow = family("ecp5").flow
+    speeds = []
+    with tools.workplace() as folder:
+        (folder / "design.v").write_text(verilog)
+        yosys.run(["read_verilog design.v", f"hierarchy -top {top}", "proc",
+                   "write_json ports.json"], cwd=folder)  # fmt: skip
+        ports = json.loads((folder / "ports.json").read_text())["modules"][top]["ports"]
+        (folder / "wrapper.v").write_text(implementation.wrapper(top, "aclk", ports))
+        yosys.run(["read_verilog design.v", "read_verilog wrapper.v",
+                   f"{flow.synth}{mapping} -top carrysave_wrapper -json wrapper.json"],
+                  cwd=folder)  # fmt: skip
+        device = flow.parts[-1]
+        for seed in range(1, seeds + 1):
+            arguments = [*device.arguments, "--json", "wrapper.json", "--timing-allow-fail",
+                         "--freq", "125", "--report", "report.json",
+                         "--seed", str(seed)]  # fmt: skip
+            done = implementation.call(str(flow.nextpnr), "", Path(folder), arguments)
+            if done.code:
+                raise SystemExit(done.output.splitlines()[-1])
+            report = json.loads((folder / "report.json").read_text())
+            speeds.append(min(clock["achieved"] for clock in report["fmax"].values()))
+    return speeds
+
+
+if __name__ == "__main__":
+    main()
