@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PACKINGS", "Family", "Flow", "Multiplier", "Part"]
 
-PACKINGS = ("auto", "none", "pair", "densest")
-"""Products in a multiplier block: as the family prefers, one, up to two, or as many as fit."""
+PACKINGS = ("auto", "none", "pair", "densest", "winograd")
+"""Products in a multiplier block: as the family prefers, one, up to two, as many as fit, or two of
+an element by Winograd's inner product."""
 
 
 @dataclass(frozen=True)

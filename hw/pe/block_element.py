@@ -182,16 +182,13 @@ class BlockElement(SharedModule):
         return operands if packing.a_wide else [pair[::-1] for pair in operands]
 
     def _products(self, m: Module) -> list[list[list[tuple[Value, Value]]]]:
-        """Multiply all pairs, a block each; blocks that chain add them up."""
+        """Multiply; returns the products of each block, or of all if they are chained."""
         if self.chained:
             return [self._behind(m, self.family.dot(m, self.pairs), "p")]
-        return [self._multiply(m, number, *pair) for number, pair in enumerate(self.pairs)]
-
-    def _multiply(
-        self, m: Module, number: int, wide: Value, narrow: Value
-    ) -> list[list[tuple[Value, Value]]]:
-        """Multiply two operands in a block; the products as :meth:`Packing.unpack` gives them."""
-        return self._behind(m, self.family.multiply(m, wide, narrow), f"p{number}_")
+        return [
+            self._behind(m, self.family.multiply(m, *pair), f"p{number}_")
+            for number, pair in enumerate(self.pairs)
+        ]
 
     def _behind(self, m: Module, whole: Value, name: str) -> list[list[tuple[Value, Value]]]:
         """Register what comes out of a block, and take it apart."""

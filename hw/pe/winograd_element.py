@@ -12,8 +12,9 @@ from amaranth.lib.wiring import In, Out
 
 from golden.formats.integer import IntFormat
 from golden.pe.mac import MacSpec
-from hw.device import Family
+from hw.device import PACKINGS, Family
 from hw.device.fabric import fabric_product, fabric_registers
+from hw.device.family import Multiplier
 from hw.device.packing import Packing
 from hw.lib.shared_module import SharedModule
 from hw.pe.block_element import BlockElement, add_up
@@ -25,15 +26,22 @@ class WinogradElement(BlockElement):
     """Accumulates (a0 + b1) (a1 + b0) of two pairs of codes in each block; one row and column.
 
     Of an odd k the last pair is multiplied as it is. See :class:`BlockElement`.
+
+    Raises
+    ------
+    ValueError
+        There is but one pair, or sums of codes do not fit a multiplier block.
     """
 
-    def __init__(self, spec: MacSpec, family: Family, *, passes_b: bool):
-        super().__init__(spec, family, _packing(spec, family), passes_b=passes_b)
+    late = 2
 
-    @property
-    def chained(self) -> bool:
-        """Whether blocks add their products up; never."""
-        return False
+    def __init__(self, spec: MacSpec, family: Family, *, passes_b: bool = False):
+        if spec.k == 1:
+            raise ValueError(
+                f"packing must be one of {', '.join(PACKINGS[:-1])} with one product in an element,"
+                f" not {PACKINGS[-1]!r}"
+            )
+        super().__init__(spec, family, _packing(spec, family.multiplier), passes_b=passes_b)
 
     @property
     def a_width(self) -> int:
@@ -44,6 +52,11 @@ class WinogradElement(BlockElement):
     def b_width(self) -> int:
         """Bits of a code of B."""
         return self.spec.b_width
+
+    @property
+    def chained(self) -> bool:
+        """Whether blocks add their products up; never."""
+        return False
 
     @property
     def latency(self) -> int:
@@ -62,8 +75,7 @@ class WinogradElement(BlockElement):
     def _products(self, m: Module) -> list[list[list[tuple[Value, Value]]]]:
         """Add codes, and multiply the sums."""
         spec, packing = self.spec, self.packing
-        a = split(self.i_a, spec.a_format)
-        b = split(self.i_b, spec.b_format)
+        a, b = split(self.i_a, spec.a_format), split(self.i_b, spec.b_format)
         products = []
         for number in range(0, spec.k, 2):
             x, y = a[number], b[number]
@@ -72,7 +84,8 @@ class WinogradElement(BlockElement):
             held_x = Signal(packing.a_width, name=f"x{number}", reset_less=True)
             held_y = Signal(packing.b_width, name=f"y{number}", reset_less=True)
             m.d.sync += [held_x.eq(x), held_y.eq(y)]
-            products.append(self._multiply(m, number // 2, held_x.as_signed(), held_y.as_signed()))
+            whole = self.family.multiply(m, held_x.as_signed(), held_y.as_signed())
+            products.append(self._behind(m, whole, f"p{number}_"))
         return products
 
 
@@ -153,17 +166,16 @@ def split(codes: Value, fmt: IntFormat) -> list[Value]:
     return [word.as_signed() if fmt.signed else word for word in words]
 
 
-def _packing(spec: MacSpec, family: Family) -> Packing:
-    """Multiply sums of a code of A and one of B, which no other product shares."""
-    a, b, block = spec.a_format, spec.b_format, family.multiplier
+def _packing(spec: MacSpec, block: Multiplier) -> Packing:
+    """Return the one product of a block: of sums of codes, which no other product shares."""
+    a, b = spec.a_format, spec.b_format
     low, high = a.low + b.low, a.high + b.high
     width = max(high.bit_length(), (-low - 1).bit_length() if low else 0) + (low < 0)
     if width + (low == 0) > min(block.a_width, block.b_width):
         widths = f"{block.a_width} x {block.b_width}"
         raise ValueError(
-            "a_width and b_width must be such that a code of A and one of B add up to an"
-            f" operand of a multiplier block of {widths} signed bits, not {a.width} and"
-            f" {b.width}"
+            "a_width and b_width must be such that a code of A and one of B add up to an operand"
+            f" of a multiplier block of {widths} signed bits, not {a.width} and {b.width}"
         )
     sums = IntFormat(width=width, signed=low < 0)
     return Packing.densest(sums, sums, block, most=1)

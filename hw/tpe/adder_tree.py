@@ -4,7 +4,7 @@ from golden.tpe.adder_tree import AdderTreeSpec
 from hw.device.choice import TARGET_HOWS
 from hw.lib.evidence import ENGINE
 from hw.tpe.broadcast import Broadcast
-from hw.tpe.element_choice import PRODUCT, element_hows
+from hw.tpe.element_choice import element_hows
 
 __all__ = ["AdderTree"]
 
@@ -21,8 +21,4 @@ class AdderTree(Broadcast):
     EVIDENCE = ENGINE
 
     SPEC = AdderTreeSpec
-    HOWS = (
-        TARGET_HOWS
-        | element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=2)
-        | {"product": PRODUCT}
-    )
+    HOWS = TARGET_HOWS | element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=2)

@@ -94,17 +94,15 @@ class BlockColumn(SharedModule):
                     self.o_a.word_select(number, len(element.i_a)).eq(pe.o_a),
                     self.o_keep.word_select(number, element.rows).eq(pe.o_keep),
                 ]
-            last_b = b
             if element.passes_b:
                 b = pe.o_b
             above = getattr(pe, element.DOWN)
-        sums = Cat(element.finish(m, pe.o_sums))
-        m.d.comb += self.o.eq(self._leave(m, last_b, sums))
+        m.d.comb += self.o.eq(self._leave(m, pe))
         return m
 
-    def _leave(self, m: Module, b: Value, sums: Value) -> Value:
-        """Return what leaves, from the last element's operand B and its sums."""
-        return sums
+    def _leave(self, m: Module, last: Placement) -> Value:
+        """Return the sums that leave, from the last element."""
+        return Cat(self.element.finish(m, last.o_sums))
 
 
 class BlockArray:
@@ -134,9 +132,8 @@ class BlockArray:
     def __init__(self, spec: RowsEngineSpec, family: Family, packing: str, *, systolic: bool):
         self.spec = spec
         self.family = family
-        self.packing = packing
         self.systolic = systolic
-        self.element = self._make_element()
+        self.element = self._make_element(packing)
         self.column = self._make_column()
         self.columns = -(-spec.n // self.element.columns)
         on_their_way = -(-(self.latency + spec.m + _LATE) // (self.gap + 1)) + 1
@@ -144,16 +141,11 @@ class BlockArray:
         self.slots = self.depth // spec.m - _LATE
         self.store = family.row_store(spec.accumulator_width, self.depth)
 
-    def _make_element(self) -> BlockElement:
+    def _make_element(self, packing: str) -> BlockElement:
         """Make the element."""
-        return make_block_element(
-            self.spec.element,
-            self.family,
-            self.packing,
-            self.spec.n,
-            passes_a=self.systolic,
-            passes_b=not self.spec.together,
-        )
+        spec = self.spec
+        passed = {"passes_a": self.systolic, "passes_b": not spec.together}
+        return make_block_element(spec.element, self.family, packing, spec.n, **passed)
 
     def _make_column(self) -> BlockColumn:
         """Make the column."""

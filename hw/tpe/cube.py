@@ -3,7 +3,7 @@
 from golden.tpe.cube import CubeSpec
 from hw.lib.evidence import ENGINE
 from hw.tpe.broadcast import Broadcast
-from hw.tpe.element_choice import PRODUCT, TREE_HOWS
+from hw.tpe.element_choice import TREE_HOWS
 
 __all__ = ["Cube"]
 
@@ -20,4 +20,4 @@ class Cube(Broadcast):
     EVIDENCE = (*ENGINE, "mutants")
 
     SPEC = CubeSpec
-    HOWS = TREE_HOWS | {"product": PRODUCT}
+    HOWS = TREE_HOWS

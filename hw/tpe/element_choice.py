@@ -5,22 +5,13 @@ from typing import Any
 
 from golden.check import Choice, Parameter, check_fields
 from golden.pe.mac import MacSpec
-from hw.device import GENERIC
 from hw.device.choice import TARGET_HOWS
 from hw.pe.element import Element
 from hw.pe.mac import MacElement
 from hw.pe.opt1 import Opt1Element
 from hw.pe.opt2 import Opt2Element
 
-__all__ = [
-    "ELEMENT_HOWS", "PRODUCT", "TREE_HOWS", "check_product", "element_hows", "make_element",
-]  # fmt: skip
-
-PRODUCT = Choice(
-    "with a target: a block for each product, or for two, by Winograd's inner product",
-    "plain",
-    ("plain", "winograd"),
-)
+__all__ = ["ELEMENT_HOWS", "TREE_HOWS", "element_hows", "make_element"]
 
 _CELLS: dict[str, type[Element]] = {"opt1": Opt1Element, "opt2": Opt2Element, "mac": MacElement}
 
@@ -57,22 +48,3 @@ def make_element(spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder:
     if "adder" in _CELLS[pe].HOWS:
         hows["adder"] = adder
     return _CELLS[pe](spec, **hows)
-
-
-def check_product(product: str, target: str, packing: str, k: int) -> None:
-    """Refuse Winograd's inner product where it has no blocks or no pairs.
-
-    Raises
-    ------
-    ValueError
-        There is no target, or one product each cycle; or several products are to share a block.
-    """
-    if product == PRODUCT.default:
-        return
-    for name, value in (("target", target), ("k", k)):
-        if value in (GENERIC, 1):
-            raise ValueError(
-                f"product must be {PRODUCT.default!r} with {name}={value}, not {product!r}"
-            )
-    if packing != "auto":
-        raise ValueError(f"packing must be 'auto' with product={product}, not {packing!r}")

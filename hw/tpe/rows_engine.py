@@ -15,14 +15,12 @@ from hw.lib.engine_ports import ASlice, BSlice, CRow
 from hw.lib.shared_module import SharedModule
 from hw.pe.element import Element
 from hw.tpe.block_array import BlockArray
-from hw.tpe.element_choice import ELEMENT_HOWS, PRODUCT, check_product, make_element
+from hw.tpe.element_choice import ELEMENT_HOWS, make_element
 from hw.tpe.rows_array import RowsArray, skew
 from hw.tpe.rows_column import RowsColumn
 from hw.tpe.winograd_array import WinogradArray
 
 __all__ = ["RowsEngine"]
-
-_BLOCKS: dict[str, type[BlockArray]] = {"plain": BlockArray, "winograd": WinogradArray}
 
 
 class RowsEngine(RowsArray):
@@ -47,9 +45,6 @@ class RowsEngine(RowsArray):
         "generic". Then no stall reaches the array, and there is a gap between tiles.
     packing : str
         How: products in a multiplier block of the device, of :data:`hw.device.PACKINGS`.
-    product : str
-        How: of trees with a target, "winograd" for half as many blocks, see
-        :class:`hw.tpe.winograd_array.WinogradArray`, or "plain".
     pe, encoding, pipeline
         How: see :func:`hw.tpe.element_choice.make_element`.
     adder : str
@@ -77,17 +72,15 @@ class RowsEngine(RowsArray):
         if not isinstance(spec, self.SPEC):
             raise TypeError(f"spec must be a {self.SPEC.__name__}, not {spec!r}")
         hows = complete(self.HOWS, hows)
-        product = hows.pop("product", PRODUCT.default)
-        check_target(hows, {name: self.HOWS[name] for name in hows})
+        check_target(hows, self.HOWS)
         target, packing = hows.pop("target"), hows.pop("packing")
-        check_product(product, target, packing, spec.k)
         self.blocks: BlockArray | None = None
         column: Any
         if target == GENERIC:
             self.element = make_element(spec.element, **hows)
             column = self.make_column(spec, self.element, hows["adder"])
         else:
-            kind = _BLOCKS[product]
+            kind = WinogradArray if packing == "winograd" else BlockArray
             self.blocks = kind(spec, family(target), packing, systolic=self.SYSTOLIC)
             column = self.blocks.column
         ports = {

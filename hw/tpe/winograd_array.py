@@ -1,11 +1,9 @@
 """Array of multiplier blocks by Winograd's inner product: half as many blocks."""
 
-from typing import Any
-
 from amaranth import C, Cat, Module, Signal, Value
 
 from golden.tpe.rows import RowsEngineSpec
-from hw.lib.shared_module import SharedModule
+from hw.lib.shared_module import Placement, SharedModule
 from hw.pe.winograd_element import WinogradCorrection, WinogradElement
 from hw.tpe.block_array import BlockArray, BlockColumn
 
@@ -33,20 +31,20 @@ class WinogradColumn(BlockColumn):
         """The element, and the correction."""
         return (self.element, self.correction)
 
-    def _leave(self, m: Module, b: Value, sums: Value) -> Value:
+    def _leave(self, m: Module, last: Placement) -> Value:
         """Subtract the correction, which is complete when row 0 leaves, as the last element is.
 
         It stands still until row m - 1 leaves, since no beats come before. Then it is cleared.
         """
         leaves, follows = ~self.i_keep[-1], Cat(C(1, 1), self.i_keep)[-2]
         m.submodules.correction = correction = self.correction.place()
-        corrected = Signal(len(sums), name="corrected", reset_less=True)
+        corrected = Signal(len(last.o_sums), name="corrected", reset_less=True)
         m.d.comb += [
-            correction.i.eq(b),
+            correction.i.eq(last.i_b),
             correction.i_keep.eq(~(leaves & follows)),
             correction.i_sum.eq(0),
         ]
-        m.d.sync += corrected.eq(sums - correction.o_sum)
+        m.d.sync += corrected.eq(last.o_sums - correction.o_sum)
         return corrected
 
 
@@ -58,13 +56,11 @@ class WinogradArray(BlockArray):
     """
 
     ZERO_B = True
-    _LATER = 2
-    """Cycles from sums to C."""
 
     element: WinogradElement
     column: WinogradColumn
 
-    def _make_element(self) -> WinogradElement:
+    def _make_element(self, packing: str) -> WinogradElement:
         """Make the element."""
         return WinogradElement(self.spec.element, self.family, passes_b=not self.spec.together)
 
@@ -78,11 +74,6 @@ class WinogradArray(BlockArray):
     def shared_modules(self) -> tuple[SharedModule, ...]:
         """The column, the correction of a row, and the memory behind a column."""
         return (*super().shared_modules, self.correction)
-
-    @property
-    def latency(self) -> int:
-        """Cycles from the last operand beat of a tile to its first row of C."""
-        return super().latency + self._LATER
 
     def _place(self, m: Module, a: Value, b: list[Value], keep: Value) -> list[Value]:
         """Place the columns, and subtract corrections of rows; returns each column of C."""
@@ -103,9 +94,3 @@ class WinogradArray(BlockArray):
             m.d.sync += c.eq(total - held)
             corrected.append(c)
         return corrected
-
-    def _leave(self, m: Module, sums: list[Value], write: Value, o_c: Any) -> None:
-        """Write the sums as much later as they are corrected."""
-        later = Signal(self._LATER, name="later")
-        m.d.sync += later.eq(Cat(write, later))
-        super()._leave(m, sums, later[-1], o_c)

@@ -1,0 +1,117 @@
+"""Winograd's inner product: an element and the corrections of its row and column, for all operands.
+
+A sum that begins, less the corrections, is the sum of the products of k pairs.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+
+import pytest
+from amaranth import C, Cat, Module, Signal, Value
+
+from golden.formats.integer import IntFormat
+from golden.pe.mac import MacSpec
+from hw.device import family
+from hw.device.fabric import fabric_product, fabric_registers
+from hw.pe.winograd_element import WinogradCorrection, WinogradElement, split
+from verif.support.cases import cover, long
+from verif.support.formal import holds
+from verif.support.vectors import corners
+
+FAMILIES = ["ecp5", "gowin"]  # cells that are named, and what is left to the mapper
+SIGNS = list(product([True, False], repeat=2))
+
+
+def late(m: Module, value: Value, cycles: int) -> Value:
+    """Return a value of so many cycles ago."""
+    for _ in range(cycles):
+        register = Signal(value.shape())
+        m.d.sync += register.eq(value)
+        value = register
+    return value
+
+
+def adds_products(spec: MacSpec, name: str, *fixed: Sequence[int]) -> bool:
+    """Prove it for all operands; or for all of a1 and b0, with each of these pairs a0 and b1."""
+    element = WinogradElement(spec, family(name))
+    row = WinogradCorrection("row", element, spec.a_format)
+    column = WinogradCorrection("column", element, spec.b_format)
+    cycles = element.latency + 1
+
+    def claim(m: Module, a: Value, b: Value) -> Value:
+        m.submodules += [element, row, column]
+        m.d.comb += [
+            element.i_a.eq(a), element.i_b.eq(b), element.i_keep.eq(0), element.i_sums.eq(0),
+            row.i.eq(a), row.i_keep.eq(0), row.i_sum.eq(0),
+            column.i.eq(b), column.i_keep.eq(0), column.i_sum.eq(0),
+        ]  # fmt: skip
+        width = spec.accumulator_width
+        total, expected = Signal(width), Signal(width)
+        m.d.comb += total.eq(element.o_sums - row.o_sum - column.o_sum)
+        pairs = zip(split(a, spec.a_format), split(b, spec.b_format), strict=True)
+        m.d.comb += expected.eq(sum(x * y for x, y in pairs))
+        return total == late(m, expected, cycles)
+
+    if not fixed:
+        return holds(claim, spec.k * spec.a_width, spec.k * spec.b_width, cycles=cycles)
+    (a0, b1) = fixed[0]
+    return holds(
+        lambda m, x, y: claim(m, Cat(C(a0, spec.a_width), x), Cat(y, C(b1, spec.b_width))),
+        spec.a_width,
+        spec.b_width,
+        cycles=cycles,
+    )
+
+
+def test_products_of_sums_are_sums_of_products() -> None:
+    """Of degree one in each operand: right for 0 and 1 of each is right for all numbers."""
+    for a0, a1, b0, b1 in product([0, 1], repeat=4):
+        assert (a0 + b1) * (a1 + b0) - a0 * a1 - b0 * b1 == a0 * b0 + a1 * b1
+
+
+@pytest.mark.parametrize(
+    ("name", "a_signed", "b_signed", "k", "a_width", "b_width"),
+    [
+        *(("ecp5", *signs, 2, 2, 2) for signs in SIGNS),
+        *long([(name, *signs, *sizes) for name, signs, sizes in
+               product(FAMILIES, SIGNS, [(2, 3, 3), (3, 2, 3), (4, 2, 2), (2, 4, 2)])]),
+    ],
+)  # fmt: skip
+def test_element_adds_products(
+    name: str, a_signed: bool, b_signed: bool, k: int, a_width: int, b_width: int
+) -> None:
+    spec = MacSpec(
+        k=k, a_width=a_width, b_width=b_width, a_signed=a_signed, b_signed=b_signed,
+        accumulator_width=a_width + b_width + k,
+    )  # fmt: skip
+    assert adds_products(spec, name)
+
+
+CORNERS = [code % 256 for code in corners(IntFormat(width=8)).tolist()]
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    long([*product(FAMILIES, product(CORNERS, repeat=2))]),
+)
+def test_element_adds_products_of_eight_bits(name: str, pair: tuple[int, int]) -> None:
+    assert adds_products(MacSpec(k=2, accumulator_width=20), name, pair)
+
+
+@pytest.mark.parametrize(
+    ("name", "x_signed", "y_signed", "x_width", "y_width"),
+    cover(FAMILIES, SIGNS, [(2, 2), (3, 2), (2, 3), (4, 5), (5, 4)]),
+)
+def test_product_without_a_block_is_exact(
+    name: str, x_signed: bool, y_signed: bool, x_width: int, y_width: int
+) -> None:
+    cycles = fabric_registers(y_width)
+
+    def claim(m: Module, x: Value, y: Value) -> Value:
+        x = x.as_signed() if x_signed else x
+        y = y.as_signed() if y_signed else y
+        found = fabric_product(m, family(name), x, y)
+        assert len(found) <= x_width + y_width + y_width % 2
+        return found == late(m, x * y, cycles)
+
+    assert holds(claim, x_width, y_width, cycles=cycles)
