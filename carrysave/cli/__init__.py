@@ -12,7 +12,6 @@ from cyclopts import App, Parameter
 
 import carrysave
 from carrysave.errors import UsageError, remedy
-from hw.emit.user_files import shown
 
 __all__ = ["main"]
 
@@ -97,5 +96,7 @@ def main() -> None:
 
 def _exit(code: int, what: object) -> NoReturn:
     """Print the reason in one line without what a terminal would obey, and exit."""
+    from hw.emit.user_files import shown  # not for --help, which loads nothing of ours
+
     print("carrysave:", shown(" ".join(str(what).split()), 4000), file=sys.stderr)
     sys.exit(code)
