@@ -169,7 +169,7 @@ CASES: dict[str, tuple[Callable[[], ModelProto], str]] = {
         lambda: ModelProto.FromString(
             model().SerializeToString().replace(b"MatMul_c", b"MatMul\xff\xfe")
         ),
-        r"names must be UTF-8, not b'QLinearMatMul\\xff\\xfe'",
+        r"names must be UTF-8, not b'QLinearMatMul\xff\xfe'",
     ),
     "infinite scale": (lambda: with_scale(np.inf), "finite and greater than 0, not inf"),
     "NaN scale": (lambda: with_scale(np.nan), "finite and greater than 0, not nan"),

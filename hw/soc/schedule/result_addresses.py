@@ -99,7 +99,7 @@ class ResultAddresses(wiring.Component):
         places: Memory[int, Value] = Memory(
             shape=spec.address_width, depth=4, init=[], attrs={UNINITIALISED: "1"}
         )
-        m.submodules.places = places
+        m.submodules.kept = places
         write, read = places.write_port(), places.read_port(domain="comb")
         down, seeks, done, given = Signal(), Signal(), Signal(), Signal()
         ended = self.i.valid & last
