@@ -11,6 +11,7 @@ from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Packed
+from hw.soc.bus.row_queue import RowQueue
 from hw.soc.path.accumulate_in import AccumulateIn
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
@@ -44,8 +45,6 @@ _PLACES = {"a": A, "b": B, "a_scales": A_SCALES, "b_scales": B_SCALES}
 
 class Datapath(wiring.Component):
     """Loads blocks, multiplies, accumulates, requantises, writes back; a reset restarts it.
-
-    Load, multiply and write-back of successive blocks overlap.
 
     Parameters
     ----------
@@ -209,7 +208,10 @@ class Datapath(wiring.Component):
             sums.i_free.eq(drain.o_free),
         ]
         connect(m, drain.o, flipped(self.o))
-        connect(m, drain.o_rows, flipped(self.o_rows))
+        m.submodules.written = written = RowQueue(spec)
+        connect(m, drain.o_rows, written.i)
+        connect(m, written.o, flipped(self.o_rows))
+        m.d.comb += [written.i_mark.eq(drain.o_final), self.o_final.eq(written.o_mark)]
 
         area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
         ended, computes = Signal(), Signal()
@@ -218,9 +220,8 @@ class Datapath(wiring.Component):
             m.d.sync += ended.eq(1)
         m.d.sync += self.o_events.macs.eq(area * codes)
         m.d.comb += [
-            self.o_final.eq(drain.o_final),
             computes.eq(engine.i_a.valid & engine.i_a.ready),
-            self.o_done.eq(ended & drain.o_idle),
+            self.o_done.eq(ended & drain.o_idle & ~written.o.valid),
             self.o_events.compute.eq(computes),
             # Some engines take A before the first B arrives.
             self.o_events.stall_load.eq(~computes & ~(engine.i_a.valid & engine.i_b.valid)),
@@ -249,7 +250,10 @@ class Datapath(wiring.Component):
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
         m.submodules.receiver = receiver = LoadRouter(spec, words)
         connect(m, loader.o, receiver.i_row)
-        connect(m, receiver.o_row, flipped(self.o_row))
+        m.submodules.asked = asked = RowQueue(spec)
+        connect(m, receiver.o_row, asked.i)
+        connect(m, asked.o, flipped(self.o_row))
+        m.d.comb += [asked.i_mark.eq(receiver.o_of_b), self.o_of_b.eq(asked.o_mark)]
         connect(m, flipped(self.i), receiver.i)
         for to, store in stores.items():
             connect(m, getattr(receiver, f"o{to}"), store.i)
@@ -257,7 +261,6 @@ class Datapath(wiring.Component):
                 m.submodules[f"columns{to}"] = store
             else:
                 m.d.comb += store.i_end.eq(receiver.o_end[to])
-        m.d.comb += self.o_of_b.eq(receiver.o_of_b)
 
     def _multiply(self, m: Module) -> None:
         """Connect the engine."""

@@ -33,7 +33,7 @@ class JobSnapshot(wiring.Component):
     en : In(1)
         Copy a part.
     o_last : Out(1)
-        It is the last one of the registers.
+        All but the addresses is copied with it; they follow, in the next cycles.
     o : Out(JobLayout)
         The copy, without the addresses before ``m``.
     i_matrix, o_address : In, Out
@@ -74,20 +74,30 @@ class JobSnapshot(wiring.Component):
         job = Signal(size, reset_less=True)
         both = max(beat, PART)
         words, beats = self.i_word.replicate(both // PART), self.i_beat.replicate(both // beat)
-        come = Signal(both)
+        come, copies, more = Signal(both), Signal(), Signal()
+        parts = size // PART
+        start = layout["m"].offset // PART * PART
+        ahead = start // PART
+        # The place of what is copied.
+        place = Mux(self.i_gathers, part, self.o_part)
         m.d.comb += [
             self.o.eq(job),
-            self.o_part.eq(part),
-            self.o_last.eq(part == size // PART - 1),
+            # Addresses, which are looked at last, are copied last.
+            self.o_part.eq(part + ahead),
+            self.o_last.eq(part == parts - ahead - 1),
+            copies.eq(self.en | more),
             come.eq(Mux(self.i_gathers, beats, words)),
         ]
         with m.If(self.i_first):
             m.d.sync += part.eq(0)
-        with m.Elif(self.en):
+        with m.Elif(copies):
             m.d.sync += part.eq(part + 1)
+        with m.If(self.i_first):
+            m.d.sync += more.eq(0)
+        with m.Elif(copies & ~self.i_gathers):
+            m.d.sync += more.eq((self.o_last | more) & (part != parts - 1))
         step = min(beat, PART)
         # Addresses are read one by one: they are in memory.
-        start = layout["m"].offset // PART * PART
         rows = start // both + 1
         addresses: Memory[int, Value] = Memory(
             shape=both, depth=max(rows, 2), init=[], attrs={UNINITIALISED: "1"}
@@ -95,7 +105,9 @@ class JobSnapshot(wiring.Component):
         m.submodules.addresses = addresses
         write, read = addresses.write_port(granularity=step), addresses.read_port(domain="comb")
         m.d.comb += [
-            write.addr.eq(Mux(self.i_gathers, part // (both // beat), part // (both // PART))),
+            write.addr.eq(
+                Mux(self.i_gathers, part // (both // beat), self.o_part // (both // PART))
+            ),
             write.data.eq(come),
             read.addr.eq(self.i_matrix // (both // PART)),
             self.o_address.eq(read.data.word_select(self.i_matrix % (both // PART), PART)),
@@ -105,11 +117,11 @@ class JobSnapshot(wiring.Component):
             hit = Mux(
                 self.i_gathers,
                 part % (both // beat) == bits // beat,
-                part % (both // PART) == bits // PART,
+                self.o_part % (both // PART) == bits // PART,
             )
-            inside = Mux(self.i_gathers, part < -(-start // beat), part < start // PART)
-            m.d.comb += write.en[lane].eq(self.en & hit & inside)
+            inside = Mux(self.i_gathers, part < -(-start // beat), self.o_part < ahead)
+            m.d.comb += write.en[lane].eq(copies & hit & inside)
         for low in range(start, size, step):
-            with m.If(self.en & (part == Mux(self.i_gathers, low // beat, low // PART))):
+            with m.If(copies & (place == Mux(self.i_gathers, low // beat, low // PART))):
                 m.d.sync += job[low : low + step].eq(come[low % both : low % both + step])
         return m

@@ -19,7 +19,7 @@ class ResultAddresses(wiring.Component):
     """Issues the address of each row of a block of C, as soon as the row leaves the store.
 
     Not earlier: an address waiting for data could block other bus managers. Latency: one cycle
-    after the row begins to leave. Throughput: one row per cycle, with two idle cycles between
+    after the row begins to leave. Throughput: one row per cycle, with one idle cycle between
     blocks.
 
     Parameters
@@ -78,17 +78,17 @@ class ResultAddresses(wiring.Component):
         before = Signal(spec.dimension_width)
         told = Signal.like(block.rows, name="told")
         come = Signal(range(2 * spec.rows + 1))
-        moves, last, ends = Signal(), Signal(), Signal()
+        moves, ends, ended = Signal(), Signal(), Signal()
         # The block is in the first row; in an even or odd one: it starts where the one before ends.
         top, left_side, turn = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.o.valid.eq(self.i.valid & ~fresh & (come != 0) & ~last),
+            self.o.valid.eq(self.i.valid & ~fresh & (come != 0)),
             self.o.payload.address.eq(at),
             self.o.payload.bytes.eq(self._length(block.columns)),
             moves.eq(self.o.valid & self.o.ready),
-            last.eq(told == block.rows),
             ends.eq(told + 1 == block.rows),
-            self.i.ready.eq(last),
+            ended.eq(moves & ends),
+            self.i.ready.eq(ended),
             self.o_final.eq(block.last_row & block.last_column & ends),
             self.o_idle.eq(~self.i.valid),
             step.eq(Mux(fresh, self._length(before), job.ldc)),
@@ -101,8 +101,9 @@ class ResultAddresses(wiring.Component):
         )
         m.submodules.kept = places
         write, read = places.write_port(), places.read_port(domain="comb")
-        down, seeks, done, given = Signal(), Signal(), Signal(), Signal()
-        ended = self.i.valid & last
+        down, on, seeks, done, given = (
+            Signal(name=name) for name in ("down", "on", "seeks", "done", "given")
+        )
         m.d.comb += [
             given.eq(self.i_base.valid & (self.i_base.to == ADDEND)),
             write.en.eq(given | (moves & ends & left_side)),
@@ -110,17 +111,19 @@ class ResultAddresses(wiring.Component):
             write.data.eq(Mux(given, self.i_base.address, after)),
             done.eq(block.last_row & (job.by_columns | block.last_column)),
             down.eq(~job.by_columns & block.last_column),
-            # By columns, a row of blocks continues where the one above has ended.
-            seeks.eq(self.i_start | (ended & (~job.by_columns | block.last_row))),
+            # By columns, a row of blocks continues where the one above has ended; so does a row of
+            # one block.
+            on.eq(Mux(job.by_columns, ~block.last_row, down & left_side & ~block.last_row)),
+            seeks.eq(self.i_start | (ended & ~on)),
         ]
         with m.If(self.i_start | done | (top & ~down)):
             m.d.comb += read.addr.eq(0)
         with m.Else():
             m.d.comb += read.addr.eq(Mux(turn ^ down, 0b01, 0b10))
-        with m.If(moves | fresh):
-            m.d.sync += at.eq(after)
-        with m.Elif(seeks):
+        with m.If(seeks):
             m.d.sync += at.eq(read.data)
+        with m.Elif(moves | fresh):
+            m.d.sync += at.eq(after)
         m.d.sync += fresh.eq(seeks)
         with m.If(moves):
             m.d.sync += told.eq(told + 1)
