@@ -83,7 +83,8 @@ class Dsp48(Family):
             **{f"p_{name}_INPUT": "CASCADE" if name == passed else "DIRECT" for name in "AB"},
             p_USE_MULT="MULTIPLY",
             p_AREG=registers, p_BREG=registers, p_ACASCREG=first, p_BCASCREG=first,
-            p_CREG=c_registers, p_DREG=0, p_ADREG=0, p_MREG=1, p_PREG=1,
+            # Unused, but at 0 Yosys takes a register away from port A, and sums come out wrong.
+            p_CREG=c_registers, p_DREG=1, p_ADREG=1, p_MREG=1, p_PREG=1,
             p_OPMODEREG=1, p_ALUMODEREG=0, p_INMODEREG=0, p_CARRYINREG=0, p_CARRYINSELREG=0,
             p_IS_OPMODE_INVERTED=Const(inverted << 4, bits),
             **{f"i_{name}": value for name, value in inputs.items()},
