@@ -69,7 +69,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("cube", {"m": 2, "n": 2, "k": 2, "k_max": 40, "target": "gowin"}),
     ("systolic_os", {"m": 2, "n": 3, "k_max": 40, "b_width": 2, "target": "ice40"}),
     ("matrix_2d", {"m": 3, "n": 2, "k_max": 40, "target": "nexus"}),
-    ("cube", {"m": 2, "n": 3, "k": 4, "k_max": 40, "target": "ecp5", "packing": "winograd"}),
+    ("cube", {"m": 3, "n": 2, "k": 4, "k_max": 40, "target": "ecp5", "packing": "winograd"}),
     (
         "cube",
         {"m": 3, "n": 2, "k": 3, "k_max": 50, "a_signed": False, "together": True,
