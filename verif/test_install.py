@@ -21,7 +21,7 @@ import carrysave
 import hw.catalog
 from carrysave.asic.liberty import cells
 from carrysave.errors import EXTRAS, package_of
-from carrysave.fpga import implementation
+from carrysave.fpga import place
 from carrysave.ip import driver_sources
 from hatch_build import MOVED, rewrite
 from hw.catalog import CATALOG, Design
@@ -314,7 +314,7 @@ def test_extras_have_what_is_missing_without_them() -> None:
 def test_commands_name_what_they_lack(
     run: Run, monkeypatch: pytest.MonkeyPatch, module: str, line: str, says: str
 ) -> None:
-    implementation.nextpnr_version.cache_clear()
+    place.nextpnr_version.cache_clear()
     monkeypatch.setitem(sys.modules, module, None)
     outcome = run(*line.split())
     assert (outcome.code, outcome.out) == (1, "")

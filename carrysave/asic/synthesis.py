@@ -24,6 +24,7 @@ from carrysave.asic.power import power
 from carrysave.asic.power.stimulus import KINDS, UNMEASURED, Stimulus, measurable
 from carrysave.asic.recipes import Kept
 from carrysave.fpga import implementation
+from carrysave.fpga.place import nextpnr_version
 from hw.catalog import Design
 from hw.device import family
 from hw.emit import yosys
@@ -57,6 +58,8 @@ def synthesise(
     design: Design | None = None,
     activity: str = "assumed",
     place: bool = True,
+    seeds: int = 3,
+    part: str | None = None,
     maps: Sequence[str] | None = None,
     kept: Kept | None = None,
 ) -> dict[str, Any]:
@@ -80,6 +83,7 @@ def synthesise(
     activity : what power is for: ``none``, ``assumed``, or measured on a stimulus, see
         :meth:`carrysave.asic.power.stimulus.Stimulus.parse`.
     place : place and route on FPGAs where that is possible; else only count resources.
+    seeds, part : as for :func:`carrysave.fpga.implementation.synthesise`.
     maps : mappings to try where a period is to be met, of :data:`carrysave.asic.mapping.MAPS`: the
         next where the last does not meet it, so that the smallest comes first. All by default,
         and the least area counts.
@@ -114,7 +118,11 @@ def synthesise(
         raise ValueError("verilog must be at least one file, not none")
     say = progress or (lambda text: None)
     if isinstance(target, str) and target in implementation.TARGETS:
-        return _fpga(sources, top, target, clock, operations_per_cycle, place, say)
+        found = implementation.synthesise(
+            top=top, target=target, clock=clock, sources=Sources.read(sources), place=place,
+            progress=say, seeds=seeds, part=part,
+        )  # fmt: skip
+        return _fpga(found, top, target, operations_per_cycle)
     if isinstance(target, Library):
         library, target = target, target.name
     else:
@@ -396,27 +404,17 @@ def _result(
     }  # fmt: skip
 
 
-def _fpga(
-    sources: Sequence[Path],
-    top: str,
-    target: str,
-    clock: str,
-    operations: float | None,
-    place: bool,
-    say: Progress,
-) -> dict[str, Any]:
+def _fpga(found: dict[str, Any], top: str, target: str, operations: float | None) -> dict[str, Any]:
     """Return the record of a design on an FPGA."""
-    found = implementation.synthesise(
-        top=top, target=target, clock=clock, sources=Sources.read(sources), place=place,
-        progress=say,
-    )  # fmt: skip
     names = found["names"]
     found["notes"] = [*_renamed(names), *found["notes"]]
     top = next((ours for ours, name in names.items() if name == top), top)
     tools = versions()
-    if nextpnr := implementation.nextpnr_version(target):
+    if nextpnr := nextpnr_version(target):
         tools["nextpnr"] = nextpnr
-    rates = rates_of(operations, found["period_ns"], None, None)
+    rates: dict[str, float | None] = rates_of(operations, found["period_ns"], None, None)
+    for name, of in (("gops_per_1000_luts", found["luts"] / 1000), ("gops_per_dsp", found["dsps"])):
+        rates[name] = rates["gops"] / of if rates["gops"] is not None and of else None
     nothing = dict.fromkeys((
         "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac",
         "area_sequential_um2", "area_combinational_um2", "kge", "corner", "library",

