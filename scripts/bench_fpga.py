@@ -1,0 +1,191 @@
+"""Measure arrays on FPGAs against the same written by hand, all in one run.
+
+.venv/bin/python scripts/bench_fpga.py [--quick] [--only ecp5 ..] [--seeds N] [--json]
+
+Each of ours stands beside the plain array of scripts/arrays/plain.sv, and beside the one with
+registers around its multipliers: of the same rows, columns and widths, behind the same registers,
+from the same seeds. Operations are those of tiles with K = 256, drain included. What is done is
+kept: a run that was ended goes on where it was.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from carrysave.asic.synthesis import synthesise, synthesise_design
+from carrysave.errors import remedy
+from carrysave.progress import Steps
+from hw.catalog import Design
+from hw.device import NAMES
+from scripts.bench import show
+
+K = 256
+PLAIN = Path(__file__).with_name("arrays") / "plain.sv"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One of our arrays, and the plain ones that it is measured against.
+
+    Members
+    -------
+    target, name, parameters : the design.
+    rows, columns, a_width, b_width : of the plain arrays.
+    part : of the target; the first that fits if None.
+    """
+
+    target: str
+    name: str
+    parameters: dict[str, Any]
+    rows: int = 8
+    columns: int = 8
+    a_width: int = 8
+    b_width: int = 8
+    part: str | None = None
+
+    @property
+    def design(self) -> Design:
+        """The design for the target."""
+        return Design(self.name, {"target": self.target, **self.parameters})
+
+
+_8X8 = {"m": 8, "n": 8}
+_12X13 = {"m": 12, "n": 13}
+_4X4 = {"m": 4, "n": 4}
+_ECP5 = "LFE5U-85F-6CABGA756"
+ROWS = (
+    Row("ecp5", "systolic_os", _8X8, part=_ECP5),
+    Row("ecp5", "systolic_os", _8X8 | {"b_width": 4}, b_width=4, part=_ECP5),
+    Row("ecp5", "systolic_os", _12X13, 12, 13, part=_ECP5),
+    Row("ecp5", "systolic_os", _12X13 | {"b_width": 4}, 12, 13, b_width=4, part=_ECP5),
+    Row("xilinx7", "systolic_os", _8X8),
+    Row("ultrascale", "systolic_os", _8X8),
+    Row("nexus", "systolic_os", {"m": 6, "n": 8}, 6, 8),
+    Row("gowin", "systolic_os", _4X4, 4, 4),
+    Row("ice40", "systolic_os", _4X4, 4, 4, part="iCE40UP5K-SG48"),
+)
+"""What the table has."""
+
+COLUMNS = {
+    "target": "{}", "array": "{}", "LUTs": "{:,}", "FFs": "{:,}", "DSP": "{:,}", "RAM": "{:g}",
+    "MHz": "{:.0f}", "GOPS": "{:.2f}", "GOPS/kLUT": "{:.2f}", "GOPS/DSP": "{:.3f}",
+    "x plain": "{:.2f}", "x pipelined": "{:.2f}",
+}  # fmt: skip
+
+
+def cycles_of(design: Design) -> int:
+    """Return the cycles that a tile takes after another, its drain included."""
+    component, spec = design.component(), design.spec
+    gap = getattr(component, "gap", None)
+    more = () if gap is None else (gap,)
+    tile = np.zeros((spec.m, K), int), np.zeros((K, spec.n), int)
+    one, two = (
+        design.entry.golden.cycles(spec, [tile] * count, component.latency, *more)
+        for count in (1, 2)
+    )
+    return int(two - one)
+
+
+def plain_text(row: Row, pipelined: bool) -> str:
+    """Return the Verilog of a plain array for a row of the table."""
+    m, n, a, b, c = row.rows, row.columns, row.a_width, row.b_width, 32
+    return (
+        PLAIN.read_text()
+        + f"""
+module plain(input clk, input first, last, input [{m * a - 1}:0] a, input [{n * b - 1}:0] b,
+             output [{n * c - 1}:0] c);
+  plain_array #(.M({m}), .N({n}), .A({a}), .B({b}), .C({c}), .PIPELINED({pipelined:d})) array
+    (.clk(clk), .first(first), .last(last), .a(a), .b(b), .c(c));
+endmodule
+"""
+    )
+
+
+def measure(row: Row, kind: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return what one array takes and how fast it is; ``kind`` is ours, plain or pipelined."""
+    if kind == "ours":
+        design = row.design
+        label = design.module
+        found = synthesise_design(design, row.target, part=row.part, activity="none", **options)
+        macs, cycles = design.spec.m * design.spec.n, cycles_of(design)
+    else:
+        label = f"{kind} {row.rows} x {row.columns}, int{row.a_width} x int{row.b_width}"
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "plain.sv"
+            path.write_text(plain_text(row, kind == "pipelined"))
+            found = synthesise([path], top="plain", target=row.target, part=row.part, **options)
+        macs, cycles = row.rows * row.columns, K  # sums leave while the next tile enters
+    fmax = found["fmax_mhz"]
+    logic = found["fmax_logic_mhz"]
+    gops = None if fmax is None else 2e-3 * macs * K / cycles * fmax
+    return {
+        "target": row.target, "device": found["device"], "array": label, "kind": kind,
+        "LUTs": found["luts"], "FFs": found["ffs"], "DSP": found["dsps"], "RAM": found["brams"],
+        "blocks": found["blocks"], "MHz": fmax, "logic_mhz": logic, "seeds": found["seeds"],
+        "cycles": cycles, "GOPS": gops,
+        "GOPS/kLUT": 1e3 * gops / found["luts"] if gops and found["luts"] else None,
+        "GOPS/DSP": gops / found["dsps"] if gops and found["dsps"] else None,
+        "x plain": None, "x pipelined": None, "notes": found["notes"],
+    }  # fmt: skip
+
+
+def measured(rows: tuple[Row, ...], options: dict[str, Any], steps: Steps) -> Iterator[Any]:
+    """Measure ours and both plain arrays for each row; plain arrays once if they are the same."""
+
+    @cache
+    def plain(
+        target: str, part: str | None, sides: tuple[int, int, int, int], kind: str
+    ) -> dict[str, Any]:
+        m, n, a, b = sides
+        return measure(Row(target, "", {}, m, n, a, b, part), kind, options)
+
+    for row in rows:
+        steps.step(f"{row.target}: {row.name} {row.parameters}")
+        sides = row.rows, row.columns, row.a_width, row.b_width
+        ours = measure(row, "ours", options)
+        both = [plain(row.target, row.part, sides, kind) for kind in ("plain", "pipelined")]
+        for other in both:
+            if ours["GOPS"] and other["GOPS"]:
+                ours[f"x {other['kind']}"] = ours["GOPS"] / other["GOPS"]
+        yield from (ours, *both)
+
+
+def main() -> None:
+    """Measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="count resources only")
+    parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, help="these families")
+    parser.add_argument("--seeds", type=int, default=3, help="runs of place and route")
+    parser.add_argument("--json", action="store_true", help="print JSON to stdout")
+    arguments = parser.parse_args()
+    console = Console() if sys.stdout.isatty() else Console(width=180)
+    rows = tuple(row for row in ROWS if row.target in arguments.only)
+    try:
+        with Steps(Console(stderr=True)) as steps:
+            steps.plan(len(rows))
+            options = {
+                "place": not arguments.quick, "seeds": arguments.seeds, "progress": steps.note,
+            }  # fmt: skip
+            found = list(measured(rows, options, steps))
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"bench_fpga needs {remedy(error.name) or error.name}") from None
+    if arguments.json:
+        print(json.dumps({"k": K, "rows": found}, indent=2))
+        return
+    show(console, f"Arrays on FPGAs, K = {K}", found, COLUMNS)
+    for row in found:
+        for note in row["notes"]:
+            console.print(f"{row['target']}, {row['array']}: {note}", highlight=False)
+
+
+if __name__ == "__main__":
+    main()
