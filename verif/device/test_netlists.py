@@ -90,6 +90,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("cube", {"m": 2, "n": 2, "k": 2, "k_max": 20, "target": "ultrascale"}),
     ("matrix_2d", {"m": 3, "n": 2, "k_max": 20, "b_width": 4, "target": "ecp5"}),
     ("cube", {"m": 2, "n": 2, "k": 4, "k_max": 40, "target": "ecp5", "packing": "winograd"}),
+    ("systolic_ws", {"m": 3, "n": 3, "k": 2, "k_max": 60, "target": "xilinx7"}),
+    ("systolic_ws", {"m": 1, "n": 2, "k": 3, "k_max": 60, "target": "xilinx7"}),
 ]  # fmt: skip
 
 
