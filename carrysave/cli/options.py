@@ -78,11 +78,10 @@ def _built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
     if inside.parameters["target"] != kinds["target"].default:
         return design
     found = Design.parse(design.name, {**texts, "target": target})
-    if any(inside.parameters[key] != kind.default for key, kind in kinds.items()):
-        try:
-            found.component()
-        except ValueError:
-            return design
+    try:
+        found.component()
+    except ValueError:
+        return design
     return found
 
 

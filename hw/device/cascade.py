@@ -1,4 +1,4 @@
-"""Blocks that hold sums of products, chained down a column."""
+"""Blocks chained down a column, that hold sums of products, or weights of passing sums."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from amaranth import Module, Value
 
 from hw.device.packing import Packing
 
-__all__ = ["Cascade", "Placed"]
+__all__ = ["Cascade", "Placed", "Stationary"]
 
 
 @dataclass(frozen=True)
@@ -69,3 +69,40 @@ class Cascade(ABC):
     @abstractmethod
     def finish(self, m: Module, sums: Value) -> list[Value]:
         """Return the sum of each column, from what the last element of a column holds."""
+
+
+class Stationary(ABC):
+    """How blocks hold a weight each, and add its product to a sum that passes down.
+
+    Members
+    -------
+    width : bits of a sum on its way.
+    latency : cycles from a code of A to the sum with its product.
+    """
+
+    width: int
+    latency: int
+
+    @abstractmethod
+    def place(
+        self,
+        m: Module,
+        a: Value,
+        b: Value,
+        load: Value,
+        swap: Value,
+        above: Value | None,
+        ring: tuple[Value, Value, int] | None,
+    ) -> tuple[Value, Value]:
+        """Place a block; returns its sum for the one below, and for logic.
+
+        Parameters
+        ----------
+        m : where.
+        a : code of A.
+        b, load : weight, taken when `load` is set.
+        swap : that weight is for this code of A and those after it.
+        above : sum of the block above; or
+        ring : sum from the last block, its clear, which comes a cycle after `a`, and 1 if the sum
+            is to wait a cycle, else 0.
+        """

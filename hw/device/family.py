@@ -10,7 +10,7 @@ from golden.pe.mac import MacSpec
 from hw.device.row_store import RowStore
 
 if TYPE_CHECKING:
-    from hw.device.cascade import Cascade
+    from hw.device.cascade import Cascade, Stationary
 
 __all__ = ["PACKINGS", "Family", "Flow", "Multiplier", "Part", "Untimed"]
 
@@ -163,6 +163,10 @@ class Family:
         packing : of :data:`PACKINGS`.
         columns : of the array.
         """
+        return None
+
+    def stationary(self, width: int) -> "Stationary | None":
+        """Return how blocks hold weights and add to passing sums of `width` bits; None if not."""
         return None
 
     def times_digit(self, m: Module, x: Value, digit: Value) -> Value:
