@@ -4,11 +4,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from amaranth import Module, Value
+from amaranth import Cat, Module, Mux, Signal, Value
 
 from hw.device.packing import Packing
 
-__all__ = ["Cascade", "Placed", "Stationary"]
+__all__ = ["Cascade", "Placed", "Stationary", "count_wraps"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Cascade(ABC):
     b_width : bits of B from an element to the one below; None if blocks do not pass it on.
     latency : cycles from operands to the cycle in which their products are added.
     late : cycles from the last element's sums to those of :meth:`finish`.
+    loads : where sums of the element above are taken, no product is added to them.
     """
 
     packing: Packing
@@ -44,6 +45,7 @@ class Cascade(ABC):
     b_width: int | None
     latency: int
     late: int
+    loads: bool = False
 
     @abstractmethod
     def place(
@@ -106,3 +108,32 @@ class Stationary(ABC):
         ring : sum from the last block, its clear, which comes a cycle after `a`, and 1 if the sum
             is to wait a cycle, else 0.
         """
+
+
+def count_wraps(m: Module, name: str, top: Value, keep: Value, above: Value, width: int) -> Signal:
+    """Count what a sum has above its bits in a block, one cycle late.
+
+    As no beat adds more than a quarter of what these bits hold, the two topmost of them change by
+    one at most: a step from 3 to 0 counts up, one from 0 to 3 down.
+
+    Parameters
+    ----------
+    m, name : where, and of the register.
+    top : the two topmost bits of the sum in the block.
+    keep : low: take the sum of the element above, as in :meth:`Cascade.place`.
+    above : that element's count.
+    width : bits of the count.
+    """
+    count = Signal(width, name=name, reset_less=True)
+    if not width:
+        return count
+    before, kept = Signal(2, reset_less=True), Signal(2, reset_less=True)
+    m.d.sync += [before.eq(top), kept.eq(Cat(keep, kept))]
+    up, down = Signal(), Signal()
+    m.d.comb += [
+        up.eq(kept[-1] & (before == 3) & (top == 0)),
+        down.eq(kept[-1] & (before == 0) & (top == 3)),
+    ]
+    step = Cat(up | down, down.replicate(width - 1))
+    m.d.sync += count.eq(step + Mux(kept[-1], count, above))
+    return count

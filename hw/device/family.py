@@ -98,11 +98,13 @@ class Multiplier:
     -------
     a_width, b_width : bits of its operands, two's complement; the wider one is a.
     registers : cycles from operands to product.
+    half_width : bits of the operands of two products of its own, signed or not; 0 if it has none.
     """
 
     a_width: int
     b_width: int
     registers: int
+    half_width: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +147,13 @@ class Family:
         for _ in range(self.multiplier.registers - 2):
             product = _registered(m, product)
         return product
+
+    def multiply_halves(self, m: Module, a: Value, b: Sequence[Value]) -> Value:
+        """Return the products of one operand with two, side by side, as :meth:`multiply` does.
+
+        Only of families whose multiplier has a ``half_width``: each is as wide as two such.
+        """
+        raise NotImplementedError
 
     def dot(self, m: Module, pairs: Sequence[tuple[Value, Value]]) -> Value:
         """Return the sum of the products of pairs, pair p of which is max(p - 1, 0) cycles late.

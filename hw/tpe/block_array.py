@@ -128,7 +128,7 @@ class BlockArray:
     """
 
     ZERO_B: ClassVar[bool] = False
-    """B too is zero when no beat comes."""
+    """B too is zero when no beat comes. Operands are registered first: one bit decides for all."""
 
     def __init__(self, spec: RowsEngineSpec, family: Family, packing: str, *, systolic: bool):
         self.spec = spec
@@ -170,7 +170,7 @@ class BlockArray:
     @property
     def _until_done(self) -> int:
         """Cycles from the last beat to the first in which all sums of column 0 are complete."""
-        return 1 + self._spread + self.element.latency + 1
+        return 1 + self.ZERO_B + self._spread + self.element.latency + 1
 
     @property
     def latency(self) -> int:
@@ -213,6 +213,8 @@ class BlockArray:
     def _operands(self, m: Module, accept: Value, a: Value, b: Value) -> tuple[Value, list[Value]]:
         """Encode a beat; returns A of all elements, and B of each column, late as they need it."""
         spec, element, elements = self.spec, self.element, self.column.elements
+        if self.ZERO_B:
+            accept, a, b = (_registered(m, value) for value in (accept, a, b))
         rows = [
             [a.word_select(row * spec.k + pair, spec.a_width) for pair in range(spec.k)]
             for row in range(spec.m)
@@ -295,6 +297,13 @@ class BlockArray:
             width = self.spec.accumulator_width
             sums += [column.o.word_select(own, width) for own in range(self.element.columns)]
         return sums[: self.spec.n]
+
+
+def _registered(m: Module, value: Value) -> Signal:
+    """Register a value that reset clears only if it is one bit."""
+    register = Signal(len(value), name="entering", reset_less=len(value) > 1)
+    m.d.sync += register.eq(value)
+    return register
 
 
 def _groups(codes: Sequence[list[Value]], size: int) -> list[Sequence[list[Value]]]:
