@@ -233,11 +233,6 @@ def _with(kind: EngineText, own: Mapping[str, str], texts: Mapping[str, str]) ->
     for key in more:
         if key not in kinds:
             raise nearest(key, kinds, f"parameter of {engine.name}")
-        if re.search(rf"[(,]\s*{key}\s*=", own.get("engine", "")):
-            raise ValueError(
-                f"{key} of engine must be given once, not twice: in {own['engine']!r} and as"
-                f" {more[key]}"
-            )
     given = {key: kinds[key].parse(key, text) for key, text in more.items()}
     return kind.text(Design(engine.name, {**engine.parameters, **given}))
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -95,6 +96,12 @@ def settings(sets: Sequence[str] | None) -> dict[str, str]:
         if key.strip() in texts:
             raise UsageError(f"--parameter {key.strip()} must be given once, not twice")
         texts[key.strip()] = value.strip()
+    for key in texts:
+        if re.search(rf"[(,]\s*{re.escape(key)}\s*=", texts.get("engine", "")):
+            raise UsageError(
+                f"{key} of engine must be given once, not twice: in {texts['engine']!r} and as"
+                f" {texts[key]}"
+            )
     return texts
 
 
