@@ -128,6 +128,11 @@ class SystolicWs(wiring.Component):
         return self._delay - (self.spec.turn - 1)
 
     @property
+    def rows_held(self) -> int | None:
+        """Rows of C for which there is room behind an array of blocks, which never stops."""
+        return None if self.blocks is None else self.blocks.store.depth
+
+    @property
     def operations_per_cycle(self) -> int:
         """A multiplication and an addition per product."""
         return 2 * self.spec.n * min(self.spec.m, self.spec.k)
