@@ -74,6 +74,8 @@ ROWS = (
     Row("ecp5", "systolic_os", _12X13, 12, 13, part=_ECP5),
     Row("ecp5", "systolic_os", _12X13 | {"b_width": 4}, 12, 13, b_width=4, part=_ECP5),
     Row("xilinx7", "systolic_os", _8X8),
+    Row("xilinx7", "systolic_os", _8X8 | {"packing": "pair"}),
+    Row("xilinx7", "systolic_ws", _8X8),
     Row("ultrascale", "systolic_os", _8X8),
     Row("nexus", "systolic_os", {"m": 6, "n": 8}, 6, 8),
     Row("gowin", "systolic_os", _4X4, 4, 4),

@@ -71,7 +71,7 @@ def choose(
 
 
 def _built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
-    """Return a design for a device, if it can be and nothing else is said."""
+    """Return a design for a device if nothing else is said; say why if it cannot be."""
     inside = design.engine or design
     kinds = inside.entry.hows
     if "target" not in kinds or "target" in texts:
@@ -81,7 +81,9 @@ def _built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
     found = Design.parse(design.name, {**texts, "target": target})
     try:
         found.component()
-    except ValueError:
+    except ValueError as error:
+        said = shown(f"... built of generic logic: {error}", 4000)
+        errors.print(said, highlight=False, markup=False, soft_wrap=True)
         return design
     return found
 

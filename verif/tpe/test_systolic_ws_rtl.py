@@ -62,7 +62,15 @@ def test_what_blocks_cannot_do_is_refused(parameters: dict[str, Any], says: str)
         Design("systolic_ws", parameters).component()
 
 
-@pytest.mark.parametrize(("target", "found"), [("xilinx7", "xilinx7"), ("ecp5", "generic")])
-def test_synthesis_for_a_device_takes_its_blocks_if_they_can(target: str, found: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "found", "said"),
+    [("xilinx7", "xilinx7", ""), ("ecp5", "generic", "built of generic logic: target must be")],
+)
+def test_synthesis_for_a_device_takes_its_blocks_if_they_can(
+    target: str, found: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     design, _ = choose("systolic_ws", [], None, None, target)
     assert design.parameters["target"] == found
+    told = capsys.readouterr().err
+    assert said in told
+    assert bool(told) == bool(said)
