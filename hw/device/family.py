@@ -29,6 +29,8 @@ class Part:
     arguments : what tells nextpnr to take it.
     capacity : resources, by the names in :attr:`Flow.counts`.
     synth : what the Yosys command needs for it besides :attr:`Flow.synth`.
+    infers : what it needs to put multiplications into blocks, where it changes blocks that a
+        design names: left out for such a design.
     pins : text of the file ``pins`` with the places of a measured design's ports, where nextpnr
         places none by itself.
     """
@@ -37,6 +39,7 @@ class Part:
     arguments: tuple[str, ...]
     capacity: dict[str, int]
     synth: str = ""
+    infers: str = ""
     pins: str = ""
 
 

@@ -34,7 +34,9 @@ _FLOW = Flow(
             "iCE40UP5K-SG48",
             ("--up5k", "--package", "sg48"),
             {"luts": 5280, "ffs": 5280, "dsps": 8, "brams": 30, "sprams": 4},
-            synth="-device u -dsp",
+            synth="-device u",
+            # Of SB_MAC16 by name, Yosys 0.70 would take all registers away with it.
+            infers="-dsp",
         ),
     ),
     untimed=(
@@ -57,6 +59,8 @@ _HALF = 16
 
 class Ice40(Family):
     """iCE40 UltraPlus: SB_MAC16 with all its registers, as one multiplier or as two.
+
+    `synth_ice40 -dsp` of Yosys 0.70 takes registers of named blocks away: it is to be left out.
 
     Its sums, two of 16 bits or one of 32, are kept or taken from an element above in the block.
     """

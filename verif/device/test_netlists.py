@@ -18,10 +18,16 @@ from verif.support.cases import case_name, long
 # There is no open model of a block RAM of Xilinx's.
 FAMILIES = {
     "ecp5": ("ecp5", ""),
+    "ice40": ("ice40", family("ice40").flow.parts[-1].synth),
     "xilinx7": ("xilinx", "-nobram"),
     "ultrascale": ("xilinx", "-nobram"),
 }
 """Folder of Yosys's models, and what the mapping needs besides the family's own."""
+
+DEFINES = "`define SB_DFF_INIT initial Q = 0;\n" + "".join(
+    f"`define ICE40_DEFAULT_ASSIGNMENT_{value}\n" for value in ("0", "1", "V(v)")
+)
+"""What models of iCE40 need: registers begin at 0, and ports have no values of their own."""
 
 
 @cache
@@ -77,7 +83,7 @@ def verify_mapped(name: str, parameters: dict[str, Any], folder: Path) -> Result
     text = netlist.read_text()
     blocks = "|".join(flow.counts["dsps"])
     assert re.search(rf"^\s*({blocks}) #", text, re.M)
-    cells.write_text(models_in(text, models))
+    cells.write_text(DEFINES + models_in(text, models))
     return verify(design, netlist=[netlist, cells], directory=folder)
 
 
@@ -92,6 +98,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("cube", {"m": 2, "n": 2, "k": 4, "k_max": 40, "target": "ecp5", "packing": "winograd"}),
     ("systolic_ws", {"m": 3, "n": 3, "k": 2, "k_max": 60, "target": "xilinx7"}),
     ("systolic_ws", {"m": 1, "n": 2, "k": 3, "k_max": 60, "target": "xilinx7"}),
+    ("systolic_os", {"m": 2, "n": 2, "k_max": 70000, "target": "ice40"}),
+    ("matrix_2d", {"m": 2, "n": 1, "k_max": 90, "a_width": 12, "b_width": 14, "target": "ice40"}),
 ]  # fmt: skip
 
 
