@@ -291,6 +291,17 @@ def test_hostile_names_of_layers(run: Run, tmp_path: Path) -> None:
     assert {one.name for one in written.graph.output} == set(HOSTILE)
 
 
+def test_product_that_no_output_needs(
+    attempt: Callable[[ModelProto], Outcome], tmp_path: Path
+) -> None:
+    found = model()
+    found.graph.output[0].name = "x"
+    found.graph.output[0].type.CopyFrom(found.graph.input[0].type)
+    result = attempt(found)
+    assert result.code == 2
+    assert "the model has no quantised product that its outputs need" in result.err
+
+
 def test_nodes_of_one_name(attempt: Callable[[ModelProto], Outcome], tmp_path: Path) -> None:
     def tail(b: Builder) -> None:
         zero = b.constant(0, np.int8)
