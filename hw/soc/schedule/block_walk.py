@@ -102,13 +102,12 @@ class BlockWalk(wiring.Component):
              across),
             (whole.k, whole.codes, self.o_codes, self.o_first_code, self.o_last_code, along),
         ):  # fmt: skip
-            # What is left, less one.
-            size = self.spec.dimension_width
-            left = Signal(size, name=f"{now.name}_left")
-            after = Signal(size + 1, name=f"{now.name}_after")
+            # What is left, less one; a block may be larger than any product.
+            left = Signal(self.spec.dimension_width, name=f"{now.name}_left")
+            after = Signal(max(len(left), len(part)) + 1, name=f"{now.name}_after")
             m.d.comb += [
                 after.eq(left - part),
-                last.eq(after[size]),
+                last.eq(after[-1]),
                 now.eq(Mux(last, left[: len(now)] + 1, part)),
             ]
             with m.If(self.i_start | (step & last)):
