@@ -161,10 +161,8 @@ def classified(spec: CoprocessorSpec, order: Order, before: str) -> Values | Non
 def _most_beats(spec: CoprocessorSpec) -> dict[str, int]:
     """Count the most beats that a burst of each kind may have."""
     shapes = shapes_of(spec)
-    _, n, k = (max(sizes) for sizes in zip(shapes.own, *shapes.given, strict=True))
-    _, tile_n, tile_k = shapes.tile
     job = Job(
-        a=0, b=0, c=0, m=1, n=n * tile_n, k=min(k * tile_k, shapes.k_max),
+        a=0, b=0, c=0, m=1, n=shapes.longest(1), k=shapes.longest(2),
         lda=0, ldb=0, ldc=0, bias=0,
         records=0 if spec.requantises_columns else None,
     )  # fmt: skip

@@ -69,6 +69,16 @@ class Shapes:
         """List sizes of a side (0: M, 1: N, 2: K) in a class."""
         return _sizes(self.tile[side], blocks[side], name, side == 2, self.k_max)
 
+    def longest(self, side: int) -> int:
+        """Return the longest side of a block of all that may be drawn."""
+        names = K_CLASSES if side == 2 else SIDE_CLASSES
+        return max(
+            min(size, blocks[side] * self.tile[side])
+            for blocks in (self.own, *self.given)
+            for name in names
+            for size in self.sizes(side, name, blocks)
+        )
+
     def fitting(self, how: str, m: str, n: str, k: str) -> list[Blocks]:
         """List the blocks, the hardware's own or given ones, in which these classes are."""
         classes = (how, m, n, k)
