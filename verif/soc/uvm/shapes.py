@@ -127,6 +127,8 @@ class Shapes:
 def _sizes(tile: int, block: int, name: str, is_k: bool, depth: int) -> tuple[int, ...]:
     names = K_CLASSES if is_k else SIDE_CLASSES
     limit = tile * (2 * block + 1) if name == "blocks" else tile * min(block, _LONGEST)
+    if is_k and tile * block >= depth:  # no K is of several blocks: long rows are of one
+        limit = depth
     return tuple(
         size
         for size in range(1, min(limit, depth if is_k else limit) + 1)
