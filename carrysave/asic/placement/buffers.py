@@ -1,0 +1,123 @@
+"""Buffers where a net reaches too many pins, or too far; and before pins that may wait."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from carrysave.asic.placement.die import Die, Point
+from carrysave.asic.placement.netlist import Instance, Sink
+from carrysave.asic.placement.resize import PRICE
+from carrysave.asic.placement.timing import Timing
+
+__all__ = ["Limits", "add_buffers", "clusters", "isolate"]
+
+_WAITS = 0.3
+"""ns that a pin may wait, at least, to get a buffer of its own kind."""
+_SOFT = 0.02
+"""Softness of the maximum over all paths, as a share of the period."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one driver may have: pins, um of wire (half the box around them), fF of both."""
+
+    pins: int
+    wire: float
+    load: float
+
+
+def clusters(
+    points: Sequence[Point], loads: Sequence[float], limits: Limits, capacitance: float
+) -> list[list[int]]:
+    """Split points in two along their longer side until each cluster is within the limits.
+
+    Parameters
+    ----------
+    loads : of the pin at each point, fF.
+    capacitance : of wires, fF/um.
+    """
+    waiting, found = [list(range(len(points)))], []
+    while waiting:
+        own = waiting.pop()
+        xs, ys = [points[i][0] for i in own], [points[i][1] for i in own]
+        wide, high = max(xs) - min(xs), max(ys) - min(ys)
+        load = sum(loads[i] for i in own) + (wide + high) * capacitance
+        within = len(own) <= limits.pins and wide + high <= limits.wire and load <= limits.load
+        if within or len(own) == 1:
+            found.append(own)
+            continue
+        own.sort(key=lambda i: points[i][0 if wide >= high else 1])
+        half = len(own) // 2
+        waiting += [own[:half], own[half:]]
+    return found
+
+
+def add_buffers(die: Die, limits: Limits) -> int:
+    """Make trees of all nets that are beyond the limits, but those of the clock; count buffers."""
+    netlist, drivers, added = die.netlist, die.netlist.drivers(), 0
+    for net, sinks in netlist.sinks().items():
+        if net in die.clocks or net not in drivers:
+            continue
+        while True:
+            points = [die.at(sink) for sink in sinks]
+            loads = [_load(die, sink) for sink in sinks]
+            found = clusters(points, loads, limits, die.technology.capacitance)
+            # Of clusters of one pin a buffer on the way to each would be no tree.
+            if len(found) == 1 or len(found) == len(sinks):
+                break
+            sinks = [_insert(die, net, [sinks[index] for index in own]) for own in found]
+            added += len(sinks)
+    return added
+
+
+def isolate(die: Die, timing: Timing) -> int:
+    """Put a buffer before the pins of a net that may wait, where it has others that may not.
+
+    The load that goes must be worth more to the period than the buffer's area. Returns how many.
+    """
+    library = die.netlist.library
+    times = timing.times()
+    slopes = timing.slopes(times, _SOFT * times.period)
+    slack = timing.slack(times)
+    price = PRICE * times.period / die.netlist.area * library.driver.area
+    before = library.driver.inputs[0].capacitance
+    numbers = {number: net for net, number in timing.nets.items()}
+    pins: dict[int, list[int]] = {}
+    for pin, number in enumerate(timing.pin_net.tolist()):
+        if slopes.load[number] > 0:
+            pins.setdefault(number, []).append(pin)
+    loads = timing.capacitance[timing.kind[timing.pin_cell], timing.pin_name]
+    added = 0
+    for number, own in pins.items():
+        late = [pin for pin in own if slack[pin] > _WAITS]
+        if not late or len(late) == len(own):
+            continue
+        gone = float(loads[late].sum()) - before
+        gone += timing.wire[number] * len(late) / len(own) / 2  # wires that go: half, at a guess
+        if slopes.load[number] * gone > price:
+            _insert(die, numbers[number], [timing.sink(pin) for pin in late])
+            added += 1
+    return added
+
+
+def _insert(die: Die, net: int, sinks: Sequence[Sink]) -> Sink:
+    """Put the library's driver between a net and some of its pins, in their middle."""
+    netlist, kind = die.netlist, die.netlist.library.driver
+    points = [die.at(sink) for sink in sinks]
+    scope = next((netlist.cells[sink.cell].scope for sink in sinks if sink.cell), "")
+    after = netlist.fresh()
+    name = f"buffer_{after}"
+    nets: dict[str, int | str] = {kind.inputs[0].name: net, kind.outputs[0].name: after}
+    netlist.cells[name] = Instance(kind.name, nets, scope)
+    die.places[name] = (
+        sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points),
+    )  # fmt: skip
+    for sink in sinks:
+        netlist.drive(sink, after)
+    return Sink(name, kind.inputs[0].name)
+
+
+def _load(die: Die, sink: Sink) -> float:
+    if not sink.cell:
+        return die.netlist.library.load_ff
+    pins = die.netlist.cell(sink.cell).pins
+    return next(pin.capacitance for pin in pins if pin.name == sink.pin)

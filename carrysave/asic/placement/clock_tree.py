@@ -1,0 +1,69 @@
+"""An estimate of the clock tree: buffers and wires to all that the clock reaches."""
+
+from dataclasses import dataclass
+
+from carrysave.asic.placement.buffers import Limits, clusters
+from carrysave.asic.placement.die import Die, Point
+from carrysave.asic.placement.netlist import Sink
+from carrysave.asic.placement.wires import joined
+
+__all__ = ["Branch", "clock_tree"]
+
+_LIMITS = Limits(pins=20, wire=200.0, load=100.0)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The tree below one net of the clock: from the port, or from a clock gate.
+
+    Attributes
+    ----------
+    driver : the pin that drives it.
+    buffers : of the library's driver.
+    wire : um, of all its levels.
+    """
+
+    driver: Sink
+    buffers: int
+    wire: float
+
+
+def clock_tree(die: Die) -> list[Branch]:
+    """Cluster the pins of each clock net by place, and the clusters, until one drives all.
+
+    Trees are for energy and area: clocks are ideal in timing, and skew is nobody's.
+    """
+    drivers, sinks = die.netlist.drivers(), die.netlist.sinks()
+    return [
+        Branch(drivers[net], *_branch(die, drivers[net], sinks[net]))
+        for net in sorted(die.clocks)
+        if net in drivers and sinks.get(net)
+    ]
+
+
+def _branch(die: Die, driver: Sink, sinks: list[Sink]) -> tuple[int, float]:
+    kind = die.netlist.library.driver
+    points: list[Point] = [die.at(sink) for sink in sinks]
+    loads = []
+    for sink in sinks:
+        pins = die.netlist.cell(sink.cell).pins if sink.cell else ()
+        loads.append(next((pin.capacitance for pin in pins if pin.name == sink.pin), 0.0))
+    buffers, wire = 0, 0.0
+    while True:
+        own = clusters(points, loads, _LIMITS, die.technology.capacitance)
+        if len(own) == 1 or len(own) == len(points):
+            return buffers, wire + _length([die.at(driver), *points])
+        centres = []
+        for cluster in own:
+            inside = [points[index] for index in cluster]
+            centre = (
+                sum(x for x, _ in inside) / len(inside), sum(y for _, y in inside) / len(inside),
+            )  # fmt: skip
+            centres.append(centre)
+            wire += _length([centre, *inside])
+        buffers += len(own)
+        points, loads = centres, [kind.inputs[0].capacitance] * len(own)
+
+
+def _length(points: list[Point]) -> float:
+    return sum(joined(points)[2])

@@ -1,0 +1,144 @@
+"""A die: where the cells of a netlist and its ports are, and the wires between them."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from carrysave.asic.placement.netlist import Netlist, Sink
+from carrysave.asic.placement.placer import Job, place
+from carrysave.asic.placement.technology import Technology
+from carrysave.asic.placement.timing import Timing
+from carrysave.asic.placement.wires import Tree, joined, spef
+
+__all__ = ["Die", "Point"]
+
+Point = tuple[float, float]
+_TOGETHER = 64
+"""Pins of a net up to which it pulls them together; a clock or reset of more pulls at nothing."""
+
+
+@dataclass
+class Die:
+    """A square of rows with a netlist's cells.
+
+    Members
+    -------
+    clocks : nets of the clock; their wires are those of its tree, which is estimated.
+    size : width and height, um.
+    pads : where the ports are, in their order around the die, inputs before outputs.
+    places : the centre of each cell, um; empty before :meth:`place`.
+    """
+
+    netlist: Netlist
+    clocks: set[int]
+    technology: Technology
+    size: Point
+    pads: dict[Sink, Point]
+    places: dict[str, Point] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, netlist: Netlist, clock: str | None, technology: Technology, utilisation: float
+    ) -> "Die":
+        """Return a die of which the cells take a share."""
+        area = netlist.area / utilisation
+        rows = max(math.ceil(math.sqrt(area) / technology.row_height), 1)
+        size = area / (rows * technology.row_height), rows * technology.row_height
+        bits = [Sink("", name, bit) for name, (_, own) in netlist.ports.items()
+                for bit in range(len(own))]  # fmt: skip
+        around = 2 * (size[0] + size[1])
+        pads = {
+            sink: _on_edge(size, (index + 0.5) / len(bits) * around)
+            for index, sink in enumerate(bits)
+        }
+        return cls(netlist, netlist.clock_nets(clock), technology, size, pads)
+
+    def at(self, sink: Sink) -> Point:
+        """Return where a pin is: in the middle of its cell, or on the edge."""
+        return self.places[sink.cell] if sink.cell else self.pads[sink]
+
+    def place(self, effort: int) -> None:
+        """Place all cells; what has a place moves no further than it must.
+
+        Raises
+        ------
+        PlacementError
+            If the cells do not fit, or the placer fails.
+        """
+        netlist, height = self.netlist, self.technology.row_height
+        names = list(netlist.cells)
+        number = {name: index for index, name in enumerate(names)}
+        pads = {pad: len(names) + index for index, pad in enumerate(self.pads)}
+        drivers, nets = netlist.drivers(), []
+        for net, sinks in netlist.sinks().items():
+            if net not in drivers or (net in self.clocks and len(sinks) > _TOGETHER):
+                continue
+            pins = (drivers[net], *sinks)
+            own = {number[pin.cell] if pin.cell else pads[pin] for pin in pins}
+            if len(own) > 1:
+                nets.append(sorted(own))
+        widths = [netlist.cell(name).area / height for name in names]
+        start = None
+        if self.places:
+            corners = zip(names, widths, strict=True)
+            start = [(self.places[name][0] - width / 2, self.places[name][1] - height / 2)
+                     for name, width in corners]  # fmt: skip
+        job = Job(widths, height, self.size, nets, list(self.pads.values()), start, effort)
+        found = zip(names, widths, place(job), strict=True)
+        self.places = {name: (x + width / 2, y + height / 2) for name, width, (x, y) in found}
+
+    def wires(self) -> Iterator[tuple[int, list[Sink], Tree]]:
+        """Yield each net but those of the clock, its pins from the driver on, and its wires."""
+        drivers = self.netlist.drivers()
+        for net, sinks in self.netlist.sinks().items():
+            if net in drivers and net not in self.clocks:
+                pins = [drivers[net], *sinks]
+                order, above, lengths = joined([self.at(pin) for pin in pins])
+                yield net, [pins[i] for i in order], Tree(tuple(above), tuple(lengths))
+
+    def annotate(self, timing: Timing) -> None:
+        """Give a timing the capacitance of wires, and Elmore's delay to their ends."""
+        farads, delays = np.zeros(timing.count), np.zeros(len(timing.pin_cell) + 1)
+        place = {
+            (timing.names[cell], timing.pin_names[name]): index
+            for index, (cell, name) in enumerate(
+                zip(timing.pin_cell, timing.pin_name, strict=True)
+            )
+        }  # fmt: skip
+        loads = [*timing.capacitance[timing.kind[timing.pin_cell], timing.pin_name], 0.0]
+        for net, pins, tree in self.wires():
+            farads[timing.nets[net]] = tree.length * self.technology.capacitance
+            own = [place.get((pin.cell, pin.pin), -1) for pin in pins]
+            late = tree.delays(self.technology, [loads[index] for index in own])
+            delays[own] = late
+        delays[-1] = 0.0
+        timing.set_wires(farads, delays)
+
+    def spef(self) -> str:
+        """Return the wires as SPEF, for the netlist as it is written."""
+        names = self.netlist.net_names()
+        nets = (
+            (names[net], [self._word(pin) for pin in pins], tree)
+            for net, pins, tree in self.wires()
+        )
+        return spef(self.netlist.top, nets, self.technology)
+
+    def _word(self, sink: Sink) -> str:
+        if sink.cell:
+            return f"{sink.cell}:{sink.pin}"
+        bits = self.netlist.ports[sink.pin][1]
+        return f"{sink.pin}[{sink.bit}]" if len(bits) > 1 else sink.pin
+
+
+def _on_edge(size: Sequence[float], at: float) -> Point:
+    """Return the point so far around a die, from the lower left corner up."""
+    wide, high = size
+    if at < high:
+        return 0.0, at
+    if at < high + wide:
+        return at - high, high
+    if at < 2 * high + wide:
+        return wide, 2 * high + wide - at
+    return 2 * (high + wide) - at, 0.0

@@ -1,0 +1,108 @@
+"""Places cells with Coloquinte, in a process of its own.
+
+``python -m carrysave.asic.placement.placer JOB.json`` does a job: its memory and its crashes stay
+there.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from carrysave.errors import needs
+from hw.emit import tools
+
+__all__ = ["Job", "PlacementError", "place"]
+
+UNIT = 1e-3
+"""Micrometres in a unit of Coloquinte's: whole numbers."""
+
+
+class PlacementError(RuntimeError):
+    """Cells could not be placed."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to place, in um.
+
+    Attributes
+    ----------
+    widths : of the cells.
+    row_height, die : height of a row; width and height of the die, whole rows.
+    nets : numbers of cells, those of the pads after those of the cells.
+    pads : where the ports are, x and y.
+    start : where the cells are already; None if nowhere.
+    effort : of Coloquinte, 1 to 9.
+    """
+
+    widths: Sequence[float]
+    row_height: float
+    die: tuple[float, float]
+    nets: Sequence[Sequence[int]]
+    pads: Sequence[tuple[float, float]]
+    start: Sequence[tuple[float, float]] | None
+    effort: int
+
+
+def place(job: Job) -> list[tuple[float, float]]:
+    """Return the lower left corner of each cell, um; cells fill rows without overlap.
+
+    From a start cells are only made legal, and moved a little.
+
+    Raises
+    ------
+    PlacementError
+        If Coloquinte fails.
+    ModuleNotFoundError
+        If it is not installed.
+    """
+    needs("coloquinte")
+    with tools.workplace() as work:
+        (work / "job.json").write_text(json.dumps(vars(job)))
+        done = tools.run([sys.executable, "-m", __name__, "job.json"], cwd=work)
+        result = work / "places.json"
+        if done.code or not result.exists():
+            last = done.output.strip().splitlines()[-1:]
+            raise PlacementError(f"Coloquinte stopped: {''.join(last) or 'no output'}")
+        return [(x, y) for x, y in json.loads(result.read_text())]
+
+
+def _work(path: Path) -> None:
+    import coloquinte
+    from coloquinte_pybind import Rectangle
+
+    job = Job(**json.loads(path.read_text()))
+    cells, pads = len(job.widths), len(job.pads)
+
+    def units(lengths: Sequence[float]) -> list[int]:
+        return [round(length / UNIT) for length in lengths]
+
+    height = round(job.row_height / UNIT)
+    circuit = coloquinte.Circuit(cells + pads)
+    circuit.cell_width = units(job.widths) + [0] * pads
+    circuit.cell_height = [height] * cells + [0] * pads
+    circuit.cell_is_fixed = [False] * cells + [True] * pads
+    circuit.cell_is_obstruction = [True] * cells + [False] * pads
+    start = job.start or [(0.0, 0.0)] * cells
+    circuit.cell_x = units([x for x, _ in [*start, *job.pads]])
+    circuit.cell_y = units([y for _, y in [*start, *job.pads]])
+    centre = [(round(width / UNIT / 2), height // 2) for width in job.widths] + [(0, 0)] * pads
+    for net in job.nets:
+        circuit.add_net(list(net), [centre[c][0] for c in net], [centre[c][1] for c in net])
+    die = units(job.die)
+    circuit.setup_rows(Rectangle(0, die[0], 0, die[1]), height, True, False)
+    circuit.check()
+    if job.start is None:
+        circuit.place_global(job.effort)
+    circuit.legalize(job.effort)
+    circuit.place_detailed(job.effort)
+    places = [
+        (x * UNIT, y * UNIT) for x, y in zip(circuit.cell_x, circuit.cell_y, strict=True)
+    ][:cells]  # fmt: skip
+    Path("places.json").write_text(json.dumps(places))
+
+
+if __name__ == "__main__":
+    _work(Path(sys.argv[1]))

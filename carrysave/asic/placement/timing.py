@@ -1,0 +1,275 @@
+"""Times a placed netlist in numpy, fast enough to try sizes: arrivals, slopes of the period.
+
+OpenSTA times the result; this finds what to change. Both use the library's tables in the same way:
+linear between points, the worst slew and the latest arrival of each edge go on, clocks are ideal.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from carrysave.asic.liberty.arcs import FALL, RISE
+from carrysave.asic.liberty.tables import Floats
+from carrysave.asic.placement.lookup import Found, Ids
+from carrysave.asic.placement.netlist import Netlist, Sink
+from carrysave.asic.placement.sizes import Sizes
+
+__all__ = ["Loop", "Slopes", "Times", "Timing"]
+
+_NEVER = -1e9
+
+
+class Loop(ValueError):
+    """Gates of a netlist form a loop."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """Times of nodes, 2 x net + edge, in ns.
+
+    Members
+    -------
+    delay, transition : of each arc.
+    arrival, slew : of each node.
+    late : of each endpoint: arrival and setup time; the period is the greatest.
+    setup : of each endpoint.
+    """
+
+    delay: Found
+    transition: Found
+    arrival: Floats
+    slew: Floats
+    late: Floats
+    setup: Found
+
+    @property
+    def period(self) -> float:
+        """The least period, ns."""
+        return float(self.late.max(initial=0.0))
+
+    def soft_period(self, softness: float) -> float:
+        """Return the soft maximum of all paths' times: above the period, by what is near it."""
+        return self.period + softness * math.log(
+            float(np.exp((self.late - self.period) / softness).sum())
+        )
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """How the period, softly, grows with the delay of each arc, the slew of a node, its load."""
+
+    arcs: Floats
+    slew: Floats
+    load: Floats
+    passes: Floats  # of each arc: its share in the slew of its node
+
+
+class Timing:
+    """The arcs of a netlist.
+
+    Parameters
+    ----------
+    netlist : its cells by number are those of ``names``.
+    sizes : kinds of cells.
+    clock : the port of the clock.
+    """
+
+    def __init__(self, netlist: Netlist, sizes: Sizes, clock: str | None) -> None:
+        self.netlist, self.sizes = netlist, sizes
+        library = sizes.library
+        self.names = list(netlist.cells)
+        self.kind = np.array([sizes.number[netlist.cells[name].kind] for name in self.names], int)
+        clocks = netlist.clock_nets(clock)
+        nets: dict[int, int] = {}
+        # Cell, arc of it, from node, to node, pin; node, cell, constraint of it, pin.
+        rows: list[tuple[int, int, int, int, int]] = []
+        ends: list[tuple[int, int, int, int]] = []
+        pins: list[tuple[int, str, int]] = []  # cell, pin, net
+
+        def number(bit: int | str | None) -> int | None:
+            return nets.setdefault(bit, len(nets)) if isinstance(bit, int) else None
+
+        source = 0  # of all that begins at the clock or at a port: nodes 0 and 1
+        nets[-1] = 0
+        for index, name in enumerate(self.names):
+            cell = netlist.cells[name]
+            own = sizes.arcs[cell.kind]
+            place_of = {}
+            for pin in library.cells[cell.kind].inputs:
+                net = number(cell.nets.get(pin.name))
+                if net is not None and cell.nets[pin.name] not in clocks:
+                    place_of[pin.name] = len(pins)
+                    pins.append((index, pin.name, net))
+            for slot, arc in enumerate((*own.logic, *own.clocked)):
+                start, end = cell.nets.get(arc.start), cell.nets.get(arc.end)
+                after = number(end)
+                if after is None or end in clocks:
+                    continue
+                if slot < len(own.logic):
+                    before = number(start)
+                    if before is not None and start not in clocks:
+                        at = 2 * before + arc.start_edge, 2 * after + arc.end_edge
+                        rows.append((index, slot, *at, place_of[arc.start]))
+                elif start in clocks:
+                    rows.append((index, slot, source, 2 * after + arc.end_edge, -1))
+            for slot, setup in enumerate(own.setup):
+                net = number(cell.nets.get(setup.pin))
+                if net is not None and cell.nets[setup.pin] not in clocks:
+                    ends.append((2 * net + setup.edge, index, slot, place_of[setup.pin]))
+        self.inputs: list[int] = []
+        outputs: list[int] = []
+        for direction, bits in netlist.ports.values():
+            for bit in bits:
+                net = number(bit)
+                if net is None or bit in clocks:
+                    continue
+                (self.inputs if direction == "input" else outputs).append(net)
+        driver = sizes.arcs[library.driver.name]
+        self.pseudo = len(self.names)  # cells from here on drive the inputs
+        for index, net in enumerate(self.inputs):
+            for slot, arc in enumerate(driver.logic):
+                rows.append((self.pseudo + index, slot, source, 2 * net + arc.end_edge, -1))
+        self.kind = np.append(
+            self.kind, np.full(len(self.inputs), sizes.number[library.driver.name])
+        )
+        self.nets = nets
+        self.count = len(nets)
+        ends += [(2 * net + edge, -1, 0, -1) for net in outputs for edge in (FALL, RISE)]
+        self.port_load = np.zeros(self.count)
+        np.add.at(self.port_load, np.array(outputs, int), library.load_ff)
+        names = sorted({pin for _, pin, _ in pins})
+        self.capacitance = sizes.capacitances(names)
+        self.pin_names = names
+        place = {pin: index for index, pin in enumerate(names)}
+        self.pin_cell = np.array([cell for cell, _, _ in pins], int)
+        self.pin_name = np.array([place[pin] for _, pin, _ in pins], int)
+        self.pin_net = np.array([net for _, _, net in pins], int)
+        self._arcs(np.array(rows, int).reshape(-1, 5))
+        own_ends = np.array(ends, int).reshape(-1, 4)
+        self.end_node, self.end_cell, self.end_slot, self.end_pin = own_ends.T
+        self.setup_bases = np.array([sizes.setup_base[name] for name in sizes.kinds])
+        self.set_wires(np.zeros(self.count), np.zeros(len(pins) + 1))
+
+    def _arcs(self, rows: Ids) -> None:
+        """Order the arcs by level, and by the node that they lead to."""
+        _, _, start, end, _ = rows.T
+        level = np.zeros(2 * self.count, int)
+        while True:
+            new = level.copy()
+            np.maximum.at(new, end, level[start] + 1)
+            if (new == level).all():
+                break
+            if new.max() > min(2 * self.count, 100_000):
+                raise Loop(f"{self.netlist.top} must be without loops of gates")
+            level = new
+        order = np.lexsort((end, level[end]))
+        self.arc_cell, self.arc_slot, self.arc_from, self.arc_to, self.arc_pin = rows[order].T
+        borders = np.searchsorted(level[self.arc_to], np.arange(1, level.max(initial=0) + 2))
+        self.levels = [slice(a, b) for a, b in pairwise(borders)]
+        self.heads = []
+        for own in self.levels:
+            to = self.arc_to[own]
+            self.heads.append(np.flatnonzero(np.append(True, to[1:] != to[:-1])))
+
+    def adopt(self) -> None:
+        """Give the netlist's cells the kinds that were chosen."""
+        for name, kind in zip(self.names, self.kind.tolist(), strict=False):
+            self.netlist.cells[name].kind = self.sizes.kinds[kind]
+
+    def sink(self, pin: int) -> Sink:
+        """Return a pin of ``pin_cell`` by its names."""
+        return Sink(self.names[self.pin_cell[pin]], self.pin_names[self.pin_name[pin]])
+
+    def set_wires(self, farads: Floats, delays: Floats) -> None:
+        """Take the wires of nets, fF, and the delay to each pin of ``pin_cell``, ns; 0 last."""
+        self.wire, self.arc_wire = farads, delays[self.arc_pin]
+        self.end_wire = delays[self.end_pin]
+
+    @property
+    def loads(self) -> Floats:
+        """Load of each net, fF."""
+        own = self.capacitance[self.kind[self.pin_cell], self.pin_name]
+        return self.wire + self.port_load + np.bincount(self.pin_net, own, self.count)
+
+    def times(self) -> Times:
+        """Time the netlist with its wires and sizes as they are."""
+        load = self.loads
+        table = self.sizes.bases[self.kind[self.arc_cell]] + self.arc_slot
+        count = len(self.arc_cell)
+        parts = [Found(*(np.zeros(count) for _ in range(3))) for _ in range(2)]
+        arrival, slew = np.full(2 * self.count, _NEVER), np.zeros(2 * self.count)
+        arrival[:2] = 0.0
+        for own, heads in zip(self.levels, self.heads, strict=True):
+            start, end = self.arc_from[own], self.arc_to[own]
+            found = self.sizes.tables.look_up(table[own], slew[start], load[end // 2])
+            free = self.arc_cell[own] >= self.pseudo
+            if free.any():  # of the cell before a port only what the load adds counts
+                nothing = np.zeros(int(free.sum()))
+                idle = self.sizes.tables.look_up(table[own][free], nothing, nothing)
+                found[0].value[free] -= idle[0].value
+            for kept, new in zip(parts, found, strict=True):
+                kept.value[own], kept.by_slew[own] = new.value, new.by_slew
+                kept.by_load[own] = new.by_load
+            at = arrival[start] + found[0].value + self.arc_wire[own]
+            if len(heads):
+                nodes = end[heads]
+                arrival[nodes] = np.maximum.reduceat(at, heads)
+                slew[nodes] = np.maximum.reduceat(found[1].value, heads)
+        setup = Found(*(np.zeros(len(self.end_node)) for _ in range(3)))
+        inside = self.end_cell >= 0
+        if inside.any() and self.sizes.setup is not None:
+            rows = self.setup_bases[self.kind[self.end_cell[inside]]] + self.end_slot[inside]
+            slews = slew[self.end_node[inside]]
+            (own_setup,) = self.sizes.setup.look_up(rows, slews, np.zeros(len(rows)))
+            setup.value[inside], setup.by_slew[inside] = own_setup.value, own_setup.by_slew
+        late = arrival[self.end_node] + self.end_wire + setup.value
+        return Times(parts[0], parts[1], arrival, slew, late, setup)
+
+    def slack(self, times: Times) -> Floats:
+        """Return how much later the edges of each pin of ``pin_cell`` may come, ns."""
+        required = np.full(2 * self.count, -_NEVER)
+        until = times.period - times.setup.value - self.end_wire
+        np.minimum.at(required, self.end_node, until)
+        pins = np.full(len(self.pin_cell) + 1, -_NEVER)
+        slack = until - times.arrival[self.end_node]
+        np.minimum.at(pins, self.end_pin, slack)
+        for own in reversed(self.levels):
+            start, end = self.arc_from[own], self.arc_to[own]
+            until = required[end] - times.delay.value[own] - self.arc_wire[own]
+            np.minimum.at(required, start, until)
+            np.minimum.at(pins, self.arc_pin[own], until - times.arrival[start])
+        return pins[:-1]
+
+    def slopes(self, times: Times, softness: float) -> Slopes:
+        """Return how a soft maximum of all paths' times grows: the worst `softness` ns count."""
+        weight = np.exp((times.late - times.period) / softness)
+        weight /= weight.sum()
+        node, by_slew = np.zeros(2 * self.count), np.zeros(2 * self.count)
+        by_load = np.zeros(self.count)
+        np.add.at(node, self.end_node, weight)
+        np.add.at(by_slew, self.end_node, weight * times.setup.by_slew)
+        arcs, passes = np.zeros(len(self.arc_cell)), np.zeros(len(self.arc_cell))
+        for own, heads in zip(reversed(self.levels), reversed(self.heads), strict=True):
+            if not len(heads):
+                continue
+            start, end = self.arc_from[own], self.arc_to[own]
+            late = times.arrival[start] + times.delay.value[own] + self.arc_wire[own]
+            share = np.exp(np.maximum(late - times.arrival[end], -50 * softness) / softness)
+            sizes = np.diff(np.append(heads, len(share)))
+            share /= np.repeat(np.add.reduceat(share, heads), sizes)
+            arcs[own] = share * node[end]
+            worst = times.transition.value[own] >= times.slew[end] - 1e-12
+            passes[own] = worst / np.repeat(np.add.reduceat(worst.astype(float), heads), sizes)
+            slewed = by_slew[end] * passes[own]
+            np.add.at(node, start, arcs[own])
+            np.add.at(
+                by_slew, start,
+                arcs[own] * times.delay.by_slew[own] + slewed * times.transition.by_slew[own],
+            )  # fmt: skip
+            np.add.at(
+                by_load, end // 2,
+                arcs[own] * times.delay.by_load[own] + slewed * times.transition.by_load[own],
+            )  # fmt: skip
+        return Slopes(arcs, by_slew, by_load, passes)
