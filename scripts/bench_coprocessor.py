@@ -20,6 +20,7 @@ from rich.console import Console
 
 from carrysave import cache
 from carrysave.asic import synthesis
+from carrysave.asic.result import versions
 from carrysave.progress import Steps
 from carrysave.report.tables import svg
 from carrysave.sim import runner
@@ -190,7 +191,7 @@ def main() -> None:
         " read, beats written; + latency: plus the memory latency before the first beat and after"
         " the last; utilisation: useful products over m n per cycle"
     )
-    found = {"products": rows, "resources": shells, "versions": synthesis.versions()}
+    found = {"products": rows, "resources": shells, "versions": versions()}
     cache.write(ROOT / "build" / "coprocessor.json", json.dumps(found, indent=2) + "\n")
     draw(ROOT / "build" / "coprocessor.svg", rows)
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import cache
+from carrysave.asic.clocking import roots
 from hw.emit import tools, yosys
 from hw.emit.sources import Sources
 
-__all__ = ["HIERARCHIES", "Elaborated", "elaborate", "kept_modules"]
+__all__ = ["HIERARCHIES", "Elaborated", "elaborate", "hierarchies", "kept_modules"]
 
-FORMAT = 7  # of all cached files of synthesis; raise it with any change of what they hold
+FORMAT = 8  # of all cached files of synthesis; raise it with any change of what they hold
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Elaborated:
     """A design after ``proc``: its file, its ports and what each module holds.
 
     Modules, ports and instances have names that every tool takes as they are; ``names`` has what
-    their source calls those that it calls otherwise.
+    their source calls those that it calls otherwise. ``inputs`` are the inputs of one bit; clocks
+    and asynchronous resets come from where :class:`carrysave.asic.clocking.Roots` says.
     """
 
     rtlil: Path
@@ -29,6 +31,9 @@ class Elaborated:
     ports: dict[str, str]
     modules: dict[str, dict[str, int]]
     names: dict[str, str]
+    inputs: list[str]
+    clocks: list[list[str]]
+    asynchronous: list[str]
 
     def port(self, name: str) -> str | None:
         """Return our name of a port of the top module; None if there is none."""
@@ -62,12 +67,21 @@ def _elaborate(sources: Sources, top: str, folder: Path) -> None:
         design = sources.design(top, work, "memory", "opt_clean")
         yosys.run("read_rtlil design.il\ntee -q -o stat stat -width -json", cwd=work)
         shutil.copy(work / "design.il", folder)
+        kinds = cell_types(json.loads((work / "stat").read_text()))
+        text = (work / "design.json").read_text(errors="replace")
+        found = roots(json.loads(text)["modules"], order(kinds, design.top))
         facts = {
             "top": design.top,
             "ports": {name: port["direction"] for name, port in design.ports.items()},
-            "modules": cell_types(json.loads((work / "stat").read_text())),
+            "modules": kinds,
             "names": design.names,
-        }
+            "inputs": [
+                name for name, port in design.ports.items()
+                if port["direction"] == "input" and len(port["bits"]) == 1
+            ],
+            "clocks": found.clocks,
+            "asynchronous": found.asynchronous,
+        }  # fmt: skip
     (folder / "facts.json").write_text(json.dumps(facts))
 
 
@@ -92,6 +106,36 @@ HIERARCHIES: dict[str, int | None] = {"auto": 3000, "coarse": 20_000, "flat": No
 coarse one, elements of a column share what is the same in all of them."""
 
 
+FLAT_GATES = 200_000
+"""Gates above which a search does not try a flat design, each of whose points takes minutes."""
+
+
+def hierarchies(
+    design: Elaborated, wanted: str | None, every: bool, notes: list[str]
+) -> dict[str, list[str]]:
+    """Return which modules to map once each, by the name of what asks for it.
+
+    Parameters
+    ----------
+    wanted : of :data:`HIERARCHIES`; None for ``auto``.
+    every : if none is wanted, all those that differ.
+    notes : gets a line on what is left out.
+    """
+    found = {wanted or "auto": kept_modules(design, wanted or "auto")}
+    for name in HIERARCHIES if every and wanted is None else ():
+        kept = kept_modules(design, name)
+        gates = _sizes(design)[design.top]
+        if kept in found.values():
+            continue
+        if not kept and gates > FLAT_GATES:
+            notes.append(
+                f"--hierarchy {name} not tried: about {gates:,.0f} gates, more than {FLAT_GATES:,}"
+            )
+            continue
+        found[name if kept else "flat"] = kept
+    return found
+
+
 def kept_modules(design: Elaborated, hierarchy: str = "auto") -> list[str]:
     """Return the modules to map once each, in hierarchy order; the rest is flattened.
 
@@ -103,29 +147,31 @@ def kept_modules(design: Elaborated, hierarchy: str = "auto") -> list[str]:
     if least is None:
         return []
     modules = design.modules
-    sizes: dict[str, float] = {}
-
-    def size(name: str) -> float:
-        if name not in sizes:
-            sizes[name] = sum(
-                count * (size(kind) if kind in modules else _gates(kind))
-                for kind, count in modules[name].items()
-            )
-        return sizes[name]
-
+    sizes = _sizes(design)
     names = order(modules, design.top)
     uses = dict.fromkeys(names, 0)
     uses[design.top] = 1
     kept = []
     for name in names:
-        saving = (uses[name] - 1) * size(name)
-        if uses[name] > 1 and size(name) >= KEEP_GATES and saving >= least:
+        saving = (uses[name] - 1) * sizes[name]
+        if uses[name] > 1 and sizes[name] >= KEEP_GATES and saving >= least:
             kept.append(name)
             uses[name] = 1
         for kind, count in modules[name].items():
             if kind in uses:
                 uses[kind] += uses[name] * count
     return kept
+
+
+def _sizes(design: Elaborated) -> dict[str, float]:
+    """Estimate the gates of every module, its children included."""
+    sizes: dict[str, float] = {}
+    for name in reversed(order(design.modules, design.top)):
+        sizes[name] = sum(
+            count * (sizes[kind] if kind in design.modules else _gates(kind))
+            for kind, count in design.modules[name].items()
+        )
+    return sizes
 
 
 def _gates(kind: str) -> float:

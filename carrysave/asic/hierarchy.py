@@ -2,17 +2,18 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from carrysave.asic import sta
+from carrysave.asic import port_model, sta
 from carrysave.asic.elaborate import order
 from carrysave.asic.liberty.cells import Library
 
 __all__ = ["analyse", "buffer", "rows", "split_clock_gates"]
 
 Modules = dict[str, dict[str, Any]]  # as in Yosys's JSON
+_Ports = dict[str, tuple[str, ...]]  # of each module
 
 FANOUT = 8  # pins of mapped modules per net before a buffer tree takes over
 
@@ -37,6 +38,30 @@ def clocks(modules: Modules, top: str, clock: str | None) -> dict[str, str | Non
             port = next((p for p, bits in cell["connections"].items() if bits == net), None)
             found[cell["type"]] = found.get(cell["type"]) or port
     return found
+
+
+def _followers(modules: Modules, top: str, ports: Collection[str], library: Library) -> _Ports:
+    """Return the inputs of every module that carry inputs of the top, or their inverse."""
+    found: dict[str, set[str]] = {name: set() for name in modules}
+    found[top] = set(ports)
+    types = {name: {c["type"]: 1 for c in _instances(modules, name)} for name in modules}
+    for name in order(types, top):
+        module = modules[name]
+        nets = {module["ports"][port]["bits"][0] for port in found[name]}
+        repeaters = []
+        for cell in module.get("cells", {}).values():
+            kind = library.cells.get(cell["type"])
+            if kind and len(kind.inputs) == len(kind.outputs) == 1 and not kind.sequential:
+                pins = kind.inputs[0].name, kind.outputs[0].name
+                repeaters.append([cell["connections"][pin][0] for pin in pins])
+        while more := {out for into, out in repeaters if into in nets} - nets:
+            nets |= more
+        for cell in _instances(modules, name):
+            for port, bits in cell["connections"].items():
+                direction = modules[cell["type"]]["ports"][port]["direction"]
+                if direction == "input" and len(bits) == 1 and bits[0] in nets:
+                    found[cell["type"]].add(port)
+    return {name: tuple(sorted(own)) for name, own in found.items()}
 
 
 def _fresh(module: dict[str, Any]) -> int:
@@ -83,18 +108,22 @@ def split_clock_gates(modules: Modules, library: Library) -> None:
                 left -= load
 
 
-def buffer(modules: Modules, top: str, clock: str | None, library: Library) -> None:
+def buffer(modules: Modules, top: str, conditions: sta.Conditions, library: Library) -> None:
     """Insert buffer trees where a net drives many mapped modules or clock gates, in place.
 
-    ABC sees what it does not map itself as one load per net, however many instances there are. A
-    pin of a module counts as the pins behind it.
+    Also where it drives asynchronous pins, unless these are ideal. ABC sees what it does not map
+    itself as one load per net, however many instances there are. A pin of a module counts as the
+    pins behind it.
     """
     types = {name: {c["type"]: 1 for c in _instances(modules, name)} for name in modules}
     behind: dict[str, dict[str, list[int]]] = {}
-    clock_ports = clocks(modules, top, clock)
+    clock_ports = clocks(modules, top, conditions.clock)
+    timed = set() if conditions.ideal_resets else {
+        (name, pin) for name, cell in library.cells.items() for pin in cell.asynchronous
+    }  # fmt: skip
     for name in reversed(order(types, top)):
         module = modules[name]
-        trees, pins = _sinks(module, modules, clock_ports, behind, library)
+        trees, pins = _sinks(module, modules, clock_ports, behind, library, timed)
         fresh = _fresh(module)
         for net, sinks in trees.items():
             while len(sinks) > 1 and sum(sink.pins for sink in sinks) > FANOUT:
@@ -131,8 +160,9 @@ def _sinks(
     clock_ports: Mapping[str, str | None],
     behind: dict[str, dict[str, list[int]]],
     library: Library,
+    others: Collection[tuple[str, str]],
 ) -> tuple[dict[int, list[_Sink]], dict[int, int]]:
-    """Return what each net drives: inputs of modules and of clock gates; other cells' pins."""
+    """Return what each net drives: inputs of modules, of clock gates, others; all other pins."""
     trees: dict[int, list[_Sink]] = {}
     pins: dict[int, int] = {}
     gate = library.clock_gate
@@ -144,9 +174,8 @@ def _sinks(
                 buffered = port != clock_ports[kind]
             else:
                 is_input = port in {pin.name for pin in library.cells[kind].inputs}
-                buffered = bool(
-                    gate and gate.gate and kind == gate.name and port == gate.gate["enable"]
-                )
+                enables = gate and gate.gate and kind == gate.name and port == gate.gate["enable"]
+                buffered = bool(enables) or (kind, port) in others
             for index, bit in enumerate(bits):
                 if not is_input or not isinstance(bit, int):
                     continue
@@ -210,24 +239,23 @@ def analyse(
         return sta.analyse(netlist, top=top, library=library, conditions=conditions)
     bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", netlist))
     clock_of = clocks(json_modules, top, conditions.clock)
+    resets_of = _followers(json_modules, top, conditions.resets, library)
     models: dict[str, str] = {}
     slowest: dict[str, Any] = {"period_ns": 0.0}
     for row in reversed(table):
         name = row["module"]
         own = bodies[name] + "\n"
         inside = [models[child] for child in modules[name] if child in models]
-        found = sta.analyse(
-            own, top=name, library=library, models=inside,
-            conditions=replace(conditions, clock=clock_of[name]),
-        )  # fmt: skip
+        around = replace(conditions, clock=clock_of[name], resets=resets_of[name])
+        found = sta.analyse(own, top=name, library=library, models=inside, conditions=around)
         limit = found["period_ns"]
         if name != top:
             ports = [
                 (port["direction"], label, len(port["bits"]))
                 for label, port in json_modules[name]["ports"].items()
             ]
-            limit, models[name] = sta.model(
-                own, top=name, clock=clock_of[name], ports=ports, library=library, models=inside
+            limit, models[name] = port_model.model(
+                own, top=name, conditions=around, ports=ports, library=library, models=inside
             )
         if limit > slowest["period_ns"]:
             slowest = {**found, "period_ns": limit}

@@ -177,7 +177,7 @@ def _map(flow: Flow, source: Path, script: str, work: Path) -> None:
     ]), cwd=work)  # fmt: skip
     logic = json.loads((work / "logic.json").read_text())
     hierarchy.split_clock_gates(logic["modules"], library)
-    hierarchy.buffer(logic["modules"], top, flow.conditions.clock, library)
+    hierarchy.buffer(logic["modules"], top, flow.conditions, library)
     (work / "mapped.json").write_text(json.dumps(logic))
     yosys.run("\n".join([
         "read_json mapped.json", f"hierarchy -top {top}",

@@ -26,8 +26,8 @@ class Kept:
     -------
     design : its name, and all its parameters.
     library, library_sha256 : name and digest of the cell library.
-    objective, hierarchy : what was searched, see :func:`carrysave.asic.synthesis.synthesise`.
-    recipe, delay_target_ns : the best point.
+    objective : of the search, see :func:`carrysave.asic.synthesis.synthesise`.
+    hierarchy, recipe, delay_target_ns : the best point.
     area_um2, period_ns : what the search measured there.
     points : how many points were tried.
     versions : of the tools.
@@ -71,22 +71,23 @@ def dump(recipes: Sequence[Kept]) -> str:
     return json.dumps([asdict(kept) for kept in recipes], indent=2) + "\n"
 
 
-def kept(design: Design, library: Library, objective: str, hierarchy: str) -> Kept | None:
-    """Return the recipe that is kept for exactly this, if there is one."""
-    wanted = (_whole(design), library.sha, objective, hierarchy)
+def kept(design: Design, library: Library, objective: str, hierarchy: str | None) -> Kept | None:
+    """Return the recipe that is kept for exactly this, if there is one.
+
+    Of any hierarchy, if None is asked for.
+    """
+    wanted = (_whole(design), library.sha, objective)
     for found in load():
-        if (found.design, found.library_sha256, found.objective, found.hierarchy) == wanted:
-            return found
+        if (found.design, found.library_sha256, found.objective) == wanted:
+            return found if hierarchy in (None, found.hierarchy) else None
     return None
 
 
-def of_search(
-    design: Design, library: Library, result: dict[str, Any], objective: str, hierarchy: str
-) -> Kept:
+def of_search(design: Design, library: Library, result: dict[str, Any], objective: str) -> Kept:
     """Make what is kept of the result of a search."""
     return Kept(
         design=_whole(design), library=library.name, library_sha256=library.sha,
-        objective=objective, hierarchy=hierarchy, recipe=result["recipe"],
+        objective=objective, hierarchy=result["hierarchy_mode"], recipe=result["recipe"],
         delay_target_ns=result["delay_target_ns"], area_um2=result["area_um2"],
         period_ns=result["period_ns"], points=len(result["sweep"]),
         versions={name: result["versions"][name] for name in ("yosys", "abc", "opensta")},

@@ -11,7 +11,7 @@ from carrysave.asic.liberty.cells import LIB, Library
 from hw.emit import tools
 from hw.emit.yosys import word
 
-__all__ = ["Conditions", "StaError", "analyse", "model", "run", "sanitise", "version"]
+__all__ = ["Conditions", "StaError", "analyse", "run", "sanitise", "version"]
 
 
 class StaError(RuntimeError):
@@ -25,9 +25,15 @@ class Conditions:
     Attributes
     ----------
     clock : the clock port; None for a design without one (paths from inputs to outputs).
+    resets : ports that are ideal: no path from them is timed.
+    asynchronous : what drives asynchronous set and reset pins, in words.
+    ideal_resets : whether these pins are ideal, whatever drives them.
     """
 
     clock: str | None = "clk"
+    resets: tuple[str, ...] = ()
+    asynchronous: tuple[str, ...] = ()
+    ideal_resets: bool = True
 
     def describe(self, library: Library) -> dict[str, Any]:
         """Return the conditions as plain values, for a result."""
@@ -37,8 +43,17 @@ class Conditions:
             "driving_cell": library.driver.name,
             "output_load_ff": library.load_ff,
             "clock_network": "ideal, clock gates included",
+            "resets": self._resets(),
             "wires": "the library's default wire load, if it has one; power leaves it out",
         }
+
+    def _resets(self) -> str:
+        if not self.ideal_resets:
+            return "timed"
+        parts = [", ".join(self.resets)] if self.resets else []
+        if self.asynchronous:
+            parts.append(f"asynchronous pins, set or reset by {', '.join(self.asynchronous)}")
+        return f"ideal: {'; '.join(parts)}" if parts else "none"
 
 
 _SCRIPT = """
@@ -48,6 +63,8 @@ foreach liberty {{{liberties}}} {{ read_liberty $liberty }}
 read_verilog netlist.v
 link_design {top}
 set clock_port {{{clock}}}
+if {{{ideal}}} {{ ::sta::set_recovery_removal_checks_enabled 0 }}
+foreach port {{{resets}}} {{ set_disable_timing [get_ports $port] }}
 set inputs {{}}
 foreach port [all_inputs] {{
   if {{[get_property $port full_name] ne $clock_port}} {{ lappend inputs $port }}
@@ -72,7 +89,8 @@ proc constrain_outputs {{}} {{
   set_load {load} [all_outputs]
 }}
 proc find_slack {{args}} {{
-  set paths [eval find_timing_paths -path_delay max $args]
+  # By slack, over all groups: a clock, clock gates and asynchronous pins have one each.
+  set paths [eval find_timing_paths -path_delay max -sort_by_slack $args]
   if {{![llength $paths]}} {{ return "" }}
   return [get_property [lindex $paths 0] slack]
 }}
@@ -94,29 +112,9 @@ for {{set i 0}} {{$i < 12}} {{incr i}} {{
   set period [expr {{$period - $slack}}]
 }}
 puts "carrysave period $period"
-report_checks -path_delay max -format full -digits 5
+report_checks -path_delay max -sort_by_slack -format full -digits 5
 puts "carrysave setup"
 check_setup -no_clock -unconstrained_endpoints
-"""
-
-# The worst delay from and to every port, for a model of a module: first between registers and to
-# outputs, then from inputs to registers and to outputs (2.0 cannot take a constraint back).
-_FROM_REGISTERS = """
-make_clock {period}
-puts "carrysave inside [find_slack]"
-constrain_outputs
-foreach out {{{outs}}} {{ puts "carrysave out $out [find_slack -to [get_ports $out]]" }}
-"""
-_FROM_INPUTS = """
-make_clock {period}
-constrain_inputs
-foreach in {{{ins}}} {{ puts "carrysave in $in [find_slack -from [get_ports $in]]" }}
-constrain_outputs
-foreach in {{{ins}}} {{
-  foreach out {{{outs}}} {{
-    puts "carrysave through $in $out [find_slack -from [get_ports $in] -to [get_ports $out]]"
-  }}
-}}
 """
 
 
@@ -176,7 +174,7 @@ def analyse(
     """
     unit = library.time_unit / 1e-9
     body = _WHOLE.format(period=start_ns / unit)
-    log = run(netlist, top, library, conditions.clock, body, models)
+    log = run(netlist, top, library, conditions, body, models)
     period = float(_find(r"carrysave period (\S+)", log)) * unit
     timing, _, setup = log.partition("carrysave period")[2].partition("carrysave setup")
     notes = [line.strip() for line in setup.splitlines() if line.startswith("Warning")]
@@ -191,7 +189,7 @@ def run(
     netlist: str,
     top: str,
     library: Library,
-    clock: str | None,
+    conditions: Conditions,
     body: str,
     models: Sequence[str] = (),
     **files: str,
@@ -217,7 +215,9 @@ def run(
             liberties.append(f"model{number}.lib")
             texts[liberties[-1]] = model
         texts["script.tcl"] = _SCRIPT.format(
-            liberties=" ".join(liberties), top=word(top), clock=word(clock) if clock else "",
+            liberties=" ".join(liberties), top=word(top),
+            clock=word(conditions.clock) if conditions.clock else "",
+            resets=" ".join(map(word, conditions.resets)), ideal=int(conditions.ideal_resets),
             driver=word(library.driver.name), body=body,
             load=library.load_ff * 1e-15 / library.capacitance_unit,
         )  # fmt: skip
@@ -263,99 +263,3 @@ def _path(report: str, unit: float) -> list[dict[str, Any]]:
                 "arrival_ns": float(step[2]) * unit,
             })
     return steps
-
-
-def model(
-    netlist: str,
-    *,
-    top: str,
-    clock: str | None,
-    ports: Sequence[tuple[str, str, int]],
-    library: Library,
-    models: Sequence[str] = (),
-) -> tuple[float, str]:
-    """Return a module's period between its own registers (ns) and a Liberty model of its ports.
-
-    The model has, for every port, the worst setup or clock-to-output delay over its bits, and for
-    every pair of ports the worst delay through, all under the conditions of :func:`analyse`.
-
-    Parameters
-    ----------
-    ports : (direction, name, width in bits) of every port.
-    models : Liberty models of the modules inside, as this returns them.
-    """
-    unit, start = library.time_unit / 1e-9, 10.0
-    ins = [name for direction, name, _ in ports if direction == "input" and name != clock]
-    outs = [name for direction, name, _ in ports if direction == "output"]
-    shape = {name: f"{name}[*]" if width > 1 else name for _, name, width in ports}
-    facts = {
-        "period": start / unit, "ins": " ".join(shape[name] for name in ins),
-        "outs": " ".join(shape[name] for name in outs),
-    }  # fmt: skip
-    log = "".join(
-        run(netlist, top, library, clock, body.format(**facts), models)
-        for body in (_FROM_REGISTERS, _FROM_INPUTS)
-    )
-    delays: dict[tuple[str, ...], float] = {}
-    for kind, names, slack in re.findall(r"(?m)^carrysave (\w+) (.*?) ?(-?[\d.e+-]+)$", log):
-        delays[kind, *names.replace("[*]", "").split()] = start - float(slack) * unit
-    inside = delays.get(("inside",), 0.0)
-    return inside, _model_text(top, clock, ports, delays, library)
-
-
-def _model_text(
-    top: str,
-    clock: str | None,
-    ports: Sequence[tuple[str, str, int]],
-    delays: dict[tuple[str, ...], float],
-    library: Library,
-) -> str:
-    def table(kind: str, value: float) -> str:
-        return f'{kind}(scalar) {{ values("{value:.6f}"); }}'
-
-    slew = 0.1  # ns; the model's delays are scalars and cannot carry one through
-
-    def delay(related: str, kind: str, value: float) -> str:
-        return (
-            f'timing() {{ related_pin : "{related}"; timing_type : {kind}; '
-            "timing_sense : non_unate; "
-            + " ".join(table(f"cell_{edge}", value) for edge in ("rise", "fall"))
-            + " ".join(table(f"{edge}_transition", slew) for edge in ("rise", "fall")) + " }"
-        )  # fmt: skip
-
-    thresholds = [
-        f"{edge}_threshold_pct_{way} : 50;" for edge in ("input", "output")
-        for way in ("rise", "fall")
-    ] + [
-        f"slew_{level}_threshold_pct_{way} : {percent};"
-        for level, percent in (("lower", 20), ("upper", 80)) for way in ("rise", "fall")
-    ]  # fmt: skip
-    lines = []
-    for direction, name, width in ports:
-        arcs = []
-        if name == clock:
-            arcs.append("clock : true;")
-        if clock and ("in", name) in delays:
-            arcs.append(
-                f'timing() {{ related_pin : "{clock}"; timing_type : setup_rising; '
-                + " ".join(table(f"{edge}_constraint", delays["in", name])
-                           for edge in ("rise", "fall")) + " }"
-            )  # fmt: skip
-        if clock and ("out", name) in delays:
-            arcs.append(delay(clock, "rising_edge", delays["out", name]))
-        for key, value in delays.items():
-            if key[0] == "through" and key[2] == name:
-                arcs.append(delay(key[1], "combinational", value))
-        capacitance = f"capacitance : {library.load_ff * 1e-3:.6f};" if direction == "input" else ""
-        kind, bus = ("pin", "") if width == 1 else ("bus", f"bus_type : bits{width};")
-        lines.append(f"{kind}({name}) {{ {bus} direction : {direction}; {capacitance}")
-        lines += [f"  {arc}" for arc in arcs] + ["}"]
-    widths = sorted({width for _, _, width in ports if width > 1})
-    return "\n".join([
-        f"library({top}_model) {{",
-        'delay_model : table_lookup; time_unit : "1ns"; capacitive_load_unit(1, pf);',
-        *thresholds,
-        *(f"type(bits{width}) {{ base_type : array; data_type : bit; bit_width : {width}; "
-          f"bit_from : {width - 1}; bit_to : 0; downto : true; }}" for width in widths),
-        f"cell({top}) {{", "area : 0;", *lines, "}", "}", "",
-    ])  # fmt: skip

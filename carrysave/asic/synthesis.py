@@ -4,31 +4,26 @@ For a cell library: Yosys maps every distinct module once, ABC maps and sizes th
 series of delay targets, OpenSTA times every netlist, the best by the objective is the result.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as package_version
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import cache
-from carrysave.asic import recipes, sta
-from carrysave.asic.elaborate import HIERARCHIES, Elaborated, elaborate, kept_modules
+from carrysave.asic import recipes, result, sta
+from carrysave.asic.clocking import REGISTER, is_reset
+from carrysave.asic.elaborate import HIERARCHIES, Elaborated, elaborate, hierarchies
 from carrysave.asic.liberty import cells as liberty
 from carrysave.asic.liberty.cells import Library
-from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
+from carrysave.asic.mapping import MAPS, Flow, Recipe
 from carrysave.asic.power import activity as switching
 from carrysave.asic.power import power
 from carrysave.asic.power.stimulus import KINDS, UNMEASURED, Stimulus, measurable
 from carrysave.asic.probe import probe
 from carrysave.asic.recipes import Kept
+from carrysave.asic.search import OBJECTIVES, Search, Variant
 from carrysave.fpga import implementation
-from carrysave.fpga.place import nextpnr_version
 from hw.catalog import Design
-from hw.device import family
-from hw.emit import yosys
 from hw.emit.flat_ports import clock_and_reset
 from hw.emit.sources import Sources
 from hw.emit.verilog import verilog_of
@@ -38,7 +33,6 @@ __all__ = ["ACTIVITIES", "HIERARCHIES", "OBJECTIVES", "TARGETS", "synthesise", "
 Progress = Callable[[str], None]
 
 TARGETS = ("osu018", *implementation.TARGETS)
-OBJECTIVES = ("density", "period", "area")
 ACTIVITIES = (*UNMEASURED, *KINDS)
 MEASURED_MACS = 256
 
@@ -53,7 +47,9 @@ def synthesise(
     clock: str = "clk",
     operations_per_cycle: float | None = None,
     objective: str = "density",
-    hierarchy: str = "auto",
+    hierarchy: str | None = None,
+    time_reset: bool = False,
+    reset: str | None = None,
     progress: Progress | None = None,
     jobs: int = 2,
     design: Design | None = None,
@@ -63,6 +59,7 @@ def synthesise(
     part: str | None = None,
     maps: Sequence[str] | None = None,
     kept: Kept | None = None,
+    others: Sequence[tuple[Design, Path]] = (),
 ) -> dict[str, Any]:
     """Synthesise a design and return area, timing and power with all that they depend on.
 
@@ -76,8 +73,12 @@ def synthesise(
     clock : name of the clock port; ignored by a design without registers.
     operations_per_cycle : operations (2 per multiply-accumulate) per clock cycle at full rate.
     objective : ``density`` (least period x area), ``period`` or ``area``.
-    hierarchy : which repeated modules are mapped once, see
-        :data:`carrysave.asic.elaborate.HIERARCHIES`.
+    hierarchy : which repeated modules are mapped once, of
+        :data:`carrysave.asic.elaborate.HIERARCHIES`; None for ``auto`` or, with ``sweep``, for the
+        best of all.
+    time_reset : time resets, too, which are ideal otherwise: asynchronous pins, and inputs that
+        :func:`carrysave.asic.clocking.is_reset` knows.
+    reset : one more reset, by name.
     progress : called with one line of text whenever something has been done.
     jobs : processes at a time.
     design : what the Verilog is of, if it is generated; a measured activity needs it.
@@ -89,23 +90,26 @@ def synthesise(
         next where the last does not meet it, so that the smallest comes first. All by default,
         and the least area counts.
     kept : the only point to run, found by an earlier search.
+    others : other ways to build `design`, that a sweep tries, too: its parameters and the Verilog.
 
     Returns
     -------
-    A dict of plain values: see ``_result`` for cell libraries and
+    A dict of plain values: see :func:`carrysave.asic.result.of_cells` and
     :mod:`carrysave.fpga.implementation`. Keys that do not apply are None.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, or the clock is not an input of a design with registers.
+        If an argument is out of range, or the clock is not an input of a design with registers, or
+        not that of all of them.
     FileNotFoundError
         If a source or the library is missing.
     YosysError, StaError, FpgaError
         If a tool is missing or fails.
     """
     _check_choice("objective", objective, OBJECTIVES)
-    _check_choice("hierarchy", hierarchy, tuple(HIERARCHIES))
+    if hierarchy is not None:
+        _check_choice("hierarchy", hierarchy, tuple(HIERARCHIES))
     for map_ in maps or ():
         _check_choice("maps", map_, tuple(MAPS))
     if design is None:
@@ -123,36 +127,64 @@ def synthesise(
             top=top, target=target, clock=clock, sources=Sources.read(sources), place=place,
             progress=say, seeds=seeds, part=part,
         )  # fmt: skip
-        return _fpga(found, top, target, operations_per_cycle)
+        return result.of_fpga(found, top, target, operations_per_cycle)
     if isinstance(target, Library):
         library, target = target, target.name
     else:
         _check_choice("target", target, TARGETS)
         library = liberty.osu018()
     sta.version()
-    probe(library)
+    overhead = probe(library)
     if design is not None and activity not in UNMEASURED:
         say(f"simulate {top}")
         switching.record(design, activity)  # what is wrong with it shows before the long work
-    elaborated = elaborate(sources, top)
-    modules = kept_modules(elaborated, hierarchy)
-    conditions = sta.Conditions(clock=_clock(elaborated, clock))
-    flow = Flow(elaborated, tuple(modules), library, conditions)
-    search = Search(flow, objective, period_ns, say, jobs, maps)
+    notes: list[str] = []
+    variants = []
+    for own, files in [(design, sources), *((own, [file]) for own, file in others)]:
+        elaborated = elaborate(files, own.module if own and own != design else top)
+        conditions = sta.Conditions(
+            clock=_clock(elaborated, clock), resets=_resets(elaborated, reset, time_reset),
+            asynchronous=tuple(elaborated.asynchronous), ideal_resets=not time_reset,
+        )  # fmt: skip
+        wanted = hierarchy if kept is None else kept.hierarchy
+        for name, modules in hierarchies(elaborated, wanted, sweep, notes).items():
+            flow = Flow(elaborated, tuple(modules), library, conditions)
+            variants.append(Variant(name, flow, own, _differing(own, design)))
+    search = Search(
+        variants, objective=objective, overhead_ns=overhead, period_ns=period_ns, say=say,
+        jobs=jobs, maps=maps,
+    )  # fmt: skip
     if kept is not None:
-        (best,) = search.run([(Recipe.parse(kept.recipe), kept.delay_target_ns)])
+        (best,) = search.run([(0, Recipe.parse(kept.recipe), kept.delay_target_ns)])
     else:
         best = search.sweep() if sweep else search.single()
+    chosen = variants[best["variant"]]
     found = power.report(
-        Path(best["netlist"]), top=elaborated.top, library=library, clock=conditions.clock,
-        period_ns=best["period_ns"], operations=operations_per_cycle, design=design,
-        stimulus=activity,
+        Path(best["netlist"]), top=chosen.flow.design.top, library=library,
+        conditions=chosen.flow.conditions, period_ns=best["period_ns"],
+        operations=operations_per_cycle, design=chosen.design, stimulus=activity,
     )  # fmt: skip
-    result = _result(flow, target, best, search.points, operations_per_cycle, found)
+    record = result.of_cells(search, target, best, operations_per_cycle, found)
+    record["notes"] += notes
     if kept is not None:
-        said = kept.note(result["area_um2"], result["period_ns"], result["versions"])
-        result["notes"].insert(0, said)
-    return result
+        said = kept.note(record["area_um2"], record["period_ns"], record["versions"])
+        record["notes"].insert(0, said)
+    return record
+
+
+def _differing(own: Design | None, base: Design | None) -> dict[str, Any]:
+    """Return the parameters in which a design is another than the one asked for."""
+    if own is None or base is None:
+        return {}
+    return {k: v for k, v in own.parameters.items() if v != base.parameters[k]}
+
+
+def _resets(design: Elaborated, reset: str | None, timed: bool) -> tuple[str, ...]:
+    """Return our names of the resets that are ideal."""
+    if timed:
+        return ()
+    named = {port: design.names.get(port, port) for port in design.inputs}
+    return tuple(port for port, name in named.items() if name == reset or is_reset(name))
 
 
 def synthesise_design(
@@ -176,7 +208,7 @@ def synthesise_design(
             design,
             target if isinstance(target, Library) else liberty.osu018(),
             options.get("objective", "density"),
-            options.get("hierarchy", "auto"),
+            options.get("hierarchy"),
         )
     component = design.component()
     operations = component.operations_per_cycle
@@ -185,17 +217,23 @@ def synthesise_design(
         activity = "normal" if small and measurable(design) else "assumed"
     with TemporaryDirectory() as folder:
         verilog = cache.write(Path(folder) / f"{design.module}.v", verilog_of(design))
-        result = synthesise(
+        clock, reset = clock_and_reset(component)
+        record = synthesise(
             [verilog],
             top=design.module,
             target=target,
-            clock=clock_and_reset(component)[0],
+            clock=clock,
+            reset=reset,
             operations_per_cycle=operations,
             design=design,
             activity=activity,
             **options,
         )
-    return {**result, "design": design.name, "parameters": dict(design.parameters)}
+    return (
+        record
+        if cells
+        else {**record, "design": design.name, "parameters": dict(design.parameters)}
+    )
 
 
 def _check_choice(name: str, value: object, legal: Sequence[str]) -> None:
@@ -203,15 +241,17 @@ def _check_choice(name: str, value: object, legal: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(legal)}, not {value!r}")
 
 
-def _renamed(names: Mapping[str, str]) -> list[str]:
-    """Say what is called otherwise here than in its source, but for what Yosys named."""
-    return [f"{ours} is {name!r} in the source" for ours, name in names.items() if name[0] != "$"]
-
-
 def _clock(design: Elaborated, clock: str) -> str | None:
     """Return our name of the clock port; None if the design has no registers."""
     ours = design.port(clock)
     if ours and design.ports[ours] == "input":
+        strange = [roots for roots in design.clocks if ours not in roots]
+        if strange:
+            raise ValueError(
+                f"clock must be that of all registers of {design.top}, not {clock!r}: others have"
+                f" {' or '.join(sorted({_source(design, roots) for roots in strange}))};"
+                " synthesise the part of each clock by itself"
+            )
         return ours
     kinds = {kind for cells in design.modules.values() for kind in cells}
     if any("dff" in kind or "latch" in kind for kind in kinds):
@@ -226,232 +266,8 @@ def _clock(design: Elaborated, clock: str) -> str | None:
     return None
 
 
-# Delay targets of a sweep, relative to the fastest logic that a recipe reached.
-RELAXED = (1.08, 1.2, 1.4, 1.8)
-BEST_RECIPES = 4
-AGAIN = 0.92  # of a delay target, where the clock was missed by little
-_FASTEST = 0.001  # ns: out of reach, so that ABC maps for speed throughout
-_SLOWEST = 100.0
-
-
-class Search:
-    """Runs points of a design until the best by an objective is found."""
-
-    def __init__(
-        self,
-        flow: Flow,
-        objective: str,
-        period_ns: float | None,
-        say: Progress,
-        jobs: int,
-        maps: Sequence[str] | None = None,
-    ) -> None:
-        self.flow = flow
-        self.objective = objective
-        self.period_ns = period_ns
-        self.say = say
-        self.jobs = jobs
-        self.maps = maps
-        self.points: list[dict[str, Any]] = []
-
-    def single(self) -> dict[str, Any]:
-        """Run one mapping per front end at full speed; with a period, the others for it."""
-        fast = self.run([(Recipe(front, "dch2"), _FASTEST) for front in self.fronts()])
-        if self.period_ns is not None:
-            best = self.best()
-            logic = max(self.period_ns - _overhead(best), _FASTEST)
-            self.meet(logic, [Recipe.parse(point["recipe"]).front for point in fast])
-        return self.best()
-
-    def meet(self, logic: float, fronts: Sequence[str]) -> None:
-        """Run the mappings with a logic delay that leaves time for clock-to-q and setup."""
-        assert self.period_ns is not None
-        if self.maps is None:
-            self.run([(Recipe(front, map_), logic) for front in fronts for map_ in MAPS])
-            return
-        for map_ in self.maps:
-            recipes = [Recipe(front, map_) for front in fronts]
-            found = self.run([(recipe, logic) for recipe in recipes])
-            late = [point["period_ns"] - self.period_ns for point in found]
-            # A point that narrowly missed the clock meets it with a tighter target.
-            found += self.run([
-                (recipe, max(AGAIN * logic - by, _FASTEST))
-                for recipe, by in zip(recipes, late, strict=True)
-                if by > 0
-            ])  # fmt: skip
-            if any(point["period_ns"] <= self.period_ns for point in found):
-                return
-
-    def sweep(self) -> dict[str, Any]:
-        """Run every recipe at full speed, relax the best, refine around the best point."""
-        recipes = [Recipe(front, map_) for front in self.fronts() for map_ in MAPS]
-        first = self.run([(recipe, _FASTEST) for recipe in recipes])
-        if self.objective == "area":
-            self.run([(recipe, _SLOWEST) for recipe in recipes])
-        ranked = sorted(zip(first, recipes, strict=True), key=lambda pair: self.cost(pair[0]))
-        self.run([
-            (recipe, factor * (fast["period_ns"] - _overhead(fast)))
-            for fast, recipe in ranked[:BEST_RECIPES]
-            for factor in RELAXED
-        ])  # fmt: skip
-        for _ in range(2):
-            best = self.best()
-            tried = sorted(
-                point["delay_target_ns"] for point in self.points
-                if point["recipe"] == best["recipe"]
-            )  # fmt: skip
-            at = tried.index(best["delay_target_ns"])
-            fastest = min(p["period_ns"] - _overhead(p) for p in self.points)
-            around = [max(value, 0.9 * fastest) for value in tried[max(at - 1, 0) : at + 2]]
-            middle = [(low + high) / 2 for low, high in pairwise(around)]
-            self.run([(Recipe.parse(best["recipe"]), round(value, 4)) for value in middle])
-        return self.best()
-
-    def fronts(self) -> list[str]:
-        """Name the front ends that give different netlists; many designs have one only."""
-        flow, found = self.flow, dict[bytes, str]()
-        for front in fronts(flow.design):
-            path = front_end(flow.design, front, flow.kept, flow.library)
-            found.setdefault(path.read_bytes(), front)
-        return list(found.values())
-
-    def run(self, wanted: Iterable[tuple[Recipe, float]]) -> list[dict[str, Any]]:
-        """Evaluate points, ``jobs`` at a time; return them in the order asked for."""
-        found = []
-        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            for result in pool.map(lambda pair: point(self.flow, *pair), wanted):
-                found.append(result)
-                self.points.append(result)
-                self.say(
-                    f"point {len(self.points)}: {result['recipe']}, target "
-                    f"{result['delay_target_ns']:.3f} ns: {area(result):.0f} um2, "
-                    f"{result['period_ns']:.3f} ns"
-                )
-        return found
-
-    def best(self) -> dict[str, Any]:
-        """Return the best point so far; within the period limit if any point is."""
-        return min(self.points, key=self.cost)
-
-    def cost(self, result: dict[str, Any]) -> tuple[float, ...]:
-        """Return what the objective minimises."""
-        period, size = result["period_ns"], area(result)
-        if self.period_ns is not None:
-            return (max(period - self.period_ns, 0.0), size)
-        return {
-            "density": (period * size, period), "period": (period, size), "area": (size, period)
-        }[self.objective]  # fmt: skip
-
-
-def _overhead(result: dict[str, Any]) -> float:
-    """Return the part of a point's period that no logic mapping changes: clock-to-q and setup."""
-    path = result["critical_path"]
-    if not path:
-        return 0.0
-    launch = path[1]["arrival_ns"] if len(path) > 2 and path[0]["cell"] != "in" else 0.0
-    return launch + result["period_ns"] - path[-1]["arrival_ns"]
-
-
-def _result(
-    flow: Flow,
-    target: str,
-    best: dict[str, Any],
-    points: Sequence[dict[str, Any]],
-    operations: float | None,
-    found: dict[str, Any],
-) -> dict[str, Any]:
-    """Return the full record of the best point; ``found`` is its power."""
-    library, rows = flow.library, best["hierarchy"]
-    size = area(best)
-    sequential = sum(row["instances"] * row["area_sequential_um2"] for row in rows)
-    rates = rates_of(operations, best["period_ns"], size, found["pj_per_mac"])
-    unique = {(p["recipe"], p["delay_target_ns"]): p for p in points}
-    return {
-        "design": flow.design.top,
-        "module": flow.design.top,
-        "target": target,
-        "area_um2": size,
-        "cells": sum(row["instances"] * row["cells"] for row in rows),
-        "period_ns": best["period_ns"],
-        "fmax_mhz": 1e3 / best["period_ns"],
-        "power_mw": found["power_mw"],
-        "activity": found["activity"],
-        "annotated": found["annotated"],
-        "glitches": found["glitches"],
-        "pj_per_mac": found["pj_per_mac"],
-        **rates,
-        "versions": versions(library),
-        "area_sequential_um2": sequential,
-        "area_combinational_um2": size - sequential,
-        "kge": size / library.nand2.area / 1e3,
-        "critical_path": best["critical_path"],
-        "corner": library.corner,
-        "library": {"name": library.name, "sha256": library.sha},
-        "recipe": best["recipe"],
-        "delay_target_ns": best["delay_target_ns"],
-        "conditions": flow.conditions.describe(library),
-        "names": flow.design.names,
-        "notes": [*_renamed(flow.design.names), *best["notes"], *found["notes"]],
-        "sweep": [
-            {
-                "delay_target_ns": p["delay_target_ns"], "recipe": p["recipe"],
-                "area_um2": area(p), "period_ns": p["period_ns"],
-                "gops_per_mm2": rates_of(operations, p["period_ns"], area(p), None)["gops_per_mm2"],
-            }
-            for p in unique.values()
-        ],
-        "hierarchy": rows,
-        "netlist": best["netlist"],
-        "luts": None, "ffs": None, "dsps": None, "brams": None,
-    }  # fmt: skip
-
-
-def _fpga(found: dict[str, Any], top: str, target: str, operations: float | None) -> dict[str, Any]:
-    """Return the record of a design on an FPGA."""
-    names = found["names"]
-    found["notes"] = [*_renamed(names), *found["notes"]]
-    top = next((ours for ours, name in names.items() if name == top), top)
-    tools = versions()
-    if nextpnr := nextpnr_version(target):
-        tools["nextpnr"] = nextpnr
-    rates: dict[str, float | None] = rates_of(operations, found["period_ns"], None, None)
-    for name, of in (("gops_per_1000_luts", found["luts"] / 1000), ("gops_per_dsp", found["dsps"])):
-        rates[name] = rates["gops"] / of if rates["gops"] is not None and of else None
-    nothing = dict.fromkeys((
-        "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac",
-        "area_sequential_um2", "area_combinational_um2", "kge", "corner", "library",
-        "delay_target_ns", "netlist",
-    ))  # fmt: skip
-    return {
-        "design": top, "module": top, "target": target, **nothing, **found, **rates,
-        "versions": tools, "recipe": family(target).flow.synth, "sweep": [],
-        "hierarchy": [],
-    }  # fmt: skip
-
-
-def rates_of(
-    operations: float | None,
-    period_ns: float | None,
-    area_um2: float | None,
-    pj_per_mac: float | None,
-) -> dict[str, float | None]:
-    """Return GOPS, GOPS per mm2 and GOPS per W; None where not defined."""
-    gops = operations / period_ns if operations is not None and period_ns else None
-    return {
-        "gops": gops,
-        "gops_per_mm2": gops / area_um2 * 1e6 if gops is not None and area_um2 else None,
-        "gops_per_w": 2e3 / pj_per_mac if pj_per_mac else None,
-    }
-
-
-def versions(library: Library | None = None) -> dict[str, str]:
-    """Return the versions of everything a result depends on."""
-    try:
-        own = package_version("carrysave")
-    except PackageNotFoundError:
-        own = "unknown"
-    found = {"carrysave": own, "yosys": yosys.version(), "abc": yosys.abc_version()}
-    if library is not None:
-        found["opensta"] = sta.version()
-        found["library"] = f"{library.name} sha256 {library.sha[:16]}"
-    return found
+def _source(design: Elaborated, roots: Sequence[str]) -> str:
+    """Say what a clock comes from."""
+    if roots == [REGISTER]:
+        return "a clock from a register"
+    return " and ".join(repr(design.names.get(name, name)) for name in roots if name != REGISTER)

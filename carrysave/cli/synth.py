@@ -67,12 +67,20 @@ def synthesise(
         Parameter(help="Runs of place and route, for the median Fmax. [default: 3]"),
     ] = None,
     hierarchy: Annotated[
-        str,
+        str | None,
         Parameter(
             help="Repeated modules to map once, instead of in place: where it pays (auto), large"
-            " ones only (coarse: slower, smaller area), none (flat)."
+            " ones only (coarse: slower, smaller area), none (flat). [default: auto; with --sweep,"
+            " the best of them]"
         ),
-    ] = "auto",
+    ] = None,
+    time_reset: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="Time resets, too, and buffer asynchronous ones; they are ideal by default.",
+        ),
+    ] = False,
     verilog: Annotated[
         list[ExistingFile] | None,
         Parameter(consume_multiple=True, help="Synthesise these files instead."),
@@ -109,9 +117,10 @@ def synthesise(
     if target is not None:
         check_choice("--target", target, synthesis.TARGETS)
     on_fpga = target in implementation.TARGETS
-    if on_fpga and (period is not None or sweep or hierarchy != "auto"):
+    if on_fpga and (period is not None or sweep or hierarchy is not None or time_reset):
         raise UsageError(
-            f"--period, --sweep and --hierarchy are for cell libraries, not for {target}"
+            "--period, --sweep, --hierarchy and --time-reset are for cell libraries, not for"
+            f" {target}"
         )
     if not on_fpga and (part is not None or seeds is not None):
         raise UsageError(f"--part and --seeds need --target {'|'.join(implementation.TARGETS)}")
@@ -119,7 +128,8 @@ def synthesise(
         raise UsageError(f"--seeds must be 1 to {implementation.MOST_SEEDS}, not {seeds}")
     if part is not None:
         implementation.part_of(str(target), part)
-    check_choice("--hierarchy", hierarchy, synthesis.HIERARCHIES)
+    if hierarchy is not None:
+        check_choice("--hierarchy", hierarchy, synthesis.HIERARCHIES)
     check_choice("--objective", objective, synthesis.OBJECTIVES)
     if activity is not None and (verilog or on_fpga):
         raise UsageError("--activity is for designs of the catalogue on a cell library")
@@ -142,6 +152,7 @@ def synthesise(
             "sweep": sweep,
             "objective": objective,
             "hierarchy": hierarchy,
+            "time_reset": time_reset,
             "part": part,
             "seeds": seeds or 3,
             "progress": steps.note,

@@ -43,6 +43,8 @@ _ROWS = (
     ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
     ("energy efficiency", "gops_per_w", "{:,.0f} GOPS/W"),
     ("recipe", "recipe", "{}"),
+    ("hierarchy", "hierarchy_mode", "{}"),
+    ("points tried", "tried", "{}"),
 )
 
 
@@ -55,6 +57,8 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
         table.add_column(head, justify="right", overflow="fold")
     for label, key, form in _ROWS:
         values = [result.get(key) for result in results]
+        if key == "tried":
+            values = [sum(row["points"] for row in value or ()) or None for value in values]
         if isinstance(next(iter(filter(None, values)), None), dict):
             values = [_counts(value or {}) for value in values]
         if any(value is not None for value in values):
@@ -62,10 +66,14 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
     console.print(table)
     first = results[0]
     for result in results:
+        _print_tried(console, result)
         for note in result.get("notes", ()):
             print_line(console, f"note on {result['module']}: {note}")
     if first.get("activity"):
         print_line(console, f"power at: {first['activity']}")
+    for result in results:
+        if said := (result.get("conditions") or {}).get("resets"):
+            print_line(console, f"resets of {result['module']}: {said}")
     path = first.get("critical_path")
     if path and "kind" in path[0]:
         _print_path(console, first["module"], path)
@@ -86,6 +94,33 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
     for result in results:
         for file in result.get("files", ()):
             print_line(console, f"wrote {file}")
+
+
+def variant_of(tried: dict[str, Any]) -> str:
+    """Name a hierarchy, and the parameters that a search changed."""
+    hows = (f"{name}={value}" for name, value in tried["hows"].items())
+    return ", ".join([tried["hierarchy"], *hows])
+
+
+def _print_tried(console: Console, result: dict[str, Any]) -> None:
+    """Print what a search tried besides recipes and delay targets, and the best of each."""
+    rows = result.get("tried") or ()
+    if len(rows) < 2:
+        return
+    table = Table(
+        title=f"tried for {result['module']}, the best of each", title_justify="left",
+        header_style="bold",
+    )  # fmt: skip
+    for name in ("hierarchy", "mapped once", "recipe"):
+        table.add_column(name, overflow="fold")
+    for name in ("points", "um2", "ns"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            escape(variant_of(row)), escape(", ".join(row["mapped_once"]) or "-"), row["recipe"],
+            f"{row['points']}", f"{row['area_um2']:,.0f}", f"{row['period_ns']:.3f}",
+        )  # fmt: skip
+    console.print(table)
 
 
 def _counts(blocks: dict[str, int]) -> str | None:
@@ -168,15 +203,14 @@ def draw_sweep(result: dict[str, Any]) -> bytes:
     density = result.get("gops_per_mm2")
     level = f"{density:,.1f} GOPS/mm2" if density else "equal area x period"
     figure, axes = pyplot.subplots(figsize=(7.6, 4.4), layout="constrained")
-    for number, recipe in enumerate(sorted({point["recipe"] for point in result["sweep"]})):
-        points = sorted(
-            (point["period_ns"], point["area_um2"])
-            for point in result["sweep"]
-            if point["recipe"] == recipe
-        )
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for point in result["sweep"]:
+        kind = f"{point['recipe']}, {variant_of(point)}"
+        curves.setdefault(kind, []).append((point["period_ns"], point["area_um2"]))
+    for number, (recipe, points) in enumerate(sorted(curves.items())):
         # Ten colours, then again with another marker.
         marker = "os^Dv"[number // 10 % 5]
-        axes.plot(*zip(*points, strict=True), marker=marker, ms=4, lw=0.8, label=recipe)
+        axes.plot(*zip(*sorted(points), strict=True), marker=marker, ms=4, lw=0.8, label=recipe)
     axes.margins(0.08)
     limits = axes.axis()
     low, high = max(limits[0], 1e-9), limits[1]

@@ -93,7 +93,7 @@ def measured(tmp_path: Path, text: str, library: Library, outputs: dict[str, Any
     ports = {name: np.array(bits, np.uint8)[:, None] for name, bits in outputs.items()}
     cycles = len(next(iter(ports.values())))
     trace = Trace(ports=ports, first=cycles // 2, end=cycles, products=0)
-    delays = timing(flat, netlist, library, "clk", PERIOD).delays
+    delays = timing(flat, netlist, library, sta.Conditions(), PERIOD).delays
     switching, driven = replay(flat, trace, "clk", delays)
     return Activity(
         flat=flat, switching=switching, annotated=activity.annotated(flat, driven),
@@ -102,7 +102,7 @@ def measured(tmp_path: Path, text: str, library: Library, outputs: dict[str, Any
 
 
 def estimate(found: Activity, tmp_path: Path, library: Library) -> dict[str, Any]:
-    times = timing(found.flat, tmp_path / "toggle.v", library, "clk", PERIOD)
+    times = timing(found.flat, tmp_path / "toggle.v", library, sta.Conditions(), PERIOD)
     return power.estimate(found, times.slews, library=library, period_ns=PERIOD)
 
 
@@ -190,7 +190,7 @@ report_power -digits 9
     log = sta._sta(tmp_path, "-exit", str(script))
     found = re.search(r"(?m)^Total\s+\S+\s+(\S+)", log)
     assert found is not None, log
-    ours = activity.assume(flatten(netlist, design.module, library), "clk")
+    ours = activity.assume(flatten(netlist, design.module, library), sta.Conditions())
     slews = {design.module: np.zeros(ours.flat.modules[design.module].nets)}
     own = ours.switching
     parts = power.power_mw(ours.flat, own.density, own.duty, slews, library, PERIOD)
@@ -226,7 +226,7 @@ def test_activity_is_that_of_verilator(tmp_path: Path, gated: bool) -> None:
     first, end = int(starts[2]), int(starts[-1])
     seen = trace_of(done.waves, design.module)
     flat = flatten(netlist, design.module, library)
-    delays = timing(flat, netlist, library, "clk", result["period_ns"]).delays
+    delays = timing(flat, netlist, library, sta.Conditions(), result["period_ns"]).delays
     found = activity.measure(design, "normal", flat, delays)
     assert found.cycles == end - first
     compared = 0

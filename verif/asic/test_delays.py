@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from carrysave.asic import synthesis
+from carrysave.asic import sta, synthesis
 from carrysave.asic.liberty import cells
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.power.delays import timing
@@ -61,7 +61,7 @@ module top(clk, q); input clk; output q; wire r, n;
   DFFT one(.CLK(clk), .D(n), .Q(r), .QN(q));
 endmodule
 """, library)  # fmt: skip
-    found = timing(flat, tmp_path / "top.v", library, "clk", 10.0).delays
+    found = timing(flat, tmp_path / "top.v", library, sta.Conditions(), 10.0).delays
     none = np.nan
     np.testing.assert_allclose(found["top", "INVT", "Y"], [[[[none, 0.3], [0.5, none]]]], rtol=1e-6)
     falls, rises = [none, none], [0.9, 0.7]
@@ -80,7 +80,7 @@ def test_delays_are_those_of_the_critical_path(tmp_path: Path, kind: str) -> Non
     design = Design("opt1", {"a_width": 4, "b_width": 4, "accumulator_width": 12})
     result = synthesis.synthesise_design(design, library, activity="assumed")
     flat = flatten(Path(result["netlist"]), design.module, library)
-    found = timing(flat, Path(result["netlist"]), library, "clk", result["period_ns"])
+    found = timing(flat, Path(result["netlist"]), library, sta.Conditions(), result["period_ns"])
     where = {
         (name, pin.name): found.delays[design.module, group.cell.name, pin.name][cell]
         for group in flat.modules[design.module].groups
@@ -110,9 +110,9 @@ module top(clk, q); input clk; output q; wire n;
   half second(.clk(clk), .i(n), .o(q));
 endmodule
 """, library)  # fmt: skip
-    whole = timing(flat, tmp_path / "top.v", library, "clk", 10.0).delays
+    whole = timing(flat, tmp_path / "top.v", library, sta.Conditions(), 10.0).delays
     monkeypatch.setattr("carrysave.asic.power.delays.DELAYS_WHOLE", 0)
-    parts = timing(flat, tmp_path / "top.v", library, "clk", 10.0).delays
+    parts = timing(flat, tmp_path / "top.v", library, sta.Conditions(), 10.0).delays
     assert set(whole) == set(parts) == {("half", "INVT", "Y"), ("half", "DFFT", "Q"),
                                         ("half", "DFFT", "QN")}  # fmt: skip
     for key, delays in whole.items():

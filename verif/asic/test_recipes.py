@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from carrysave.asic import recipes, synthesis
+from carrysave.asic.elaborate import HIERARCHIES
 from carrysave.asic.liberty import cells
 from carrysave.asic.mapping import FRONTS, MAPS, Recipe
 from carrysave.cli import demo
@@ -33,7 +34,8 @@ def test_recipes_are_whole() -> None:
         # A new parameter is one of them: the search is to be run again.
         assert kept.design == json.loads(design.key)
         assert (kept.library, kept.library_sha256) == (cells.osu018().name, cells.osu018().sha)
-        assert (kept.objective, kept.hierarchy) == ("density", "auto")
+        assert kept.objective == "density"
+        assert kept.hierarchy in HIERARCHIES
         recipe = Recipe.parse(kept.recipe)
         assert recipe.front in FRONTS
         assert recipe.map in MAPS
@@ -47,17 +49,19 @@ def test_recipes_are_whole() -> None:
 def test_a_recipe_is_for_one_design_library_and_aim() -> None:
     library = cells.osu018()
     for design, kept in zip(designs(), KEPT, strict=True):
-        assert recipes.kept(design, library, "density", "auto") == kept
-        assert recipes.kept(design, library, "period", "auto") is None
-        assert recipes.kept(design, library, "density", "flat") is None
-    assert recipes.kept(Design("mac", {"a_width": 7}), library, "density", "auto") is None
+        assert recipes.kept(design, library, "density", None) == kept
+        assert recipes.kept(design, library, "density", kept.hierarchy) == kept
+        assert recipes.kept(design, library, "period", None) is None
+        for hierarchy in set(HIERARCHIES) - {kept.hierarchy}:
+            assert recipes.kept(design, library, "density", hierarchy) is None
+    assert recipes.kept(Design("mac", {"a_width": 7}), library, "density", None) is None
     other = replace(library, sha="another")
-    assert recipes.kept(Design("mac"), other, "density", "auto") is None
+    assert recipes.kept(Design("mac"), other, "density", None) is None
 
 
 def test_the_demo_has_recipes_for_both_arrays() -> None:
     for design in (demo.DESIGN, demo.BASELINE):
-        assert recipes.kept(design, cells.osu018(), "density", "auto")
+        assert recipes.kept(design, cells.osu018(), "density", None)
 
 
 def test_synth_uses_a_kept_recipe_and_measures(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,6 +95,8 @@ def test_a_search_finds_what_is_kept(
 ) -> None:
     monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path))
     library = cells.osu018()
-    result = synthesis.synthesise_design(design, library, sweep=True, activity="none")
-    found = recipes.of_search(design, library, result, "density", "auto")
+    result = synthesis.synthesise_design(
+        design, library, sweep=True, hierarchy=kept.hierarchy, activity="none"
+    )
+    found = recipes.of_search(design, library, result, "density")
     assert replace(found, versions=kept.versions) == kept

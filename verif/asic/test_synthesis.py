@@ -5,10 +5,11 @@ import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from carrysave.asic import elaborate, hierarchy, mapping, sta, synthesis
+from carrysave.asic import elaborate, hierarchy, mapping, search, sta, synthesis
 from carrysave.asic.liberty import cells as liberty
 from carrysave.asic.liberty.cells import Library
 from hw.emit import yosys
@@ -176,15 +177,18 @@ def test_few_mappings_are_tried_until_one_meets_the_clock(monkeypatch, tmp_path,
     """Points are made up: logic takes as long as its target, and, with "amap", some more."""
     design = elaborate.elaborate([verilog(tmp_path, MAC)], "mac")
     flow = mapping.Flow(design, (), liberty.osu018(), sta.Conditions())
-    monkeypatch.setattr(synthesis, "point", lambda flow, recipe, target: {
+    monkeypatch.setattr(search, "point", lambda flow, recipe, target: {
         "recipe": str(recipe), "delay_target_ns": target, "critical_path": [],
         "period_ns": max(target, 1.0) + late * (recipe.map == "amap"),
         "hierarchy": [{"instances": 1, "area_um2": 9.0 - target}],
     })  # fmt: skip
-    monkeypatch.setattr(synthesis.Search, "fronts", lambda search: ["tree"])
-    search = synthesis.Search(flow, "area", 4.0, lambda text: None, 1, ("amap", "wide"))
-    best = search.single()
-    found = [(point["recipe"], pytest.approx(point["delay_target_ns"])) for point in search.points]
+    monkeypatch.setattr(search.Search, "fronts", lambda *_: ["tree"])
+    variants = [search.Variant("flat", flow, None, {})]
+    own = search.Search(
+        variants, objective="area", overhead_ns=0.0, period_ns=4.0, jobs=1, maps=("amap", "wide")
+    )
+    best = own.single()
+    found = [(point["recipe"], pytest.approx(point["delay_target_ns"])) for point in own.points]
     assert found == [("tree+dch2", 0.001), *((f"tree+{map_}", target) for map_, target in tried)]
     assert best["period_ns"] <= 4.0
 
@@ -255,6 +259,48 @@ def test_hierarchy_multiplies_and_simulates(tmp_path, monkeypatch):
     for few in ("coarse", "flat"):
         flat = synthesis.synthesise([source], top="pair", target=library, hierarchy=few)
         assert [row["module"] for row in flat["hierarchy"]] == ["pair"]
+
+
+CHAIN = """
+module link(input signed [15:0] a, input signed [15:0] b, output signed [15:0] y);
+  assign y = a + b;
+endmodule
+module chain(input clk, input [127:0] d, output reg signed [15:0] q);
+  wire signed [15:0] w [0:7];
+  assign w[0] = d[15:0];
+  genvar i;
+  generate for (i = 0; i < 7; i = i + 1) begin : g
+    link x(.a(w[i]), .b(d[16 * i + 16 +: 16]), .y(w[i + 1]));
+  end endgenerate
+  always @(posedge clk) q <= w[7];
+endmodule
+"""
+
+
+def test_a_sweep_tries_every_hierarchy(tmp_path, monkeypatch):
+    """Seven adders in a chain, which only a flat design turns into one tree."""
+    monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 300)
+    monkeypatch.setattr(elaborate, "KEEP_GATES", 90)
+    monkeypatch.setattr(search, "MAPS", {name: mapping.MAPS[name] for name in ("dch2", "amap")})
+    monkeypatch.setattr(search, "RELAXED", (1.2,))
+    source = verilog(tmp_path, CHAIN)
+    ask: dict[str, Any] = {"top": "chain", "target": "osu018"}
+    kept = synthesis.synthesise([source], **ask)
+    assert [row["module"] for row in kept["hierarchy"]] == ["chain", "link"]
+    assert (kept["hierarchy_mode"], len(kept["tried"])) == ("auto", 1)
+    best = synthesis.synthesise([source], **ask, sweep=True)
+    assert best["hierarchy_mode"] == "flat"
+    assert [row["mapped_once"] for row in best["tried"]] == [["link"], []]
+    assert {point["hierarchy"] for point in best["sweep"]} == {"auto", "flat"}
+    assert sum(row["points"] for row in best["tried"]) == len(best["sweep"])
+    assert best["period_ns"] < 0.9 * kept["period_ns"]
+    one = synthesis.synthesise([source], **ask, sweep=True, hierarchy="auto")
+    assert [row["hierarchy"] for row in one["tried"]] == ["auto"]
+    assert one["period_ns"] * one["area_um2"] > best["period_ns"] * best["area_um2"]
+    monkeypatch.setattr(elaborate, "FLAT_GATES", 100)
+    large = synthesis.synthesise([source], **ask, sweep=True)
+    assert [row["hierarchy"] for row in large["tried"]] == ["auto"]
+    assert "not tried: about" in large["notes"][-1]
 
 
 def test_timing_module_by_module_agrees(tmp_path, monkeypatch):

@@ -423,7 +423,8 @@ def test_pack_constraints_reach_every_port(made: Made, tmp_path: Path) -> None:
             f"report_checks -path_delay max {way} [get_ports {{{port}}}]" for way, port in ends
         )
     )
-    log = sta.run(netlist.read_text(), made.module, cells.osu018(), "aclk", body)
+    timed = sta.Conditions("aclk")
+    log = sta.run(netlist.read_text(), made.module, cells.osu018(), timed, body)
     assert "Warning" not in log
     assert not log.partition("setup\n")[2].partition("checked")[0].strip()
     paths = log.partition("checked")[2].split("Startpoint:")[1:]
@@ -434,11 +435,17 @@ def test_pack_constraints_reach_every_port(made: Made, tmp_path: Path) -> None:
         assert re.search(delay, path), path
     bad = tmp_path / "bad.sdc"
     bad.write_text(constraints.read_text().replace(f"{taken}[*]", f"{taken}e[*]"))
-    worse = sta.run(netlist.read_text(), made.module, cells.osu018(), "aclk", f"read_sdc {{{bad}}}")
+    worse = sta.run(
+        netlist.read_text(),
+        made.module,
+        cells.osu018(),
+        timed,
+        f"read_sdc {{{bad}}}",
+    )
     assert f"{taken}e" in worse
     alone = made.folder / "constraints" / f"{made.module}_ooc.xdc"
     body = f"read_sdc {{{alone}}}\nreport_clock_properties"
-    log = sta.run(netlist.read_text(), made.module, cells.osu018(), "aclk", body)
+    log = sta.run(netlist.read_text(), made.module, cells.osu018(), timed, body)
     assert re.search(r"^aclk +8\.00 ", log, re.M)
     assert "Warning" not in log
 

@@ -36,7 +36,8 @@ class Cell:
     """One cell; ``area`` in um2 (as Liberty files of standard cells state it).
 
     ``gate`` names the clock, enable, output and test pins of an integrated clock gate.
-    ``register`` is there for flip-flops without asynchronous set or reset.
+    ``register`` is there for flip-flops without asynchronous set or reset; ``asynchronous`` are the
+    pins that set or reset the others.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Cell:
     dont_use: bool
     gate: dict[str, str] | None
     register: Register | None
+    asynchronous: tuple[str, ...] = ()
 
     @classmethod
     def from_plain(cls, facts: dict[str, Any]) -> "Cell":
@@ -55,6 +57,7 @@ class Cell:
             **facts,
             "pins": tuple(Pin(**pin) for pin in facts["pins"]),
             "register": Register(**register) if register else None,
+            "asynchronous": tuple(facts["asynchronous"]),
         })
 
     @property

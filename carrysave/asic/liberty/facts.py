@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import asdict
 
 from carrysave.asic.liberty.cell import Cell, Pin, Register
@@ -111,7 +111,17 @@ def _cell(group: Group, femtofarads: float) -> Cell:
         gate={"style": style, **roles} if style and {"clock", "enable", "out"} <= set(roles)
         else None,
         register=_register(group),
+        asynchronous=_asynchronous(group, {pin.name for pin in pins}),
     )  # fmt: skip
+
+
+def _asynchronous(cell: Group, pins: Set[str]) -> tuple[str, ...]:
+    texts = [
+        state.attributes.get(kind, "")
+        for state in cell.groups if state.kind in {"ff", "latch", "ff_bank", "latch_bank"}
+        for kind in ("clear", "preset")
+    ]  # fmt: skip
+    return tuple(sorted(pins & set(re.findall(r"[A-Za-z_]\w*", " ".join(texts)))))
 
 
 def _register(cell: Group) -> Register | None:

@@ -17,6 +17,7 @@ from carrysave.asic.power.delays import Delays
 from carrysave.asic.power.flat_netlist import UNKNOWN, Flat, Ids
 from carrysave.asic.power.replay import Switching, Trace, replay
 from carrysave.asic.power.stimulus import WARM_UP, Stimulus, Sum
+from carrysave.asic.sta import Conditions
 from carrysave.sim import runner
 from carrysave.sim.parameters import describe
 from carrysave.sim.verilator import build
@@ -90,8 +91,9 @@ def measure(design: Design, stimulus: str, flat: Flat, delays: Delays) -> Activi
     )  # fmt: skip
 
 
-def assume(flat: Flat, clock: str | None) -> Activity:
+def assume(flat: Flat, conditions: Conditions) -> Activity:
     """Return the activity that is assumed where none is measured."""
+    clock = conditions.clock
     density, duty = np.full(flat.nets, ASSUMED), np.full(flat.nets, 0.5)
     density[: UNKNOWN + 1] = 0
     duty[: UNKNOWN + 1] = [0, 1, 0]
@@ -101,7 +103,13 @@ def assume(flat: Flat, clock: str | None) -> Activity:
         for group in module.groups:
             if group.cell.gate:
                 density[flat.nets_of[name][:, group.pins[group.cell.gate["out"]]]] = 2
+            for pin in group.cell.asynchronous if conditions.ideal_resets else ():
+                density[flat.nets_of[name][:, group.pins[pin]]] = 0
+    for port in conditions.resets:
+        density[flat.port(port)] = 0
     words = f"{ASSUMED:g} transitions per cycle assumed on every net, 2 on clocks"
+    if conditions.ideal_resets:
+        words += ", 0 on resets"
     return Activity(
         flat=flat, switching=Switching(density, density, duty), annotated=1.0, stimulus=words,
         cycles=0, products_per_cycle=0.0,

@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +76,7 @@ _EDGES = {"v": 0, "^": 1}
 
 
 def timing(
-    flat: Flat, netlist: Path, library: Library, clock: str | None, period_ns: float
+    flat: Flat, netlist: Path, library: Library, conditions: sta.Conditions, period_ns: float
 ) -> Timing:
     """Ask OpenSTA for the transition times and delays of a netlist.
 
@@ -92,12 +92,13 @@ def timing(
     text = netlist.read_text()
     if whole:
         every = [pin for own in pins.values() for pin in own]
-        rows = _ask(text, flat.top, library, clock, period_ns, every)
+        rows = _ask(text, flat.top, library, conditions, period_ns, every)
     else:
         # Each module by itself: what it holds is unknown to OpenSTA, which then gives those nets 0.
         bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", text))
+        alone = replace(conditions, clock=None, resets=())
         for name, own in pins.items():
-            rows += _ask(bodies[name] + "\n", name, library, None, period_ns, own)
+            rows += _ask(bodies[name] + "\n", name, library, alone, period_ns, own)
     found = Timing(slews={}, delays={})
     at = 0
     for name, module in flat.modules.items():
@@ -127,10 +128,15 @@ def _pins(flat: Flat, name: str, whole: bool) -> list[str]:
 
 
 def _ask(
-    netlist: str, top: str, library: Library, clock: str | None, period_ns: float, pins: list[str]
+    netlist: str,
+    top: str,
+    library: Library,
+    conditions: sta.Conditions,
+    period_ns: float,
+    pins: list[str],
 ) -> list[list[str]]:
     body = _PINS.format(period=period_ns / (library.time_unit / 1e-9))
-    log = sta.run(netlist, top, library, clock, body, pins="\n".join(pins))
+    log = sta.run(netlist, top, library, conditions, body, pins="\n".join(pins))
     rows = re.findall(r"(?m)^carrysave pin (.*)$", log)
     if len(rows) != len(pins):
         raise sta.StaError(f"OpenSTA gave times of {len(rows)} pins, not {len(pins)}")

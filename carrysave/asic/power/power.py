@@ -29,7 +29,7 @@ __all__ = ["LEAST_ANNOTATED", "estimate", "power_mw", "report"]
 Floats = NDArray[np.float64]
 Slews = dict[str, Floats]  # per module and net, mean of rise and fall transition time in ns
 
-_FORMAT = 4  # of what is cached; raise it with any change of it
+_FORMAT = 5  # of what is cached; raise it with any change of it
 LEAST_ANNOTATED = 0.95  # share of the pins below which there is no power
 
 
@@ -38,7 +38,7 @@ def report(
     *,
     top: str,
     library: Library,
-    clock: str | None,
+    conditions: sta.Conditions,
     period_ns: float,
     operations: float | None,
     design: Design | None,
@@ -57,20 +57,20 @@ def report(
         return {**_NOTHING, "notes": []}
     measured = design is not None and stimulus != "assumed"
     parts: list[str | bytes] = [
-        str(_FORMAT), netlist.read_bytes(), library.sha, str(library.load_ff), str(clock),
+        str(_FORMAT), netlist.read_bytes(), library.sha, str(library.load_ff), repr(conditions),
         repr(period_ns), repr(operations), sta.version(), stimulus,
         activity.key(design, stimulus) if measured and design else "",
     ]  # fmt: skip
 
     def make() -> dict[str, Any]:
         flat = flatten(netlist, top, library)
-        times = timing(flat, netlist, library, clock, period_ns)
+        times = timing(flat, netlist, library, conditions, period_ns)
         try:
             if measured and design:
                 found = activity.measure(design, stimulus, flat, times.delays)
             else:
                 found = replace(
-                    activity.assume(flat, clock), products_per_cycle=(operations or 0.0) / 2
+                    activity.assume(flat, conditions), products_per_cycle=(operations or 0.0) / 2
                 )
             return estimate(found, times.slews, library=library, period_ns=period_ns)
         except (SimulationError, LibertyError) as error:

@@ -1,0 +1,128 @@
+"""A module's ports as a Liberty model, for the timing of what holds the module."""
+
+import re
+from collections.abc import Sequence
+
+from carrysave.asic.liberty.cells import Library
+from carrysave.asic.sta import Conditions, run
+
+__all__ = ["model"]
+
+# The worst delay from and to every port, for a model of a module: first between registers and to
+# outputs, then from inputs to registers and to outputs (2.0 cannot take a constraint back).
+_FROM_REGISTERS = """
+make_clock {period}
+puts "carrysave inside [find_slack]"
+constrain_outputs
+foreach out {{{outs}}} {{ puts "carrysave out $out [find_slack -to [get_ports $out]]" }}
+"""
+_FROM_INPUTS = """
+make_clock {period}
+constrain_inputs
+foreach in {{{ins}}} {{ puts "carrysave in $in [find_slack -from [get_ports $in]]" }}
+constrain_outputs
+foreach in {{{ins}}} {{
+  foreach out {{{outs}}} {{
+    puts "carrysave through $in $out [find_slack -from [get_ports $in] -to [get_ports $out]]"
+  }}
+}}
+"""
+
+
+def model(
+    netlist: str,
+    *,
+    top: str,
+    conditions: Conditions,
+    ports: Sequence[tuple[str, str, int]],
+    library: Library,
+    models: Sequence[str] = (),
+) -> tuple[float, str]:
+    """Return a module's period between its own registers (ns) and a Liberty model of its ports.
+
+    The model has, for every port, the worst setup or clock-to-output delay over its bits, and for
+    every pair of ports the worst delay through, all under the conditions of
+    :func:`carrysave.asic.sta.analyse`.
+
+    Parameters
+    ----------
+    ports : (direction, name, width in bits) of every port.
+    models : Liberty models of the modules inside, as this returns them.
+    """
+    unit, start = library.time_unit / 1e-9, 10.0
+    clock = conditions.clock
+    ideal = {clock, *conditions.resets}
+    ins = [name for direction, name, _ in ports if direction == "input" and name not in ideal]
+    outs = [name for direction, name, _ in ports if direction == "output"]
+    shape = {name: f"{name}[*]" if width > 1 else name for _, name, width in ports}
+    facts = {
+        "period": start / unit, "ins": " ".join(shape[name] for name in ins),
+        "outs": " ".join(shape[name] for name in outs),
+    }  # fmt: skip
+    log = "".join(
+        run(netlist, top, library, conditions, body.format(**facts), models)
+        for body in (_FROM_REGISTERS, _FROM_INPUTS)
+    )
+    delays: dict[tuple[str, ...], float] = {}
+    for kind, names, slack in re.findall(r"(?m)^carrysave (\w+) (.*?) ?(-?[\d.e+-]+)$", log):
+        delays[kind, *names.replace("[*]", "").split()] = start - float(slack) * unit
+    inside = delays.get(("inside",), 0.0)
+    return inside, _model_text(top, clock, ports, delays, library)
+
+
+def _model_text(
+    top: str,
+    clock: str | None,
+    ports: Sequence[tuple[str, str, int]],
+    delays: dict[tuple[str, ...], float],
+    library: Library,
+) -> str:
+    def table(kind: str, value: float) -> str:
+        return f'{kind}(scalar) {{ values("{value:.6f}"); }}'
+
+    slew = 0.1  # ns; the model's delays are scalars and cannot carry one through
+
+    def delay(related: str, kind: str, value: float) -> str:
+        return (
+            f'timing() {{ related_pin : "{related}"; timing_type : {kind}; '
+            "timing_sense : non_unate; "
+            + " ".join(table(f"cell_{edge}", value) for edge in ("rise", "fall"))
+            + " ".join(table(f"{edge}_transition", slew) for edge in ("rise", "fall")) + " }"
+        )  # fmt: skip
+
+    thresholds = [
+        f"{edge}_threshold_pct_{way} : 50;" for edge in ("input", "output")
+        for way in ("rise", "fall")
+    ] + [
+        f"slew_{level}_threshold_pct_{way} : {percent};"
+        for level, percent in (("lower", 20), ("upper", 80)) for way in ("rise", "fall")
+    ]  # fmt: skip
+    lines = []
+    for direction, name, width in ports:
+        arcs = []
+        if name == clock:
+            arcs.append("clock : true;")
+        if clock and ("in", name) in delays:
+            arcs.append(
+                f'timing() {{ related_pin : "{clock}"; timing_type : setup_rising; '
+                + " ".join(table(f"{edge}_constraint", delays["in", name])
+                           for edge in ("rise", "fall")) + " }"
+            )  # fmt: skip
+        if clock and ("out", name) in delays:
+            arcs.append(delay(clock, "rising_edge", delays["out", name]))
+        for key, value in delays.items():
+            if key[0] == "through" and key[2] == name:
+                arcs.append(delay(key[1], "combinational", value))
+        capacitance = f"capacitance : {library.load_ff * 1e-3:.6f};" if direction == "input" else ""
+        kind, bus = ("pin", "") if width == 1 else ("bus", f"bus_type : bits{width};")
+        lines.append(f"{kind}({name}) {{ {bus} direction : {direction}; {capacitance}")
+        lines += [f"  {arc}" for arc in arcs] + ["}"]
+    widths = sorted({width for _, _, width in ports if width > 1})
+    return "\n".join([
+        f"library({top}_model) {{",
+        'delay_model : table_lookup; time_unit : "1ns"; capacitive_load_unit(1, pf);',
+        *thresholds,
+        *(f"type(bits{width}) {{ base_type : array; data_type : bit; bit_width : {width}; "
+          f"bit_from : {width - 1}; bit_to : 0; downto : true; }}" for width in widths),
+        f"cell({top}) {{", "area : 0;", *lines, "}", "}", "",
+    ])  # fmt: skip

@@ -1,0 +1,135 @@
+"""Records of what a synthesis found: plain values, with all that they depend on."""
+
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as package_version
+from typing import Any
+
+from carrysave.asic import sta
+from carrysave.asic.liberty.cells import Library
+from carrysave.asic.mapping import area
+from carrysave.asic.search import Search
+from carrysave.fpga.place import nextpnr_version
+from hw.device import family
+from hw.emit import yosys
+
+__all__ = ["of_cells", "of_fpga", "rates_of", "versions"]
+
+
+def of_cells(
+    search: Search,
+    target: str,
+    best: dict[str, Any],
+    operations: float | None,
+    found: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the full record of the best point of a search; ``found`` is its power."""
+    variant = search.variants[best["variant"]]
+    flow, rows = variant.flow, best["hierarchy"]
+    library = flow.library
+    size = area(best)
+    sequential = sum(row["instances"] * row["area_sequential_um2"] for row in rows)
+    rates = rates_of(operations, best["period_ns"], size, found["pj_per_mac"])
+    unique = {(p["recipe"], p["delay_target_ns"], p["variant"]): p for p in search.points}
+    own = variant.design
+    return {
+        "design": own.name if own else flow.design.top,
+        "module": flow.design.top,
+        "target": target,
+        "area_um2": size,
+        "cells": sum(row["instances"] * row["cells"] for row in rows),
+        "period_ns": best["period_ns"],
+        "fmax_mhz": 1e3 / best["period_ns"],
+        "power_mw": found["power_mw"],
+        "activity": found["activity"],
+        "annotated": found["annotated"],
+        "glitches": found["glitches"],
+        "pj_per_mac": found["pj_per_mac"],
+        **rates,
+        "versions": versions(library),
+        "area_sequential_um2": sequential,
+        "area_combinational_um2": size - sequential,
+        "kge": size / library.nand2.area / 1e3,
+        "critical_path": best["critical_path"],
+        "corner": library.corner,
+        "library": {"name": library.name, "sha256": library.sha},
+        "recipe": best["recipe"],
+        "delay_target_ns": best["delay_target_ns"],
+        "hierarchy_mode": variant.hierarchy,
+        "conditions": flow.conditions.describe(library),
+        "names": flow.design.names,
+        "notes": [*_renamed(flow.design.names), *best["notes"], *found["notes"]],
+        "sweep": [
+            {
+                "delay_target_ns": p["delay_target_ns"], "recipe": p["recipe"],
+                "hierarchy": search.variants[p["variant"]].hierarchy,
+                "hows": search.variants[p["variant"]].hows,
+                "area_um2": area(p), "period_ns": p["period_ns"],
+                "gops_per_mm2": rates_of(operations, p["period_ns"], area(p), None)["gops_per_mm2"],
+            }
+            for p in unique.values()
+        ],
+        "tried": search.tried(),
+        "hierarchy": rows,
+        "netlist": best["netlist"],
+        "luts": None, "ffs": None, "dsps": None, "brams": None,
+        **({"parameters": dict(own.parameters)} if own else {}),
+    }  # fmt: skip
+
+
+def of_fpga(
+    found: dict[str, Any], top: str, target: str, operations: float | None
+) -> dict[str, Any]:
+    """Return the record of a design on an FPGA."""
+    names = found["names"]
+    found["notes"] = [*_renamed(names), *found["notes"]]
+    top = next((ours for ours, name in names.items() if name == top), top)
+    tools = versions()
+    if nextpnr := nextpnr_version(target):
+        tools["nextpnr"] = nextpnr
+    rates: dict[str, float | None] = rates_of(operations, found["period_ns"], None, None)
+    for name, of in (("gops_per_1000_luts", found["luts"] / 1000), ("gops_per_dsp", found["dsps"])):
+        rates[name] = rates["gops"] / of if rates["gops"] is not None and of else None
+    nothing = dict.fromkeys((
+        "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac",
+        "area_sequential_um2", "area_combinational_um2", "kge", "corner", "library",
+        "delay_target_ns", "hierarchy_mode", "netlist",
+    ))  # fmt: skip
+    return {
+        "design": top, "module": top, "target": target, **nothing, **found, **rates,
+        "versions": tools, "recipe": family(target).flow.synth, "sweep": [], "tried": [],
+        "hierarchy": [],
+    }  # fmt: skip
+
+
+def rates_of(
+    operations: float | None,
+    period_ns: float | None,
+    area_um2: float | None,
+    pj_per_mac: float | None,
+) -> dict[str, float | None]:
+    """Return GOPS, GOPS per mm2 and GOPS per W; None where not defined."""
+    gops = operations / period_ns if operations is not None and period_ns else None
+    return {
+        "gops": gops,
+        "gops_per_mm2": gops / area_um2 * 1e6 if gops is not None and area_um2 else None,
+        "gops_per_w": 2e3 / pj_per_mac if pj_per_mac else None,
+    }
+
+
+def versions(library: Library | None = None) -> dict[str, str]:
+    """Return the versions of everything a result depends on."""
+    try:
+        own = package_version("carrysave")
+    except PackageNotFoundError:
+        own = "unknown"
+    found = {"carrysave": own, "yosys": yosys.version(), "abc": yosys.abc_version()}
+    if library is not None:
+        found["opensta"] = sta.version()
+        found["library"] = f"{library.name} sha256 {library.sha[:16]}"
+    return found
+
+
+def _renamed(names: Mapping[str, str]) -> list[str]:
+    """Say what is called otherwise here than in its source, but for what Yosys named."""
+    return [f"{ours} is {name!r} in the source" for ours, name in names.items() if name[0] != "$"]

@@ -1,0 +1,206 @@
+"""Searches the best netlist of a design: over recipes, delay targets, hierarchies, and variants."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
+from hw.catalog import Design
+
+__all__ = ["OBJECTIVES", "Search", "Variant"]
+
+OBJECTIVES = ("density", "period", "area")
+
+# Delay targets of a sweep, relative to the fastest logic that a recipe reached.
+RELAXED = (1.08, 1.2, 1.4, 1.8)
+BEST_RECIPES = 4
+AGAIN = 0.92  # of a delay target, where the clock was missed by little
+_FASTEST = 0.001  # ns: out of reach, so that ABC maps for speed throughout
+_SLOWEST = 100.0
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to hand a design to the flow.
+
+    Members
+    -------
+    hierarchy : which modules are mapped once, of
+        :data:`carrysave.asic.elaborate.HIERARCHIES`.
+    design : with other parameters of how it is built; None if it is no design of the catalogue.
+    hows : those parameters that differ from what was asked for.
+    """
+
+    hierarchy: str
+    flow: Flow
+    design: Design | None
+    hows: dict[str, Any]
+
+    def __str__(self) -> str:
+        return ", ".join([self.hierarchy, *(f"{name}={how}" for name, how in self.hows.items())])
+
+
+class Search:
+    """Runs points of a design until the best by an objective is found.
+
+    Parameters
+    ----------
+    variants : the first is what was asked for.
+    overhead_ns : part of a period that is not the logic's: clock-to-q and setup.
+    """
+
+    def __init__(
+        self,
+        variants: Sequence[Variant],
+        *,
+        objective: str,
+        overhead_ns: float,
+        period_ns: float | None = None,
+        say: Callable[[str], None] = lambda text: None,
+        jobs: int = 2,
+        maps: Sequence[str] | None = None,
+    ) -> None:
+        self.variants = variants
+        self.objective = objective
+        self.overhead_ns = overhead_ns
+        self.period_ns = period_ns
+        self.say = say
+        self.jobs = jobs
+        self.maps = maps
+        self.points: list[dict[str, Any]] = []
+
+    def single(self) -> dict[str, Any]:
+        """Run one mapping per front end at full speed; with a period, the others for it."""
+        fronts = self.fronts(0)
+        self.run([(0, Recipe(front, "dch2"), _FASTEST) for front in fronts])
+        if self.period_ns is not None:
+            self.meet(max(self.period_ns - self.overhead_ns, _FASTEST), fronts)
+        return self.best()
+
+    def meet(self, logic: float, fronts: Sequence[str]) -> None:
+        """Run the mappings with a logic delay that leaves time for clock-to-q and setup."""
+        assert self.period_ns is not None
+        if self.maps is None:
+            self.run([(0, Recipe(front, map_), logic) for front in fronts for map_ in MAPS])
+            return
+        for map_ in self.maps:
+            recipes = [Recipe(front, map_) for front in fronts]
+            found = self.run([(0, recipe, logic) for recipe in recipes])
+            late = [point["period_ns"] - self.period_ns for point in found]
+            # A point that narrowly missed the clock meets it with a tighter target.
+            found += self.run([
+                (0, recipe, max(AGAIN * logic - by, _FASTEST))
+                for recipe, by in zip(recipes, late, strict=True)
+                if by > 0
+            ])  # fmt: skip
+            if any(point["period_ns"] <= self.period_ns for point in found):
+                return
+
+    def sweep(self) -> dict[str, Any]:
+        """Run every recipe at full speed, relax the best, refine around the best point.
+
+        The first variant gets all recipes, the others those mappings that were best there.
+        """
+        wanted = [(0, Recipe(front, map_)) for front in self.fronts(0) for map_ in MAPS]
+        first = self.full_speed(wanted)
+        maps = dict.fromkeys(Recipe.parse(found["recipe"]).map for found in ranked(first, self))
+        more = [
+            (number, Recipe(front, map_))
+            for number in range(1, len(self.variants))
+            for front in self.fronts(number)
+            for map_ in list(maps)[:BEST_RECIPES]
+        ]
+        fast = ranked([*first, *self.full_speed(more)], self)
+        self.run([
+            (found["variant"], Recipe.parse(found["recipe"]), factor * self.logic(found))
+            for found in fast[:BEST_RECIPES]
+            for factor in RELAXED
+        ])  # fmt: skip
+        for _ in range(2):
+            best = self.best()
+            tried = sorted(
+                point["delay_target_ns"] for point in self.points
+                if (point["variant"], point["recipe"]) == (best["variant"], best["recipe"])
+            )  # fmt: skip
+            at = tried.index(best["delay_target_ns"])
+            fastest = min(self.logic(point) for point in self.points)
+            around = [max(value, 0.9 * fastest) for value in tried[max(at - 1, 0) : at + 2]]
+            middle = [(low + high) / 2 for low, high in pairwise(around)]
+            recipe = Recipe.parse(best["recipe"])
+            self.run([(best["variant"], recipe, round(value, 4)) for value in middle])
+        return self.best()
+
+    def full_speed(self, wanted: Sequence[tuple[int, Recipe]]) -> list[dict[str, Any]]:
+        """Run recipes at full speed and, if area is all that counts, at none; return the former."""
+        found = self.run([(*pair, _FASTEST) for pair in wanted])
+        if self.objective == "area":
+            self.run([(*pair, _SLOWEST) for pair in wanted])
+        return found
+
+    def logic(self, found: dict[str, Any]) -> float:
+        """Return the part of a point's period that is the logic's."""
+        return max(found["period_ns"] - self.overhead_ns, _FASTEST)
+
+    def fronts(self, number: int) -> list[str]:
+        """Name the front ends that give different netlists; many designs have one only."""
+        flow, found = self.variants[number].flow, dict[bytes, str]()
+        for front in fronts(flow.design):
+            path = front_end(flow.design, front, flow.kept, flow.library)
+            found.setdefault(path.read_bytes(), front)
+        return list(found.values())
+
+    def run(self, wanted: Iterable[tuple[int, Recipe, float]]) -> list[dict[str, Any]]:
+        """Evaluate points, ``jobs`` at a time; return them in the order asked for."""
+        found = []
+
+        def one(asked: tuple[int, Recipe, float]) -> dict[str, Any]:
+            number, recipe, target = asked
+            return {**point(self.variants[number].flow, recipe, target), "variant": number}
+
+        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
+            for result in pool.map(one, wanted):
+                found.append(result)
+                self.points.append(result)
+                variant = self.variants[result["variant"]]
+                which = f" ({variant})" if len(self.variants) > 1 else ""
+                self.say(
+                    f"point {len(self.points)}: {result['recipe']}{which}, target "
+                    f"{result['delay_target_ns']:.3f} ns: {area(result):.0f} um2, "
+                    f"{result['period_ns']:.3f} ns"
+                )
+        return found
+
+    def best(self) -> dict[str, Any]:
+        """Return the best point so far; within the period limit if any point is."""
+        return min(self.points, key=self.cost)
+
+    def cost(self, result: dict[str, Any]) -> tuple[float, ...]:
+        """Return what the objective minimises."""
+        period, size = result["period_ns"], area(result)
+        if self.period_ns is not None:
+            return (max(period - self.period_ns, 0.0), size)
+        return {
+            "density": (period * size, period), "period": (period, size), "area": (size, period)
+        }[self.objective]  # fmt: skip
+
+    def tried(self) -> list[dict[str, Any]]:
+        """Return what was tried of each variant, and the best that was found."""
+        rows = []
+        for number, variant in enumerate(self.variants):
+            points = [point for point in self.points if point["variant"] == number]
+            best = min(points, key=self.cost)
+            rows.append({
+                "hierarchy": variant.hierarchy, "mapped_once": list(variant.flow.kept),
+                "hows": variant.hows,
+                "recipes": list(dict.fromkeys(point["recipe"] for point in points)),
+                "points": len({(p["recipe"], p["delay_target_ns"]) for p in points}),
+                "recipe": best["recipe"], "area_um2": area(best), "period_ns": best["period_ns"],
+            })  # fmt: skip
+        return rows
+
+
+def ranked(points: Iterable[dict[str, Any]], search: Search) -> list[dict[str, Any]]:
+    """Return points, the best first."""
+    return sorted(points, key=search.cost)
