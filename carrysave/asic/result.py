@@ -71,7 +71,7 @@ def of_cells(
         ],
         "tried": search.tried(),
         "hierarchy": rows,
-        "netlist": best["netlist"],
+        "netlist": best["netlist"], "placed": None,
         "luts": None, "ffs": None, "dsps": None, "brams": None,
         **({"parameters": dict(own.parameters)} if own else {}),
     }  # fmt: skip
@@ -93,7 +93,7 @@ def of_fpga(
     nothing = dict.fromkeys((
         "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac",
         "area_sequential_um2", "area_combinational_um2", "kge", "corner", "library",
-        "delay_target_ns", "hierarchy_mode", "netlist",
+        "delay_target_ns", "hierarchy_mode", "netlist", "placed",
     ))  # fmt: skip
     return {
         "design": top, "module": top, "target": target, **nothing, **found, **rates,

@@ -9,7 +9,7 @@ from typing import Any
 from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
 from hw.catalog import Design
 
-__all__ = ["OBJECTIVES", "Search", "Variant"]
+__all__ = ["OBJECTIVES", "Search", "Variant", "ranked"]
 
 OBJECTIVES = ("density", "period", "area")
 
@@ -178,7 +178,10 @@ class Search:
 
     def cost(self, result: dict[str, Any]) -> tuple[float, ...]:
         """Return what the objective minimises."""
-        period, size = result["period_ns"], area(result)
+        return self.worth(result["period_ns"], area(result))
+
+    def worth(self, period: float, size: float) -> tuple[float, ...]:
+        """Return the same of a period, ns, and an area, um2."""
         if self.period_ns is not None:
             return (max(period - self.period_ns, 0.0), size)
         return {

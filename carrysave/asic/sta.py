@@ -62,6 +62,7 @@ if {{[catch {{
 foreach liberty {{{liberties}}} {{ read_liberty $liberty }}
 read_verilog netlist.v
 link_design {top}
+{wires}
 set clock_port {{{clock}}}
 if {{{ideal}}} {{ ::sta::set_recovery_removal_checks_enabled 0 }}
 foreach port {{{resets}}} {{ set_disable_timing [get_ports $port] }}
@@ -156,11 +157,13 @@ def analyse(
     conditions: Conditions,
     start_ns: float = 10.0,
     models: Sequence[str] = (),
+    wires: str | None = None,
 ) -> dict[str, Any]:
     """Time a netlist, given by its text.
 
     The minimum period is that of the longest path between registers and ports, setup (also of
-    clock gates) included, with the surroundings of ``conditions``.
+    clock gates) included, with the surroundings of ``conditions``. `wires` are its nets as SPEF, in
+    place of the library's wire load.
 
     Returns
     -------
@@ -174,7 +177,7 @@ def analyse(
     """
     unit = library.time_unit / 1e-9
     body = _WHOLE.format(period=start_ns / unit)
-    log = run(netlist, top, library, conditions, body, models)
+    log = run(netlist, top, library, conditions, body, models, wires)
     period = float(_find(r"carrysave period (\S+)", log)) * unit
     timing, _, setup = log.partition("carrysave period")[2].partition("carrysave setup")
     notes = [line.strip() for line in setup.splitlines() if line.startswith("Warning")]
@@ -192,13 +195,14 @@ def run(
     conditions: Conditions,
     body: str,
     models: Sequence[str] = (),
+    wires: str | None = None,
     **files: str,
 ) -> str:
     """Run Tcl commands on a linked netlist, with the procedures of ``_SCRIPT``; return the log.
 
     Parameters
     ----------
-    netlist, models : texts, of Verilog and of Liberty.
+    netlist, models, wires : texts, of Verilog, of Liberty and of SPEF.
     body : the commands, of our own text and of plain names.
     files : texts of files that the commands read, by their names.
 
@@ -209,7 +213,7 @@ def run(
     """
     with tools.workplace() as work:
         library.place(work)
-        texts = {"netlist.v": netlist, **files}
+        texts = {"netlist.v": netlist, "wires.spef": wires or "", **files}
         liberties = [LIB]
         for number, model in enumerate(models):
             liberties.append(f"model{number}.lib")
@@ -218,6 +222,7 @@ def run(
             liberties=" ".join(liberties), top=word(top),
             clock=word(conditions.clock) if conditions.clock else "",
             resets=" ".join(map(word, conditions.resets)), ideal=int(conditions.ideal_resets),
+            wires="read_spef wires.spef" if wires else "",
             driver=word(library.driver.name), body=body,
             load=library.load_ff * 1e-15 / library.capacitance_unit,
         )  # fmt: skip

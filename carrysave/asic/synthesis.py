@@ -4,24 +4,28 @@ For a cell library: Yosys maps every distinct module once, ABC maps and sizes th
 series of delay targets, OpenSTA times every netlist, the best by the objective is the result.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave import cache
-from carrysave.asic import recipes, result, sta
+from carrysave.asic import placing, recipes, result, sta
 from carrysave.asic.clocking import REGISTER, is_reset
 from carrysave.asic.elaborate import HIERARCHIES, Elaborated, elaborate, hierarchies
 from carrysave.asic.liberty import cells as liberty
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.mapping import MAPS, Flow, Recipe
+from carrysave.asic.placement.technology import Technology
+from carrysave.asic.placement.technology import technology as technology_of
 from carrysave.asic.power import activity as switching
 from carrysave.asic.power import power
 from carrysave.asic.power.stimulus import KINDS, UNMEASURED, Stimulus, measurable
 from carrysave.asic.probe import probe
 from carrysave.asic.recipes import Kept
 from carrysave.asic.search import OBJECTIVES, Search, Variant
+from carrysave.errors import needs
 from carrysave.fpga import implementation
 from hw.catalog import Design
 from hw.emit.flat_ports import clock_and_reset
@@ -54,7 +58,8 @@ def synthesise(
     jobs: int = 2,
     design: Design | None = None,
     activity: str = "assumed",
-    place: bool = True,
+    place: bool | None = None,
+    technology: Technology | None = None,
     seeds: int = 3,
     part: str | None = None,
     maps: Sequence[str] | None = None,
@@ -84,7 +89,10 @@ def synthesise(
     design : what the Verilog is of, if it is generated; a measured activity needs it.
     activity : what power is for: ``none``, ``assumed``, or measured on a stimulus, see
         :meth:`carrysave.asic.power.stimulus.Stimulus.parse`.
-    place : place and route on FPGAs where that is possible; else only count resources.
+    place : on FPGAs, place and route where that is possible, which is the default, or only count
+        resources. On a cell library, place the result, repair it and measure it with its wires;
+        with ``sweep`` the best few, of which the best so placed is the result.
+    technology : of wires and rows, for ``place``; that of the library by default.
     seeds, part : as for :func:`carrysave.fpga.implementation.synthesise`.
     maps : mappings to try where a period is to be met, of :data:`carrysave.asic.mapping.MAPS`: the
         next where the last does not meet it, so that the smallest comes first. All by default,
@@ -124,7 +132,8 @@ def synthesise(
     say = progress or (lambda text: None)
     if isinstance(target, str) and target in implementation.TARGETS:
         found = implementation.synthesise(
-            top=top, target=target, clock=clock, sources=Sources.read(sources), place=place,
+            top=top, target=target, clock=clock, sources=Sources.read(sources),
+            place=place is not False,
             progress=say, seeds=seeds, part=part,
         )  # fmt: skip
         return result.of_fpga(found, top, target, operations_per_cycle)
@@ -134,6 +143,9 @@ def synthesise(
         _check_choice("target", target, TARGETS)
         library = liberty.osu018()
     sta.version()
+    if place:
+        needs("coloquinte")
+        technology = technology or technology_of(library)
     overhead = probe(library)
     if design is not None and activity not in UNMEASURED:
         say(f"simulate {top}")
@@ -158,13 +170,24 @@ def synthesise(
         (best,) = search.run([(0, Recipe.parse(kept.recipe), kept.delay_target_ns)])
     else:
         best = search.sweep() if sweep else search.single()
+    placed = None
+    if place and technology:
+        placed = placing.best(search, placing.FINALISTS if sweep else 1, technology, say)
+        best = placed.point
     chosen = variants[best["variant"]]
-    found = power.report(
-        Path(best["netlist"]), top=chosen.flow.design.top, library=library,
-        conditions=chosen.flow.conditions, period_ns=best["period_ns"],
-        operations=operations_per_cycle, design=chosen.design, stimulus=activity,
+    measure = functools.partial(
+        power.report, top=chosen.flow.design.top, library=library,
+        conditions=chosen.flow.conditions, operations=operations_per_cycle, design=chosen.design,
+        stimulus=activity,
     )  # fmt: skip
+    found = measure(Path(best["netlist"]), period_ns=best["period_ns"])
     record = result.of_cells(search, target, best, operations_per_cycle, found)
+    if placed is not None and technology:
+        say("power with wires")
+        found = measure(
+            placed.placed.netlist, period_ns=placed.timing["period_ns"], wires=placed.placed.wires
+        )
+        record["placed"] = placing.record(placed, technology, operations_per_cycle, found)
     record["notes"] += notes
     if kept is not None:
         said = kept.note(record["area_um2"], record["period_ns"], record["versions"])

@@ -10,6 +10,7 @@ from cyclopts.types import ExistingFile
 
 from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
+from carrysave.asic.placement.technology import technology
 from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
 from carrysave.cli.options import (
     Config,
@@ -22,7 +23,7 @@ from carrysave.cli.options import (
     errors,
     output_folder,
 )
-from carrysave.errors import UsageError, check_choice, check_positive
+from carrysave.errors import UsageError, check_choice, check_positive, needs
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
 from carrysave.report.synthesis import print_synthesis, write_synthesis
@@ -81,6 +82,23 @@ def synthesise(
             help="Time resets, too, and buffer asynchronous ones; they are ideal by default.",
         ),
     ] = False,
+    place: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="Place on a cell library, buffer and size by the wires, and measure with them;"
+            " with --sweep, the best few points.",
+        ),
+    ] = False,
+    wire_cap: Annotated[
+        float | None, Parameter(help="Capacitance of wires, fF/um. [default: the library's]")
+    ] = None,
+    wire_res: Annotated[
+        float | None, Parameter(help="Resistance of wires, ohm/um. [default: the library's]")
+    ] = None,
+    row_height: Annotated[
+        float | None, Parameter(help="Height of a row of cells, um. [default: the library's]")
+    ] = None,
     verilog: Annotated[
         list[ExistingFile] | None,
         Parameter(consume_multiple=True, help="Synthesise these files instead."),
@@ -94,7 +112,8 @@ def synthesise(
 ) -> int:
     """Synthesise a design, or your own Verilog, and report area, timing and power.
 
-    Cell libraries: Yosys, ABC and OpenSTA, no placement. FPGAs: Yosys, and nextpnr for ecp5,
+    Cell libraries: Yosys, ABC and OpenSTA; with --place Coloquinte, buffers and sizes by the wires,
+    and every figure with them, too. FPGAs: Yosys, and nextpnr for ecp5,
     ice40, gowin and nexus; a design of the catalogue is then built for the target, unless
     `-p target=...` says otherwise.
     Results are cached by content. Where a search's best recipe is kept in the project, it is used,
@@ -103,6 +122,7 @@ def synthesise(
     **Examples:**
 
     - `carrysave synth opt1 --sweep`
+    - `carrysave synth systolic_os --liberty sky130_fd_sc_hd__tt_025C_1v80.lib --place`
     - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
     - `carrysave synth systolic_os -p pe=mac -p encoding=operator -p adder=operator --target ecp5`
     - `carrysave synth --verilog a.sv --top a --target ice40 --part iCE40UP5K-SG48 --seeds 5`
@@ -121,6 +141,18 @@ def synthesise(
         raise UsageError(
             "--period, --sweep, --hierarchy and --time-reset are for cell libraries, not for"
             f" {target}"
+        )
+    for option, size, unit in (
+        ("--wire-cap", wire_cap, " fF/um"),
+        ("--wire-res", wire_res, " ohm/um"),
+        ("--row-height", row_height, " um"),
+    ):
+        check_positive(option, size, unit)
+        if size is not None and not place:
+            raise UsageError(f"{option} needs --place")
+    if on_fpga and place:
+        raise UsageError(
+            f"--place is for cell libraries; {target} is placed where that is possible"
         )
     if not on_fpga and (part is not None or seeds is not None):
         raise UsageError(f"--part and --seeds need --target {'|'.join(implementation.TARGETS)}")
@@ -145,6 +177,14 @@ def synthesise(
         if activity not in (None, *UNMEASURED):
             Stimulus.parse(chosen, activity)
     where = cells.Library.load(liberty) if liberty is not None else target or "osu018"
+    given = None
+    if place:
+        needs("coloquinte")
+        library = where if isinstance(where, cells.Library) else cells.osu018()
+        try:
+            given = technology(library, wire_cap, wire_res, row_height)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
     with Steps(errors) as steps:
         steps.step(f"synthesise {what}")
         options: dict[str, Any] = {
@@ -153,6 +193,8 @@ def synthesise(
             "objective": objective,
             "hierarchy": hierarchy,
             "time_reset": time_reset,
+            "place": place or None,
+            "technology": given,
             "part": part,
             "seeds": seeds or 3,
             "progress": steps.note,

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from carrysave import cache
 from carrysave.errors import installed, remedy
+from carrysave.report import floor_plan
 from carrysave.report.designs import print_line
 from carrysave.report.tables import svg
 
@@ -66,6 +67,8 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
     console.print(table)
     first = results[0]
     for result in results:
+        _print_placed(console, result)
+    for result in results:
         _print_tried(console, result)
         for note in result.get("notes", ()):
             print_line(console, f"note on {result['module']}: {note}")
@@ -94,6 +97,46 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
     for result in results:
         for file in result.get("files", ()):
             print_line(console, f"wrote {file}")
+
+
+_PLACED = (
+    ("area of cells", "area_um2", "{:,.0f} um2"),
+    ("minimum period", "period_ns", "{:.3f} ns"),
+    ("energy per MAC", "pj_per_mac", "{:,.2f} pJ"),
+    ("power", "power_mw", "{:,.2f} mW"),
+    ("speed", "gops", "{:,.2f} GOPS"),
+    ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
+    ("  of the die", "gops_per_mm2_die", "{:,.1f} GOPS/mm2"),
+    ("utilisation", "utilisation", "{:.1%}"),
+    ("area of the die", "die_um2", "{:,.0f} um2"),
+    ("wire", "wire_um", "{:,.0f} um"),
+    ("buffers by wires", "buffers", "{:,}"),
+    ("buffers of the clock tree", "clock_buffers", "{:,}"),
+)
+
+
+def _print_placed(console: Console, result: dict[str, Any]) -> None:
+    """Print what became of a result with its wires, beside what it was before."""
+    placed = result.get("placed")
+    if not placed:
+        return
+    table = Table(title=f"{result['module']} placed", title_justify="left", header_style="bold")
+    for head in ("", "mapped", "placed", "ratio"):
+        table.add_column(head, justify="right" if head else "left", no_wrap=True)
+    for label, key, form in _PLACED:
+        before, after = result.get(key), placed[key]
+        if after is not None:
+            ratio = f"{after / before:.3f}" if before else ""
+            table.add_row(label, form.format(before) if before else "", form.format(after), ratio)
+    most = placed["congestion"]
+    table.add_row("wire by um2 of die", "", f"{most['mean']:.2f} um, up to {most['most']:.2f}", "")
+    console.print(table)
+    wires = placed["technology"]
+    print_line(
+        console,
+        f"wires: {wires['capacitance']:g} fF/um, {wires['resistance']:g} ohm/um"
+        f" ({wires['source']}); {placed['conditions']}",
+    )
 
 
 def variant_of(tried: dict[str, Any]) -> str:
@@ -167,21 +210,28 @@ def print_board(console: Console, found: dict[str, Any]) -> None:
 
 
 def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
-    """Write a result as JSON, its netlist, and the picture of its sweep; note if there is none."""
+    """Write a result as JSON, its netlists, and pictures of sweep and floor plan, or a note."""
     stem = f"{result['module']}.{result['target']}"
     files = []
     if result.get("netlist"):
         netlist = folder / f"{stem}.netlist.v"
         cache.write(netlist, Path(result["netlist"]).read_bytes())
         files.append(netlist)
+    pictures = []
     if len(result.get("sweep") or ()) > 1:
-        if installed("matplotlib"):
-            picture = folder / f"{stem}.sweep.svg"
-            cache.write(picture, draw_sweep(result))
-            files.append(picture)
-        else:
-            note = f"no picture, which needs {remedy('matplotlib')}"
-            result["notes"] = [*result.get("notes", ()), note]
+        pictures.append(("sweep", draw_sweep))
+    if placed := result.get("placed"):
+        netlist = folder / f"{stem}.placed.v"
+        cache.write(netlist, Path(placed["netlist"]).read_bytes())
+        files.append(netlist)
+        pictures.append(("floor", floor_plan.draw))
+    for name, draw in pictures if installed("matplotlib") else ():
+        picture = folder / f"{stem}.{name}.svg"
+        cache.write(picture, draw(result))
+        files.append(picture)
+    if pictures and not installed("matplotlib"):
+        note = f"no picture, which needs {remedy('matplotlib')}"
+        result["notes"] = [*result.get("notes", ()), note]
     path = folder / f"{stem}.json"
     names = [str(file) for file in (*files, path)]
     cache.write(path, json.dumps({**result, "files": names}, indent=2) + "\n")

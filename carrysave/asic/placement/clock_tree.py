@@ -7,41 +7,34 @@ from carrysave.asic.placement.die import Die, Point
 from carrysave.asic.placement.netlist import Sink
 from carrysave.asic.placement.wires import joined
 
-__all__ = ["Branch", "clock_tree"]
+__all__ = ["Tree", "clock_tree"]
 
 _LIMITS = Limits(pins=20, wire=200.0, load=100.0)
 
 
 @dataclass(frozen=True)
-class Branch:
-    """The tree below one net of the clock: from the port, or from a clock gate.
-
-    Attributes
-    ----------
-    driver : the pin that drives it.
-    buffers : of the library's driver.
-    wire : um, of all its levels.
-    """
+class Tree:
+    """The tree below one net of the clock: what drives it, its buffers, um of wire."""
 
     driver: Sink
     buffers: int
     wire: float
 
 
-def clock_tree(die: Die) -> list[Branch]:
+def clock_tree(die: Die) -> list[Tree]:
     """Cluster the pins of each clock net by place, and the clusters, until one drives all.
 
     Trees are for energy and area: clocks are ideal in timing, and skew is nobody's.
     """
     drivers, sinks = die.netlist.drivers(), die.netlist.sinks()
     return [
-        Branch(drivers[net], *_branch(die, drivers[net], sinks[net]))
+        Tree(drivers[net], *_below(die, drivers[net], sinks[net]))
         for net in sorted(die.clocks)
         if net in drivers and sinks.get(net)
     ]
 
 
-def _branch(die: Die, driver: Sink, sinks: list[Sink]) -> tuple[int, float]:
+def _below(die: Die, driver: Sink, sinks: list[Sink]) -> tuple[int, float]:
     kind = die.netlist.library.driver
     points: list[Point] = [die.at(sink) for sink in sinks]
     loads = []

@@ -8,11 +8,13 @@ import numpy as np
 
 from carrysave.asic.placement.netlist import Netlist, Sink
 from carrysave.asic.placement.placer import Job, place
+from carrysave.asic.placement.sizes import Sizes
 from carrysave.asic.placement.technology import Technology
 from carrysave.asic.placement.timing import Timing
 from carrysave.asic.placement.wires import Tree, joined, spef
+from carrysave.asic.sta import Conditions
 
-__all__ = ["Die", "Point"]
+__all__ = ["Die", "Point", "congestion"]
 
 Point = tuple[float, float]
 _TOGETHER = 64
@@ -25,6 +27,7 @@ class Die:
 
     Members
     -------
+    conditions : which port is the clock, and which are resets.
     clocks : nets of the clock; their wires are those of its tree, which is estimated.
     size : width and height, um.
     pads : where the ports are, in their order around the die, inputs before outputs.
@@ -32,6 +35,7 @@ class Die:
     """
 
     netlist: Netlist
+    conditions: Conditions
     clocks: set[int]
     technology: Technology
     size: Point
@@ -40,7 +44,7 @@ class Die:
 
     @classmethod
     def of(
-        cls, netlist: Netlist, clock: str | None, technology: Technology, utilisation: float
+        cls, netlist: Netlist, conditions: Conditions, technology: Technology, utilisation: float
     ) -> "Die":
         """Return a die of which the cells take a share."""
         area = netlist.area / utilisation
@@ -53,7 +57,8 @@ class Die:
             sink: _on_edge(size, (index + 0.5) / len(bits) * around)
             for index, sink in enumerate(bits)
         }
-        return cls(netlist, netlist.clock_nets(clock), technology, size, pads)
+        clocks = netlist.clock_nets(conditions.clock)
+        return cls(netlist, conditions, clocks, technology, size, pads)
 
     def at(self, sink: Sink) -> Point:
         """Return where a pin is: in the middle of its cell, or on the edge."""
@@ -98,8 +103,9 @@ class Die:
                 order, above, lengths = joined([self.at(pin) for pin in pins])
                 yield net, [pins[i] for i in order], Tree(tuple(above), tuple(lengths))
 
-    def annotate(self, timing: Timing) -> None:
-        """Give a timing the capacitance of wires, and Elmore's delay to their ends."""
+    def timing(self, sizes: Sizes) -> Timing:
+        """Return a timing with the capacitance of wires, and Elmore's delay to their ends."""
+        timing = Timing(self.netlist, sizes, self.conditions)
         farads, delays = np.zeros(timing.count), np.zeros(len(timing.pin_cell) + 1)
         place = {
             (timing.names[cell], timing.pin_names[name]): index
@@ -115,6 +121,7 @@ class Die:
             delays[own] = late
         delays[-1] = 0.0
         timing.set_wires(farads, delays)
+        return timing
 
     def spef(self) -> str:
         """Return the wires as SPEF, for the netlist as it is written."""
@@ -142,3 +149,24 @@ def _on_edge(size: Sequence[float], at: float) -> Point:
     if at < 2 * high + wide:
         return wide, 2 * high + wide - at
     return 2 * (high + wide) - at, 0.0
+
+
+_SQUARE = 20.0
+
+
+def congestion(die: Die, wires: Sequence[tuple[int, list[Sink], Tree]]) -> dict[str, float]:
+    """Return the wire of each um2 of die, um: in the mean, and in the fullest square.
+
+    The wires of a net are taken as spread evenly over the box around its pins (RUDY).
+    """
+    columns, rows = (max(round(side / _SQUARE), 1) for side in die.size)
+    wide, high = die.size[0] / columns, die.size[1] / rows
+    found = np.zeros((columns, rows))
+    for _, pins, tree in wires:
+        xs, ys = zip(*(die.at(pin) for pin in pins), strict=True)
+        left, right = (min(int(x / wide), columns - 1) for x in (min(xs), max(xs)))
+        low, up = (min(int(y / high), rows - 1) for y in (min(ys), max(ys)))
+        squares = (right - left + 1) * (up - low + 1)
+        found[left : right + 1, low : up + 1] += tree.length / squares
+    found /= wide * high
+    return {"mean": float(found.mean()), "most": float(found.max())}

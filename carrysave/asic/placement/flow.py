@@ -17,12 +17,13 @@ from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.placement.buffers import Limits, add_buffers, isolate
 from carrysave.asic.placement.clock_tree import clock_tree
-from carrysave.asic.placement.die import Die
+from carrysave.asic.placement.die import Die, congestion
 from carrysave.asic.placement.netlist import Netlist
 from carrysave.asic.placement.resize import resize
 from carrysave.asic.placement.sizes import Sizes
 from carrysave.asic.placement.technology import Technology
-from carrysave.asic.placement.timing import Timing
+from carrysave.asic.power.clock_tree import Branch, Wires
+from carrysave.asic.sta import Conditions
 from carrysave.errors import needs
 
 __all__ = ["UTILISATION", "Placed", "place"]
@@ -33,7 +34,7 @@ _EFFORT = 3
 _LIMITS = Limits(pins=20, wire=300.0, load=120.0)
 _ROUNDS, _AGAIN, _LAST = 40, 20, 10
 _ISOLATE = 2
-_FORMAT = 1  # of what is cached; raise it with any change of it
+_FORMAT = 3  # of what is cached; raise it with any change of it
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,18 @@ class Placed:
 
     Attributes
     ----------
-    netlist, wires, places : files: Verilog, SPEF, and JSON of what :func:`place` says.
-    facts : what is in the last but for the cells.
+    netlist : file.
+    places : JSON file; its ``cells`` have of each the kind, the modules that it was in, x and y of
+        its middle (um), and its slack at the least period (ns).
+    wires : for timing and power.
+    facts : ``area_um2`` of the cells, ``utilisation`` and ``wire_um`` are with the clock tree;
+        ``die_um``; ``buffers``, ``clock_buffers``; ``congestion`` (um of wire by um2 of die, in the
+        mean and in the fullest of squares of 20 um); ``cell_areas`` of the kinds used (um2).
     """
 
     netlist: Path
-    wires: Path
     places: Path
+    wires: Wires
     facts: dict[str, Any]
 
 
@@ -57,63 +63,61 @@ def place(
     *,
     top: str,
     library: Library,
-    clock: str | None,
+    conditions: Conditions,
     technology: Technology,
     utilisation: float = UTILISATION,
     say: Callable[[str], None] = lambda text: None,
 ) -> Placed:
     """Place and repair a netlist; cached by content.
 
-    Returns
-    -------
-    ``facts`` has ``area_um2`` (cells, clock tree included), ``die_um`` (width, height),
-    ``utilisation``, ``wire_um`` (clock tree included), ``buffers``, ``clock_buffers``,
-    ``clock_wires`` (fF and buffers by driver). The file of places has for each cell its kind, scope
-    and place besides.
-
     Raises
     ------
     ModuleNotFoundError
         If Coloquinte is not installed.
+    ValueError
+        If the netlist has a loop of gates.
     PlacementError
         If cells do not fit on the die.
     """
     needs("coloquinte")
     parts: list[str | bytes] = [
-        str(_FORMAT), netlist.read_bytes(), library.sha, str(library.load_ff), str(clock),
+        str(_FORMAT), netlist.read_bytes(), library.sha, str(library.load_ff), repr(conditions),
         repr(technology), repr(utilisation), version("coloquinte"),
     ]  # fmt: skip
 
     def make(folder: Path) -> None:
         mapped = Netlist.read(netlist, top, library)
-        _make(mapped, clock, technology, utilisation, say, folder)
+        die = _repaired(mapped, conditions, technology, utilisation, say)
+        _write(die, folder)
 
     folder = cache.entry("synth/placed", parts, make)
-    facts = json.loads((folder / "places.json").read_text())
-    del facts["cells"]
-    return Placed(folder / "netlist.v", folder / "wires.spef", folder / "places.json", facts)
+    found = json.loads((folder / "places.json").read_text())
+    wires = Wires(
+        (folder / "wires.spef").read_text(),
+        {(cell, pin): farads for cell, pin, farads in found["wires"]},
+        [Branch(*branch) for branch in found["clock"]],
+    )
+    return Placed(folder / "netlist.v", folder / "places.json", wires, found["facts"])
 
 
-def _make(
+def _repaired(
     netlist: Netlist,
-    clock: str | None,
+    conditions: Conditions,
     technology: Technology,
     utilisation: float,
     say: Callable[[str], None],
-    folder: Path,
-) -> None:
-    """Leave ``netlist.v``, ``wires.spef`` and ``places.json`` in a folder."""
+) -> Die:
+    """Place a netlist; buffers and sizes are those that its wires ask for."""
     library, mapped = netlist.library, netlist.area
-    netlist.remove_buffers(netlist.clock_nets(clock))
-    die = Die.of(netlist, clock, technology, utilisation * netlist.area / mapped)
+    netlist.remove_buffers(netlist.clock_nets(conditions.clock))
+    die = Die.of(netlist, conditions, technology, utilisation * netlist.area / mapped)
     say(f"place {len(netlist.cells):,} cells")
     die.place(_EFFORT)
     add_buffers(die, _LIMITS)
     kinds = {cell.kind for cell in netlist.cells.values()} | {library.driver.name}
     sizes = Sizes(library, kinds)
     for number in range(1 + _ISOLATE):
-        timing = Timing(netlist, sizes, clock)
-        die.annotate(timing)
+        timing = die.timing(sizes)
         say(f"size with wires, {timing.times().period:.3f} ns")
         resize(timing, _AGAIN if number else _ROUNDS)
         timing.adopt()
@@ -121,32 +125,44 @@ def _make(
             isolate(die, timing)
     say("make legal")
     die.place(_EFFORT)
-    timing = Timing(netlist, sizes, clock)
-    die.annotate(timing)
+    timing = die.timing(sizes)
     resize(timing, _LAST)
     timing.adopt()
     die.place(_EFFORT)
-    branches = clock_tree(die)
-    wire = sum(tree.length for _, _, tree in die.wires()) + sum(own.wire for own in branches)
-    buffers = sum(own.buffers for own in branches)
-    area = netlist.area + buffers * library.driver.area
+    return die
+
+
+def _write(die: Die, folder: Path) -> None:
+    """Leave ``netlist.v``, ``wires.spef`` and ``places.json`` in a folder."""
+    netlist, farads = die.netlist, die.technology.capacitance
+    trees, wires = clock_tree(die), list(die.wires())
+    buffers = sum(tree.buffers for tree in trees)
+    area = netlist.area + buffers * netlist.library.driver.area
+    length = sum(tree.length for _, _, tree in wires) + sum(tree.wire for tree in trees)
+    kinds = {cell.kind for cell in netlist.cells.values()} | {netlist.library.driver.name}
+    timing = die.timing(Sizes(netlist.library, kinds))
+    slacks = timing.cell_slacks(timing.times())
     netlist.write(folder / "netlist.v")
     (folder / "wires.spef").write_text(die.spef())
     facts = {
         "area_um2": area, "die_um": die.size, "utilisation": area / (die.size[0] * die.size[1]),
-        "wire_um": wire, "buffers": sum(name.startswith("buffer_") for name in netlist.cells),
-        "clock_buffers": buffers, "clock_wire_um": sum(own.wire for own in branches),
-        "wires_ff": {
-            f"{pins[0].cell}/{pins[0].pin}": tree.length * technology.capacitance
-            for _, pins, tree in die.wires() if pins[0].cell
-        },
+        "wire_um": length, "buffers": sum(name.startswith("buffer_") for name in netlist.cells),
+        "clock_buffers": buffers, "congestion": congestion(die, wires),
+        "cell_areas": {kind: netlist.library.cells[kind].area for kind in sorted(kinds)},
+    }  # fmt: skip
+    found = {
+        "facts": facts,
+        "wires": [
+            (pins[0].cell, pins[0].pin, tree.length * farads) for _, pins, tree in wires
+            if pins[0].cell
+        ],
         "clock": [
-            {"driver": [own.driver.cell, own.driver.pin], "buffers": own.buffers,
-             "wire_ff": own.wire * technology.capacitance} for own in branches
+            (tree.driver.cell, tree.driver.pin, tree.buffers, tree.wire * farads) for tree in trees
         ],
         "cells": {
-            name: [cell.kind, cell.scope, *(round(at, 3) for at in die.places[name])]
+            name: [cell.kind, cell.scope, *(round(at, 3) for at in die.places[name]),
+                   round(slacks.get(name, 0.0), 4)]
             for name, cell in netlist.cells.items()
         },
     }  # fmt: skip
-    (folder / "places.json").write_text(json.dumps(facts))
+    (folder / "places.json").write_text(json.dumps(found))

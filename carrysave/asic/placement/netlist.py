@@ -51,8 +51,8 @@ class Netlist:
     _fresh: int = field(default=1)
 
     @classmethod
-    def read(cls, path: Path, top: str, library: Library) -> "Netlist":
-        """Read a mapped netlist, and flatten it.
+    def read(cls, path: Path, top: str, library: Library, named: bool = False) -> "Netlist":
+        """Read a mapped netlist, and flatten it; one that was written here is named already.
 
         Raises
         ------
@@ -74,7 +74,9 @@ class Netlist:
                 )
             nets = {pin: bits[0] for pin, bits in cell["connections"].items() if bits}
             scope = full.rpartition(".")[0]
-            name = re.sub(r"\W", "_", f"{scope}_{index}" if scope else f"u_{index}")
+            name = (
+                full if named else re.sub(r"\W", "_", f"{scope}_{index}" if scope else f"u_{index}")
+            )
             cells[name] = Instance(cell["type"], nets, scope)
         ports = {name: (p["direction"], p["bits"]) for name, p in module["ports"].items()}
         found = cls(top, library, ports, cells)

@@ -15,6 +15,7 @@ from carrysave.asic.liberty.tables import Floats
 from carrysave.asic.placement.lookup import Found, Ids
 from carrysave.asic.placement.netlist import Netlist, Sink
 from carrysave.asic.placement.sizes import Sizes
+from carrysave.asic.sta import Conditions
 
 __all__ = ["Loop", "Slopes", "Times", "Timing"]
 
@@ -73,15 +74,16 @@ class Timing:
     ----------
     netlist : its cells by number are those of ``names``.
     sizes : kinds of cells.
-    clock : the port of the clock.
+    conditions : clock and ideal resets.
     """
 
-    def __init__(self, netlist: Netlist, sizes: Sizes, clock: str | None) -> None:
+    def __init__(self, netlist: Netlist, sizes: Sizes, conditions: Conditions) -> None:
         self.netlist, self.sizes = netlist, sizes
         library = sizes.library
         self.names = list(netlist.cells)
         self.kind = np.array([sizes.number[netlist.cells[name].kind] for name in self.names], int)
-        clocks = netlist.clock_nets(clock)
+        clocks = netlist.clock_nets(conditions.clock)
+        ideal = {bit for name in conditions.resets for bit in netlist.ports[name][1]}
         nets: dict[int, int] = {}
         # Cell, arc of it, from node, to node, pin; node, cell, constraint of it, pin.
         rows: list[tuple[int, int, int, int, int]] = []
@@ -125,7 +127,10 @@ class Timing:
                 net = number(bit)
                 if net is None or bit in clocks:
                     continue
-                (self.inputs if direction == "input" else outputs).append(net)
+                if direction == "output":
+                    outputs.append(net)
+                elif bit not in ideal:
+                    self.inputs.append(net)
         driver = sizes.arcs[library.driver.name]
         self.pseudo = len(self.names)  # cells from here on drive the inputs
         for index, net in enumerate(self.inputs):
@@ -241,6 +246,12 @@ class Timing:
             np.minimum.at(required, start, until)
             np.minimum.at(pins, self.arc_pin[own], until - times.arrival[start])
         return pins[:-1]
+
+    def cell_slacks(self, times: Times) -> dict[str, float]:
+        """Return by cell how much later its inputs may come, ns; infinite if no path goes on."""
+        found = np.full(len(self.kind), np.inf)
+        np.minimum.at(found, self.pin_cell, self.slack(times))
+        return dict(zip(self.names, np.minimum(found, times.period).tolist(), strict=False))
 
     def slopes(self, times: Times, softness: float) -> Slopes:
         """Return how a soft maximum of all paths' times grows: the worst `softness` ns count."""

@@ -76,9 +76,14 @@ _EDGES = {"v": 0, "^": 1}
 
 
 def timing(
-    flat: Flat, netlist: Path, library: Library, conditions: sta.Conditions, period_ns: float
+    flat: Flat,
+    netlist: Path,
+    library: Library,
+    conditions: sta.Conditions,
+    period_ns: float,
+    wires: str | None = None,
 ) -> Timing:
-    """Ask OpenSTA for the transition times and delays of a netlist.
+    """Ask OpenSTA for the transition times and delays of a netlist, with its wires as SPEF.
 
     Raises
     ------
@@ -92,7 +97,7 @@ def timing(
     text = netlist.read_text()
     if whole:
         every = [pin for own in pins.values() for pin in own]
-        rows = _ask(text, flat.top, library, conditions, period_ns, every)
+        rows = _ask(text, flat.top, library, conditions, period_ns, every, wires)
     else:
         # Each module by itself: what it holds is unknown to OpenSTA, which then gives those nets 0.
         bodies = dict(re.findall(r"(?ms)^(?=module (\w+))(.*?^endmodule)", text))
@@ -134,9 +139,10 @@ def _ask(
     conditions: sta.Conditions,
     period_ns: float,
     pins: list[str],
+    wires: str | None = None,
 ) -> list[list[str]]:
     body = _PINS.format(period=period_ns / (library.time_unit / 1e-9))
-    log = sta.run(netlist, top, library, conditions, body, pins="\n".join(pins))
+    log = sta.run(netlist, top, library, conditions, body, wires=wires, pins="\n".join(pins))
     rows = re.findall(r"(?m)^carrysave pin (.*)$", log)
     if len(rows) != len(pins):
         raise sta.StaError(f"OpenSTA gave times of {len(rows)} pins, not {len(pins)}")

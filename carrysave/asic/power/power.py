@@ -6,8 +6,10 @@ for each input that may have caused it. Transition times are OpenSTA's.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from carrysave.asic.liberty.energies import Energies, Internal, LibertyError, en
 from carrysave.asic.liberty.text import compile_function
 from carrysave.asic.power import activity
 from carrysave.asic.power.activity import Activity
+from carrysave.asic.power.clock_tree import Wires, clock_tree_fj
 from carrysave.asic.power.delays import timing
 from carrysave.asic.power.flat_netlist import CellGroup, Flat, SimulationError, flatten
 from hw.catalog import Design
@@ -43,6 +46,7 @@ def report(
     operations: float | None,
     design: Design | None,
     stimulus: str,
+    wires: Wires | None = None,
 ) -> dict[str, Any]:
     """Return the power of a netlist, as :func:`estimate` does; cached by content.
 
@@ -52,6 +56,7 @@ def report(
     design : what the netlist is of; None if that is no design of the catalogue.
     stimulus : see :meth:`carrysave.asic.power.stimulus.Stimulus.parse`; or ``assumed``; or
         ``none``: no power.
+    wires : of the netlist, if it is placed.
     """
     if stimulus == "none":
         return {**_NOTHING, "notes": []}
@@ -60,11 +65,13 @@ def report(
         str(_FORMAT), netlist.read_bytes(), library.sha, str(library.load_ff), repr(conditions),
         repr(period_ns), repr(operations), sta.version(), stimulus,
         activity.key(design, stimulus) if measured and design else "",
+        *([wires.spef, repr(wires.clock)] if wires else []),
     ]  # fmt: skip
 
     def make() -> dict[str, Any]:
         flat = flatten(netlist, top, library)
-        times = timing(flat, netlist, library, conditions, period_ns)
+        spef = wires.spef if wires else None
+        times = timing(flat, netlist, library, conditions, period_ns, spef)
         try:
             if measured and design:
                 found = activity.measure(design, stimulus, flat, times.delays)
@@ -72,7 +79,10 @@ def report(
                 found = replace(
                     activity.assume(flat, conditions), products_per_cycle=(operations or 0.0) / 2
                 )
-            return estimate(found, times.slews, library=library, period_ns=period_ns)
+            return estimate(
+                found, times.slews, library=library, period_ns=period_ns, wires=wires,
+                clock=conditions.clock,
+            )  # fmt: skip
         except (SimulationError, LibertyError) as error:
             return {**_NOTHING, "notes": [f"{error}: no power"]}
 
@@ -89,13 +99,20 @@ _NOTHING: dict[str, Any] = dict.fromkeys((
 
 
 def estimate(
-    found: Activity, slews: Slews, *, library: Library, period_ns: float
+    found: Activity,
+    slews: Slews,
+    *,
+    library: Library,
+    period_ns: float,
+    wires: Wires | None = None,
+    clock: str | None = None,
 ) -> dict[str, Any]:
     """Return the power of a netlist at a period, and what it rests on.
 
     Parameters
     ----------
     slews : per module, transition time of its nets in ns.
+    wires, clock : of a placed netlist, and the port that drives the trunk of its clock tree.
 
     Returns
     -------
@@ -110,7 +127,13 @@ def estimate(
         note = f"only {found.annotated:.1%} of the pins have a known activity: no power"
         return {**facts, "notes": [note]}
     own = found.switching
-    power = sum(power_mw(found.flat, own.density, own.duty, slews, library, period_ns).values())
+    parts = power_mw(
+        found.flat, own.density, own.duty, slews, library, period_ns, wires.farads if wires else {}
+    )
+    power = sum(parts.values())
+    if wires is not None:
+        tree = clock_tree_fj(wires.clock, found.flat, own.density, library, clock)
+        power += tree / period_ns * 1e-3
     facts["power_mw"] = power
     if found.products_per_cycle:
         facts["pj_per_mac"] = power * period_ns / found.products_per_cycle
@@ -118,7 +141,13 @@ def estimate(
 
 
 def power_mw(
-    flat: Flat, density: Floats, duty: Floats, slews: Slews, library: Library, period_ns: float
+    flat: Flat,
+    density: Floats,
+    duty: Floats,
+    slews: Slews,
+    library: Library,
+    period_ns: float,
+    farads: Mapping[tuple[str, str], float] = MappingProxyType({}),
 ) -> dict[str, float]:
     """Return internal, switching and leakage power of all cells in mW.
 
@@ -127,6 +156,7 @@ def power_mw(
     density : transitions per cycle of each net.
     duty : share of the time at 1 of each net.
     slews : per module, transition time of its nets in ns.
+    farads : of the wires that a cell's output drives, fF, by cell and pin.
 
     Raises
     ------
@@ -136,7 +166,7 @@ def power_mw(
     voltage = library.corner["voltage"]
     if not isinstance(voltage, float):
         raise LibertyError(f"{library.name} states no voltage")
-    load = _loads(flat, library.load_ff)
+    load = _loads(flat, library.load_ff, farads)
     kinds = sorted({group.cell.name for m in flat.modules.values() for group in m.groups})
     known = energies(library, kinds)
     internal = switching = leakage = 0.0  # fJ per cycle, fJ per cycle, nW
@@ -146,8 +176,8 @@ def power_mw(
             rates = {pin: density[own] for pin, own in nets.items()}
             ones = {pin: duty[own] for pin, own in nets.items()}
             for pin in group.cell.outputs:
-                farads = load[nets[pin.name]]
-                switching += float((0.5 * farads * voltage**2 * rates[pin.name]).sum())
+                own_load = load[nets[pin.name]]
+                switching += float((0.5 * own_load * voltage**2 * rates[pin.name]).sum())
             own_slews = {pin: slews[name][ids] for pin, ids in group.pins.items()}
             loads = {pin.name: load[nets[pin.name]] for pin in group.cell.outputs}
             internal += _internal(known[group.cell.name], group, rates, ones, own_slews, loads)
@@ -159,8 +189,13 @@ def power_mw(
     }
 
 
-def _loads(flat: Flat, load_ff: float) -> Floats:
+def _loads(flat: Flat, load_ff: float, farads: Mapping[tuple[str, str], float]) -> Floats:
     load = np.zeros(flat.nets)
+    for name, module in flat.modules.items() if farads else ():
+        for group in module.groups:
+            for pin in group.cell.outputs:
+                own = [farads.get((cell, pin.name), 0.0) for cell in group.names]
+                load[flat.nets_of[name][0, group.pins[pin.name]]] += own
     for name, module in flat.modules.items():
         for group in module.groups:
             for pin in group.cell.inputs:

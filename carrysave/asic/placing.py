@@ -1,0 +1,94 @@
+"""Places the best points of a search, times them with wires, and records the best of these."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from carrysave.asic import sta
+from carrysave.asic.placement.flow import UTILISATION, Placed, place
+from carrysave.asic.placement.technology import Technology
+from carrysave.asic.result import rates_of
+from carrysave.asic.search import Search, ranked
+
+__all__ = ["FINALISTS", "Timed", "best", "record"]
+
+FINALISTS = 4
+"""Points of a sweep that are placed, each of another recipe, hierarchy or way to be built."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A point of a search, placed, and what :func:`carrysave.asic.sta.analyse` found with wires."""
+
+    point: dict[str, Any]
+    placed: Placed
+    timing: dict[str, Any]
+
+
+def best(
+    search: Search, finalists: int, technology: Technology, say: Callable[[str], None]
+) -> Timed:
+    """Place the best points of a search; return the best of them with wires.
+
+    Raises
+    ------
+    PlacementError
+        If cells do not fit on a die.
+    StaError
+        If OpenSTA fails.
+    """
+    kinds: dict[tuple[int, str], dict[str, Any]] = {}
+    for point in ranked(search.points, search):
+        kinds.setdefault((point["variant"], point["recipe"]), point)
+    found = []
+    for point in list(kinds.values())[:finalists]:
+        flow = search.variants[point["variant"]].flow
+        placed = place(
+            Path(point["netlist"]), top=flow.design.top, library=flow.library,
+            conditions=flow.conditions, technology=technology, say=say,
+        )  # fmt: skip
+        timing = sta.analyse(
+            placed.netlist.read_text(), top=flow.design.top, library=flow.library,
+            conditions=flow.conditions, start_ns=point["period_ns"], wires=placed.wires.spef,
+        )  # fmt: skip
+        found.append(Timed(point, placed, timing))
+        say(
+            f"placed {point['recipe']}: {placed.facts['area_um2']:.0f} um2,"
+            f" {timing['period_ns']:.3f} ns"
+        )
+    return min(
+        found, key=lambda own: search.worth(own.timing["period_ns"], own.placed.facts["area_um2"])
+    )
+
+
+def record(
+    timed: Timed, technology: Technology, operations: float | None, power: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what a result has under ``placed``."""
+    facts, period = timed.placed.facts, timed.timing["period_ns"]
+    wide, high = facts["die_um"]
+    rates = rates_of(operations, period, facts["area_um2"], power["pj_per_mac"])
+    on_die = rates_of(operations, period, wide * high, None)
+    return {
+        "period_ns": period,
+        "fmax_mhz": 1e3 / period,
+        **facts,
+        "die_um2": wide * high,
+        "power_mw": power["power_mw"],
+        "pj_per_mac": power["pj_per_mac"],
+        "glitches": power["glitches"],
+        **rates,
+        "gops_per_mm2_die": on_die["gops_per_mm2"],
+        "critical_path": timed.timing["critical_path"],
+        "technology": technology.describe(),
+        "utilisation_mapped": UTILISATION,
+        "conditions": (
+            "global and detailed placement, buffers and sizes by wires; a net is the shortest tree"
+            " of Manhattan wires between the middles of its cells; no routing, no coupling; the"
+            " clock tree is counted in area, wire and energy, and ideal in timing"
+        ),
+        "notes": [*timed.timing["notes"], *power["notes"]],
+        "netlist": str(timed.placed.netlist),
+        "places": str(timed.placed.places),
+    }
