@@ -48,7 +48,7 @@ def draw(result: dict[str, Any]) -> bytes:
     ])  # fmt: skip
     slack = np.array([cell[4] for cell in cells.values()]) / placed["period_ns"]
     worst = pyplot.get_cmap("RdYlGn")(np.clip(slack / 0.5, 0, 1))[:, :3]
-    figure, axes = pyplot.subplots(1, 2, figsize=(12, 6.4), layout="constrained")
+    figure, axes = pyplot.subplots(1, 2, figsize=(12, 7), layout="constrained")
     path = [cells[name] for step in placed["critical_path"]
             if (name := step["point"].rpartition("/")[0]) in cells]  # fmt: skip
     for axis, tint in zip(axes, (own, worst), strict=True):

@@ -17,6 +17,8 @@ from carrysave.asic.sta import Conditions
 __all__ = ["Die", "Point", "congestion"]
 
 Point = tuple[float, float]
+_FULL = 0.85
+"""Share of the die that cells take once they are spread."""
 _TOGETHER = 64
 """Pins of a net up to which it pulls them together; a clock or reset of more pulls at nothing."""
 
@@ -86,7 +88,11 @@ class Die:
                 nets.append(sorted(own))
         widths = [netlist.cell(name).area / height for name in names]
         start = None
-        if self.places:
+        if not self.places:
+            # Spread, so that there is room beside each cell for what is added, and for its growth.
+            room = _FULL * self.size[0] * self.size[1] / (sum(widths) * height)
+            widths = [max(room, 1.0) * width for width in widths]
+        else:
             corners = zip(names, widths, strict=True)
             start = [(self.places[name][0] - width / 2, self.places[name][1] - height / 2)
                      for name, width in corners]  # fmt: skip

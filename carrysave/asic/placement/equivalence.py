@@ -54,4 +54,4 @@ def prove(mapped: Path, placed: Path, top: str, library: Library) -> None:
         done = tools.run([yosys.abc(), "-c", "cec gold.blif gate.blif"], cwd=work)
     if "Networks are equivalent" not in done.output:
         last = done.output.strip().splitlines()[-1:]
-        raise Difference(f"{top} is another netlist once placed: {''.join(last)}")
+        raise Difference(f"{top} is another netlist once placed: {''.join(last)[:200]}")

@@ -31,10 +31,10 @@ __all__ = ["UTILISATION", "Placed", "place"]
 UTILISATION = 0.7
 """Share of the die that the cells of the mapped netlist take."""
 _EFFORT = 3
-_LIMITS = Limits(pins=20, wire=300.0, load=120.0)
-_ROUNDS, _AGAIN, _LAST = 40, 20, 10
+_LIMITS = Limits(pins=20, wire=600.0, load=150.0)
+_ROUNDS, _AGAIN, _LAST = 30, 20, 10
 _ISOLATE = 2
-_FORMAT = 3  # of what is cached; raise it with any change of it
+_FORMAT = 4  # of what is cached; raise it with any change of it
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from carrysave.asic.placement.timing import Slopes, Times, Timing
 
 __all__ = ["PRICE", "resize"]
 
-PRICE = 0.3
+PRICE = 0.1
 """What a share of the area is worth: of 1 of the period."""
-_SOFT = 0.04, 0.01
+_SOFT = 0.02, 0.005
 """Softness of the maximum in the first and last round: a share of the period."""
-_MOST = 0.05
+_MOST = 0.03
 """Share of the cells that change in a round, at most; less where that was too many."""
 _RENEW = 10
 """Rounds after which what is best is found anew: the softness has become another."""

@@ -189,7 +189,7 @@ class Timing:
 
     def set_wires(self, farads: Floats, delays: Floats) -> None:
         """Take the wires of nets, fF, and the delay to each pin of ``pin_cell``, ns; 0 last."""
-        self.wire, self.arc_wire = farads, delays[self.arc_pin]
+        self.wire, self.delays, self.arc_wire = farads, delays, delays[self.arc_pin]
         self.end_wire = delays[self.end_pin]
 
     @property
