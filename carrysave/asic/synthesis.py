@@ -28,7 +28,10 @@ from hw.emit.flat_ports import clock_and_reset
 from hw.emit.sources import Sources
 from hw.emit.verilog import verilog_of
 
-__all__ = ["ACTIVITIES", "HIERARCHIES", "OBJECTIVES", "TARGETS", "synthesise", "synthesise_design"]
+__all__ = [
+    "ACTIVITIES", "HIERARCHIES", "OBJECTIVES", "TARGETS", "clock_of", "default_activity",
+    "synthesise", "synthesise_design",
+]  # fmt: skip
 
 Progress = Callable[[str], None]
 
@@ -143,7 +146,7 @@ def synthesise(
     for own, files in [(design, sources), *((own, [file]) for own, file in others)]:
         elaborated = elaborate(files, own.module if own and own != design else top)
         conditions = sta.Conditions(
-            clock=_clock(elaborated, clock), resets=_resets(elaborated, reset, time_reset),
+            clock=clock_of(elaborated, clock), resets=_resets(elaborated, reset, time_reset),
             asynchronous=tuple(elaborated.asynchronous), ideal_resets=not time_reset,
         )  # fmt: skip
         wanted = hierarchy if kept is None else kept.hierarchy
@@ -197,9 +200,7 @@ def synthesise_design(
 ) -> dict[str, Any]:
     """Synthesise the generated Verilog of a design; options and result of :func:`synthesise`.
 
-    Power is for normal operands unless `activity` says otherwise, or there are no operands for
-    the design, or it has more than
-    ``MEASURED_MACS`` multipliers: simulating those takes longer than synthesising them.
+    Power is for :func:`default_activity` unless `activity` says otherwise.
     `from_kept` takes the recipe that is kept for the design, if there is one and no period to meet.
     """
     cells = isinstance(target, Library) or target not in implementation.TARGETS
@@ -213,8 +214,7 @@ def synthesise_design(
     component = design.component()
     operations = component.operations_per_cycle
     if activity is None:
-        small = operations <= 2 * MEASURED_MACS
-        activity = "normal" if small and measurable(design) else "assumed"
+        activity = default_activity(design)
     with TemporaryDirectory() as folder:
         verilog = cache.write(Path(folder) / f"{design.module}.v", verilog_of(design))
         clock, reset = clock_and_reset(component)
@@ -236,13 +236,29 @@ def synthesise_design(
     )
 
 
+def default_activity(design: Design) -> str:
+    """Return what power is for: normal operands, if there are operands for the design.
+
+    Activity is assumed for more than ``MEASURED_MACS`` multipliers, too: simulating those takes
+    longer than synthesising them.
+    """
+    small = design.component().operations_per_cycle <= 2 * MEASURED_MACS
+    return "normal" if small and measurable(design) else "assumed"
+
+
 def _check_choice(name: str, value: object, legal: Sequence[str]) -> None:
     if value not in legal:
         raise ValueError(f"{name} must be one of {', '.join(legal)}, not {value!r}")
 
 
-def _clock(design: Elaborated, clock: str) -> str | None:
-    """Return our name of the clock port; None if the design has no registers."""
+def clock_of(design: Elaborated, clock: str) -> str | None:
+    """Return our name of the clock port; None if the design has no registers.
+
+    Raises
+    ------
+    ValueError
+        If the clock is not an input of a design with registers, or not that of all of them.
+    """
     ours = design.port(clock)
     if ours and design.ports[ours] == "input":
         strange = [roots for roots in design.clocks if ours not in roots]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from carrysave.asic.liberty import cells
 
 __all__ = [
-    "Config", "Folder", "Json", "Name", "Sets", "cells_for_energy", "choose", "console", "errors",
-    "library_of", "output_folder", "settings", "print_outcome",
+    "Config", "Folder", "Json", "Name", "Sets", "built_for", "cells_for_energy", "choose",
+    "console", "errors", "library_of", "output_folder", "settings", "print_outcome",
 ]  # fmt: skip
 
 console = Console()
@@ -64,13 +64,13 @@ def choose(
     texts |= settings(sets)
     design = Design.parse(name, texts)
     if target is not None:
-        design = _built_for(target, design, texts)
+        design = built_for(target, design, texts)
     # A file's name is bytes, and those that it is here are those of the settings' text.
     told = Path(os.fsdecode(chosen.get("output", "build").encode()))
     return design, output_folder(output or told)
 
 
-def _built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
+def built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
     """Return a design for a device if nothing else is said; say why if it cannot be."""
     inside = design.engine or design
     kinds = inside.entry.hows

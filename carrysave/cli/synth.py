@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -29,85 +30,59 @@ from carrysave.report.synthesis import print_synthesis, write_synthesis
 
 __all__ = ["synthesise"]
 
+Target = Annotated[
+    str | None, Parameter(help=f"One of {', '.join(synthesis.TARGETS)}. [default: osu018]")
+]
+Liberty = Annotated[ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz.")]
+Period = Annotated[float | None, Parameter(help="Target clock period, ns.")]
+Sweep = Annotated[
+    bool,
+    Parameter(show_default=False, help="Search recipes and periods for the best result."),
+]
+Objective = Annotated[
+    str, Parameter(help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}.")
+]
+Part = Annotated[
+    str | None,
+    Parameter(help="FPGA to place on, such as iCE40UP5K-SG48. [default: the first that fits]"),
+]
+Seeds = Annotated[
+    int | None,
+    Parameter(help="Runs of place and route, for the median Fmax. [default: 3]"),
+]
+Hierarchy = Annotated[
+    str | None,
+    Parameter(
+        help="Repeated modules to map once, instead of in place: where it pays (auto), large"
+        " ones only (coarse: slower, smaller area), none (flat). [default: auto; with --sweep,"
+        " the best of them]"
+    ),
+]
+TimeReset = Annotated[
+    bool,
+    Parameter(
+        show_default=False,
+        help="Time resets, too, and buffer asynchronous ones; they are ideal by default.",
+    ),
+]
+Clock = Annotated[str | None, Parameter(help="Clock port of --verilog. [default: clk]")]
+Operations = Annotated[float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")]
 
-def synthesise(
-    design: Name = None,
-    /,
+
+def check_search(
     *,
-    parameter: Sets = None,
-    output: Folder = None,
-    config: Config = None,
-    target: Annotated[
-        str | None, Parameter(help=f"One of {', '.join(synthesis.TARGETS)}. [default: osu018]")
-    ] = None,
-    liberty: Annotated[
-        ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz.")
-    ] = None,
-    period: Annotated[float | None, Parameter(help="Target clock period, ns.")] = None,
-    sweep: Annotated[
-        bool,
-        Parameter(show_default=False, help="Search recipes and periods for the best result."),
-    ] = False,
-    objective: Annotated[
-        str, Parameter(help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}.")
-    ] = "density",
-    activity: Annotated[
-        str | None,
-        Parameter(
-            help=f"Operands for power: {', '.join(synthesis.ACTIVITIES)}; for lanes with formats,"
-            " such as normal:int8,e4m3. [default: normal]"
-        ),
-    ] = None,
-    part: Annotated[
-        str | None,
-        Parameter(help="FPGA to place on, such as iCE40UP5K-SG48. [default: the first that fits]"),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        Parameter(help="Runs of place and route, for the median Fmax. [default: 3]"),
-    ] = None,
-    hierarchy: Annotated[
-        str | None,
-        Parameter(
-            help="Repeated modules to map once, instead of in place: where it pays (auto), large"
-            " ones only (coarse: slower, smaller area), none (flat). [default: auto; with --sweep,"
-            " the best of them]"
-        ),
-    ] = None,
-    time_reset: Annotated[
-        bool,
-        Parameter(
-            show_default=False,
-            help="Time resets, too, and buffer asynchronous ones; they are ideal by default.",
-        ),
-    ] = False,
-    verilog: Annotated[
-        list[ExistingFile] | None,
-        Parameter(consume_multiple=True, help="Synthesise these files instead."),
-    ] = None,
-    top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
-    clock: Annotated[str | None, Parameter(help="Clock port of --verilog. [default: clk]")] = None,
-    operations: Annotated[
-        float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")
-    ] = None,
-    json_: Json = False,
-) -> int:
-    """Synthesise a design, or your own Verilog, and report area, timing and power.
-
-    Cell libraries: Yosys, ABC and OpenSTA, no placement. FPGAs: Yosys, and nextpnr for ecp5,
-    ice40, gowin and nexus; a design of the catalogue is then built for the target, unless
-    `-p target=...` says otherwise.
-    Results are cached by content. Where a search's best recipe is kept in the project, it is used,
-    and the report says so.
-
-    **Examples:**
-
-    - `carrysave synth opt1 --sweep`
-    - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
-    - `carrysave synth systolic_os -p pe=mac -p encoding=operator -p adder=operator --target ecp5`
-    - `carrysave synth --verilog a.sv --top a --target ice40 --part iCE40UP5K-SG48 --seeds 5`
-    - `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
-    """
+    target: str | None,
+    liberty: Path | None,
+    period: float | None,
+    sweep: bool,
+    objective: str,
+    hierarchy: str | None,
+    time_reset: bool,
+    part: str | None,
+    seeds: int | None,
+    operations: float | None,
+) -> None:
+    """Refuse options of a synthesis that are out of range, or exclude each other."""
     check_positive("--period", period, " ns")
     check_positive("--operations", operations)
     if period is not None and sweep:
@@ -131,6 +106,66 @@ def synthesise(
     if hierarchy is not None:
         check_choice("--hierarchy", hierarchy, synthesis.HIERARCHIES)
     check_choice("--objective", objective, synthesis.OBJECTIVES)
+
+
+def library_or_target(target: str | None, liberty: Path | None) -> cells.Library | str:
+    """Return what to synthesise for."""
+    return cells.Library.load(liberty) if liberty is not None else target or "osu018"
+
+
+def synthesise(
+    design: Name = None,
+    /,
+    *,
+    parameter: Sets = None,
+    output: Folder = None,
+    config: Config = None,
+    target: Target = None,
+    liberty: Liberty = None,
+    period: Period = None,
+    sweep: Sweep = False,
+    objective: Objective = "density",
+    activity: Annotated[
+        str | None,
+        Parameter(
+            help=f"Operands for power: {', '.join(synthesis.ACTIVITIES)}; for lanes with formats,"
+            " such as normal:int8,e4m3. [default: normal]"
+        ),
+    ] = None,
+    part: Part = None,
+    seeds: Seeds = None,
+    hierarchy: Hierarchy = None,
+    time_reset: TimeReset = False,
+    verilog: Annotated[
+        list[ExistingFile] | None,
+        Parameter(consume_multiple=True, help="Synthesise these files instead."),
+    ] = None,
+    top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
+    clock: Clock = None,
+    operations: Operations = None,
+    json_: Json = False,
+) -> int:
+    """Synthesise a design, or your own Verilog, and report area, timing and power.
+
+    Cell libraries: Yosys, ABC and OpenSTA, no placement. FPGAs: Yosys, and nextpnr for ecp5,
+    ice40, gowin and nexus; a design of the catalogue is then built for the target, unless
+    `-p target=...` says otherwise.
+    Results are cached by content. Where a search's best recipe is kept in the project, it is used,
+    and the report says so.
+
+    **Examples:**
+
+    - `carrysave synth opt1 --sweep`
+    - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
+    - `carrysave synth systolic_os -p pe=mac -p encoding=operator -p adder=operator --target ecp5`
+    - `carrysave synth --verilog a.sv --top a --target ice40 --part iCE40UP5K-SG48 --seeds 5`
+    - `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
+    """
+    check_search(
+        target=target, liberty=liberty, period=period, sweep=sweep, objective=objective,
+        hierarchy=hierarchy, time_reset=time_reset, part=part, seeds=seeds, operations=operations,
+    )  # fmt: skip
+    on_fpga = target in implementation.TARGETS
     if activity is not None and (verilog or on_fpga):
         raise UsageError("--activity is for designs of the catalogue on a cell library")
     if verilog:
@@ -144,7 +179,7 @@ def synthesise(
         what = chosen.module
         if activity not in (None, *UNMEASURED):
             Stimulus.parse(chosen, activity)
-    where = cells.Library.load(liberty) if liberty is not None else target or "osu018"
+    where = library_or_target(target, liberty)
     with Steps(errors) as steps:
         steps.step(f"synthesise {what}")
         options: dict[str, Any] = {

@@ -14,10 +14,10 @@ from carrysave.errors import installed, remedy
 from carrysave.report.designs import print_line
 from carrysave.report.tables import svg
 
-__all__ = ["print_board", "print_synthesis", "write_synthesis"]
+__all__ = ["NO_RATIO", "ROWS", "print_board", "print_synthesis", "ratio", "write_synthesis"]
 
 
-_ROWS = (
+ROWS = (
     ("area", "area_um2", "{:,.0f} um2"),
     ("  sequential", "area_sequential_um2", "{:,.0f} um2"),
     ("  combinational", "area_combinational_um2", "{:,.0f} um2"),
@@ -48,41 +48,64 @@ _ROWS = (
 )
 
 
-def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None:
-    """Print results side by side, one column each, and their conditions."""
+NO_RATIO = ("annotated", "glitches", "tried")
+"""Numbers that say nothing of a design when compared."""
+
+
+def print_synthesis(
+    console: Console, results: Sequence[dict[str, Any]], names: Sequence[str] = ()
+) -> None:
+    """Print results side by side, one column each, and their conditions.
+
+    Parameters
+    ----------
+    names : of the results, for a comparison: figures then have their ratio to those of the first.
+    """
     table = Table(header_style="bold")
     table.add_column("", no_wrap=True)
-    for result in results:
-        head = f"{result['module']}\n{result['target']}"
+    labels = list(names or (result["module"] for result in results))
+    for label, result in zip(labels, results, strict=True):
+        head = f"{escape(label)}\n{result['target']}"
         table.add_column(head, justify="right", overflow="fold")
-    for label, key, form in _ROWS:
+    for label, key, form in ROWS:
         values = [result.get(key) for result in results]
         if key == "tried":
             values = [sum(row["points"] for row in value or ()) or None for value in values]
         if isinstance(next(iter(filter(None, values)), None), dict):
             values = [_counts(value or {}) for value in values]
         if any(value is not None for value in values):
-            table.add_row(label, *("-" if v is None else form.format(v) for v in values))
+            texts = ["-" if v is None else form.format(v) for v in values]
+            ratios: list[float | None] = [None] * len(values)
+            if names and key not in NO_RATIO:
+                ratios[1:] = [ratio(v, values[0]) for v in values[1:]]
+            table.add_row(
+                label,
+                *(
+                    text if own is None else f"{text}\n{own:.2f}x"
+                    for text, own in zip(texts, ratios, strict=True)
+                ),
+            )
     console.print(table)
     first = results[0]
-    for result in results:
-        _print_tried(console, result)
+    for label, result in zip(labels, results, strict=True):
+        _print_tried(console, label, result)
         for note in result.get("notes", ()):
-            print_line(console, f"note on {result['module']}: {note}")
+            print_line(console, f"note on {label}: {note}")
     if first.get("activity"):
         print_line(console, f"power at: {first['activity']}")
-    for result in results:
+    for label, result in zip(labels, results, strict=True):
         if said := (result.get("conditions") or {}).get("resets"):
-            print_line(console, f"resets of {result['module']}: {said}")
-    path = first.get("critical_path")
-    if path and "kind" in path[0]:
-        _print_path(console, first["module"], path)
-    elif path:
-        print_line(
-            console,
-            f"critical path of {first['module']}: {path[0]['point']} -> {path[-1]['point']},"
-            f" {len(path) // 2} cells",
-        )
+            print_line(console, f"resets of {label}: {said}")
+    for label, result in zip(labels, results if names else [first], strict=False):
+        path = result.get("critical_path")
+        if path and "kind" in path[0]:
+            _print_path(console, label, path)
+        elif path:
+            print_line(
+                console,
+                f"critical path of {label}: {path[0]['point']} -> {path[-1]['point']},"
+                f" {len(path) // 2} cells",
+            )
     versions = {
         # ABC calls itself "UC Berkeley, ABC 1.01 (compiled <date>)".
         name: text.removeprefix("UC Berkeley, ABC ").partition(" (")[0]
@@ -96,19 +119,25 @@ def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None
             print_line(console, f"wrote {file}")
 
 
+def ratio(value: Any, first: Any) -> float | None:
+    """Return the ratio of two figures; None where there is none."""
+    numbers = isinstance(value, int | float) and isinstance(first, int | float)
+    return value / first if numbers and first else None
+
+
 def variant_of(tried: dict[str, Any]) -> str:
     """Name a hierarchy, and the parameters that a search changed."""
     hows = (f"{name}={value}" for name, value in tried["hows"].items())
     return ", ".join([tried["hierarchy"], *hows])
 
 
-def _print_tried(console: Console, result: dict[str, Any]) -> None:
+def _print_tried(console: Console, label: str, result: dict[str, Any]) -> None:
     """Print what a search tried besides recipes and delay targets, and the best of each."""
     rows = result.get("tried") or ()
     if len(rows) < 2:
         return
     table = Table(
-        title=f"tried for {result['module']}, the best of each", title_justify="left",
+        title=escape(f"tried for {label}, the best of each"), title_justify="left",
         header_style="bold",
     )  # fmt: skip
     for name in ("hierarchy", "mapped once", "recipe"):

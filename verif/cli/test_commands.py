@@ -22,6 +22,7 @@ COMMANDS = (
     "generate",
     "verify",
     "synth",
+    "compare",
     "pack",
     "reproduce",
     "run",
