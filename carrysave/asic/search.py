@@ -165,10 +165,11 @@ class Search:
                 self.points.append(result)
                 variant = self.variants[result["variant"]]
                 which = f" ({variant})" if len(self.variants) > 1 else ""
+                size, time = variant.flow.library.units
                 self.say(
                     f"point {len(self.points)}: {result['recipe']}{which}, target "
-                    f"{result['delay_target_ns']:.3f} ns: {area(result):.0f} um2, "
-                    f"{result['period_ns']:.3f} ns"
+                    f"{result['delay_target_ns']:.3f} {time}: {area(result):.0f} {size}, "
+                    f"{result['period_ns']:.3f} {time}"
                 )
         return found
 

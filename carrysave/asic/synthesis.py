@@ -35,7 +35,10 @@ __all__ = [
 
 Progress = Callable[[str], None]
 
-TARGETS = ("osu018", *implementation.TARGETS)
+LIBRARIES: dict[str, Callable[[], Library]] = {
+    "osu018": liberty.osu018, "generic": liberty.generic,
+}  # fmt: skip
+TARGETS = (*LIBRARIES, *implementation.TARGETS)
 ACTIVITIES = (*UNMEASURED, *KINDS)
 MEASURED_MACS = 256
 
@@ -70,7 +73,8 @@ def synthesise(
     ----------
     verilog : source files (``.v``, ``.sv``, ``.il``).
     top : name of the top module.
-    target : ``osu018``, a :class:`Library`, or an FPGA family of :data:`TARGETS`.
+    target : a cell library, by its name in :data:`LIBRARIES` or a :class:`Library`; or an FPGA
+        family of :data:`TARGETS`.
     period_ns : clock period to meet with the least area; None for no such limit.
     sweep : try all recipes over a series of delay targets and take the best by ``objective``.
     clock : name of the clock port; ignored by a design without registers.
@@ -85,8 +89,8 @@ def synthesise(
     progress : called with one line of text whenever something has been done.
     jobs : processes at a time.
     design : what the Verilog is of, if it is generated; a measured activity needs it.
-    activity : what power is for: ``none``, ``assumed``, or measured on a stimulus, see
-        :meth:`carrysave.asic.power.stimulus.Stimulus.parse`.
+    activity : what power is for, if the library has energies: ``none``, ``assumed``, or measured
+        on a stimulus, see :meth:`carrysave.asic.power.stimulus.Stimulus.parse`.
     place : place and route on FPGAs where that is possible; else only count resources.
     seeds, part : as for :func:`carrysave.fpga.implementation.synthesise`.
     maps : mappings to try where a period is to be met, of :data:`carrysave.asic.mapping.MAPS`: the
@@ -135,7 +139,9 @@ def synthesise(
         library, target = target, target.name
     else:
         _check_choice("target", target, TARGETS)
-        library = liberty.osu018()
+        library = LIBRARIES[target]()
+    if library.relative:
+        activity = "none"
     sta.version()
     overhead = probe(library)
     if design is not None and activity not in UNMEASURED:
@@ -207,7 +213,7 @@ def synthesise_design(
     if from_kept and options.get("period_ns") is None and cells:
         options["kept"] = recipes.kept(
             design,
-            target if isinstance(target, Library) else liberty.osu018(),
+            target if isinstance(target, Library) else LIBRARIES[target](),
             options.get("objective", "density"),
             options.get("hierarchy"),
         )

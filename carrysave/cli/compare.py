@@ -13,6 +13,7 @@ from cyclopts.types import ExistingFile
 
 from carrysave.asic import synthesis
 from carrysave.asic.elaborate import elaborate
+from carrysave.cli.libraries import target_of
 from carrysave.cli.options import Folder, Json, built_for, console, errors, output_folder
 from carrysave.cli.synth import (
     Clock,
@@ -27,7 +28,6 @@ from carrysave.cli.synth import (
     Target,
     TimeReset,
     check_search,
-    library_or_target,
 )
 from carrysave.errors import UsageError, check_choice, check_positive
 from carrysave.fpga import implementation
@@ -131,7 +131,7 @@ def compare(
     elif activity not in ("none", "assumed") and len(own) < len(entrants):
         raise UsageError("--activity must be none or assumed for Verilog of no design")
     folder = output_folder(output)
-    where = library_or_target(target, liberty)
+    where = target_of(target, liberty)
     for entrant in entrants:  # what is wrong with it shows before the long work
         if entrant.design is not None:
             entrant.design.component()

@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,8 @@ from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
 from carrysave.asic import synthesis
-from carrysave.asic.liberty import cells
 from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
+from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     Config,
     Folder,
@@ -31,9 +32,20 @@ from carrysave.report.synthesis import print_synthesis, write_synthesis
 __all__ = ["synthesise"]
 
 Target = Annotated[
-    str | None, Parameter(help=f"One of {', '.join(synthesis.TARGETS)}. [default: osu018]")
+    str | None,
+    Parameter(
+        help=f"One of {', '.join(synthesis.TARGETS)}. [default: osu018 if it is installed, else"
+        " generic: gate equivalents and FO4, no technology]"
+    ),
 ]
-Liberty = Annotated[ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz.")]
+Liberty = Annotated[
+    list[ExistingFile] | None,
+    Parameter(
+        consume_multiple=True,
+        help="Cell library, .lib or .lib.gz; then other corners of it. The first is mapped to and"
+        " measured for power, the slowest sets the period. [default: `library` of carrysave.toml]",
+    ),
+]
 Period = Annotated[float | None, Parameter(help="Target clock period, ns.")]
 Sweep = Annotated[
     bool,
@@ -72,7 +84,7 @@ Operations = Annotated[float | None, Parameter(help="Operations per cycle of --v
 def check_search(
     *,
     target: str | None,
-    liberty: Path | None,
+    liberty: Sequence[Path] | None,
     period: float | None,
     sweep: bool,
     objective: str,
@@ -106,11 +118,6 @@ def check_search(
     if hierarchy is not None:
         check_choice("--hierarchy", hierarchy, synthesis.HIERARCHIES)
     check_choice("--objective", objective, synthesis.OBJECTIVES)
-
-
-def library_or_target(target: str | None, liberty: Path | None) -> cells.Library | str:
-    """Return what to synthesise for."""
-    return cells.Library.load(liberty) if liberty is not None else target or "osu018"
 
 
 def synthesise(
@@ -157,6 +164,7 @@ def synthesise(
 
     - `carrysave synth opt1 --sweep`
     - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
+    - `carrysave synth opt1 --liberty typical.lib slow.lib --sweep`
     - `carrysave synth systolic_os -p pe=mac -p encoding=operator -p adder=operator --target ecp5`
     - `carrysave synth --verilog a.sv --top a --target ice40 --part iCE40UP5K-SG48 --seeds 5`
     - `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
@@ -179,7 +187,7 @@ def synthesise(
         what = chosen.module
         if activity not in (None, *UNMEASURED):
             Stimulus.parse(chosen, activity)
-    where = library_or_target(target, liberty)
+    where = target_of(target, liberty, config)
     with Steps(errors) as steps:
         steps.step(f"synthesise {what}")
         options: dict[str, Any] = {

@@ -14,6 +14,9 @@ __all__ = ["compared", "write_comparison"]
 
 _PANELS = (
     ("area_um2", "area, um2", "{:,.0f}"),
+    ("area_ge", "area, GE", "{:,.0f}"),
+    ("period_fo4", "minimum period, FO4", "{:.2f}"),
+    ("operations_per_fo4_kge", "operations a FO4 and kGE", "{:.4f}"),
     ("period_ns", "minimum period, ns", "{:.3f}"),
     ("gops_per_mm2", "GOPS/mm2", "{:,.1f}"),
     ("pj_per_mac", "pJ per MAC", "{:,.2f}"),
@@ -86,7 +89,7 @@ def draw(found: dict[str, Any]) -> bytes:
     fpga = results[0]["luts"] is not None
     panels = [
         panel for panel in _PANELS
-        if (panel[0] in _OF_FPGAS) == fpga and any(result[panel[0]] for result in results)
+        if (panel[0] in _OF_FPGAS) == fpga and any(result.get(panel[0]) for result in results)
     ]  # fmt: skip
     height = 1.2 + 0.5 * len(entries)
     with as_text():
@@ -95,13 +98,13 @@ def draw(found: dict[str, Any]) -> bytes:
             layout="constrained", squeeze=False,
         )  # fmt: skip
         for plot, (key, title, form) in zip(axes[0], panels, strict=True):
-            values = [result[key] or 0.0 for result in results]
+            values = [result.get(key) or 0.0 for result in results]
             bars = plot.barh(
                 range(len(values)), values, height=0.6,
                 color=["0.7", *["tab:blue"] * (len(values) - 1)],
             )  # fmt: skip
             labels = [
-                "none" if result[key] is None else form.format(result[key])
+                "none" if result.get(key) is None else form.format(result[key])
                 + (f"  {own:.2f}x" if (own := entry["ratios"].get(key)) is not None else "")
                 for entry, result in zip(entries, results, strict=True)
             ]  # fmt: skip

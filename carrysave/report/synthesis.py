@@ -1,9 +1,9 @@
 """Command-line output of synthesis: tables, JSON, pictures."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
@@ -21,8 +21,12 @@ ROWS = (
     ("area", "area_um2", "{:,.0f} um2"),
     ("  sequential", "area_sequential_um2", "{:,.0f} um2"),
     ("  combinational", "area_combinational_um2", "{:,.0f} um2"),
+    ("area", "area_ge", "{:,.0f} GE"),
+    ("  sequential", "area_sequential_ge", "{:,.0f} GE"),
+    ("  combinational", "area_combinational_ge", "{:,.0f} GE"),
     ("cells", "cells", "{:,}"),
     ("minimum period", "period_ns", "{:.3f} ns"),
+    ("minimum period", "period_fo4", "{:.2f} FO4"),
     ("fmax", "fmax_mhz", "{:,.0f} MHz"),
     ("  best seed", "fmax_best_mhz", "{:,.0f} MHz"),
     ("fmax of logic alone", "fmax_logic_mhz", "{:,.0f} MHz"),
@@ -41,6 +45,8 @@ ROWS = (
     ("  for 1,000 LUTs", "gops_per_1000_luts", "{:,.2f} GOPS"),
     ("  for a DSP", "gops_per_dsp", "{:,.3f} GOPS"),
     ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
+    ("speed", "operations_per_fo4", "{:,.3f} a FO4"),
+    ("area efficiency", "operations_per_fo4_kge", "{:,.4f} a FO4 and kGE"),
     ("energy efficiency", "gops_per_w", "{:,.0f} GOPS/W"),
     ("recipe", "recipe", "{}"),
     ("hierarchy", "hierarchy_mode", "{}"),
@@ -91,6 +97,11 @@ def print_synthesis(
         _print_tried(console, label, result)
         for note in result.get("notes", ()):
             print_line(console, f"note on {label}: {note}")
+    for label, result in zip(labels, results, strict=True):
+        corners = result.get("corners") or ()
+        if len(corners) > 1:
+            periods = (f"{one['name']} {one['period_ns']:.3f} ns" for one in corners)
+            print_line(console, f"period of {label} by corner: {', '.join(periods)}")
     if first.get("activity"):
         print_line(console, f"power at: {first['activity']}")
     for label, result in zip(labels, results, strict=True):
@@ -119,6 +130,28 @@ def print_synthesis(
             print_line(console, f"wrote {file}")
 
 
+class Measures(NamedTuple):
+    """Keys of a result for its area, its period and their product, and their units."""
+
+    area: str
+    period: str
+    density: str
+    area_unit: str
+    time_unit: str
+    density_unit: str
+
+
+_PHYSICAL = Measures("area_um2", "period_ns", "gops_per_mm2", "um2", "ns", "GOPS/mm2")
+_RELATIVE = Measures(
+    "area_ge", "period_fo4", "operations_per_fo4_kge", "GE", "FO4", "operations a FO4 and kGE"
+)
+
+
+def measures(result: Mapping[str, Any]) -> Measures:
+    """Return in which units a result is."""
+    return _RELATIVE if result.get("area_ge") is not None else _PHYSICAL
+
+
 def ratio(value: Any, first: Any) -> float | None:
     """Return the ratio of two figures; None where there is none."""
     numbers = isinstance(value, int | float) and isinstance(first, int | float)
@@ -142,12 +175,13 @@ def _print_tried(console: Console, label: str, result: dict[str, Any]) -> None:
     )  # fmt: skip
     for name in ("hierarchy", "mapped once", "recipe"):
         table.add_column(name, overflow="fold")
-    for name in ("points", "um2", "ns"):
+    measure = measures(result)
+    for name in ("points", measure.area_unit, measure.time_unit):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             escape(variant_of(row)), escape(", ".join(row["mapped_once"]) or "-"), row["recipe"],
-            f"{row['points']}", f"{row['area_um2']:,.0f}", f"{row['period_ns']:.3f}",
+            f"{row['points']}", f"{row[measure.area]:,.0f}", f"{row[measure.period]:.3f}",
         )  # fmt: skip
     console.print(table)
 
@@ -228,14 +262,15 @@ def draw_sweep(result: dict[str, Any]) -> bytes:
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    period, area = result["period_ns"], result["area_um2"]
-    density = result.get("gops_per_mm2")
-    level = f"{density:,.1f} GOPS/mm2" if density else "equal area x period"
+    measure = measures(result)
+    period, area = result[measure.period], result[measure.area]
+    density = result.get(measure.density)
+    level = f"{density:,.4g} {measure.density_unit}" if density else "equal area x period"
     figure, axes = pyplot.subplots(figsize=(7.6, 4.4), layout="constrained")
     curves: dict[str, list[tuple[float, float]]] = {}
     for point in result["sweep"]:
         kind = f"{point['recipe']}, {variant_of(point)}"
-        curves.setdefault(kind, []).append((point["period_ns"], point["area_um2"]))
+        curves.setdefault(kind, []).append((point[measure.period], point[measure.area]))
     for number, (recipe, points) in enumerate(sorted(curves.items())):
         # Ten colours, then again with another marker.
         marker = "os^Dv"[number // 10 % 5]
@@ -245,13 +280,13 @@ def draw_sweep(result: dict[str, Any]) -> bytes:
     low, high = max(limits[0], 1e-9), limits[1]
     curve = [low + (high - low) * step / 200 for step in range(201)]
     axes.plot(curve, [period * area / x for x in curve], "k--", lw=0.8, alpha=0.6, label=level)
-    chosen = f"chosen: {period:.3f} ns, {area:,.0f} um2"
+    chosen = f"chosen: {period:.3f} {measure.time_unit}, {area:,.0f} {measure.area_unit}"
     axes.plot(period, area, "*", ms=15, mfc="none", mec="black", mew=1.2, label=chosen)
     axes.axis(limits)
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.grid(alpha=0.25)
-    axes.set_xlabel("minimum period, ns")
-    axes.set_ylabel("cell area, um2")
+    axes.set_xlabel(f"minimum period, {measure.time_unit}")
+    axes.set_ylabel(f"cell area, {measure.area_unit}")
     axes.set_title(f"{result['module']}, {result['target']}", fontsize=10, wrap=True)
     figure.legend(fontsize=8, loc="outside right upper", title="recipe", title_fontsize=8)
     return svg(figure)
