@@ -71,9 +71,14 @@ class Integer(Parameter):
 
 @dataclass(frozen=True)
 class Choice(Parameter):
-    """One of a few names."""
+    """One of a few names.
+
+    A search may try the others where ``searched``: they change neither results nor ports nor
+    latency, and which of them is best depends on the technology.
+    """
 
     options: tuple[str, ...]
+    searched: bool = False
 
     @property
     def legal(self) -> str:

@@ -4,7 +4,7 @@ For a cell library: Yosys maps every distinct module once, ABC maps and sizes th
 series of delay targets, OpenSTA times every netlist, the best by the objective is the result.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,6 +23,7 @@ from carrysave.asic.probe import probe
 from carrysave.asic.recipes import Kept
 from carrysave.asic.search import OBJECTIVES, Search, Variant
 from carrysave.fpga import implementation
+from golden.check import Choice
 from hw.catalog import Design
 from hw.emit.flat_ports import clock_and_reset
 from hw.emit.sources import Sources
@@ -30,7 +31,7 @@ from hw.emit.verilog import verilog_of
 
 __all__ = [
     "ACTIVITIES", "HIERARCHIES", "OBJECTIVES", "TARGETS", "clock_of", "default_activity",
-    "synthesise", "synthesise_design",
+    "searched", "synthesise", "synthesise_design",
 ]  # fmt: skip
 
 Progress = Callable[[str], None]
@@ -174,7 +175,7 @@ def synthesise(
         operations=operations_per_cycle, design=chosen.design, stimulus=activity,
     )  # fmt: skip
     record = result.of_cells(search, target, best, operations_per_cycle, found)
-    record["notes"] += notes
+    record["notes"] += dict.fromkeys(notes)
     if kept is not None:
         said = kept.note(record["area_um2"], record["period_ns"], record["versions"])
         record["notes"].insert(0, said)
@@ -202,11 +203,14 @@ def synthesise_design(
     *,
     activity: str | None = None,
     from_kept: bool = False,
+    hows: Collection[str] = (),
     **options: Any,
 ) -> dict[str, Any]:
     """Synthesise the generated Verilog of a design; options and result of :func:`synthesise`.
 
     Power is for :func:`default_activity` unless `activity` says otherwise.
+    With ``sweep``, other values of the parameters `hows`, one at a time, are tried, too: see
+    :func:`searched`; the result is then that of the best design.
     `from_kept` takes the recipe that is kept for the design, if there is one and no period to meet.
     """
     cells = isinstance(target, Library) or target not in implementation.TARGETS
@@ -223,6 +227,11 @@ def synthesise_design(
         activity = default_activity(design)
     with TemporaryDirectory() as folder:
         verilog = cache.write(Path(folder) / f"{design.module}.v", verilog_of(design))
+        if options.get("sweep") and cells:
+            options["others"] = [
+                (other, cache.write(Path(folder) / f"{other.module}.v", text))
+                for other, text in _others(design, hows)
+            ]
         clock, reset = clock_and_reset(component)
         record = synthesise(
             [verilog],
@@ -240,6 +249,31 @@ def synthesise_design(
         if cells
         else {**record, "design": design.name, "parameters": dict(design.parameters)}
     )
+
+
+def searched(design: Design) -> list[str]:
+    """Return the parameters of how a design is built whose values a search may try."""
+    return [
+        name for name, kind in design.entry.hows.items()
+        if isinstance(kind, Choice) and kind.searched
+    ]  # fmt: skip
+
+
+def _others(design: Design, hows: Collection[str]) -> Iterator[tuple[Design, str]]:
+    """Yield a design with each other value of each of some parameters, and its Verilog."""
+    legal = searched(design)
+    for name in hows:
+        _check_choice("hows", name, legal)
+        kind = design.entry.hows[name]
+        assert isinstance(kind, Choice)
+        for value in kind.options:
+            if value == design.parameters[name]:
+                continue
+            other = Design(design.name, {**design.parameters, name: value})
+            try:
+                yield other, verilog_of(other)
+            except ValueError:  # not with the other parameters
+                continue
 
 
 def default_activity(design: Design) -> str:

@@ -24,7 +24,6 @@ from carrysave.cli.synth import (
     Part,
     Period,
     Seeds,
-    Sweep,
     Target,
     TimeReset,
     check_search,
@@ -77,7 +76,13 @@ def compare(
     target: Target = None,
     liberty: Liberty = None,
     period: Period = None,
-    sweep: Sweep = False,
+    sweep: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="Search recipes, periods and hierarchies for the best result of each.",
+        ),
+    ] = False,
     objective: Objective = "density",
     hierarchy: Hierarchy = None,
     time_reset: TimeReset = False,
@@ -95,7 +100,7 @@ def compare(
 ) -> int:
     """Compare designs, and your own Verilog, side by side: one search, one table, one picture.
 
-    All get the same search with the same effort, and none a kept recipe. A module that has the name
+    All get the same search, built as they are named, and none a kept recipe. A module that has the name
     of a design, or files of its own, is told by them: `mac(verilog=their/mac.v)`.
     Writes JSON and a picture to `OUTPUT/compare`.
 

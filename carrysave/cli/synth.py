@@ -23,11 +23,14 @@ from carrysave.cli.options import (
     console,
     errors,
     output_folder,
+    read_settings,
+    settings,
 )
 from carrysave.errors import UsageError, check_choice, check_positive
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
 from carrysave.report.synthesis import print_synthesis, write_synthesis
+from hw.catalog import Design
 
 __all__ = ["synthesise"]
 
@@ -41,15 +44,19 @@ Target = Annotated[
 Liberty = Annotated[
     list[ExistingFile] | None,
     Parameter(
-        consume_multiple=True,
-        help="Cell library, .lib or .lib.gz; then other corners of it. The first is mapped to and"
-        " measured for power, the slowest sets the period. [default: `library` of carrysave.toml]",
+        help="Cell library, .lib or .lib.gz; repeatable, for its corners: the first is mapped to"
+        " and measured for power, the slowest sets the period. [default: `library` of"
+        " carrysave.toml]",
     ),
 ]
 Period = Annotated[float | None, Parameter(help="Target clock period, ns.")]
 Sweep = Annotated[
     bool,
-    Parameter(show_default=False, help="Search recipes and periods for the best result."),
+    Parameter(
+        show_default=False,
+        help="Search recipes, periods and hierarchies for the best result, and ways to build a"
+        " design that no parameter says.",
+    ),
 ]
 Objective = Annotated[
     str, Parameter(help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}.")
@@ -164,7 +171,7 @@ def synthesise(
 
     - `carrysave synth opt1 --sweep`
     - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
-    - `carrysave synth opt1 --liberty typical.lib slow.lib --sweep`
+    - `carrysave synth opt1 --liberty typical.lib --liberty slow.lib`
     - `carrysave synth systolic_os -p pe=mac -p encoding=operator -p adder=operator --target ecp5`
     - `carrysave synth --verilog a.sv --top a --target ice40 --part iCE40UP5K-SG48 --seeds 5`
     - `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
@@ -211,7 +218,12 @@ def synthesise(
             )
         else:
             result = synthesis.synthesise_design(
-                chosen, where, activity=activity, from_kept=not sweep, **options
+                chosen,
+                where,
+                activity=activity,
+                from_kept=not sweep,
+                hows=_free(chosen, parameter, config) if sweep else (),
+                **options,
             )
     result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
     result["files"] = write_synthesis(folder / "synth", result)
@@ -220,3 +232,11 @@ def synthesise(
     else:
         print_synthesis(console, [result])
     return 0
+
+
+def _free(design: Design, sets: Sequence[str] | None, config: Path | None) -> list[str]:
+    """Return the parameters that a search may change: those that the user has not set."""
+    told = settings(sets)
+    if config is not None:
+        told |= read_settings(config).get("parameters", {})
+    return [name for name in synthesis.searched(design) if name not in told]

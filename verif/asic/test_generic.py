@@ -177,12 +177,16 @@ def corner(tmp_path: Path, name: str, unit: str) -> Path:
     return path
 
 
+def named(*files: Path) -> list[str]:
+    return [word for file in files for word in ("--liberty", str(file))]
+
+
 def test_the_slowest_corner_sets_the_period_the_first_all_else(run: Run, tmp_path: Path) -> None:
     typical, slow, fast = (
         corner(tmp_path, *which) for which in (("typ", "1ns"), ("slow", "2ns"), ("fast", "0.5ns"))
     )
     one, found = (
-        check("synthesis", run("synth", *SMALL, "--liberty", *map(str, files), "--json").out)
+        check("synthesis", run("synth", *SMALL, *named(*files), "--json").out)
         for files in ([typical], [typical, slow, fast])
     )
     assert [entry["name"] for entry in found["corners"]] == ["typ", "slow", "fast"]
@@ -195,7 +199,7 @@ def test_the_slowest_corner_sets_the_period_the_first_all_else(run: Run, tmp_pat
     # Energy is that of the typical corner, at the slower clock.
     energy, slower = (result["power_mw"] * result["period_ns"] for result in (one, found))
     assert slower == pytest.approx(energy, rel=0.1)
-    said = run("synth", *SMALL, "--liberty", str(typical), str(slow)).out
+    said = run("synth", *SMALL, *named(typical, slow)).out
     assert f"by corner: typ {periods[0]:.3f} ns, slow {periods[1]:.3f} ns" in said
 
 
@@ -203,7 +207,7 @@ def test_corners_must_have_the_same_cells(run: Run, tmp_path: Path) -> None:
     typical, slow = (corner(tmp_path, *which) for which in (("typ", "1ns"), ("slow", "2ns")))
     text = gzip.decompress(slow.read_bytes()).decode().replace("INVX8", "INVX9")
     slow.write_bytes(gzip.compress(text.encode()))
-    outcome = run("synth", *SMALL, "--liberty", str(typical), str(slow))
+    outcome = run("synth", *SMALL, *named(typical, slow))
     assert outcome.code == 2
     assert "corners must have the same cells, not 'slow' beside 'typ'" in outcome.err
     assert "INVX8" in outcome.err
