@@ -100,8 +100,8 @@ def compare(
 ) -> int:
     """Compare designs, and your own Verilog, side by side: one search, one table, one picture.
 
-    All get the same search, built as they are named, and none a kept recipe. A module that has the name
-    of a design, or files of its own, is told by them: `mac(verilog=their/mac.v)`.
+    All get the same search, built as they are named, and none a kept recipe. A module that has the
+    name of a design, or files of its own, is told by them: `mac(verilog=their/mac.v)`.
     Writes JSON and a picture to `OUTPUT/compare`.
 
     **Examples:**
