@@ -2,13 +2,14 @@
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 __all__ = [
     "Choice", "Flag", "Integer", "Parameter", "Subset", "check_fields", "complete", "parameter",
-    "parameters_of",
+    "parameters_of", "spelled",
 ]  # fmt: skip
 
 
@@ -70,9 +71,14 @@ class Integer(Parameter):
 
 @dataclass(frozen=True)
 class Choice(Parameter):
-    """One of a few names."""
+    """One of a few names.
+
+    A search may try the others where ``searched``: they change neither results nor ports nor
+    latency, and which of them is best depends on the technology.
+    """
 
     options: tuple[str, ...]
+    searched: bool = False
 
     @property
     def legal(self) -> str:
@@ -186,3 +192,26 @@ def complete(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> 
     whole = {name: values.get(name, kind.default) for name, kind in parameters.items()}
     check_fields(parameters, whole)
     return whole
+
+
+def spelled(what: str, text: str) -> tuple[str, dict[str, str]] | None:
+    """Take a name with parameters apart, as in ``systolic_os(m=4,n=4)``; None if it is none.
+
+    Raises
+    ------
+    ValueError
+        If `what` has a parameter twice.
+    """
+    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", text)
+    if found is None:
+        return None
+    # Some parameters have commas in their values.
+    parts = re.split(r",(?=\s*\w+=)", found[2] or "")
+    pairs = [part.partition("=") for part in parts if part]
+    if not all(equals for _, equals, _ in pairs):
+        return None
+    keys = [key.strip() for key, _, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ValueError(f"{key} of {what} must be given once, not twice, in {text!r}")
+    return found[1], dict(zip(keys, (value for *_, value in pairs), strict=True))

@@ -19,7 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any
 
-from golden.check import Parameter, parameters_of
+from golden.check import Parameter, parameters_of, spelled
 
 __all__ = ["CATALOG", "FOREIGN", "STAGES", "Catalogue", "Design", "Entry", "nearest"]
 
@@ -176,21 +176,10 @@ class EngineText(Parameter):
 
     def design(self, name: str, text: str) -> "Design":
         """Make the engine that a text describes."""
-        found = re.fullmatch(r"(\w+)(?:\((.*)\))?", text)
-        if found is None or found[1] not in CATALOG:
+        found = spelled(name, text)
+        if found is None or found[0] not in CATALOG or not _is_engine(CATALOG[found[0]]):
             raise self.refuse(name, text)
-        # Some parameters have commas in their values.
-        parts = re.split(r",(?=\s*\w+=)", found[2] or "")
-        pairs = [part.partition("=") for part in parts if part]
-        if not all(equals for _, equals, _ in pairs) or not _is_engine(CATALOG[found[1]]):
-            raise self.refuse(name, text)
-        keys = [key.strip() for key, _, _ in pairs]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise ValueError(f"{key} of {name} must be given once, not twice, in {text!r}")
-        design = Design.parse(
-            found[1], dict(zip(keys, (value for *_, value in pairs), strict=True))
-        )
+        design = Design.parse(*found)
         if not getattr(design.spec, "plain", True):
             raise ValueError(f"{name} must take codes as they are, not {text!r}")
         return design

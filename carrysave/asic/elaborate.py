@@ -14,7 +14,7 @@ from hw.emit.sources import Sources
 
 __all__ = ["HIERARCHIES", "Elaborated", "elaborate", "hierarchies", "kept_modules"]
 
-FORMAT = 8  # of all cached files of synthesis; raise it with any change of what they hold
+FORMAT = 9  # of all cached files of synthesis; raise it with any change of what they hold
 
 
 @dataclass(frozen=True)

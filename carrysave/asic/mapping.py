@@ -125,8 +125,8 @@ def point(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
 
     Returns
     -------
-    ``recipe``, ``delay_target_ns``, ``hierarchy`` (:func:`hierarchy.rows`), ``netlist`` (path)
-    and what :func:`sta.analyse` returns.
+    ``recipe``, ``delay_target_ns``, ``hierarchy`` (:func:`hierarchy.rows`), ``netlist`` (path),
+    ``corners`` (the period in each) and what :func:`sta.analyse` returns in the slowest.
     """
     library = flow.library
     source = front_end(flow.design, recipe.front, flow.kept, library)
@@ -134,6 +134,7 @@ def point(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
     parts = [
         source.parent.name, script, library.driver.name, str(library.load_ff), *library.dont_use,
         repr(flow.conditions), sta.version(), str(FORMAT), str(hierarchy.TIMED_WHOLE),
+        *(corner.sha for corner in library.corners),
     ]  # fmt: skip
 
     def make(folder: Path) -> None:
@@ -142,9 +143,14 @@ def point(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
             netlist = sta.sanitise((work / "mapped.v").read_text())
             modules = cell_types(json.loads((work / "mapped.stat").read_text()))
             mapped = json.loads((work / "mapped.json").read_text())["modules"]
-        timing = hierarchy.analyse(
-            netlist, mapped, modules, flow.design.top, library, flow.conditions
-        )
+        corners = [
+            hierarchy.analyse(netlist, mapped, modules, flow.design.top, corner, flow.conditions)
+            for corner in (library, *library.corners)
+        ]
+        timing = {
+            **max(corners, key=lambda found: found["period_ns"]),
+            "corners": [found["period_ns"] for found in corners],
+        }
         rows = hierarchy.rows(modules, flow.design.top, library)
         (folder / "netlist.v").write_text(netlist)
         (folder / "facts.json").write_text(json.dumps({"hierarchy": rows, **timing}))

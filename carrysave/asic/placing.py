@@ -9,7 +9,7 @@ from carrysave.asic import sta
 from carrysave.asic.placement.flow import UTILISATION, Placed, place
 from carrysave.asic.placement.technology import Technology
 from carrysave.asic.result import rates_of
-from carrysave.asic.search import Search, ranked
+from carrysave.asic.search import Search
 
 __all__ = ["FINALISTS", "Timed", "best", "record"]
 
@@ -39,7 +39,7 @@ def best(
         If OpenSTA fails.
     """
     kinds: dict[tuple[int, str], dict[str, Any]] = {}
-    for point in ranked(search.points, search):
+    for point in sorted(search.points, key=search.cost):
         kinds.setdefault((point["variant"], point["recipe"]), point)
     found = []
     for point in list(kinds.values())[:finalists]:
@@ -48,10 +48,15 @@ def best(
             Path(point["netlist"]), top=flow.design.top, library=flow.library,
             conditions=flow.conditions, technology=technology, say=say,
         )  # fmt: skip
-        timing = sta.analyse(
-            placed.netlist.read_text(), top=flow.design.top, library=flow.library,
-            conditions=flow.conditions, start_ns=point["period_ns"], wires=placed.wires.spef,
-        )  # fmt: skip
+        text = placed.netlist.read_text()
+        timings = [
+            sta.analyse(
+                text, top=flow.design.top, library=corner, conditions=flow.conditions,
+                start_ns=point["period_ns"], wires=placed.wires.spef,
+            )
+            for corner in (flow.library, *flow.library.corners)
+        ]  # fmt: skip
+        timing = max(timings, key=lambda own: own["period_ns"])
         found.append(Timed(point, placed, timing))
         say(
             f"placed {point['recipe']}: {placed.facts['area_um2']:.0f} um2,"

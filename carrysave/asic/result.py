@@ -23,7 +23,11 @@ def of_cells(
     operations: float | None,
     found: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the full record of the best point of a search; ``found`` is its power."""
+    """Return the full record of the best point of a search; ``found`` is its power.
+
+    Of a library of gate equivalents and FO4, keys end in ``_ge`` and ``_fo4`` instead of ``_um2``
+    and ``_ns``; what is in physical units is None.
+    """
     variant = search.variants[best["variant"]]
     flow, rows = variant.flow, best["hierarchy"]
     library = flow.library
@@ -32,7 +36,7 @@ def of_cells(
     rates = rates_of(operations, best["period_ns"], size, found["pj_per_mac"])
     unique = {(p["recipe"], p["delay_target_ns"], p["variant"]): p for p in search.points}
     own = variant.design
-    return {
+    record = {
         "design": own.name if own else flow.design.top,
         "module": flow.design.top,
         "target": target,
@@ -51,8 +55,12 @@ def of_cells(
         "area_combinational_um2": size - sequential,
         "kge": size / library.nand2.area / 1e3,
         "critical_path": best["critical_path"],
-        "corner": library.corner,
+        "corner": None if library.relative else library.corner,
         "library": {"name": library.name, "sha256": library.sha},
+        "corners": [
+            {"name": one.name, "sha256": one.sha, "period_ns": period}
+            for one, period in zip((library, *library.corners), best["corners"], strict=True)
+        ],
         "recipe": best["recipe"],
         "delay_target_ns": best["delay_target_ns"],
         "hierarchy_mode": variant.hierarchy,
@@ -75,6 +83,42 @@ def of_cells(
         "luts": None, "ffs": None, "dsps": None, "brams": None,
         **({"parameters": dict(own.parameters)} if own else {}),
     }  # fmt: skip
+    return _relative(record, operations) if library.relative else record
+
+
+_PHYSICAL = (
+    "area_um2", "area_sequential_um2", "area_combinational_um2", "period_ns", "fmax_mhz",
+    "delay_target_ns", "gops", "gops_per_mm2",
+)  # fmt: skip
+
+
+def _relative(record: dict[str, Any], operations: float | None) -> dict[str, Any]:
+    """Return a record in gate equivalents and FO4, under keys that say so."""
+    rate = operations / record["period_ns"] if operations is not None else None
+    found: dict[str, Any] = _renamed_keys(record)
+    for point in found["sweep"]:
+        del point["gops_per_mm2"]
+    return {
+        **dict.fromkeys(_PHYSICAL),
+        **{key: value for key, value in found.items() if key not in _PHYSICAL},
+        "operations_per_fo4": rate,
+        "operations_per_fo4_kge": rate / record["kge"] if rate is not None else None,
+        "notes": [*record["notes"], "areas in gate equivalents (GE: a NAND2 is 1), times in FO4"
+                  " (delay of an inverter that drives four), by logical effort: no technology, no"
+                  " power; --liberty takes a real library"],
+    }  # fmt: skip
+
+
+def _renamed_keys(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_renamed_keys(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key.removesuffix("_um2") + "_ge" if key.endswith("_um2")
+        else key.removesuffix("_ns") + "_fo4" if key.endswith("_ns") else key: _renamed_keys(one)
+        for key, one in value.items()
+    }  # fmt: skip
 
 
 def of_fpga(
@@ -93,7 +137,7 @@ def of_fpga(
     nothing = dict.fromkeys((
         "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac",
         "area_sequential_um2", "area_combinational_um2", "kge", "corner", "library",
-        "delay_target_ns", "hierarchy_mode", "netlist", "placed",
+        "corners", "delay_target_ns", "hierarchy_mode", "netlist", "placed",
     ))  # fmt: skip
     return {
         "design": top, "module": top, "target": target, **nothing, **found, **rates,

@@ -9,13 +9,14 @@ from typing import Any
 from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
 from hw.catalog import Design
 
-__all__ = ["OBJECTIVES", "Search", "Variant", "ranked"]
+__all__ = ["OBJECTIVES", "Search", "Variant"]
 
 OBJECTIVES = ("density", "period", "area")
 
 # Delay targets of a sweep, relative to the fastest logic that a recipe reached.
 RELAXED = (1.08, 1.2, 1.4, 1.8)
 BEST_RECIPES = 4
+BEST_OF_HOWS = 2  # mappings that each other way to build a design gets at first
 AGAIN = 0.92  # of a delay target, where the clock was missed by little
 _FASTEST = 0.001  # ns: out of reach, so that ABC maps for speed throughout
 _SLOWEST = 100.0
@@ -101,18 +102,27 @@ class Search:
     def sweep(self) -> dict[str, Any]:
         """Run every recipe at full speed, relax the best, refine around the best point.
 
-        The first variant gets all recipes, the others those mappings that were best there.
+        What was asked for gets all mappings; every other way to build the design those that were
+        best there, and the best of these ways the rest, too; every other hierarchy of the best way
+        of all those that are best by then.
         """
-        wanted = [(0, Recipe(front, map_)) for front in self.fronts(0) for map_ in MAPS]
-        first = self.full_speed(wanted)
-        maps = dict.fromkeys(Recipe.parse(found["recipe"]).map for found in ranked(first, self))
-        more = [
-            (number, Recipe(front, map_))
-            for number in range(1, len(self.variants))
-            for front in self.fronts(number)
-            for map_ in list(maps)[:BEST_RECIPES]
-        ]
-        fast = ranked([*first, *self.full_speed(more)], self)
+        done = self.full_speed([0], MAPS)
+        ways = [
+            number for number, variant in enumerate(self.variants)
+            if variant.hows and variant.hierarchy == self.variants[0].hierarchy
+        ]  # fmt: skip
+        if ways:
+            first = self.full_speed(ways, self.best_maps(done)[:BEST_OF_HOWS])
+            best = min(first, key=self.cost)["variant"]
+            rest = self.best_maps(done)[BEST_OF_HOWS:]
+            done += first + self.full_speed([best], rest)
+        chosen = self.variants[min(done, key=self.cost)["variant"]]
+        others = [
+            number for number, variant in enumerate(self.variants)
+            if variant.hows == chosen.hows and variant.hierarchy != chosen.hierarchy
+        ]  # fmt: skip
+        done += self.full_speed(others, self.best_maps(done)[:BEST_RECIPES])
+        fast = sorted(done, key=self.cost)
         self.run([
             (found["variant"], Recipe.parse(found["recipe"]), factor * self.logic(found))
             for found in fast[:BEST_RECIPES]
@@ -132,12 +142,29 @@ class Search:
             self.run([(best["variant"], recipe, round(value, 4)) for value in middle])
         return self.best()
 
-    def full_speed(self, wanted: Sequence[tuple[int, Recipe]]) -> list[dict[str, Any]]:
-        """Run recipes at full speed and, if area is all that counts, at none; return the former."""
+    def full_speed(self, numbers: Iterable[int], maps: Iterable[str]) -> list[dict[str, Any]]:
+        """Run mappings of variants at full speed and, if area is all that counts, at none.
+
+        Returns
+        -------
+        The former points.
+        """
+        maps = list(maps)
+        wanted = [
+            (number, Recipe(front, map_))
+            for number in numbers
+            for front in self.fronts(number)
+            for map_ in maps
+        ]
         found = self.run([(*pair, _FASTEST) for pair in wanted])
         if self.objective == "area":
             self.run([(*pair, _SLOWEST) for pair in wanted])
         return found
+
+    def best_maps(self, points: Iterable[dict[str, Any]]) -> list[str]:
+        """Return the mappings of points, the best first."""
+        ranked = sorted(points, key=self.cost)
+        return list(dict.fromkeys(Recipe.parse(point["recipe"]).map for point in ranked))
 
     def logic(self, found: dict[str, Any]) -> float:
         """Return the part of a point's period that is the logic's."""
@@ -165,10 +192,11 @@ class Search:
                 self.points.append(result)
                 variant = self.variants[result["variant"]]
                 which = f" ({variant})" if len(self.variants) > 1 else ""
+                size, time = variant.flow.library.units
                 self.say(
                     f"point {len(self.points)}: {result['recipe']}{which}, target "
-                    f"{result['delay_target_ns']:.3f} ns: {area(result):.0f} um2, "
-                    f"{result['period_ns']:.3f} ns"
+                    f"{result['delay_target_ns']:.3f} {time}: {area(result):.0f} {size}, "
+                    f"{result['period_ns']:.3f} {time}"
                 )
         return found
 
@@ -193,6 +221,8 @@ class Search:
         rows = []
         for number, variant in enumerate(self.variants):
             points = [point for point in self.points if point["variant"] == number]
+            if not points:
+                continue
             best = min(points, key=self.cost)
             rows.append({
                 "hierarchy": variant.hierarchy, "mapped_once": list(variant.flow.kept),
@@ -202,8 +232,3 @@ class Search:
                 "recipe": best["recipe"], "area_um2": area(best), "period_ns": best["period_ns"],
             })  # fmt: skip
         return rows
-
-
-def ranked(points: Iterable[dict[str, Any]], search: Search) -> list[dict[str, Any]]:
-    """Return points, the best first."""
-    return sorted(points, key=search.cost)

@@ -5,7 +5,7 @@ series of delay targets, OpenSTA times every netlist, the best by the objective 
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,16 +27,23 @@ from carrysave.asic.recipes import Kept
 from carrysave.asic.search import OBJECTIVES, Search, Variant
 from carrysave.errors import needs
 from carrysave.fpga import implementation
+from golden.check import Choice
 from hw.catalog import Design
 from hw.emit.flat_ports import clock_and_reset
 from hw.emit.sources import Sources
 from hw.emit.verilog import verilog_of
 
-__all__ = ["ACTIVITIES", "HIERARCHIES", "OBJECTIVES", "TARGETS", "synthesise", "synthesise_design"]
+__all__ = [
+    "ACTIVITIES", "HIERARCHIES", "OBJECTIVES", "TARGETS", "clock_of", "default_activity",
+    "searched", "synthesise", "synthesise_design",
+]  # fmt: skip
 
 Progress = Callable[[str], None]
 
-TARGETS = ("osu018", *implementation.TARGETS)
+LIBRARIES: dict[str, Callable[[], Library]] = {
+    "osu018": liberty.osu018, "generic": liberty.generic,
+}  # fmt: skip
+TARGETS = (*LIBRARIES, *implementation.TARGETS)
 ACTIVITIES = (*UNMEASURED, *KINDS)
 MEASURED_MACS = 256
 
@@ -72,7 +79,8 @@ def synthesise(
     ----------
     verilog : source files (``.v``, ``.sv``, ``.il``).
     top : name of the top module.
-    target : ``osu018``, a :class:`Library`, or an FPGA family of :data:`TARGETS`.
+    target : a cell library, by its name in :data:`LIBRARIES` or a :class:`Library`; or an FPGA
+        family of :data:`TARGETS`.
     period_ns : clock period to meet with the least area; None for no such limit.
     sweep : try all recipes over a series of delay targets and take the best by ``objective``.
     clock : name of the clock port; ignored by a design without registers.
@@ -87,8 +95,8 @@ def synthesise(
     progress : called with one line of text whenever something has been done.
     jobs : processes at a time.
     design : what the Verilog is of, if it is generated; a measured activity needs it.
-    activity : what power is for: ``none``, ``assumed``, or measured on a stimulus, see
-        :meth:`carrysave.asic.power.stimulus.Stimulus.parse`.
+    activity : what power is for, if the library has energies: ``none``, ``assumed``, or measured
+        on a stimulus, see :meth:`carrysave.asic.power.stimulus.Stimulus.parse`.
     place : on FPGAs, place and route where that is possible, which is the default, or only count
         resources. On a cell library, place the result, repair it and measure it with its wires;
         with ``sweep`` the best few, of which the best so placed is the result.
@@ -141,7 +149,9 @@ def synthesise(
         library, target = target, target.name
     else:
         _check_choice("target", target, TARGETS)
-        library = liberty.osu018()
+        library = LIBRARIES[target]()
+    if library.relative:
+        activity = "none"
     sta.version()
     if place:
         needs("coloquinte")
@@ -155,7 +165,7 @@ def synthesise(
     for own, files in [(design, sources), *((own, [file]) for own, file in others)]:
         elaborated = elaborate(files, own.module if own and own != design else top)
         conditions = sta.Conditions(
-            clock=_clock(elaborated, clock), resets=_resets(elaborated, reset, time_reset),
+            clock=clock_of(elaborated, clock), resets=_resets(elaborated, reset, time_reset),
             asynchronous=tuple(elaborated.asynchronous), ideal_resets=not time_reset,
         )  # fmt: skip
         wanted = hierarchy if kept is None else kept.hierarchy
@@ -188,7 +198,7 @@ def synthesise(
             placed.placed.netlist, period_ns=placed.timing["period_ns"], wires=placed.placed.wires
         )
         record["placed"] = placing.record(placed, technology, operations_per_cycle, found)
-    record["notes"] += notes
+    record["notes"] += dict.fromkeys(notes)
     if kept is not None:
         said = kept.note(record["area_um2"], record["period_ns"], record["versions"])
         record["notes"].insert(0, said)
@@ -216,30 +226,35 @@ def synthesise_design(
     *,
     activity: str | None = None,
     from_kept: bool = False,
+    hows: Collection[str] = (),
     **options: Any,
 ) -> dict[str, Any]:
     """Synthesise the generated Verilog of a design; options and result of :func:`synthesise`.
 
-    Power is for normal operands unless `activity` says otherwise, or there are no operands for
-    the design, or it has more than
-    ``MEASURED_MACS`` multipliers: simulating those takes longer than synthesising them.
+    Power is for :func:`default_activity` unless `activity` says otherwise.
+    With ``sweep``, other values of the parameters `hows`, one at a time, are tried, too: see
+    :func:`searched`; the result is then that of the best design.
     `from_kept` takes the recipe that is kept for the design, if there is one and no period to meet.
     """
     cells = isinstance(target, Library) or target not in implementation.TARGETS
     if from_kept and options.get("period_ns") is None and cells:
         options["kept"] = recipes.kept(
             design,
-            target if isinstance(target, Library) else liberty.osu018(),
+            target if isinstance(target, Library) else LIBRARIES[target](),
             options.get("objective", "density"),
             options.get("hierarchy"),
         )
     component = design.component()
     operations = component.operations_per_cycle
     if activity is None:
-        small = operations <= 2 * MEASURED_MACS
-        activity = "normal" if small and measurable(design) else "assumed"
+        activity = default_activity(design)
     with TemporaryDirectory() as folder:
         verilog = cache.write(Path(folder) / f"{design.module}.v", verilog_of(design))
+        if options.get("sweep") and cells:
+            options["others"] = [
+                (other, cache.write(Path(folder) / f"{other.module}.v", text))
+                for other, text in _others(design, hows)
+            ]
         clock, reset = clock_and_reset(component)
         record = synthesise(
             [verilog],
@@ -259,13 +274,54 @@ def synthesise_design(
     )
 
 
+def searched(design: Design) -> list[str]:
+    """Return the parameters of how a design is built whose values a search may try."""
+    return [
+        name for name, kind in design.entry.hows.items()
+        if isinstance(kind, Choice) and kind.searched
+    ]  # fmt: skip
+
+
+def _others(design: Design, hows: Collection[str]) -> Iterator[tuple[Design, str]]:
+    """Yield a design with each other value of each of some parameters, and its Verilog."""
+    legal = searched(design)
+    for name in hows:
+        _check_choice("hows", name, legal)
+        kind = design.entry.hows[name]
+        assert isinstance(kind, Choice)
+        for value in kind.options:
+            if value == design.parameters[name]:
+                continue
+            other = Design(design.name, {**design.parameters, name: value})
+            try:
+                yield other, verilog_of(other)
+            except ValueError:  # not with the other parameters
+                continue
+
+
+def default_activity(design: Design) -> str:
+    """Return what power is for: normal operands, if there are operands for the design.
+
+    Activity is assumed for more than ``MEASURED_MACS`` multipliers, too: simulating those takes
+    longer than synthesising them.
+    """
+    small = design.component().operations_per_cycle <= 2 * MEASURED_MACS
+    return "normal" if small and measurable(design) else "assumed"
+
+
 def _check_choice(name: str, value: object, legal: Sequence[str]) -> None:
     if value not in legal:
         raise ValueError(f"{name} must be one of {', '.join(legal)}, not {value!r}")
 
 
-def _clock(design: Elaborated, clock: str) -> str | None:
-    """Return our name of the clock port; None if the design has no registers."""
+def clock_of(design: Elaborated, clock: str) -> str | None:
+    """Return our name of the clock port; None if the design has no registers.
+
+    Raises
+    ------
+    ValueError
+        If the clock is not an input of a design with registers, or not that of all of them.
+    """
     ours = design.port(clock)
     if ours and design.ports[ours] == "input":
         strange = [roots for roots in design.clocks if ours not in roots]

@@ -21,6 +21,7 @@ _COMMANDS = (
     ("generate", "generate", "Write a design: Verilog, manifest, constraints, FuseSoC core."),
     ("verify", "verify", "Run a design's cocotb regression against its numpy twin."),
     ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
+    ("compare", "compare", "Compare designs, and your own Verilog, in one table and picture."),
     ("pack", "pack", "Pack low-bit weights into the memory image of the LUT cores."),
     ("reproduce", "reproduce", "Reproduce a paper's table."),
     ("run", "run_model", "Run a quantised network on the co-processor."),

@@ -10,13 +10,14 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from carrysave.asic import synthesis
+from carrysave.asic.liberty import cells
 from carrysave.cli.options import Folder, Json, console, errors, output_folder
 from carrysave.data import digits
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.progress import Steps
 from carrysave.report.designs import verification
-from carrysave.report.synthesis import print_synthesis, write_synthesis
+from carrysave.report.synthesis import measures, print_synthesis, write_synthesis
 from carrysave.sim import products, runner
 from hw.catalog import Design
 from hw.emit.files import generate
@@ -104,18 +105,21 @@ def run(steps: Steps, folder: Path, console: Console, sweep: bool = False) -> di
     )
 
     results = []
+    target = cells.default()
     for design in (DESIGN, BASELINE):
         steps.step(f"synthesise {design.module}")
         result = synthesis.synthesise_design(
-            design, "osu018", sweep=sweep, from_kept=not sweep, progress=steps.note
+            design, target, sweep=sweep, from_kept=not sweep, progress=steps.note
         )
         result["files"] = write_synthesis(folder / "synth", result)
         results.append(result)
     print_synthesis(console, results)
-    ours, plain = (result["gops_per_mm2"] for result in results)
+    measure = measures(results[0])
+    ours, plain = (result[measure.density] for result in results)
     say(
         "in all",
-        f"{ours / plain:.2f}x the GOPS/mm2 of plain MACs; {time.monotonic() - start:.0f} s",
+        f"{ours / plain:.2f}x the {measure.density_unit} of plain MACs;"
+        f" {time.monotonic() - start:.0f} s",
     )
     return {
         "ok": checked.ok and seen["equal"],

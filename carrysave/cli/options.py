@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -15,12 +15,9 @@ from carrysave.errors import UsageError
 from hw.catalog import CATALOG, Design
 from hw.emit.user_files import FileError, parsing, read_text, shown
 
-if TYPE_CHECKING:
-    from carrysave.asic.liberty import cells
-
 __all__ = [
-    "Config", "Folder", "Json", "Name", "Sets", "cells_for_energy", "choose", "console", "errors",
-    "library_of", "output_folder", "settings", "print_outcome",
+    "Config", "Folder", "Json", "Name", "Sets", "built_for", "choose", "console", "errors",
+    "output_folder", "print_outcome", "read_settings", "settings",
 ]  # fmt: skip
 
 console = Console()
@@ -36,7 +33,7 @@ Folder = Annotated[
 ]
 Config = Annotated[
     Path | None,
-    Parameter(help="TOML file with `design`, `output` and a table `[parameters]`."),
+    Parameter(help="TOML file with `design`, `output`, `library` and a table `[parameters]`."),
 ]
 Json = Annotated[
     bool,
@@ -56,7 +53,7 @@ def choose(
     For a `target`, a design or the engine in it is built of that device's blocks, unless a
     parameter says how it is built.
     """
-    chosen = _read(config) if config is not None else {}
+    chosen = read_settings(config) if config is not None else {}
     name = name or chosen.get("design")
     if name is None:
         raise UsageError(f"a design must be named: {', '.join(CATALOG)}")
@@ -64,13 +61,13 @@ def choose(
     texts |= settings(sets)
     design = Design.parse(name, texts)
     if target is not None:
-        design = _built_for(target, design, texts)
+        design = built_for(target, design, texts)
     # A file's name is bytes, and those that it is here are those of the settings' text.
     told = Path(os.fsdecode(chosen.get("output", "build").encode()))
     return design, output_folder(output or told)
 
 
-def _built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
+def built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
     """Return a design for a device if nothing else is said; say why if it cannot be."""
     inside = design.engine or design
     kinds = inside.entry.hows
@@ -112,10 +109,11 @@ _SETTINGS: dict[str, tuple[type, str]] = {
     "design": (str, "a string"),
     "output": (str, "a string"),
     "parameters": (dict, "a table"),
+    "library": (list, "a string, or a list of them"),
 }
 
 
-def _read(config: Path) -> dict[str, Any]:
+def read_settings(config: Path) -> dict[str, Any]:
     """Read a settings file."""
     try:
         text = read_text(config, _LONGEST)
@@ -132,7 +130,10 @@ def _read(config: Path) -> dict[str, Any]:
         )
     for key, value in chosen.items():
         kind, what = _SETTINGS[key]
-        if not isinstance(value, kind):
+        if key == "library":
+            chosen[key] = value = [value] if isinstance(value, str) else value
+        texts = value if key == "library" and isinstance(value, list) else [""]
+        if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):
             raise UsageError(f"--config {config}: {key} must be {what}, not {value!r}")
     return chosen
 
@@ -144,42 +145,6 @@ def output_folder(output: Path | None) -> Path:
         if path.exists() and not path.is_dir():
             raise UsageError(f"--output must be a folder, not the file {str(path)!r}")
     return folder
-
-
-def library_of(target: str, option: str = "--netlist") -> "cells.Library":
-    """Load the cell library named by an option."""
-    from carrysave.asic.liberty import cells  # slow to load, and not always needed
-
-    if target == "osu018":
-        return cells.osu018()
-    path = Path(target)
-    if path.suffix not in (".lib", ".gz"):
-        raise UsageError(
-            f"{option} must be osu018 or a Liberty file (.lib, .lib.gz), not {target!r}"
-        )
-    try:
-        return cells.Library.load(path)
-    except FileNotFoundError:
-        raise UsageError(f"{option}: no such file: {target}") from None
-
-
-def cells_for_energy(energy: str | None) -> "cells.Library | str | None":
-    """Load the library that ``--energy`` names.
-
-    None is what ``none`` names; and if nothing is named, but there is no osu018 or nothing to time
-    it by, a text says so.
-    """
-    if energy == "none":
-        return None
-    if energy is not None:
-        return library_of(energy, "--energy")
-    from carrysave.asic import sta
-
-    try:
-        sta.version()
-        return library_of("osu018")
-    except (FileNotFoundError, sta.StaError) as error:
-        return str(error)
 
 
 def print_outcome(

@@ -7,12 +7,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from carrysave.cli.libraries import library_of
 from carrysave.cli.options import (
     Folder,
     Json,
     Sets,
     errors,
-    library_of,
     output_folder,
     print_outcome,
     settings,

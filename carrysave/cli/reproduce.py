@@ -5,11 +5,12 @@ import sys
 from typing import Annotated
 
 from cyclopts import Parameter
-from cyclopts.types import ExistingFile
 
 from carrysave import papers
 from carrysave.asic.liberty import cells
+from carrysave.cli.libraries import target_of
 from carrysave.cli.options import Folder, Json, errors, output_folder, print_outcome
+from carrysave.cli.synth import Liberty
 from carrysave.progress import Steps
 from hw.catalog import nearest
 
@@ -23,9 +24,7 @@ def reproduce(
     quick: Annotated[
         bool, Parameter(show_default=False, help="Small designs: minutes instead of hours.")
     ] = False,
-    liberty: Annotated[
-        ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz. [default: osu018]")
-    ] = None,
+    liberty: Liberty = None,
     output: Folder = None,
     json_: Json = False,
 ) -> int:
@@ -42,7 +41,9 @@ def reproduce(
     if table not in papers.TABLES:
         raise nearest(table, papers.TABLES, "table")
     folder = output_folder(output)
-    where = cells.Library.load(liberty) if liberty is not None else "osu018"
+    where = target_of(None, liberty)
+    if where == "generic":
+        cells.osu018()  # its error says what brings it: papers give areas and energies
     with Steps(errors) as steps:
         command = shlex.join(["carrysave", *sys.argv[1:]])
         found = papers.run(table, where, quick=quick, steps=steps, command=command)

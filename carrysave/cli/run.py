@@ -8,11 +8,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from carrysave.cli.libraries import cells_for_energy
 from carrysave.cli.options import (
     Folder,
     Json,
     Sets,
-    cells_for_energy,
     errors,
     output_folder,
     print_outcome,

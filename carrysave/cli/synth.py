@@ -3,15 +3,16 @@
 import json
 import shlex
 import sys
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
 from carrysave.asic import synthesis
-from carrysave.asic.liberty import cells
-from carrysave.asic.placement.technology import technology
 from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
+from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     Config,
     Folder,
@@ -22,13 +23,137 @@ from carrysave.cli.options import (
     console,
     errors,
     output_folder,
+    read_settings,
+    settings,
 )
 from carrysave.errors import UsageError, check_choice, check_positive, needs
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
 from carrysave.report.synthesis import print_synthesis, write_synthesis
+from hw.catalog import Design
+
+if TYPE_CHECKING:
+    from carrysave.asic.liberty.cells import Library
+    from carrysave.asic.placement.technology import Technology
 
 __all__ = ["synthesise"]
+
+Target = Annotated[
+    str | None,
+    Parameter(
+        help=f"One of {', '.join(synthesis.TARGETS)}. [default: osu018 if it is installed, else"
+        " generic: gate equivalents and FO4, no technology]"
+    ),
+]
+Liberty = Annotated[
+    list[ExistingFile] | None,
+    Parameter(
+        help="Cell library, .lib or .lib.gz; repeatable, for its corners: the first is mapped to"
+        " and measured for power, the slowest sets the period. [default: `library` of"
+        " carrysave.toml]",
+    ),
+]
+Period = Annotated[float | None, Parameter(help="Target clock period, ns.")]
+Sweep = Annotated[
+    bool,
+    Parameter(
+        show_default=False,
+        help="Search recipes, periods and hierarchies for the best result, and ways to build a"
+        " design that no parameter says.",
+    ),
+]
+Objective = Annotated[
+    str, Parameter(help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}.")
+]
+Part = Annotated[
+    str | None,
+    Parameter(help="FPGA to place on, such as iCE40UP5K-SG48. [default: the first that fits]"),
+]
+Seeds = Annotated[
+    int | None,
+    Parameter(help="Runs of place and route, for the median Fmax. [default: 3]"),
+]
+Hierarchy = Annotated[
+    str | None,
+    Parameter(
+        help="Repeated modules to map once, instead of in place: where it pays (auto), large"
+        " ones only (coarse: slower, smaller area), none (flat). [default: auto; with --sweep,"
+        " the best of them]"
+    ),
+]
+TimeReset = Annotated[
+    bool,
+    Parameter(
+        show_default=False,
+        help="Time resets, too, and buffer asynchronous ones; they are ideal by default.",
+    ),
+]
+Clock = Annotated[str | None, Parameter(help="Clock port of --verilog. [default: clk]")]
+Operations = Annotated[float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")]
+
+
+def check_search(
+    *,
+    target: str | None,
+    liberty: Sequence[Path] | None,
+    period: float | None,
+    sweep: bool,
+    objective: str,
+    hierarchy: str | None,
+    time_reset: bool,
+    part: str | None,
+    seeds: int | None,
+    operations: float | None,
+) -> None:
+    """Refuse options of a synthesis that are out of range, or exclude each other."""
+    check_positive("--period", period, " ns")
+    check_positive("--operations", operations)
+    if period is not None and sweep:
+        raise UsageError("--period and --sweep exclude each other")
+    if target is not None and liberty is not None:
+        raise UsageError("--target and --liberty exclude each other")
+    if target is not None:
+        check_choice("--target", target, synthesis.TARGETS)
+    on_fpga = target in implementation.TARGETS
+    if on_fpga and (period is not None or sweep or hierarchy is not None or time_reset):
+        raise UsageError(
+            "--period, --sweep, --hierarchy and --time-reset are for cell libraries, not for"
+            f" {target}"
+        )
+    if not on_fpga and (part is not None or seeds is not None):
+        raise UsageError(f"--part and --seeds need --target {'|'.join(implementation.TARGETS)}")
+    if seeds is not None and not 1 <= seeds <= implementation.MOST_SEEDS:
+        raise UsageError(f"--seeds must be 1 to {implementation.MOST_SEEDS}, not {seeds}")
+    if part is not None:
+        implementation.part_of(str(target), part)
+    if hierarchy is not None:
+        check_choice("--hierarchy", hierarchy, synthesis.HIERARCHIES)
+    check_choice("--objective", objective, synthesis.OBJECTIVES)
+
+
+def check_wires(sizes: Mapping[str, float | None], place: bool, target: str | None) -> None:
+    """Refuse sizes of wires, by their options, that are out of range or not asked for."""
+    for (option, size), unit in zip(sizes.items(), (" fF/um", " ohm/um", " um"), strict=True):
+        check_positive(option, size, unit)
+        if size is not None and not place:
+            raise UsageError(f"{option} needs --place")
+    if place and target in implementation.TARGETS:
+        raise UsageError(
+            f"--place is for cell libraries; {target} is placed where that is possible"
+        )
+
+
+def technology_of(where: "Library | str", sizes: Mapping[str, float | None]) -> "Technology":
+    """Return the wires of a library, but for what is given."""
+    from carrysave.asic.placement.technology import technology
+
+    needs("coloquinte")
+    try:
+        return technology(
+            synthesis.LIBRARIES[where]() if isinstance(where, str) else where, *sizes.values()
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def synthesise(
@@ -38,20 +163,11 @@ def synthesise(
     parameter: Sets = None,
     output: Folder = None,
     config: Config = None,
-    target: Annotated[
-        str | None, Parameter(help=f"One of {', '.join(synthesis.TARGETS)}. [default: osu018]")
-    ] = None,
-    liberty: Annotated[
-        ExistingFile | None, Parameter(help="Cell library, .lib or .lib.gz.")
-    ] = None,
-    period: Annotated[float | None, Parameter(help="Target clock period, ns.")] = None,
-    sweep: Annotated[
-        bool,
-        Parameter(show_default=False, help="Search recipes and periods for the best result."),
-    ] = False,
-    objective: Annotated[
-        str, Parameter(help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}.")
-    ] = "density",
+    target: Target = None,
+    liberty: Liberty = None,
+    period: Period = None,
+    sweep: Sweep = False,
+    objective: Objective = "density",
     activity: Annotated[
         str | None,
         Parameter(
@@ -59,29 +175,10 @@ def synthesise(
             " such as normal:int8,e4m3. [default: normal]"
         ),
     ] = None,
-    part: Annotated[
-        str | None,
-        Parameter(help="FPGA to place on, such as iCE40UP5K-SG48. [default: the first that fits]"),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        Parameter(help="Runs of place and route, for the median Fmax. [default: 3]"),
-    ] = None,
-    hierarchy: Annotated[
-        str | None,
-        Parameter(
-            help="Repeated modules to map once, instead of in place: where it pays (auto), large"
-            " ones only (coarse: slower, smaller area), none (flat). [default: auto; with --sweep,"
-            " the best of them]"
-        ),
-    ] = None,
-    time_reset: Annotated[
-        bool,
-        Parameter(
-            show_default=False,
-            help="Time resets, too, and buffer asynchronous ones; they are ideal by default.",
-        ),
-    ] = False,
+    part: Part = None,
+    seeds: Seeds = None,
+    hierarchy: Hierarchy = None,
+    time_reset: TimeReset = False,
     place: Annotated[
         bool,
         Parameter(
@@ -104,18 +201,15 @@ def synthesise(
         Parameter(consume_multiple=True, help="Synthesise these files instead."),
     ] = None,
     top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
-    clock: Annotated[str | None, Parameter(help="Clock port of --verilog. [default: clk]")] = None,
-    operations: Annotated[
-        float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")
-    ] = None,
+    clock: Clock = None,
+    operations: Operations = None,
     json_: Json = False,
 ) -> int:
     """Synthesise a design, or your own Verilog, and report area, timing and power.
 
     Cell libraries: Yosys, ABC and OpenSTA; with --place Coloquinte, buffers and sizes by the wires,
-    and every figure with them, too. FPGAs: Yosys, and nextpnr for ecp5,
-    ice40, gowin and nexus; a design of the catalogue is then built for the target, unless
-    `-p target=...` says otherwise.
+    and all figures with them, too. FPGAs: Yosys, and nextpnr for ecp5, ice40, gowin and nexus; a
+    design of the catalogue is then built for the target, unless `-p target=...` says otherwise.
     Results are cached by content. Where a search's best recipe is kept in the project, it is used,
     and the report says so.
 
@@ -124,45 +218,18 @@ def synthesise(
     - `carrysave synth opt1 --sweep`
     - `carrysave synth systolic_os --liberty sky130_fd_sc_hd__tt_025C_1v80.lib --place`
     - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
+    - `carrysave synth opt1 --liberty typical.lib --liberty slow.lib`
     - `carrysave synth systolic_os -p pe=mac -p encoding=operator -p adder=operator --target ecp5`
     - `carrysave synth --verilog a.sv --top a --target ice40 --part iCE40UP5K-SG48 --seeds 5`
     - `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
     """
-    check_positive("--period", period, " ns")
-    check_positive("--operations", operations)
-    if period is not None and sweep:
-        raise UsageError("--period and --sweep exclude each other")
-    if target is not None and liberty is not None:
-        raise UsageError("--target and --liberty exclude each other")
-    if target is not None:
-        check_choice("--target", target, synthesis.TARGETS)
+    check_search(
+        target=target, liberty=liberty, period=period, sweep=sweep, objective=objective,
+        hierarchy=hierarchy, time_reset=time_reset, part=part, seeds=seeds, operations=operations,
+    )  # fmt: skip
     on_fpga = target in implementation.TARGETS
-    if on_fpga and (period is not None or sweep or hierarchy is not None or time_reset):
-        raise UsageError(
-            "--period, --sweep, --hierarchy and --time-reset are for cell libraries, not for"
-            f" {target}"
-        )
-    for option, size, unit in (
-        ("--wire-cap", wire_cap, " fF/um"),
-        ("--wire-res", wire_res, " ohm/um"),
-        ("--row-height", row_height, " um"),
-    ):
-        check_positive(option, size, unit)
-        if size is not None and not place:
-            raise UsageError(f"{option} needs --place")
-    if on_fpga and place:
-        raise UsageError(
-            f"--place is for cell libraries; {target} is placed where that is possible"
-        )
-    if not on_fpga and (part is not None or seeds is not None):
-        raise UsageError(f"--part and --seeds need --target {'|'.join(implementation.TARGETS)}")
-    if seeds is not None and not 1 <= seeds <= implementation.MOST_SEEDS:
-        raise UsageError(f"--seeds must be 1 to {implementation.MOST_SEEDS}, not {seeds}")
-    if part is not None:
-        implementation.part_of(str(target), part)
-    if hierarchy is not None:
-        check_choice("--hierarchy", hierarchy, synthesis.HIERARCHIES)
-    check_choice("--objective", objective, synthesis.OBJECTIVES)
+    sizes = {"--wire-cap": wire_cap, "--wire-res": wire_res, "--row-height": row_height}
+    check_wires(sizes, place, target)
     if activity is not None and (verilog or on_fpga):
         raise UsageError("--activity is for designs of the catalogue on a cell library")
     if verilog:
@@ -176,15 +243,8 @@ def synthesise(
         what = chosen.module
         if activity not in (None, *UNMEASURED):
             Stimulus.parse(chosen, activity)
-    where = cells.Library.load(liberty) if liberty is not None else target or "osu018"
-    given = None
-    if place:
-        needs("coloquinte")
-        library = where if isinstance(where, cells.Library) else cells.osu018()
-        try:
-            given = technology(library, wire_cap, wire_res, row_height)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+    where = target_of(target, liberty, config)
+    technology = technology_of(where, sizes) if place else None
     with Steps(errors) as steps:
         steps.step(f"synthesise {what}")
         options: dict[str, Any] = {
@@ -194,7 +254,7 @@ def synthesise(
             "hierarchy": hierarchy,
             "time_reset": time_reset,
             "place": place or None,
-            "technology": given,
+            "technology": technology,
             "part": part,
             "seeds": seeds or 3,
             "progress": steps.note,
@@ -210,7 +270,12 @@ def synthesise(
             )
         else:
             result = synthesis.synthesise_design(
-                chosen, where, activity=activity, from_kept=not sweep, **options
+                chosen,
+                where,
+                activity=activity,
+                from_kept=not sweep,
+                hows=_free(chosen, parameter, config) if sweep else (),
+                **options,
             )
     result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
     result["files"] = write_synthesis(folder / "synth", result)
@@ -219,3 +284,11 @@ def synthesise(
     else:
         print_synthesis(console, [result])
     return 0
+
+
+def _free(design: Design, sets: Sequence[str] | None, config: Path | None) -> list[str]:
+    """Return the parameters that a search may change: those that the user has not set."""
+    told = settings(sets)
+    if config is not None:
+        told |= read_settings(config).get("parameters", {})
+    return [name for name in synthesis.searched(design) if name not in told]

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from carrysave import cache
+from carrysave.cli.libraries import library_of
 from carrysave.cli.options import (
     Config,
     Folder,
@@ -17,7 +18,6 @@ from carrysave.cli.options import (
     choose,
     console,
     errors,
-    library_of,
 )
 from carrysave.errors import UsageError
 from carrysave.progress import Steps

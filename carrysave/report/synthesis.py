@@ -1,9 +1,9 @@
 """Command-line output of synthesis: tables, JSON, pictures."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
@@ -15,15 +15,19 @@ from carrysave.report import floor_plan
 from carrysave.report.designs import print_line
 from carrysave.report.tables import svg
 
-__all__ = ["print_board", "print_synthesis", "write_synthesis"]
+__all__ = ["NO_RATIO", "ROWS", "print_board", "print_synthesis", "ratio", "write_synthesis"]
 
 
-_ROWS = (
+ROWS = (
     ("area", "area_um2", "{:,.0f} um2"),
     ("  sequential", "area_sequential_um2", "{:,.0f} um2"),
     ("  combinational", "area_combinational_um2", "{:,.0f} um2"),
+    ("area", "area_ge", "{:,.0f} GE"),
+    ("  sequential", "area_sequential_ge", "{:,.0f} GE"),
+    ("  combinational", "area_combinational_ge", "{:,.0f} GE"),
     ("cells", "cells", "{:,}"),
     ("minimum period", "period_ns", "{:.3f} ns"),
+    ("minimum period", "period_fo4", "{:.2f} FO4"),
     ("fmax", "fmax_mhz", "{:,.0f} MHz"),
     ("  best seed", "fmax_best_mhz", "{:,.0f} MHz"),
     ("fmax of logic alone", "fmax_logic_mhz", "{:,.0f} MHz"),
@@ -42,6 +46,8 @@ _ROWS = (
     ("  for 1,000 LUTs", "gops_per_1000_luts", "{:,.2f} GOPS"),
     ("  for a DSP", "gops_per_dsp", "{:,.3f} GOPS"),
     ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
+    ("speed", "operations_per_fo4", "{:,.3f} a FO4"),
+    ("area efficiency", "operations_per_fo4_kge", "{:,.4f} a FO4 and kGE"),
     ("energy efficiency", "gops_per_w", "{:,.0f} GOPS/W"),
     ("recipe", "recipe", "{}"),
     ("hierarchy", "hierarchy_mode", "{}"),
@@ -49,43 +55,71 @@ _ROWS = (
 )
 
 
-def print_synthesis(console: Console, results: Sequence[dict[str, Any]]) -> None:
-    """Print results side by side, one column each, and their conditions."""
+NO_RATIO = ("annotated", "glitches", "tried")
+"""Numbers that say nothing of a design when compared."""
+
+
+def print_synthesis(
+    console: Console, results: Sequence[dict[str, Any]], names: Sequence[str] = ()
+) -> None:
+    """Print results side by side, one column each, and their conditions.
+
+    Parameters
+    ----------
+    names : of the results, for a comparison: figures then have their ratio to those of the first.
+    """
     table = Table(header_style="bold")
     table.add_column("", no_wrap=True)
-    for result in results:
-        head = f"{result['module']}\n{result['target']}"
+    labels = list(names or (result["module"] for result in results))
+    for label, result in zip(labels, results, strict=True):
+        head = f"{escape(label)}\n{result['target']}"
         table.add_column(head, justify="right", overflow="fold")
-    for label, key, form in _ROWS:
+    for label, key, form in ROWS:
         values = [result.get(key) for result in results]
         if key == "tried":
             values = [sum(row["points"] for row in value or ()) or None for value in values]
         if isinstance(next(iter(filter(None, values)), None), dict):
             values = [_counts(value or {}) for value in values]
         if any(value is not None for value in values):
-            table.add_row(label, *("-" if v is None else form.format(v) for v in values))
+            texts = ["-" if v is None else form.format(v) for v in values]
+            ratios: list[float | None] = [None] * len(values)
+            if names and key not in NO_RATIO:
+                ratios[1:] = [ratio(v, values[0]) for v in values[1:]]
+            table.add_row(
+                label,
+                *(
+                    text if own is None else f"{text}\n{own:.2f}x"
+                    for text, own in zip(texts, ratios, strict=True)
+                ),
+            )
     console.print(table)
     first = results[0]
     for result in results:
         _print_placed(console, result)
-    for result in results:
-        _print_tried(console, result)
+    for label, result in zip(labels, results, strict=True):
+        _print_tried(console, label, result)
         for note in result.get("notes", ()):
-            print_line(console, f"note on {result['module']}: {note}")
+            print_line(console, f"note on {label}: {note}")
+    for label, result in zip(labels, results, strict=True):
+        corners = result.get("corners") or ()
+        if len(corners) > 1:
+            periods = (f"{one['name']} {one['period_ns']:.3f} ns" for one in corners)
+            print_line(console, f"period of {label} by corner: {', '.join(periods)}")
     if first.get("activity"):
         print_line(console, f"power at: {first['activity']}")
-    for result in results:
+    for label, result in zip(labels, results, strict=True):
         if said := (result.get("conditions") or {}).get("resets"):
-            print_line(console, f"resets of {result['module']}: {said}")
-    path = first.get("critical_path")
-    if path and "kind" in path[0]:
-        _print_path(console, first["module"], path)
-    elif path:
-        print_line(
-            console,
-            f"critical path of {first['module']}: {path[0]['point']} -> {path[-1]['point']},"
-            f" {len(path) // 2} cells",
-        )
+            print_line(console, f"resets of {label}: {said}")
+    for label, result in zip(labels, results if names else [first], strict=False):
+        path = result.get("critical_path")
+        if path and "kind" in path[0]:
+            _print_path(console, label, path)
+        elif path:
+            print_line(
+                console,
+                f"critical path of {label}: {path[0]['point']} -> {path[-1]['point']},"
+                f" {len(path) // 2} cells",
+            )
     versions = {
         # ABC calls itself "UC Berkeley, ABC 1.01 (compiled <date>)".
         name: text.removeprefix("UC Berkeley, ABC ").partition(" (")[0]
@@ -139,29 +173,58 @@ def _print_placed(console: Console, result: dict[str, Any]) -> None:
     )
 
 
+class Measures(NamedTuple):
+    """Keys of a result for its area, its period and their product, and their units."""
+
+    area: str
+    period: str
+    density: str
+    area_unit: str
+    time_unit: str
+    density_unit: str
+
+
+_PHYSICAL = Measures("area_um2", "period_ns", "gops_per_mm2", "um2", "ns", "GOPS/mm2")
+_RELATIVE = Measures(
+    "area_ge", "period_fo4", "operations_per_fo4_kge", "GE", "FO4", "operations a FO4 and kGE"
+)
+
+
+def measures(result: Mapping[str, Any]) -> Measures:
+    """Return in which units a result is."""
+    return _RELATIVE if result.get("area_ge") is not None else _PHYSICAL
+
+
+def ratio(value: Any, first: Any) -> float | None:
+    """Return the ratio of two figures; None where there is none."""
+    numbers = isinstance(value, int | float) and isinstance(first, int | float)
+    return value / first if numbers and first else None
+
+
 def variant_of(tried: dict[str, Any]) -> str:
     """Name a hierarchy, and the parameters that a search changed."""
     hows = (f"{name}={value}" for name, value in tried["hows"].items())
     return ", ".join([tried["hierarchy"], *hows])
 
 
-def _print_tried(console: Console, result: dict[str, Any]) -> None:
+def _print_tried(console: Console, label: str, result: dict[str, Any]) -> None:
     """Print what a search tried besides recipes and delay targets, and the best of each."""
     rows = result.get("tried") or ()
     if len(rows) < 2:
         return
     table = Table(
-        title=f"tried for {result['module']}, the best of each", title_justify="left",
+        title=escape(f"tried for {label}, the best of each"), title_justify="left",
         header_style="bold",
     )  # fmt: skip
     for name in ("hierarchy", "mapped once", "recipe"):
         table.add_column(name, overflow="fold")
-    for name in ("points", "um2", "ns"):
+    measure = measures(result)
+    for name in ("points", measure.area_unit, measure.time_unit):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             escape(variant_of(row)), escape(", ".join(row["mapped_once"]) or "-"), row["recipe"],
-            f"{row['points']}", f"{row['area_um2']:,.0f}", f"{row['period_ns']:.3f}",
+            f"{row['points']}", f"{row[measure.area]:,.0f}", f"{row[measure.period]:.3f}",
         )  # fmt: skip
     console.print(table)
 
@@ -249,14 +312,15 @@ def draw_sweep(result: dict[str, Any]) -> bytes:
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    period, area = result["period_ns"], result["area_um2"]
-    density = result.get("gops_per_mm2")
-    level = f"{density:,.1f} GOPS/mm2" if density else "equal area x period"
+    measure = measures(result)
+    period, area = result[measure.period], result[measure.area]
+    density = result.get(measure.density)
+    level = f"{density:,.4g} {measure.density_unit}" if density else "equal area x period"
     figure, axes = pyplot.subplots(figsize=(7.6, 4.4), layout="constrained")
     curves: dict[str, list[tuple[float, float]]] = {}
     for point in result["sweep"]:
         kind = f"{point['recipe']}, {variant_of(point)}"
-        curves.setdefault(kind, []).append((point["period_ns"], point["area_um2"]))
+        curves.setdefault(kind, []).append((point[measure.period], point[measure.area]))
     for number, (recipe, points) in enumerate(sorted(curves.items())):
         # Ten colours, then again with another marker.
         marker = "os^Dv"[number // 10 % 5]
@@ -266,13 +330,13 @@ def draw_sweep(result: dict[str, Any]) -> bytes:
     low, high = max(limits[0], 1e-9), limits[1]
     curve = [low + (high - low) * step / 200 for step in range(201)]
     axes.plot(curve, [period * area / x for x in curve], "k--", lw=0.8, alpha=0.6, label=level)
-    chosen = f"chosen: {period:.3f} ns, {area:,.0f} um2"
+    chosen = f"chosen: {period:.3f} {measure.time_unit}, {area:,.0f} {measure.area_unit}"
     axes.plot(period, area, "*", ms=15, mfc="none", mec="black", mew=1.2, label=chosen)
     axes.axis(limits)
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.grid(alpha=0.25)
-    axes.set_xlabel("minimum period, ns")
-    axes.set_ylabel("cell area, um2")
+    axes.set_xlabel(f"minimum period, {measure.time_unit}")
+    axes.set_ylabel(f"cell area, {measure.area_unit}")
     axes.set_title(f"{result['module']}, {result['target']}", fontsize=10, wrap=True)
     figure.legend(fontsize=8, loc="outside right upper", title="recipe", title_fontsize=8)
     return svg(figure)

@@ -71,7 +71,7 @@ class Aligner(wiring.Component):
     )
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
+        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
         "pipeline": Integer("registers between shift and rounding", 0, 0, 1),
     }
 

@@ -75,7 +75,7 @@ class Encoder(wiring.Component):
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         "pipeline": Integer("registers between sum and code", 1, 0, 3),
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
+        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
     }
 
     i: stream.Interface

@@ -92,7 +92,7 @@ class Requantiser(wiring.Component):
         "encoding": Choice(
             "multiplier: Booth rows, EN-T rows, AND array, or the tool's", "booth", ENCODINGS
         ),
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
+        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
         "pipeline": Integer("registers between sums and codes", 2, 0, 4),
     }
 

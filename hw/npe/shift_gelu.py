@@ -52,7 +52,7 @@ class ShiftGelu(wiring.Component):
     EVIDENCE = ACTIVATION
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
+        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
     }
 
     i: stream.Interface

@@ -159,6 +159,7 @@ class Element(SumModule):
             "multiplier: Booth rows, EN-T rows recoded at the edge, AND array, or the tool's",
             "booth",
             ENCODINGS,
+            searched=True,
         ),
         "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
     }

@@ -63,7 +63,7 @@ class Lmul(wiring.Component):
     )
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
+        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
         "exact": Choice("exact products: by a carry, or by multiplication", "carry", _EXACT),
     }
 

@@ -34,7 +34,7 @@ class MacElement(Element):
     module = "mac"
     HOWS: ClassVar[dict[str, Parameter]] = {
         **Element.HOWS,
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
+        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
     }
 
     def __init__(

@@ -57,7 +57,7 @@ class OverWeights(wiring.Component):
     EVIDENCE = (*ENGINE, "mutants")
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS)
+        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True)
     }
 
     i_a: stream.Interface

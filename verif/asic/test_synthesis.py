@@ -12,7 +12,10 @@ import pytest
 from carrysave.asic import elaborate, hierarchy, mapping, search, sta, synthesis
 from carrysave.asic.liberty import cells as liberty
 from carrysave.asic.liberty.cells import Library
+from golden.check import Choice
+from hw.catalog import CATALOG, Design
 from hw.emit import yosys
+from hw.emit.flat_ports import flat_ports
 
 MAC = """
 module mac #(parameter W = 4) (input clk, input en, input clear,
@@ -301,6 +304,57 @@ def test_a_sweep_tries_every_hierarchy(tmp_path, monkeypatch):
     large = synthesis.synthesise([source], **ask, sweep=True)
     assert [row["hierarchy"] for row in large["tried"]] == ["auto"]
     assert "not tried: about" in large["notes"][-1]
+
+
+def options_of(name: str, how: str) -> tuple[str, ...]:
+    kind = CATALOG[name].hows[how]
+    assert isinstance(kind, Choice)
+    return kind.options
+
+
+SMALL = Design("mac", {"a_width": 3, "b_width": 3, "accumulator_width": 8})
+
+
+def test_a_sweep_tries_other_ways_to_build_a_design(monkeypatch):
+    monkeypatch.setattr(search, "MAPS", {name: mapping.MAPS[name] for name in ("dch2", "amap")})
+    monkeypatch.setattr(search, "RELAXED", (1.2,))
+    assert synthesis.searched(SMALL) == ["encoding", "adder"]
+    options: dict[str, Any] = {"sweep": True, "activity": "none", "jobs": 1}
+    plain = synthesis.synthesise_design(SMALL, "osu018", **options)
+    assert [row["hows"] for row in plain["tried"]] == [{}]
+    assert plain["module"] == SMALL.module
+    found = synthesis.synthesise_design(SMALL, "osu018", hows=["encoding"], **options)
+    kinds = options_of("mac", "encoding")
+    others = [{"encoding": kind} for kind in kinds if kind != "booth"]
+    assert [row["hows"] for row in found["tried"]] == [{}, *others]
+    best = min(found["tried"], key=lambda row: row["area_um2"] * row["period_ns"])
+    assert found["parameters"] == {**SMALL.parameters, **best["hows"]}
+    assert found["module"] == Design("mac", found["parameters"]).module
+    assert (found["area_um2"], found["period_ns"]) == (best["area_um2"], best["period_ns"])
+    assert found["area_um2"] * found["period_ns"] < plain["area_um2"] * plain["period_ns"]
+    again = synthesis.synthesise_design(Design("mac", found["parameters"]), "osu018", **options)
+    assert again["area_um2"] * again["period_ns"] <= found["area_um2"] * found["period_ns"]
+    with pytest.raises(ValueError, match="hows must be one of encoding, adder, not 'pipeline'"):
+        synthesis.synthesise_design(SMALL, "osu018", hows=["pipeline"], **options)
+
+
+@pytest.mark.parametrize("name", [n for n in CATALOG if synthesis.searched(Design(n))])
+def test_what_a_search_changes_is_seen_by_no_user(name):
+    """Same ports, same latency, same throughput; the benches of a design hold its results."""
+    size = {"k": 2} if name in ("adder_tree", "opt2", "cube") else {}  # else they take long
+    base = Design(name, size)
+    ports = {
+        (port.name, len(port.value), port.inward) for port in flat_ports(base.component())
+    }  # fmt: skip
+    for how in synthesis.searched(base):
+        for value in options_of(name, how):
+            try:
+                other = Design(name, {**size, how: value}).component()
+            except ValueError:
+                continue
+            assert {(p.name, len(p.value), p.inward) for p in flat_ports(other)} == ports
+            for fact in ("latency", "operations_per_cycle"):
+                assert getattr(other, fact) == getattr(base.component(), fact), (how, value)
 
 
 def test_timing_module_by_module_agrees(tmp_path, monkeypatch):

@@ -22,6 +22,7 @@ COMMANDS = (
     "generate",
     "verify",
     "synth",
+    "compare",
     "pack",
     "reproduce",
     "run",
@@ -361,6 +362,31 @@ def test_cli_synth_sweep_writes_results(run: Run, tmp_path: Path) -> None:
         assert text in picture
     assert f"module {MODULE}(" in stem.with_name(f"{stem.name}.netlist.v").read_text()
     assert all((tmp_path / file).exists() for file in found["files"])
+
+
+@pytest.mark.parametrize(
+    ("line", "config", "free"),
+    [
+        ((), "", ["encoding", "adder"]),
+        (("-p", "adder=sklansky"), "", ["encoding"]),
+        ((), "adder = 'sklansky'\nencoding = 'booth'", []),
+    ],
+)
+def test_cli_synth_searches_what_no_parameter_says(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line, config, free
+) -> None:
+    asked: dict[str, object] = {}
+
+    def synthesise(*given: object, **options: object) -> dict[str, object]:
+        asked.update(options)
+        raise RuntimeError("enough")
+
+    monkeypatch.setattr("carrysave.asic.synthesis.synthesise_design", synthesise)
+    (tmp_path / "own.toml").write_text(f"[parameters]\n{config}\n")
+    assert run("synth", "mac", *line, "--config", "own.toml", "--sweep").code == 1
+    assert asked["hows"] == free
+    assert run("synth", "mac", *line, "--config", "own.toml").code == 1
+    assert asked["hows"] == ()
 
 
 def test_cli_synth_takes_foreign_verilog(run: Run, tmp_path: Path) -> None:

@@ -4,18 +4,29 @@ import errno
 import functools
 import hashlib
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
 from carrysave import cache
+from carrysave.asic.liberty import generic as generic_library
 from carrysave.asic.liberty.cell import Cell, Pin, Register
 from carrysave.asic.liberty.facts import facts_of
 from carrysave.asic.liberty.text import parse
 from hw.emit import tools, user_files, yosys
 from hw.emit.user_files import FileError
 
-__all__ = ["LIB", "Cell", "Library", "Pin", "Register", "cell_models", "osu018"]
+__all__ = [
+    "LIB",
+    "Cell",
+    "Library",
+    "Pin",
+    "Register",
+    "cell_models",
+    "default",
+    "generic",
+    "osu018",
+]
 
 LIB = "cells.lib"
 """What tools see a library as."""
@@ -50,6 +61,8 @@ class Library:
     sha : its SHA-256.
     time_unit, capacitance_unit : seconds and farads per unit of the file.
     corner : process, voltage (V), temperature (degrees C) and name of the operating conditions.
+    relative : whether areas are in gate equivalents and times in FO4, not in um2 and ns.
+    corners : the same cells under other conditions; the slowest of all sets the period.
     """
 
     data: bytes = field(repr=False)
@@ -59,10 +72,12 @@ class Library:
     capacitance_unit: float
     corner: dict[str, float | str | None]
     cells: dict[str, Cell]
+    relative: bool = False
+    corners: "tuple[Library, ...]" = ()
 
     @classmethod
-    def load(cls, path: Path | str) -> "Library":
-        """Read a ``.lib`` or ``.lib.gz`` file.
+    def load(cls, path: Path | str, *corners: Path | str) -> "Library":
+        """Read a ``.lib`` or ``.lib.gz`` file, and those of other corners.
 
         Raises
         ------
@@ -70,23 +85,51 @@ class Library:
             If there is no such file.
         FileError
             If it is not a Liberty library with cells.
+        ValueError
+            If another corner has not the same cells and pins.
         """
+        if corners:
+            first, *others = map(cls.load, (path, *corners))
+            for other in others:
+                first.check_corner(other)
+            return replace(first, corners=tuple(others))
         path = Path(path)
         try:
             data = user_files.read(path, unzip=True)
         except FileNotFoundError:
             raise FileNotFoundError(errno.ENOENT, "Liberty file not found", str(path)) from None
-        sha = hashlib.sha256(data).hexdigest()
+        try:
+            return cls.of(data)
+        except ValueError as error:
+            raise FileError(path, error) from None
 
-        def make() -> dict[str, object]:
-            try:
-                return facts_of(parse(data.decode("utf-8", "replace")))
-            except ValueError as error:
-                raise FileError(path, error) from None
-
-        facts = cache.remembered("liberty", [str(_FORMAT), data], make)
+    @classmethod
+    def of(cls, data: bytes) -> "Library":
+        """Read the text of a Liberty file; ValueError if it is none with cells."""
+        facts = cache.remembered(
+            "liberty", [str(_FORMAT), data],
+            lambda: facts_of(parse(data.decode("utf-8", "replace"))),
+        )  # fmt: skip
         cells = {cell["name"]: Cell.from_plain(cell) for cell in facts.pop("cells")}
-        return cls(data=data, sha=sha, cells=cells, **facts)
+        return cls(data=data, sha=hashlib.sha256(data).hexdigest(), cells=cells, **facts)
+
+    def check_corner(self, other: "Library") -> None:
+        """Refuse a library whose cells and pins are others."""
+        ours, theirs = (
+            {(cell.name, pin.name) for cell in one.cells.values() for pin in cell.pins}
+            for one in (self, other)
+        )
+        if ours != theirs:
+            name, pin = min(ours ^ theirs)
+            raise ValueError(
+                f"corners must have the same cells, not {other.name!r} beside {self.name!r}: one of"
+                f" them has {pin} of {name}"
+            )
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """Units of areas and of times, in words."""
+        return ("GE", "FO4") if self.relative else ("um2", "ns")
 
     @functools.cached_property
     def text(self) -> str:
@@ -188,6 +231,17 @@ def _first(cells: list[Cell], library: Library, what: str) -> Cell:
     if not cells:
         raise ValueError(f"library must have a usable {what}, not {library.name!r}")
     return cells[0]
+
+
+def default() -> str:
+    """Return ``osu018`` if it is there, else ``generic``, which needs nothing of the system."""
+    return "osu018" if any(path.is_file() for path in OSU018) else "generic"
+
+
+@functools.cache
+def generic() -> Library:
+    """Return the library of :mod:`carrysave.asic.liberty.generic`, in gate equivalents and FO4."""
+    return replace(Library.of(generic_library.text().encode()), relative=True)
 
 
 def osu018() -> Library:

@@ -64,6 +64,8 @@ def technology(
     ValueError
         If it is not known, and not all of it is given.
     """
+    if library.relative:
+        raise ValueError(f"a library to place with must have um and ns, not {library.name}")
     found = next((own for glob, own in TECHNOLOGIES.items() if fnmatch(library.name, glob)), None)
     given = capacitance, resistance, row_height
     if found is None:

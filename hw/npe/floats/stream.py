@@ -20,7 +20,7 @@ FLOAT_HOWS: dict[str, Parameter] = {
     "encoding": Choice(
         "significand multiplier: Booth rows, EN-T rows, AND array, or the tool's", "none", ENCODINGS
     ),
-    "adder": Choice("carry-propagate adder", "sklansky", ADDERS),
+    "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
     "pipeline": Integer("pipeline registers besides the accumulator", 2, 0, CUTS),
 }
 

@@ -73,7 +73,7 @@ class Lane8(SumModule):
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         "accumulation": Choice("form of the accumulator", "carry_save", ("carry_save", "resolved")),
-        "adder": Choice("carry-propagate adders", "sklansky", ADDERS),
+        "adder": Choice("carry-propagate adders", "sklansky", ADDERS, searched=True),
         "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
     }
 
