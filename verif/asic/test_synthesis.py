@@ -475,7 +475,7 @@ def test_combinational_design_needs_no_clock(tmp_path):
         ({"period_ns": 0.0}, "period_ns must be positive, not 0.0"),
         (
             {"target": "tsmc"},
-            "target must be one of osu018, ecp5, ice40, .*, not 'tsmc'",
+            "target must be one of osu018, generic, ecp5, ice40, .*, not 'tsmc'",
         ),
         ({"top": "a b; !true"}, "'.*a b; !true' which is not allowed"),
     ],
