@@ -223,7 +223,8 @@ def refused(outcome: Outcome, says: str) -> None:
         ("verify mac --netlist none.lib", "--netlist: no such file: none.lib"),
         (
             "synth mac --target ecp4",
-            "must be one of osu018, generic, ecp5, ice40, gowin, nexus, xilinx7, ultrascale, not 'ecp4'",
+            "must be one of osu018, generic, ecp5, ice40, gowin, nexus, xilinx7, ultrascale,"
+            " not 'ecp4'",
         ),
         ("synth mac --liberty none.lib", '"none.lib" does not exist'),
         ("synth mac --liberty file", "Liberty text must be one library group"),
