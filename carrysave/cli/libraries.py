@@ -37,14 +37,14 @@ def target_of(
     if named in (["osu018"], ["generic"]):
         return named[0]
     for name in named:
-        _check_suffix(name, f"{file}: library")
+        _check_suffix(name, f"{file}: library", "osu018, generic")
     return cells.Library.load(*(file.parent / name for name in named))
 
 
-def _check_suffix(name: str, option: str) -> None:
+def _check_suffix(name: str, option: str, names: str) -> None:
     if Path(name).suffix not in (".lib", ".gz"):
         raise UsageError(
-            f"{option} must be osu018, generic or a Liberty file (.lib, .lib.gz), not {name!r}"
+            f"{option} must be {names} or a Liberty file (.lib, .lib.gz), not {name!r}"
         )
 
 
@@ -54,9 +54,10 @@ def library_of(target: str, option: str = "--netlist") -> "cells.Library":
 
     if target == "osu018":
         return cells.osu018()
-    if target == "generic":
+    energies = option == "--energy"  # which the generic library has not
+    if target == "generic" and not energies:
         return cells.generic()
-    _check_suffix(target, option)
+    _check_suffix(target, option, "osu018" if energies else "osu018, generic")
     path = Path(target)
     try:
         return cells.Library.load(path)

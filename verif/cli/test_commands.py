@@ -152,7 +152,7 @@ def test_cli_config_yields_to_the_command_line(run: Run, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("desing = 'mac'", "keys must be design, output, parameters, not desing"),
+        ("desing = 'mac'", "keys must be design, output, parameters, library, not desing"),
         ("design = ", "Invalid value"),
         ("design = 3", "design must be a string, not 3"),
         ("design = 'mac'\noutput = 3", "output must be a string, not 3"),
@@ -219,11 +219,12 @@ def refused(outcome: Outcome, says: str) -> None:
         ("verify mac --seed -1", "--seed must be 0..2147483647, not -1"),
         ("verify mac --seed 2147483648", "--seed must be 0..2147483647, not 2147483648"),
         ("verify mac --seed x", 'Invalid value for --seed: unable to convert "x"'),
-        ("verify mac --netlist ecp5", "--netlist must be osu018 or a Liberty file"),
+        ("verify mac --netlist ecp5", "--netlist must be osu018, generic or a Liberty file"),
         ("verify mac --netlist none.lib", "--netlist: no such file: none.lib"),
         (
             "synth mac --target ecp4",
-            "must be one of osu018, ecp5, ice40, gowin, nexus, xilinx7, ultrascale, not 'ecp4'",
+            "must be one of osu018, generic, ecp5, ice40, gowin, nexus, xilinx7, ultrascale,"
+            " not 'ecp4'",
         ),
         ("synth mac --liberty none.lib", '"none.lib" does not exist'),
         ("synth mac --liberty file", "Liberty text must be one library group"),

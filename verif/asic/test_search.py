@@ -1,0 +1,109 @@
+"""What a sweep tries besides recipes: hierarchies, and other ways to build a design."""
+
+from typing import Any
+
+import pytest
+
+from carrysave.asic import elaborate, mapping, search, synthesis
+from golden.check import Choice
+from hw.catalog import CATALOG, Design
+from hw.emit.flat_ports import flat_ports
+from verif.asic.test_synthesis import verilog
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "cache"))
+
+
+CHAIN = """
+module link(input signed [15:0] a, input signed [15:0] b, output signed [15:0] y);
+  assign y = a + b;
+endmodule
+module chain(input clk, input [127:0] d, output reg signed [15:0] q);
+  wire signed [15:0] w [0:7];
+  assign w[0] = d[15:0];
+  genvar i;
+  generate for (i = 0; i < 7; i = i + 1) begin : g
+    link x(.a(w[i]), .b(d[16 * i + 16 +: 16]), .y(w[i + 1]));
+  end endgenerate
+  always @(posedge clk) q <= w[7];
+endmodule
+"""
+
+
+def test_a_sweep_tries_every_hierarchy(tmp_path, monkeypatch):
+    """Seven adders in a chain, which only a flat design turns into one tree."""
+    monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 300)
+    monkeypatch.setattr(elaborate, "KEEP_GATES", 90)
+    monkeypatch.setattr(search, "MAPS", {name: mapping.MAPS[name] for name in ("dch2", "amap")})
+    monkeypatch.setattr(search, "RELAXED", (1.2,))
+    source = verilog(tmp_path, CHAIN)
+    ask: dict[str, Any] = {"top": "chain", "target": "osu018"}
+    kept = synthesis.synthesise([source], **ask)
+    assert [row["module"] for row in kept["hierarchy"]] == ["chain", "link"]
+    assert (kept["hierarchy_mode"], len(kept["tried"])) == ("auto", 1)
+    best = synthesis.synthesise([source], **ask, sweep=True)
+    assert best["hierarchy_mode"] == "flat"
+    assert [row["mapped_once"] for row in best["tried"]] == [["link"], []]
+    assert {point["hierarchy"] for point in best["sweep"]} == {"auto", "flat"}
+    assert sum(row["points"] for row in best["tried"]) == len(best["sweep"])
+    assert best["period_ns"] < 0.9 * kept["period_ns"]
+    one = synthesis.synthesise([source], **ask, sweep=True, hierarchy="auto")
+    assert [row["hierarchy"] for row in one["tried"]] == ["auto"]
+    assert one["period_ns"] * one["area_um2"] > best["period_ns"] * best["area_um2"]
+    monkeypatch.setattr(elaborate, "FLAT_GATES", 100)
+    large = synthesis.synthesise([source], **ask, sweep=True)
+    assert [row["hierarchy"] for row in large["tried"]] == ["auto"]
+    assert "not tried: about" in large["notes"][-1]
+
+
+def options_of(name: str, how: str) -> tuple[str, ...]:
+    kind = CATALOG[name].hows[how]
+    assert isinstance(kind, Choice)
+    return kind.options
+
+
+SMALL = Design("mac", {"a_width": 3, "b_width": 3, "accumulator_width": 8})
+
+
+def test_a_sweep_tries_other_ways_to_build_a_design(monkeypatch):
+    monkeypatch.setattr(search, "MAPS", {name: mapping.MAPS[name] for name in ("dch2", "amap")})
+    monkeypatch.setattr(search, "RELAXED", (1.2,))
+    assert synthesis.searched(SMALL) == ["encoding", "adder"]
+    options: dict[str, Any] = {"sweep": True, "activity": "none", "jobs": 1}
+    plain = synthesis.synthesise_design(SMALL, "osu018", **options)
+    assert [row["hows"] for row in plain["tried"]] == [{}]
+    assert plain["module"] == SMALL.module
+    found = synthesis.synthesise_design(SMALL, "osu018", hows=["encoding"], **options)
+    kinds = options_of("mac", "encoding")
+    others = [{"encoding": kind} for kind in kinds if kind != "booth"]
+    assert [row["hows"] for row in found["tried"]] == [{}, *others]
+    best = min(found["tried"], key=lambda row: row["area_um2"] * row["period_ns"])
+    assert found["parameters"] == {**SMALL.parameters, **best["hows"]}
+    assert found["module"] == Design("mac", found["parameters"]).module
+    assert (found["area_um2"], found["period_ns"]) == (best["area_um2"], best["period_ns"])
+    assert found["area_um2"] * found["period_ns"] < plain["area_um2"] * plain["period_ns"]
+    again = synthesis.synthesise_design(Design("mac", found["parameters"]), "osu018", **options)
+    assert again["area_um2"] * again["period_ns"] <= found["area_um2"] * found["period_ns"]
+    with pytest.raises(ValueError, match="hows must be one of encoding, adder, not 'pipeline'"):
+        synthesis.synthesise_design(SMALL, "osu018", hows=["pipeline"], **options)
+
+
+@pytest.mark.parametrize("name", [n for n in CATALOG if synthesis.searched(Design(n))])
+def test_what_a_search_changes_is_seen_by_no_user(name):
+    """Same ports, same latency, same throughput; the benches of a design hold its results."""
+    size = {"k": 2} if name in ("adder_tree", "opt2", "cube") else {}  # else they take long
+    base = Design(name, size)
+    ports = {
+        (port.name, len(port.value), port.inward) for port in flat_ports(base.component())
+    }  # fmt: skip
+    for how in synthesis.searched(base):
+        for value in options_of(name, how):
+            try:
+                other = Design(name, {**size, how: value}).component()
+            except ValueError:
+                continue
+            assert {(p.name, len(p.value), p.inward) for p in flat_ports(other)} == ports
+            for fact in ("latency", "operations_per_cycle"):
+                assert getattr(other, fact) == getattr(base.component(), fact), (how, value)
