@@ -25,6 +25,7 @@ from carrysave.asic.power.stimulus import KINDS, UNMEASURED, Stimulus, measurabl
 from carrysave.asic.probe import probe
 from carrysave.asic.recipes import Kept
 from carrysave.fpga import implementation
+from carrysave.fpga.fewer import fewer_blocks
 from carrysave.fpga.place import nextpnr_version
 from hw.catalog import Design
 from hw.device import family
@@ -195,6 +196,9 @@ def synthesise_design(
             activity=activity,
             **options,
         )
+    if not cells:
+        more = fewer_blocks(design, str(target), result, options.get("part"))
+        result["notes"] = [*result["notes"], *more]
     return {**result, "design": design.name, "parameters": dict(design.parameters)}
 
 

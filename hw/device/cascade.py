@@ -3,10 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from amaranth import Cat, Module, Mux, Signal, Value
 
-from hw.device.packing import Packing
+if TYPE_CHECKING:
+    from hw.device.packing import Packing
 
 __all__ = ["Cascade", "Placed", "Stationary", "count_wraps"]
 
@@ -40,7 +42,7 @@ class Cascade(ABC):
     loads : where sums of the element above are taken, no product is added to them.
     """
 
-    packing: Packing
+    packing: "Packing"
     width: int
     b_width: int | None
     latency: int

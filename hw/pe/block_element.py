@@ -117,6 +117,11 @@ class BlockElement(SharedModule):
         return self.packing.columns
 
     @property
+    def blocks(self) -> int:
+        """Multiplier blocks."""
+        return self.spec.k
+
+    @property
     def first(self) -> "BlockElement":
         """The element that has no other one above it."""
         return self

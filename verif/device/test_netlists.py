@@ -81,8 +81,8 @@ def verify_mapped(name: str, parameters: dict[str, Any], folder: Path) -> Result
     )
     netlist, cells = folder / "netlist.v", folder / "cells.v"
     text = netlist.read_text()
-    blocks = "|".join(flow.counts["dsps"])
-    assert re.search(rf"^\s*({blocks}) #", text, re.M)
+    blocks = re.findall(rf"^\s*({'|'.join(flow.counts['dsps'])}) #", text, re.M)
+    assert 0 < len(blocks) <= parameters.get("dsps", len(blocks))
     cells.write_text(DEFINES + models_in(text, models))
     return verify(design, netlist=[netlist, cells], directory=folder)
 
@@ -100,6 +100,11 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("systolic_ws", {"m": 1, "n": 2, "k": 3, "k_max": 60, "target": "xilinx7"}),
     ("systolic_os", {"m": 2, "n": 2, "k_max": 70000, "target": "ice40"}),
     ("matrix_2d", {"m": 2, "n": 1, "k_max": 90, "a_width": 12, "b_width": 14, "target": "ice40"}),
+    ("systolic_os", {"m": 2, "n": 4, "k_max": 20, "target": "ecp5", "dsps": 2}),
+    ("systolic_os", {"m": 2, "n": 4, "k_max": 20, "target": "ecp5", "dsps": 6}),
+    ("systolic_os", {"m": 2, "n": 3, "k_max": 20, "target": "xilinx7", "dsps": 4}),
+    ("systolic_os", {"m": 2, "n": 4, "k_max": 20, "target": "ice40", "dsps": 2}),
+    ("systolic_ws", {"m": 3, "n": 3, "k": 2, "k_max": 60, "target": "ecp5", "dsps": 4}),
 ]  # fmt: skip
 
 
