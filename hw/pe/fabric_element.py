@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from amaranth import C, Cat, Module, Signal, Value
 
 from hw.device.fabric import fabric_product
-from hw.pe.block_element import BlockElement
+from hw.pe.block_element import BlockElement, add_up
 
 __all__ = ["FabricElement"]
 
@@ -54,9 +54,19 @@ class FabricElement(BlockElement):
         """Multiply code by code; add up as blocks that are chained do."""
         pairs = self.spec.k
         levels = pairs - 1 if self.chained else (pairs - 1).bit_length()
-        wholes = [self._multiply(m, pair, self.latency - levels) for pair in range(pairs)]
+        registers = max(self.latency - levels, 1)
+        wholes = [self._multiply(m, pair, registers) for pair in range(pairs)]
         if not self.chained:
-            return [[[(whole, Cat()) for whole in row] for row in rows] for rows in wholes]
+            # Blocks that add up by themselves are done earlier than registers allow.
+            plain = levels - (self.latency - registers)
+            sums = [
+                [
+                    add_up(m, [(whole[row][column], Cat()) for whole in wholes], plain)[0]
+                    for column in range(self.columns)
+                ]
+                for row in range(self.rows)
+            ]
+            return [[[(total, Cat()) for total in row] for row in sums]]
         sums = wholes[0]
         for later in wholes[1:]:
             sums = [

@@ -102,6 +102,14 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("cube", {"m": 2, "n": 2, "k": 3, "k_max": 40, "b_width": 4, "target": "ice40", "dsps": 0}),
     ("matrix_2d", {"m": 3, "n": 3, "k_max": 40, "a_width": 16, "b_width": 7, "together": True,
                    "target": "nexus", "dsps": 6}),
+    # Nexus: sums in blocks, of four products or of one.
+    ("cube", {"m": 3, "n": 2, "k": 4, "k_max": 40, "target": "nexus"}),
+    ("adder_tree", {"m": 2, "n": 3, "k": 3, "k_max": 40, "a_signed": False, "target": "nexus",
+                    "dsps": 4}),
+    ("cube", {"m": 2, "n": 2, "k": 2, "k_max": 40, "b_width": 5, "together": True,
+              "target": "nexus", "packing": "none"}),
+    ("systolic_os", {"m": 3, "n": 3, "k_max": 70, "a_width": 12, "b_width": 10,
+                     "target": "nexus", "packing": "none", "dsps": 3}),
 ]  # fmt: skip
 
 
@@ -143,6 +151,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         52,
         54,
         56,
+        58,
+        59,
+        60,
     ),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
