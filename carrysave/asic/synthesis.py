@@ -27,6 +27,7 @@ from carrysave.asic.recipes import Kept
 from carrysave.asic.search import OBJECTIVES, Search, Variant
 from carrysave.errors import needs
 from carrysave.fpga import implementation
+from carrysave.fpga.fewer import fewer_blocks
 from golden.check import Choice
 from hw.catalog import Design
 from hw.emit.flat_ports import clock_and_reset
@@ -267,11 +268,11 @@ def synthesise_design(
             activity=activity,
             **options,
         )
-    return (
-        record
-        if cells
-        else {**record, "design": design.name, "parameters": dict(design.parameters)}
-    )
+    if cells:
+        return record
+    more = fewer_blocks(design, str(target), record, options.get("part"))
+    record["notes"] = [*record["notes"], *more]
+    return {**record, "design": design.name, "parameters": dict(design.parameters)}
 
 
 def searched(design: Design) -> list[str]:

@@ -3,10 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from amaranth import Cat, Module, Mux, Signal, Value
 
-from hw.device.packing import Packing
+if TYPE_CHECKING:
+    from hw.device.packing import Packing
 
 __all__ = ["Cascade", "Placed", "Stationary", "count_wraps"]
 
@@ -38,14 +40,19 @@ class Cascade(ABC):
     latency : cycles from operands to the cycle in which their products are added.
     late : cycles from the last element's sums to those of :meth:`finish`.
     loads : where sums of the element above are taken, no product is added to them.
+    chains : blocks add one pair after the other: pair p is p - 1 cycles late, if p > 1.
+    pairs : pairs of operands that a block multiplies.
+    chains : blocks add one pair after the other: pair p is p - 1 cycles late, if p > 1.
     """
 
-    packing: Packing
+    packing: "Packing"
     width: int
     b_width: int | None
     latency: int
     late: int
     loads: bool = False
+    chains: bool = True
+    pairs: int = 1
 
     @abstractmethod
     def place(
@@ -62,7 +69,7 @@ class Cascade(ABC):
         Parameters
         ----------
         m : where.
-        a, b : packed operands, one for each pair; pair p is p - 1 cycles late, if p > 1.
+        a, b : packed operands, one for each pair, late as ``chains`` says.
         keep : low: take the sums of the element above. In effect one cycle later.
         above : ``down`` of that element; None if there is none, and zeros are taken.
         b_above : B of that element in place of `b`, if there is one and its blocks pass B on.

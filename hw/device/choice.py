@@ -3,16 +3,23 @@
 from collections.abc import Mapping
 from typing import Any
 
-from golden.check import Choice, Parameter
+from golden.check import Choice, Integer, Parameter
 from hw.device import GENERIC, NAMES, PACKINGS
 
-__all__ = ["TARGET", "TARGET_HOWS", "check_target"]
+__all__ = ["DSPS", "TARGET", "TARGET_HOWS", "check_target", "groups_of_blocks"]
 
 TARGET = Choice("device whose own blocks are used", GENERIC, (GENERIC, *NAMES))
 
 _PACKING = Choice("products in one multiplier block of the device", PACKINGS[0], PACKINGS)
 
-TARGET_HOWS: dict[str, Parameter] = {"target": TARGET, "packing": _PACKING}
+_MOST = 1 << 16
+
+DSPS = Integer(
+    "multiplier blocks of the device that are used at most; other products are of logic",
+    _MOST, 0, _MOST,
+)  # fmt: skip
+
+TARGET_HOWS: dict[str, Parameter] = {"target": TARGET, "packing": _PACKING, "dsps": DSPS}
 """Build parameters of arrays of blocks."""
 
 
@@ -26,9 +33,29 @@ def check_target(hows: Mapping[str, Any], kinds: Mapping[str, Parameter]) -> Non
         one of blocks is not.
     """
     for name, kind in kinds.items():
-        of_blocks = name == "packing"
+        of_blocks = name in {"packing", "dsps"}
         is_other = name != "target" and of_blocks == (hows["target"] == GENERIC)
         if is_other and hows[name] != kind.default:
             raise ValueError(
                 f"{name} must be {kind.default!r} with target={hows['target']}, not {hows[name]!r}"
             )
+
+
+def groups_of_blocks(dsps: int, groups: int, each: int, what: str) -> int:
+    """Return how many of `groups` parts of a design, `each` blocks in one, have their blocks.
+
+    The others are to be of logic.
+
+    Parameters
+    ----------
+    dsps : blocks that may be used.
+    what : a part, in words.
+
+    Raises
+    ------
+    ValueError
+        They are fewer than those of one part, and not none.
+    """
+    if 0 < dsps < each:
+        raise ValueError(f"dsps must be 0 or {each}..{_MOST}, for {each} in {what}, not {dsps}")
+    return min(groups, dsps // each)

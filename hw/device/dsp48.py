@@ -119,6 +119,6 @@ class Dsp48(Family):
             return None
         return Dsp48Cascade.choose(self, spec, 2 if choice == "pair" and columns > 1 else 1)
 
-    def stationary(self, width: int) -> Stationary | None:
-        """Hold weights in blocks, if sums fit their 48 bits; operands always do."""
-        return Dsp48Stationary(self) if width <= 48 else None
+    def stationary(self, width: int) -> Stationary:
+        """Hold weights and sums in blocks, if sums fit their 48 bits; operands always do."""
+        return Dsp48Stationary(self) if width <= 48 else super().stationary(width)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from amaranth import Module, Mux, Shape, Signal, Value, signed, unsigned
 
 from golden.pe.mac import MacSpec
+from hw.device.cascade import Stationary
+from hw.device.row_stationary import RowStationary
 from hw.device.row_store import RowStore
 
 if TYPE_CHECKING:
-    from hw.device.cascade import Cascade, Stationary
+    from hw.device.cascade import Cascade
 
 __all__ = ["PACKINGS", "Family", "Flow", "Multiplier", "Part", "Untimed"]
 
@@ -177,9 +179,9 @@ class Family:
         """
         return None
 
-    def stationary(self, width: int) -> "Stationary | None":
-        """Return how blocks hold weights and add to passing sums of `width` bits; None if not."""
-        return None
+    def stationary(self, width: int) -> Stationary:
+        """Return how weights are held, and products added to passing sums of `width` bits."""
+        return RowStationary(self, width)
 
     def times_digit(self, m: Module, x: Value, digit: Value) -> Value:
         """Return `x` times a digit of two bits, signed or not, a cycle later, without a block."""

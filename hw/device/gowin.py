@@ -46,6 +46,9 @@ _FLOW = Flow(
     ),
 )  # fmt: skip
 
+# Products are left to Yosys, which takes MULT9X9 and MULT18X18 without their registers: those are
+# of logic. MULTALU18X18 holds a sum, but in the room of four MULT9X9, and its port C is added
+# always: to let it take the sum above in place of its own needs a gate for each bit.
 FAMILY = Family(
     name="gowin", title="Gowin GW1N and GW2A", flow=_FLOW, multiplier=Multiplier(18, 18, 2)
 )

@@ -148,6 +148,18 @@ class Packing:
             return Cat(codes)
         return _pack(m, codes, self.b_format, self.b_spacing, self.b_width)
 
+    def codes_of_a(self, whole: Value) -> list[Value]:
+        """Take codes of A out of what :meth:`pack_a` returns."""
+        fmt, codes = self.a_format, list[Value]()
+        for row in range(self.rows):
+            low = self.a_spacing * row
+            code: Value = whole[low : low + fmt.width]
+            if row and fmt.signed:
+                # A negative one below it has borrowed.
+                code = (code + whole[low - 1])[: fmt.width]
+            codes.append(code.as_signed() if fmt.signed else code)
+        return codes
+
     def split(self, a: Value, b: Value) -> tuple[Value, list[Value]]:
         """Take the codes for halves of a block out of what :meth:`pack_a` and so on return."""
         width = self.b_format.width

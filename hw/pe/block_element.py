@@ -117,6 +117,11 @@ class BlockElement(SharedModule):
         return self.packing.columns
 
     @property
+    def blocks(self) -> int:
+        """Multiplier blocks."""
+        return self.spec.k
+
+    @property
     def first(self) -> "BlockElement":
         """The element that has no other one above it."""
         return self
@@ -204,14 +209,20 @@ class BlockElement(SharedModule):
         return [[(whole.as_signed(), Cat())]] if self.chained else packing.unpack(whole)
 
 
-def add_up(m: Module, parts: Sequence[tuple[Value, Value]]) -> tuple[Value, Value]:
-    """Add up products, two at a time, with registers; returns a sum and a carry to add to it."""
+def add_up(m: Module, parts: Sequence[tuple[Value, Value]], plain: int = 0) -> tuple[Value, Value]:
+    """Add up products, two at a time; returns a sum and a carry to add to it.
+
+    Each level of sums has registers behind it, but for the first `plain`.
+    """
     if len(parts) == 1:
         return parts[0]
     sums: list[tuple[Value, Value]] = []
     for at in range(0, len(parts), 2):
         terms = [term for part in parts[at : at + 2] for term in part if len(term)]
-        register = Signal(sum(terms[1:], terms[0]).shape(), reset_less=True)
-        m.d.sync += register.eq(sum(terms[1:], terms[0]))
-        sums.append((register, Cat()))
-    return add_up(m, sums)
+        total = sum(terms[1:], terms[0])
+        if not plain:
+            register = Signal(total.shape(), reset_less=True)
+            m.d.sync += register.eq(total)
+            total = register
+        sums.append((total, Cat()))
+    return add_up(m, sums, max(plain - 1, 0))

@@ -6,9 +6,11 @@ from amaranth import Cat, Module, Mux, Signal
 
 from golden.pe.mac import MacSpec
 from hw.device import Family
+from hw.device.choice import groups_of_blocks
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.pe.cascade_element import make_block_element
+from hw.pe.fabric_element import FabricElement
 
 __all__ = ["BlockStream"]
 
@@ -24,17 +26,31 @@ class BlockStream:
         What: operand and accumulator widths.
     family : Family
         How: the device.
+    dsps : int
+        How: blocks that may be used.
+
+    Raises
+    ------
+    ValueError
+        Operands do not fit a block, or `dsps` is less than the blocks of the element.
     """
 
-    def __init__(self, spec: MacSpec, family: Family):
+    def __init__(self, spec: MacSpec, family: Family, dsps: int):
         self.spec = spec
         self.element = make_block_element(spec, family, "none", 1, gaps=False).first
+        if not groups_of_blocks(dsps, 1, self.element.blocks, "an element"):
+            self.element = FabricElement(self.element)
         self.depth = 1 << self.latency.bit_length()
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
         """The element."""
         return (self.element,)
+
+    @property
+    def dsps(self) -> int:
+        """Multiplier blocks."""
+        return self.element.blocks
 
     @property
     def latency(self) -> int:

@@ -77,9 +77,14 @@ class CascadeElement(BlockElement):
         return self._first
 
     @property
+    def blocks(self) -> int:
+        """Multiplier blocks."""
+        return -(-self.spec.k // self.cascade.pairs)
+
+    @property
     def chained(self) -> bool:
-        """Whether blocks add their products up; always."""
-        return True
+        """Whether blocks add their products up one after the other."""
+        return self.cascade.chains
 
     @property
     def latency(self) -> int:

@@ -9,7 +9,7 @@ from golden.pe.mac import MacSpec
 from hw.arith.adder import ADDERS, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.device import GENERIC, family
-from hw.device.choice import TARGET, check_target
+from hw.device.choice import DSPS, TARGET, check_target
 from hw.lib.evidence import ELEMENT
 from hw.lib.shared_module import SharedModule
 from hw.pe.block_stream import BlockStream
@@ -71,7 +71,8 @@ class Mac(StreamPe):
     """Sums products of operand pairs.
 
     Computes :func:`golden.pe.mac.mac`, exactly. With a `target` it is built of that device's
-    multiplier blocks, and a sum that is not taken stalls the input some sums later.
+    multiplier blocks, or of its logic with `dsps` 0, and a sum that is not taken stalls the input
+    some sums later.
     """
 
     SPEC = MacSpec
@@ -80,12 +81,14 @@ class Mac(StreamPe):
     EVIDENCE = ELEMENT
 
     CELL = MacElement
-    HOWS: ClassVar[dict[str, Parameter]] = {"target": TARGET, **MacElement.HOWS}
+    HOWS: ClassVar[dict[str, Parameter]] = {"target": TARGET, "dsps": DSPS, **MacElement.HOWS}
 
-    def __init__(self, spec: MacSpec, *, target: str = GENERIC, **hows: Any):
+    def __init__(self, spec: MacSpec, **hows: Any):
+        hows = complete(self.HOWS, hows)
+        check_target(hows, self.HOWS)
+        target, dsps = hows.pop("target"), hows.pop("dsps")
         super().__init__(spec, **hows)
-        check_target({"target": target, **complete(MacElement.HOWS, hows)}, self.HOWS)
-        self.blocks = None if target == GENERIC else BlockStream(spec, family(target))
+        self.blocks = None if target == GENERIC else BlockStream(spec, family(target), dsps)
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:

@@ -27,6 +27,12 @@ class WinogradElement(BlockElement):
 
     Of an odd k the last pair is multiplied as it is. See :class:`BlockElement`.
 
+    Parameters
+    ----------
+    spec, family, passes_b : as for :class:`BlockElement`.
+    fabric : bool
+        How: it uses no multiplier block.
+
     Raises
     ------
     ValueError
@@ -35,13 +41,22 @@ class WinogradElement(BlockElement):
 
     late = 2
 
-    def __init__(self, spec: MacSpec, family: Family, *, passes_b: bool = False):
+    def __init__(
+        self, spec: MacSpec, family: Family, *, passes_b: bool = False, fabric: bool = False
+    ):
         if spec.k == 1:
             raise ValueError(
                 f"packing must be one of {', '.join(PACKINGS[:-1])} with one product in an element,"
                 f" not {PACKINGS[-1]!r}"
             )
+        self.fabric = fabric
+        self.module = "element_fabric" if fabric else "element"
         super().__init__(spec, family, _packing(spec, family.multiplier), passes_b=passes_b)
+
+    @property
+    def blocks(self) -> int:
+        """Multiplier blocks."""
+        return 0 if self.fabric else -(-self.spec.k // 2)
 
     @property
     def a_width(self) -> int:
@@ -76,7 +91,7 @@ class WinogradElement(BlockElement):
         """Add codes, and multiply the sums."""
         spec, packing = self.spec, self.packing
         a, b = split(self.i_a, spec.a_format), split(self.i_b, spec.b_format)
-        products = []
+        products: list[list[list[tuple[Value, Value]]]] = []
         for number in range(0, spec.k, 2):
             x, y = a[number], b[number]
             if number + 1 < spec.k:
@@ -84,8 +99,14 @@ class WinogradElement(BlockElement):
             held_x = Signal(packing.a_width, name=f"x{number}", reset_less=True)
             held_y = Signal(packing.b_width, name=f"y{number}", reset_less=True)
             m.d.sync += [held_x.eq(x), held_y.eq(y)]
-            whole = self.family.multiply(m, held_x.as_signed(), held_y.as_signed())
-            products.append(self._behind(m, whole, f"p{number}_"))
+            operands = held_x.as_signed(), held_y.as_signed()
+            if self.fabric:
+                registers = self.family.multiplier.registers + self.family.behind
+                whole = fabric_product(m, self.family, *operands, registers)
+                products.append([[(whole, Cat())]])
+            else:
+                whole = self.family.multiply(m, *operands)
+                products.append(self._behind(m, whole, f"p{number}_"))
         return products
 
 

@@ -8,9 +8,11 @@ from amaranth.lib.wiring import In, Member, Out
 
 from golden.tpe.rows import RowsEngineSpec
 from hw.device import Family
+from hw.device.choice import groups_of_blocks
 from hw.lib.shared_module import Placement, SharedModule
 from hw.pe.block_element import BlockElement
 from hw.pe.cascade_element import make_block_element
+from hw.pe.fabric_element import FabricElement
 from hw.tpe.row_collector import collect, has_room
 from hw.tpe.rows_array import skew
 
@@ -30,6 +32,8 @@ class BlockColumn(SharedModule):
         What: the array.
     element : BlockElement
         How: of each of its rows; it passes B on if rows take it one after the other.
+    module : str
+        How: name of the Verilog module.
 
     Members
     -------
@@ -41,8 +45,6 @@ class BlockColumn(SharedModule):
         Sums of the last row.
     """
 
-    module = "column"
-
     i_a: Signal
     i_keep: Signal
     i_b: Signal
@@ -50,7 +52,8 @@ class BlockColumn(SharedModule):
     o_keep: Signal
     o: Signal
 
-    def __init__(self, spec: RowsEngineSpec, element: BlockElement):
+    def __init__(self, spec: RowsEngineSpec, element: BlockElement, module: str = "column"):
+        self.module = module
         self.element = element
         self.elements = -(-spec.m // element.rows)
         a, rows = self.elements * len(element.i_a), self.elements * element.rows
@@ -114,6 +117,7 @@ class BlockArray:
     comes out first, and A's rows are given out from the last element up. So a tile of `beats` beats
     takes `beats` + :attr:`gap` cycles. Each column writes its sums to a memory of its own, from
     which rows are read when all columns have written them; a beat that ends a tile waits for room.
+    Columns beyond those for which there are blocks are of logic, in step with the others.
 
     Parameters
     ----------
@@ -123,20 +127,32 @@ class BlockArray:
         How: the device.
     packing : str
         How: products in a block, of :data:`hw.device.PACKINGS`.
+    dsps : int
+        How: blocks that may be used.
     systolic : bool
         How: A moves from column to column, one in a cycle; else all take it at once.
+
+    Raises
+    ------
+    ValueError
+        Operands do not fit a block, or `dsps` is less than the blocks of a column.
     """
 
     ZERO_B: ClassVar[bool] = False
     """B too is zero when no beat comes. Operands are registered first: one bit decides for all."""
 
-    def __init__(self, spec: RowsEngineSpec, family: Family, packing: str, *, systolic: bool):
+    def __init__(
+        self, spec: RowsEngineSpec, family: Family, packing: str, dsps: int, *, systolic: bool
+    ):
         self.spec = spec
         self.family = family
         self.systolic = systolic
         self.element = self._make_element(packing)
-        self.column = self._make_column()
+        self.column = self._make_column(self.element, "column")
         self.columns = -(-spec.n // self.element.columns)
+        each = self.column.elements * self.element.blocks
+        self.of_blocks = groups_of_blocks(dsps, self.columns, each, "a column")
+        self.fabric = self._make_column(self._make_fabric(), "column_fabric")
         on_their_way = -(-(self.latency + spec.m + _LATE) // (self.gap + 1)) + 1
         self.depth = max(family.rows, 1 << ((on_their_way + _LATE) * spec.m - 1).bit_length())
         self.slots = self.depth // spec.m - _LATE
@@ -148,14 +164,29 @@ class BlockArray:
         passed = {"passes_a": self.systolic, "passes_b": not spec.together}
         return make_block_element(spec.element, self.family, packing, spec.n, **passed)
 
-    def _make_column(self) -> BlockColumn:
-        """Make the column."""
-        return BlockColumn(self.spec, self.element)
+    def _make_fabric(self) -> BlockElement:
+        """Make the element of logic that goes with it."""
+        return FabricElement(self.element)
+
+    def _make_column(self, element: BlockElement, module: str) -> BlockColumn:
+        """Make a column."""
+        return BlockColumn(self.spec, element, module)
+
+    def _column(self, number: int) -> BlockColumn:
+        """Return what a column is: the last ones are those of logic."""
+        return self.column if number < self.of_blocks else self.fabric
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """The column, and the memory behind it."""
-        return (self.column, self.store)
+        """The columns, and the memory behind one."""
+        ends = (self._column(0), self._column(self.columns - 1))
+        kinds = {column.module: column for column in ends}
+        return (*kinds.values(), self.store)
+
+    @property
+    def dsps(self) -> int:
+        """Multiplier blocks."""
+        return self.of_blocks * self.column.elements * self.element.blocks
 
     @property
     def gap(self) -> int:
@@ -231,7 +262,8 @@ class BlockArray:
         held_b = Signal(self.columns * b_width, name="b", reset_less=True)
         coded_a = Cat(element.encode_a(m, group) for group in _groups(rows, element.rows))
         coded_b: Value = Cat(
-            element.encode_b(m, group) for group in _groups(columns, element.columns)
+            self._column(number).element.encode_b(m, group)
+            for number, group in enumerate(_groups(columns, element.columns))
         )
         if self.ZERO_B:
             coded_b = Mux(accept, coded_b, 0)
@@ -290,7 +322,7 @@ class BlockArray:
         """Place the columns side by side; returns the sums of each column of C."""
         sums: list[Value] = []
         for number, codes in enumerate(b):
-            m.submodules[f"column{number}"] = column = self.column.place()
+            m.submodules[f"column{number}"] = column = self._column(number).place()
             m.d.comb += [column.i_a.eq(a), column.i_keep.eq(keep), column.i_b.eq(codes)]
             if self.systolic:
                 a, keep = column.o_a, column.o_keep

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Parameter, complete
 from golden.tpe.rows import RowsEngineSpec
 from hw.device import GENERIC, family
-from hw.device.choice import check_target
+from hw.device.choice import TARGET_HOWS, check_target
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.engine_ports import ASlice, BSlice, CRow
 from hw.lib.shared_module import SharedModule
@@ -45,6 +45,8 @@ class RowsEngine(RowsArray):
         "generic". Then no stall reaches the array, and there is a gap between tiles.
     packing : str
         How: products in a multiplier block of the device, of :data:`hw.device.PACKINGS`.
+    dsps : int
+        How: multiplier blocks that may be used; columns beyond are of logic.
     pe, encoding, pipeline
         How: see :func:`hw.tpe.element_choice.make_element`.
     adder : str
@@ -73,7 +75,7 @@ class RowsEngine(RowsArray):
             raise TypeError(f"spec must be a {self.SPEC.__name__}, not {spec!r}")
         hows = complete(self.HOWS, hows)
         check_target(hows, self.HOWS)
-        target, packing = hows.pop("target"), hows.pop("packing")
+        target, packing, dsps = (hows.pop(name) for name in TARGET_HOWS)
         self.blocks: BlockArray | None = None
         column: Any
         if target == GENERIC:
@@ -81,7 +83,7 @@ class RowsEngine(RowsArray):
             column = self.make_column(spec, self.element, hows["adder"])
         else:
             kind = WinogradArray if packing == "winograd" else BlockArray
-            self.blocks = kind(spec, family(target), packing, systolic=self.SYSTOLIC)
+            self.blocks = kind(spec, family(target), packing, dsps, systolic=self.SYSTOLIC)
             column = self.blocks.column
         ports = {
             "i_a": In(stream.Signature(ASlice(spec))),

@@ -21,6 +21,8 @@ class StationaryBlock(SharedModule):
         How: the device's.
     is_first : bool
         How: sums start here, and come back from the last one.
+    suffix : str
+        How: of the Verilog module's name.
 
     Members
     -------
@@ -52,11 +54,11 @@ class StationaryBlock(SharedModule):
     o_down: Signal
     o: Signal
 
-    def __init__(self, spec: SystolicWsSpec, blocks: Stationary, *, is_first: bool):
+    def __init__(self, spec: SystolicWsSpec, blocks: Stationary, suffix: str, *, is_first: bool):
         self.spec = spec
         self.blocks = blocks
         self.is_first = is_first
-        self.module = "element_first" if is_first else "element"
+        self.module = ("element_first" if is_first else "element") + suffix
         clears: dict[str, Member] = {"i_clear": In(1), "o_clear": Out(1)} if is_first else {}
         super().__init__({
             "i_a": In(spec.a_width),
@@ -96,6 +98,8 @@ class StationaryBlockColumn(SharedModule):
         What: the array.
     blocks : Stationary
         How: the device's.
+    suffix : str
+        How: of the names of its Verilog modules.
 
     Members
     -------
@@ -107,8 +111,6 @@ class StationaryBlockColumn(SharedModule):
         Sum, :attr:`latency` cycles after the code of A for row 0.
     """
 
-    module = "column"
-
     i_a: Signal
     i_b: Signal
     i_load: Signal
@@ -119,11 +121,12 @@ class StationaryBlockColumn(SharedModule):
     o_clear: Signal
     o: Signal
 
-    def __init__(self, spec: SystolicWsSpec, blocks: Stationary):
+    def __init__(self, spec: SystolicWsSpec, blocks: Stationary, suffix: str = ""):
+        self.module = f"column{suffix}"
         self.spec = spec
         self.blocks = blocks
-        self.first = StationaryBlock(spec, blocks, is_first=True)
-        self.other = StationaryBlock(spec, blocks, is_first=False)
+        self.first = StationaryBlock(spec, blocks, suffix, is_first=True)
+        self.other = StationaryBlock(spec, blocks, suffix, is_first=False)
         super().__init__({
             "i_a": In(spec.k * spec.a_width),
             "i_b": In(spec.k * spec.b_width),

@@ -5,8 +5,10 @@ from typing import Any
 from amaranth import Array, C, Cat, Module, Mux, Signal, Value
 
 from golden.tpe.systolic_ws import SystolicWsSpec
-from hw.device import GENERIC, NAMES, Family
-from hw.device import family as family_of
+from hw.device import Family
+from hw.device.choice import groups_of_blocks
+from hw.device.packing import Packing
+from hw.device.row_stationary import RowStationary
 from hw.lib.shared_module import SharedModule
 from hw.tpe.row_collector import collect, has_room
 from hw.tpe.rows_array import RowCount, skew
@@ -37,27 +39,26 @@ class StationaryBlocks:
         How: the device.
     packing : str
         How: products in a block; one.
+    dsps : int
+        How: blocks that may be used; columns beyond are of logic.
 
     Raises
     ------
     ValueError
-        The device's blocks hold no weights, or not with this spec.
+        Operands do not fit a block, or `dsps` is less than the blocks of a column.
     """
 
-    def __init__(self, spec: SystolicWsSpec, family: Family, packing: str):
-        blocks = family.stationary(spec.accumulator_width)
+    def __init__(self, spec: SystolicWsSpec, family: Family, packing: str, dsps: int):
         if packing not in {"auto", "none"}:
             raise ValueError(f"packing must be 'auto' or 'none' with systolic_ws, not {packing!r}")
-        if blocks is None:
-            width = spec.accumulator_width
-            able = [name for name in NAMES if family_of(name).stationary(width) is not None]
-            raise ValueError(
-                f"target must be {' or '.join([GENERIC, *able])} for sums of {width} bits that pass"
-                f" through blocks, not {family.name!r}"
-            )
+        Packing.densest(spec.a_format, spec.b_format, family.multiplier, most=1)
+        blocks = family.stationary(spec.accumulator_width)
+        fabric = RowStationary(family, spec.accumulator_width, like=blocks)
         self.spec = spec
         self.family = family
+        self.of_blocks = groups_of_blocks(dsps, spec.n, spec.k, "a column")
         self.column = StationaryBlockColumn(spec, blocks)
+        self.fabric = StationaryBlockColumn(spec, fabric, "_fabric")
         on_their_way = (self._delay + spec.n + spec.m + _LATE) // spec.turn + 2
         least = (on_their_way + _LATE) * spec.m
         self.slots = on_their_way
@@ -66,8 +67,19 @@ class StationaryBlocks:
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """The column, and the memory behind it."""
-        return (self.column, self.store)
+        """The columns, and the memory behind one."""
+        ends = (self._column(0), self._column(self.spec.n - 1))
+        kinds = {column.module: column for column in ends}
+        return (*kinds.values(), self.store)
+
+    def _column(self, number: int) -> StationaryBlockColumn:
+        """Return what a column is: the last ones are those of logic."""
+        return self.column if number < self.of_blocks else self.fabric
+
+    @property
+    def dsps(self) -> int:
+        """Multiplier blocks."""
+        return self.of_blocks * self.spec.k
 
     @property
     def _delay(self) -> int:
@@ -106,7 +118,7 @@ class StationaryBlocks:
         for number in range(spec.n):
             if number and number % spec.turn == 0:
                 weights, load = self._hold(m, weights, load, number), before
-            m.submodules[f"column{number}"] = column = self.column.place()
+            m.submodules[f"column{number}"] = column = self._column(number).place()
             m.d.comb += [
                 column.i_a.eq(crossing),
                 column.i_b.eq(Cat(self._weight(weights, row, number) for row in range(spec.k))),

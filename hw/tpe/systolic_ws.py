@@ -50,6 +50,8 @@ class SystolicWs(wiring.Component):
         built, or "generic". Of blocks, no stall reaches the array.
     packing : str
         How: products in a multiplier block of the device; one, "auto" or "none".
+    dsps : int
+        How: multiplier blocks that may be used; columns beyond are of logic.
     pe, encoding, pipeline
         How: see :func:`hw.tpe.element_choice.make_element`; `encoding` is that of B.
     adder : str
@@ -83,7 +85,7 @@ class SystolicWs(wiring.Component):
             raise TypeError(f"spec must be a SystolicWsSpec, not {spec!r}")
         hows = complete(self.HOWS, hows)
         check_target(hows, self.HOWS)
-        target, packing = hows.pop("target"), hows.pop("packing")
+        target, packing, dsps = (hows.pop(name) for name in TARGET_HOWS)
         self.spec = spec
         self.blocks: StationaryBlocks | None = None
         if target == GENERIC:
@@ -99,7 +101,7 @@ class SystolicWs(wiring.Component):
             )
             self.column = StationaryColumn(spec, self.element, hows["adder"])
         else:
-            self.blocks = StationaryBlocks(spec, family(target), packing)
+            self.blocks = StationaryBlocks(spec, family(target), packing, dsps)
         super().__init__({
             "i_a": In(stream.Signature(ASlice(spec))),
             "i_b": In(stream.Signature(BSlice(spec))),

@@ -4,6 +4,7 @@ from amaranth import C, Cat, Module, Signal, Value
 
 from golden.tpe.rows import RowsEngineSpec
 from hw.lib.shared_module import Placement, SharedModule
+from hw.pe.block_element import BlockElement
 from hw.pe.winograd_element import WinogradCorrection, WinogradElement
 from hw.tpe.block_array import BlockArray, BlockColumn
 
@@ -19,12 +20,21 @@ class WinogradColumn(BlockColumn):
         What: the array.
     element : WinogradElement
         How: of each of its rows.
+    module : str
+        How: name of the Verilog module.
+    correction : WinogradCorrection
+        How: that of the column.
     """
 
-    def __init__(self, spec: RowsEngineSpec, element: WinogradElement):
-        super().__init__(spec, element)
-        codes = element.spec.b_format
-        self.correction = WinogradCorrection("column_correction", element, codes)
+    def __init__(
+        self,
+        spec: RowsEngineSpec,
+        element: BlockElement,
+        module: str,
+        correction: WinogradCorrection,
+    ):
+        self.correction = correction
+        super().__init__(spec, element, module)
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
@@ -61,14 +71,21 @@ class WinogradArray(BlockArray):
     column: WinogradColumn
 
     def _make_element(self, packing: str) -> WinogradElement:
-        """Make the element."""
-        return WinogradElement(self.spec.element, self.family, passes_b=not self.spec.together)
+        """Make the element; with it come the corrections of a row and of a column."""
+        spec = self.spec
+        found = WinogradElement(spec.element, self.family, passes_b=not spec.together)
+        self.correction = WinogradCorrection("row_correction", found, spec.a_format)
+        self.of_column = WinogradCorrection("column_correction", found, spec.b_format)
+        return found
 
-    def _make_column(self) -> WinogradColumn:
-        """Make the column; with it comes the correction of a row."""
-        codes = self.spec.a_format
-        self.correction = WinogradCorrection("row_correction", self.element, codes)
-        return WinogradColumn(self.spec, self.element)
+    def _make_fabric(self) -> WinogradElement:
+        """Make the element of logic that goes with it."""
+        spec, passes_b = self.spec.element, not self.spec.together
+        return WinogradElement(spec, self.family, passes_b=passes_b, fabric=True)
+
+    def _make_column(self, element: BlockElement, module: str) -> WinogradColumn:
+        """Make a column."""
+        return WinogradColumn(self.spec, element, module, self.of_column)
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:

@@ -11,12 +11,18 @@ from hw.device import models_of
 from verif.support.cases import long
 
 
-def text_of(vendor: str, block: str) -> str:
-    """Return Yosys's model of a block."""
+def texts_of(vendor: str, *blocks: str) -> dict[str, str]:
+    """Return Yosys's models of blocks, with those that are in them."""
     path = Path(str(pyosys.__file__)).parent / f"share/{vendor}/cells_sim.v"
-    found = re.search(rf"^module {block} .*?^endmodule$", path.read_text(), re.M | re.S)
-    assert found is not None
-    return found[0]
+    modules = re.findall(r"^(module (\w+) .*?^endmodule)$", path.read_text(), re.M | re.S)
+    known = {name: text for text, name in modules}
+    found: dict[str, str] = {}
+    waiting = [*blocks]
+    while waiting:
+        name = waiting.pop()
+        found[name] = known[name]
+        waiting += set(re.findall(r"^\t(\w+) #\(", known[name], re.M)) - found.keys()
+    return found
 
 
 _MAC16 = """
@@ -88,7 +94,7 @@ def test_mac16_is_that_of_yosys(steps: int, tmp_path: Path) -> None:
         for number, way in enumerate(all_ways)
     )
     (model,) = models_of("  SB_MAC16 u ()\n")
-    theirs = text_of("ice40", "SB_MAC16").replace("module SB_MAC16", "module theirs")
+    theirs = texts_of("ice40", "SB_MAC16")["SB_MAC16"].replace("module SB_MAC16", "module theirs")
     bench = _BENCH.format(last=len(ways) * 4 - 1, blocks=blocks, steps=steps)
     (tmp_path / "bench.v").write_text(theirs + bench)
     files = ["bench.v", str(model)]
@@ -97,3 +103,84 @@ def test_mac16_is_that_of_yosys(steps: int, tmp_path: Path) -> None:
         ["vvp", "bench"], cwd=tmp_path, capture_output=True, text=True, check=True
     ).stdout
     assert said == f"0 of {(steps - 7) * 16} wrong\n"
+
+
+_NEXUS_BENCH = """
+module bench;
+  reg clk = 0;
+  reg [159:0] in;
+  reg load;
+  wire [53:0] ours, theirs;
+  integer step, wrong = 0, seen = 0;
+  {name} #({how}) ours_only (.Z (ours[{top}:0]), {ports});
+  theirs_{name} #({how}) theirs_only (.Z (theirs[{top}:0]), {ports});
+  initial begin
+    for (step = 0; step < {steps}; step = step + 1) begin
+      // Random bits, often of one sign; for operands of 9 bits all of the first two.
+      in = {{$random, $random, $random, $random, $random}};
+      if (step[4]) in = {{160{{step[9]}}}};
+      in[17:0] = step * 40503;
+      load = step < 4 || $random % 5 == 0;
+      #1 clk = 1; #1 clk = 0;
+      if (step > 5) begin
+        seen = seen + 1;
+        if (ours[{top}:0] !== theirs[{top}:0]) wrong = wrong + 1;
+      end
+    end
+    $display("%0d of %0d wrong", wrong, seen);
+  end
+endmodule
+"""
+
+
+def _on(*names: str) -> dict[str, str]:
+    """Enable registers, and never reset them."""
+    return {f"CE{name}": "1'b1" for name in names} | {f"RST{name}": "1'b0" for name in names}
+
+
+@pytest.mark.parametrize("steps", [3000, *long([1 << 18])])
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("MULT9X9", 9), ("MULT18X18", 18), ("MULTADDSUB18X18", 18), ("MULTADDSUB9X9WIDE", 9)],
+)
+def test_blocks_of_nexus_are_those_of_yosys(
+    name: str, size: int, steps: int, tmp_path: Path
+) -> None:
+    """In the one way in which each is used; sums are kept, or begin with others."""
+    ports = {"CLK": "clk"}
+    how = dict.fromkeys(("REGINPUTA", "REGINPUTB", "REGOUTPUT"), "REGISTER")
+    if name.startswith("MULTADDSUB"):
+        plain = ("REGINPUTC", "REGADDSUB", "REGLOADC", "REGLOADC2", "REGPIPELINE")
+        how |= dict.fromkeys(plain, "BYPASS")
+        ports |= _on("C", "CTRL", "PIPE", "OUT")
+        ports |= {"SIGNED": "1'b1", "LOADC": "load", "C": "in[159:106]"}
+    else:
+        ports |= _on("A", "B", "OUT") | {"SIGNEDA": "1'b1", "SIGNEDB": "1'b1"}
+    if name.endswith("WIDE"):
+        how = {key: value for key, value in how.items() if key[-1] not in "AB"}
+        how |= {f"REGINPUTAB{pair}": "REGISTER" for pair in range(4)}
+        ports |= _on("A0A1", "A2A3", "B0B1", "B2B3") | {"ADDSUB": "4'b0"}
+        ports |= {f"{port}{pair}": f"in[{9 * (2 * pair + at)} +: 9]"
+                  for pair in range(4) for at, port in enumerate("AB")}  # fmt: skip
+    else:
+        ports |= {"A": f"in[0 +: {size}]", "B": f"in[{size} +: {size}]"}
+    if name == "MULTADDSUB18X18":
+        how["REGCIN"] = "BYPASS"
+        ports |= _on("A", "B", "CIN") | {"ADDSUB": "1'b0", "CIN": "1'b0"}
+    (model,) = models_of(f"  {name} u ()\n")
+    bench = _NEXUS_BENCH.format(
+        name=name, steps=steps, top=53 if name.startswith("MULTADDSUB") else 2 * size - 1,
+        how=", ".join(f'.{key} ("{value}")' for key, value in how.items()),
+        ports=", ".join(f".{key} ({value})" for key, value in ports.items()),
+    )  # fmt: skip
+    texts = texts_of("nexus", name)
+    theirs = "".join(f"{text}\n" for text in texts.values())
+    for inside in texts:
+        theirs = re.sub(rf"^(module |\t)({inside}) ", r"\1theirs_\2 ", theirs, flags=re.M)
+    (tmp_path / "bench.v").write_text(theirs + bench)
+    files = ["bench.v", str(model)]
+    subprocess.run(["iverilog", "-g2005", "-obench", "-sbench", *files], cwd=tmp_path, check=True)
+    said = subprocess.run(
+        ["vvp", "bench"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert said == f"0 of {steps - 6} wrong\n"

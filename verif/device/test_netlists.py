@@ -15,12 +15,13 @@ from hw.emit import yosys
 from hw.emit.verilog import verilog_of
 from verif.support.cases import case_name, long
 
-# There is no open model of a block RAM of Xilinx's.
+# There is no open model of a block RAM of Xilinx's or of Nexus.
 FAMILIES = {
     "ecp5": ("ecp5", ""),
     "ice40": ("ice40", family("ice40").flow.parts[-1].synth),
     "xilinx7": ("xilinx", "-nobram"),
     "ultrascale": ("xilinx", "-nobram"),
+    "nexus": ("nexus", "-nobram"),
 }
 """Folder of Yosys's models, and what the mapping needs besides the family's own."""
 
@@ -37,6 +38,7 @@ def models_of_yosys(folder: str) -> dict[str, str]:
     text = "".join(
         path.read_text() for path in (share / "cells_sim.v", *sorted(share.glob("*_sim.vh")))
     )
+    text = re.sub(r'`include "(\w+\.vh)"', lambda found: (share / found[1]).read_text(), text)
     # Checks, also of registers before the first clock, are left out with it.
     text = re.sub(r"`ifdef YOSYS.*?`endif|^ *specify.*?endspecify", "", text, flags=re.M | re.S)
     text = re.sub(r"`ifndef YOSYS.*?`endif", "", text, flags=re.S)
@@ -58,7 +60,7 @@ def models_in(netlist: str, folder: str) -> str:
     ours = {path.stem: path.read_text() for path in models_of(netlist)}
 
     def add(text: str) -> None:
-        for name in sorted(set(re.findall(r"^\s*([A-Z]\w+) (?:#|\w)", text, re.M))):
+        for name in sorted(set(re.findall(r"^\s*([A-Z]\w+) (?:#|\w|\\)", text, re.M))):
             if name not in chosen:
                 chosen[name] = known[name] if name in known else ours[name]
                 add(chosen[name])
@@ -81,8 +83,8 @@ def verify_mapped(name: str, parameters: dict[str, Any], folder: Path) -> Result
     )
     netlist, cells = folder / "netlist.v", folder / "cells.v"
     text = netlist.read_text()
-    blocks = "|".join(flow.counts["dsps"])
-    assert re.search(rf"^\s*({blocks}) #", text, re.M)
+    blocks = re.findall(rf"^\s*({'|'.join(flow.counts['dsps'])}) #", text, re.M)
+    assert 0 < len(blocks) <= parameters.get("dsps", len(blocks))
     cells.write_text(DEFINES + models_in(text, models))
     return verify(design, netlist=[netlist, cells], directory=folder)
 
@@ -100,6 +102,15 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("systolic_ws", {"m": 1, "n": 2, "k": 3, "k_max": 60, "target": "xilinx7"}),
     ("systolic_os", {"m": 2, "n": 2, "k_max": 70000, "target": "ice40"}),
     ("matrix_2d", {"m": 2, "n": 1, "k_max": 90, "a_width": 12, "b_width": 14, "target": "ice40"}),
+    ("systolic_os", {"m": 2, "n": 4, "k_max": 20, "target": "ecp5", "dsps": 2}),
+    ("systolic_os", {"m": 2, "n": 4, "k_max": 20, "target": "ecp5", "dsps": 6}),
+    ("systolic_os", {"m": 2, "n": 3, "k_max": 20, "target": "xilinx7", "dsps": 4}),
+    ("systolic_os", {"m": 2, "n": 4, "k_max": 20, "target": "ice40", "dsps": 2}),
+    ("systolic_ws", {"m": 3, "n": 3, "k": 2, "k_max": 60, "target": "ecp5", "dsps": 4}),
+    ("systolic_os", {"m": 2, "n": 2, "k_max": 20, "target": "nexus"}),
+    ("cube", {"m": 2, "n": 2, "k": 4, "k_max": 40, "target": "nexus", "dsps": 2}),
+    ("matrix_2d", {"m": 2, "n": 2, "k_max": 40, "target": "nexus", "packing": "none"}),
+    ("systolic_ws", {"m": 3, "n": 2, "k": 2, "k_max": 60, "target": "nexus"}),
 ]  # fmt: skip
 
 

@@ -114,6 +114,21 @@ def test_packed_operands_are_sums_of_their_codes(
     assert holds(claim, *[widths[0]] * packing.rows, *[widths[1]] * packing.columns)
 
 
+@pytest.mark.parametrize("is_signed", [True, False])
+@pytest.mark.parametrize("widths", [(2, 8), (3, 3), (2, 2), (4, 8)])
+def test_codes_are_taken_out_of_operands(widths: tuple[int, int], is_signed: bool) -> None:
+    a, b = (integers(width, is_signed=is_signed) for width in widths)
+    packing = Packing.densest(a, b, LATTICE)
+    assert packing.rows > 1
+
+    def claim(m: Module, *codes: Signal) -> Value:
+        found = packing.codes_of_a(packing.pack_a(m, codes))
+        assert [code.shape().signed for code in found] == [is_signed] * packing.rows
+        return Cat(found) == Cat(codes)
+
+    assert holds(claim, *[widths[0]] * packing.rows)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_packing_on_every_family(name: str) -> None:
     """Never fewer products for narrower operands, and every packing fits the block."""

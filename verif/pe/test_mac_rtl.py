@@ -23,6 +23,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("mac", SMALL | {"encoding": "operator", "pipeline": 1, "adder": "kogge_stone"}),
     ("mac", SMALL | {"target": "ecp5"}),
     ("mac", SMALL | {"target": "xilinx7"}),
+    ("mac", SMALL | {"k": 3, "target": "ecp5", "dsps": 0}),
     ("opt1", {"a_width": 2, "b_width": 2, "accumulator_width": 4}),
     ("opt1", {"a_width": 4, "b_width": 7, "b_signed": False, "accumulator_width": 24}),
     ("opt1", {"a_width": 16, "b_width": 16, "accumulator_width": 63}),

@@ -12,9 +12,8 @@ from amaranth import C, Cat, Module, Signal, Value
 from golden.formats.integer import IntFormat
 from golden.pe.mac import MacSpec
 from hw.device import family
-from hw.device.fabric import fabric_product, fabric_registers
 from hw.pe.winograd_element import WinogradCorrection, WinogradElement, split
-from verif.support.cases import cover, long
+from verif.support.cases import long
 from verif.support.formal import holds
 from verif.support.vectors import corners
 
@@ -31,9 +30,9 @@ def late(m: Module, value: Value, cycles: int) -> Value:
     return value
 
 
-def adds_products(spec: MacSpec, name: str, *fixed: Sequence[int]) -> bool:
+def adds_products(spec: MacSpec, name: str, *fixed: Sequence[int], fabric: bool = False) -> bool:
     """Prove it for all operands; or for all of a1 and b0, with each of these pairs a0 and b1."""
-    element = WinogradElement(spec, family(name))
+    element = WinogradElement(spec, family(name), fabric=fabric)
     row = WinogradCorrection("row", element, spec.a_format)
     column = WinogradCorrection("column", element, spec.b_format)
     cycles = element.latency + 1
@@ -87,6 +86,12 @@ def test_element_adds_products(
     assert adds_products(spec, name)
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_element_without_a_block_adds_products(name: str) -> None:
+    spec = MacSpec(k=2, a_width=3, b_width=2, accumulator_width=8)
+    assert adds_products(spec, name, fabric=True)
+
+
 CORNERS = [code % 256 for code in corners(IntFormat(width=8)).tolist()]
 
 
@@ -96,22 +101,3 @@ CORNERS = [code % 256 for code in corners(IntFormat(width=8)).tolist()]
 )
 def test_element_adds_products_of_eight_bits(name: str, pair: tuple[int, int]) -> None:
     assert adds_products(MacSpec(k=2, accumulator_width=20), name, pair)
-
-
-@pytest.mark.parametrize(
-    ("name", "x_signed", "y_signed", "x_width", "y_width"),
-    cover(FAMILIES, SIGNS, [(2, 2), (3, 2), (2, 3), (4, 5), (5, 4)]),
-)
-def test_product_without_a_block_is_exact(
-    name: str, x_signed: bool, y_signed: bool, x_width: int, y_width: int
-) -> None:
-    cycles = fabric_registers(y_width)
-
-    def claim(m: Module, x: Value, y: Value) -> Value:
-        x = x.as_signed() if x_signed else x
-        y = y.as_signed() if y_signed else y
-        found = fabric_product(m, family(name), x, y)
-        assert len(found) <= x_width + y_width + y_width % 2
-        return found == late(m, x * y, cycles)
-
-    assert holds(claim, x_width, y_width, cycles=cycles)

@@ -86,6 +86,30 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("adder_tree", {"m": 2, "n": 2, "k": 3, "k_max": 40, "a_signed": False, "target": "ice40"}),
     ("matrix_2d", {"m": 2, "n": 2, "k_max": 40, "a_signed": False, "together": True,
                    "target": "ice40"}),
+    # Columns of logic beside those of blocks: rows packed, sums counted beside blocks, chains.
+    (
+        "systolic_os",
+        {"m": 5, "n": 4, "k_max": 40, "a_width": 3, "b_width": 3, "target": "ecp5", "dsps": 3},
+    ),
+    ("systolic_os", {"m": 3, "n": 5, "k_max": 70000, "target": "ice40", "dsps": 6}),
+    ("systolic_os", {"m": 2, "n": 5, "k_max": 90, "target": "xilinx7", "packing": "pair",
+                     "dsps": 5}),
+    ("adder_tree", {"m": 1, "n": 3, "k": 4, "k_max": 40, "target": "ultrascale", "dsps": 8}),
+    ("adder_tree", {"m": 2, "n": 2, "k": 5, "k_max": 40, "a_width": 5, "b_signed": False,
+                    "target": "xilinx7", "dsps": 10}),
+    ("cube", {"m": 2, "n": 3, "k": 3, "k_max": 50, "a_signed": False, "target": "ecp5",
+              "packing": "winograd", "dsps": 4}),
+    ("cube", {"m": 2, "n": 2, "k": 3, "k_max": 40, "b_width": 4, "target": "ice40", "dsps": 0}),
+    ("matrix_2d", {"m": 3, "n": 3, "k_max": 40, "a_width": 16, "b_width": 7, "together": True,
+                   "target": "nexus", "dsps": 6}),
+    # Nexus: sums in blocks, of four products or of one.
+    ("cube", {"m": 3, "n": 2, "k": 4, "k_max": 40, "target": "nexus"}),
+    ("adder_tree", {"m": 2, "n": 3, "k": 3, "k_max": 40, "a_signed": False, "target": "nexus",
+                    "dsps": 4}),
+    ("cube", {"m": 2, "n": 2, "k": 2, "k_max": 40, "b_width": 5, "together": True,
+              "target": "nexus", "packing": "none"}),
+    ("systolic_os", {"m": 3, "n": 3, "k_max": 70, "a_width": 12, "b_width": 10,
+                     "target": "nexus", "packing": "none", "dsps": 3}),
 ]  # fmt: skip
 
 
@@ -122,6 +146,14 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         46,
         47,
         48,
+        49,
+        51,
+        52,
+        54,
+        56,
+        58,
+        59,
+        60,
     ),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )

@@ -33,11 +33,20 @@ CASES: list[dict[str, Any]] = [
     {"m": 2, "n": 2, "k": 5, "k_max": 60, "b_signed": False, "target": "ultrascale"},
     {"m": 4, "n": 3, "k": 3, "k_max": 3000, "a_width": 16, "b_width": 16, "target": "xilinx7"},
     {"m": 12, "n": 2, "k": 9, "k_max": 90, "packing": "none", "target": "xilinx7"},
+    {"m": 3, "n": 5, "k": 2, "k_max": 90, "target": "ecp5"},
+    {"m": 2, "n": 3, "k": 3, "k_max": 90, "a_signed": False, "target": "ice40"},
+    {"m": 1, "n": 2, "k": 5, "k_max": 60, "b_signed": False, "target": "gowin"},
+    {"m": 1, "n": 1, "k": 1, "k_max": 20, "target": "nexus"},
+    {"m": 2, "n": 3, "k": 2, "k_max": 70000, "a_width": 16, "b_width": 16, "a_signed": False,
+     "b_signed": False, "target": "ultrascale"},
+    {"m": 3, "n": 4, "k": 2, "k_max": 90, "target": "ecp5", "dsps": 5},
+    {"m": 2, "n": 3, "k": 3, "k_max": 90, "target": "xilinx7", "dsps": 6},
+    {"m": 4, "n": 2, "k": 2, "k_max": 90, "b_width": 4, "target": "ice40", "dsps": 0},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "parameters", long(CASES, 0, 1, 4, 6, 10, *range(13, len(CASES))), ids=case_name
+    "parameters", long(CASES, 0, 1, 4, 6, 10, *range(13, 20), *range(22, 25), 27), ids=case_name
 )
 def test_systolic_ws_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("systolic_ws", parameters), directory=tmp_path)
@@ -47,11 +56,12 @@ def test_systolic_ws_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Pa
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"target": "ecp5"}, "target must be generic or xilinx7 or ultrascale for sums of 32 bits"),
         (
-            {"a_width": 16, "b_width": 16, "k_max": 1 << 20, "target": "xilinx7"},
-            "target must be generic for sums of 52 bits",
+            {"a_width": 16, "a_signed": False, "target": "ice40"},
+            "a_width and b_width must fit a multiplier block of 16 x 16 signed bits, not 16 and 8",
         ),
+        ({"target": "ecp5", "dsps": 3}, "dsps must be 0 or 8..65536, for 8 in a column, not 3"),
+        ({"dsps": 3}, "dsps must be 65536 with target=generic, not 3"),
         ({"packing": "pair", "target": "xilinx7"}, "packing must be 'auto' or 'none' with"),
         ({"packing": "none"}, "packing must be 'auto' with target=generic"),
         ({"pe": "mac", "target": "xilinx7"}, "pe must be 'opt1' with target=xilinx7"),
@@ -63,13 +73,16 @@ def test_what_blocks_cannot_do_is_refused(parameters: dict[str, Any], says: str)
 
 
 @pytest.mark.parametrize(
-    ("target", "found", "said"),
-    [("xilinx7", "xilinx7", ""), ("ecp5", "generic", "built of generic logic: target must be")],
+    ("more", "found", "said"),
+    [
+        ([], "ice40", ""),
+        (["a_width=16", "a_signed=0"], "generic", "built of generic logic: a_width"),
+    ],
 )
 def test_synthesis_for_a_device_takes_its_blocks_if_they_can(
-    target: str, found: str, said: str, capsys: pytest.CaptureFixture[str]
+    more: list[str], found: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    design, _ = choose("systolic_ws", [], None, None, target)
+    design, _ = choose("systolic_ws", more, None, None, "ice40")
     assert design.parameters["target"] == found
     told = capsys.readouterr().err
     assert said in told

@@ -1,0 +1,16 @@
+// Nexus's multiplier of 18 x 18 bits as carrysave uses it: registers of operands and of the product.
+module MULT18X18 #(
+  parameter REGINPUTA = "REGISTER", parameter REGINPUTB = "REGISTER",
+  parameter REGOUTPUT = "REGISTER"
+) (
+  input CLK, CEA, CEB, CEOUT, RSTA, RSTB, RSTOUT, SIGNEDA, SIGNEDB,
+  input [17:0] A, B,
+  output reg [35:0] Z
+);
+  reg signed [18:0] a, b;
+  always @(posedge CLK) begin
+    if (RSTA) a <= 0; else if (CEA) a <= {SIGNEDA & A[17], A};
+    if (RSTB) b <= 0; else if (CEB) b <= {SIGNEDB & B[17], B};
+    if (RSTOUT) Z <= 0; else if (CEOUT) Z <= a * b;
+  end
+endmodule

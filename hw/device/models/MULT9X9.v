@@ -1,0 +1,16 @@
+// Nexus's multiplier of 9 x 9 bits as carrysave uses it: registers of operands and of the product.
+module MULT9X9 #(
+  parameter REGINPUTA = "REGISTER", parameter REGINPUTB = "REGISTER",
+  parameter REGOUTPUT = "REGISTER"
+) (
+  input CLK, CEA, CEB, CEOUT, RSTA, RSTB, RSTOUT, SIGNEDA, SIGNEDB,
+  input [8:0] A, B,
+  output reg [17:0] Z
+);
+  reg signed [9:0] a, b;
+  always @(posedge CLK) begin
+    if (RSTA) a <= 0; else if (CEA) a <= {SIGNEDA & A[8], A};
+    if (RSTB) b <= 0; else if (CEB) b <= {SIGNEDB & B[8], B};
+    if (RSTOUT) Z <= 0; else if (CEOUT) Z <= a * b;
+  end
+endmodule
