@@ -90,13 +90,15 @@ class Splitter(wiring.Component):
 
         limited, final = Signal(), Signal()
         room = Signal(width)
-        over = Signal(width + 1)
+        over, beyond = Signal(width + 1), Signal(len(place) + 1)
         m.d.comb += [
             limited.eq(~place > most),
             room.eq(Mux(limited, most, ~place)),
             # low - room - 1, and no borrow.
             over.eq(low + ~room),
-            final.eq((high == 0) & ~over[width]),
+            # low <= room, without waiting for room: no carry out of the page, no more than most.
+            beyond.eq(place + low),
+            final.eq((high == 0) & (low <= most) & ~beyond[len(place)]),
             self.o.valid.eq(valid),
             self.o.payload.address.eq(Cat(C(0, size), place, page)),
             self.o.payload.length.eq(Mux(final, low, room)),
