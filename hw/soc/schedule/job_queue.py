@@ -84,7 +84,8 @@ class JobQueue(wiring.Component):
         m = Module()
         ring = Signal()
         wide = self.spec.address_width
-        last = (self.o_count + 1)[:32] == self.i_count
+        last = Signal()  # far from the counter's changes
+        m.d.sync += last.eq((self.o_count + 1)[:32] == self.i_count)
         size = exact_log2(self.spec.bytes)
         misaligned = self.i_ring[:size] != 0
         # Beats are no longer than a descriptor, which is aligned to beats: check its last byte.
