@@ -68,7 +68,7 @@ class _Asks(NamedTuple):
 class Loader(wiring.Component):
     """Requests the rows of blocks, one per cycle, as soon as a buffer is free for them.
 
-    Two cycles without a row precede those of each matrix, and one each block. One adder makes all
+    Two cycles without a row precede those of each matrix, and two each block. One adder makes all
     addresses.
 
     Parameters
@@ -114,11 +114,12 @@ class Loader(wiring.Component):
         m = Module()
         spec, job = self.spec, self.i_geometry
         m.submodules.walk = walk = BlockWalk(spec)
-        free, taken = [], []
+        free, taken, freed = [], [], Signal(7)
+        m.d.sync += freed.eq(self.i_free)
         for number, most in parts(spec).items():
             taken.append(Signal(name=f"take{number}"))
             free.append(Signal(range(most + 1), name=f"free{number}", init=most))
-            m.d.sync += free[number].eq(free[number] + self.i_free[number] - taken[number])
+            m.d.sync += free[number].eq(free[number] + freed[number] - taken[number])
 
         widths = block_widths(spec)
         row = self.o.payload
@@ -169,9 +170,10 @@ class Loader(wiring.Component):
                     m.d.comb += [write.addr.eq(ask.keeps), keeps.eq(ends & ask.kept)]
         begun = Signal()
         room = Signal()
+        # Cycles late: a buffer is taken once for each matrix, cycles apart.
         for number in asks:
             with m.If(to == number):
-                m.d.comb += room.eq(free[number] != 0)
+                m.d.sync += room.eq(free[number] != 0)
 
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
@@ -206,10 +208,12 @@ class Loader(wiring.Component):
                 with m.If(ends):
                     m.next = "SEEK"
                     with m.If(waiting == 0):
-                        m.d.comb += steps.eq(1)
-                        m.next = "BLOCK"
-                        with m.If(walk.o_last):
-                            m.next = "IDLE"
+                        m.next = "STEP"
+            with m.State("STEP"):
+                m.d.comb += steps.eq(1)
+                m.next = "BLOCK"
+                with m.If(walk.o_last):
+                    m.next = "IDLE"
         m.d.comb += walk.i_next.eq(steps)
         with m.If(steps):
             row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
