@@ -185,7 +185,6 @@ def main() -> None:
     show(console, "Resources, not placed", shells, COSTS)
     if arguments.readme:
         write_readme("coprocessor", markdown(rows, COLUMNS))
-        write_readme("shell", markdown(shells, COSTS))
     console.print(
         "bound: maximum of engine cycles (operand beats or, where K is short, rows of C), beats"
         " read, beats written; + latency: plus the memory latency before the first beat and after"

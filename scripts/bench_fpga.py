@@ -1,11 +1,15 @@
 """Measure arrays on FPGAs against the same written by hand, all in one run.
 
-.venv/bin/python scripts/bench_fpga.py [--quick] [--only ecp5 ..] [--seeds N] [--json]
+.venv/bin/python scripts/bench_fpga.py [--narrow] [--quick] [--only ecp5 ..] [--seeds N] [--json]
 
 Each of ours stands beside the plain array of scripts/arrays/plain.sv, and beside the one with
 registers around its multipliers: of the same rows, columns and widths, behind the same registers,
 from the same seeds. Operations are those of tiles with K = 256, drain included. What is done is
 kept: a run that was ended goes on where it was.
+
+With --narrow: one tile of int8 activations and weights of 4 bits, 2 bits and ternary, by multiplier
+blocks with as many products as fit, by compressors, and by cores of the catalogue, on ECP5 or the
+families that are told.
 """
 
 import argparse
@@ -23,6 +27,8 @@ from rich.console import Console
 
 from carrysave.asic.synthesis import synthesise, synthesise_design
 from carrysave.errors import remedy
+from carrysave.papers.luts import FPGA_K, FPGA_TILE
+from carrysave.papers.rivals import WEIGHTS, rivals
 from carrysave.progress import Steps
 from hw.catalog import Design
 from hw.device import NAMES
@@ -68,6 +74,8 @@ ROWS = (
     Row("ecp5", "systolic_os", _12X13, 12, 13, part=_ECP5),
     Row("ecp5", "systolic_os", _12X13 | {"b_width": 4}, 12, 13, b_width=4, part=_ECP5),
     Row("xilinx7", "systolic_os", _8X8),
+    Row("xilinx7", "systolic_os", _8X8 | {"packing": "pair"}),
+    Row("xilinx7", "systolic_ws", _8X8),
     Row("ultrascale", "systolic_os", _8X8),
     Row("nexus", "systolic_os", {"m": 6, "n": 8}, 6, 8),
     Row("gowin", "systolic_os", _4X4, 4, 4),
@@ -80,6 +88,59 @@ COLUMNS = {
     "MHz": "{:.0f}", "GOPS": "{:.2f}", "GOPS/kLUT": "{:.2f}", "GOPS/DSP": "{:.3f}",
     "x plain": "{:.2f}", "x pipelined": "{:.2f}",
 }  # fmt: skip
+
+
+NARROW = {
+    "4": ("MAC", "shift-add", "LUT K = 2, all planes", "LUT K = 2"),
+    "2": ("MAC", "shift-add", "LUT K = 2, all planes", "LUT K = 2"),
+    "1.58": ("MAC", "ternary", "ternary LUT, mu = 3", "LUT K = 2, two planes"),
+}
+"""By bits of information in a weight: kinds of :func:`carrysave.papers.rivals.rivals`."""
+
+NARROW_COLUMNS = {
+    "target": "{}", "weight": "{}", "kind": "{}", "MACs/cycle": "{:g}", "LUTs": "{:,}",
+    "FFs": "{:,}", "DSP": "{:,}", "MHz": "{:.0f}", "LUTs/MAC": "{:.1f}", "GOPS": "{:.2f}",
+    "smallest": "{}",
+}  # fmt: skip
+
+
+def narrow_designs(target: str) -> Iterator[tuple[str, str, Design]]:
+    """List weight, kind and design; blocks and all others of the same tile."""
+    rows, columns = FPGA_TILE
+    for weight, kinds in NARROW.items():
+        tile = {"m": rows, "n": columns, "k": FPGA_K, "k_max": 4096, "b_width": WEIGHTS[weight]}
+        yield weight, "blocks", Design("cube", tile | {"target": target, "packing": "densest"})
+        others = rivals("int8", weight, rows, columns, FPGA_K, together=False, adder="operator")
+        found = {rival.kind: rival.design for rival in others}
+        for kind in kinds:
+            yield weight, "compressors" if kind == "MAC" else kind, found[kind]
+
+
+def measured_narrow(
+    targets: list[str], options: dict[str, Any], steps: Steps
+) -> Iterator[dict[str, Any]]:
+    """Measure each; the smallest is that with the fewest LUTs for a MAC in a cycle."""
+    jobs = [(target, *job) for target in targets for job in narrow_designs(target)]
+    steps.plan(len(jobs))
+    rows: list[dict[str, Any]] = []
+    for target, weight, kind, design in jobs:
+        steps.step(f"{target}: {weight} bits, {kind}")
+        found = synthesise_design(design, target, activity="none", **options)
+        macs = design.component().operations_per_cycle / 2
+        fmax = found["fmax_mhz"]
+        rows.append({
+            "target": target, "weight": weight, "kind": kind, "design": design.module,
+            "MACs/cycle": macs, "LUTs": found["luts"], "FFs": found["ffs"], "DSP": found["dsps"],
+            "MHz": fmax, "LUTs/MAC": found["luts"] / macs,
+            "GOPS": None if fmax is None else 2e-3 * macs * fmax, "notes": found["notes"],
+        })  # fmt: skip
+    for row in rows:
+        rivals_of = [
+            other["LUTs/MAC"]
+            for other in rows
+            if (other["target"], other["weight"]) == (row["target"], row["weight"])
+        ]
+        yield row | {"smallest": "yes" if row["LUTs/MAC"] == min(rivals_of) else ""}
 
 
 def cycles_of(design: Design) -> int:
@@ -163,28 +224,38 @@ def main() -> None:
     """Measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="count resources only")
-    parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, help="these families")
+    parser.add_argument("--narrow", action="store_true", help="weights of four bits and less")
+    parser.add_argument("--only", nargs="+", choices=NAMES, help="these families")
     parser.add_argument("--seeds", type=int, default=3, help="runs of place and route")
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
     arguments = parser.parse_args()
     console = Console() if sys.stdout.isatty() else Console(width=180)
-    rows = tuple(row for row in ROWS if row.target in arguments.only)
+    rows = tuple(row for row in ROWS if row.target in (arguments.only or NAMES))
     try:
         with Steps(Console(stderr=True)) as steps:
-            steps.plan(len(rows))
             options = {
                 "place": not arguments.quick, "seeds": arguments.seeds, "progress": steps.note,
             }  # fmt: skip
-            found = list(measured(rows, options, steps))
+            if arguments.narrow:
+                found = list(measured_narrow(arguments.only or ["ecp5"], options, steps))
+            else:
+                steps.plan(len(rows))
+                found = list(measured(rows, options, steps))
     except ModuleNotFoundError as error:
         raise SystemExit(f"bench_fpga needs {remedy(error.name) or error.name}") from None
     if arguments.json:
-        print(json.dumps({"k": K, "rows": found}, indent=2))
+        head = {"tile": FPGA_TILE, "k": FPGA_K} if arguments.narrow else {"k": K}
+        print(json.dumps({**head, "rows": found}, indent=2))
         return
-    show(console, f"Arrays on FPGAs, K = {K}", found, COLUMNS)
+    if arguments.narrow:
+        tile = f"{FPGA_TILE[0]} x {FPGA_TILE[1]}, k = {FPGA_K}"
+        show(console, f"int8 activations, narrow weights, {tile}", found, NARROW_COLUMNS)
+    else:
+        show(console, f"Arrays on FPGAs, K = {K}", found, COLUMNS)
     for row in found:
         for note in row["notes"]:
-            console.print(f"{row['target']}, {row['array']}: {note}", highlight=False)
+            name = row["kind"] if arguments.narrow else row["array"]
+            console.print(f"{row['target']}, {name}: {note}", highlight=False)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def elaborate(files: Sequence[Path], top: str) -> Elaborated:
     ------
     FileNotFoundError
         If a source file does not exist.
-    YosysError
+    SourceError
         If Yosys refuses the sources, or has no module ``top`` in them.
     """
     sources = Sources.read(files)

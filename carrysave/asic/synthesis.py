@@ -22,6 +22,7 @@ from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, 
 from carrysave.asic.power import activity as switching
 from carrysave.asic.power import power
 from carrysave.asic.power.stimulus import KINDS, UNMEASURED, Stimulus, measurable
+from carrysave.asic.probe import probe
 from carrysave.asic.recipes import Kept
 from carrysave.fpga import implementation
 from carrysave.fpga.place import nextpnr_version
@@ -129,6 +130,7 @@ def synthesise(
         _check_choice("target", target, TARGETS)
         library = liberty.osu018()
     sta.version()
+    probe(library)
     if design is not None and activity not in UNMEASURED:
         say(f"simulate {top}")
         switching.record(design, activity)  # what is wrong with it shows before the long work

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -70,7 +71,7 @@ def choose(
 
 
 def _built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
-    """Return a design for a device, if it can be and nothing else is said."""
+    """Return a design for a device if nothing else is said; say why if it cannot be."""
     inside = design.engine or design
     kinds = inside.entry.hows
     if "target" not in kinds or "target" in texts:
@@ -78,11 +79,12 @@ def _built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
     if inside.parameters["target"] != kinds["target"].default:
         return design
     found = Design.parse(design.name, {**texts, "target": target})
-    if any(inside.parameters[key] != kind.default for key, kind in kinds.items()):
-        try:
-            found.component()
-        except ValueError:
-            return design
+    try:
+        found.component()
+    except ValueError as error:
+        said = shown(f"... built of generic logic: {error}", 4000)
+        errors.print(said, highlight=False, markup=False, soft_wrap=True)
+        return design
     return found
 
 
@@ -96,6 +98,12 @@ def settings(sets: Sequence[str] | None) -> dict[str, str]:
         if key.strip() in texts:
             raise UsageError(f"--parameter {key.strip()} must be given once, not twice")
         texts[key.strip()] = value.strip()
+    for key in texts:
+        if re.search(rf"[(,]\s*{re.escape(key)}\s*=", texts.get("engine", "")):
+            raise UsageError(
+                f"{key} of engine must be given once, not twice: in {texts['engine']!r} and as"
+                f" {texts[key]}"
+            )
     return texts
 
 

@@ -7,7 +7,7 @@ needs a pin and every path through a port counts. The resources are those of the
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,7 @@ class _Work:
     parts: Sequence[Part]
     key: Sequence[str | bytes]
     progress: Callable[[str], None]
+    named: bool = False
 
 
 def synthesise(
@@ -130,7 +131,9 @@ def _implement(work: _Work, folder: Path) -> dict[str, Any]:
         top, folder, "memory_collect", "setattr -unset reprocess_after", check=False
     )
     # A design goes to the mapper as it was read, unless it has new names or blocks.
-    plain = not design.names and not _has_blocks(folder / "design.json")
+    kinds = _kinds_of_cells(folder / "design.json")
+    work = replace(work, named=any(not kind.startswith("$") for kind in kinds))
+    plain = not design.names and not work.named
     read: list[str | Sequence[str]] = (
         [*work.sources.commands] if plain else ["read_rtlil design.il"]
     )
@@ -168,6 +171,8 @@ def _implement(work: _Work, folder: Path) -> dict[str, Any]:
     else:
         result |= _place(work, device, folder, design, own_clock, read)
         _label(result, flow, netlist["cells"])
+    if work.named and device is not None and device.infers and "$mul" in kinds:
+        result["notes"].append("multiplications that name no block are in LUTs")
     return result
 
 
@@ -179,7 +184,7 @@ def _map(
     taken: dict[str, float] = {}
     last = None
     for part in work.parts or (None,):
-        synth = _synth(flow, part)
+        synth = _synth(work, part)
         if synth != last:
             _run([
                 *read, f"{synth} {flow.bare} -top {yosys.word(design.top)}",
@@ -197,8 +202,12 @@ def _map(
     return taken, None
 
 
-def _synth(flow: Flow, part: Part | None) -> str:
-    return f"{flow.synth} {part.synth}".strip() if part else flow.synth
+def _synth(work: _Work, part: Part | None) -> str:
+    """Return the command of Yosys for a part."""
+    if part is None:
+        return work.flow.synth
+    infers = "" if work.named else part.infers
+    return " ".join(filter(None, (work.flow.synth, part.synth, infers)))
 
 
 def _run(script: Sequence[str | Sequence[str]], folder: Path, target: str) -> None:
@@ -228,13 +237,11 @@ def _refuse(kind: str, target: str) -> None:
         )
 
 
-def _has_blocks(path: Path) -> bool:
-    """Tell whether a design has cells that are none of its modules: blocks of an FPGA."""
+def _kinds_of_cells(path: Path) -> set[str]:
+    """Return the kinds of cells that are no modules: operators, and blocks of an FPGA by name."""
     modules = json.loads(path.read_text(errors="surrogateescape"))["modules"]
-    return any(
-        not cell["type"].startswith("$") and cell["type"] not in modules
-        for module in modules.values() for cell in module["cells"].values()
-    )  # fmt: skip
+    kinds = {cell["type"] for module in modules.values() for cell in module["cells"].values()}
+    return kinds - modules.keys()
 
 
 def resources(flow: Flow, cells: Mapping[str, int]) -> dict[str, float]:
@@ -283,7 +290,7 @@ def _place(
     flow = work.flow
     work.progress(f"{work.target}: placing and routing on {device.name}, {len(work.seeds)} seeds")
     (folder / "wrapper.v").write_text(wrapper(design.top, clock, design.ports, flow.clock))
-    synth = _synth(flow, device) + ("" if flow.pads else f" {flow.bare}")
+    synth = _synth(work, device) + ("" if flow.pads else f" {flow.bare}")
     _run(
         [*read, "read_verilog wrapper.v", f"{synth} -top {TOP} -json wrapper.json"],
         folder, work.target,

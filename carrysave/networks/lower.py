@@ -84,10 +84,10 @@ def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = N
     proto = _replace(whole, matches)
     wrong += _refused_nodes(proto)
     _refuse(wrong)
-    if not matches:
+    if not any(node.domain == DOMAIN for node in proto.graph.node):
         raise ValueError(
-            "the model has no quantised product; quantise it first, such as by"
-            " onnxruntime.quantization.quantize_static, or choose formats by carrysave precision"
+            "the model has no quantised product that its outputs need; quantise it first, such as"
+            " by onnxruntime.quantization.quantize_static, or choose formats by carrysave precision"
         )
     host = Counter(node.op_type for node in proto.graph.node if node.domain != DOMAIN)
     return Lowered(graph, proto, [found.product for found in matches], host)

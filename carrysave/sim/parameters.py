@@ -29,6 +29,7 @@ def describe(design: "Design") -> dict[str, Any]:
         "spec": _described(spec),
         "latency": component.latency,
         "gap": getattr(component, "gap", None),
+        "rows_held": getattr(component, "rows_held", None),
     }
 
 

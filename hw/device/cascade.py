@@ -1,14 +1,14 @@
-"""Blocks that hold sums of products, chained down a column."""
+"""Blocks chained down a column, that hold sums of products, or weights of passing sums."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from amaranth import Module, Value
+from amaranth import Cat, Module, Mux, Signal, Value
 
 from hw.device.packing import Packing
 
-__all__ = ["Cascade", "Placed"]
+__all__ = ["Cascade", "Placed", "Stationary", "count_wraps"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Cascade(ABC):
     b_width : bits of B from an element to the one below; None if blocks do not pass it on.
     latency : cycles from operands to the cycle in which their products are added.
     late : cycles from the last element's sums to those of :meth:`finish`.
+    loads : where sums of the element above are taken, no product is added to them.
     """
 
     packing: Packing
@@ -44,6 +45,7 @@ class Cascade(ABC):
     b_width: int | None
     latency: int
     late: int
+    loads: bool = False
 
     @abstractmethod
     def place(
@@ -69,3 +71,69 @@ class Cascade(ABC):
     @abstractmethod
     def finish(self, m: Module, sums: Value) -> list[Value]:
         """Return the sum of each column, from what the last element of a column holds."""
+
+
+class Stationary(ABC):
+    """How blocks hold a weight each, and add its product to a sum that passes down.
+
+    Members
+    -------
+    width : bits of a sum on its way.
+    latency : cycles from a code of A to the sum with its product.
+    """
+
+    width: int
+    latency: int
+
+    @abstractmethod
+    def place(
+        self,
+        m: Module,
+        a: Value,
+        b: Value,
+        load: Value,
+        swap: Value,
+        above: Value | None,
+        ring: tuple[Value, Value, int] | None,
+    ) -> tuple[Value, Value]:
+        """Place a block; returns its sum for the one below, and for logic.
+
+        Parameters
+        ----------
+        m : where.
+        a : code of A.
+        b, load : weight, taken when `load` is set.
+        swap : that weight is for this code of A and those after it.
+        above : sum of the block above; or
+        ring : sum from the last block, its clear, which comes a cycle after `a`, and 1 if the sum
+            is to wait a cycle, else 0.
+        """
+
+
+def count_wraps(m: Module, name: str, top: Value, keep: Value, above: Value, width: int) -> Signal:
+    """Count what a sum has above its bits in a block, one cycle late.
+
+    As no beat adds more than a quarter of what these bits hold, the two topmost of them change by
+    one at most: a step from 3 to 0 counts up, one from 0 to 3 down.
+
+    Parameters
+    ----------
+    m, name : where, and of the register.
+    top : the two topmost bits of the sum in the block.
+    keep : low: take the sum of the element above, as in :meth:`Cascade.place`.
+    above : that element's count.
+    width : bits of the count.
+    """
+    count = Signal(width, name=name, reset_less=True)
+    if not width:
+        return count
+    before, kept = Signal(2, reset_less=True), Signal(2, reset_less=True)
+    m.d.sync += [before.eq(top), kept.eq(Cat(keep, kept))]
+    up, down = Signal(), Signal()
+    m.d.comb += [
+        up.eq(kept[-1] & (before == 3) & (top == 0)),
+        down.eq(kept[-1] & (before == 0) & (top == 3)),
+    ]
+    step = Cat(up | down, down.replicate(width - 1))
+    m.d.sync += count.eq(step + Mux(kept[-1], count, above))
+    return count

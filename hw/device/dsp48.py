@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from amaranth import C, Cat, ClockSignal, Const, Instance, Module, Signal, Value
 
 from golden.pe.mac import MacSpec
-from hw.device.cascade import Cascade
+from hw.device.cascade import Cascade, Stationary
 from hw.device.dsp48_cascade import Dsp48Cascade
+from hw.device.dsp48_stationary import Dsp48Stationary
 from hw.device.family import Family
 
 __all__ = ["Dsp48"]
@@ -42,6 +43,7 @@ class Dsp48(Family):
         w: Value | None = None,
         inverted: int = 0,
         registers: int = 1,
+        b_registers: int = 0,
         c_registers: int = 0,
         ports: Mapping[str, Value] | None = None,
         passed: str = "",
@@ -54,7 +56,7 @@ class Dsp48(Family):
         wide, narrow : operands of ports A and B, signed.
         z, w : OPMODE's selection of what is added, one cycle early; zero if None.
         inverted : bits of `z` that the block inverts.
-        registers, c_registers : of both operands, and of port C.
+        registers, b_registers, c_registers : of both operands; of B, if not as many; of port C.
         ports : further ones, by name; enables of registers among them.
         passed : "A" or "B": that operand comes from the block above.
         """
@@ -76,13 +78,15 @@ class Dsp48(Family):
         outputs: dict[str, Value] = {
             name: Signal(width, name=name.lower()) for name, width in _OUTPUTS.items()
         }
-        first = registers - (registers > 1)  # of two registers the first one's goes to the cascade
+        number = {"A": registers, "B": b_registers or registers}
         m.submodules += Instance(
             self.cell,
             **({} if self.adds_three else {"p_USE_DPORT": "FALSE"}),
             **{f"p_{name}_INPUT": "CASCADE" if name == passed else "DIRECT" for name in "AB"},
             p_USE_MULT="MULTIPLY",
-            p_AREG=registers, p_BREG=registers, p_ACASCREG=first, p_BCASCREG=first,
+            **{f"p_{name}REG": own for name, own in number.items()},
+            # Of two registers the first one's goes to the cascade.
+            **{f"p_{name}CASCREG": own - (own > 1) for name, own in number.items()},
             # Unused, but at 0 Yosys takes a register away from port A, and sums come out wrong.
             p_CREG=c_registers, p_DREG=1, p_ADREG=1, p_MREG=1, p_PREG=1,
             p_OPMODEREG=1, p_ALUMODEREG=0, p_INMODEREG=0, p_CARRYINREG=0, p_CARRYINSELREG=0,
@@ -114,3 +118,7 @@ class Dsp48(Family):
         if choice == "densest":
             return None
         return Dsp48Cascade.choose(self, spec, 2 if choice == "pair" and columns > 1 else 1)
+
+    def stationary(self, width: int) -> Stationary | None:
+        """Hold weights in blocks, if sums fit their 48 bits; operands always do."""
+        return Dsp48Stationary(self) if width <= 48 else None

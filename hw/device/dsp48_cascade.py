@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Signal, Value
 
 from golden.pe.mac import MacSpec
-from hw.device.cascade import Cascade, Placed
+from hw.device.cascade import Cascade, Placed, count_wraps
 from hw.device.packing import Packing
 
 if TYPE_CHECKING:
@@ -23,10 +23,8 @@ class Dsp48Cascade(Cascade):
     """An element's sums in its last block.
 
     With two columns that block holds P = H 2^s + L, for sums L and H of two columns. The lower s
-    bits of P are those of L. What L has above them is counted beside the block, one cycle late:
-    as no beat adds more than 2^(s - 2) to L, the two topmost of its s bits change by one at most,
-    and a step from 3 to 0 counts up, one from 0 to 3 down. L's count, taken off P's upper
-    bits, leaves H.
+    bits of P are those of L. What L has above them is counted beside the block, one cycle late;
+    see :func:`hw.device.cascade.count_wraps`. L's count, taken off P's upper bits, leaves H.
 
     Sums of one product a beat move down from block to block. With more, blocks of an element pass
     their products on to the last one, and sums come to it by port C.
@@ -102,7 +100,9 @@ class Dsp48Cascade(Cascade):
                 m, wide, narrow, Cat(C(1, 1), keep, C(0, 1)), w=Cat(keep, C(0, 1)), inverted=2,
                 registers=2, ports=ports,
             )  # fmt: skip
-        count = self._count(m, outputs["P"], keep, above)
+        top = outputs["P"][self.packing.spacing - 2 : self.packing.spacing]
+        other = C(0, self.count) if above is None else above[_SUM:]
+        count = count_wraps(m, "count", top, keep, other, self.count)
         passed = None
         if self.b_width is not None:
             passed = outputs[f"{_PASSED[not self.packing.a_wide][0]}COUT"]
@@ -138,24 +138,6 @@ class Dsp48Cascade(Cascade):
             ports=ports,
             passed=passed,
         )
-
-    def _count(self, m: Module, p: Value, keep: Value, above: Value | None) -> Value:
-        """Count what the lower sum has above its bits in P, one cycle late."""
-        count = Signal(self.count, name="count", reset_less=True)
-        if not self.count:
-            return count
-        now = p[self.packing.spacing - 2 : self.packing.spacing]
-        before, kept = Signal(2, reset_less=True), Signal(2, reset_less=True)
-        m.d.sync += [before.eq(now), kept.eq(Cat(keep, kept))]
-        up, down = Signal(), Signal()
-        m.d.comb += [
-            up.eq(kept[-1] & (before == 3) & (now == 0)),
-            down.eq(kept[-1] & (before == 0) & (now == 3)),
-        ]
-        step = Cat(up | down, down.replicate(self.count - 1))
-        other = C(0, self.count) if above is None else above[_SUM:]
-        m.d.sync += count.eq(step + Mux(kept[-1], count, other))
-        return count
 
     def finish(self, m: Module, sums: Value) -> list[Value]:
         """Take the sums apart."""

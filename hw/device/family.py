@@ -10,7 +10,7 @@ from golden.pe.mac import MacSpec
 from hw.device.row_store import RowStore
 
 if TYPE_CHECKING:
-    from hw.device.cascade import Cascade
+    from hw.device.cascade import Cascade, Stationary
 
 __all__ = ["PACKINGS", "Family", "Flow", "Multiplier", "Part", "Untimed"]
 
@@ -29,6 +29,8 @@ class Part:
     arguments : what tells nextpnr to take it.
     capacity : resources, by the names in :attr:`Flow.counts`.
     synth : what the Yosys command needs for it besides :attr:`Flow.synth`.
+    infers : what it needs to put multiplications into blocks, where it changes blocks that a
+        design names: left out for such a design.
     pins : text of the file ``pins`` with the places of a measured design's ports, where nextpnr
         places none by itself.
     """
@@ -37,6 +39,7 @@ class Part:
     arguments: tuple[str, ...]
     capacity: dict[str, int]
     synth: str = ""
+    infers: str = ""
     pins: str = ""
 
 
@@ -98,11 +101,13 @@ class Multiplier:
     -------
     a_width, b_width : bits of its operands, two's complement; the wider one is a.
     registers : cycles from operands to product.
+    half_width : bits of the operands of two products of its own, signed or not; 0 if it has none.
     """
 
     a_width: int
     b_width: int
     registers: int
+    half_width: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +151,13 @@ class Family:
             product = _registered(m, product)
         return product
 
+    def multiply_halves(self, m: Module, a: Value, b: Sequence[Value]) -> Value:
+        """Return the products of one operand with two, side by side, as :meth:`multiply` does.
+
+        Only of families whose multiplier has a ``half_width``: each is as wide as two such.
+        """
+        raise NotImplementedError
+
     def dot(self, m: Module, pairs: Sequence[tuple[Value, Value]]) -> Value:
         """Return the sum of the products of pairs, pair p of which is max(p - 1, 0) cycles late.
 
@@ -163,6 +175,10 @@ class Family:
         packing : of :data:`PACKINGS`.
         columns : of the array.
         """
+        return None
+
+    def stationary(self, width: int) -> "Stationary | None":
+        """Return how blocks hold weights and add to passing sums of `width` bits; None if not."""
         return None
 
     def times_digit(self, m: Module, x: Value, digit: Value) -> Value:

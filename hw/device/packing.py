@@ -29,6 +29,7 @@ class Packing:
     rows, columns : codes in an operand; the block gives their rows x columns products.
     spacing : bits from one product to the next.
     a_wide : A's codes are in the wider operand of the block.
+    halves : the two products are of the block's own halves, and their codes are packed as they are.
     """
 
     a_format: IntFormat
@@ -37,12 +38,15 @@ class Packing:
     columns: int
     spacing: int
     a_wide: bool
+    halves: bool = False
 
     @classmethod
     def densest(
         cls, a: IntFormat, b: IntFormat, block: Multiplier, most: int = _MOST**2
     ) -> "Packing":
         """Choose the packing with the most products, up to `most`; columns before rows.
+
+        Of two products in halves of the block and as many in one, those in halves.
 
         Raises
         ------
@@ -54,6 +58,12 @@ class Packing:
         ):
             if rows * columns > most:
                 continue
+            halves = block.half_width
+            if (rows, columns) == (1, 2) and max(a.width, b.width) <= halves:
+                return cls(
+                    a_format=a, b_format=b, rows=1, columns=2, spacing=2 * halves, a_wide=True,
+                    halves=True,
+                )  # fmt: skip
             for spacing in range(1, a.width + b.width + 2):
                 for a_wide in (True, False):
                     packing = cls(
@@ -81,16 +91,20 @@ class Packing:
     @property
     def b_spacing(self) -> int:
         """Bits from one code of B to the next: beyond all products with the last one."""
-        return self.spacing * self.rows
+        return self.b_format.width if self.halves else self.spacing * self.rows
 
     @property
     def a_width(self) -> int:
         """Bits of the operand with codes of A, two's complement."""
+        if self.halves:
+            return self.a_format.width
         return _bits(*_packed(self.a_format, self.rows, self.a_spacing))
 
     @property
     def b_width(self) -> int:
         """Bits of the operand with codes of B, two's complement."""
+        if self.halves:
+            return self.b_format.width * self.columns
         return _bits(*_packed(self.b_format, self.columns, self.b_spacing))
 
     @property
@@ -124,11 +138,26 @@ class Packing:
 
     def pack_a(self, m: Module, codes: Sequence[Value]) -> Value:
         """Put codes of A side by side."""
+        if self.halves:
+            return Cat(codes)
         return _pack(m, codes, self.a_format, self.a_spacing, self.a_width)
 
     def pack_b(self, m: Module, codes: Sequence[Value]) -> Value:
         """Put codes of B side by side."""
+        if self.halves:
+            return Cat(codes)
         return _pack(m, codes, self.b_format, self.b_spacing, self.b_width)
+
+    def split(self, a: Value, b: Value) -> tuple[Value, list[Value]]:
+        """Take the codes for halves of a block out of what :meth:`pack_a` and so on return."""
+        width = self.b_format.width
+        codes = [a, *(b.word_select(column, width) for column in range(self.columns))]
+        signs = (self.a_format.signed, *[self.b_format.signed] * self.columns)
+        first, *others = [
+            code.as_signed() if is_signed else code.as_unsigned()
+            for code, is_signed in zip(codes, signs, strict=True)
+        ]
+        return first, others
 
     def unpack(self, whole: Value) -> list[list[tuple[Value, Value]]]:
         """Take the products out of a block's.
@@ -143,7 +172,8 @@ class Packing:
         for number in range(self.products):
             low = self.spacing * number
             field = whole[low : low + self.spacing]
-            borrowed = whole[low - 1] if number and is_signed else Cat()
+            borrows = number and is_signed and not self.halves
+            borrowed = whole[low - 1] if borrows else Cat()
             product = field.as_signed() if is_signed else field
             found[number % self.rows].append((product, borrowed))
         return found

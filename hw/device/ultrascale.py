@@ -9,7 +9,7 @@ _FLOW = Flow(
     synth="synth_xilinx -family xcup -flatten",
     bare="-noiopad -noclkbuf",
     counts={
-        "luts": {"LUT[1-6]": 1, "SRL.*": 1, "RAM32M.*": 8, "RAM64M.*": 8, "RAM(32|64)X1D": 2},
+        "luts": {"LUT[1-6]|INV": 1, "SRL.*": 1, "RAM32M.*": 8, "RAM64M.*": 8, "RAM(32|64)X1D": 2},
         "ffs": {"FD[RSCP]E(_1)?": 1},
         "dsps": {"DSP48E2": 1},
         "brams": {"RAMB36E2": 1, "RAMB18E2": 0.5},

@@ -13,7 +13,7 @@ from typing import Any
 from hw.emit import user_files, yosys
 from hw.emit.user_files import FileError
 
-__all__ = ["Renamed", "Sources"]
+__all__ = ["Renamed", "SourceError", "Sources"]
 
 Modules = dict[str, dict[str, Any]]  # as in Yosys's JSON
 
@@ -24,6 +24,10 @@ _UNNAMED = re.compile(
     rb"""//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+|"(?:[^"\\\n]++|\\.)*+|(?P<include>`include\b(?!\s*"))"""
 )
 """Where it includes what only Yosys would find: by a macro, or beyond a comment."""
+
+
+class SourceError(yosys.YosysError, ValueError):
+    """Yosys refuses sources; the text is its own ERROR line."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class Sources:
 
         Raises
         ------
-        YosysError
+        SourceError
             If Yosys refuses the sources, or has no module ``top`` in them.
         """
         # Yosys takes a name from its backslash on as it is, and tells it with that.
@@ -135,7 +139,7 @@ class Sources:
 
         Raises
         ------
-        YosysError
+        SourceError
             In the words of Yosys, with the names that the user gave the files.
         """
         for name, text in self.files.items():
@@ -148,7 +152,8 @@ class Sources:
                 lambda name: str(self.origins.get(name[0], name[0])),
                 str(error),
             )
-            raise yosys.YosysError(said) from None
+            # What Yosys says in no line of its own, such as that memory ran out, is no one's text.
+            raise (SourceError if "ERROR:" in said else yosys.YosysError)(said) from None
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,9 @@ def parsing(path: Path, place: str = "") -> Iterator[None]:
     except FileError:
         raise
     except Exception as error:  # any: what a parser raises for bytes it did not expect is not told
-        reason = str(error) or "must be less deep, or smaller"  # MemoryError has no words
+        # EOFError and MemoryError may have no words.
+        short = isinstance(error, EOFError)
+        reason = str(error) or ("ends too early" if short else "must be less deep, or smaller")
         raise FileError(path, reason, place) from None
 
 

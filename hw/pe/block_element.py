@@ -185,10 +185,13 @@ class BlockElement(SharedModule):
         """Multiply; returns the products of each block, or of all if they are chained."""
         if self.chained:
             return [self._behind(m, self.family.dot(m, self.pairs), "p")]
-        return [
-            self._behind(m, self.family.multiply(m, *pair), f"p{number}_")
-            for number, pair in enumerate(self.pairs)
+        wholes = [
+            self.family.multiply_halves(m, *self.packing.split(*pair))
+            if self.packing.halves
+            else self.family.multiply(m, *pair)
+            for pair in self.pairs
         ]
+        return [self._behind(m, whole, f"p{number}_") for number, whole in enumerate(wholes)]
 
     def _behind(self, m: Module, whole: Value, name: str) -> list[list[tuple[Value, Value]]]:
         """Register what comes out of a block, and take it apart."""

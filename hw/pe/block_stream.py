@@ -28,8 +28,7 @@ class BlockStream:
 
     def __init__(self, spec: MacSpec, family: Family):
         self.spec = spec
-        alone = {"passes_a": False, "passes_b": False}
-        self.element = make_block_element(spec, family, "none", 1, **alone).first
+        self.element = make_block_element(spec, family, "none", 1, gaps=False).first
         self.depth = 1 << self.latency.bit_length()
 
     @property

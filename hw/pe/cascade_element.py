@@ -117,7 +117,14 @@ class CascadeElement(BlockElement):
 
 
 def make_block_element(
-    spec: MacSpec, family: Family, packing: str, columns: int, *, passes_a: bool, passes_b: bool
+    spec: MacSpec,
+    family: Family,
+    packing: str,
+    columns: int,
+    *,
+    passes_a: bool = False,
+    passes_b: bool = False,
+    gaps: bool = True,
 ) -> BlockElement:
     """Make an element of a device's blocks.
 
@@ -126,6 +133,7 @@ def make_block_element(
     spec, family, passes_a, passes_b : as for :class:`BlockElement`.
     packing : of :data:`hw.device.PACKINGS`.
     columns : of the array.
+    gaps : there are no products in cycles in which sums move.
 
     Raises
     ------
@@ -133,7 +141,7 @@ def make_block_element(
         If the operands do not fit a multiplier block.
     """
     cascade = family.cascade(spec, packing, columns)
-    if cascade is not None:
+    if cascade is not None and (gaps or not cascade.loads):
         return CascadeElement(spec, family, cascade, passes_a=passes_a, passes_b=passes_b)
     most = _MOST.get(family.packs if packing == "auto" else packing)
     formats = spec.a_format, spec.b_format, family.multiplier

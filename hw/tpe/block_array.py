@@ -11,6 +11,7 @@ from hw.device import Family
 from hw.lib.shared_module import Placement, SharedModule
 from hw.pe.block_element import BlockElement
 from hw.pe.cascade_element import make_block_element
+from hw.tpe.row_collector import collect, has_room
 from hw.tpe.rows_array import skew
 
 __all__ = ["BlockArray", "BlockColumn"]
@@ -127,7 +128,7 @@ class BlockArray:
     """
 
     ZERO_B: ClassVar[bool] = False
-    """B too is zero when no beat comes."""
+    """B too is zero when no beat comes. Operands are registered first: one bit decides for all."""
 
     def __init__(self, spec: RowsEngineSpec, family: Family, packing: str, *, systolic: bool):
         self.spec = spec
@@ -169,7 +170,7 @@ class BlockArray:
     @property
     def _until_done(self) -> int:
         """Cycles from the last beat to the first in which all sums of column 0 are complete."""
-        return 1 + self._spread + self.element.latency + 1
+        return 1 + self.ZERO_B + self._spread + self.element.latency + 1
 
     @property
     def latency(self) -> int:
@@ -190,7 +191,8 @@ class BlockArray:
         a, b = self._operands(m, accept, i_a.payload.data, i_b.payload.data)
         keep, write = self._ends(m, last)
         sums = self._place(m, a, b, keep)
-        self._leave(m, sums, write, o_c)
+        together = self.element.columns if self.systolic else self.spec.n
+        collect(m, self.store, sums, write, o_c, rows=self.spec.m, together=together)
 
     def _opening(self, m: Module, closing: Value, o_c: Any) -> Value:
         """Let beats in: a tile of them, then a gap for its sums, and more of it without room.
@@ -200,23 +202,19 @@ class BlockArray:
         is_open, waits = Signal(), Signal()
         gap = Signal(self.gap, init=1)
         opens = gap[-1] | waits
-        # Rooms are counted late, so that they are off the path of accepted beats.
-        ended, left = Signal(), Signal()
-        tiles, room = Signal(range(self.slots + _LATE + 1)), Signal(init=1)
+        room = has_room(m, is_open & closing, o_c, self.slots, _LATE)
         m.d.sync += [
             is_open.eq((is_open & ~closing) | (opens & room)),
             waits.eq(opens & ~room),
             gap.eq(Cat(is_open & closing, gap)),
-            ended.eq(is_open & closing),
-            left.eq(o_c.valid & o_c.ready & o_c.payload.last),
-            tiles.eq(tiles + ended - left),
-            room.eq(tiles < self.slots),
         ]
         return is_open
 
     def _operands(self, m: Module, accept: Value, a: Value, b: Value) -> tuple[Value, list[Value]]:
         """Encode a beat; returns A of all elements, and B of each column, late as they need it."""
         spec, element, elements = self.spec, self.element, self.column.elements
+        if self.ZERO_B:
+            accept, a, b = (_registered(m, value) for value in (accept, a, b))
         rows = [
             [a.word_select(row * spec.k + pair, spec.a_width) for pair in range(spec.k)]
             for row in range(spec.m)
@@ -300,45 +298,12 @@ class BlockArray:
             sums += [column.o.word_select(own, width) for own in range(self.element.columns)]
         return sums[: self.spec.n]
 
-    def _leave(self, m: Module, sums: list[Value], write: Value, o_c: Any) -> None:
-        """Write the sums of each column, and read rows that are complete."""
-        spec = self.spec
-        place = Signal(range(self.depth))
-        m.d.sync += place.eq(place + write)
-        stores: list[Placement] = []
-        for number, total in enumerate(sums):
-            if self.systolic and number and number % self.element.columns == 0:
-                late_write, late_place = Signal(name=f"write{number}"), Signal.like(place)
-                m.d.sync += [late_write.eq(write), late_place.eq(place)]
-                write, place = late_write, late_place
-            m.submodules[f"store{number}"] = store = self.store.place()
-            m.d.comb += [store.i_write.eq(write), store.i_place.eq(place), store.i.eq(total)]
-            stores.append(store)
 
-        level, is_empty = Signal(range(self.depth + 1)), Signal(init=1)
-        start, row = Signal(range(self.depth)), Signal(range(spec.m))
-        inside, inside_last, out_last = Signal(), Signal(), Signal()
-        moves_out, moves, issue = Signal(), Signal(), Signal()
-        m.d.comb += [
-            moves_out.eq(~o_c.valid | o_c.ready),
-            moves.eq(~inside | moves_out),
-            issue.eq(~is_empty & moves),
-            o_c.payload.last.eq(out_last),
-            o_c.payload.data.eq(Cat(store.o for store in stores)),
-        ]
-        m.d.sync += level.eq(level + write - issue)
-        with m.If(write):
-            m.d.sync += is_empty.eq(0)
-        with m.Elif(issue):
-            m.d.sync += is_empty.eq(level == 1)
-        with m.If(moves):
-            m.d.sync += [inside.eq(~is_empty), inside_last.eq(row == spec.m - 1)]
-        with m.If(moves_out):
-            m.d.sync += [o_c.valid.eq(inside), out_last.eq(inside_last)]
-        with m.If(issue):
-            m.d.sync += [start.eq(start + 1), row.eq(Mux(row == spec.m - 1, 0, row + 1))]
-        for store in stores:
-            m.d.comb += [store.i_from.eq(start), store.i_read.eq(Cat(moves, moves_out))]
+def _registered(m: Module, value: Value) -> Signal:
+    """Register a value that reset clears only if it is one bit."""
+    register = Signal(len(value), name="entering", reset_less=len(value) > 1)
+    m.d.sync += register.eq(value)
+    return register
 
 
 def _groups(codes: Sequence[list[Value]], size: int) -> list[Sequence[list[Value]]]:

@@ -111,6 +111,11 @@ class RowsEngine(RowsArray):
         """Idle cycles between tiles, if it is built of blocks; else as the spec says."""
         return None if self.blocks is None else self.blocks.gap
 
+    @property
+    def rows_held(self) -> int | None:
+        """Rows of C for which there is room behind an array of blocks, which never stops."""
+        return None if self.blocks is None else self.blocks.store.depth
+
     def elaborate(self, platform):
         """Build an array of blocks, or of elements."""
         if self.blocks is None:

@@ -11,85 +11,18 @@ from amaranth.lib.wiring import In, Out
 from golden.check import Parameter, complete
 from golden.pe.mac import MacSpec
 from golden.tpe.systolic_ws import SystolicWsSpec
+from hw.device import GENERIC, family
+from hw.device.choice import TARGET_HOWS, check_target
 from hw.lib.engine_ports import ASlice, BSlice, CRow
 from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import SharedModule
 from hw.tpe.element_choice import element_hows, make_element
 from hw.tpe.rows_array import RowCount, skew
+from hw.tpe.stationary_blocks import StationaryBlocks
+from hw.tpe.turns import Turns
 from hw.tpe.weight_stationary import StationaryColumn
 
 __all__ = ["SystolicWs"]
-
-
-class Turns(wiring.Component):
-    """Admits beats to the array, one per turn of the rings.
-
-    A turn without operands in the middle of a tile adds nothing and takes as long as any other, so
-    that the sums stay in step with the rows of A. Between tiles a turn may begin at any time.
-
-    Parameters
-    ----------
-    spec : SystolicWsSpec
-        What: the array.
-
-    Members
-    -------
-    move : In(1)
-        Clock enable of the array; while it is low, nothing happens.
-    valid, last : In(1)
-        A beat is offered; it is the last one of its tile.
-    accept : Out(1)
-        The beat has entered the array completely with this cycle.
-    clear : Out(1)
-        The operands of this cycle belong to the first beat of a tile.
-    finish : Out(1)
-        The last beat of a tile begins.
-    row : Out
-        One bit per cycle of a turn, lowest first: a beat enters, and the turn is at this cycle.
-    """
-
-    move: Signal
-    valid: Signal
-    last: Signal
-    accept: Signal
-    clear: Signal
-    finish: Signal
-    row: Signal
-
-    def __init__(self, spec: SystolicWsSpec):
-        self.turn = spec.turn
-        super().__init__({
-            "move": In(1),
-            "valid": In(1),
-            "last": In(1),
-            "accept": Out(1),
-            "clear": Out(1),
-            "finish": Out(1),
-            "row": Out(spec.turn),
-        })
-
-    def elaborate(self, platform):
-        m = Module()
-        left = Signal(range(self.turn))
-        later = Signal(self.turn - 1)
-        inside = Signal()
-        begin = Signal()
-        m.d.comb += [
-            begin.eq((left == 0) & self.valid),
-            self.row.eq(Cat(begin, later)),
-            self.accept.eq(self.row[-1] & self.move),
-            self.clear.eq(~inside),
-            self.finish.eq(begin & self.last),
-        ]
-        with m.If(self.move):
-            m.d.sync += later.eq(self.row)
-            with m.If(left != 0):
-                m.d.sync += left.eq(left - 1)
-            with m.Elif(self.valid | inside):
-                m.d.sync += left.eq(self.turn - 1)
-            with m.If(self.accept):
-                m.d.sync += inside.eq(~self.last)
-        return m
 
 
 class SystolicWs(wiring.Component):
@@ -112,6 +45,11 @@ class SystolicWs(wiring.Component):
     ----------
     spec : SystolicWsSpec
         What: tile, formats, k_max.
+    target : str
+        How: a device family, of whose blocks :class:`hw.tpe.stationary_blocks.StationaryBlocks` is
+        built, or "generic". Of blocks, no stall reaches the array.
+    packing : str
+        How: products in a multiplier block of the device; one, "auto" or "none".
     pe, encoding, pipeline
         How: see :func:`hw.tpe.element_choice.make_element`; `encoding` is that of B.
     adder : str
@@ -132,7 +70,9 @@ class SystolicWs(wiring.Component):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "formal proof of one accumulation step", "mutants")
 
-    HOWS: ClassVar[dict[str, Parameter]] = element_hows("opt1", "mac", encoding="ent", pipeline=0)
+    HOWS: ClassVar[dict[str, Parameter]] = TARGET_HOWS | element_hows(
+        "opt1", "mac", encoding="ent", pipeline=0
+    )
 
     i_a: stream.Interface
     i_b: stream.Interface
@@ -142,18 +82,24 @@ class SystolicWs(wiring.Component):
         if not isinstance(spec, SystolicWsSpec):
             raise TypeError(f"spec must be a SystolicWsSpec, not {spec!r}")
         hows = complete(self.HOWS, hows)
+        check_target(hows, self.HOWS)
+        target, packing = hows.pop("target"), hows.pop("packing")
         self.spec = spec
-        self.element = make_element(
-            MacSpec(
-                a_width=spec.b_width,
-                b_width=spec.a_width,
-                a_signed=spec.b_signed,
-                b_signed=spec.a_signed,
-                accumulator_width=spec.accumulator_width,
-            ),
-            **hows,
-        )
-        self.column = StationaryColumn(spec, self.element, hows["adder"])
+        self.blocks: StationaryBlocks | None = None
+        if target == GENERIC:
+            self.element = make_element(
+                MacSpec(
+                    a_width=spec.b_width,
+                    b_width=spec.a_width,
+                    a_signed=spec.b_signed,
+                    b_signed=spec.a_signed,
+                    accumulator_width=spec.accumulator_width,
+                ),
+                **hows,
+            )
+            self.column = StationaryColumn(spec, self.element, hows["adder"])
+        else:
+            self.blocks = StationaryBlocks(spec, family(target), packing)
         super().__init__({
             "i_a": In(stream.Signature(ASlice(spec))),
             "i_b": In(stream.Signature(BSlice(spec))),
@@ -162,8 +108,8 @@ class SystolicWs(wiring.Component):
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """The column."""
-        return (self.column,)
+        """The column; of blocks, also what is behind it."""
+        return (self.column,) if self.blocks is None else self.blocks.shared_modules
 
     @property
     def _delay(self) -> int:
@@ -177,7 +123,14 @@ class SystolicWs(wiring.Component):
         A beat is accepted with its last cycle: with many rows, the first row of C is out before
         that, and this is negative.
         """
+        if self.blocks is not None:
+            return self.blocks.latency
         return self._delay - (self.spec.turn - 1)
+
+    @property
+    def rows_held(self) -> int | None:
+        """Rows of C for which there is room behind an array of blocks, which never stops."""
+        return None if self.blocks is None else self.blocks.store.depth
 
     @property
     def operations_per_cycle(self) -> int:
@@ -186,6 +139,9 @@ class SystolicWs(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        if self.blocks is not None:
+            self.blocks.build(m, self.i_a, self.i_b, self.o_c)
+            return m
         spec = self.spec
         move = Signal()
         m.submodules.turns = turns = Turns(spec)

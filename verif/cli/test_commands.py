@@ -192,6 +192,10 @@ def refused(outcome: Outcome, says: str) -> None:
             "generate coprocessor -p engine=systolic_os(m=2,n=2,m=3)",
             "m of engine must be given once, not twice, in 'systolic_os(m=2,n=2,m=3)'",
         ),
+        (
+            "generate coprocessor -p engine=systolic_os(m=2,n=2) -p m=3",
+            "m of engine must be given once, not twice: in 'systolic_os(m=2,n=2)' and as 3",
+        ),
         ("generate coprocessor -p sums=1048576", "sums must be 1..65536, not 1048576"),
         (
             "generate coprocessor -p a_bytes=4194304",
@@ -382,7 +386,7 @@ def test_cli_synth_says_what_yosys_says(
 ) -> None:
     (tmp_path / "a.v").write_text(text)
     outcome = run("synth", "--verilog", "a.v", "--top", top)
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert says in outcome.err.splitlines()[-1]
     assert not (tmp_path / "build").exists()
 

@@ -45,6 +45,21 @@ def test_ecp5_product_comes_three_cycles_later(is_signed: bool) -> None:
     assert holds(claim, 5, 4, cycles=4)
 
 
+@pytest.mark.parametrize("signs", [*product([True, False], repeat=2)])
+def test_ice40_halves_multiply_one_operand_with_two(signs: tuple[bool, bool]) -> None:
+    def claim(m: Module, x: Signal, y: Signal, z: Signal) -> Value:
+        a, *b = (
+            code.as_signed() if is_signed else code
+            for code, is_signed in zip((x, y, z), (signs[0], signs[1], signs[1]), strict=True)
+        )
+        found = family("ice40").multiply_halves(m, a, b)
+        whole = Signal(32)
+        m.d.comb += [whole.word_select(half, 16).eq(a * code) for half, code in enumerate(b)]
+        return found == late(m, whole, 3)[3]
+
+    assert holds(claim, 4, 4, 4, cycles=4)
+
+
 def test_ecp5_rows_return_two_enables_later() -> None:
     """Lattice FPGA-TN-02204: a latch behind the array, and the output register."""
 

@@ -14,6 +14,7 @@ from verif.support.cases import cover
 from verif.support.formal import holds
 
 LATTICE, SPARTAN, ARTIX = Multiplier(18, 18, 3), Multiplier(16, 16, 2), Multiplier(25, 18, 2)
+ICE = Multiplier(16, 16, 3, half_width=8)
 
 
 def integers(width: int, *, is_signed: bool = True) -> IntFormat:
@@ -33,6 +34,9 @@ def integers(width: int, *, is_signed: bool = True) -> IntFormat:
         (ARTIX, 8, 8, 1, 2),
         (ARTIX, 4, 4, 2, 2),
         (SPARTAN, 8, 8, 1, 1),
+        (ICE, 8, 8, 1, 2),
+        (ICE, 9, 8, 1, 1),
+        (ICE, 2, 2, 3, 2),
     ],
 )
 def test_packing_takes_as_many_products_as_fit(

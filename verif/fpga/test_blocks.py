@@ -1,5 +1,6 @@
 """Designs with blocks of FPGAs in their Verilog: read, mapped, counted; what is timed of them."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from carrysave.asic.synthesis import synthesise
+from hw.emit import yosys
 from verif.fpga.blocks import ECP5, UP5K, XC7
 
 
@@ -48,6 +50,35 @@ def test_blocks_that_are_not_timed_have_no_fmax(run: Callable[..., dict[str, Any
     (note,) = found["notes"]
     assert note.startswith("blocks not timed, no Fmax: nextpnr takes 0.1 ns for")
     assert "fmax_mhz" not in found["seeds"][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "registers"),
+    [
+        (UP5K, "1"),
+        ("module blocks(input [15:0] a, b, output [31:0] o); assign o = a * b; endmodule", "0"),
+    ],
+    ids=["named", "inferred"],
+)
+def test_named_blocks_keep_their_registers(
+    run: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    text: str, registers: str,
+) -> None:  # fmt: skip
+    """Where Yosys puts multiplications into blocks, it would take those of named ones away."""
+    netlists = []
+    run_yosys = yosys.run
+
+    def watched(script: Any, *, cwd: Path) -> str:
+        log = run_yosys(script, cwd=cwd)
+        if (cwd / "mapped.json").exists():
+            netlists.append(json.loads((cwd / "mapped.json").read_text())["modules"]["blocks"])
+        return log
+
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(yosys, "run", watched)
+    run(text, "ice40", place=False, part="iCE40UP5K-SG48")
+    cells = [cell for cell in netlists[-1]["cells"].values() if cell["type"] == "SB_MAC16"]
+    assert [cell["parameters"]["A_REG"][-1] for cell in cells] == [registers]
 
 
 @pytest.mark.parametrize(

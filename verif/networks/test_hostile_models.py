@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
@@ -260,6 +261,45 @@ def test_hostile_names(run: Run, tmp_path: Path) -> None:
     for name in HOSTILE:
         assert name[:20].replace("\\", "") in texts.replace("\\", "") or not name.isprintable()
     assert not list(tmp_path.rglob(MARK))
+
+
+def test_hostile_names_of_layers(run: Run, tmp_path: Path) -> None:
+    """So do names in a model to choose formats for, and in the model that is written."""
+    b = Builder(np.random.default_rng(1))
+    for name in HOSTILE:
+        b.node("MatMul", ["[x", b.constant(b.rng.normal(size=(4, 2)), np.float32)], name)
+        b.nodes[-1].name = name
+    found = b.model(("n", 4), np.float32, np.float32, ("n", 2))
+    found.graph.input[0].name = "[x"
+    del found.graph.output[:]
+    values = (helper.make_tensor_value_info(name, 1, ("n", 2)) for name in HOSTILE)
+    found.graph.output.extend(values)
+    (tmp_path / "m.onnx").write_bytes(found.SerializeToString())
+    np.save(tmp_path / "x.npy", np.arange(8, dtype=np.float32).reshape(2, 4))
+    before = set(tmp_path.rglob("*"))
+    result = run("precision", "m.onnx", "--calibration", "x.npy", "--formats", "int8,int4",
+                 "--budget", "bytes=60%", "-p", "m=2", "-p", "n=2", "-o", "out")  # fmt: skip
+    assert result.code == 0, result.err
+    own = tmp_path / "out/precision/m"
+    new = {path for path in tmp_path.rglob("*") if path.is_file()} - before
+    wanted = {"precision.json", "precision.md", "precision.svg", "m.onnx"}
+    assert {path.parent for path in new} == {own}
+    assert {path.name for path in new} == wanted
+    texts = result.out + result.err + (own / "precision.md").read_text()
+    assert all(one.isprintable() or one == "\n" for one in texts)
+    written = onnx.load(own / "m.onnx")
+    assert {one.name for one in written.graph.output} == set(HOSTILE)
+
+
+def test_product_that_no_output_needs(
+    attempt: Callable[[ModelProto], Outcome], tmp_path: Path
+) -> None:
+    found = model()
+    found.graph.output[0].name = "x"
+    found.graph.output[0].type.CopyFrom(found.graph.input[0].type)
+    result = attempt(found)
+    assert result.code == 2
+    assert "the model has no quantised product that its outputs need" in result.err
 
 
 def test_nodes_of_one_name(attempt: Callable[[ModelProto], Outcome], tmp_path: Path) -> None:

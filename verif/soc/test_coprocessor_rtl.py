@@ -41,6 +41,7 @@ LONG: list[dict[str, Any]] = [
     },
     {},
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5)"},
+    SMALL | {"engine": "systolic_ws(m=3,n=4,k=5,target=xilinx7)"},
     SMALL | {"engine": "matrix_2d(m=2,n=3,pe=mac)"},
     SMALL | {"engine": "adder_tree(n=3,k=7)"},
     SMALL | {"engine": "lut_core(m=2,n=4,lookups=2,folded=false,together=true)"},

@@ -80,6 +80,12 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         {"m": 1, "n": 2, "k": 5, "k_max": 30, "b_width": 5, "b_signed": False,
          "target": "gowin", "packing": "winograd"},
     ),
+    ("systolic_os", {"m": 2, "n": 3, "k_max": 70000, "target": "ice40"}),
+    ("matrix_2d", {"m": 3, "n": 1, "k_max": 90, "a_width": 12, "b_width": 14, "target": "ice40"}),
+    ("cube", {"m": 2, "n": 3, "k": 3, "k_max": 40, "target": "ice40"}),
+    ("adder_tree", {"m": 2, "n": 2, "k": 3, "k_max": 40, "a_signed": False, "target": "ice40"}),
+    ("matrix_2d", {"m": 2, "n": 2, "k_max": 40, "a_signed": False, "together": True,
+                   "target": "ice40"}),
 ]  # fmt: skip
 
 
@@ -112,6 +118,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         38,
         39,
         40,
+        45,
+        46,
+        47,
+        48,
     ),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )

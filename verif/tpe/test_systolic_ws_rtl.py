@@ -1,10 +1,12 @@
 """The Verilog of the weight-stationary array against golden, on Verilator."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from carrysave.cli.options import choose
 from carrysave.sim.runner import verify
 from hw.catalog import Design
 from verif.support.cases import case_name, long
@@ -23,10 +25,52 @@ CASES: list[dict[str, Any]] = [
     {"m": 3, "n": 3, "k": 3, "k_max": 3, "encoding": "none", "adder": "ripple"},
     {"m": 6, "n": 5, "k": 6, "k_max": 90, "encoding": "booth", "pe": "mac"},
     {"m": 2, "n": 9, "k": 2, "k_max": 50, "a_width": 3, "b_width": 6, "pipeline": 2},
+    {"m": 3, "n": 5, "k": 2, "k_max": 90, "target": "xilinx7"},
+    {"target": "xilinx7"},
+    {"m": 1, "n": 1, "k": 1, "k_max": 20, "target": "xilinx7"},
+    {"m": 6, "n": 2, "k": 3, "k_max": 50, "target": "ultrascale"},
+    {"m": 2, "n": 7, "k": 3, "k_max": 60, "a_signed": False, "target": "xilinx7"},
+    {"m": 2, "n": 2, "k": 5, "k_max": 60, "b_signed": False, "target": "ultrascale"},
+    {"m": 4, "n": 3, "k": 3, "k_max": 3000, "a_width": 16, "b_width": 16, "target": "xilinx7"},
+    {"m": 12, "n": 2, "k": 9, "k_max": 90, "packing": "none", "target": "xilinx7"},
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0, 1, 4, 6, 10), ids=case_name)
+@pytest.mark.parametrize(
+    "parameters", long(CASES, 0, 1, 4, 6, 10, *range(13, len(CASES))), ids=case_name
+)
 def test_systolic_ws_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("systolic_ws", parameters), directory=tmp_path)
     assert result.ok, result
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"target": "ecp5"}, "target must be generic or xilinx7 or ultrascale for sums of 32 bits"),
+        (
+            {"a_width": 16, "b_width": 16, "k_max": 1 << 20, "target": "xilinx7"},
+            "target must be generic for sums of 52 bits",
+        ),
+        ({"packing": "pair", "target": "xilinx7"}, "packing must be 'auto' or 'none' with"),
+        ({"packing": "none"}, "packing must be 'auto' with target=generic"),
+        ({"pe": "mac", "target": "xilinx7"}, "pe must be 'opt1' with target=xilinx7"),
+    ],
+)
+def test_what_blocks_cannot_do_is_refused(parameters: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        Design("systolic_ws", parameters).component()
+
+
+@pytest.mark.parametrize(
+    ("target", "found", "said"),
+    [("xilinx7", "xilinx7", ""), ("ecp5", "generic", "built of generic logic: target must be")],
+)
+def test_synthesis_for_a_device_takes_its_blocks_if_they_can(
+    target: str, found: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    design, _ = choose("systolic_ws", [], None, None, target)
+    assert design.parameters["target"] == found
+    told = capsys.readouterr().err
+    assert said in told
+    assert bool(told) == bool(said)

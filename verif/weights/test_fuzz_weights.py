@@ -96,7 +96,16 @@ def headers(draw: st.DrawFn) -> bytes:
     return struct.pack("<Q", len(header)) + header + data[8 + size :]
 
 
-KNOWN: dict[str, list[bytes]] = {".npy": [], ".npz": [], ".safetensors": []}
+def cut_member() -> bytes:
+    """Return an archive that ends within its last member, by what its directory says."""
+    whole = bytearray(ARCHIVES[0])
+    entry = whole.rindex(b"PK\x01\x02")
+    for size in (20, 24):  # packed, and not
+        struct.pack_into("<I", whole, entry + size, len(whole))
+    return bytes(whole)
+
+
+KNOWN: dict[str, list[bytes]] = {".npy": [], ".npz": [cut_member()], ".safetensors": []}
 """Files that were failed on."""
 
 

@@ -151,9 +151,12 @@ class Packer(wiring.Component):
 
         lanes = 1 << ceil_log2(most)
         words, turned = Signal(8 * beat * max(self.pieces)), Signal(8 * lanes)
+        # A signal, lest every multiplexer of the rotation select the piece anew.
+        piece = Signal(8 * beat)
         m.d.comb += [
             words.eq(self.i.payload.data),
-            turned.eq(rotate(words.word_select(number, 8 * beat)[: 8 * lanes], at, 8)),
+            piece.eq(words.word_select(number, 8 * beat)),
+            turned.eq(rotate(piece[: 8 * lanes], at, 8)),
         ]
         with m.If(move):
             m.d.sync += [

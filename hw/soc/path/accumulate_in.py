@@ -82,7 +82,9 @@ class AccumulateIn(wiring.Component):
             m.d.sync += [column.eq(0), base.eq(base + self.i_geometry.across)]
         with m.If(self.o_full):
             m.d.sync += [base.eq(0), self.o_half.eq(~self.o_half)]
-        row = self.i.payload.data.word_select(slice_, 8 * spec.inside.n * spec.sum_bytes)
+        # A signal, lest every number have a multiplexer of its own.
+        row = Signal(8 * spec.inside.n * spec.sum_bytes)
+        m.d.comb += row.eq(self.i.payload.data.word_select(slice_, len(row)))
         numbers = [
             row.word_select(number, 8 * spec.sum_bytes)[: spec.inside.sum_width]
             for number in range(spec.inside.n)

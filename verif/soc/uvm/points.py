@@ -164,7 +164,8 @@ def _most_beats(spec: CoprocessorSpec) -> dict[str, int]:
     _, n, k = (max(sizes) for sizes in zip(shapes.own, *shapes.given, strict=True))
     _, tile_n, tile_k = shapes.tile
     job = Job(
-        a=0, b=0, c=0, m=1, n=n * tile_n, k=k * tile_k, lda=0, ldb=0, ldc=0, bias=0,
+        a=0, b=0, c=0, m=1, n=n * tile_n, k=min(k * tile_k, shapes.k_max),
+        lda=0, ldb=0, ldc=0, bias=0,
         records=0 if spec.requantises_columns else None,
     )  # fmt: skip
     lengths = {name: matrix.row_bytes for name, matrix in matrices(spec, job).items()}

@@ -173,14 +173,16 @@ async def standstill(env: Environment, channel: str, cycles: int) -> None:
 def chain(env: Environment, count: int) -> list[Order]:
     """Make jobs each of which reads the sums of the one before; on one start, if they can be."""
     spec, placer = env.spec, Placer(env.drawer.rng, env.spec)
-    k, jobs = 9, list[Job]()
+    limit = spec.inside.modes[0, 0].k_max
+    k, jobs = min(9, limit), list[Job]()
     for number in range(count):
         job = Job(a=0, b=0, c=0, m=6, n=5 - number % 2, k=k, lda=0, ldb=0, ldc=0)
         job = placer.job(job, "bytes")
         if jobs:
             job = replace(job, a=jobs[-1].c, lda=jobs[-1].ldc, by_columns=spec.blocks)
         jobs.append(job)
-        k = job.n * spec.sum_bytes * 8 // spec.kinds[0].a_bits * spec.kinds[0].codes
+        codes = job.n * spec.sum_bytes * 8 // spec.kinds[0].a_bits * spec.kinds[0].codes
+        k = min(codes, limit)
     if not spec.follows_ring:
         return [Order(tasks=(Task(job),), good=job) for job in jobs]
     ring = placer.ring(count, DESCRIPTOR)

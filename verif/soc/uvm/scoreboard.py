@@ -112,8 +112,8 @@ class Scoreboard(uvm_scoreboard):
         wrong = memory != expected.memory
         if expected.partly is not None:
             wrong &= memory != expected.partly
-        places = np.flatnonzero(wrong)
-        assert not len(places), (
+        places = np.flatnonzero(wrong).tolist()  # addresses are beyond numpy's integers
+        assert not places, (
             f"{len(places)} bytes from {expected.order.base + places[0]:#x} on differ:"
             f" {expected.order}"
         )

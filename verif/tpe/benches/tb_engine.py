@@ -22,6 +22,8 @@ FILL = 2 * (SPEC.m + SPEC.n) + SPEC.a_width * SPEC.k + SPEC.accumulator_width
 """Cycles within which an engine of this size has to react, digit-serial or not."""
 GAP = () if bench_parameters()["gap"] is None else (bench_parameters()["gap"],)
 """Idle cycles between tiles, where the spec does not say how soon one may follow another."""
+ROWS_HELD = bench_parameters()["rows_held"]
+"""Rows for which there is room behind an array that never stops; None if it waits itself."""
 FILL += getattr(SPEC, "beat_cycles", 0)  # of one that says how long it takes for a beat
 
 Tile = tuple[np.ndarray, np.ndarray]
@@ -206,6 +208,18 @@ async def test_valid_does_not_wait_for_ready(dut: Any) -> None:
         await RisingEdge(dut.clk)
     assert dut.o_c_valid.value
     await finish(engine, tiles, matmul(SPEC, *tiles[0]))
+
+
+@cocotb.test(skip=ROWS_HELD is None)
+async def test_no_row_is_lost_by_a_receiver_that_waits(dut: Any) -> None:
+    """More rows are on offer than there is room for; nothing is taken until all would be there."""
+    rng = generator(850)
+    engine = await EngineDriver(dut, SPEC).start()
+    tiles = [tile(rng, 1) for _ in range((ROWS_HELD or 0) // SPEC.m + 16)]
+    start(engine, tiles, 850, TRAFFIC[0])
+    for _ in range(len(tiles) * (SPEC.m + SPEC.k + (GAP or (2,))[0]) + FILL):
+        await RisingEdge(dut.clk)
+    await finish(engine, tiles, np.concatenate([matmul(SPEC, *pair) for pair in tiles]))
 
 
 @cocotb.test

@@ -1,0 +1,39 @@
+"""Tries a cell library on two gates, so that what it lacks shows before the long work."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from carrysave import cache
+from carrysave.asic import sta
+from carrysave.asic.elaborate import elaborate
+from carrysave.asic.liberty.cells import Library
+from carrysave.asic.mapping import Flow, Recipe, point
+from hw.emit.yosys import YosysError
+
+__all__ = ["probe"]
+
+_VERILOG = """module probe(input clk, input a, output reg q);
+  always @(posedge clk) q <= ~(q & a);
+endmodule
+"""
+_DELAY_NS = 1.0
+
+
+def probe(library: Library) -> None:
+    """Map and time a flip-flop and its logic with a library.
+
+    Raises
+    ------
+    ValueError
+        If the library has no NAND, inverter, buffer or flip-flop to map to, or Yosys, ABC or
+        OpenSTA does not take it, as ABC does not without delays.
+    """
+    with TemporaryDirectory() as folder:
+        elaborated = elaborate([cache.write(Path(folder) / "probe.v", _VERILOG)], "probe")
+    flow = Flow(elaborated, (), library, sta.Conditions())
+    try:
+        point(flow, Recipe("tree", "dch2"), _DELAY_NS)
+    except (YosysError, sta.StaError) as error:
+        raise ValueError(
+            f"library must be one that Yosys, ABC and OpenSTA take, not {library.name!r}: {error}"
+        ) from error

@@ -1,0 +1,93 @@
+"""Memories behind an array that never stops, from which rows of C leave when they are complete."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth import Cat, Module, Mux, Signal, Value
+
+from hw.device.row_store import RowStore
+from hw.lib.shared_module import Placement
+
+__all__ = ["collect", "has_room"]
+
+
+def has_room(m: Module, ended: Value, o_c: Any, slots: int, late: int) -> Signal:
+    """Tell whether another tile may end, three cycles late: off the path of accepted beats.
+
+    Parameters
+    ----------
+    m : where.
+    ended : a tile ends.
+    o_c : the stream that rows leave by.
+    slots : tiles that may have ended before one of them has left.
+    late : tiles that may end beyond these, since this is late.
+    """
+    counted, left = Signal(), Signal()
+    tiles, room = Signal(range(slots + late + 1)), Signal(init=1)
+    m.d.sync += [
+        counted.eq(ended),
+        left.eq(o_c.valid & o_c.ready & o_c.payload.last),
+        tiles.eq(tiles + counted - left),
+        room.eq(tiles < slots),
+    ]
+    return room
+
+
+def collect(
+    m: Module,
+    store: RowStore,
+    sums: Sequence[Value],
+    write: Value,
+    o_c: Any,
+    *,
+    rows: int,
+    together: int,
+) -> None:
+    """Write the sums of each column, and read rows that are complete, three cycles later.
+
+    Parameters
+    ----------
+    m : where.
+    store : memory of a column.
+    sums : of each column.
+    write : column 0 has a sum.
+    o_c : the stream that rows leave by.
+    rows : of a tile.
+    together : columns that have their sums in the same cycle, one later than those before.
+    """
+    place = Signal(range(store.depth))
+    m.d.sync += place.eq(place + write)
+    stores: list[Placement] = []
+    for number, total in enumerate(sums):
+        if number and number % together == 0:
+            late_write, late_place = Signal(name=f"write{number}"), Signal.like(place)
+            m.d.sync += [late_write.eq(write), late_place.eq(place)]
+            write, place = late_write, late_place
+        m.submodules[f"store{number}"] = placed = store.place()
+        m.d.comb += [placed.i_write.eq(write), placed.i_place.eq(place), placed.i.eq(total)]
+        stores.append(placed)
+
+    level, is_empty = Signal(range(store.depth + 1)), Signal(init=1)
+    start, row = Signal(range(store.depth)), Signal(range(rows))
+    inside, inside_last, out_last = Signal(), Signal(), Signal()
+    moves_out, moves, issue = Signal(), Signal(), Signal()
+    m.d.comb += [
+        moves_out.eq(~o_c.valid | o_c.ready),
+        moves.eq(~inside | moves_out),
+        issue.eq(~is_empty & moves),
+        o_c.payload.last.eq(out_last),
+        o_c.payload.data.eq(Cat(placed.o for placed in stores)),
+    ]
+    m.d.sync += level.eq(level + write - issue)
+    with m.If(write):
+        m.d.sync += is_empty.eq(0)
+    with m.Elif(issue):
+        m.d.sync += is_empty.eq(level == 1)
+    with m.If(moves):
+        m.d.sync += [inside.eq(~is_empty), inside_last.eq(row == rows - 1)]
+    with m.If(moves_out):
+        m.d.sync += [o_c.valid.eq(inside), out_last.eq(inside_last)]
+    with m.If(issue):
+        m.d.sync += [start.eq(start + 1), row.eq(Mux(row == rows - 1, 0, row + 1))]
+    for placed in stores:
+        m.d.comb += [placed.i_from.eq(start), placed.i_read.eq(Cat(moves, moves_out))]
