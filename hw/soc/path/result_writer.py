@@ -66,8 +66,6 @@ class ResultWriter(wiring.Component):
         In this cycle a row with a NaN sum leaves.
     o_rows : Out(stream)
         :class:`hw.soc.bus.burst.Row`: addresses of the rows of C.
-    o_final : Out(1)
-        The row is the last one of C.
     o : Out(stream)
         :class:`hw.soc.bus.packer.Packed`: their beats.
     o_idle : Out(1)
@@ -91,7 +89,6 @@ class ResultWriter(wiring.Component):
     o_free: Signal
     o_invalid: Signal
     o_rows: stream.Interface
-    o_final: Signal
     o: stream.Interface
     o_idle: Signal
 
@@ -121,7 +118,6 @@ class ResultWriter(wiring.Component):
             "o_free": Out(1),
             "o_invalid": Out(1),
             "o_rows": Out(stream.Signature(Row(spec))),
-            "o_final": Out(1),
             "o": Out(stream.Signature(Packed(spec.bytes))),
             "o_idle": Out(1),
         }
@@ -172,7 +168,6 @@ class ResultWriter(wiring.Component):
             places.i_come.eq(self.en & (column == 0)),
             self.o_rows.payload.eq(places.o.payload),
             self.o_rows.valid.eq(places.o.valid & spans.i.ready),
-            self.o_final.eq(places.o_final),
             packer.i_kind.eq(codes),
             spans.i.valid.eq(places.o.valid & self.o_rows.ready),
             spans.i.payload.offset.eq(0 if spec.STREAM else places.o.payload.address),
