@@ -103,6 +103,8 @@ class Splitter(wiring.Component):
         limited, final = Signal(), Signal()
         room = Signal(width)
         over, beyond = Signal(width + 1), Signal(len(place) + 1)
+        # What all bits of it can hold needs no comparison.
+        short = low <= most if most + 1 < 1 << width else C(1)
         m.d.comb += [
             limited.eq(~place > most),
             room.eq(Mux(limited, most, ~place)),
@@ -110,7 +112,7 @@ class Splitter(wiring.Component):
             over.eq(low + ~room),
             # low <= room, without waiting for room: no carry out of the page, no more than most.
             beyond.eq(place + low),
-            final.eq((high == 0) & (low <= most) & ~beyond[len(place)]),
+            final.eq((high == 0) & short & ~beyond[len(place)]),
             self.o.valid.eq(valid),
             self.o.payload.address.eq(Cat(C(0, size), place, page)),
             self.o.payload.length.eq(Mux(final, low, room)),
