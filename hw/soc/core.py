@@ -154,8 +154,6 @@ class Core(wiring.Component):
             *(self.o_events[name].eq(path.o_events[name]) for name in EVENTS),
             self.o_events.read_beats.eq(read.o_beats),
             self.o_events.write_beats.eq(write.o_beats),
-            path.i.payload.eq(read.o.payload),
-            write.i.payload.eq(path.o_rows.payload),
             write.i_data.valid.eq(path.o.valid),
             *(
                 write.i_data.payload[name].eq(path.o.payload[name])
@@ -179,17 +177,9 @@ class Core(wiring.Component):
             self._fetch(m, read, ahead, fetches, gathers, takes)
             m.d.comb += fails.eq(self._count(m, read, write, on, clear))
         else:
-            m.d.comb += [
-                path.o_row.ready.eq(read.i.ready),
-                read.i.valid.eq(path.o_row.valid),
-                read.i.payload.eq(path.o_row.payload),
-                path.i.valid.eq(read.o.valid),
-                read.o.ready.eq(path.i.ready),
-                write.i.valid.eq(path.o_rows.valid),
-                path.o_rows.ready.eq(write.i.ready),
-                fails.eq(read.o_error),
-                ends.eq(1),
-            ]
+            m.d.comb += [fails.eq(read.o_error), ends.eq(1)]
+            for one, other in ((path.o_row, read.i), (read.o, path.i), (path.o_rows, write.i)):
+                connect(m, one, other)
         error = data.View(ErrorLayout, Signal(ErrorLayout.as_shape().size, name="error"))
         with m.FSM():
             with m.State("IDLE"):
@@ -223,7 +213,7 @@ class Core(wiring.Component):
                     m.d.comb += clear.eq(1)
                     m.next = "DONE"
                     with m.If(read.o_error):
-                        m.d.sync += self._unread(read, error)
+                        m.d.sync += self._report(error, "ring_read", read)
                         m.next = "STOP"
             with m.State("COPY"):
                 m.d.comb += [clear.eq(1), copies.eq(1)]
@@ -250,12 +240,7 @@ class Core(wiring.Component):
                         (write.o_error, write, "write"), (fails, read, "read"),
                     ):  # fmt: skip
                         with m.If(failed):
-                            m.d.sync += [
-                                error.valid.eq(1),
-                                error.code.eq(error_code(name)),
-                                error.response.eq(master.o_response),
-                                error.address.eq(master.o_address),
-                            ]
+                            m.d.sync += self._report(error, name, master)
                     m.next = "STOP"
                 with m.Elif(path.o_done & read.o_idle & write.o_idle & ends):
                     m.next = "DONE"
@@ -265,7 +250,7 @@ class Core(wiring.Component):
                         m.d.sync += [error.valid.eq(1), error.code.eq(prepare.o_error)]
                         m.next = "STOP"
                     with m.If(ahead.o_unread):
-                        m.d.sync += self._unread(read, error)
+                        m.d.sync += self._report(error, "ring_read", read)
             with m.State("STOP"):
                 m.d.comb += [stop.eq(1), clear.eq(1)]
                 with m.If(read.o_idle & write.o_idle):
@@ -299,6 +284,7 @@ class Core(wiring.Component):
             read.i.payload.final.eq(row.final & ~asked),
             read.i.payload.other.eq(asked),
             path.i.valid.eq(read.o.valid & ~read.o_other),
+            path.i.payload.eq(read.o.payload),
             read.o.ready.eq(Mux(read.o_other, gathers | ahead.o_take, path.i.ready)),
             takes.eq(read.o.valid & read.o.ready & read.o_other),
             self.o_next.eq(asked & read.i.ready),
@@ -321,18 +307,19 @@ class Core(wiring.Component):
         m.d.comb += [
             failed.eq(read.o_error & ~read.o_error_other),
             write.i.valid.eq(path.o_rows.valid & ~holds),
+            write.i.payload.eq(path.o_rows.payload),
             path.o_rows.ready.eq(write.i.ready & ~holds),
         ]
         return failed & (done == were_read)
 
     @staticmethod
-    def _unread(read: Any, error: data.View) -> list[Any]:
-        """Report a descriptor that cannot be read."""
+    def _report(error: data.View, name: str, master: Any) -> list[Any]:
+        """Report what memory has answered."""
         return [
             error.valid.eq(1),
-            error.code.eq(error_code("ring_read")),
-            error.response.eq(read.o_response),
-            error.address.eq(read.o_address),
+            error.code.eq(error_code(name)),
+            error.response.eq(master.o_response),
+            error.address.eq(master.o_address),
         ]
 
     def _port(self, name: str) -> Any:

@@ -45,8 +45,6 @@ _PLACES = {"a": A, "b": B, "a_scales": A_SCALES, "b_scales": B_SCALES}
 class Datapath(wiring.Component):
     """Loads blocks, multiplies, accumulates, requantises, writes back; a reset restarts it.
 
-    A job that is the last one at other addresses may begin as soon as that has been requested.
-
     Parameters
     ----------
     spec : CoprocessorSpec
@@ -63,7 +61,8 @@ class Datapath(wiring.Component):
     i_geometry, i_job : In
         The job: derived values, and the arguments as given.
     i_start : In(1)
-        Begin; only while ``o_ready``, and with at most four jobs begun and not written yet.
+        Begin; only while ``o_ready``, as the jobs begun but for the addresses, and as at most the
+        fourth that is not written yet.
     o_ready : Out(1)
         All rows of the jobs begun have been requested.
     i_base : In
@@ -209,17 +208,14 @@ class Datapath(wiring.Component):
             sums.i_free.eq(drain.o_free),
         ]
         connect(m, drain.o, flipped(self.o))
-        # Stalls of the bus end here.
         m.submodules.written = written = Fifo(Row(spec), 2)
         connect(m, drain.o_rows, written.i)
         connect(m, written.o, flipped(self.o_rows))
-
         area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
         ended, computes = Signal(), Signal()
         begun = Signal(3)  # jobs whose tiles have not all been requested
         m.d.sync += [area.eq(tiles.o_area), codes.eq(tiles.o_codes)]
-        m.d.sync += begun.eq(begun + self.i_start - ended)
-        m.d.sync += self.o_events.macs.eq(area * codes)
+        m.d.sync += [begun.eq(begun + self.i_start - ended), self.o_events.macs.eq(area * codes)]
         m.d.comb += [
             ended.eq(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last),
             computes.eq(engine.i_a.valid & engine.i_a.ready),
@@ -256,7 +252,9 @@ class Datapath(wiring.Component):
         m.submodules.asked = asked = Fifo(Row(spec), 2)
         connect(m, receiver.o_row, asked.i)
         connect(m, asked.o, flipped(self.o_row))
-        connect(m, flipped(self.i), receiver.i)
+        m.submodules.come = come = Fifo(Beat(spec.data_width), 2)  # stalls of stores end here
+        connect(m, flipped(self.i), come.i)
+        connect(m, come.o, receiver.i)
         for to, store in stores.items():
             connect(m, getattr(receiver, f"o{to}"), store.i)
             if to in self.columns:

@@ -1,6 +1,6 @@
 """The sequence of jobs: the one in the registers, or those of a ring in memory."""
 
-from amaranth import C, Module, Mux, ResetInserter, Signal
+from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -97,10 +97,12 @@ class JobQueue(wiring.Component):
         # Descriptors that are left; that there are any, is known a cycle later.
         left = Signal(32)
         size = exact_log2(self.spec.bytes)
-        misaligned = self.i_ring[:size] != 0
-        # Beats are no longer than a descriptor, which is aligned to beats: check its last byte.
-        end = self.i_ring[size:] + ((self.i_count * _BYTES - 1) >> size)
-        refused = Signal(8)
+        # One adder: to the next descriptor, or to the end of all.
+        place, checks = exact_log2(_BYTES), Signal()
+        after = Signal(64 - place + 1)
+        over, below = after[wide - place :], Cat(self.o_address[:place], after[: wide - place])
+        beyond, refused = Signal(), Signal(8)
+        m.d.comb += after.eq(self.o_address[place:] + Mux(checks, left, 1))
         m.d.comb += [
             self.o_fetched.eq(ring),
             self.o_error.eq(self.i_error),
@@ -117,15 +119,8 @@ class JobQueue(wiring.Component):
                         m.d.sync += ring.eq(self.i_count != 0)
                     m.next = "RUN"
                     with m.If(self.i_count != 0):
-                        m.next = "FETCH" if self.spec.follows_ring else "REFUSED"
-                        wrong = Mux(
-                            misaligned, error_code("misaligned"), error_code("address_range")
-                        )
-                        if not self.spec.follows_ring:
-                            wrong = C(error_code("unsupported"))
-                        m.d.sync += refused.eq(wrong)
-                        with m.If(misaligned | (end[wide - size :] != 0)):
-                            m.next = "REFUSED"
+                        m.next = "ADD" if self.spec.follows_ring else "REFUSED"
+                        m.d.sync += refused.eq(error_code("unsupported"))
             with m.State("REFUSED"):
                 m.d.comb += [
                     self.o_done.eq(1),
@@ -136,6 +131,18 @@ class JobQueue(wiring.Component):
                 ]
                 m.next = "IDLE"
             if self.spec.follows_ring:
+                with m.State("ADD"):
+                    m.d.comb += checks.eq(1)
+                    m.d.sync += beyond.eq((over > 1) | (over[0] & (below != 0)))
+                    m.next = "CHECK"
+                with m.State("CHECK"):
+                    m.next = "FETCH"
+                    with m.If(beyond):
+                        m.d.sync += refused.eq(error_code("address_range"))
+                        m.next = "REFUSED"
+                    with m.If(self.o_address[:size] != 0):
+                        m.d.sync += refused.eq(error_code("misaligned"))
+                        m.next = "REFUSED"
                 with m.State("FETCH"):
                     m.d.comb += self.o_fetch.eq(1)
                     m.next = "FETCHING"
@@ -162,6 +169,6 @@ class JobQueue(wiring.Component):
         if self.spec.follows_ring:
             m.d.sync += self.o_more.eq(left != 0)
             with m.If(self.i_next):
-                m.d.sync += [left.eq(left - 1), self.o_address.eq(self.o_address + _BYTES)]
+                m.d.sync += [left.eq(left - 1), self.o_address[place:].eq(after)]
         # The core is aborted too, and reports when it is idle.
         return ResetInserter(self.i_stop)(m)

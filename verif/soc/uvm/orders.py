@@ -18,6 +18,7 @@ MEMORY = 1 << 16
 """Bytes of memory."""
 _MODE = layout_of("JOB")["mode"]
 _ALIKE, _ADDRESSES = (layout_of("JOB")[name].offset // 8 for name in ("alike", "m"))
+_NOTHING = b"\xa5" * (DESCRIPTOR - _ADDRESSES)
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,9 @@ class Order:
         """The ring."""
         image = bytearray(b"".join(task.image for task in self.tasks))
         if self.alike:
+            # All else of those after the first is ignored.
+            for number in range(1, len(self.tasks)):
+                image[DESCRIPTOR * number + _ADDRESSES : DESCRIPTOR * (number + 1)] = _NOTHING
             image[_ALIKE : _ALIKE + 4] = (len(self.tasks) - 1).to_bytes(4, "little")
         return bytes(image)
 

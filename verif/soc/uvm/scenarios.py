@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from cocotb.triggers import ClockCycles
 
@@ -215,6 +216,9 @@ async def overlap(env: Environment, count: int) -> None:
     spec, rng = env.spec, env.choice
     for _ in range(count):
         await env.run(alike(env, 7))
+        await env.run(alike(env, 7, m="blocks"))
+        # Each may be complete before the next one is checked.
+        await env.run(alike(env, 4, speed="immediate", m="one", n="one", k="one"))
         for way in ("read", "write", "ring", "both", "refused"):
             order = alike(env, 7)
             number = rng.randrange(1, len(order.tasks))
@@ -242,7 +246,8 @@ def _spoiled(env: Environment, order: Order, number: int, way: str) -> Order:
     if way == "refused":
         tasks = list(order.tasks)
         longest = max("abc", key=lambda name: found[name].end - found[name].address)
-        tasks[number] = Task(replace(job, **{longest: (1 << spec.address_width) - 1}))
+        change: dict[str, Any] = {longest: (1 << spec.address_width) - 1}
+        tasks[number] = Task(replace(job, **change))
         return replace(order, tasks=tuple(tasks), error="wraps", failing=number)
     assert order.ring is not None
 
