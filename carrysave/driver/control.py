@@ -96,7 +96,8 @@ class Control:
         ValueError
             There is no job.
         JobError
-            A job was rejected, or a bus error occurred; the jobs before it are done.
+            A job was rejected, or a bus error occurred; the jobs before it are done. Those that
+            overlap with it, up to three after it, may have been written in part.
         JobTimeout
             Timeout.
         CoprocessorError
