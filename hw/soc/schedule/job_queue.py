@@ -133,7 +133,7 @@ class JobQueue(wiring.Component):
             if self.spec.follows_ring:
                 with m.State("ADD"):
                     m.d.comb += checks.eq(1)
-                    m.d.sync += beyond.eq((over > 1) | (over[0] & (below != 0)))
+                    m.d.sync += beyond.eq(over[1:].any() | (over[0] & below.any()))
                     m.next = "CHECK"
                 with m.State("CHECK"):
                     m.next = "FETCH"
