@@ -38,6 +38,8 @@ JOBS = [
     (256, 256, 256), (1, 256, 256), (256, 1, 256), (256, 256, 1), (10, 10, 10), (100, 200, 300),
     (64, 64, 4096), (64, 4096, 64),
 ]  # fmt: skip
+# Of one size, so many on one start: they overlap.
+RINGS = [(10, 10, 10, 100)]
 SIDES = (8, 16)
 COLUMNS = {
     "engine": "{}",
@@ -107,7 +109,7 @@ def measure(side: int, jobs: list[tuple[int, int, int]], folder: Path) -> list[d
         build([verilog], design.module),
         "verif.soc.benches.measure",
         parameters={
-            **describe(design), "latency_cycles": LATENCY, "jobs": jobs
+            **describe(design), "latency_cycles": LATENCY, "jobs": jobs, "rings": RINGS
         },
         seed=1,
         directory=run,
@@ -117,13 +119,13 @@ def measure(side: int, jobs: list[tuple[int, int, int]], folder: Path) -> list[d
         raise SystemExit(f"failed: {', '.join(result.failed)}; see {result.log}")
     rows = json.loads((run / "measured.json").read_text())
     for row in rows:
-        m, k, n = (row[size] for size in "mkn")
+        m, k, n, count = (row[size] for size in ("m", "k", "n", "count"))
         tiles = -(-m // side) * -(-n // side)
         best = max(tiles * max(k, engine.spec.drain), row["read_beats"], row["write_beats"])
         row |= {
             "side": side,
             "engine": f"{side} x {side}",
-            "M x K x N": f"{m} x {k} x {n}",
+            "M x K x N": f"{m} x {k} x {n}" + (f", each of {count}" if count > 1 else ""),
             "macs": m * n * k,
             "bound": best,
             "of bound": best / row["cycles"],
@@ -144,7 +146,7 @@ def draw(path: Path, rows: list[dict[str, Any]], beat: int = 16) -> None:
 
     figure, axes = pyplot.subplots(figsize=(7, 4.5))
     for side, colour in zip(SIDES, ("tab:blue", "tab:orange"), strict=True):
-        mine = [row for row in rows if row["side"] == side]
+        mine = [row for row in rows if row["side"] == side and row["count"] == 1]
         peak = side * side
         ends = [0.05, peak / beat, 1000]
         axes.plot(ends, [min(peak, x * beat) for x in ends], color=colour, lw=1)

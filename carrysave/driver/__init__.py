@@ -7,7 +7,7 @@ generators.
 from .coprocessor import Coprocessor
 from .device_info import Counters, Info
 from .errors import CoprocessorError, JobError, JobTimeout, LinkError
-from .job import Job, Requantisation, descriptor
+from .job import Job, Requantisation, descriptor, descriptors
 from .matrix import Matrix, Product
 from .mode import Mode
 from .number import Number
@@ -29,4 +29,5 @@ __all__ = [
     "Product",
     "Requantisation",
     "descriptor",
+    "descriptors",
 ]

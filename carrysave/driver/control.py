@@ -9,7 +9,7 @@ import numpy as np
 
 from .device_info import Counters, Info
 from .errors import CoprocessorError, JobError, JobTimeout
-from .job import Job, descriptor
+from .job import Job, descriptor, descriptors
 from .matrix import Allocate, Matrix
 from .number import BYTE, Number
 from .registers import FIELDS, JOB, JOB_BYTES
@@ -96,7 +96,8 @@ class Control:
         ValueError
             There is no job.
         JobError
-            A job was rejected, or a bus error occurred; the jobs before it are done.
+            A job was rejected, or a bus error occurred; the jobs before it are done. Those that
+            overlap with it, up to three after it, may have been written in part.
         JobTimeout
             Timeout.
         CoprocessorError
@@ -166,7 +167,7 @@ class Control:
         """Write one job to registers, or several to memory, and start."""
         if len(jobs) == 1:
             words = np.frombuffer(descriptor(jobs[0]), "<u4")
-            # The last word is reserved.
+            # The last word is of descriptors only.
             for place, word in enumerate(words[:-1]):
                 self._registers.write(JOB + 4 * place, int(word))
             self._put("ring_count", 0)
@@ -179,7 +180,7 @@ class Control:
 
     def _descriptors(self, jobs: Sequence[Job]) -> int:
         """Write jobs to memory; returns its address."""
-        image = b"".join(descriptor(job) for job in jobs)
+        image = descriptors(jobs, self.info.sums.bits // 8)
         rows = np.frombuffer(image, np.uint8).reshape(-1, JOB_BYTES)
         if self._ring is None or self._ring.shape[0] != len(jobs):
             if self._ring is not None:

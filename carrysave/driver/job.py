@@ -1,5 +1,6 @@
 """Jobs, laid out as the registers and as descriptors in memory."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from .number import Number
 from .registers import FIELDS, JOB, JOB_BYTES
 
-__all__ = ["RECORD_BYTES", "Job", "Requantisation", "descriptor"]
+__all__ = ["RECORD_BYTES", "Job", "Requantisation", "descriptor", "descriptors"]
 
 RECORD_BYTES = 8
 """Bytes of a column's record: multiplier, 4; shift, 1; none, 1; zero point, 2."""
@@ -166,3 +167,62 @@ def descriptor(job: Job) -> bytes:
             for name in ("multiplier", "shift", "zero_point"):
                 put(name, int(getattr(how, name)))
     return b"".join(word.to_bytes(4, "little") for word in words)
+
+
+def descriptors(jobs: Sequence[Job], sum_bytes: int) -> bytes:
+    """Write jobs as in memory, one after the other, those marked that may overlap.
+
+    Those differ only in their addresses, and of any four successive ones none reads what another
+    one writes.
+    """
+    images = [descriptor(job) for job in jobs]
+    places = [_places(job, sum_bytes) for job in jobs]
+    size = FIELDS["job_m"][0] - JOB
+    first, found = 0, bytearray(b"".join(images))
+    for number in range(1, len(jobs) + 1):
+        if (
+            number < len(jobs)
+            and number - first <= _ALIKE_MOST
+            and images[number][size:] == images[first][size:]
+            and not any(
+                _meet(places[number], places[before])
+                for before in range(max(first, number - _AHEAD), number)
+            )
+        ):
+            continue
+        at = first * JOB_BYTES + FIELDS["job_alike"][0] - JOB
+        found[at : at + 4] = (number - first - 1).to_bytes(4, "little")
+        first = number
+    return bytes(found)
+
+
+_AHEAD = 3
+"""Jobs that may be under way besides one."""
+_ALIKE_MOST = 0xFFFF
+
+_Range = tuple[int, int]
+
+
+def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
+    """Return where C is, and all that is read; no less than that."""
+
+    def rows(address: int, count: int, distance: int) -> _Range:
+        return address, address + count * distance
+
+    c = rows(job.c, job.m, job.ldc)
+    read = [rows(job.a, job.m, job.lda), rows(job.b, job.k, job.ldb)]
+    read += [rows(job.a_scales, job.m, job.ldsa), rows(job.b_scales, job.k, job.ldsb)]
+    if job.bias is not None:
+        read.append((job.bias, job.bias + job.n * sum_bytes))
+    if job.records is not None:
+        read.append((job.records, job.records + job.n * RECORD_BYTES))
+    return c, [*read, c] if job.accumulate else read
+
+
+def _meet(one: tuple[_Range, list[_Range]], other: tuple[_Range, list[_Range]]) -> bool:
+    """Tell whether one job reads what the other one writes."""
+    return any(
+        written[0] < place[1] and place[0] < written[1]
+        for written, read in ((one[0], other[1]), (other[0], one[1]))
+        for place in read
+    )

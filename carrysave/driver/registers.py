@@ -55,7 +55,7 @@ FIELDS = {
     "job_block_m": (128, 0, 32),
     "job_block_n": (132, 0, 32),
     "job_block_k": (136, 0, 32),
-    "job_reserved": (140, 0, 32),
+    "job_alike": (140, 0, 32),
     "ring_lo": (144, 0, 32),
     "ring_hi": (148, 0, 32),
     "ring_count": (152, 0, 32),

@@ -93,7 +93,7 @@ class Requantiser(wiring.Component):
             "multiplier: Booth rows, EN-T rows, AND array, or the tool's", "booth", ENCODINGS
         ),
         "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
-        "pipeline": Integer("registers between sums and codes", 2, 0, 4),
+        "pipeline": Integer("registers between sums and codes", 2, 0, 5),
     }
 
     i_config: stream.Interface

@@ -150,6 +150,9 @@ class Coprocessor(wiring.Component):
             core.i_address.eq(jobs.o_address),
             core.i_start.eq(jobs.o_run),
             core.i_fetched.eq(jobs.o_fetched),
+            core.i_more.eq(jobs.o_more),
+            jobs.i_next.eq(core.o_next),
+            jobs.i_on.eq(core.o_on),
             registers.i_part.eq(core.o_part),
             core.i_part.eq(registers.o_part),
             core.i_stop.eq(registers.o_reset),
@@ -174,6 +177,10 @@ class Coprocessor(wiring.Component):
         m.d.sync += busy.eq((busy | started) & ~registers.i_done & ~registers.o_reset)
         widths = {str(name): 1 for name, _ in CountersLayout()} | {"macs": core.path.most_products}
         m.submodules.counters = counters = Counters(widths)
+        # Beats are counted a cycle late, which is early enough: a start ends later than its beats.
+        late = {name: Signal(name=f"{name}_late") for name in ("read_beats", "write_beats")}
+        m.d.sync += [event.eq(core.o_events[name]) for name, event in late.items()]
+        events = {name: late.get(name, core.o_events[name]) for name in widths if name != "cycles"}
         m.d.comb += [
             counters.i_clear.eq(started | registers.o_reset),
             counters.i_restart.eq(registers.o_restart),
@@ -181,10 +188,8 @@ class Coprocessor(wiring.Component):
             counters.i_read.eq(registers.o_read),
             counters.i_word.eq(registers.o_word),
             registers.i_word.eq(counters.o),
-            *(
-                counters.i[name].eq(1 if name == "cycles" else core.o_events[name])
-                for name in widths
-            ),
+            counters.i.cycles.eq(1),
+            *(counters.i[name].eq(event) for name, event in events.items()),
         ]
 
 

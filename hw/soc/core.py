@@ -1,8 +1,8 @@
-"""Executes one job at a time: checks it, runs it, reports the outcome."""
+"""Executes jobs: checks them, runs them, reports the outcome."""
 
 from typing import Any
 
-from amaranth import Module, Mux, ResetInserter, Signal
+from amaranth import Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -16,6 +16,7 @@ from hw.soc.path.stream_ports import StreamReader, StreamWriter
 from hw.soc.registers.coprocessor import PART, ErrorLayout, JobLayout, error_code
 from hw.soc.schedule.job_check import JobCheck
 from hw.soc.schedule.job_snapshot import JobSnapshot
+from hw.soc.schedule.jobs_ahead import JobsAhead
 
 __all__ = ["Core", "memory_ports"]
 
@@ -29,9 +30,10 @@ def memory_ports(spec: CoprocessorSpec) -> dict[str, wiring.Member]:
 
 
 class Core(wiring.Component):
-    """Computes one product at a time; an error resets everything.
+    """Computes one product at a time, or several that differ only in their addresses, one ahead.
 
-    After an error no burst is issued; outstanding bursts are completed.
+    An error ends everything, when the products before are complete. After it no burst is issued;
+    outstanding bursts are completed.
 
     Parameters
     ----------
@@ -56,10 +58,14 @@ class Core(wiring.Component):
         Read the descriptor at this address instead.
     i_stop : In(1)
         Abort, and stay idle while it is high.
+    i_more, o_next : In(1), Out(1)
+        There is another descriptor, at ``i_address``; it has been asked for.
     o_idle : Out(1)
         No job runs, and no burst is outstanding.
     o_done : Out(1)
         The job has ended, for one cycle; with an error if ``o_error.valid``.
+    o_on : Out(1)
+        With ``o_done``: the next one is under way, or being read.
     o_error : Out(ErrorLayout)
         The error report.
     o_events : Out
@@ -72,9 +78,12 @@ class Core(wiring.Component):
     i_fetched: Signal
     i_fetch: Signal
     i_address: Signal
+    i_more: Signal
+    o_next: Signal
     i_stop: Signal
     o_idle: Signal
     o_done: Signal
+    o_on: Signal
     o_error: data.View
     o_events: data.View
 
@@ -92,9 +101,12 @@ class Core(wiring.Component):
             "i_fetched": In(1),
             "i_fetch": In(1),
             "i_address": In(64),
+            "i_more": In(1),
+            "o_next": Out(1),
             "i_stop": In(1),
             "o_idle": Out(1),
             "o_done": Out(1),
+            "o_on": Out(1),
             "o_error": Out(ErrorLayout),
             "o_events": Out(data.StructLayout({**EVENTS, "read_beats": 1, "write_beats": 1})),
         })
@@ -110,20 +122,23 @@ class Core(wiring.Component):
         m.submodules.prepare = prepare = JobCheck(spec)
         read, write = self._streams(m) if spec.STREAM else self._masters(m)
 
-        # Each job resets the whole datapath.
+        # Each job resets the whole datapath, but for those that follow ahead.
         begin, stop, clear = Signal(), Signal(), Signal()
         m.submodules.path = ResetInserter(clear)(path)
         fetches, gathers = Signal(), Signal()
         first, takes = Signal(), Signal()
+        checks, copies = Signal(), Signal()
+        ahead = JobsAhead()
         m.submodules.copy = copy = JobSnapshot(spec)
-        job, ends = copy.o, copy.o_last
+        job, copied = copy.o, copy.o_last
         m.d.comb += [
             self.o_part.eq(copy.o_part),
             copy.i_word.eq(self.i_part),
             copy.i_beat.eq(read.o.payload.data),
-            copy.i_gathers.eq(gathers),
-            copy.i_first.eq(first),
-            copy.en.eq(takes),
+            copy.i_gathers.eq(gathers | ahead.o_take),
+            copy.i_addresses.eq(ahead.o_busy),
+            copy.i_first.eq(first | ahead.o_fetch),
+            copy.en.eq(takes | copies),
         ]
         m.d.comb += [
             prepare.i_job.eq(job),
@@ -132,23 +147,13 @@ class Core(wiring.Component):
             path.i_job.eq(job),
             path.i_geometry.eq(prepare.o_geometry),
             path.i_base.eq(prepare.o_base),
-            path.i_start.eq(begin),
+            path.i_start.eq(begin | ahead.o_begin),
+            prepare.i_start.eq(checks | ahead.o_check),
             read.i_stop.eq(stop),
             write.i_stop.eq(stop),
             *(self.o_events[name].eq(path.o_events[name]) for name in EVENTS),
             self.o_events.read_beats.eq(read.o_beats),
             self.o_events.write_beats.eq(write.o_beats),
-            # Reads belong to the job, or to its descriptor.
-            path.o_row.ready.eq(read.i.ready & ~fetches),
-            read.i.valid.eq(path.o_row.valid | fetches),
-            read.i.payload.address.eq(Mux(fetches, self.i_address, path.o_row.payload.address)),
-            read.i.payload.bytes.eq(Mux(fetches, JobLayout().size // 8, path.o_row.payload.bytes)),
-            path.i.valid.eq(read.o.valid),
-            path.i.payload.eq(read.o.payload),
-            read.o.ready.eq(path.i.ready | gathers),
-            write.i.valid.eq(path.o_rows.valid),
-            write.i.payload.eq(path.o_rows.payload),
-            path.o_rows.ready.eq(write.i.ready),
             write.i_data.valid.eq(path.o.valid),
             *(
                 write.i_data.payload[name].eq(path.o.payload[name])
@@ -156,6 +161,25 @@ class Core(wiring.Component):
             ),
             path.o.ready.eq(write.i_data.ready),
         ]
+        # A job of a read that failed is the oldest one; no more are under way; one of some is done.
+        fails, ends, on = Signal(), Signal(), Signal()
+        if spec.follows_ring:
+            m.submodules.ahead = ResetInserter(clear)(ahead)
+            m.d.comb += [
+                ahead.i_begin.eq(begin),
+                ahead.i_alike.eq(job.alike),
+                ahead.i_checked.eq(prepare.o_done),
+                ahead.i_wrong.eq(prepare.o_error != 0),
+                ends.eq(~ahead.o_busy & ahead.o_last),
+                on.eq(write.o_final & ~ends),
+                ahead.i_complete.eq(on),
+            ]
+            self._fetch(m, read, ahead, fetches, gathers, takes)
+            m.d.comb += fails.eq(self._count(m, read, write, on, clear))
+        else:
+            m.d.comb += [fails.eq(read.o_error), ends.eq(1)]
+            for one, other in ((path.o_row, read.i), (read.o, path.i), (path.o_rows, write.i)):
+                connect(m, one, other)
         error = data.View(ErrorLayout, Signal(ErrorLayout.as_shape().size, name="error"))
         with m.FSM():
             with m.State("IDLE"):
@@ -181,7 +205,6 @@ class Core(wiring.Component):
                         m.next = "FETCHING"
                 with m.State("FETCHING"):
                     m.d.comb += [clear.eq(1), gathers.eq(1)]
-                    m.d.comb += takes.eq(read.o.valid)
                     with m.If(self.i_stop):
                         m.next = "STOP"
                     with m.Elif(read.o.valid & read.o.payload.last):
@@ -190,19 +213,14 @@ class Core(wiring.Component):
                     m.d.comb += clear.eq(1)
                     m.next = "DONE"
                     with m.If(read.o_error):
-                        m.d.sync += [
-                            error.valid.eq(1),
-                            error.code.eq(error_code("ring_read")),
-                            error.response.eq(read.o_response),
-                            error.address.eq(read.o_address),
-                        ]
+                        m.d.sync += self._report(error, "ring_read", read)
                         m.next = "STOP"
             with m.State("COPY"):
-                m.d.comb += [clear.eq(1), takes.eq(1)]
-                with m.If(ends):
+                m.d.comb += [clear.eq(1), copies.eq(1)]
+                with m.If(copied):
                     m.next = "CHECK"
             with m.State("CHECK"):
-                m.d.comb += [clear.eq(1), prepare.i_start.eq(1)]
+                m.d.comb += [clear.eq(1), checks.eq(1)]
                 m.next = "PREPARE"
             with m.State("PREPARE"):
                 m.d.comb += clear.eq(1)
@@ -217,18 +235,22 @@ class Core(wiring.Component):
             with m.State("RUN"):
                 with m.If(self.i_stop):
                     m.next = "STOP"
-                with m.Elif(read.o_error | write.o_error):
-                    for master, code in ((write, error_code("write")), (read, error_code("read"))):
-                        with m.If(master.o_error):
-                            m.d.sync += [
-                                error.valid.eq(1),
-                                error.code.eq(code),
-                                error.response.eq(master.o_response),
-                                error.address.eq(master.o_address),
-                            ]
+                with m.Elif(fails | write.o_error):
+                    for failed, master, name in (
+                        (write.o_error, write, "write"), (fails, read, "read"),
+                    ):  # fmt: skip
+                        with m.If(failed):
+                            m.d.sync += self._report(error, name, master)
                     m.next = "STOP"
-                with m.Elif(path.o_done & read.o_idle & write.o_idle):
+                with m.Elif(path.o_done & read.o_idle & write.o_idle & ends):
                     m.next = "DONE"
+                m.d.comb += [self.o_done.eq(on), self.o_on.eq(1)]
+                if spec.follows_ring:
+                    with m.If(ahead.o_unread | ahead.o_wrong):
+                        m.d.sync += [error.valid.eq(1), error.code.eq(prepare.o_error)]
+                        m.next = "STOP"
+                    with m.If(ahead.o_unread):
+                        m.d.sync += self._report(error, "ring_read", read)
             with m.State("STOP"):
                 m.d.comb += [stop.eq(1), clear.eq(1)]
                 with m.If(read.o_idle & write.o_idle):
@@ -244,6 +266,61 @@ class Core(wiring.Component):
                 m.next = "IDLE"
         m.d.comb += self.o_error.eq(error)
         return m
+
+    def _fetch(
+        self, m: Module, read: Any, ahead: JobsAhead, fetches: Value, gathers: Value, takes: Value
+    ) -> None:
+        """Share the memory read between jobs and their descriptors."""
+        path, row, asked = self.path, self.path.o_row.payload, Signal()
+        size = JobLayout().size // 8
+        m.d.comb += [
+            asked.eq(fetches | ahead.o_fetch),
+            path.o_row.ready.eq(read.i.ready & ~asked),
+            read.i.valid.eq(path.o_row.valid | asked),
+            read.i.payload.address.eq(Mux(asked, self.i_address, row.address)),
+            read.i.payload.bytes.eq(
+                Mux(asked, Mux(fetches, size, JobLayout()["m"].offset // 8), row.bytes)
+            ),
+            read.i.payload.final.eq(row.final & ~asked),
+            read.i.payload.other.eq(asked),
+            path.i.valid.eq(read.o.valid & ~read.o_other),
+            path.i.payload.eq(read.o.payload),
+            read.o.ready.eq(Mux(read.o_other, gathers | ahead.o_take, path.i.ready)),
+            takes.eq(read.o.valid & read.o.ready & read.o_other),
+            self.o_next.eq(asked & read.i.ready),
+            ahead.i_more.eq(self.i_more),
+            ahead.i_fetch.eq(read.i.ready),
+            ahead.i_come.eq(takes & read.o.payload.last),
+            ahead.i_broken.eq(read.o_error),
+            ahead.i_ready.eq(path.o_ready),
+        ]
+
+    def _count(self, m: Module, read: Any, write: Any, on: Value, clear: Value) -> Value:
+        """Count jobs; tell that the oldest one has a read that failed, of which no row leaves."""
+        path, failed = self.path, Signal()
+        counts = [Signal(3, name=f"jobs_{name}") for name in ("read", "sent", "done")]
+        were_read, sent, done = counts
+        rows = write.i.valid & write.i.ready & path.o_rows.payload.final
+        for count, event in zip(counts, (read.o_final, rows, on), strict=True):
+            m.d.sync += count.eq(Mux(clear, 0, count + event))
+        holds = failed & (sent == were_read)
+        m.d.comb += [
+            failed.eq(read.o_error & ~read.o_error_other),
+            write.i.valid.eq(path.o_rows.valid & ~holds),
+            write.i.payload.eq(path.o_rows.payload),
+            path.o_rows.ready.eq(write.i.ready & ~holds),
+        ]
+        return failed & (done == were_read)
+
+    @staticmethod
+    def _report(error: data.View, name: str, master: Any) -> list[Any]:
+        """Report what memory has answered."""
+        return [
+            error.valid.eq(1),
+            error.code.eq(error_code(name)),
+            error.response.eq(master.o_response),
+            error.address.eq(master.o_address),
+        ]
 
     def _port(self, name: str) -> Any:
         """Return one of the ports of :func:`memory_ports`."""
@@ -267,5 +344,4 @@ class Core(wiring.Component):
         connect(m, flipped(self._port("s_axis_a")), read.a)
         connect(m, flipped(self._port("s_axis_b")), read.b)
         connect(m, write.c, flipped(self._port("m_axis_c")))
-        m.d.comb += [read.i_of_b.eq(self.path.o_of_b), write.i_final.eq(self.path.o_final)]
         return read, write

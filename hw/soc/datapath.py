@@ -11,7 +11,6 @@ from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Packed
-from hw.soc.bus.row_queue import RowQueue
 from hw.soc.path.accumulate_in import AccumulateIn
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
@@ -62,19 +61,22 @@ class Datapath(wiring.Component):
     i_geometry, i_job : In
         The job: derived values, and the arguments as given.
     i_start : In(1)
-        Begin.
+        Begin; only while ``o_ready``, as the jobs begun but for the addresses, and as at most the
+        fourth that is not written yet.
+    o_ready : Out(1)
+        All rows of the jobs begun have been requested.
     i_base : In
         :class:`hw.soc.schedule.loader.Bases`: addresses of the job, before ``i_start``.
     o_row : Out(stream)
-        :class:`hw.soc.bus.burst.Row`, to read; ``o_of_b``: it is neither of A nor of its scales.
+        :class:`hw.soc.bus.burst.Row`, to read.
     i : In(stream)
         :class:`hw.soc.bus.burst.Beat`: the data read.
     o_rows : Out(stream)
-        :class:`hw.soc.bus.burst.Row`, to write; ``o_final``: it is the last one.
+        :class:`hw.soc.bus.burst.Row`, to write.
     o : Out(stream)
         :class:`hw.soc.bus.packer.Packed`: the data to write.
     o_done : Out(1)
-        All rows have been handed to the bus.
+        All rows of the jobs begun have been handed to the bus.
     o_events : Out
         Events of this cycle: operand beats, stalls for operands or for space for sums, useful
         products, NaN sums.
@@ -83,12 +85,11 @@ class Datapath(wiring.Component):
     i_geometry: data.View
     i_job: data.View
     i_start: Signal
+    o_ready: Signal
     i_base: data.View
     o_row: stream.Interface
-    o_of_b: Signal
     i: stream.Interface
     o_rows: stream.Interface
-    o_final: Signal
     o: stream.Interface
     o_done: Signal
     o_events: data.View
@@ -115,12 +116,11 @@ class Datapath(wiring.Component):
             "i_geometry": In(Geometry(spec)),
             "i_job": In(JobLayout()),
             "i_start": In(1),
+            "o_ready": Out(1),
             "i_base": In(Bases(spec)),
             "o_row": Out(stream.Signature(Row(spec))),
-            "o_of_b": Out(1),
             "i": In(stream.Signature(Beat(spec.data_width))),
             "o_rows": Out(stream.Signature(Row(spec))),
-            "o_final": Out(1),
             "o": Out(stream.Signature(Packed(spec.bytes))),
             "o_done": Out(1),
             "o_events": Out(data.StructLayout(EVENTS)),
@@ -208,20 +208,19 @@ class Datapath(wiring.Component):
             sums.i_free.eq(drain.o_free),
         ]
         connect(m, drain.o, flipped(self.o))
-        m.submodules.written = written = RowQueue(spec)
+        m.submodules.written = written = Fifo(Row(spec), 2)
         connect(m, drain.o_rows, written.i)
         connect(m, written.o, flipped(self.o_rows))
-        m.d.comb += [written.i_mark.eq(drain.o_final), self.o_final.eq(written.o_mark)]
-
         area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
         ended, computes = Signal(), Signal()
+        begun = Signal(3)  # jobs whose tiles have not all been requested
         m.d.sync += [area.eq(tiles.o_area), codes.eq(tiles.o_codes)]
-        with m.If(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last):
-            m.d.sync += ended.eq(1)
-        m.d.sync += self.o_events.macs.eq(area * codes)
+        m.d.sync += [begun.eq(begun + self.i_start - ended), self.o_events.macs.eq(area * codes)]
         m.d.comb += [
+            ended.eq(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last),
             computes.eq(engine.i_a.valid & engine.i_a.ready),
-            self.o_done.eq(ended & drain.o_idle & ~written.o.valid),
+            self.o_ready.eq(loader.o_idle),
+            self.o_done.eq((begun == 0) & drain.o_idle & ~written.o.valid),
             self.o_events.compute.eq(computes),
             # Some engines take A before the first B arrives.
             self.o_events.stall_load.eq(~computes & ~(engine.i_a.valid & engine.i_b.valid)),
@@ -250,11 +249,12 @@ class Datapath(wiring.Component):
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
         m.submodules.receiver = receiver = LoadRouter(spec, words)
         connect(m, loader.o, receiver.i_row)
-        m.submodules.asked = asked = RowQueue(spec)
+        m.submodules.asked = asked = Fifo(Row(spec), 2)
         connect(m, receiver.o_row, asked.i)
         connect(m, asked.o, flipped(self.o_row))
-        m.d.comb += [asked.i_mark.eq(receiver.o_of_b), self.o_of_b.eq(asked.o_mark)]
-        connect(m, flipped(self.i), receiver.i)
+        m.submodules.come = come = Fifo(Beat(spec.data_width), 2)  # stalls of stores end here
+        connect(m, flipped(self.i), come.i)
+        connect(m, come.o, receiver.i)
         for to, store in stores.items():
             connect(m, getattr(receiver, f"o{to}"), store.i)
             if to in self.columns:

@@ -189,7 +189,7 @@ carrysave_status carrysave_start(carrysave *device, const carrysave_job *job)
     if (carrysave_is_busy(device))
         return told(device, CARRYSAVE_BUSY);
     carrysave_describe(job, image);
-    for (offset = 0; offset < JOB(RESERVED); offset += 4u)
+    for (offset = 0; offset < JOB(ALIKE); offset += 4u)
         put(device, REGISTER(JOB) + offset, load(image + offset));
     put(device, REGISTER(RING_COUNT), 0u);
     CARRYSAVE_BARRIER(device);
@@ -217,6 +217,7 @@ carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jo
         carrysave_describe(&jobs[number],
                            (uint8_t *)ring + (size_t)number * CARRYSAVE_DESCRIPTOR_BYTES);
     }
+    carrysave_mark_alike(device, jobs, count, (uint8_t *)ring);
     CARRYSAVE_CLEAN(device, address, bytes);
     put(device, REGISTER(RING_LO), (uint32_t)address);
     put(device, REGISTER(RING_HI), (uint32_t)(address >> 32));

@@ -165,9 +165,11 @@ void carrysave_record(uint32_t multiplier, uint32_t shift, int32_t zero_point,
 /* Check and start one job, whose operands are cleaned from caches before. */
 carrysave_status carrysave_start(carrysave *device, const carrysave_job *job);
 
-/* Check and start several jobs, in order, each of which may read what those before it wrote.
- * `ring` is memory for their descriptors, `address` the same memory as the device sees it, at a
- * whole beat; it must stay until they have ended. */
+/* Check and start several jobs, in order, each of which may read what those before it wrote. Those
+ * that differ only in addresses overlap, unless one of four reads what another one writes; if one
+ * of them fails, the C of three after it may have been written in part. `ring` is memory for their
+ * descriptors, `address` the same memory as the device sees it, at a whole beat; it must stay until
+ * they have ended. */
 carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jobs, uint32_t count,
                                       void *ring, uint64_t address);
 

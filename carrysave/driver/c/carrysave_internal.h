@@ -59,6 +59,11 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
 /* Whether the device's addresses reach so many bytes. */
 bool carrysave_reaches(const carrysave *device, uint64_t address, uint64_t bytes);
 
+/* Tell each descriptor of a ring how many of the next ones differ only in their addresses, and may
+ * overlap: of any four successive ones none reads what another one writes. */
+void carrysave_mark_alike(const carrysave *device, const carrysave_job *jobs, uint32_t count,
+                          uint8_t *ring);
+
 bool carrysave_is_busy(carrysave *device);
 
 /* Whether the stores hold the blocks of a job. */

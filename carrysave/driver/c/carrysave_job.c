@@ -199,6 +199,52 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
     store(descriptor + JOB(BLOCK_K), job->block_k);
 }
 
+/* Jobs that the device may have under way besides one. */
+#define AHEAD 3u
+#define MOST_ALIKE 0xFFFFu
+
+static bool overlap(const matrix *one, const matrix *other)
+{
+    return one->rows && other->rows && one->address < other->address + extent(other)
+        && other->address < one->address + extent(one);
+}
+
+/* Whether a job reads what another one writes. */
+static bool reads(const carrysave *device, const carrysave_job *job, const carrysave_job *writer)
+{
+    const matrix written = carrysave_matrix(device, writer, OUT_C);
+    int which;
+
+    for (which = 0; which < MATRICES; which++) {
+        const matrix found = carrysave_matrix(device, job, which);
+        if ((which != OUT_C || job->accumulate) && overlap(&found, &written))
+            return true;
+    }
+    return false;
+}
+
+void carrysave_mark_alike(const carrysave *device, const carrysave_job *jobs, uint32_t count,
+                          uint8_t *ring)
+{
+    uint32_t first = 0, number;
+
+    for (number = 1; number <= count; number++) {
+        const uint8_t *leader = ring + (size_t)first * CARRYSAVE_DESCRIPTOR_BYTES;
+        const uint8_t *next = ring + (size_t)number * CARRYSAVE_DESCRIPTOR_BYTES;
+        bool alike = number < count && number - first <= MOST_ALIKE
+            && !memcmp(leader + JOB(M), next + JOB(M), CARRYSAVE_DESCRIPTOR_BYTES - JOB(M));
+        uint32_t before;
+
+        for (before = number; alike && before > first && number - before < AHEAD; before--)
+            alike = !reads(device, &jobs[number], &jobs[before - 1u])
+                && !reads(device, &jobs[before - 1u], &jobs[number]);
+        if (alike)
+            continue;
+        store(ring + (size_t)first * CARRYSAVE_DESCRIPTOR_BYTES + JOB(ALIKE), number - first - 1u);
+        first = number;
+    }
+}
+
 void carrysave_record(uint32_t multiplier, uint32_t shift, int32_t zero_point,
                       uint8_t record[CARRYSAVE_RECORD_BYTES])
 {

@@ -1,5 +1,6 @@
 """The host of the co-processor under cocotb: registers over AXI4-Lite, one access at a time."""
 
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from carrysave import driver
 from carrysave.sim.cocotb.streams import cycle
 from golden.soc.coprocessor import Job
 
-__all__ = ["ARGUMENTS", "Host", "descriptor"]
+__all__ = ["ARGUMENTS", "Host", "descriptor", "descriptors"]
 
 ARGUMENTS = 0x10
 _ONE = Logic(1)
@@ -18,6 +19,15 @@ _ONE = Logic(1)
 
 def descriptor(job: Job) -> bytes:
     """Write a job of the golden model as memory has it, and the registers from `ARGUMENTS` on."""
+    return driver.descriptor(_as_driven(job))
+
+
+def descriptors(jobs: Sequence[Job], sum_bytes: int) -> bytes:
+    """Write jobs as the driver does, those that may overlap marked."""
+    return driver.descriptors([_as_driven(job) for job in jobs], sum_bytes)
+
+
+def _as_driven(job: Job) -> driver.Job:
     values = dict(vars(job))
     how = job.requantisation
     if how is not None:
@@ -29,7 +39,7 @@ def descriptor(job: Job) -> bytes:
             high=127 if how.high is None else how.high,
             relu=how.relu,
         )
-    return driver.descriptor(driver.Job(**values))
+    return driver.Job(**values)
 
 
 class Host:
@@ -113,9 +123,16 @@ class Host:
 
     async def time(self, job: Job) -> int:
         """Run a job, and count the cycles from the start until the interrupt is there."""
+        return await self._timed(self.start(job))
+
+    async def time_ring(self, address: int, count: int) -> int:
+        """Run jobs whose descriptors are in memory, and count their cycles."""
+        return await self._timed(self.start_ring(address, count))
+
+    async def _timed(self, start: Coroutine[Any, Any, None]) -> int:
         await self.write(0x08, 1)
         await self.write(0x04, 1)
-        await self.start(job)
+        await start
         began = cycle()
         await RisingEdge(self.dut.interrupt)
         cycles = cycle() - began

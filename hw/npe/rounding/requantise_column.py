@@ -1,6 +1,6 @@
 """Requantiser of one column: multiplication, floor, rounding, zero point and limits."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -14,11 +14,19 @@ from hw.lib.shared_module import SharedModule
 
 __all__ = ["RequantiseColumn", "code", "divide", "rounds_first"]
 
-# The stages that end in a register, for each number of registers, balanced.
+_Hold = Callable[..., list[Value]]
+
+# The stages that end in a register, for each number of registers, balanced. Of "operator", the
+# first of two `rows` holds products of pieces.
 _CUTS = [(), ("product",), ("rows", "scaled"), ("rows", "product", "scaled"),
-         ("rows", "rows", "product", "scaled")]  # fmt: skip
+         ("rows", "rows", "product", "scaled"),
+         ("rows", "rows", "product", "shifted", "scaled")]  # fmt: skip
 _BIAS_CUTS = [(), ("rows",), ("rows", "scaled"), ("sum", "rows", "scaled"),
-              ("sum", "rows", "product", "scaled")]  # fmt: skip
+              ("sum", "rows", "product", "scaled"),
+              ("sum", "rows", "product", "shifted", "scaled")]  # fmt: skip
+
+_PIECE = 17
+"""Most bits, without a sign, of an operand of a device's multiplier block."""
 
 
 class RequantiseColumn(SharedModule):
@@ -104,7 +112,8 @@ class RequantiseColumn(SharedModule):
         product = resolve(m, heap.compress(m, [2] * heap.width), self.adder)
         product = self._cut(m, "product", product)
         shift = self._along(m, "shift", self.i_shift, ("sum", "rows", "product"))
-        scaled = self._cut(m, "scaled", divide(m, spec, product, shift))
+        hold = self._hold if "shifted" in self.cuts else None
+        scaled = self._cut(m, "scaled", divide(m, spec, product, shift, hold))
         zero_point = self._along(m, "zero_point", self.i_zero_point, self.cuts)
         with m.If(self.en):
             m.d.sync += self.o.eq(
@@ -124,6 +133,10 @@ class RequantiseColumn(SharedModule):
             m.d.sync += held.eq(value)
         return held
 
+    def _hold(self, m: Module, *values: Value) -> list[Value]:
+        """Register values in the middle of the shifter."""
+        return [self._cut(m, "shifted", value) for value in values]
+
     def _along(self, m: Module, name: str, value: Value, stages: Collection[str]) -> Value:
         """Delay values that come with a sum as those stages delay the sum, if `travels`."""
         for number, stage in enumerate(self.cuts if self.travels else ()):
@@ -140,7 +153,10 @@ class RequantiseColumn(SharedModule):
         multiplier = self._along(m, "multiplier", self.i_multiplier, ("sum",))
         shift = self._along(m, "first_shift", self.i_shift, ("sum",))
         heap = BitHeap(spec.width + spec.multiplier_width)
-        planes = product_planes(
+        parts = self.encoding == "operator" and self.cuts.count("rows") == 2
+        if parts:
+            self._add_parts(m, heap, multiplier, total)
+        planes = {} if parts else product_planes(
             m, multiplier, total, spec.multiplier_format, spec.sum_format,
             self.encoding, heap.width,
         )  # fmt: skip
@@ -148,10 +164,43 @@ class RequantiseColumn(SharedModule):
             heap.add_heap(plane, weight)
         if spec.rounding == "double":
             heap.add_bit(rounds_first(spec, shift), spec.multiplier_width - 1)
-        if self.cuts.count("rows") == 2:
+        if self.cuts.count("rows") == 2 and not parts:
             (rows,) = heap.cuts(1, lambda left: left.schedule([2] * left.width).delay)
             heap = heap.register(m, self.en, rows)
         return heap.register(m, self.en) if "rows" in self.cuts else heap
+
+    def _add_parts(self, m: Module, heap: BitHeap, multiplier: Value, total: Value) -> None:
+        """Put products of pieces on a heap, each of one multiplier block and its register.
+
+        Those of one weight are added before the next register.
+        """
+        spec = self.spec
+        sums: dict[int, list[Value]] = {}
+        for x_at, x in _pieces(multiplier, spec.multiplier_format.signed):
+            for y_at, y in _pieces(total, spec.sum_format.signed):
+                product = Signal((x * y).shape(), name=f"part{x_at}_{y_at}", reset_less=True)
+                with m.If(self.en):
+                    m.d.sync += product.eq(x * y)
+                sums.setdefault(x_at + y_at, []).append(product)
+        for weight, products in sums.items():
+            added = sum(products[1:], products[0])
+            # Copies of a sign are one register; they take less than bits that correct it.
+            most = heap.width - weight
+            width = most if added.shape().signed else min(len(added), most)
+            row = Signal(width, name=f"sum{weight}")
+            m.d.comb += row.eq(added)
+            term = BitHeap(most)
+            term.add_term(list(row), signed=False)
+            heap.add_heap(term, weight)
+
+
+def _pieces(value: Value, signed: bool) -> list[tuple[int, Value]]:
+    """Cut a number into pieces of equal size, and where each begins; the last has the sign."""
+    count = -(-(len(value) - signed) // _PIECE)
+    size = -(-(len(value) - signed) // count)
+    pieces = [(at, value[at : at + size]) for at in range(0, size * (count - 1), size)]
+    last = value[size * (count - 1) :]
+    return [*pieces, (size * (count - 1), last.as_signed() if signed else last)]
 
 
 def rounds_first(spec: RequantiserSpec, shift: Value) -> Value:
@@ -159,7 +208,9 @@ def rounds_first(spec: RequantiserSpec, shift: Value) -> Value:
     return shift >= spec.multiplier_width if spec.rounding == "double" else C(0, 1)
 
 
-def divide(m: Module, spec: RequantiserSpec, product: Value, shift: Value) -> Value:
+def divide(
+    m: Module, spec: RequantiserSpec, product: Value, shift: Value, hold: _Hold | None = None
+) -> Value:
     """Divide a product by 2^shift, and round.
 
     Parameters
@@ -168,6 +219,7 @@ def divide(m: Module, spec: RequantiserSpec, product: Value, shift: Value) -> Va
     spec : rounding, and width of codes.
     product : two's complement; plus 2^(multiplier_width - 1) if :func:`rounds_first`.
     shift : places.
+    hold : registers values half way.
 
     Returns
     -------
@@ -177,14 +229,17 @@ def divide(m: Module, spec: RequantiserSpec, product: Value, shift: Value) -> Va
     first = rounds_first(spec, shift)
     kept = product[: spec.multiplier_width] & ~first.replicate(spec.multiplier_width)
     product = Cat(kept, product[spec.multiplier_width :])
-    floor, half, rest, beyond = _floor(m, product, shift, spec.out_width)
+    floor, half, rest, beyond = _floor(m, product, shift, spec.out_width, hold)
+    sign = product[-1]
+    if hold is not None:
+        sign, first = hold(m, sign, first)
     up = {
         "single": half,
-        "double": half & (rest | ~product[-1] | ~first),
+        "double": half & (rest | ~sign | ~first),
         "even": half & (rest | floor[0]),
     }[spec.rounding]
-    saturated = Mux(beyond, (~product[-1]).replicate(spec.out_width), floor)
-    return Cat(up, saturated, product[-1])
+    saturated = Mux(beyond, (~sign).replicate(spec.out_width), floor)
+    return Cat(up, saturated, sign)
 
 
 def code(
@@ -211,7 +266,9 @@ def code(
     return clamped
 
 
-def _floor(m: Module, bits: Value, shift: Value, width: int) -> tuple[Value, Value, Value, Value]:
+def _floor(
+    m: Module, bits: Value, shift: Value, width: int, hold: _Hold | None = None
+) -> tuple[Value, Value, Value, Value]:
     """Divide a two's complement number by 2^shift.
 
     Levels go from the longest shift down, so that each keeps only bits the rest can still use.
@@ -227,6 +284,11 @@ def _floor(m: Module, bits: Value, shift: Value, width: int) -> tuple[Value, Val
     bits = Cat(C(0, 1), bits)[:reach]
     rest: list[Value] = []
     for level in reversed(range(len(shift))):
+        if hold is not None and level == len(shift) // 2 - 1:
+            bits, shift, sign, lost, over = hold(
+                m, bits, shift, sign, Cat(rest).any(), Cat(beyond).any()
+            )
+            rest, beyond = [lost], [over]
         reach = (1 << level) + width
         if len(bits) > reach:
             # A shift moves the upper bits into range; without it they must be copies of the sign.

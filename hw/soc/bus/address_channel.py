@@ -37,12 +37,15 @@ class AddressChannel(wiring.Component):
         No burst is outstanding and no row waits.
     o_begin, o_length : Out(1), Out(8)
         A burst begins; its address is valid from the next cycle on. Its beats minus one.
-    o_last : Out(1)
-        The oldest outstanding burst ends its row.
+    o_last, o_other : Out(1)
+        The oldest outstanding burst ends its row; is of a row that is ``other``.
     i_answer, i_response, i_end : In(1), In(2), In(1)
         A response to the oldest burst; it completes the burst.
-    o_error, o_response, o_address : Out(1), Out(2), Out
-        A response was SLVERR or DECERR; the first such response, and its burst's address.
+    o_final : Out(1)
+        A job's ``final`` row is complete, and so are all rows of that job, without an error.
+    o_error, o_error_other, o_response, o_address : Out(1), Out(1), Out(2), Out
+        A response was SLVERR or DECERR; whether its row is ``other``; the first such response, and
+        its burst's address. One to a row that is not ``other`` takes the place of one that is.
     """
 
     i_stop: Signal
@@ -53,10 +56,13 @@ class AddressChannel(wiring.Component):
     o_begin: Signal
     o_length: Signal
     o_last: Signal
+    o_other: Signal
     i_answer: Signal
     i_response: Signal
     i_end: Signal
+    o_final: Signal
     o_error: Signal
+    o_error_other: Signal
     o_response: Signal
     o_address: Signal
 
@@ -66,7 +72,8 @@ class AddressChannel(wiring.Component):
         self.spec = spec
         self.splitter = Splitter(spec)
         self.pending = Fifo(
-            data.StructLayout({"address": spec.address_width, "last": 1}), spec.outstanding
+            data.StructLayout({"address": spec.address_width, "last": 1, "final": 1, "other": 1}),
+            spec.outstanding,
         )
         super().__init__({
             "i_stop": In(1),
@@ -77,10 +84,13 @@ class AddressChannel(wiring.Component):
             "o_begin": Out(1),
             "o_length": Out(8),
             "o_last": Out(1),
+            "o_other": Out(1),
             "i_answer": In(1),
             "i_response": In(2),
             "i_end": In(1),
+            "o_final": Out(1),
             "o_error": Out(1),
+            "o_error_other": Out(1),
             "o_response": Out(2),
             "o_address": Out(spec.address_width),
         })
@@ -91,6 +101,7 @@ class AddressChannel(wiring.Component):
         m.submodules.pending = pending = self.pending
         burst, oldest = splitter.o.payload, pending.o.payload
         held, go = Signal(), Signal()
+        wrong, failed = Signal(), Signal()
         layout = Burst(self.spec)
         offered = data.View(layout, Signal(layout.size, name="offered", reset_less=True))
         m.d.comb += [
@@ -104,12 +115,15 @@ class AddressChannel(wiring.Component):
             go.eq((~self.o.valid | self.o.ready) & ~self.o_drop),
             splitter.o.ready.eq(go & pending.i.ready),
             pending.i.valid.eq(go & splitter.o.valid),
-            pending.i.payload.address.eq(burst.address),
-            pending.i.payload.last.eq(burst.last),
+            *(pending.i.payload[name].eq(burst[name]) for name, _ in pending.i.payload.shape()),
             pending.o.ready.eq(self.i_answer & self.i_end),
             self.o_begin.eq(pending.i.valid & pending.i.ready),
             self.o_length.eq(burst.length),
             self.o_last.eq(oldest.last),
+            self.o_other.eq(oldest.other),
+            wrong.eq(self.i_answer & self.i_response[1]),
+            failed.eq(self.o_error & ~self.o_error_other),
+            self.o_final.eq(pending.o.ready & oldest.last & oldest.final & ~wrong & ~failed),
         ]
         m.d.sync += held.eq(self.o_drop & pending.o.valid)
         with m.If(self.o_begin):
@@ -119,9 +133,10 @@ class AddressChannel(wiring.Component):
 
         with m.If(self.o_drop):
             m.d.sync += self.o_error.eq(0)
-        with m.Elif(self.i_answer & self.i_response[1] & ~self.o_error):
+        with m.Elif(wrong & ~failed & (~self.o_error | ~oldest.other)):
             m.d.sync += [
                 self.o_error.eq(1),
+                self.o_error_other.eq(oldest.other),
                 self.o_response.eq(self.i_response),
                 self.o_address.eq(oldest.address),
             ]

@@ -15,10 +15,10 @@ _OKAY, _SLVERR = 0, 2
 
 
 class RegisterBus(wiring.Signature):
-    """Register accesses, from the initiator's side; responses come in the same cycle.
+    """Register accesses, from the initiator's side; a read is answered in the next cycle.
 
     ``write`` and ``read`` are high for the one cycle of an access; addresses count words of 32
-    bits. An access with an error must have no effect.
+    bits. A write's error comes in the same cycle. An access with an error must have no effect.
     """
 
     def __init__(self, address_width: int):
@@ -38,8 +38,8 @@ class RegisterBus(wiring.Signature):
 class AxiLiteSlave(wiring.Component):
     """Executes the accesses of an AXI4-Lite manager.
 
-    Latency, later of address and data to response: 2 cycles for a write, 1 for a read. Throughput:
-    one read and one write every 2 cycles. Stalls: no input reaches an output combinationally,
+    Latency, later of address and data to response: 2 cycles, for a read too. Throughput: one write
+    every 2 cycles, and one read every 3. Stalls: no input reaches an output combinationally,
     except for the address and request of a read. Errors respond with SLVERR. One read and one write
     execute at a time; address and data of the next write may wait meanwhile. The lowest 2 address
     bits are ignored.
@@ -98,14 +98,16 @@ class AxiLiteSlave(wiring.Component):
                 axi.bresp.eq(Mux(registers.write_error, _SLVERR, _OKAY)),
             ]
 
+        asked = Signal()
+        m.d.sync += asked.eq(registers.read)
         m.d.comb += [
-            axi.arready.eq(~axi.rvalid),
+            axi.arready.eq(~axi.rvalid & ~asked),
             registers.read.eq(axi.arvalid & axi.arready),
             registers.read_address.eq(axi.araddr[2:]),
         ]
         with m.If(axi.rready):
             m.d.sync += axi.rvalid.eq(0)
-        with m.If(registers.read):
+        with m.If(asked):
             m.d.sync += [
                 axi.rvalid.eq(1),
                 axi.rdata.eq(registers.read_data),

@@ -14,10 +14,16 @@ PAGE = 12
 
 
 class Row(data.StructLayout):
-    """Row of ``bytes``, 1 or more, from ``address`` on."""
+    """Row of ``bytes``, 1 or more, from ``address`` on.
+
+    ``final`` is the last one of its job that is read, or written; ``other`` is read for another
+    purpose: a descriptor or, of a stream, neither of A nor of its scales.
+    """
 
     def __init__(self, spec: BusSpec):
-        super().__init__({"address": spec.address_width, "bytes": spec.length_width})
+        super().__init__({
+            "address": spec.address_width, "bytes": spec.length_width, "final": 1, "other": 1,
+        })  # fmt: skip
 
 
 class Span(data.StructLayout):
@@ -28,10 +34,15 @@ class Span(data.StructLayout):
 
 
 class Burst(data.StructLayout):
-    """Burst of ``length`` + 1 beats from ``address`` on; ``last`` ends the row."""
+    """Burst of ``length`` + 1 beats from ``address`` on; ``last`` ends the row.
+
+    ``final`` and ``other`` are the row's, see :class:`Row`.
+    """
 
     def __init__(self, spec: BusSpec):
-        super().__init__({"address": spec.address_width, "length": 8, "last": 1})
+        super().__init__({
+            "address": spec.address_width, "length": 8, "last": 1, "final": 1, "other": 1,
+        })  # fmt: skip
 
 
 class Beat(data.StructLayout):
@@ -88,19 +99,25 @@ class Splitter(wiring.Component):
         low = Signal(width, reset_less=True)
         high = Signal(max(spec.length_width + 1 - size - width, 0), reset_less=True)
 
+        marks = Signal(2, reset_less=True)
         limited, final = Signal(), Signal()
         room = Signal(width)
-        over = Signal(width + 1)
+        over, beyond = Signal(width + 1), Signal(len(place) + 1)
+        # What all bits of it can hold needs no comparison.
+        short = low <= most if most + 1 < 1 << width else C(1)
         m.d.comb += [
             limited.eq(~place > most),
             room.eq(Mux(limited, most, ~place)),
             # low - room - 1, and no borrow.
             over.eq(low + ~room),
-            final.eq((high == 0) & ~over[width]),
+            # low <= room, without waiting for room: no carry out of the page, no more than most.
+            beyond.eq(place + low),
+            final.eq((high == 0) & short & ~beyond[len(place)]),
             self.o.valid.eq(valid),
             self.o.payload.address.eq(Cat(C(0, size), place, page)),
             self.o.payload.length.eq(Mux(final, low, room)),
             self.o.payload.last.eq(final),
+            Cat(self.o.payload.final, self.o.payload.other).eq(marks),
             self.i.ready.eq(~valid | (self.o.ready & final)),
         ]
         with m.If(self.o.ready):
@@ -118,6 +135,7 @@ class Splitter(wiring.Component):
                 valid.eq(self.i.valid),
                 Cat(place, page).eq(row.address[size:]),
                 Cat(low, high).eq(left[size:]),
+                marks.eq(Cat(row.final, row.other)),
             ]
         with m.If(self.i_clear):
             m.d.sync += valid.eq(0)

@@ -43,9 +43,14 @@ class ReadMaster(wiring.Component):
         the master is as after reset.
     o_idle : Out(1)
         No burst is outstanding and no row waits.
-    o_error, o_response, o_address : Out(1), Out(2), Out
+    o_final : Out(1)
+        A job's last row is complete, see :class:`hw.soc.bus.address_channel.AddressChannel`.
+    o_other : Out(1)
+        ``o`` is of a row that is ``other``.
+    o_error, o_error_other, o_response, o_address : Out(1), Out(1), Out(2), Out
         A beat came with SLVERR or DECERR: the first such response, and its burst's address. From
-        the cycle after that beat to the first one of ``i_stop``.
+        the cycle after that beat to the first one of ``i_stop``. ``o_error_other``: its row is
+        ``other``; one that is not takes the place of one that is.
     o_beats : Out(1)
         A beat is taken, dropped ones included.
     """
@@ -55,7 +60,10 @@ class ReadMaster(wiring.Component):
     o: stream.Interface
     i_stop: Signal
     o_idle: Signal
+    o_final: Signal
     o_error: Signal
+    o_other: Signal
+    o_error_other: Signal
     o_response: Signal
     o_address: Signal
     o_beats: Signal
@@ -71,7 +79,10 @@ class ReadMaster(wiring.Component):
             "o": Out(stream.Signature(Beat(spec.data_width))),
             "i_stop": In(1),
             "o_idle": Out(1),
+            "o_final": Out(1),
             "o_error": Out(1),
+            "o_other": Out(1),
+            "o_error_other": Out(1),
             "o_response": Out(2),
             "o_address": Out(spec.address_width),
             "o_beats": Out(1),
@@ -105,7 +116,10 @@ class ReadMaster(wiring.Component):
             requests.i_end.eq(axi.rlast),
             requests.i_stop.eq(self.i_stop),
             self.o_idle.eq(requests.o_idle),
+            self.o_final.eq(requests.o_final),
             self.o_error.eq(requests.o_error),
+            self.o_other.eq(requests.o_other),
+            self.o_error_other.eq(requests.o_error_other),
             self.o_response.eq(requests.o_response),
             self.o_address.eq(requests.o_address),
         ]

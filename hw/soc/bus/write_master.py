@@ -51,6 +51,8 @@ class WriteMaster(wiring.Component):
         An address or beat already valid stays valid. Afterwards the master is as after reset.
     o_idle : Out(1)
         No burst is outstanding and no row waits.
+    o_final : Out(1)
+        A job's last row is complete, see :class:`hw.soc.bus.address_channel.AddressChannel`.
     o_error, o_response, o_address : Out(1), Out(2), Out
         A response was SLVERR or DECERR: the first such response, and its burst's address. From
         the cycle after the response to the first one of ``i_stop``.
@@ -63,6 +65,7 @@ class WriteMaster(wiring.Component):
     i_data: stream.Interface
     i_stop: Signal
     o_idle: Signal
+    o_final: Signal
     o_error: Signal
     o_response: Signal
     o_address: Signal
@@ -80,6 +83,7 @@ class WriteMaster(wiring.Component):
             "i_data": In(stream.Signature(Written(spec))),
             "i_stop": In(1),
             "o_idle": Out(1),
+            "o_final": Out(1),
             "o_error": Out(1),
             "o_response": Out(2),
             "o_address": Out(spec.address_width),
@@ -112,6 +116,7 @@ class WriteMaster(wiring.Component):
             requests.i_end.eq(1),
             requests.i_stop.eq(self.i_stop),
             self.o_idle.eq(requests.o_idle),
+            self.o_final.eq(requests.o_final),
             self.o_error.eq(requests.o_error),
             self.o_response.eq(requests.o_response),
             self.o_address.eq(requests.o_address),

@@ -33,8 +33,6 @@ class LoadRouter(wiring.Component):
         :class:`RowRequest`.
     o_row : Out(stream)
         :class:`hw.soc.bus.burst.Row`.
-    o_of_b : Out(1)
-        The row is neither of A nor of its scales.
     i : In(stream)
         :class:`hw.soc.bus.burst.Beat`: the beats of rows, in order.
     o0, o1, .. : Out(stream)
@@ -45,7 +43,6 @@ class LoadRouter(wiring.Component):
 
     i_row: stream.Interface
     o_row: stream.Interface
-    o_of_b: Signal
     i: stream.Interface
     o_end: Signal
 
@@ -55,7 +52,6 @@ class LoadRouter(wiring.Component):
         super().__init__({
             "i_row": In(stream.Signature(RowRequest(spec))),
             "o_row": Out(stream.Signature(Row(spec))),
-            "o_of_b": Out(1),
             "i": In(stream.Signature(Beat(spec.data_width))),
             "o_end": Out(max(words) + 1),
             **{f"o{to}": Out(stream.Signature(Beat(8 * count))) for to, count in words.items()},
@@ -75,7 +71,8 @@ class LoadRouter(wiring.Component):
             self.o_row.payload.address.eq(row.address),
             self.o_row.payload.bytes.eq(row.bytes),
             rows.i.valid.eq(self.i_row.valid & self.o_row.ready),
-            self.o_of_b.eq((row.to != A) & (row.to != A_SCALES)),
+            self.o_row.payload.final.eq(row.final),
+            self.o_row.payload.other.eq((row.to != A) & (row.to != A_SCALES) & spec.STREAM),
             rows.i.payload.offset.eq(0 if spec.STREAM else row.address),
             rows.i.payload.bytes.eq(row.bytes),
             rows.i.payload.to.eq(row.to),

@@ -54,6 +54,8 @@ class RequantiseRows(wiring.Component):
         self.spec = spec
         inside = spec.inside
         self.unit = replace(spec.requantiser, n=across)
+        # A multiplier block, its sums, and half of a shifter are a cycle each.
+        self.pipeline = 5 if encoding == "operator" else 2
         ports = {
             "i_geometry": In(Geometry(spec)),
             "i": In(stream.Signature(across * spec.number_width)),
@@ -66,7 +68,7 @@ class RequantiseRows(wiring.Component):
                 self.unit,
                 encoding=encoding,
                 adder=adder,
-                pipeline=_PIPELINE,
+                pipeline=self.pipeline,
                 travels=spec.requantises_columns,
             )
             ports["i_how"] = In(Requantisation(self.unit))
@@ -84,7 +86,7 @@ class RequantiseRows(wiring.Component):
         """Cycles from a row of sums to its codes."""
         if self.encoders:
             return self.encoders[0].latency
-        return 1 + _PIPELINE + self.spec.requantises_columns
+        return 1 + self.pipeline + self.spec.requantises_columns
 
     def elaborate(self, platform):
         m = Module()
@@ -159,10 +161,6 @@ class RequantiseRows(wiring.Component):
                 column.i_relu.eq(how.relu),
                 self.o.payload.word_select(number, spec.code_bits).eq(column.o),
             ]
-
-
-_PIPELINE = 2
-"""Registers of the requantiser before its output register."""
 
 
 def _encoder(spec: CoprocessorSpec) -> EncoderSpec:

@@ -1,6 +1,7 @@
 """From the sum store to memory: rows of a block as sums, or requantised."""
 
 from dataclasses import replace
+from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -11,8 +12,8 @@ from golden.soc.spec import CoprocessorSpec
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantisation
-from hw.soc.bus.burst import Row
-from hw.soc.bus.packer import Packed, Packer
+from hw.soc.bus.burst import Row, Span
+from hw.soc.bus.packer import Packed, Packer, Word
 from hw.soc.path.requantise_rows import RequantiseRows
 from hw.soc.schedule.geometry import Geometry
 from hw.soc.schedule.loader import Bases
@@ -65,8 +66,6 @@ class ResultWriter(wiring.Component):
         In this cycle a row with a NaN sum leaves.
     o_rows : Out(stream)
         :class:`hw.soc.bus.burst.Row`: addresses of the rows of C.
-    o_final : Out(1)
-        The row is the last one of C.
     o : Out(stream)
         :class:`hw.soc.bus.packer.Packed`: their beats.
     o_idle : Out(1)
@@ -90,7 +89,6 @@ class ResultWriter(wiring.Component):
     o_free: Signal
     o_invalid: Signal
     o_rows: stream.Interface
-    o_final: Signal
     o: stream.Interface
     o_idle: Signal
 
@@ -120,7 +118,6 @@ class ResultWriter(wiring.Component):
             "o_free": Out(1),
             "o_invalid": Out(1),
             "o_rows": Out(stream.Signature(Row(spec))),
-            "o_final": Out(1),
             "o": Out(stream.Signature(Packed(spec.bytes))),
             "o_idle": Out(1),
         }
@@ -161,20 +158,21 @@ class ResultWriter(wiring.Component):
         # Addresses follow the rows that leave the store, without a gap between blocks.
         m.submodules.places = places = ResultAddresses(spec)
         m.submodules.told = told = Fifo(BlockDone(spec), 2)
+        m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), 2)
         connect(m, told.o, places.i)
+        connect(m, spans.o, packer.i_row)
         m.d.comb += [
             places.i_geometry.eq(job),
             places.i_start.eq(self.i_start),
             places.i_base.eq(self.i_base),
             places.i_come.eq(self.en & (column == 0)),
             self.o_rows.payload.eq(places.o.payload),
-            self.o_rows.valid.eq(places.o.valid & packer.i_row.ready),
-            self.o_final.eq(places.o_final),
+            self.o_rows.valid.eq(places.o.valid & spans.i.ready),
             packer.i_kind.eq(codes),
-            packer.i_row.valid.eq(places.o.valid & self.o_rows.ready),
-            packer.i_row.payload.offset.eq(0 if spec.STREAM else places.o.payload.address),
-            packer.i_row.payload.bytes.eq(places.o.payload.bytes),
-            places.o.ready.eq(self.o_rows.ready & packer.i_row.ready),
+            spans.i.valid.eq(places.o.valid & self.o_rows.ready),
+            spans.i.payload.offset.eq(0 if spec.STREAM else places.o.payload.address),
+            spans.i.payload.bytes.eq(places.o.payload.bytes),
+            places.o.ready.eq(self.o_rows.ready & spans.i.ready),
         ]
 
         right, final = columns <= n, Signal()
@@ -245,40 +243,40 @@ class ResultWriter(wiring.Component):
         with m.If(goes | sent):
             m.d.sync += waits.eq(goes)
 
-        # Stalls of the bus end here.
+        # Stalls of the bus end here, those of the packer before it.
         m.submodules.beats = beats = Fifo(Packed(spec.bytes), 2)
         connect(m, packer.o, beats.i)
         connect(m, beats.o, flipped(self.o))
         numbers = [waiting.word_select(column, bits) for column in range(across)]
-        m.d.comb += sent.eq(self._send(m, packer, numbers, codes, waits))
+        m.submodules.ripe = ripe = Fifo(Word(max(sizes)), 2)
+        connect(m, ripe.o, packer.i)
+        m.d.comb += sent.eq(self._send(m, ripe.i, numbers, codes, waits))
         if spec.inside.flags:
             flags = Cat(self.i_row.word_select(column, bits)[-1] for column in range(n)) & inside
             m.d.comb += self.o_invalid.eq(done & flags.any())
         return m
 
-    def _send(
-        self, m: Module, packer: Packer, numbers: list[Value], codes: Value, valid: Value
-    ) -> Value:
-        """Send rows of sums to the packer, or through the requantiser; return ready."""
+    def _send(self, m: Module, to: Any, numbers: list[Value], codes: Value, valid: Value) -> Value:
+        """Send rows of sums to a stream, or through the requantiser; return ready."""
         spec, wide = self.spec, []
         for number, value in enumerate(numbers):
             total = value[: spec.inside.sum_width]
             wide.append(Signal(8 * spec.sum_bytes, name=f"sum{number}"))
             m.d.comb += wide[-1].eq(total.as_signed() if spec.inside.signed else total)
         if self.codes is None:
-            m.d.comb += [packer.i.valid.eq(valid), packer.i.payload.data.eq(Cat(wide))]
-            return packer.i.ready
+            m.d.comb += [to.valid.eq(valid), to.payload.data.eq(Cat(wide))]
+            return to.ready
         m.submodules.codes = unit = self.codes
         m.d.comb += [
             unit.i_geometry.eq(self.i_geometry),
             unit.i.valid.eq(valid & codes),
             unit.i.payload.eq(Cat(numbers)),
-            unit.o.ready.eq(packer.i.ready),
-            packer.i.valid.eq(Mux(codes, unit.o.valid, valid)),
-            packer.i.payload.data.eq(Cat(wide)),
+            unit.o.ready.eq(to.ready),
+            to.valid.eq(Mux(codes, unit.o.valid, valid)),
+            to.payload.data.eq(Cat(wide)),
         ]
         with m.If(codes):
-            m.d.comb += packer.i.payload.data[: len(unit.o.payload)].eq(unit.o.payload)
+            m.d.comb += to.payload.data[: len(unit.o.payload)].eq(unit.o.payload)
         if spec.inside.result is None:
             m.d.comb += unit.i_how.eq(self.i_how)
-        return Mux(codes, unit.i.ready, packer.i.ready)
+        return Mux(codes, unit.i.ready, to.ready)

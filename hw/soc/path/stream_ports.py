@@ -33,7 +33,7 @@ class StreamReader(wiring.Component):
     a, b : In
         :class:`hw.soc.bus.axi.Axi4Stream`.
     i : In(stream)
-        :class:`hw.soc.bus.burst.Row`, whose address is ignored; ``i_of_b``: it comes from ``b``.
+        :class:`hw.soc.bus.burst.Row`, whose address is ignored; those ``other`` come from ``b``.
     o : Out(stream)
         :class:`hw.soc.bus.burst.Beat`: the beats of each row, in order.
     i_stop : In(1)
@@ -49,7 +49,6 @@ class StreamReader(wiring.Component):
     a: Any
     b: Any
     i: stream.Interface
-    i_of_b: Signal
     o: stream.Interface
     i_stop: Signal
     o_idle: Signal
@@ -64,7 +63,6 @@ class StreamReader(wiring.Component):
             "a": In(Axi4Stream(spec)),
             "b": In(Axi4Stream(spec)),
             "i": In(stream.Signature(Row(spec))),
-            "i_of_b": In(1),
             "o": Out(stream.Signature(Beat(spec.data_width))),
             "i_stop": In(1),
             "o_idle": Out(1),
@@ -94,7 +92,7 @@ class StreamReader(wiring.Component):
         with m.If(self.i.ready):
             m.d.sync += [
                 busy.eq(self.i.valid),
-                of_b.eq(self.i_of_b),
+                of_b.eq(self.i.payload.other),
                 left.eq((self.i.payload.bytes - 1) >> exact_log2(self.spec.bytes)),
             ]
         with m.If(self.i_stop):
@@ -118,8 +116,7 @@ class StreamWriter(wiring.Component):
     c : Out
         :class:`hw.soc.bus.axi.Axi4Stream`.
     i : In(stream)
-        :class:`hw.soc.bus.burst.Row`, whose address and bytes are ignored; ``i_final``: it is the
-        last one.
+        :class:`hw.soc.bus.burst.Row`, whose address and bytes are ignored.
     i_data : In(stream)
         :class:`hw.soc.bus.packer.Packed`: the beats of each row, in order.
     i_stop : In(1)
@@ -134,7 +131,6 @@ class StreamWriter(wiring.Component):
 
     c: Any
     i: stream.Interface
-    i_final: Signal
     i_data: stream.Interface
     i_stop: Signal
     o_idle: Signal
@@ -148,7 +144,6 @@ class StreamWriter(wiring.Component):
         super().__init__({
             "c": Out(Axi4Stream(spec)),
             "i": In(stream.Signature(Row(spec))),
-            "i_final": In(1),
             "i_data": In(stream.Signature(Packed(spec.bytes))),
             "i_stop": In(1),
             "o_idle": Out(1),
@@ -165,7 +160,7 @@ class StreamWriter(wiring.Component):
         move, row = Signal(), self.i_data.payload
         m.d.comb += [
             finals.i.valid.eq(self.i.valid),
-            finals.i.payload.eq(self.i_final),
+            finals.i.payload.eq(self.i.payload.final),
             self.i.ready.eq(finals.i.ready),
             move.eq(~self.c.tvalid | self.c.tready),
             self.i_data.ready.eq(move & finals.o.valid & ~self.i_stop),

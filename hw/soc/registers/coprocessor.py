@@ -108,7 +108,7 @@ class Registers(wiring.Component):
     i_ring_done : In(32)
         Completed jobs of the last start.
     o_read, o_word, i_word : Out(1), Out, In(32)
-        A word of the counters is read: its number, and the word in the same cycle, see
+        A word of the counters is read: its number, and the word in the next cycle, see
         :class:`hw.soc.registers.counters.Counters`.
     o_restart : Out(1)
         A soft reset begins.

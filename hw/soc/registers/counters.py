@@ -35,8 +35,8 @@ class Counters(wiring.Component):
     i : In
         Events, by counter.
     i_read, i_word, o : In(1), In, Out
-        A word is read, and what it is: the lower half of a counter, or the upper as it was when
-        the lower was read last.
+        A word is read, and what it is, in the next cycle: the lower half of a counter, or the
+        upper as it was when the lower was read last.
     """
 
     i_clear: Signal
@@ -66,7 +66,12 @@ class Counters(wiring.Component):
         m = Module()
         count = len(self.widths)
         turn, chosen = Signal(range(count)), Signal(range(count))
-        m.d.comb += chosen.eq(Mux(self.i_read, self.i_word[1:], turn))
+        reads, upper = Signal(), Signal()
+        m.d.sync += [
+            chosen.eq(Mux(self.i_read, self.i_word[1:], turn)),
+            reads.eq(self.i_read),
+            upper.eq(self.i_word[0]),
+        ]
         with m.If(~self.i_read):
             m.d.sync += turn.eq(Mux(turn == count - 1, 0, turn + 1))
 
@@ -99,11 +104,11 @@ class Counters(wiring.Component):
             write.en.eq(~self.i_clear),
             keep.addr.eq(chosen),
             keep.data.eq(total[32:]),
-            keep.en.eq(self.i_read & ~self.i_word[0]),
+            keep.en.eq(reads & ~upper),
             kept.addr.eq(chosen),
             self.o.eq(
                 Mux(
-                    self.i_word[0],
+                    upper,
                     kept.data & seen.bit_select(chosen, 1).replicate(32),
                     total[:32],
                 )

@@ -69,7 +69,7 @@ class RegisterFile(wiring.Component):
     <field>_next : In
         The value that ``<field>_load`` loads.
     o_read, o_word, i_word : Out(1), Out, In(32)
-        A word of `elsewhere` is read: its number, and the word in the same cycle.
+        A word of `elsewhere` is read: its number, and the word in the next cycle.
     i_pair, o_pair : In, Out
         Two of `words`: the address of the first, an even number, divided by 2, modulo 16.
     """
@@ -154,6 +154,7 @@ class RegisterFile(wiring.Component):
                     locked.append(written & bus.write_strobe.any())
                 access = _Access(write, mask[place], bits[place], read)
                 m.d.comb += word[place].eq(self._field(m, field, access))
+        kept, comes = Signal(32), Signal()
         found = _at(words, bus.read_address)
         if self.words:
             held, write = self._memory(m)
@@ -165,7 +166,6 @@ class RegisterFile(wiring.Component):
                 self._port("o_read").eq(bus.read & here),
                 self._port("o_word").eq(bus.read_address - self.elsewhere.start),
             ]
-            found = Mux(here, self._port("i_word"), found)
         m.d.comb += self.refused.eq(self.locked & Cat(locked).any())
 
         with m.Switch(bus.write_address):
@@ -175,9 +175,14 @@ class RegisterFile(wiring.Component):
                 m.d.comb += bus.write_error.eq(1)
         with m.Switch(bus.read_address):
             with m.Case(*words, *self.words, *self.elsewhere):
-                m.d.comb += [bus.read_error.eq(0), bus.read_data.eq(found)]
+                m.d.sync += [bus.read_error.eq(0), kept.eq(found)]
             with m.Default():
-                m.d.comb += bus.read_error.eq(1)
+                m.d.sync += [bus.read_error.eq(1), kept.eq(0)]
+        m.d.comb += bus.read_data.eq(kept)
+        if self.elsewhere:
+            m.d.sync += comes.eq(here)
+            with m.If(comes):
+                m.d.comb += bus.read_data.eq(self._port("i_word"))
         return m
 
     def _memory(self, m: Module) -> tuple[Value, Value]:

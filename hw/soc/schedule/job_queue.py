@@ -1,6 +1,6 @@
 """The sequence of jobs: the one in the registers, or those of a ring in memory."""
 
-from amaranth import C, Module, Mux, ResetInserter, Signal
+from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -15,7 +15,7 @@ _BYTES = 128
 
 
 class JobQueue(wiring.Component):
-    """Runs the jobs of one start, each after the previous one has been written back.
+    """Runs the jobs of one start, each after the previous one, or as many as the core overlaps.
 
     Parameters
     ----------
@@ -34,8 +34,12 @@ class JobQueue(wiring.Component):
         Make the idle core read the descriptor at ``o_address``, or run a job.
     o_fetched : Out(1)
         The job is the descriptor's.
+    o_more, i_next : Out(1), In(1)
+        There is another descriptor, at ``o_address``; the core has asked for it.
     i_idle, i_done, i_error : In
         From the core: idle, done with the request, and its outcome.
+    i_on : In(1)
+        With ``i_done``: the core goes on, with what it has read ahead.
     o_idle, o_done : Out(1)
         Nothing runs; all jobs are done, for one cycle.
     o_error : Out(ErrorLayout)
@@ -52,9 +56,12 @@ class JobQueue(wiring.Component):
     o_run: Signal
     o_fetched: Signal
     o_address: Signal
+    o_more: Signal
+    i_next: Signal
     i_idle: Signal
     i_done: Signal
     i_error: data.View
+    i_on: Signal
     o_idle: Signal
     o_done: Signal
     o_error: data.View
@@ -71,9 +78,12 @@ class JobQueue(wiring.Component):
             "o_run": Out(1),
             "o_fetched": Out(1),
             "o_address": Out(64),
+            "o_more": Out(1),
+            "i_next": In(1),
             "i_idle": In(1),
             "i_done": In(1),
             "i_error": In(ErrorLayout),
+            "i_on": In(1),
             "o_idle": Out(1),
             "o_done": Out(1),
             "o_error": Out(ErrorLayout),
@@ -84,12 +94,15 @@ class JobQueue(wiring.Component):
         m = Module()
         ring = Signal()
         wide = self.spec.address_width
-        last = (self.o_count + 1)[:32] == self.i_count
+        # Descriptors that are left; that there are any, is known a cycle later.
+        left = Signal(32)
         size = exact_log2(self.spec.bytes)
-        misaligned = self.i_ring[:size] != 0
-        # Beats are no longer than a descriptor, which is aligned to beats: check its last byte.
-        end = self.i_ring[size:] + ((self.i_count * _BYTES - 1) >> size)
-        refused = Signal(8)
+        # One adder: to the next descriptor, or to the end of all.
+        place, checks = exact_log2(_BYTES), Signal()
+        after = Signal(64 - place + 1)
+        over, below = after[wide - place :], Cat(self.o_address[:place], after[: wide - place])
+        beyond, refused = Signal(), Signal(8)
+        m.d.comb += after.eq(self.o_address[place:] + Mux(checks, left, 1))
         m.d.comb += [
             self.o_fetched.eq(ring),
             self.o_error.eq(self.i_error),
@@ -100,20 +113,14 @@ class JobQueue(wiring.Component):
                 m.d.comb += self.o_idle.eq(self.i_idle)
                 with m.If(self.i_start & ~self.i_stop):
                     m.d.sync += self.o_count.eq(0)
+                    m.d.sync += left.eq(self.i_count)
                     if self.spec.ring:
                         m.d.sync += self.o_address.eq(self.i_ring)
                         m.d.sync += ring.eq(self.i_count != 0)
                     m.next = "RUN"
                     with m.If(self.i_count != 0):
-                        m.next = "FETCH" if self.spec.follows_ring else "REFUSED"
-                        wrong = Mux(
-                            misaligned, error_code("misaligned"), error_code("address_range")
-                        )
-                        if not self.spec.follows_ring:
-                            wrong = C(error_code("unsupported"))
-                        m.d.sync += refused.eq(wrong)
-                        with m.If(misaligned | (end[wide - size :] != 0)):
-                            m.next = "REFUSED"
+                        m.next = "ADD" if self.spec.follows_ring else "REFUSED"
+                        m.d.sync += refused.eq(error_code("unsupported"))
             with m.State("REFUSED"):
                 m.d.comb += [
                     self.o_done.eq(1),
@@ -124,6 +131,18 @@ class JobQueue(wiring.Component):
                 ]
                 m.next = "IDLE"
             if self.spec.follows_ring:
+                with m.State("ADD"):
+                    m.d.comb += checks.eq(1)
+                    m.d.sync += beyond.eq(over[1:].any() | (over[0] & below.any()))
+                    m.next = "CHECK"
+                with m.State("CHECK"):
+                    m.next = "FETCH"
+                    with m.If(beyond):
+                        m.d.sync += refused.eq(error_code("address_range"))
+                        m.next = "REFUSED"
+                    with m.If(self.o_address[:size] != 0):
+                        m.d.sync += refused.eq(error_code("misaligned"))
+                        m.next = "REFUSED"
                 with m.State("FETCH"):
                     m.d.comb += self.o_fetch.eq(1)
                     m.next = "FETCHING"
@@ -142,10 +161,14 @@ class JobQueue(wiring.Component):
                 with m.Else():
                     m.d.sync += self.o_count.eq(self.o_count + 1 if self.spec.ring else 1)
                     if self.spec.follows_ring:
-                        m.d.sync += self.o_address.eq(self.o_address + _BYTES)
-                        m.next = "FETCH"
-                    with m.If(~ring | last):
+                        with m.If(~self.i_on):
+                            m.next = "FETCH"
+                    with m.If(~self.i_on & ~(ring & self.o_more)):
                         m.d.comb += self.o_done.eq(1)
                         m.next = "IDLE"
+        if self.spec.follows_ring:
+            m.d.sync += self.o_more.eq(left != 0)
+            with m.If(self.i_next):
+                m.d.sync += [left.eq(left - 1), self.o_address[place:].eq(after)]
         # The core is aborted too, and reports when it is idle.
         return ResetInserter(self.i_stop)(m)

@@ -28,6 +28,8 @@ class JobSnapshot(wiring.Component):
         A beat of a descriptor, from its first one on.
     i_gathers : In(1)
         Copy beats, not the registers.
+    i_addresses : In(1)
+        Copy only addresses.
     i_first : In(1)
         The next part is the first one.
     en : In(1)
@@ -44,6 +46,7 @@ class JobSnapshot(wiring.Component):
     i_word: Signal
     i_beat: Signal
     i_gathers: Signal
+    i_addresses: Signal
     i_first: Signal
     en: Signal
     o_last: Signal
@@ -58,6 +61,7 @@ class JobSnapshot(wiring.Component):
             "i_word": In(PART),
             "i_beat": In(spec.data_width),
             "i_gathers": In(1),
+            "i_addresses": In(1),
             "i_first": In(1),
             "en": In(1),
             "o_last": Out(1),
@@ -121,7 +125,9 @@ class JobSnapshot(wiring.Component):
             )
             inside = Mux(self.i_gathers, part < -(-start // beat), self.o_part < ahead)
             m.d.comb += write.en[lane].eq(copies & hit & inside)
+        others = Signal()
+        m.d.comb += others.eq(copies & ~self.i_addresses)
         for low in range(start, size, step):
-            with m.If(copies & (place == Mux(self.i_gathers, low // beat, low // PART))):
+            with m.If(others & (place == Mux(self.i_gathers, low // beat, low // PART))):
                 m.d.sync += job[low : low + step].eq(come[low % both : low % both + step])
         return m

@@ -1,5 +1,7 @@
 """The loader: requests the rows of blocks, and their side data, in the order of use."""
 
+from collections.abc import Iterator
+from itertools import count
 from typing import NamedTuple
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
@@ -28,7 +30,7 @@ def parts(spec: CoprocessorSpec) -> dict[int, int]:
 
 
 class RowRequest(data.StructLayout):
-    """A row to read: address, destination, whether it ends its block."""
+    """A row to read: address, destination, whether it ends its block; its job."""
 
     def __init__(self, spec: CoprocessorSpec):
         super().__init__({
@@ -36,6 +38,7 @@ class RowRequest(data.StructLayout):
             "bytes": spec.length_width,
             "to": range(7),
             "last": 1,
+            "final": 1,
         })
 
 
@@ -68,7 +71,7 @@ class _Asks(NamedTuple):
 class Loader(wiring.Component):
     """Requests the rows of blocks, one per cycle, as soon as a buffer is free for them.
 
-    Two cycles without a row precede those of each matrix, and one each block. One adder makes all
+    Two cycles without a row precede those of each matrix, and two each block. One adder makes all
     addresses.
 
     Parameters
@@ -81,9 +84,12 @@ class Loader(wiring.Component):
     i_geometry : In
         The job.
     i_start : In(1)
-        It begins.
+        It begins; only while ``o_idle``.
+    o_idle : Out(1)
+        All rows of the job have been requested.
     i_base : In
-        :class:`Bases`, of all matrices of the job that it reads, before ``i_start``.
+        :class:`Bases`, of all matrices of the job that it reads, before ``i_start``; also while
+        the job before is under way.
     i_free : In(7)
         A buffer of the store of A, B, their scales, biases, records, sums became free.
     o : Out(stream)
@@ -94,6 +100,7 @@ class Loader(wiring.Component):
 
     i_geometry: data.View
     i_start: Signal
+    o_idle: Signal
     i_base: data.View
     i_free: Signal
     o: stream.Interface
@@ -104,6 +111,7 @@ class Loader(wiring.Component):
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
+            "o_idle": Out(1),
             "i_base": In(Bases(spec)),
             "i_free": In(7),
             "o": Out(stream.Signature(RowRequest(spec))),
@@ -114,11 +122,12 @@ class Loader(wiring.Component):
         m = Module()
         spec, job = self.spec, self.i_geometry
         m.submodules.walk = walk = BlockWalk(spec)
-        free, taken = [], []
+        free, taken, freed = [], [], Signal(7)
+        m.d.sync += freed.eq(self.i_free)
         for number, most in parts(spec).items():
             taken.append(Signal(name=f"take{number}"))
             free.append(Signal(range(most + 1), name=f"free{number}", init=most))
-            m.d.sync += free[number].eq(free[number] + self.i_free[number] - taken[number])
+            m.d.sync += free[number].eq(free[number] + freed[number] - taken[number])
 
         widths = block_widths(spec)
         row = self.o.payload
@@ -130,7 +139,7 @@ class Loader(wiring.Component):
         at, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
         to, left = Signal(range(7)), Signal(max(widths["rows"], widths["codes"]))
         length = Signal(spec.length_width)
-        after = Signal(spec.address_width)
+        after, waiting = Signal(spec.address_width), Signal(7)
         m.d.comb += [
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),
@@ -139,44 +148,57 @@ class Loader(wiring.Component):
             row.bytes.eq(length),
             row.to.eq(to),
             row.last.eq(left == 1),
+            row.final.eq(row.last & (waiting == 0) & walk.o_last),
             after.eq(at + step),
         ]
 
-        asks = self._asks(walk, codes, columns, turn)
-        waiting, todo = Signal(len(asks)), Signal(len(asks))
+        slots = count()
+        asks = self._asks(walk, codes, columns, turn, slots)
+        todo = Signal(len(asks))
         m.d.comb += todo.eq(Cat(ask.needed for ask in asks.values()))
         lowest = Signal(len(asks))
         m.d.comb += lowest.eq(waiting & -waiting)
-        # Addresses of matrices, then places inside of them.
+        # Addresses of matrices, of this job and the next one, then places inside of them.
+        homes, used = {number: place for place, number in enumerate(asks)}, next(slots)
+        width = (2 * len(homes) + used - 1).bit_length()
         places: Memory[int, Value] = Memory(
-            shape=spec.address_width, depth=16, init=[], attrs={UNINITIALISED: "1"}
+            shape=spec.address_width, depth=1 << width, init=[], attrs={UNINITIALISED: "1"}
         )
+        bank = Signal()
+        with m.If(self.i_start):
+            m.d.sync += bank.eq(~bank)
         m.submodules.places = places
         write, read = places.write_port(), places.read_port(domain="comb")
         moves, ends, steps, keeps = Signal(), Signal(), Signal(), Signal()
+        read_here = Signal()
         base = self.i_base
         m.d.comb += [
             moves.eq(self.o.valid & self.o.ready),
             ends.eq(moves & row.last),
-            write.en.eq(base.valid | keeps),
+            write.en.eq((base.valid & read_here) | keeps),
             write.data.eq(Mux(base.valid, base.address, after)),
         ]
         with m.If(base.valid):
-            m.d.comb += write.addr.eq(base.to)
+            for number, place in homes.items():
+                with m.If(base.to == number):
+                    m.d.comb += [write.addr.eq(Cat(bank, C(place, width - 1))), read_here.eq(1)]
         with m.Else():
             for number, ask in asks.items():
                 with m.If(to == number):
-                    m.d.comb += [write.addr.eq(ask.keeps), keeps.eq(ends & ask.kept)]
+                    m.d.comb += [write.addr.eq(_slot(ask.keeps, width)), keeps.eq(ends & ask.kept)]
         begun = Signal()
         room = Signal()
+        # Cycles late: a buffer is taken once for each matrix, cycles apart.
         for number in asks:
             with m.If(to == number):
-                m.d.comb += room.eq(free[number] != 0)
+                m.d.sync += room.eq(free[number] != 0)
 
         with m.FSM():
-            with m.State("IDLE"), m.If(self.i_start):
-                m.d.sync += [codes.eq(0), columns.eq(0)]
-                m.next = "BLOCK"
+            with m.State("IDLE"):
+                m.d.comb += self.o_idle.eq(1)
+                with m.If(self.i_start):
+                    m.d.sync += [codes.eq(0), columns.eq(0)]
+                    m.next = "BLOCK"
             with m.State("BLOCK"):
                 m.d.comb += self.o_block.valid.eq(1)
                 m.d.sync += waiting.eq(todo)
@@ -189,7 +211,8 @@ class Loader(wiring.Component):
                     with m.If(bit):
                         m.d.sync += [to.eq(number), left.eq(ask.rows), step.eq(ask.before)]
                         m.d.sync += length.eq(ask.length)
-                        m.d.comb += read.addr.eq(Mux(ask.home, number, ask.slot))
+                        home = Cat(~bank, C(homes[number], width - 1))
+                        m.d.comb += read.addr.eq(Mux(ask.home, home, _slot(ask.slot, width)))
             with m.State("ADD"):
                 m.d.sync += at.eq(after)
                 m.next = "ROWS"
@@ -197,8 +220,8 @@ class Loader(wiring.Component):
                     with m.If(to == number):
                         m.d.sync += step.eq(ask.step)
             with m.State("ROWS"):
-                # The first row allocates a buffer of the store.
-                m.d.comb += self.o.valid.eq(begun | room)
+                # The first row allocates a buffer of the store. One at a time writes places.
+                m.d.comb += self.o.valid.eq((begun | room) & ~base.valid)
                 with m.If(moves):
                     m.d.sync += [begun.eq(1), at.eq(after), left.eq(left - 1)]
                     for number in asks:
@@ -206,10 +229,12 @@ class Loader(wiring.Component):
                 with m.If(ends):
                     m.next = "SEEK"
                     with m.If(waiting == 0):
-                        m.d.comb += steps.eq(1)
-                        m.next = "BLOCK"
-                        with m.If(walk.o_last):
-                            m.next = "IDLE"
+                        m.next = "STEP"
+            with m.State("STEP"):
+                m.d.comb += steps.eq(1)
+                m.next = "BLOCK"
+                with m.If(walk.o_last):
+                    m.next = "IDLE"
         m.d.comb += walk.i_next.eq(steps)
         with m.If(steps):
             row_ends = walk.o_last_code & (job.by_columns | walk.o_last_column)
@@ -220,14 +245,15 @@ class Loader(wiring.Component):
                 m.d.sync += columns.eq(Mux(walk.o_last_column, 0, columns + job.columns))
         return m
 
-    def _asks(self, walk: BlockWalk, codes: Value, columns: Value, turn: Value) -> dict[int, _Asks]:
+    def _asks(
+        self, walk: BlockWalk, codes: Value, columns: Value, turn: Value, slots: Iterator[int]
+    ) -> dict[int, _Asks]:
         """List the rows of a block in the order of requests.
 
         Operands come last, since sums start when A and B arrive, one of which may be loaded
         already; C after them, since it waits until the block before the last has left.
         """
         spec, job, first = self.spec, self.i_geometry, walk.o_first_code
-        slots = iter(range(8, 16))
         asks: dict[int, _Asks] = {}
 
         def of_columns(to: int, needed: Value, address_bytes: int) -> None:
@@ -245,7 +271,7 @@ class Loader(wiring.Component):
             )  # fmt: skip
 
         def of_codes(to: int, rows: Value, step: Value, before: Value, length: Value) -> None:
-            slot = C(next(slots), 4)
+            slot = C(next(slots), 3)
             before = Mux(first, before, 0)
             asks[to] = _Asks(~walk.o_again_b, rows, length, step, first, before, slot, slot, C(1))
 
@@ -277,3 +303,8 @@ class Loader(wiring.Component):
         if not self.spec.inside.block:
             return C(0)
         return scales_of(self.spec, words, self.i_geometry.kind)
+
+
+def _slot(slot: Value, width: int) -> Value:
+    """Return the address of a slot: they are at the end."""
+    return ~Cat(slot, C(0, width))[:width]

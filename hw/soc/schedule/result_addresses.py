@@ -18,6 +18,8 @@ __all__ = ["ResultAddresses"]
 class ResultAddresses(wiring.Component):
     """Issues the address of each row of a block of C, as soon as the row leaves the store.
 
+    A job may begin before the one before has ended, of which only its addresses may differ.
+
     Not earlier: an address waiting for data could block other bus managers. Latency: one cycle
     after the row begins to leave. Throughput: one row per cycle, with one idle cycle between
     blocks.
@@ -32,7 +34,7 @@ class ResultAddresses(wiring.Component):
     i_geometry : In
         The job.
     i_start : In(1)
-        It begins.
+        It begins; it is at most the fourth that has not ended.
     i_base : In
         :class:`Bases`, of C at least, before ``i_start``.
     i : In(stream)
@@ -41,8 +43,6 @@ class ResultAddresses(wiring.Component):
         A row begins to leave.
     o : Out(stream)
         :class:`hw.soc.bus.burst.Row`: its address.
-    o_final : Out(1)
-        The row is the last one of C.
     o_idle : Out(1)
         All rows of the known blocks have been issued.
     """
@@ -53,7 +53,6 @@ class ResultAddresses(wiring.Component):
     i: stream.Interface
     i_come: Signal
     o: stream.Interface
-    o_final: Signal
     o_idle: Signal
 
     def __init__(self, spec: CoprocessorSpec):
@@ -65,7 +64,6 @@ class ResultAddresses(wiring.Component):
             "i": In(stream.Signature(BlockDone(spec))),
             "i_come": In(1),
             "o": Out(stream.Signature(Row(spec))),
-            "o_final": Out(1),
             "o_idle": Out(1),
         })
 
@@ -79,45 +77,50 @@ class ResultAddresses(wiring.Component):
         told = Signal.like(block.rows, name="told")
         come = Signal(range(2 * spec.rows + 1))
         moves, ends, ended = Signal(), Signal(), Signal()
+        # Jobs begun; those that have not got here; those that have ended; none is here.
+        job_begun, waiting, job_ended = Signal(2), Signal(3), Signal(2)
+        between, enters, given = Signal(init=1), Signal(), Signal()
         # The block is in the first row; in an even or odd one: it starts where the one before ends.
         top, left_side, turn = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.o.valid.eq(self.i.valid & ~fresh & (come != 0)),
+            self.o.valid.eq(self.i.valid & ~fresh & ~between & (come != 0) & ~given),
             self.o.payload.address.eq(at),
             self.o.payload.bytes.eq(self._length(block.columns)),
             moves.eq(self.o.valid & self.o.ready),
             ends.eq(told + 1 == block.rows),
             ended.eq(moves & ends),
             self.i.ready.eq(ended),
-            self.o_final.eq(block.last_row & block.last_column & ends),
+            self.o.payload.final.eq(block.last_row & block.last_column & ends),
+            enters.eq(between & (waiting != 0)),
             self.o_idle.eq(~self.i.valid),
             step.eq(Mux(fresh, self._length(before), job.ldc)),
             after.eq(at + step),
         ]
         m.d.sync += come.eq(come + self.i_come - moves)
-        # Where C begins, and two rows of blocks.
+        m.d.sync += waiting.eq(waiting + self.i_start - enters)
+        with m.If(self.i_start):
+            m.d.sync += job_begun.eq(job_begun + 1)
+        # Two rows of blocks, and where C begins, of four jobs.
         places: Memory[int, Value] = Memory(
-            shape=spec.address_width, depth=4, init=[], attrs={UNINITIALISED: "1"}
+            shape=spec.address_width, depth=8, init=[], attrs={UNINITIALISED: "1"}
         )
         m.submodules.kept = places
         write, read = places.write_port(), places.read_port(domain="comb")
-        down, on, seeks, done, given = (
-            Signal(name=name) for name in ("down", "on", "seeks", "done", "given")
-        )
+        down, on, seeks, done = (Signal(name=name) for name in ("down", "on", "seeks", "done"))
         m.d.comb += [
             given.eq(self.i_base.valid & (self.i_base.to == ADDEND)),
             write.en.eq(given | (moves & ends & left_side)),
-            write.addr.eq(Mux(given, 0, Cat(~turn, turn))),
+            write.addr.eq(Mux(given, Cat(job_begun, 1), Cat(~turn, turn))),
             write.data.eq(Mux(given, self.i_base.address, after)),
             done.eq(block.last_row & (job.by_columns | block.last_column)),
             down.eq(~job.by_columns & block.last_column),
             # By columns, a row of blocks continues where the one above has ended; so does a row of
             # one block.
             on.eq(Mux(job.by_columns, ~block.last_row, down & left_side & ~block.last_row)),
-            seeks.eq(self.i_start | (ended & ~on)),
+            seeks.eq(enters | (ended & ~on)),
         ]
-        with m.If(self.i_start | done | (top & ~down)):
-            m.d.comb += read.addr.eq(0)
+        with m.If(enters | done | (top & ~down)):
+            m.d.comb += read.addr.eq(Cat(job_ended, 1))
         with m.Else():
             m.d.comb += read.addr.eq(Mux(turn ^ down, 0b01, 0b10))
         with m.If(seeks):
@@ -127,9 +130,11 @@ class ResultAddresses(wiring.Component):
         m.d.sync += fresh.eq(seeks)
         with m.If(moves):
             m.d.sync += told.eq(told + 1)
-        with m.If(self.i_start):
-            m.d.sync += [before.eq(0), told.eq(0), top.eq(1), left_side.eq(1)]
+        with m.If(enters):
+            m.d.sync += [before.eq(0), told.eq(0), top.eq(1), left_side.eq(1), between.eq(0)]
         with m.Elif(ended):
+            with m.If(self.o.payload.final):
+                m.d.sync += [between.eq(1), job_ended.eq(job_ended + 1)]
             m.d.sync += [told.eq(0), turn.eq(turn ^ down)]
             m.d.sync += [top.eq(Mux(job.by_columns | block.last_column, done, top))]
             m.d.sync += left_side.eq(block.last_column)

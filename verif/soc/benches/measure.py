@@ -1,4 +1,7 @@
-"""Cycles of jobs on the co-processor, as its planner cuts them, with a memory of some latency."""
+"""Cycles of jobs on the co-processor, as its planner cuts them, with a memory of some latency.
+
+Then of jobs of one size on one start: the mean of each.
+"""
 
 import json
 from pathlib import Path
@@ -8,6 +11,7 @@ import cocotb
 import numpy as np
 
 from carrysave.sim.cocotb import system
+from carrysave.sim.cocotb.host import descriptors
 from carrysave.sim.cocotb.streams import generator
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.soc.blocking import plan
@@ -32,15 +36,32 @@ async def measure(dut: Any) -> None:
         cycles = await host.time(job)
         assert np.array_equal(memory.data, expected), f"{m} x {k} x {n}"
         found.append({
-            "m": m, "k": k, "n": n, "cycles": cycles,
+            "m": m, "k": k, "n": n, "count": 1, "cycles": cycles,
             "blocks": [job.block_m, job.block_n, job.block_k],
             "read_beats": memory.read_beats - beats[0],
             "write_beats": memory.write_beats - beats[1],
         })  # fmt: skip
         Path("measured.json").write_text(json.dumps(found))
+    for m, k, n, count in parameters.get("rings", ()):
+        jobs = [_place(m, n, k, at=number << 12) for number in range(count)]
+        image = np.frombuffer(descriptors(jobs, SPEC.sum_bytes), np.uint8)
+        ring = SIZE - len(image)
+        memory.data[ring:] = image
+        expected = memory.data.copy()
+        assert not any(coprocessor(SPEC, expected, job) for job in jobs)
+        beats = memory.read_beats, memory.write_beats
+        cycles = await host.time_ring(ring, count)
+        assert np.array_equal(memory.data, expected), f"{count} of {m} x {k} x {n}"
+        found.append({
+            "m": m, "k": k, "n": n, "count": count, "cycles": round(cycles / count),
+            "blocks": [jobs[0].block_m, jobs[0].block_n, jobs[0].block_k],
+            "read_beats": (memory.read_beats - beats[0]) // count,
+            "write_beats": (memory.write_beats - beats[1]) // count,
+        })  # fmt: skip
+        Path("measured.json").write_text(json.dumps(found))
 
 
-def _place(m: int, n: int, k: int) -> Job:
+def _place(m: int, n: int, k: int, at: int = 0) -> Job:
     """Place a product in memory, every row at a whole beat; int8 in, int8 out."""
     align = SPEC.bytes
 
@@ -50,7 +71,7 @@ def _place(m: int, n: int, k: int) -> Job:
     lda, ldb, ldc = up(k * SPEC.a_bits // 8), up(n * SPEC.b_bits // 8), up(n * SPEC.code_bits // 8)
     blocks = plan(SPEC.stores(), m, n, k, SPEC.code_bits)
     return Job(
-        a=0, b=m * lda, c=m * lda + k * ldb, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc,
+        a=at, b=at + m * lda, c=at + m * lda + k * ldb, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc,
         requantisation=requantisation(generator(m, n, k)),
         block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
     )  # fmt: skip

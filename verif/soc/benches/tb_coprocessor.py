@@ -3,7 +3,7 @@
 import cocotb
 
 from carrysave.sim.cocotb.axi_memory import CHANNELS
-from carrysave.sim.parameters import bench_parameters
+from carrysave.sim.parameters import bench_parameters, bench_spec
 from verif.soc.uvm import register_tests, scenarios
 from verif.soc.uvm.environment import Environment, coverages, within
 from verif.soc.uvm.refusals import REFUSALS, RING_REFUSALS
@@ -92,3 +92,10 @@ async def test_ring_of_results(env: Environment) -> None:
     for count in (1, 2, 5):
         for order in scenarios.chain(env, count):
             await env.run(order)
+
+
+@cocotb.test(skip=not bench_spec().follows_ring)
+@within
+async def test_overlap(env: Environment) -> None:
+    """Jobs that differ only in their addresses, each begun before the last one ends."""
+    await scenarios.overlap(env, 20 if CLOSE else 3)

@@ -10,6 +10,9 @@ from carrysave.driver import (
     CoprocessorError,
     JobError,
     JobTimeout,
+    Matrix,
+    Product,
+    Requantisation,
 )
 from verif.soc.driver.driver_checks import check_network, draw, expected
 from verif.soc.driver.driver_rig import RNG
@@ -176,3 +179,37 @@ def test_driver_waits_for_the_interrupt(rig: Any) -> None:
     made.hardware.fault = None
     device.matmul(a, b)
     assert levels == [True] * 5, "interrupts are not enabled again after a reset"
+
+
+def test_driver_marks_jobs_that_may_overlap(rig: Any) -> None:
+    """Those that differ only in addresses, if none of four reads what another one writes."""
+    made = rig()
+    device = made.open()
+    info, how = device.info, Requantisation(multiplier=1 << 20, shift=20)
+    ones = [device.place(draw(RNG(n), info.a, 5, 5), info.a) for n in range(6)]
+    b = device.place(draw(RNG(9), info.b, 5, 5), info.b)
+
+    def marks(products: list[Product]) -> list[int]:
+        device.run(products)
+        return [fields.alike for fields in made.hardware.done]
+
+    def product(a: Matrix, **more: Any) -> Product:
+        return device.product(a, b, requantisation=how, **more)
+
+    apart = [product(a) for a in ones]
+    assert marks(apart) == [5, 0, 0, 0, 0, 0]
+    assert marks(apart[:1]) == [0]
+    assert marks([*apart[:2], device.product(ones[2], b), *apart[3:]]) == [1, 0, 0, 2, 0, 0]
+    # One reads what another one has written, or writes what it has read, so many before it.
+    for before in (1, 2, 3, 4, 5):
+        whole = [5, 0, 0, 0, 0, 0]
+        broken = [4, 0, 0, 0, 0, 0]
+        right = whole if before > 3 else broken
+        assert marks([*apart[:5], product(apart[5 - before].c)]) == right
+        assert marks([*apart[:5], product(ones[5], out=ones[5 - before])]) == right
+    # All write into the same C, one by one.
+    assert marks([product(a, out=apart[0].c) for a in ones]) == whole
+    # A job that adds to C reads it.
+    c = device.product(ones[0], b).c
+    adding = [device.product(a, b, out=c, accumulate=True) for a in ones]
+    assert marks(adding) == [0] * 6

@@ -124,7 +124,7 @@ def test_registers_job_layout_is_the_descriptor() -> None:
         "ldsa": (0x60, 32), "ldsb": (0x64, 32), "mode": (0x68, 32), "multiplier": (0x6C, 31),
         "shift": (0x70, 6), "zero_point": (0x74, 16), "low": (0x78, 16), "high": (0x7C, 16),
         "block_m": (0x80, 32), "block_n": (0x84, 32), "block_k": (0x88, 32),
-        "reserved": (0x8C, 32),
+        "alike": (0x8C, 32),
     }  # fmt: skip
     assert {name: (field.offset // 8 + 0x10, field.width) for name, field in layout} == fields
     mode = {"a_format": (0, 4), "b_format": (4, 4), "requantise": (8, 1), "bias": (9, 1),

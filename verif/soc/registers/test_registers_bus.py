@@ -75,13 +75,13 @@ def test_registers_channels_come_in_any_order() -> None:
             assert await host.read(0x48) == value
             assert await host.write(0x1FC, value, aw=aw, w=w, b=b) == SLVERR
             assert await host.access(0x48, ar=aw, r=b) == (OKAY, value)
-            assert host.cycles == max(aw + 2, b + 1)
+            assert host.cycles == max(aw + 3, b + 1)
             assert await host.access(0xE8, ar=aw, r=b) == (SLVERR, 0)
 
     simulate(bench)
 
 
-def test_registers_take_an_access_each_way_every_two_cycles() -> None:
+def test_registers_take_a_write_every_two_cycles_and_a_read_every_three() -> None:
     async def bench(host: Host) -> None:
         ctx, axi = host.ctx, host.axi
         values = list(range(1, 21))
@@ -101,10 +101,10 @@ def test_registers_take_an_access_each_way_every_two_cycles() -> None:
             reads += arready
             if rvalid:
                 seen.append(rdata)
-        assert writes == reads == 20
+        assert (writes, reads) == (20, 14)
         assert responses == 19
         assert seen == sorted(seen)
-        assert len(set(seen)) >= 18
+        assert len(set(seen)) >= 12
 
     simulate(bench)
 

@@ -65,12 +65,12 @@ def test_registers_done_in_the_cycle_of_a_read_is_not_lost() -> None:
         seen = []
         ctx.set(host.axi.araddr, CTRL)
         ctx.set(host.axi.arvalid, 1)
-        for cycle in range(8):
-            ctx.set(dut.i_done, cycle in (2, 5))
+        for cycle in range(12):
+            ctx.set(dut.i_done, cycle in (3, 7))
             *_, valid, value = await ctx.tick().sample(host.axi.rvalid, host.axi.rdata)
             if valid:
                 seen.append(value & DONE)
-        assert seen == [0, 0, DONE, DONE]  # read in cycles 0, 2, 4, 6
+        assert seen == [0, 0, DONE, DONE]  # read in cycles 0, 3, 6, 9
         assert await host.read(CTRL) & DONE == 0
 
     simulate(bench)
@@ -166,6 +166,20 @@ def test_registers_read_counters_elsewhere() -> None:
         ctx.set(host.axi.arvalid, 1)
         await ctx.delay(1e-9)
         assert ctx.get(dut.o_read) == 0
+        # The word is that of the next cycle, whatever the address is by then.
+        axi = host.axi
+        for address, other, expected in ((0xB0, 0x9C, 5), (0x9C, 0xB0, 0)):
+            ctx.set(axi.araddr, address)
+            ctx.set(axi.arvalid, 1)
+            ctx.set(dut.i_word, 1)
+            await ctx.tick().until(axi.arready)
+            ctx.set(axi.araddr, other)
+            ctx.set(axi.arvalid, 0)
+            ctx.set(dut.i_word, 5)
+            await ctx.tick()
+            assert (ctx.get(axi.rvalid), ctx.get(axi.rdata)) == (1, expected)
+            ctx.set(axi.rready, 1)
+            await ctx.tick()
         ctx.set(host.axi.arvalid, 0)
         ctx.set(dut.i_ring_done, 0x87654321)
         assert await host.read(0x9C) == 0x87654321

@@ -17,6 +17,8 @@ DESCRIPTOR = 128
 MEMORY = 1 << 16
 """Bytes of memory."""
 _MODE = layout_of("JOB")["mode"]
+_ALIKE, _ADDRESSES = (layout_of("JOB")[name].offset // 8 for name in ("alike", "m"))
+_NOTHING = b"\xa5" * (DESCRIPTOR - _ADDRESSES)
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Order:
     error : what goes wrong, a bin of :func:`verif.soc.uvm.points.order_coverage`.
     failing : number of the task that fails, or of the last one.
     ring : address of the descriptors.
+    alike : they are marked as those of jobs that differ only in their addresses.
     base : address of the first byte of memory.
     faults : see :class:`carrysave.sim.cocotb.axi_memory.Memory`.
     speed : of memory, a name in :data:`verif.soc.uvm.points.SPEEDS`.
@@ -68,6 +71,7 @@ class Order:
     error: str = "none"
     failing: int = 0
     ring: int | None = None
+    alike: bool = False
     base: int = 0
     faults: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     speed: str = "immediate"
@@ -80,7 +84,21 @@ class Order:
     @property
     def image(self) -> bytes:
         """The ring."""
-        return b"".join(task.image for task in self.tasks)
+        image = bytearray(b"".join(task.image for task in self.tasks))
+        if self.alike:
+            # All else of those after the first is ignored.
+            for number in range(1, len(self.tasks)):
+                image[DESCRIPTOR * number + _ADDRESSES : DESCRIPTOR * (number + 1)] = _NOTHING
+            image[_ALIKE : _ALIKE + 4] = (len(self.tasks) - 1).to_bytes(4, "little")
+        return bytes(image)
+
+    def of_ring(self, address: int) -> bool:
+        """Tell whether a byte is in the ring."""
+        return self.ring is not None and 0 <= address - self.ring < DESCRIPTOR * len(self.tasks)
+
+    def described(self, number: int) -> int:
+        """Bytes that are read of a descriptor."""
+        return _ADDRESSES if self.alike and number else DESCRIPTOR
 
     def ring_error(self, spec: CoprocessorSpec) -> Error:
         """Say why the ring is refused before a descriptor is read."""

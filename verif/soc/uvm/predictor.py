@@ -59,7 +59,7 @@ def first_fault(spec: CoprocessorSpec, order: Order) -> tuple[int, Error] | None
     for number, task in enumerate(order.tasks):
         if order.ring is not None:
             start = order.ring - order.base + DESCRIPTOR * number
-            if meets("r", start + np.arange(DESCRIPTOR)):
+            if meets("r", start + np.arange(order.described(number))):
                 return number, Error.DESCRIPTOR
         if task.refusal(spec):
             return None
@@ -98,6 +98,10 @@ def predicted(spec: CoprocessorSpec, given: Given) -> Expected:
         job = moved(task.job, -order.base)
         assert coprocessor(spec, after, job) == Error.NONE
         if fault is not None and fault[0] == number:
+            if order.alike and fault[1] == Error.WRITE:
+                # Those after it are under way.
+                for later in order.tasks[number + 1 : number + 4]:
+                    coprocessor(spec, after, moved(later.job, -order.base))
             return ended(fault[1], number, after)
         memory = after
         macs += job.m * job.n * job.k

@@ -96,7 +96,12 @@ class Scoreboard(uvm_scoreboard):
         failing = [burst for burst in self.bursts if burst.errors]
         assert bool(failing) == (error in _OF_MEMORY), f"{failing}: {order}"
         if error in _OF_MEMORY:
-            first = next(burst for burst in failing if burst.way == _OF_MEMORY[error])
+            first = next(
+                burst
+                for burst in failing
+                if burst.way == _OF_MEMORY[error]
+                and (error == Error.DESCRIPTOR) == order.of_ring(burst.address)
+            )
             response, address = first.response, first.address
         assert outcome.response == response, f"response {outcome.response}: {order}"
         assert outcome.address == address, f"{outcome.address:#x}, not {address:#x}: {order}"
