@@ -19,6 +19,10 @@ __all__ = ["Die", "Point", "congestion"]
 Point = tuple[float, float]
 _FULL = 0.85
 """Share of the die that cells take once they are spread."""
+_ROOM = 1.5
+"""How much wider than it is a cell may be spread."""
+_LEAST = 200
+"""Gate equivalents of a die: rows long enough for any cell."""
 _TOGETHER = 64
 """Pins of a net up to which it pulls them together; a clock or reset of more pulls at nothing."""
 
@@ -48,8 +52,8 @@ class Die:
     def of(
         cls, netlist: Netlist, conditions: Conditions, technology: Technology, utilisation: float
     ) -> "Die":
-        """Return a die of which the cells take a share."""
-        area = netlist.area / utilisation
+        """Return a die of which the cells take a share; a few cells take less."""
+        area = max(netlist.area / utilisation, _LEAST * netlist.library.nand2.area)
         rows = max(math.ceil(math.sqrt(area) / technology.row_height), 1)
         size = area / (rows * technology.row_height), rows * technology.row_height
         bits = [Sink("", name, bit) for name, (_, own) in netlist.ports.items()
@@ -91,7 +95,7 @@ class Die:
         if not self.places:
             # Spread, so that there is room beside each cell for what is added, and for its growth.
             room = _FULL * self.size[0] * self.size[1] / (sum(widths) * height)
-            widths = [max(room, 1.0) * width for width in widths]
+            widths = [min(max(room, 1.0), _ROOM) * width for width in widths]
         else:
             corners = zip(names, widths, strict=True)
             start = [(self.places[name][0] - width / 2, self.places[name][1] - height / 2)

@@ -34,7 +34,7 @@ _EFFORT = 3
 _LIMITS = Limits(pins=20, wire=600.0, load=150.0)
 _ROUNDS, _AGAIN, _LAST = 30, 20, 10
 _ISOLATE = 2
-_FORMAT = 4  # of what is cached; raise it with any change of it
+_FORMAT = 5  # of what is cached; raise it with any change of it
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def place(
     ModuleNotFoundError
         If Coloquinte is not installed.
     ValueError
-        If the netlist has a loop of gates.
+        If the netlist has a loop of gates, or no cells.
     PlacementError
         If cells do not fit on the die.
     """
@@ -109,6 +109,8 @@ def _repaired(
 ) -> Die:
     """Place a netlist; buffers and sizes are those that its wires ask for."""
     library, mapped = netlist.library, netlist.area
+    if not mapped:
+        raise ValueError(f"{netlist.top} must have cells to place, not only wires")
     netlist.remove_buffers(netlist.clock_nets(conditions.clock))
     die = Die.of(netlist, conditions, technology, utilisation * netlist.area / mapped)
     say(f"place {len(netlist.cells):,} cells")

@@ -96,7 +96,7 @@ def _costs(timing: Timing, state: _State, price: float) -> tuple[Ids, Floats]:
         later += slopes.slew[end[arcs]] * slopes.passes[arcs] * (slew.value - before)
         # Edges must not become too slow where no path asks, and are mended where they are.
         later += np.maximum(slew.value - _SLEW, 0) - np.maximum(before - _SLEW, 0)
-        total = np.bincount(cell[arcs], later, count)
+        total = np.bincount(cell[arcs], later, count).astype(float)  # of no arcs it is of integers
         grows = timing.capacitance[kind[pins], timing.pin_name] - now
         total += np.bincount(pins, _soft(state, through, grows * each), count)
         total += price * (timing.sizes.areas[kind] - timing.sizes.areas[timing.kind])

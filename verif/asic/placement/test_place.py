@@ -93,6 +93,22 @@ def test_wires_count_in_time_and_energy() -> None:
     assert energies[2] > 1.1 * energies[0]
 
 
+def little(body: str, folder: Path) -> dict[str, Any]:
+    """Place a module of one bit."""
+    source = cache.write(
+        folder / "t.v", f"module t(input clk, input a, output reg y);\n{body}\nendmodule\n"
+    )
+    return synthesis.synthesise([source], top="t", target=LIBRARY, place=True, activity="none")
+
+
+def test_little_logic_is_placed(tmp_path: Path) -> None:
+    """No gate between registers, and no register."""
+    for body in ("reg r; always @(posedge clk) begin r <= a; y <= r; end", "always @* y = ~a;"):
+        assert little(body, tmp_path)["placed"]["period_ns"] > 0
+    with pytest.raises(ValueError, match="t must have cells to place, not only wires"):
+        little("always @* y = a;", tmp_path)
+
+
 def test_technology_is_known_or_given() -> None:
     assert technology(LIBRARY).row_height == 10
     assert technology(LIBRARY, capacitance=0.3).capacitance == 0.3
