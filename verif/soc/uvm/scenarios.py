@@ -14,7 +14,7 @@ from verif.soc.uvm.environment import Environment
 from verif.soc.uvm.memory import Burst
 from verif.soc.uvm.orders import DESCRIPTOR, MEMORY, Order, Task, moved
 from verif.soc.uvm.place import Placer
-from verif.soc.uvm.points import errors_of
+from verif.soc.uvm.points import errors_of, shapes_of
 from verif.soc.uvm.predictor import WAYS, first_fault
 from verif.soc.uvm.refusals import REFUSALS, bad_rings, refused
 
@@ -214,9 +214,13 @@ def alike(env: Environment, count: int, **wanted: str) -> Order:
 async def overlap(env: Environment, count: int) -> None:
     """Run jobs that overlap: well, with each kind of error in one of them, reset in their midst."""
     spec, rng = env.spec, env.choice
+    # Classes of sizes that the build has: a tile of one row has no other whole one.
+    bins = dict(zip("mn", shapes_of(spec).bins[:2], strict=True))
+    several = {"m": "blocks"} if "blocks" in bins["m"] else {}
+    whole = {side: "equal" if "equal" in own else "one" for side, own in bins.items()}
     for _ in range(count):
         await env.run(alike(env, 7))
-        await env.run(alike(env, 7, m="blocks"))
+        await env.run(alike(env, 7, **several))
         # Each may be complete before the next one is checked.
         await env.run(alike(env, 4, speed="immediate", m="one", n="one", k="one"))
         for way in ("read", "write", "ring", "both", "refused"):
@@ -227,7 +231,7 @@ async def overlap(env: Environment, count: int) -> None:
         await ClockCycles(env.dut.aclk, rng.randint(1, rng.choice((100, 400))))
         await (env.hard_reset() if rng.random() < 0.5 else env.soft_reset())
     # They do overlap.
-    order = alike(env, 7, speed="immediate", m="equal", n="equal", k="one")
+    order = alike(env, 7, speed="immediate", k="one", **whole)
     cycles = []
     for marked in (False, True):
         await env.launch(replace(order, alike=marked))
