@@ -1,0 +1,101 @@
+"""Addresses of rows of C, while bases of later jobs are written at any time."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from golden.soc.spec import CoprocessorSpec
+from hw.catalog import Design
+from hw.soc.schedule.loader import ADDEND, B
+from hw.soc.schedule.result_addresses import ResultAddresses
+from verif.soc.bus.partners import Part, Sink, Source, run
+
+PARAMETERS: dict[str, Any] = {
+    "engine": "systolic_os(m=2,n=4)", "data_width": 64, "sums": 64, "a_bytes": 128, "b_bytes": 128,
+}  # fmt: skip
+M, N = 7, 11
+ROWS, COLUMNS = 2, 4
+LDC = 1000
+BASES = [0x1000, 0x9000, 0x20000, 0x40000, 0x70000]
+
+
+def blocks(by_columns: bool) -> Iterator[tuple[int, int]]:
+    """Yield the first row and column of each block, in order."""
+    downs, acrosses = range(0, M, ROWS), range(0, N, COLUMNS)
+    if by_columns:
+        yield from ((down, across) for across in acrosses for down in downs)
+    else:
+        yield from ((down, across) for down in downs for across in acrosses)
+
+
+class Setting(Part):
+    """Holds the geometry that all jobs share."""
+
+    def __init__(self, dut: ResultAddresses, by_columns: bool):
+        self.geometry, self.by_columns = dut.i_geometry, by_columns
+
+    def drive(self, ctx: Any) -> None:
+        ctx.set(self.geometry.by_columns, self.by_columns)
+        ctx.set(self.geometry.columns, COLUMNS)
+        ctx.set(self.geometry.ldc, LDC)
+
+
+class Jobs(Part):
+    """Writes bases of C and of other matrices, and starts jobs, at most four at a time."""
+
+    def __init__(self, dut: ResultAddresses, rng: np.random.Generator, sink: Sink, rows: int):
+        self.dut, self.rng, self.sink, self.rows = dut, rng, sink, rows
+        self.begun, self.known, self.come = 0, False, 0
+
+    def drive(self, ctx: Any) -> None:
+        dut, rng = self.dut, self.rng
+        starts = (
+            self.known and self.begun - len(self.sink.items) // self.rows < 4 and rng.random() < 0.1
+        )
+        writes = not starts and self.begun < len(BASES) and rng.random() < 0.4
+        own = bool(rng.random() < 0.7)
+        ctx.set(dut.i_start, starts)
+        ctx.set(dut.i_base.valid, writes)
+        ctx.set(dut.i_base.to, ADDEND if own else B)
+        ctx.set(dut.i_base.address, BASES[self.begun] if own and writes else 0x555)
+        if starts:
+            self.begun, self.known = self.begun + 1, False
+        elif writes and own:
+            self.known = True
+        leaves = self.come < self.begun * self.rows and self.come - len(self.sink.items) < 4
+        ctx.set(dut.i_come, leaves)
+        self.come += leaves
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_addresses_are_those_of_each_job(by_columns: bool, seed: int) -> None:
+    """The receiver is always ready: in a cycle in which a base is written no row is offered."""
+    spec: CoprocessorSpec = Design("coprocessor", PARAMETERS).component().spec
+    dut = ResultAddresses(spec)
+    rng = np.random.default_rng(seed)
+    wanted, done = [], []
+    layout = dut.i.payload.shape()
+    for base in BASES:
+        for down, across in blocks(by_columns):
+            rows, columns = min(ROWS, M - down), min(COLUMNS, N - across)
+            last_row, last_column = down + ROWS >= M, across + COLUMNS >= N
+            block = {"rows": rows, "columns": columns, "last_row": last_row,
+                     "last_column": last_column}  # fmt: skip
+            done.append(layout.const(block).as_bits())
+            for row in range(rows):
+                address = base + (down + row) * LDC + across * spec.sum_bytes
+                final = last_row and last_column and row == rows - 1
+                wanted.append((address, columns * spec.sum_bytes, final))
+    sink = Sink(dut.o, rng)
+    jobs = Jobs(dut, rng, sink, M * len(range(0, N, COLUMNS)))
+    setting = Setting(dut, by_columns)
+    run(
+        dut, [setting, Source(dut.i, done, rng, 0.9), sink, jobs],
+        lambda: len(sink.items) == len(wanted), deadline=20_000,
+    )  # fmt: skip
+    shape = dut.o.payload.shape()
+    found = [shape.from_bits(item) for item in sink.items]
+    assert [(row.address, row.bytes, bool(row.final)) for row in found] == wanted
