@@ -17,6 +17,9 @@ from carrysave.asic.sta import Conditions
 __all__ = ["Die", "Point", "congestion"]
 
 Point = tuple[float, float]
+Wire = tuple[int, list[Sink], Tree]
+"""A net, its pins in the order of its tree, the driver first, and the tree."""
+Wires = Sequence[Wire]
 _FULL = 0.85
 """Share of the die that cells take once they are spread."""
 _ROOM = 1.5
@@ -104,7 +107,7 @@ class Die:
         found = zip(names, widths, place(job), strict=True)
         self.places = {name: (x + width / 2, y + height / 2) for name, width, (x, y) in found}
 
-    def wires(self) -> Iterator[tuple[int, list[Sink], Tree]]:
+    def wires(self) -> Iterator[Wire]:
         """Yield each net but those of the clock, its pins from the driver on, and its wires."""
         drivers = self.netlist.drivers()
         for net, sinks in self.netlist.sinks().items():
@@ -113,8 +116,13 @@ class Die:
                 order, above, lengths = joined([self.at(pin) for pin in pins])
                 yield net, [pins[i] for i in order], Tree(tuple(above), tuple(lengths))
 
-    def timing(self, sizes: Sizes) -> Timing:
-        """Return a timing with the capacitance of wires, and Elmore's delay to their ends."""
+    def timing(self, sizes: Sizes, wires: Wires | None = None) -> Timing:
+        """Return a timing with the capacitance of wires, and Elmore's delay to their ends.
+
+        Parameters
+        ----------
+        wires : those of :meth:`wires`, if they are at hand.
+        """
         timing = Timing(self.netlist, sizes, self.conditions)
         farads, delays = np.zeros(timing.count), np.zeros(len(timing.pin_cell) + 1)
         place = {
@@ -124,7 +132,7 @@ class Die:
             )
         }  # fmt: skip
         loads = [*timing.capacitance[timing.kind[timing.pin_cell], timing.pin_name], 0.0]
-        for net, pins, tree in self.wires():
+        for net, pins, tree in self.wires() if wires is None else wires:
             farads[timing.nets[net]] = tree.length * self.technology.capacitance
             own = [place.get((pin.cell, pin.pin), -1) for pin in pins]
             late = tree.delays(self.technology, [loads[index] for index in own])
@@ -133,13 +141,10 @@ class Die:
         timing.set_wires(farads, delays)
         return timing
 
-    def spef(self) -> str:
-        """Return the wires as SPEF, for the netlist as it is written."""
+    def spef(self, wires: Wires) -> str:
+        """Return the wires of :meth:`wires` as SPEF, for the netlist as it is written."""
         names = self.netlist.net_names()
-        nets = (
-            (names[net], [self._word(pin) for pin in pins], tree)
-            for net, pins, tree in self.wires()
-        )
+        nets = ((names[net], [self._word(pin) for pin in pins], tree) for net, pins, tree in wires)
         return spef(self.netlist.top, nets, self.technology)
 
     def _word(self, sink: Sink) -> str:
@@ -164,7 +169,7 @@ def _on_edge(size: Sequence[float], at: float) -> Point:
 _SQUARE = 20.0
 
 
-def congestion(die: Die, wires: Sequence[tuple[int, list[Sink], Tree]]) -> dict[str, float]:
+def congestion(die: Die, wires: Wires) -> dict[str, float]:
     """Return the wire of each um2 of die, um: in the mean, and in the fullest square.
 
     The wires of a net are taken as spread evenly over the box around its pins (RUDY).

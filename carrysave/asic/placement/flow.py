@@ -87,8 +87,7 @@ def place(
 
     def make(folder: Path) -> None:
         mapped = Netlist.read(netlist, top, library)
-        die = _repaired(mapped, conditions, technology, utilisation, say)
-        _write(die, folder)
+        _write(*_repaired(mapped, conditions, technology, utilisation, say), folder)
 
     folder = cache.entry("synth/placed", parts, make)
     found = json.loads((folder / "places.json").read_text())
@@ -106,7 +105,7 @@ def _repaired(
     technology: Technology,
     utilisation: float,
     say: Callable[[str], None],
-) -> Die:
+) -> tuple[Die, Sizes]:
     """Place a netlist; buffers and sizes are those that its wires ask for."""
     library, mapped = netlist.library, netlist.area
     if not mapped:
@@ -131,21 +130,21 @@ def _repaired(
     resize(timing, _LAST)
     timing.adopt()
     die.place(_EFFORT)
-    return die
+    return die, sizes
 
 
-def _write(die: Die, folder: Path) -> None:
+def _write(die: Die, sizes: Sizes, folder: Path) -> None:
     """Leave ``netlist.v``, ``wires.spef`` and ``places.json`` in a folder."""
     netlist, farads = die.netlist, die.technology.capacitance
     trees, wires = clock_tree(die), list(die.wires())
     buffers = sum(tree.buffers for tree in trees)
     area = netlist.area + buffers * netlist.library.driver.area
     length = sum(tree.length for _, _, tree in wires) + sum(tree.wire for tree in trees)
-    kinds = {cell.kind for cell in netlist.cells.values()} | {netlist.library.driver.name}
-    timing = die.timing(Sizes(netlist.library, kinds))
+    kinds = {cell.kind for cell in netlist.cells.values()}
+    timing = die.timing(sizes, wires)
     slacks = timing.cell_slacks(timing.times())
     netlist.write(folder / "netlist.v")
-    (folder / "wires.spef").write_text(die.spef())
+    (folder / "wires.spef").write_text(die.spef(wires))
     facts = {
         "area_um2": area, "die_um": die.size, "utilisation": area / (die.size[0] * die.size[1]),
         "wire_um": length, "buffers": sum(name.startswith("buffer_") for name in netlist.cells),

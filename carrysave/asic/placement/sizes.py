@@ -46,10 +46,9 @@ class Sizes:
                 groups.setdefault(signatures[name], []).append(name)
         for group in groups.values():
             group.sort(key=lambda name: _strength(library.cells[name]))
-        self.family = {
-            name: groups[signatures[name]] if name in usable else [name] for name in set(kinds)
-        }
-        self.kinds = sorted({name for family in self.family.values() for name in family})
+        families = [groups[signatures[name]] if name in usable else [name] for name in set(kinds)]
+        self.family = {name: family for family in families for name in family}
+        self.kinds = sorted(self.family)
         self.number = {name: index for index, name in enumerate(self.kinds)}
         pairs: list[tuple[Table, ...]] = []
         setups: list[tuple[Table, ...]] = []
@@ -69,14 +68,11 @@ class Sizes:
         """Return the kind so many steps stronger than each; -1 if there is none."""
         found = np.full(len(self.kinds), -1)
         for name, index in self.number.items():
-            family = self.family.get(name) or self._family_of(name)
+            family = self.family[name]
             at = family.index(name) + step
             if 0 <= at < len(family):
                 found[index] = self.number[family[at]]
         return found
-
-    def _family_of(self, name: str) -> list[str]:
-        return next(family for family in self.family.values() if name in family)
 
     def capacitances(self, pins: list[str]) -> Floats:
         """Return the capacitance of pins by kind, fF; 0 where a kind has no such pin."""

@@ -75,7 +75,7 @@ def test_period_is_that_of_opensta(die: Die, timing: Timing, tmp_path: Path) -> 
     die.netlist.write(tmp_path / "netlist.v")
     found = sta.analyse(
         (tmp_path / "netlist.v").read_text(), top=die.netlist.top, library=LIBRARY,
-        conditions=CONDITIONS, wires=die.spef(),
+        conditions=CONDITIONS, wires=die.spef(list(die.wires())),
     )  # fmt: skip
     without = sta.analyse(
         (tmp_path / "netlist.v").read_text(), top=die.netlist.top, library=LIBRARY,
