@@ -86,9 +86,16 @@ class BitHeap:
         heap.add_columns([[C(0, 1)] * height for height in heights], arrival=arrival)
         return heap.schedule(heights).delay
 
-    def sum_heights(self, arrival: float) -> list[int]:
+    def sum_heights(self, arrival: float, most: int | Sequence[int] = 2) -> list[int]:
         """Choose the accumulator's heights: a carry is kept only where rippling it costs time."""
-        return sparse_heights(self.width, lambda heights: self.sum_delay(heights, arrival))
+        return sparse_heights(self.width, lambda heights: self.sum_delay(heights, arrival), most)
+
+    def lowest(self, width: int) -> "BitHeap":
+        """Make a heap of the lowest columns: the same sum modulo 2^width."""
+        heap = self.copy()
+        heap.width = width
+        heap.columns = heap.columns[:width]
+        return heap
 
     def compress(self, m: Module, heights: Sequence[int]) -> list[list[Value]]:
         """Build the adders that leave at most `heights` bits in each column.

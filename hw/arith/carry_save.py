@@ -18,13 +18,17 @@ class CarrySave(data.StructLayout):
     Parameters
     ----------
     heights : bits at each weight, 1 (sum) or 2 (sum and carry), lowest first.
+    counted : this many weights more, the highest, share one second bit, the last of ``carry``: -1
+        of the lowest of them, which a counter has yet to take away. See :class:`hw.pe.counted_sum`.
     """
 
-    def __init__(self, heights: list[int]):
+    def __init__(self, heights: list[int], counted: int = 0):
         if not heights or any(height not in (1, 2) for height in heights):
             raise ValueError(f"heights must be a list of 1 or 2, not {heights!r}")
-        self.width = len(heights)
-        self.carries = tuple(weight for weight, height in enumerate(heights) if height == 2)
+        self.width = len(heights) + counted
+        self.counted = counted
+        carries = [weight for weight, height in enumerate(heights) if height == 2]
+        self.carries = tuple(carries + [len(heights)] * bool(counted))
         super().__init__({"sum": self.width, "carry": len(self.carries)})
 
     registers = 0
@@ -43,6 +47,8 @@ class CarrySave(data.StructLayout):
         columns: list[list[Value]] = [[bit] for bit in number.sum]
         for weight, bit in zip(self.carries, number.carry, strict=True):
             columns[weight].append(bit)
+        for weight in range(self.width - self.counted + 1, self.width if self.counted else 0):
+            columns[weight].append(number.carry[-1])
         return columns
 
     def pack(self, columns: list[list[Value]]) -> Value:
@@ -53,8 +59,9 @@ class CarrySave(data.StructLayout):
 
     def carry_row(self, number: data.View) -> Value:
         """Carries as a row of `width` bits."""
-        bits = dict(zip(self.carries, number.carry, strict=True))
-        return Cat(bits.get(weight, C(0, 1)) for weight in range(self.width))
+        return Cat(
+            column[1] if len(column) == 2 else C(0, 1) for column in self.columns(number)
+        )
 
 
 class Planes(data.StructLayout):

@@ -6,7 +6,7 @@ from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
 from hw.arith.recode import Digit, booth_digits, ent_direct_digits, ent_direct_values
 
-__all__ = ["ENCODINGS", "coded_width", "encode", "product_planes"]
+__all__ = ["ENCODINGS", "coded_width", "digit_ranges", "encode", "product_planes"]
 
 ENCODINGS = ("booth", "ent", "none", "operator")
 
@@ -40,6 +40,33 @@ def coded_width(a_format: IntFormat, encoding: str) -> int:
     if encoding != "ent":
         return a_format.width
     return sum(len(values) for values in ent_direct_values(a_format))
+
+
+def digit_ranges(a_format: IntFormat, encoding: str) -> dict[int, tuple[int, int]]:
+    """Return the least and the greatest value of each digit of a, by the logarithm of its weight.
+
+    Bounds: no digit is outside of them.
+    """
+    width, top = a_format.width, a_format.width - 1
+    match encoding:
+        case "booth":
+            count = (width + 1) // 2 if a_format.signed else width // 2 + 1
+            return {2 * digit: (-2, 2) for digit in range(count)}
+        case "ent":
+            return {
+                2 * digit: (min(0, *values), max(0, *values))
+                for digit, values in enumerate(ent_direct_values(a_format))
+            }
+        case "none":
+            ranges = {place: (0, 1) for place in range(width)}
+            return ranges | {top: (-1, 0)} if a_format.signed else ranges
+        case "operator":
+            return {0: (a_format.low, a_format.high)}
+    raise _unknown(encoding)
+
+
+def _unknown(encoding: str) -> ValueError:
+    return ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
 
 
 def product_planes(
@@ -105,7 +132,7 @@ def product_planes(
             heap = BitHeap(width)
             heap.add_term(list(product), signed=signed, arrival=_OPERATOR)
             return {0: heap}
-    raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, not {encoding!r}")
+    raise _unknown(encoding)
 
 
 def _row(

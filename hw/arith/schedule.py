@@ -86,7 +86,11 @@ def schedule(columns: Sequence[Sequence[float]], heights: Sequence[int]) -> Sche
 
 
 def sparse_heights(
-    width: int, delay: Callable[[list[int]], float], most: int = 2, *, slack: float = 0.0
+    width: int,
+    delay: Callable[[list[int]], float],
+    most: int | Sequence[int] = 2,
+    *,
+    slack: float = 0.0,
 ) -> list[int]:
     """Choose how many bits each column keeps: as few as possible without adding delay.
 
@@ -97,13 +101,14 @@ def sparse_heights(
     ----------
     width : columns.
     delay : delay of the heap for given heights.
-    most : bits that a column may keep, >= 1.
+    most : bits that a column may keep, >= 1; of each, or of all.
     slack : extra delay allowed, in XOR gates.
     """
-    heights = [most] * width
+    highest = [most] * width if isinstance(most, int) else list(most)
+    heights = list(highest)
     limit = delay(heights) + slack
     for column in range(width):
-        for height in range(1, most + 1):
+        for height in range(1, highest[column] + 1):
             heights[column] = height
             if delay(heights) <= limit:
                 break

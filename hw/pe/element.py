@@ -10,7 +10,7 @@ from golden.check import Choice, Integer, Parameter, check_fields
 from golden.pe.mac import MacSpec
 from hw.arith.bit_heap import BitHeap
 from hw.arith.carry_save import CarrySave, Planes
-from hw.arith.product import ENCODINGS, coded_width, encode, product_planes
+from hw.arith.product import ENCODINGS, coded_width, digit_ranges, encode, product_planes
 from hw.lib.shared_module import SharedModule
 
 __all__ = ["KEPT", "CarrySaveSum", "Hop", "Element", "SumModule"]
@@ -59,7 +59,7 @@ class SumModule(SharedModule):
     def __init__(self, a_width: int, b_width: int, pipeline: int):
         self.pipeline = pipeline
         self._widths = a_width, b_width
-        parts = [(weight, CarrySave(self._heights(heap))) for weight, heap in self._plan().items()]
+        parts = [(weight, self._number(weight, heap)) for weight, heap in self._plan().items()]
         self.layout = self._layout(parts)
         super().__init__({
             "en": In(1),
@@ -73,6 +73,10 @@ class SumModule(SharedModule):
     def _layout(self, parts: list[tuple[int, CarrySave]]) -> CarrySave | Planes:
         """Choose the layout of ``o``, from the log weight and accumulator layout of each heap."""
         return Planes(parts) if self.SEPARATE else parts[0][1]
+
+    def _number(self, weight: int, products: BitHeap) -> CarrySave:
+        """Choose the layout of the accumulator of the products of a weight, by its logarithm."""
+        return CarrySave(self._heights(products))
 
     def _heights(self, products: BitHeap) -> list[int]:
         """Choose the accumulator's bits in each column."""
@@ -100,12 +104,16 @@ class SumModule(SharedModule):
             columns += self._accumulate(m, heap, kept[len(columns) :][: heap.width])
         return columns
 
-    def elaborate(self, platform):
-        m = Module()
+    def _finish(self, m: Module) -> None:
+        """Set ``o_done``."""
         late = Signal(self.pipeline, reset_less=True)
         m.d.comb += self.o_done.eq(Cat(self.i_clear, late)[-1])
         with m.If(self.en):
             m.d.sync += late.eq(Cat(self.i_clear, late))
+
+    def elaborate(self, platform):
+        m = Module()
+        self._finish(m)
         total = self.layout.register("total")
         kept = data.View(self.layout, Signal(self.layout.size, name="kept"))
         m.d.comb += kept.as_value().eq(Mux(self.o_done, 0, total.as_value()))
@@ -186,6 +194,15 @@ class Element(SumModule):
     def _last_delay(self, products: BitHeap) -> float:
         """Delay of adding these products to the sum, in XOR gates."""
         raise NotImplementedError
+
+    def product_range(self, weight: int) -> tuple[int, int]:
+        """Return bounds of what a cycle adds to the sum of a weight, by its logarithm."""
+        spec, b = self.spec, self.spec.b_format
+        digits = spec.a_format.low, spec.a_format.high
+        if self.SEPARATE:
+            digits = digit_ranges(spec.a_format, self.encoding)[weight]
+        corners = [x * y for x in digits for y in (b.low, b.high)]
+        return spec.k * min(corners), spec.k * max(corners)
 
     def _products(self, m: Module, enable: Value, a: Value, b: Value) -> dict[int, BitHeap]:
         """Put the products of all pairs on heaps, with the registers of :attr:`cuts` so far."""

@@ -1,23 +1,49 @@
 """OPT1: multiply-accumulate that keeps its sum in carry-save form."""
 
+from typing import ClassVar
+
+from golden.check import Choice, Parameter
 from golden.pe.mac import MacSpec
 from hw.arith.bit_heap import BitHeap
 from hw.lib.evidence import ELEMENT
-from hw.pe.element import KEPT, CarrySaveSum, Element
+from hw.pe.counted_sum import UPPERS, CountedSum
+from hw.pe.element import KEPT, Element
 from hw.pe.element_stream import StreamPe
 
 __all__ = ["Opt1", "Opt1Element"]
 
 
-class Opt1Element(CarrySaveSum, Element):
+class Opt1Element(CountedSum):
     """Compresses product bits and accumulator together, with no carry propagation.
 
     Compressed accumulation of the HPCA 2025 bit-weight paper (OPT1): for int8 the accumulator keeps
     a third of a carry row. One addition per sum resolves it, outside. Members: see
     :class:`Element`.
+
+    Parameters
+    ----------
+    upper : str
+        How: the upper bits of the sum, see :class:`CountedSum`.
     """
 
     module = "opt1"
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        **Element.HOWS,
+        "upper": Choice(
+            "upper bits of the sum: on the heap, or a counter of the others' overflows, which moves"
+            " a cycle later",
+            "heap",
+            UPPERS,
+            searched=True,
+        ),
+    }
+
+    def __init__(
+        self, spec: MacSpec, *, encoding: str = "booth", pipeline: int = 0, upper: str = "heap"
+    ):
+        self.HOWS["upper"].check("upper", upper)
+        self.upper = upper
+        super().__init__(spec, encoding=encoding, pipeline=pipeline)
 
     def _last_delay(self, products: BitHeap) -> float:
         return products.sum_delay([2] * products.width, KEPT)
