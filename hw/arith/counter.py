@@ -8,33 +8,35 @@ __all__ = ["count"]
 _GROUP = 4
 
 
-def count(m: Module, number: Value, down: Value, name: str = "count") -> Value:
-    """Add one to a number, or take one away, modulo 2^width.
+def count(m: Module, number: Value, move: Value, down: Value, name: str = "count") -> Value:
+    """Add one to a number, or take one away, or leave it; modulo 2^width.
 
-    A bit changes if all below it are 1, going up, or 0, going down.
+    A bit changes if all bits below it are 1, going up, or 0, going down: if they are equal, and the
+    lowest says so. So all but one gate after `down` look at the number alone, and nothing switches
+    while it does not move.
 
     Parameters
     ----------
     m : where the gates go.
     number : as many bits as the result.
-    down : one bit: take one away.
+    move : one bit: it changes.
+    down : one bit: by -1, else by 1; any value while `move` is 0.
     name : of the signals, unique in a module.
     """
-    after: list[Value] = []
-    below: Value | None = None  # all bits of the groups below are at their end
-    for start in range(0, len(number), _GROUP):
-        turn = below
-        ends = []
+    after: list[Value] = [number[0] ^ move]
+    passes = Signal(name=f"{name}_passes")
+    m.d.comb += passes.eq(move & (number[0] ^ down))
+    equal: Value | None = None  # all bits up to the group's first
+    for start in range(1, len(number), _GROUP):
+        turn: Value = passes if equal is None else passes & equal
+        run = []
         for place in range(start, min(start + _GROUP, len(number))):
-            bit = number[place]
-            after.append(~bit if turn is None else bit ^ turn)
-            end = Signal(name=f"{name}_end{place}")
-            m.d.comb += end.eq(bit ^ down)
-            ends.append(end)
-            turn = end if turn is None else turn & end
-        group = Signal(name=f"{name}_group{start}")
-        m.d.comb += group.eq(Cat(ends).all())
-        passed = Signal(name=f"{name}_passed{start}")
-        m.d.comb += passed.eq(group if below is None else group & below)
-        below = passed
+            after.append(number[place] ^ turn)
+            same = Signal(name=f"{name}_same{place}")
+            m.d.comb += same.eq(number[place] == number[place - 1])
+            run.append(same)
+            turn = turn & same
+        group = Signal(name=f"{name}_equal{start}")
+        m.d.comb += group.eq(Cat(run).all() if equal is None else Cat(run).all() & equal)
+        equal = group
     return Cat(after)

@@ -57,8 +57,7 @@ class CountedSum(CarrySaveSum, Element):
         part = _Part(self._low(products), kept)
         lower = part.add(m, products)
         moved = part.moved(m, f"upper{products.width}")
-        upper = Mux(part.moves, moved, part.upper)
-        return [*lower[:-1], *([bit, lower[-1][0]] for bit in upper)]
+        return [*lower[:-1], *([bit, lower[-1][0]] for bit in moved)]
 
     def _low(self, products: BitHeap) -> int:
         """Return the bits of the lower part of the sum of these products."""
@@ -82,12 +81,11 @@ class CountedSum(CarrySaveSum, Element):
             columns = lower.columns(held)
             part = _Part(low, [*columns[:-1], *([bit, columns[-1][0]] for bit in upper)])
             adds = _Part(low, lower.columns(kept))
+            added, moved = adds.add(m, products), part.moved(m, f"upper{weight}")
             with m.If(self.en):
-                m.d.sync += held.as_value().eq(lower.pack(adds.add(m, products)))
+                m.d.sync += held.as_value().eq(lower.pack(added))
                 with m.If(self.o_done | part.moves):
-                    m.d.sync += upper.eq(
-                        Mux(self.o_done, 0, part.moved(m, f"upper{weight}"))
-                    )
+                    m.d.sync += upper.eq(Mux(self.o_done, 0, moved))
             total += part.columns
         m.d.comb += self.o.as_value().eq(self.layout.pack(total))
         return m
@@ -127,8 +125,8 @@ class _Part:
         return Cat(column[0] for column in self.columns[self.low :])
 
     def moved(self, m: Module, name: str) -> Value:
-        """Upper bits after an overflow."""
-        return count(m, self.upper, self.beyond, name)
+        """Upper bits after an overflow, if there is one."""
+        return count(m, self.upper, self.moves, ~self.sign, name)
 
     def add(self, m: Module, products: BitHeap) -> list[list[Value]]:
         """Add products to the lower bits, as they were before these overflowed; one bit more."""

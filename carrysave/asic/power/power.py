@@ -7,7 +7,7 @@ for each input that may have caused it. Transition times are OpenSTA's.
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,15 +25,21 @@ from carrysave.asic.power.activity import Activity
 from carrysave.asic.power.clock_tree import Wires, clock_tree_fj
 from carrysave.asic.power.delays import timing
 from carrysave.asic.power.flat_netlist import CellGroup, Flat, SimulationError, flatten
+from carrysave.asic.power.replay import Switching
 from hw.catalog import Design
 
-__all__ = ["LEAST_ANNOTATED", "estimate", "power_mw", "report"]
+__all__ = ["LEAST_ANNOTATED", "PARTS", "Energy", "cell_energy", "estimate", "report"]
 
 Floats = NDArray[np.float64]
 Slews = dict[str, Floats]  # per module and net, mean of rise and fall transition time in ns
 
-_FORMAT = 5  # of what is cached; raise it with any change of it
+_FORMAT = 6  # of what is cached; raise it with any change of it
 LEAST_ANNOTATED = 0.95  # share of the pins below which there is no power
+
+PARTS = ("flip_flops", "clock_pins", "clock_gates", "clock_tree", "logic", "glitches", "leakage")
+"""Where energy goes: in flip-flops, with the nets that they drive; in their clock pins; in clock
+gates, with their nets; in the clock tree of a placed netlist; in all else, with its nets; in what
+there would not be without delays; in what leaks in a period."""
 
 
 def report(
@@ -95,6 +101,7 @@ _NOTHING: dict[str, Any] = dict.fromkeys((
     "activity",
     "annotated",
     "glitches",
+    "energy_parts",
 ))
 
 
@@ -116,8 +123,9 @@ def estimate(
 
     Returns
     -------
-    ``power_mw``, ``activity``, ``annotated``, ``pj_per_mac`` as in a result of synthesis,
-    ``glitches`` (share of the transitions; None where the activity is assumed) and ``notes``.
+    ``power_mw``, ``activity``, ``annotated``, ``pj_per_mac``, ``energy_parts`` as in a result of
+    synthesis, ``glitches`` (share of the transitions; None where the activity is assumed) and
+    ``notes``.
     """
     facts = {
         **_NOTHING, "activity": found.describe(), "annotated": found.annotated, "notes": [],
@@ -127,34 +135,50 @@ def estimate(
         note = f"only {found.annotated:.1%} of the pins have a known activity: no power"
         return {**facts, "notes": [note]}
     own = found.switching
-    parts = power_mw(
-        found.flat, own.density, own.duty, slews, library, period_ns, wires.farads if wires else {}
-    )
-    power = sum(parts.values())
+    energy = cell_energy(found.flat, own, slews, library, wires.farads if wires else {})
+    parts = energy.parts(period_ns)
     if wires is not None:
-        tree = clock_tree_fj(wires.clock, found.flat, own.density, library, clock)
-        power += tree / period_ns * 1e-3
-    facts["power_mw"] = power
+        parts["clock_tree"] = clock_tree_fj(wires.clock, found.flat, own.density, library, clock)
+    cycle = sum(parts.values())
+    facts["power_mw"] = cycle / period_ns * 1e-3
+    facts["energy_parts"] = {name: parts[name] * 1e-3 for name in PARTS}
     if found.products_per_cycle:
-        facts["pj_per_mac"] = power * period_ns / found.products_per_cycle
+        facts["pj_per_mac"] = cycle * 1e-3 / found.products_per_cycle
     return facts
 
 
-def power_mw(
+@dataclass(frozen=True)
+class Energy:
+    """Energy of all cells and of what they drive, fJ per cycle.
+
+    Attributes
+    ----------
+    internal, switching : in the cells; in the nets that these drive. By part, of :data:`PARTS`.
+    leakage_nw : power.
+    """
+
+    internal: Mapping[str, float]
+    switching: Mapping[str, float]
+    leakage_nw: float
+
+    def parts(self, period_ns: float) -> dict[str, float]:
+        """Return all of it by part, fJ in a cycle of this period."""
+        both = {name: self.internal[name] + self.switching[name] for name in PARTS}
+        return {**both, "leakage": self.leakage_nw * period_ns * 1e-3}
+
+
+def cell_energy(
     flat: Flat,
-    density: Floats,
-    duty: Floats,
+    rates: Switching,
     slews: Slews,
     library: Library,
-    period_ns: float,
     farads: Mapping[tuple[str, str], float] = MappingProxyType({}),
-) -> dict[str, float]:
-    """Return internal, switching and leakage power of all cells in mW.
+) -> Energy:
+    """Return what the cells of a netlist take.
 
     Parameters
     ----------
-    density : transitions per cycle of each net.
-    duty : share of the time at 1 of each net.
+    rates : transitions of each net.
     slews : per module, transition time of its nets in ns.
     farads : of the wires that a cell's output drives, fF, by cell and pin.
 
@@ -169,24 +193,39 @@ def power_mw(
     load = _loads(flat, library.load_ff, farads)
     kinds = sorted({group.cell.name for m in flat.modules.values() for group in m.groups})
     known = energies(library, kinds)
-    internal = switching = leakage = 0.0  # fJ per cycle, fJ per cycle, nW
+    internal, switching, leakage = dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0), 0.0
+    # Of each net the share of its transitions that there would be without delays.
+    needed = np.minimum(rates.functional / np.where(rates.density > 0, rates.density, 1), 1)
     for name, module in flat.modules.items():
         for group in module.groups:
             nets = {pin: flat.nets_of[name][:, ids] for pin, ids in group.pins.items()}
-            rates = {pin: density[own] for pin, own in nets.items()}
-            ones = {pin: duty[own] for pin, own in nets.items()}
-            for pin in group.cell.outputs:
-                own_load = load[nets[pin.name]]
-                switching += float((0.5 * own_load * voltage**2 * rates[pin.name]).sum())
+            density = {pin: rates.density[own] for pin, own in nets.items()}
+            ones = {pin: rates.duty[own] for pin, own in nets.items()}
             own_slews = {pin: slews[name][ids] for pin, ids in group.pins.items()}
             loads = {pin.name: load[nets[pin.name]] for pin in group.cell.outputs}
-            internal += _internal(known[group.cell.name], group, rates, ones, own_slews, loads)
+            inside = _internal(known[group.cell.name], group, density, ones, own_slews, loads)
+            driven = {
+                pin: 0.5 * own * voltage**2 * density[pin] for pin, own in loads.items()
+            }
+            for total, found in ((internal, inside), (switching, driven)):
+                for pin, energy in found.items():
+                    useful = needed[nets[pin]] * energy
+                    total[_part(group.cell, pin)] += float(useful.sum())
+                    total["glitches"] += float((energy - useful).sum())
             leakage += _leakage(known[group.cell.name], group.cell, ones)
-    return {
-        "internal_mw": internal / period_ns * 1e-3,
-        "switching_mw": switching / period_ns * 1e-3,
-        "leakage_mw": leakage * 1e-6,
-    }
+    return Energy(internal, switching, leakage)
+
+
+def _part(cell: Cell, pin: str) -> str:
+    """Name the part that the energy of a cell's pin belongs to."""
+    if cell.gate:
+        return "clock_gates"
+    if not cell.sequential:
+        return "logic"
+    clocks = {own.name for own in cell.inputs if own.clock}
+    if cell.register:
+        clocks |= set(re.findall(r"[A-Za-z_]\w*", cell.register.clocked_on))
+    return "clock_pins" if pin in clocks else "flip_flops"
 
 
 def _loads(flat: Flat, load_ff: float, farads: Mapping[tuple[str, str], float]) -> Floats:
@@ -213,13 +252,13 @@ def _internal(
     ones: dict[str, Floats],
     slews: dict[str, Floats],
     loads: dict[str, Floats],
-) -> float:
-    """Return the internal energy of a group of cells per cycle, fJ.
+) -> dict[str, Floats]:
+    """Return the internal energy of a group of cells per cycle, fJ, by pin.
 
     An output's transition is due to its inputs in proportion to how often each switches while the
     others let it through; an input's own energy is by the states in which it switches.
     """
-    total = 0.0
+    found: dict[str, Floats] = {}
     for pin, rate in rates.items():
         parts: list[tuple[Internal, Floats]] = []
         every = [entry for entry in known.internal if entry.pin == pin]
@@ -229,11 +268,12 @@ def _internal(
             if pin in loads:
                 weights = _shares(weights)
             parts += zip(entries, weights, strict=True)
+        found[pin] = np.zeros(rate.shape)
         for entry, weight in parts:
             slew = np.broadcast_to(slews.get(entry.related or pin, np.zeros(1)), rate.shape)
             load = loads.get(pin, np.zeros(rate.shape))
-            total += float((weight * entry.energy(slew, load) * rate).sum())
-    return total
+            found[pin] += weight * entry.energy(slew, load) * rate
+    return found
 
 
 def _shares(weights: list[Floats]) -> list[Floats]:
