@@ -3,12 +3,12 @@
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.asic import hierarchy, sta
+from carrysave.asic import full_adders, hierarchy, resized, sta
 from carrysave.asic.elaborate import FORMAT, Elaborated, cell_types
 from carrysave.asic.liberty.cells import LIB, Library
 from hw.emit import tools, yosys
@@ -50,19 +50,35 @@ CLOCK_GATE_MIN = 4
 
 @dataclass(frozen=True)
 class Recipe:
-    """One way through the flow: a front end of ``FRONTS`` and a mapping of ``MAPS``."""
+    """One way through the flow: a front end of ``FRONTS`` and a mapping of ``MAPS``.
+
+    Attributes
+    ----------
+    adders : which full adders are cells of the library, of
+        :data:`carrysave.asic.full_adders.ADDERS`; none if empty.
+    sizes : what cells are resized for after mapping, see :func:`carrysave.asic.resized.goal`; ABC's
+        sizes if empty.
+    """
 
     front: str
     map: str
+    adders: str = ""
+    sizes: str = ""
 
     @classmethod
     def parse(cls, text: str) -> "Recipe":
         """Read what ``str`` wrote."""
-        front, _, map_ = text.partition("+")
-        return cls(front, map_)
+        front, map_, *more = text.split("+")
+        found = cls(front, map_)
+        for word in more:
+            kind, _, value = word.partition("@")
+            found = replace(found, **{"adders" if kind == "adders" else "sizes": value})
+        return found
 
     def __str__(self) -> str:
-        return f"{self.front}+{self.map}"
+        adders = f"+adders@{self.adders}" if self.adders else ""
+        sizes = f"+sizes@{self.sizes}" if self.sizes else ""
+        return f"{self.front}+{self.map}{adders}{sizes}"
 
 
 def fronts(design: Elaborated) -> list[str]:
@@ -73,18 +89,26 @@ def fronts(design: Elaborated) -> list[str]:
     return ["tree", "tree42"] if kinds & {"$add", "$sub", "$alu"} else ["tree"]
 
 
-def front_end(design: Elaborated, front: str, kept: Sequence[str], library: Library) -> Path:
+def front_end(
+    design: Elaborated, front: str, kept: Sequence[str], library: Library, adders: str = ""
+) -> Path:
     """Map everything but the combinational logic; return the RTLIL file, cached."""
+    key = [design.rtlil.parent.name, FRONTS[front], str(CLOCK_GATE_MIN), library.sha, *kept]
+    if adders:
+        key += [f"adders {adders}", str(full_adders.FORMAT)]
     folder = cache.entry(
-        "synth/front",
-        [design.rtlil.parent.name, FRONTS[front], str(CLOCK_GATE_MIN), library.sha, *kept],
-        lambda folder: _front_end(design, front, kept, library, folder),
+        "synth/front", key, lambda folder: _front_end(design, front, kept, library, adders, folder)
     )
     return folder / "front.il"
 
 
 def _front_end(
-    design: Elaborated, front: str, kept: Sequence[str], library: Library, folder: Path
+    design: Elaborated,
+    front: str,
+    kept: Sequence[str],
+    library: Library,
+    adders: str,
+    folder: Path,
 ) -> None:
     """Leave ``front.il`` in a folder."""
     banned = _dont_use(library)
@@ -103,7 +127,32 @@ def _front_end(
             f"dfflibmap -liberty {LIB} {banned}", "opt",
             "write_rtlil front.il",
         ]), cwd=work)  # fmt: skip
+        if adders:
+            _keep_adders(library, adders, work)
         shutil.copy(work / "front.il", folder)
+
+
+def _keep_adders(library: Library, adders: str, work: Path) -> None:
+    """Make full adders of ``front.il`` cells: all, or those with time to spare."""
+    cell = library.full_adder
+    assert cell is not None
+    (work / full_adders.PATTERN).write_text(full_adders.pattern(cell))
+    yosys.run("\n".join([
+        "read_rtlil front.il", f"extract -map {full_adders.PATTERN}", "opt_clean",
+        "write_rtlil front.il", "write_json front.json",
+    ]), cwd=work)  # fmt: skip
+    if float(adders) >= 1:
+        return
+    design = json.loads((work / "front.json").read_text())
+    for module in design["modules"].values():
+        for name in full_adders.late(module, library, float(adders)):
+            module["cells"][name]["type"] = full_adders.LATE
+    (work / "front.json").write_text(json.dumps(design))
+    (work / full_adders.PATTERN).write_text(full_adders.pattern(cell, full_adders.LATE))
+    yosys.run("\n".join([
+        "read_json front.json", f"techmap -map {full_adders.PATTERN}", "opt_clean",
+        "write_rtlil front.il",
+    ]), cwd=work)  # fmt: skip
 
 
 def _dont_use(library: Library) -> str:
@@ -129,7 +178,9 @@ def point(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
     ``corners`` (the period in each) and what :func:`sta.analyse` returns in the slowest.
     """
     library = flow.library
-    source = front_end(flow.design, recipe.front, flow.kept, library)
+    if recipe.sizes:
+        return _resized(flow, recipe, delay_ns)
+    source = front_end(flow.design, recipe.front, flow.kept, library, recipe.adders)
     script = MAPS[recipe.map].replace("{D}", f"{delay_ns * 1e3:.0f}")
     parts = [
         source.parent.name, script, library.driver.name, str(library.load_ff), *library.dont_use,
@@ -140,22 +191,49 @@ def point(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
     def make(folder: Path) -> None:
         with tools.workplace() as work:
             _map(flow, source, script, work)
-            netlist = sta.sanitise((work / "mapped.v").read_text())
-            modules = cell_types(json.loads((work / "mapped.stat").read_text()))
-            mapped = json.loads((work / "mapped.json").read_text())["modules"]
-        corners = [
-            hierarchy.analyse(netlist, mapped, modules, flow.design.top, corner, flow.conditions)
-            for corner in (library, *library.corners)
-        ]
-        timing = {
-            **max(corners, key=lambda found: found["period_ns"]),
-            "corners": [found["period_ns"] for found in corners],
-        }
-        rows = hierarchy.rows(modules, flow.design.top, library)
-        (folder / "netlist.v").write_text(netlist)
-        (folder / "facts.json").write_text(json.dumps({"hierarchy": rows, **timing}))
+            _measure(flow, work, folder)
 
-    folder = cache.entry("synth/mapped", parts, make)
+    return _point(cache.entry("synth/mapped", parts, make), recipe, delay_ns)
+
+
+def _resized(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
+    """Map a design, and resize what comes out."""
+    base = Path(point(flow, replace(recipe, sizes=""), delay_ns)["netlist"])
+    parts: list[str | bytes] = [
+        base.parent.name, recipe.sizes, str(resized.FORMAT), flow.library.sha
+    ]  # fmt: skip
+
+    def make(folder: Path) -> None:
+        with tools.workplace() as work:
+            found = resized.resize_netlist(
+                base, flow.design.top, flow.library, flow.conditions, recipe.sizes
+            )
+            (work / "mapped.json").write_text(json.dumps({"modules": found}))
+            _write(flow, work)
+            _measure(flow, work, folder)
+
+    return _point(cache.entry("synth/resized", parts, make), recipe, delay_ns)
+
+
+def _measure(flow: Flow, work: Path, folder: Path) -> None:
+    """Time what :func:`_write` left; leave ``netlist.v`` and ``facts.json`` in a folder."""
+    netlist = sta.sanitise((work / "mapped.v").read_text())
+    modules = cell_types(json.loads((work / "mapped.stat").read_text()))
+    mapped = json.loads((work / "mapped.json").read_text())["modules"]
+    corners = [
+        hierarchy.analyse(netlist, mapped, modules, flow.design.top, corner, flow.conditions)
+        for corner in (flow.library, *flow.library.corners)
+    ]
+    timing = {
+        **max(corners, key=lambda found: found["period_ns"]),
+        "corners": [found["period_ns"] for found in corners],
+    }
+    rows = hierarchy.rows(modules, flow.design.top, flow.library)
+    (folder / "netlist.v").write_text(netlist)
+    (folder / "facts.json").write_text(json.dumps({"hierarchy": rows, **timing}))
+
+
+def _point(folder: Path, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
     return {
         "recipe": str(recipe), "delay_target_ns": delay_ns, "netlist": str(folder / "netlist.v"),
         **json.loads((folder / "facts.json").read_text()),
@@ -185,8 +263,13 @@ def _map(flow: Flow, source: Path, script: str, work: Path) -> None:
     hierarchy.split_clock_gates(logic["modules"], library)
     hierarchy.buffer(logic["modules"], top, flow.conditions, library)
     (work / "mapped.json").write_text(json.dumps(logic))
+    _write(flow, work)
+
+
+def _write(flow: Flow, work: Path) -> None:
+    """Write ``mapped.json`` as ``mapped.v``, and count its cells in ``mapped.stat``."""
     yosys.run("\n".join([
-        "read_json mapped.json", f"hierarchy -top {top}",
+        "read_json mapped.json", f"hierarchy -top {yosys.word(flow.design.top)}",
         "tee -q -o mapped.stat stat -json",
         "write_verilog -simple-lhs -noattr -noexpr -nohex -nodec mapped.v",
     ]), cwd=work)  # fmt: skip

@@ -83,6 +83,7 @@ def record(
         "power_mw": power["power_mw"],
         "pj_per_mac": power["pj_per_mac"],
         "glitches": power["glitches"],
+        "energy_parts": power["energy_parts"],
         **rates,
         "gops_per_mm2_die": on_die["gops_per_mm2"],
         "critical_path": timed.timing["critical_path"],

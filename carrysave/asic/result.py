@@ -49,6 +49,7 @@ def of_cells(
         "annotated": found["annotated"],
         "glitches": found["glitches"],
         "pj_per_mac": found["pj_per_mac"],
+        "energy_parts": found["energy_parts"],
         **rates,
         "versions": versions(library),
         "area_sequential_um2": sequential,
@@ -135,7 +136,7 @@ def of_fpga(
     for name, of in (("gops_per_1000_luts", found["luts"] / 1000), ("gops_per_dsp", found["dsps"])):
         rates[name] = rates["gops"] / of if rates["gops"] is not None and of else None
     nothing = dict.fromkeys((
-        "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac",
+        "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac", "energy_parts",
         "area_sequential_um2", "area_combinational_um2", "kge", "corner", "library",
         "corners", "delay_target_ns", "hierarchy_mode", "netlist", "placed",
     ))  # fmt: skip

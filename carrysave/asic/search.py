@@ -1,23 +1,32 @@
 """Searches the best netlist of a design: over recipes, delay targets, hierarchies, and variants."""
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from carrysave.asic import resized
+from carrysave.asic.full_adders import ADDERS
 from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
 from hw.catalog import Design
 
 __all__ = ["OBJECTIVES", "Search", "Variant"]
 
-OBJECTIVES = ("density", "period", "area")
+OBJECTIVES = ("density", "period", "area", "energy")
+"""``energy`` is for a period to meet."""
 
 # Delay targets of a sweep, relative to the fastest logic that a recipe reached.
 RELAXED = (1.08, 1.2, 1.4, 1.8)
 BEST_RECIPES = 4
 BEST_OF_HOWS = 2  # mappings that each other way to build a design gets at first
 AGAIN = 0.92  # of a delay target, where the clock was missed by little
+ADDERS_OF = 2  # mappings that are tried with full adders of the library
+RESIZED = 6  # points whose cells are resized
+QUIET_MAPS = ("amap", "wide", "nf")
+"""Mappings that are tried for the least energy: small ones; speed is for the sizes."""
+_NARROWLY = 0.05  # of a period: what misses it by less is sized again, for a shorter one
 _FASTEST = 0.001  # ns: out of reach, so that ABC maps for speed throughout
 _SLOWEST = 100.0
 
@@ -50,6 +59,8 @@ class Search:
     ----------
     variants : the first is what was asked for.
     overhead_ns : part of a period that is not the logic's: clock-to-q and setup.
+    combine : makes more variants, with these parameters of how the design is built.
+    energy : of a point, pJ per cycle; for that objective.
     """
 
     def __init__(
@@ -62,8 +73,12 @@ class Search:
         say: Callable[[str], None] = lambda text: None,
         jobs: int = 2,
         maps: Sequence[str] | None = None,
+        combine: Callable[[Mapping[str, Any]], Iterable[Variant]] = lambda hows: (),
+        energy: Callable[[dict[str, Any]], float] | None = None,
     ) -> None:
-        self.variants = variants
+        self.variants = list(variants)
+        self.combine = combine
+        self.energy = energy
         self.objective = objective
         self.overhead_ns = overhead_ns
         self.period_ns = period_ns
@@ -74,6 +89,9 @@ class Search:
 
     def single(self) -> dict[str, Any]:
         """Run one mapping per front end at full speed; with a period, the others for it."""
+        if self.objective == "energy":
+            self.quiet([0])
+            return self.best()
         fronts = self.fronts(0)
         self.run([(0, Recipe(front, "dch2"), _FASTEST) for front in fronts])
         if self.period_ns is not None:
@@ -104,15 +122,17 @@ class Search:
 
         What was asked for gets all mappings; every other way to build the design those that were
         best there, and the best of these ways the rest, too; every other hierarchy of the best way
-        of all those that are best by then.
+        of all those that are best by then. Last, the best mappings have full adders of the library,
+        and the best points other sizes.
         """
+        if self.objective == "energy":
+            return self.sweep_quietly()
         done = self.full_speed([0], MAPS)
-        ways = [
-            number for number, variant in enumerate(self.variants)
-            if variant.hows and variant.hierarchy == self.variants[0].hierarchy
-        ]  # fmt: skip
+        ways = self.ways()
         if ways:
-            first = self.full_speed(ways, self.best_maps(done)[:BEST_OF_HOWS])
+            maps = self.best_maps(done)[:BEST_OF_HOWS]
+            first = self.full_speed(ways, maps)
+            first += self.full_speed(self.combined(done + first), maps)
             best = min(first, key=self.cost)["variant"]
             rest = self.best_maps(done)[BEST_OF_HOWS:]
             done += first + self.full_speed([best], rest)
@@ -140,6 +160,104 @@ class Search:
             middle = [(low + high) / 2 for low, high in pairwise(around)]
             recipe = Recipe.parse(best["recipe"])
             self.run([(best["variant"], recipe, round(value, 4)) for value in middle])
+        self.adders()
+        self.resize()
+        return self.best()
+
+    def ways(self) -> list[int]:
+        """Return the variants that are built otherwise than what was asked for."""
+        return [
+            number for number, variant in enumerate(self.variants)
+            if variant.hows and variant.hierarchy == self.variants[0].hierarchy
+        ]  # fmt: skip
+
+    def combined(self, done: Sequence[dict[str, Any]]) -> list[int]:
+        """Make a variant with the best value of each parameter, if there are several better."""
+        costs = {number: math.inf for number in range(len(self.variants))}
+        ranked = sorted(done, key=self.cost, reverse=True)
+        for rank, found in enumerate(ranked):
+            costs[found["variant"]] = len(ranked) - rank
+        best: dict[str, tuple[float, Any]] = {}
+        for number in self.ways():
+            (name, value), *more = self.variants[number].hows.items()
+            if not more and costs[number] < costs[0]:
+                best[name] = min(best.get(name, (math.inf, None)), (costs[number], value))
+        if len(best) < 2:
+            return []
+        start = len(self.variants)
+        wanted = {name: value for name, (_, value) in best.items()}
+        self.variants += [
+            variant for variant in self.combine(wanted)
+            if variant.hierarchy == self.variants[0].hierarchy
+        ]  # fmt: skip
+        return list(range(start, len(self.variants)))
+
+    def adders(self) -> None:
+        """Run the best points again with full adders of the library, if it has one."""
+        found: dict[str, tuple[int, Recipe, float]] = {}
+        for point in sorted(self.points, key=self.cost):
+            recipe = Recipe.parse(point["recipe"])
+            found.setdefault(recipe.map, (point["variant"], recipe, point["delay_target_ns"]))
+        if self.variants[0].flow.library.full_adder is not None:
+            self.run([
+                (number, replace(recipe, adders=adders), target)
+                for number, recipe, target in list(found.values())[:ADDERS_OF]
+                for adders in ADDERS
+            ])  # fmt: skip
+
+    def resize(self) -> None:
+        """Resize the cells of the best points, each of another variant or recipe."""
+        sizes = resized.goal_text(self.objective, self.period_ns)
+        found: dict[tuple[int, str], tuple[int, Recipe, float]] = {}
+        for point in sorted(self.points, key=self.cost) if sizes else ():
+            number, recipe = point["variant"], Recipe.parse(point["recipe"])
+            wanted = number, replace(recipe, sizes=sizes), point["delay_target_ns"]
+            if not recipe.sizes:
+                found.setdefault((number, str(recipe)), wanted)
+        self.run(list(found.values())[:RESIZED])
+
+    def quiet(
+        self,
+        numbers: Iterable[int],
+        maps: Sequence[str] = QUIET_MAPS,
+        adders: Sequence[str] = ("", *ADDERS),
+    ) -> list[dict[str, Any]]:
+        """Run small mappings of variants, sized for the period, and measure their energy."""
+        sizes = resized.goal_text(self.objective, self.period_ns)
+        if self.variants[0].flow.library.full_adder is None:
+            adders = ("",)
+        found = self.run([
+            (number, Recipe(front, map_, own, sizes), _SLOWEST)
+            for number in numbers
+            for front in self.fronts(number)[:1]
+            for map_ in maps
+            for own in adders
+        ])  # fmt: skip
+        assert self.period_ns is not None and self.energy is not None
+        again = []
+        for result in found:
+            recipe, late = Recipe.parse(result["recipe"]), result["period_ns"] - self.period_ns
+            if 0 < late < _NARROWLY * self.period_ns:
+                tighter = f"{self.period_ns - 2 * late:.4g}"
+                again.append((result["variant"], replace(recipe, sizes=tighter), _SLOWEST))
+        found += self.run(again)
+        least = min(found, key=lambda point: point["period_ns"])
+        for result in found:
+            if result["period_ns"] <= self.period_ns or result is least:
+                result["pj_per_cycle"] = self.energy(result)
+                self.say(
+                    f"{result['recipe']}: {result['pj_per_cycle']:.3f} pJ in a cycle,"
+                    f" {result['period_ns']:.3f} ns"
+                )
+        return found
+
+    def sweep_quietly(self) -> dict[str, Any]:
+        """Find the least energy: first which way to build the design, then of its mappings."""
+        some = QUIET_MAPS[:1], ADDERS[1:]
+        first = self.quiet([0, *self.ways()], *some)
+        combined = self.combined(first)
+        first += self.quiet(combined, *some) if combined else []
+        self.quiet([min(first, key=self.cost)["variant"]])
         return self.best()
 
     def full_speed(self, numbers: Iterable[int], maps: Iterable[str]) -> list[dict[str, Any]]:
@@ -206,6 +324,9 @@ class Search:
 
     def cost(self, result: dict[str, Any]) -> tuple[float, ...]:
         """Return what the objective minimises."""
+        if self.objective == "energy":
+            late, size = self.worth(result["period_ns"], area(result))
+            return late, result.get("pj_per_cycle", math.inf), size
         return self.worth(result["period_ns"], area(result))
 
     def worth(self, period: float, size: float) -> tuple[float, ...]:

@@ -4,8 +4,8 @@ For a cell library: Yosys maps every distinct module once, ABC maps and sizes th
 series of delay targets, OpenSTA times every netlist, the best by the objective is the result.
 """
 
-import functools
-from collections.abc import Callable, Collection, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +21,7 @@ from carrysave.asic.placement.technology import Technology
 from carrysave.asic.placement.technology import technology as technology_of
 from carrysave.asic.power import activity as switching
 from carrysave.asic.power import power
+from carrysave.asic.power.clock_tree import Wires
 from carrysave.asic.power.stimulus import KINDS, UNMEASURED, Stimulus, measurable
 from carrysave.asic.probe import probe
 from carrysave.asic.recipes import Kept
@@ -73,6 +74,7 @@ def synthesise(
     maps: Sequence[str] | None = None,
     kept: Kept | None = None,
     others: Sequence[tuple[Design, Path]] = (),
+    combine: Callable[[Mapping[str, Any]], Iterable[tuple[Design, Path]]] = lambda hows: (),
 ) -> dict[str, Any]:
     """Synthesise a design and return area, timing and power with all that they depend on.
 
@@ -86,7 +88,8 @@ def synthesise(
     sweep : try all recipes over a series of delay targets and take the best by ``objective``.
     clock : name of the clock port; ignored by a design without registers.
     operations_per_cycle : operations (2 per multiply-accumulate) per clock cycle at full rate.
-    objective : ``density`` (least period x area), ``period`` or ``area``.
+    objective : ``density`` (least period x area), ``period``, ``area``, or ``energy``: the least for
+        `period_ns`, among what meets it.
     hierarchy : which repeated modules are mapped once, of
         :data:`carrysave.asic.elaborate.HIERARCHIES`; None for ``auto`` or, with ``sweep``, for the
         best of all.
@@ -108,6 +111,7 @@ def synthesise(
         and the least area counts.
     kept : the only point to run, found by an earlier search.
     others : other ways to build `design`, that a sweep tries, too: its parameters and the Verilog.
+    combine : makes another, of several parameters, if that can be built.
 
     Returns
     -------
@@ -125,6 +129,8 @@ def synthesise(
         If a tool is missing or fails.
     """
     _check_choice("objective", objective, OBJECTIVES)
+    if objective == "energy" and period_ns is None:
+        raise ValueError("period_ns must be given for the objective 'energy', not None")
     if hierarchy is not None:
         _check_choice("hierarchy", hierarchy, tuple(HIERARCHIES))
     for map_ in maps or ():
@@ -162,8 +168,8 @@ def synthesise(
         say(f"simulate {top}")
         switching.record(design, activity)  # what is wrong with it shows before the long work
     notes: list[str] = []
-    variants = []
-    for own, files in [(design, sources), *((own, [file]) for own, file in others)]:
+
+    def variants_of(own: Design | None, files: Sequence[Path]) -> Iterator[Variant]:
         elaborated = elaborate(files, own.module if own and own != design else top)
         conditions = sta.Conditions(
             clock=clock_of(elaborated, clock), resets=_resets(elaborated, reset, time_reset),
@@ -172,10 +178,38 @@ def synthesise(
         wanted = hierarchy if kept is None else kept.hierarchy
         for name, modules in hierarchies(elaborated, wanted, sweep, notes).items():
             flow = Flow(elaborated, tuple(modules), library, conditions)
-            variants.append(Variant(name, flow, own, _differing(own, design)))
+            yield Variant(name, flow, own, _differing(own, design))
+
+    def measure(
+        point: dict[str, Any], netlist: Path, period: float, wires: Wires | None = None
+    ) -> dict[str, Any]:
+        chosen = search.variants[point["variant"]]
+        return power.report(
+            netlist, top=chosen.flow.design.top, library=library, period_ns=period,
+            conditions=chosen.flow.conditions, operations=operations_per_cycle,
+            design=chosen.design, stimulus=activity, wires=wires,
+        )  # fmt: skip
+
+    def energy(point: dict[str, Any]) -> float:
+        assert period_ns is not None
+        found = measure(point, Path(point["netlist"]), period_ns)
+        if found["power_mw"] is None:
+            raise ValueError(
+                f"objective must be one of {', '.join(OBJECTIVES[:-1])} where there is no power"
+                f" ({'; '.join(found['notes']) or f'activity {activity}'}), not {objective!r}"
+            )
+        return found["power_mw"] * period_ns
+
     search = Search(
-        variants, objective=objective, overhead_ns=overhead, period_ns=period_ns, say=say,
-        jobs=jobs, maps=maps,
+        [
+            variant for own, files in [(design, sources), *((own, [file]) for own, file in others)]
+            for variant in variants_of(own, files)
+        ],
+        objective=objective, overhead_ns=overhead, period_ns=period_ns, say=say, jobs=jobs,
+        maps=maps, energy=energy,
+        combine=lambda hows: (
+            variant for own, file in combine(hows) for variant in variants_of(own, [file])
+        ),
     )  # fmt: skip
     if kept is not None:
         (best,) = search.run([(0, Recipe.parse(kept.recipe), kept.delay_target_ns)])
@@ -185,18 +219,12 @@ def synthesise(
     if place and technology:
         placed = placing.best(search, placing.FINALISTS if sweep else 1, technology, say)
         best = placed.point
-    chosen = variants[best["variant"]]
-    measure = functools.partial(
-        power.report, top=chosen.flow.design.top, library=library,
-        conditions=chosen.flow.conditions, operations=operations_per_cycle, design=chosen.design,
-        stimulus=activity,
-    )  # fmt: skip
-    found = measure(Path(best["netlist"]), period_ns=best["period_ns"])
+    found = measure(best, Path(best["netlist"]), best["period_ns"])
     record = result.of_cells(search, target, best, operations_per_cycle, found)
     if placed is not None and technology:
         say("power with wires")
         found = measure(
-            placed.placed.netlist, period_ns=placed.timing["period_ns"], wires=placed.placed.wires
+            best, placed.placed.netlist, placed.timing["period_ns"], placed.placed.wires
         )
         record["placed"] = placing.record(placed, technology, operations_per_cycle, found)
     record["notes"] += dict.fromkeys(notes)
@@ -256,6 +284,10 @@ def synthesise_design(
                 (other, cache.write(Path(folder) / f"{other.module}.v", text))
                 for other, text in _others(design, hows)
             ]
+            options["combine"] = lambda values: [
+                (other, cache.write(Path(folder) / f"{other.module}.v", text))
+                for other, text in _built(design, values)
+            ]
         clock, reset = clock_and_reset(component)
         record = synthesise(
             [verilog],
@@ -293,11 +325,14 @@ def _others(design: Design, hows: Collection[str]) -> Iterator[tuple[Design, str
         for value in kind.options:
             if value == design.parameters[name]:
                 continue
-            other = Design(design.name, {**design.parameters, name: value})
-            try:
-                yield other, verilog_of(other)
-            except ValueError:  # not with the other parameters
-                continue
+            yield from _built(design, {name: value})
+
+
+def _built(design: Design, hows: Mapping[str, Any]) -> Iterator[tuple[Design, str]]:
+    """Yield a design with other parameters, and its Verilog, if it can be built."""
+    other = Design(design.name, {**design.parameters, **hows})
+    with contextlib.suppress(ValueError):
+        yield other, verilog_of(other)
 
 
 def default_activity(design: Design) -> str:

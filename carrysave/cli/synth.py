@@ -63,7 +63,11 @@ Sweep = Annotated[
     ),
 ]
 Objective = Annotated[
-    str, Parameter(help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}.")
+    str,
+    Parameter(
+        help=f"Objective of --sweep: {', '.join(synthesis.OBJECTIVES)}; energy is the least for"
+        " --period, with or without --sweep."
+    ),
 ]
 Part = Annotated[
     str | None,
@@ -108,8 +112,10 @@ def check_search(
     """Refuse options of a synthesis that are out of range, or exclude each other."""
     check_positive("--period", period, " ns")
     check_positive("--operations", operations)
-    if period is not None and sweep:
-        raise UsageError("--period and --sweep exclude each other")
+    if objective == "energy" and period is None:
+        raise UsageError("--objective energy needs --period: the least energy of all that meet it")
+    if period is not None and sweep and objective != "energy":
+        raise UsageError("--period and --sweep exclude each other, but for --objective energy")
     if target is not None and liberty is not None:
         raise UsageError("--target and --liberty exclude each other")
     if target is not None:
@@ -218,6 +224,7 @@ def synthesise(
     - `carrysave synth opt1 --sweep`
     - `carrysave synth systolic_os --liberty sky130_fd_sc_hd__tt_025C_1v80.lib --place`
     - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
+    - `carrysave synth opt1 --liberty my.lib.gz --period 2.5 --objective energy --sweep`
     - `carrysave synth opt1 --liberty typical.lib --liberty slow.lib`
     - `carrysave synth systolic_os -p pe=mac -p encoding=operator -p adder=operator --target ecp5`
     - `carrysave synth --verilog a.sv --top a --target ice40 --part iCE40UP5K-SG48 --seeds 5`

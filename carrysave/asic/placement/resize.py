@@ -1,12 +1,14 @@
-"""Resizes cells for the least period and area, with the wires as they lie.
+"""Resizes cells for a goal of period and area, with the wires as they lie, or as a library guesses.
 
 The period's soft maximum over all paths has a slope by the delay of each arc, the slew of each node
 and the load of each net (:meth:`Timing.slopes`). With these each cell knows what a stronger or
 weaker one in its place would cost or gain; in each round those that gain most change.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -14,10 +16,10 @@ from carrysave.asic.liberty.tables import Floats
 from carrysave.asic.placement.lookup import Ids
 from carrysave.asic.placement.timing import Slopes, Times, Timing
 
-__all__ = ["PRICE", "resize"]
+__all__ = ["PRICE", "Goal", "Limit", "Product", "resize"]
 
 PRICE = 0.1
-"""What a share of the area is worth: of 1 of the period."""
+"""What a share of the area is worth beside one of the period, where wires are short of both."""
 _SOFT = 0.02, 0.005
 """Softness of the maximum in the first and last round: a share of the period."""
 _MOST = 0.03
@@ -26,6 +28,56 @@ _RENEW = 10
 """Rounds after which what is best is found anew: the softness has become another."""
 _SLEW = 0.75
 """ns: longest transition time where no path asks for one. Tables of sky130 end at 1.5."""
+
+
+class Goal(Protocol):
+    """What sizes are for."""
+
+    def cost(self, period: float, area: float) -> float:
+        """Return what there should be least of, of a period, ns, and an area, um2."""
+
+    def price(self, period: float, area: float) -> float:
+        """Return the ns of period that cost as much as 1 um2."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """The least period times area to a power."""
+
+    power: float
+
+    def cost(self, period: float, area: float) -> float:
+        """Return the product."""
+        return period * area**self.power
+
+    def price(self, period: float, area: float) -> float:
+        """Return the slope by area over that by period."""
+        return self.power * period / area
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The least area within a period, ns."""
+
+    period: float
+
+    WEIGHT = 3.0
+    """What a share of the period above the limit is worth, beside one of the area."""
+    SOFT = 0.01
+    """Share of the limit around which it begins to count."""
+
+    def _above(self, period: float) -> float:
+        return (period / self.period - 1) / self.SOFT
+
+    def cost(self, period: float, area: float) -> float:
+        """Return the area, with what is above the limit."""
+        above = self.SOFT * float(np.logaddexp(0, self._above(period)))
+        return area * math.exp(self.WEIGHT * above)
+
+    def price(self, period: float, area: float) -> float:
+        """Return the slope by area over that by period: far below the limit only area counts."""
+        share = 1 / (1 + math.exp(min(max(-self._above(period), -30.0), 15.0)))
+        return self.period / (area * self.WEIGHT * share)
 
 
 @dataclass(frozen=True)
@@ -37,30 +89,38 @@ class _State:
     softness: float
 
 
-def resize(timing: Timing, rounds: int, say: Callable[[str], None] = lambda text: None) -> None:
+def resize(
+    timing: Timing,
+    rounds: int,
+    say: Callable[[str], None] = lambda text: None,
+    goal: Goal = Product(PRICE),
+) -> None:
     """Change the kinds of cells of a timing.
 
     Parameters
     ----------
     rounds : each tries all sizes next to those that there are.
+    goal : what for.
     """
     period = timing.times().period
     best, least, share = timing.kind.copy(), np.inf, _MOST
     for index in range(rounds):
         softness = period * float(np.interp(index / rounds, (0, 1), _SOFT))
         times = timing.times()
-        area = float(timing.sizes.areas[timing.kind].sum())
+        area = timing.area
         blunt = float(np.maximum(times.slew - 2 * _SLEW, 0).sum())
-        cost = times.soft_period(softness) * area**PRICE * (1 + blunt)
+        soft_period = times.soft_period(softness)
+        cost = goal.cost(soft_period, area) * (1 + blunt)
         if index % _RENEW == 0:
             least = np.inf
         if cost < least:
             least, best, share = cost, timing.kind.copy(), min(1.5 * share, _MOST)
         else:
             timing.kind, share = best.copy(), share / 2
-            times = timing.times()
+            times, area = timing.times(), timing.area
+            soft_period = times.soft_period(softness)
         state = _State(times, timing.slopes(times, softness), softness)
-        kinds, costs = _costs(timing, state, PRICE * times.period / area)
+        kinds, costs = _costs(timing, state, goal.price(soft_period, area))
         changed = _change(timing, kinds, costs, max(int(share * len(timing.kind)), 4))
         say(f"round {index}: {times.period:.3f} ns, {area:.0f} um2, {changed} cells change")
         if not changed:
@@ -100,6 +160,7 @@ def _costs(timing: Timing, state: _State, price: float) -> tuple[Ids, Floats]:
         grows = timing.capacitance[kind[pins], timing.pin_name] - now
         total += np.bincount(pins, _soft(state, through, grows * each), count)
         total += price * (timing.sizes.areas[kind] - timing.sizes.areas[timing.kind])
+        total = timing.together(total)
         better = can & (total < cost)
         best[better], cost[better] = kind[better], total[better]
     return best, cost
@@ -118,7 +179,9 @@ def _change(timing: Timing, best: Ids, cost: Floats, most: int) -> int:
     beaten = np.zeros(len(cost), bool)
     beaten[timing.pin_cell[cost[timing.pin_cell] > drivers[timing.pin_net]]] = True
     beaten[timing.arc_cell[cost[timing.arc_cell] > sinks[timing.arc_to // 2]]] = True
+    beaten = timing.together(beaten) > 0
     wins = np.flatnonzero((cost < 0) & ~beaten)
-    wins = wins[np.argsort(cost[wins])][:most]
+    wins = wins[np.argsort(cost[wins], kind="stable")][:most]
+    wins = timing.all_of(wins)
     timing.kind[wins] = best[wins]
     return len(wins)

@@ -5,13 +5,17 @@ linear between points, the worst slew and the latest arrival of each edge go on,
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from carrysave.asic.liberty.arcs import FALL, RISE
 from carrysave.asic.liberty.tables import Floats
+from carrysave.asic.liberty.wire_load import WireLoad
 from carrysave.asic.placement.lookup import Found, Ids
 from carrysave.asic.placement.netlist import Netlist, Sink
 from carrysave.asic.placement.sizes import Sizes
@@ -75,10 +79,18 @@ class Timing:
     netlist : its cells by number are those of ``names``.
     sizes : kinds of cells.
     conditions : clock and ideal resets.
+    group : of each cell, those that have the same kind: of a module that is there several times.
     """
 
-    def __init__(self, netlist: Netlist, sizes: Sizes, conditions: Conditions) -> None:
+    def __init__(
+        self,
+        netlist: Netlist,
+        sizes: Sizes,
+        conditions: Conditions,
+        group: Sequence[int] | None = None,
+    ) -> None:
         self.netlist, self.sizes = netlist, sizes
+        self._group = None if group is None else np.array(group, int)
         library = sizes.library
         self.names = list(netlist.cells)
         self.kind = np.array([sizes.number[netlist.cells[name].kind] for name in self.names], int)
@@ -191,6 +203,37 @@ class Timing:
         """Take the wires of nets, fF, and the delay to each pin of ``pin_cell``, ns; 0 last."""
         self.wire, self.delays, self.arc_wire = farads, delays, delays[self.arc_pin]
         self.end_wire = delays[self.end_pin]
+
+    @property
+    def area(self) -> float:
+        """Area of all cells, um2."""
+        return float(self.sizes.areas[self.kind[: self.pseudo]].sum())
+
+    def together(self, values: NDArray[Any]) -> Floats:
+        """Add up the values of cells that must have the same kind; those before ports are alone."""
+        found = values.astype(float)
+        if self._group is not None and len(self._group):
+            found[: self.pseudo] = np.bincount(self._group, found[: self.pseudo])[self._group]
+        return found
+
+    def all_of(self, cells: Ids) -> Ids:
+        """Return all cells that must have the same kind as these."""
+        if self._group is None or not len(self._group):
+            return cells
+        return np.flatnonzero(np.isin(self._group, self._group[cells]))
+
+    def guess_wires(self) -> None:
+        """Take the wire load of the library for the wires, if it has one."""
+        wires = WireLoad.of(self.sizes.library)
+        if wires is None:
+            return
+        pins = np.bincount(self.pin_net, minlength=self.count)
+        # Two edges of each output of the design.
+        outputs = self.end_node[self.end_cell < 0] // 2
+        pins += np.bincount(outputs, minlength=self.count) // 2
+        own = self.capacitance[self.kind[self.pin_cell], self.pin_name]
+        delays = wires.delay(pins[self.pin_net], own)
+        self.set_wires(wires.farads(pins), np.append(delays, 0.0))
 
     @property
     def loads(self) -> Floats:
