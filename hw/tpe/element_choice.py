@@ -29,6 +29,7 @@ def element_hows(*pes: str, encoding: str, pipeline: int) -> dict[str, Parameter
         "encoding": replace(Element.HOWS["encoding"], default=encoding),
         "pipeline": replace(Element.HOWS["pipeline"], default=pipeline),
         "adder": MacElement.HOWS["adder"],
+        "upper": Opt1Element.HOWS["upper"],
     }
 
 
@@ -40,11 +41,25 @@ TREE_HOWS = TARGET_HOWS | element_hows("opt1", "opt2", "mac", encoding="ent", pi
 """Elements of k products per cycle, or blocks of a target."""
 
 
-def make_element(spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder: str) -> Element:
-    """Make an element; raises as :meth:`golden.check.Parameter.check` does."""
+def make_element(
+    spec: MacSpec, *, pe: str, encoding: str, pipeline: int, adder: str, upper: str
+) -> Element:
+    """Make an element.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :meth:`golden.check.Parameter.check` does; or if an element without carries is to have a
+        counter.
+    """
     hows: dict[str, Any] = {"encoding": encoding, "pipeline": pipeline}
-    own = {"pe": pe, **hows, "adder": adder}
+    own = {"pe": pe, **hows, "adder": adder, "upper": upper}
     check_fields({name: TREE_HOWS[name] for name in own}, own)
-    if "adder" in _CELLS[pe].HOWS:
+    cell = _CELLS[pe]
+    if "adder" in cell.HOWS:
         hows["adder"] = adder
-    return _CELLS[pe](spec, **hows)
+    if "upper" in cell.HOWS:
+        hows["upper"] = upper
+    elif upper != TREE_HOWS["upper"].default:
+        raise ValueError(f"upper must be {TREE_HOWS['upper'].default} with {pe}, not {upper!r}")
+    return cell(spec, **hows)
