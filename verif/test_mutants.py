@@ -55,6 +55,7 @@ LONG: list[tuple[str, dict[str, Any]]] = [
     ("lmul", {"format": "e4m3", "mode": "exact"}),
     ("mac", TINY),
     ("opt1", TINY),
+    ("opt1", TINY | {"accumulator_width": 10, "upper": "counter"}),
     # Booth: that select lines exclude each other is beyond an induction over all states.
     (
         "systolic_ws",

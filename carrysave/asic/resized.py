@@ -76,9 +76,7 @@ def resize_netlist(
     return modules
 
 
-def _flatten(
-    modules: Modules, top: str, library: Library
-) -> tuple[Netlist, list[tuple[str, str]]]:
+def _flatten(modules: Modules, top: str, library: Library) -> tuple[Netlist, list[tuple[str, str]]]:
     """Return a flat netlist, and of each of its cells the module and its name there."""
     fresh = 1
     cells: dict[str, Instance] = {}

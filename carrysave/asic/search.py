@@ -173,7 +173,7 @@ class Search:
 
     def combined(self, done: Sequence[dict[str, Any]]) -> list[int]:
         """Make a variant with the best value of each parameter, if there are several better."""
-        costs = {number: math.inf for number in range(len(self.variants))}
+        costs = dict.fromkeys(range(len(self.variants)), math.inf)
         ranked = sorted(done, key=self.cost, reverse=True)
         for rank, found in enumerate(ranked):
             costs[found["variant"]] = len(ranked) - rank
@@ -195,9 +195,9 @@ class Search:
     def adders(self) -> None:
         """Run the best points again with full adders of the library, if it has one."""
         found: dict[str, tuple[int, Recipe, float]] = {}
-        for point in sorted(self.points, key=self.cost):
-            recipe = Recipe.parse(point["recipe"])
-            found.setdefault(recipe.map, (point["variant"], recipe, point["delay_target_ns"]))
+        for one in sorted(self.points, key=self.cost):
+            recipe = Recipe.parse(one["recipe"])
+            found.setdefault(recipe.map, (one["variant"], recipe, one["delay_target_ns"]))
         if self.variants[0].flow.library.full_adder is not None:
             self.run([
                 (number, replace(recipe, adders=adders), target)
@@ -209,9 +209,9 @@ class Search:
         """Resize the cells of the best points, each of another variant or recipe."""
         sizes = resized.goal_text(self.objective, self.period_ns)
         found: dict[tuple[int, str], tuple[int, Recipe, float]] = {}
-        for point in sorted(self.points, key=self.cost) if sizes else ():
-            number, recipe = point["variant"], Recipe.parse(point["recipe"])
-            wanted = number, replace(recipe, sizes=sizes), point["delay_target_ns"]
+        for one in sorted(self.points, key=self.cost) if sizes else ():
+            number, recipe = one["variant"], Recipe.parse(one["recipe"])
+            wanted = number, replace(recipe, sizes=sizes), one["delay_target_ns"]
             if not recipe.sizes:
                 found.setdefault((number, str(recipe)), wanted)
         self.run(list(found.values())[:RESIZED])
@@ -233,7 +233,8 @@ class Search:
             for map_ in maps
             for own in adders
         ])  # fmt: skip
-        assert self.period_ns is not None and self.energy is not None
+        assert self.period_ns is not None
+        assert self.energy is not None
         again = []
         for result in found:
             recipe, late = Recipe.parse(result["recipe"]), result["period_ns"] - self.period_ns

@@ -88,8 +88,8 @@ def synthesise(
     sweep : try all recipes over a series of delay targets and take the best by ``objective``.
     clock : name of the clock port; ignored by a design without registers.
     operations_per_cycle : operations (2 per multiply-accumulate) per clock cycle at full rate.
-    objective : ``density`` (least period x area), ``period``, ``area``, or ``energy``: the least for
-        `period_ns`, among what meets it.
+    objective : ``density`` (least period x area), ``period``, ``area``, or ``energy``: the least
+        for `period_ns`, among what meets it.
     hierarchy : which repeated modules are mapped once, of
         :data:`carrysave.asic.elaborate.HIERARCHIES`; None for ``auto`` or, with ``sweep``, for the
         best of all.

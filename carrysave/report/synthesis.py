@@ -94,6 +94,7 @@ def print_synthesis(
             )
     console.print(table)
     first = results[0]
+    _print_energy(console, labels, results)
     for result in results:
         _print_placed(console, result)
     for label, result in zip(labels, results, strict=True):
@@ -131,6 +132,42 @@ def print_synthesis(
     for result in results:
         for file in result.get("files", ()):
             print_line(console, f"wrote {file}")
+
+
+_ENERGY = {
+    "flip_flops": "flip-flops and their nets",
+    "clock_pins": "clock pins of flip-flops",
+    "clock_gates": "clock gates and their nets",
+    "clock_tree": "clock tree",
+    "logic": "logic and its nets",
+    "glitches": "glitches",
+    "leakage": "leakage",
+}
+
+
+def _print_energy(
+    console: Console, labels: Sequence[str], results: Sequence[dict[str, Any]]
+) -> None:
+    """Print where the energy of each result goes, placed ones with their wires."""
+    columns = []
+    for label, result in zip(labels, results, strict=True):
+        for name, own in ((label, result), (f"{label}, placed", result.get("placed") or {})):
+            if parts := own.get("energy_parts"):
+                columns.append((name, parts))
+    if not columns:
+        return
+    table = Table(title="energy, pJ in a cycle", title_justify="left", header_style="bold")
+    table.add_column("", no_wrap=True)
+    for name, _ in columns:
+        table.add_column(escape(name), justify="right", overflow="fold")
+    for key, label in _ENERGY.items():
+        if any(parts[key] for _, parts in columns):
+            texts = (
+                f"{parts[key]:,.3f} ({parts[key] / sum(parts.values()):.0%})"
+                for _, parts in columns
+            )
+            table.add_row(label, *texts)
+    console.print(table)
 
 
 _PLACED = (

@@ -59,9 +59,7 @@ class CarrySave(data.StructLayout):
 
     def carry_row(self, number: data.View) -> Value:
         """Carries as a row of `width` bits."""
-        return Cat(
-            column[1] if len(column) == 2 else C(0, 1) for column in self.columns(number)
-        )
+        return Cat(column[1] if len(column) == 2 else C(0, 1) for column in self.columns(number))
 
 
 class Planes(data.StructLayout):

@@ -58,7 +58,7 @@ def digit_ranges(a_format: IntFormat, encoding: str) -> dict[int, tuple[int, int
                 for digit, values in enumerate(ent_direct_values(a_format))
             }
         case "none":
-            ranges = {place: (0, 1) for place in range(width)}
+            ranges = dict.fromkeys(range(width), (0, 1))
             return ranges | {top: (-1, 0)} if a_format.signed else ranges
         case "operator":
             return {0: (a_format.low, a_format.high)}

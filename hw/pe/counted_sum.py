@@ -126,7 +126,8 @@ class _Part:
 
     def moved(self, m: Module, name: str) -> Value:
         """Upper bits after an overflow, if there is one."""
-        return count(m, self.upper, self.moves, ~self.sign, name)
+        up, down = self.sign & ~self.beyond, self.beyond & ~self.sign
+        return Cat(count(m, list(self.upper), up, down, name)[0])
 
     def add(self, m: Module, products: BitHeap) -> list[list[Value]]:
         """Add products to the lower bits, as they were before these overflowed; one bit more."""

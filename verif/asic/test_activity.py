@@ -125,6 +125,17 @@ def test_power_is_that_worked_out_by_hand(tmp_path: Path) -> None:
     facts = estimate(found, tmp_path, library)
     assert facts["power_mw"] == pytest.approx(expected, rel=1e-6)
     assert facts["pj_per_mac"] == pytest.approx(expected * PERIOD, rel=1e-6)
+    parts = facts["energy_parts"]
+    # The flip-flop drives two inverters; there are no glitches, and nothing leaks.
+    inverters = 2 * capacitance(library, "INVX1", "A") / total
+    assert parts["flip_flops"] == pytest.approx(inverters * expected * PERIOD, rel=1e-6)
+    assert sum(parts.values()) == pytest.approx(expected * PERIOD, rel=1e-6)
+    assert set(parts) == set(power.PARTS)
+    assert {name for name, value in parts.items() if value} == {"flip_flops", "logic"}
+    half = replace(found.switching, functional=0.5 * found.switching.functional)
+    glitchy = estimate(replace(found, switching=half), tmp_path, library)["energy_parts"]
+    assert glitchy["glitches"] == pytest.approx(0.5 * expected * PERIOD, rel=1e-6)
+    assert glitchy["logic"] == pytest.approx(0.5 * parts["logic"], rel=1e-6)
     twice = replace(found.switching, density=2 * found.switching.density)
     wrong = estimate(replace(found, switching=twice), tmp_path, library)
     assert wrong["power_mw"] == pytest.approx(2 * expected, rel=1e-6)
@@ -151,14 +162,13 @@ def test_internal_energy_is_that_worked_out_by_hand(tmp_path: Path) -> None:
     found = measured(tmp_path, netlist, library, {"q": [0, 1] * 8})
     flat = found.flat
     slews = {"toggle": np.zeros(flat.modules["toggle"].nets)}
-    density, duty = found.switching.density, found.switching.duty
-    with_energy = power.power_mw(flat, density, duty, slews, library, PERIOD)
+    with_energy = power.cell_energy(flat, found.switching, slews, library)
     (tmp_path / "none.lib").write_text(library.text.replace('"0.2"', '"0"').replace('"0.4"', '"0"'))
     none = Library.load(tmp_path / "none.lib")
-    without = power.power_mw(flat, density, duty, slews, none, PERIOD)
+    without = power.cell_energy(flat, found.switching, slews, none)
     # 0.2 pJ a rise, 0.4 pJ a fall, one of them each cycle.
-    difference = with_energy["internal_mw"] - without["internal_mw"]
-    assert difference == pytest.approx(0.3 / PERIOD, rel=1e-6)
+    difference = sum(with_energy.internal.values()) - sum(without.internal.values())
+    assert difference == pytest.approx(300, rel=1e-6)
     clock = next(
         entry for entry in energies(library, ["DFFPOSX1"])["DFFPOSX1"].internal
         if entry.pin == "CLK"
@@ -193,8 +203,9 @@ report_power -digits 9
     ours = activity.assume(flatten(netlist, design.module, library), sta.Conditions())
     slews = {design.module: np.zeros(ours.flat.modules[design.module].nets)}
     own = ours.switching
-    parts = power.power_mw(ours.flat, own.density, own.duty, slews, library, PERIOD)
-    assert parts["switching_mw"] == pytest.approx(float(found[1]) * 1e3, rel=0.02)
+    switching = power.cell_energy(ours.flat, own, slews, library).switching
+    switching_mw = sum(switching.values()) / PERIOD * 1e-3
+    assert switching_mw == pytest.approx(float(found[1]) * 1e3, rel=0.02)
 
 
 @pytest.mark.parametrize("gated", [False, True])

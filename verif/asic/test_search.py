@@ -107,3 +107,43 @@ def test_what_a_search_changes_is_seen_by_no_user(name):
             assert {(p.name, len(p.value), p.inward) for p in flat_ports(other)} == ports
             for fact in ("latency", "operations_per_cycle"):
                 assert getattr(other, fact) == getattr(base.component(), fact), (how, value)
+
+
+def test_least_energy_for_a_period(monkeypatch):
+    """Of what meets the period the least energy counts, not the least area."""
+    monkeypatch.setattr(search, "QUIET_MAPS", ("amap", "dch"))
+    design = Design("opt1", {"a_width": 3, "b_width": 3, "accumulator_width": 10})
+    ask: dict[str, Any] = {"objective": "energy", "period_ns": 2.4}
+    found = synthesis.synthesise_design(design, "osu018", **ask, activity="normal")
+    assert found["period_ns"] <= 2.4
+    assert "+sizes@2.4" in found["recipe"]
+    recipes = {point["recipe"] for point in found["sweep"]}
+    assert {"tree+amap+sizes@2.4", "tree+amap+adders@1+sizes@2.4"} <= recipes
+    swept = synthesis.synthesise_design(
+        design, "osu018", **ask, activity="normal", sweep=True, hows=["upper"]
+    )
+    assert {row["hows"].get("upper") for row in swept["tried"]} == {None, "counter"}
+    assert swept["power_mw"] * swept["period_ns"] <= 1.001 * found["power_mw"] * found["period_ns"]
+    with pytest.raises(ValueError, match="period_ns must be given for the objective 'energy'"):
+        synthesis.synthesise_design(design, "osu018", objective="energy")
+    with pytest.raises(ValueError, match="objective must be one of density, period, area where"):
+        synthesis.synthesise_design(design, "generic", objective="energy", period_ns=50.0)
+
+
+def test_hows_that_are_better_alone_are_combined(monkeypatch):
+    monkeypatch.setattr(search, "MAPS", {"amap": mapping.MAPS["amap"]})
+    for name in ("RELAXED", "ADDERS"):
+        monkeypatch.setattr(search, name, ())
+    monkeypatch.setattr(search, "RESIZED", 0)
+    design = Design("mac", {"a_width": 4, "b_width": 4, "accumulator_width": 10,
+                            "adder": "ripple", "encoding": "operator"})  # fmt: skip
+    found = synthesis.synthesise_design(
+        design, "osu018", sweep=True, objective="period", activity="none",
+        hows=["adder", "encoding"],
+    )  # fmt: skip
+    tried = [row["hows"] for row in found["tried"]]
+    alone = [hows for hows in tried if len(hows) == 1]
+    assert {name for hows in alone for name in hows} == {"adder", "encoding"}
+    both = [row for row in found["tried"] if len(row["hows"]) == 2]
+    assert len(both) == 1
+    assert both[0]["period_ns"] == min(row["period_ns"] for row in found["tried"])

@@ -29,6 +29,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("opt1", {"a_width": 16, "b_width": 16, "accumulator_width": 63}),
     ("opt1", SMALL | {"encoding": "none"}),
     ("opt1", SMALL | {"pipeline": 1, "b_signed": False}),
+    ("opt1", SMALL | {"encoding": "ent", "upper": "counter"}),
+    ("opt2", SMALL | {"k": 2, "encoding": "ent", "upper": "counter", "pipeline": 1}),
     # A sum of 16 ones is one more than the accumulator holds.
     ("opt2", {"a_width": 2, "b_width": 2, "accumulator_width": 5}),
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from amaranth.lib import data
 
 from golden.pe.mac import MacSpec
 from hw.arith.carry_save import CarrySave, Planes
+from hw.catalog import Design
 from hw.pe.element import Element
 from hw.pe.mac import MacElement
 from hw.pe.opt1 import Opt1Element
@@ -112,6 +113,58 @@ def test_pe_step_odd_widths(kind: str, a_width: int, b_width: int, width: int) -
 def test_pe_step_of_several_pairs(kind: str, encoding: str, k: int, pipeline: int) -> None:
     spec = MacSpec(k=k, a_width=2, b_width=2, accumulator_width=5)
     assert step_holds(kind, spec, encoding=encoding, pipeline=pipeline)
+
+
+@pytest.mark.parametrize(
+    ("a_signed", "b_signed", "encoding", "pipeline"),
+    cover(SIGNS, ["booth", "ent", "none"], [0, 1]),
+)
+def test_pe_step_with_a_counter(
+    a_signed: bool, b_signed: bool, encoding: str, pipeline: int
+) -> None:
+    """From any state: also one in which the lower bits have overflowed and the upper ones wait."""
+    spec = MacSpec(a_width=3, b_width=3, a_signed=a_signed, b_signed=b_signed, accumulator_width=12)
+    assert step_holds("opt1", spec, encoding=encoding, pipeline=pipeline, upper="counter")
+
+
+@pytest.mark.parametrize(("kind", "k", "width"), [("opt1", 3, 12), ("opt2", 2, 9)])
+def test_pe_step_with_a_counter_of_several_pairs(kind: str, k: int, width: int) -> None:
+    spec = MacSpec(k=k, a_width=2, b_width=2, accumulator_width=width)
+    assert step_holds(kind, spec, encoding="ent", upper="counter")
+    assert not step_holds(kind, spec, encoding="ent", upper="counter", slip=1)
+
+
+def test_counter_needs_bits_above_the_products() -> None:
+    spec = MacSpec(accumulator_width=17)
+    Opt1Element(spec)
+    with pytest.raises(ValueError, match="upper must be heap for a sum with fewer than 2 bits"):
+        Opt1Element(spec, upper="counter")
+    with pytest.raises(ValueError, match="upper must be one of heap, counter, not 'x'"):
+        Opt1Element(spec, upper="x")
+    with pytest.raises(ValueError, match="upper must be heap with mac, not 'counter'"):
+        Design("systolic_os", {"pe": "mac", "upper": "counter"}).component()
+
+
+@pytest.mark.parametrize("encoding", ["booth", "ent", "none", "operator"])
+@pytest.mark.parametrize(("kind", "k"), [("opt1", 1), ("opt1", 3), ("opt2", 2)])
+def test_sums_of_products_are_in_the_range_that_is_said(kind: str, k: int, encoding: str) -> None:
+    """Of each weight, over all operands; a sum of several weights is within the sum of theirs."""
+    for a_signed, b_signed in SIGNS:
+        spec = MacSpec(
+            k=k, a_width=4, b_width=3, a_signed=a_signed, b_signed=b_signed, accumulator_width=20
+        )
+        cell = CELLS[kind](spec, encoding=encoding)
+        layout = cell.layout
+        weights = [weight for weight, _ in layout.parts] if isinstance(layout, Planes) else [0]
+        ranges = [cell.product_range(weight) for weight in weights]
+        a, b = spec.a_format, spec.b_format
+        products = [k * x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+        low, high = (
+            sum(own[end] << weight for weight, own in zip(weights, ranges, strict=True))
+            for end in (0, 1)
+        )
+        assert low <= min(products)
+        assert high >= max(products)
 
 
 @pytest.mark.parametrize("kind", CELLS)

@@ -42,6 +42,7 @@ CASES: list[dict[str, Any]] = [
     {"m": 3, "n": 4, "k": 2, "k_max": 90, "target": "ecp5", "dsps": 5},
     {"m": 2, "n": 3, "k": 3, "k_max": 90, "target": "xilinx7", "dsps": 6},
     {"m": 4, "n": 2, "k": 2, "k_max": 90, "b_width": 4, "target": "ice40", "dsps": 0},
+    {"m": 3, "n": 2, "k": 3, "k_max": 900, "a_width": 4, "upper": "counter"},
 ]  # fmt: skip
 
 

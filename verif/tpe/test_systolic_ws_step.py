@@ -31,13 +31,16 @@ def step_holds(
     encoding: str,
     *,
     pipeline: int = 0,
+    upper: str = "heap",
     slip: str = "none",
 ) -> bool:
     """Prove one cycle from any state whose weight is the code of a number; `slip` falsifies it.
 
     Inputs are the code of A, the swap, the weight, the sum before, the clear and the enable.
     """
-    element = make_element(spec, pe=pe, encoding=encoding, pipeline=pipeline, adder="sklansky")
+    element = make_element(
+        spec, pe=pe, encoding=encoding, pipeline=pipeline, adder="sklansky", upper=upper
+    )
 
     def claim(
         m: Module, a: Signal, swap: Signal, b: Signal, before: Signal, clear: Signal, en: Signal
@@ -116,6 +119,14 @@ def test_systolic_ws_step_pipelined(
 ) -> None:
     spec = MacSpec(a_width=3, b_width=4, accumulator_width=9)
     assert step_holds(kind, pe, spec, encoding, pipeline=pipeline)
+
+
+@pytest.mark.parametrize("kind", [StationaryPe, FirstPe])
+@pytest.mark.parametrize("encoding", ["booth", "ent"])
+def test_systolic_ws_step_with_a_counter(kind: type[StationaryPe], encoding: str) -> None:
+    """Both parts of a sum that passes by move at the same time."""
+    spec = MacSpec(a_width=3, b_width=3, accumulator_width=11)
+    assert step_holds(kind, "opt1", spec, encoding, upper="counter")
 
 
 @pytest.mark.parametrize("slip", ["sum", "weight", "hop"])
