@@ -159,6 +159,8 @@ def synthesise(
         library = LIBRARIES[target]()
     if library.relative:
         activity = "none"
+    if objective == "energy" and activity == "none":
+        raise _no_energy("a library without energies" if library.relative else "activity none")
     sta.version()
     if place:
         needs("coloquinte")
@@ -194,10 +196,7 @@ def synthesise(
         assert period_ns is not None
         found = measure(point, Path(point["netlist"]), period_ns)
         if found["power_mw"] is None:
-            raise ValueError(
-                f"objective must be one of {', '.join(OBJECTIVES[:-1])} where there is no power"
-                f" ({'; '.join(found['notes']) or f'activity {activity}'}), not {objective!r}"
-            )
+            raise _no_energy("; ".join(found["notes"]))
         return found["power_mw"] * period_ns
 
     search = Search(
@@ -232,6 +231,11 @@ def synthesise(
         said = kept.note(record["area_um2"], record["period_ns"], record["versions"])
         record["notes"].insert(0, said)
     return record
+
+
+def _no_energy(why: str) -> ValueError:
+    others = ", ".join(name for name in OBJECTIVES if name != "energy")
+    return ValueError(f"objective must be one of {others} with {why}, not 'energy'")
 
 
 def _differing(own: Design | None, base: Design | None) -> dict[str, Any]:

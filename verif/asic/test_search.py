@@ -126,7 +126,7 @@ def test_least_energy_for_a_period(monkeypatch):
     assert swept["power_mw"] * swept["period_ns"] <= 1.001 * found["power_mw"] * found["period_ns"]
     with pytest.raises(ValueError, match="period_ns must be given for the objective 'energy'"):
         synthesis.synthesise_design(design, "osu018", objective="energy")
-    with pytest.raises(ValueError, match="objective must be one of density, period, area where"):
+    with pytest.raises(ValueError, match="objective must be one of density, period, area with a"):
         synthesis.synthesise_design(design, "generic", objective="energy", period_ns=50.0)
 
 
