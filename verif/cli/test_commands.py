@@ -237,7 +237,10 @@ def refused(outcome: Outcome, says: str) -> None:
         ("synth mac --objective energy --sweep", "--objective energy needs --period"),
         ("synth mac --target xilinx7 --sweep", "are for cell libraries, not for xilinx7"),
         ("synth mac --hierarchy deep", "--hierarchy must be one of auto, coarse, flat, not 'deep'"),
-        ("synth mac --objective speed", "must be one of density, period, area, energy, not 'speed'"),
+        (
+            "synth mac --objective speed",
+            "must be one of density, period, area, energy, not 'speed'",
+        ),
         (
             "synth mac --activity much",
             "must be one of none, assumed, normal, uniform, digits, not 'much'",
