@@ -26,7 +26,7 @@ FLOORS = (
     ("hw.catalog",),
     ("hw.emit",),
     ("carrysave.errors", "carrysave.cache", "carrysave.progress_bar"),
-    ("carrysave.driver", "carrysave.progress"),
+    ("carrysave.driver", "carrysave.progress", "carrysave.jobs"),
     ("carrysave.driver_modes", "carrysave.driver_package", "carrysave.data", "carrysave.weights"),
     ("carrysave.sim", "carrysave.fpga"),
     ("carrysave.asic", "carrysave.ip", "carrysave.report"),

@@ -1,0 +1,306 @@
+"""The store of results: a table of a SQLite database, one row for each job that was done.
+
+Columns of ``results``, for pandas, DuckDB or ``sqlite3``:
+
+    key, kind, design, target, recipe   text; the key is the digest of all that it depends on
+    p_<name>                            each parameter of the design: integer, real or text
+    <figure>                            each number, text, truth value of a result: real or text
+    seconds, who, at                    wall time of the job, user@host, UTC
+    parameters, versions, value         JSON: as a whole, what the columns have in parts
+    digest                              SHA-256 of `value`
+
+A figure of a part of a result is ``<part>_<figure>``; lists are in ``value`` alone. A name whose
+values are numbers here and text there has a second column, ``<name>_text``. ``failures`` has the
+jobs that failed when they were tried last.
+
+The driver alone writes; workers need not see its disk. Several drivers may have the same store.
+"""
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from carrysave import cache
+from carrysave.errors import UsageError
+from carrysave.jobs.job import Outcome, name_of
+
+__all__ = ["SCHEMA", "Store", "default_path", "select"]
+
+SCHEMA = 1
+"""Version of the tables: ``user_version`` of the database."""
+_APPLICATION = 0x63617379  # "casy": application_id, so that nobody else's database is written to
+_PATIENCE = 10.0  # seconds that a store may be locked
+_FIXED = {
+    "key": "TEXT PRIMARY KEY", "kind": "TEXT", "design": "TEXT", "target": "TEXT",
+    "recipe": "TEXT", "seconds": "REAL", "who": "TEXT", "at": "TEXT", "parameters": "TEXT",
+    "versions": "TEXT", "value": "TEXT", "digest": "TEXT",
+}  # fmt: skip
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS results ({", ".join(f"{name} {kind}" for name, kind in _FIXED.items())})
+    WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS results_design ON results (design, target);
+CREATE TABLE IF NOT EXISTS failures (
+    key TEXT PRIMARY KEY, kind TEXT, label TEXT, error TEXT, text TEXT, log TEXT, attempts INTEGER,
+    seconds REAL, who TEXT, at TEXT
+) WITHOUT ROWID;
+"""
+_MOST_COLUMNS = 1900  # SQLite's own limit is 2000
+
+
+def default_path() -> Path:
+    """Return where the store is if nobody says otherwise: in the cache."""
+    return cache.folder() / "results.sqlite"
+
+
+class Store:
+    """A store that is open for a driver.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be opened or written, is locked, of a newer version, or no store.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--store {path}: {error.strerror}") from None
+        with self._told():
+            self._database = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+        try:
+            with self._told():
+                _check_version(self._database, path)
+                # Readers and one writer at a time then do not wait for each other.
+                self._database.execute("PRAGMA journal_mode = WAL")
+                self._database.execute("PRAGMA synchronous = NORMAL")
+                with self._writing():
+                    for statement in _TABLES.split(";"):
+                        self._database.execute(statement)
+                    self._database.execute(f"PRAGMA application_id = {_APPLICATION}")
+                    self._database.execute(f"PRAGMA user_version = {SCHEMA}")
+                self._columns = self._read_columns()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def find(self, key: str) -> dict[str, Any] | None:
+        """Return ``value seconds who`` of a job that was done; None if it was not."""
+        with self._told():
+            row = self._database.execute(
+                "SELECT value, digest, seconds, who FROM results WHERE key = ?", [key]
+            ).fetchone()
+        # What was damaged is computed again.
+        if row is None or _sha(row[0]) != row[1]:
+            return None
+        return {"value": json.loads(row[0]), "seconds": row[2], "who": row[3]}
+
+    def add(self, outcome: Outcome) -> None:
+        """Write what became of a job; a result replaces what failed before."""
+        with self._told(), self._writing():
+            if outcome.failure is None:
+                self._add_result(outcome)
+                self._database.execute("DELETE FROM failures WHERE key = ?", [outcome.key])
+            else:
+                failure = outcome.failure
+                self._database.execute(
+                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    [
+                        outcome.key, _kind(outcome), outcome.job.text, failure.kind, failure.text,
+                        failure.log, outcome.attempts, outcome.seconds, outcome.who, _now(),
+                    ],
+                )  # fmt: skip
+
+    def _add_result(self, outcome: Outcome) -> None:
+        result = outcome.value if isinstance(outcome.value, dict) else {"result": outcome.value}
+        facts = {**result, **outcome.job.facts}
+        value = json.dumps(outcome.value)
+        row: dict[str, Any] = {
+            "key": outcome.key, "kind": _kind(outcome), "seconds": outcome.seconds,
+            "who": outcome.who, "at": _now(), "value": value, "digest": _sha(value),
+            "parameters": json.dumps(facts.get("parameters") or {}, sort_keys=True),
+            "versions": json.dumps(facts.get("versions") or {}, sort_keys=True),
+            **{name: facts.get(name) for name in ("design", "target", "recipe")},
+        }  # fmt: skip
+        row |= self._placed(figures(facts))
+        names = ", ".join(_quoted(name) for name in row)
+        marks = ", ".join("?" * len(row))
+        self._database.execute(
+            f"INSERT OR REPLACE INTO results ({names}) VALUES ({marks})",
+            list(row.values()),
+        )
+
+    def _placed(self, found: Mapping[str, float | int | str]) -> dict[str, float | int | str]:
+        """Return figures by their columns, new ones where there are none yet."""
+        row: dict[str, float | int | str] = {}
+        for name, value in found.items():
+            kind = _type(name, value)
+            column = name
+            if self._columns.get(column.lower(), kind) not in _TAKES[kind]:
+                column = f"{name}_{kind.lower()}"
+            if column.lower() not in self._columns:
+                if len(self._columns) >= _MOST_COLUMNS:
+                    continue  # `value` has it
+                with contextlib.suppress(sqlite3.OperationalError):  # another driver was faster
+                    self._database.execute(
+                        f"ALTER TABLE results ADD COLUMN {_quoted(column)} {kind}"
+                    )
+                self._columns = self._read_columns()
+            row[column] = float(value) if kind == "REAL" else value
+        return row
+
+    def _read_columns(self) -> dict[str, str]:
+        rows = self._database.execute("SELECT name, type FROM pragma_table_info('results')")
+        return {name.lower(): kind for name, kind in rows}
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+    def _told(self) -> contextlib.AbstractContextManager[None]:
+        return _told(self.path)
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Say what is wrong with a store in the words of a user."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            text = f"locked by another program for more than {_PATIENCE:g} s"
+        elif code == sqlite3.SQLITE_NOTADB:
+            text = "no store: not a SQLite database"
+        elif code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
+            raise OSError(f"store {path}: {error}") from None
+        else:
+            text = str(error)
+        raise UsageError(f"--store {path}: {text}") from None
+
+
+def _check_version(database: sqlite3.Connection, path: Path) -> None:
+    (own,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if own != _APPLICATION and (tables or own or version):
+        raise UsageError(f"--store {path}: no store, but another program's database")
+    if version > SCHEMA:
+        raise UsageError(
+            f"--store {path}: version {version}, of a newer carrysave; this one knows {SCHEMA}"
+        )
+
+
+def figures(facts: Mapping[str, Any]) -> dict[str, float | int | str]:
+    """Return the numbers, texts and truth values of a result by the names of their columns."""
+    found: dict[str, float | int | str] = {}
+    for name, value in dict(facts.get("parameters") or {}).items():
+        if isinstance(value, str | int | float):
+            found[f"p_{name}"] = value
+    for name, value in facts.items():
+        if name in {"parameters", "versions", "kind"} or name in _FIXED:
+            continue
+        if isinstance(value, str | int | float):
+            found[name] = value
+        elif isinstance(value, dict):
+            for part, inside in value.items():
+                if isinstance(inside, str | int | float):
+                    found[f"{name}_{part}"] = inside
+    return {name: value for name, value in found.items() if name.lower() not in _FIXED}
+
+
+_TAKES = {"INTEGER": {"INTEGER"}, "REAL": {"REAL"}, "TEXT": {"TEXT"}}
+
+
+def _type(name: str, value: float | int | str) -> str:
+    """Return the type of a column: parameters may be whole numbers, figures are never."""
+    if isinstance(value, str):
+        return "TEXT"
+    whole = isinstance(value, int) and abs(value) < 1 << 63
+    return "INTEGER" if whole and name.startswith("p_") else "REAL"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _kind(outcome: Outcome) -> str:
+    return str(outcome.job.facts.get("kind") or name_of(outcome.job.function).partition(":")[2])
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def select(
+    path: Path, where: str | None = None, table: str = "results"
+) -> tuple[list[str], list[str], list[tuple[Any, ...]]]:
+    """Return names, types and rows of a store, those for which an SQL expression is true.
+
+    The expression can read, and nothing else.
+
+    Raises
+    ------
+    UsageError
+        If there is no store, it is of a newer version, or the expression is none.
+    """
+    if not path.is_file():
+        raise UsageError(f"--store {path}: there is no such file; jobs that are done make one")
+    with _told(path), contextlib.closing(
+        sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)
+    ) as database:  # fmt: skip
+        _check_version(database, path)
+        kinds = list(database.execute("SELECT name, type FROM pragma_table_info(?)", [table]))
+        database.set_authorizer(_may_read)
+        # A comment in the expression ends with its line.
+        condition = f" WHERE (\n{where}\n)" if where is not None else ""
+        try:
+            rows = database.execute(f"SELECT * FROM {table}{condition}").fetchall()
+        except (sqlite3.DatabaseError, sqlite3.ProgrammingError, sqlite3.Warning) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in {
+                sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR,
+            }:  # fmt: skip
+                raise
+            raise UsageError(
+                f"--where must be an SQL expression over columns of {table}, not {where!r}: {error}"
+            ) from None
+    return [name for name, _ in kinds], [kind for _, kind in kinds], rows
+
+
+def _may_read(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    reads = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+    harmless = action == sqlite3.SQLITE_FUNCTION and second != "load_extension"
+    return sqlite3.SQLITE_OK if action in reads or harmless else sqlite3.SQLITE_DENY
