@@ -28,6 +28,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
     "soc": ("yaml",),
     "docs": ("peakrdl_html",),
+    "parquet": ("pyarrow",),
 }
 """Modules that the core does without, by the extra of the package that brings them."""
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -11,9 +12,33 @@ from rich.console import Console
 from hw.emit.user_files import shown
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from carrysave.progress_bar import Bar
 
-__all__ = ["Steps"]
+__all__ = ["Steps", "Tally"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """How far a list of jobs is.
+
+    Members
+    -------
+    done, failed, running, cached : numbers of jobs; `cached` are those of `done` that were done
+        before.
+    total : jobs in all; None while nobody knows.
+    slots : how many can run at a time; 0 if there is no worker.
+    text : the job that ended last, and how; empty if none has since the last tally.
+    dashboard : address of a page that shows the workers, if there is one.
+    """
+
+    done: int = 0
+    failed: int = 0
+    running: int = 0
+    cached: int = 0
+    total: int | None = None
+    slots: int = 1
+    text: str = ""
+    dashboard: str | None = None
 
 
 class Steps:
@@ -29,7 +54,8 @@ class Steps:
         """How much of the step under way is done."""
         self._text = ""
         self._began = self._step_began = time.monotonic()
-        self._bar: Progress | None = None
+        self._bar: Bar | None = None
+        self._jobs: Tally | None = None
         if console.is_terminal:
             from carrysave.progress_bar import progress_bar
 
@@ -98,6 +124,44 @@ class Steps:
         if self._bar:
             self._show(self._text)
 
+    def jobs(self, tally: Tally) -> None:
+        """Say how far a list of jobs is: a table on a terminal, else lines, at most one a second.
+
+        Failures are always said.
+        """
+        before, self._jobs = self._jobs, tally
+        if before is None or tally.done + tally.failed < before.done + before.failed:
+            self._began, self._step_began = time.monotonic(), 0.0
+        if tally.dashboard and (before is None or not before.dashboard):
+            self._line(f"dashboard: {tally.dashboard}")
+        if not tally.slots and (before is None or before.slots):
+            self._line("no worker yet: waiting for the first")
+        left = self._left_of(tally)
+        if self._bar:
+            self._bar.update(self._task, completed=tally.done + tally.failed)
+            self._bar.tasks[0].total = tally.total
+            self._bar.show(tally, "" if left is None else _span(left))
+        if not tally.text:
+            return
+        ended = tally.done + tally.failed
+        failed = before is not None and tally.failed > before.failed
+        last = ended == tally.total
+        if failed or (
+            not self._bar and (last or time.monotonic() - self._step_began >= _OFTEN)
+        ):  # fmt: skip
+            self._step_began = time.monotonic()
+            number = f"{ended}" if tally.total is None else f"{ended}/{tally.total}"
+            times = _span(self.spent()) + ("" if left is None else f", about {_span(left)} to go")
+            bad = f", {tally.failed} failed" if tally.failed else ""
+            self._line(f"[{number}] {shown(tally.text)} ({times}{bad})")
+
+    def _left_of(self, tally: Tally) -> float | None:
+        """Return the seconds until the end of a list of jobs; None if nothing is known of them."""
+        worked = tally.done + tally.failed - tally.cached
+        if tally.total is None or not worked:
+            return None
+        return self.spent() / worked * (tally.total - tally.done - tally.failed)
+
     def spent(self) -> float:
         """Return the seconds since the plan was made."""
         return time.monotonic() - self._began
@@ -139,6 +203,8 @@ class Steps:
 
 _TRUST = 20.0
 """Seconds."""
+_OFTEN = 1.0
+"""Seconds between lines of jobs."""
 
 
 def _span(seconds: float) -> str:

@@ -23,6 +23,7 @@ _COMMANDS = (
     ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
     ("compare", "compare", "Compare designs, and your own Verilog, in one table and picture."),
     ("pack", "pack", "Pack low-bit weights into the memory image of the LUT cores."),
+    ("results", "results", "Print what all jobs found, as a table, CSV, JSON or Parquet."),
     ("reproduce", "reproduce", "Reproduce a paper's table."),
     ("run", "run_model", "Run a quantised network on the co-processor."),
     ("precision", "precision", "Choose a number format for each layer of a network."),

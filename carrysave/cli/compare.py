@@ -14,7 +14,16 @@ from cyclopts.types import ExistingFile
 from carrysave.asic import synthesis
 from carrysave.asic.elaborate import elaborate
 from carrysave.cli.libraries import target_of
-from carrysave.cli.options import Folder, Json, built_for, console, errors, output_folder
+from carrysave.cli.options import (
+    ALL_CORES,
+    Folder,
+    Json,
+    Running,
+    built_for,
+    console,
+    errors,
+    output_folder,
+)
 from carrysave.cli.synth import (
     Clock,
     Hierarchy,
@@ -96,6 +105,7 @@ def compare(
     part: Part = None,
     seeds: Seeds = None,
     output: Folder = None,
+    running: Running = ALL_CORES,
     json_: Json = False,
 ) -> int:
     """Compare designs, and your own Verilog, side by side: one search, one table, one picture.
@@ -145,7 +155,7 @@ def compare(
             read = elaborate([Path(file) for file in entrant.options["verilog"]], top)
             synthesis.clock_of(read, entrant.options["clock"])
     results = []
-    with Steps(errors) as steps:
+    with Steps(errors) as steps, running.session():
         steps.plan(len(entrants))
         for entrant in entrants:
             steps.step(f"synthesise {entrant.text}")

@@ -5,19 +5,22 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
 
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_positive
+from carrysave.progress import Tally
 from hw.catalog import CATALOG, Design
 from hw.emit.user_files import FileError, parsing, read_text, shown
 
 __all__ = [
-    "Config", "Folder", "Json", "Name", "Sets", "built_for", "choose", "console", "errors",
-    "output_folder", "print_outcome", "read_settings", "settings",
+    "ALL_CORES", "Config", "Folder", "Json", "Name", "Running", "Sets", "StoreFile", "built_for",
+    "choose", "console", "errors", "output_folder", "print_outcome", "read_settings", "settings",
 ]  # fmt: skip
 
 console = Console()
@@ -39,6 +42,56 @@ Json = Annotated[
     bool,
     Parameter(name="--json", show_default=False, help="Print only JSON to stdout."),
 ]
+
+
+StoreFile = Annotated[
+    Path | None,
+    Parameter(help="SQLite file of all results. [default: results.sqlite in the cache]"),
+]
+
+
+@Parameter(name="*", group="Jobs")
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """How a command runs its jobs."""
+
+    jobs: Annotated[
+        int | None, Parameter(help="Jobs at a time on this machine. [default: one per core]")
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        Parameter(help="Scheduler of a dask cluster that stands, `tcp://HOST:PORT`."),
+    ] = None
+    store: StoreFile = None
+    job_seconds: Annotated[
+        float | None, Parameter(help="Kill a job after so many seconds. [default: 4 hours]")
+    ] = None
+    job_memory: Annotated[
+        float | None,
+        Parameter(help="Kill a job that takes so many MB. [default: 3/4 of the machine's]"),
+    ] = None
+
+    def session(
+        self, progress: Callable[[Tally], None] | None = None
+    ) -> AbstractContextManager[object]:
+        """Return a session of :mod:`carrysave.jobs` with these options, for a ``with``."""
+        from carrysave import jobs
+
+        check_positive("--job-seconds", self.job_seconds, " s")
+        check_positive("--job-memory", self.job_memory, " MB")
+        limits: dict[str, Any] = {}
+        if self.job_seconds is not None:
+            limits["seconds"] = self.job_seconds
+        if self.job_memory is not None:
+            limits["memory"] = int(self.job_memory * (1 << 20))
+        options = jobs.Options(
+            jobs=self.jobs, scheduler=self.scheduler, store=self.store, progress=progress, **limits
+        )
+        return jobs.session(options)
+
+
+ALL_CORES = Running()
+"""How jobs are run if nothing is said."""
 
 
 def choose(

@@ -14,10 +14,12 @@ from carrysave.asic import synthesis
 from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
+    ALL_CORES,
     Config,
     Folder,
     Json,
     Name,
+    Running,
     Sets,
     choose,
     console,
@@ -203,6 +205,7 @@ def synthesise(
     top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
     clock: Clock = None,
     operations: Operations = None,
+    running: Running = ALL_CORES,
     json_: Json = False,
 ) -> int:
     """Synthesise a design, or your own Verilog, and report area, timing and power.
@@ -245,7 +248,7 @@ def synthesise(
             Stimulus.parse(chosen, activity)
     where = target_of(target, liberty, config)
     technology = technology_of(where, sizes) if place else None
-    with Steps(errors) as steps:
+    with Steps(errors) as steps, running.session():
         steps.step(f"synthesise {what}")
         options: dict[str, Any] = {
             "period_ns": period,

@@ -39,8 +39,9 @@ and then to one store (:mod:`carrysave.jobs.store`), a row each.
 """
 
 from carrysave.jobs.job import Failure, File, Job, Outcome, source_digest
-from carrysave.jobs.runner import ATTEMPTS, Options, Tally, cores, run, session
+from carrysave.jobs.runner import ATTEMPTS, Options, cores, run, session
 from carrysave.jobs.store import Store, default_path, select
+from carrysave.progress import Tally
 
 __all__ = [
     "ATTEMPTS",

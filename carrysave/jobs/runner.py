@@ -15,6 +15,7 @@ from carrysave.errors import UsageError
 from carrysave.jobs.child import Answer, Order, compute, inside
 from carrysave.jobs.job import Job, Outcome, name_of
 from carrysave.jobs.store import Store, default_path
+from carrysave.progress import Tally
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -41,7 +42,8 @@ class Options:
     scheduler : address of a scheduler of dask's, ``tcp://HOST:PORT``; this machine alone if None.
     store : file of the store. [default: in the cache]
     seconds, memory : limits of a job, its own ones excepted; bytes, all its processes together.
-    progress : called with a :class:`Tally` whenever something changes, and each second.
+    progress : called with a :class:`carrysave.progress.Tally` whenever something changes, and each
+        second: :meth:`carrysave.progress.Steps.jobs`.
     """
 
     jobs: int | None = None
@@ -49,7 +51,7 @@ class Options:
     store: Path | None = None
     seconds: float = _SECONDS
     memory: int = _MEMORY
-    progress: "Callable[[Tally], None] | None" = None
+    progress: Callable[[Tally], None] | None = None
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
@@ -58,29 +60,6 @@ class Options:
             raise UsageError("--jobs is for this machine, and a --scheduler knows its workers")
         if not self.seconds > 0:
             raise UsageError(f"--job-seconds must be greater than 0, not {self.seconds:g}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tally:
-    """How far a list of jobs is.
-
-    Members
-    -------
-    total : jobs in all; None while nobody knows.
-    cached : those of `done` that were done before.
-    outcome : the last that came, if one came since the last tally.
-    slots : how many can run at a time; 0 if there is no worker.
-    dashboard : address of dask's dashboard, if it runs.
-    """
-
-    done: int = 0
-    failed: int = 0
-    running: int = 0
-    cached: int = 0
-    total: int | None = None
-    outcome: Outcome | None = None
-    slots: int = 1
-    dashboard: str | None = None
 
 
 class Session:
@@ -202,13 +181,13 @@ class _State:
             done=tally.done + (outcome.failure is None),
             failed=tally.failed + (outcome.failure is not None),
             cached=tally.cached + outcome.cached,
-            outcome=outcome,
+            text=_said(outcome),
         )
         return outcome
 
     def runs(self, count: int, **facts: Any) -> None:
         """Say how many run now."""
-        self._tell(running=count, outcome=None, **facts)
+        self._tell(running=count, text="", **facts)
 
     def _tell(self, **facts: Any) -> None:
         self._tally = replace(self._tally, **facts)
@@ -280,6 +259,15 @@ class _Work:
         """Take back what was handed out and is not done."""
         self.cluster.cancel([one.future for one in self.running.values() if one.future])
         self.running.clear()
+
+
+def _said(outcome: Outcome) -> str:
+    """Say of a job that it ended, and how."""
+    if outcome.failure is not None:
+        times = f" at {outcome.attempts} attempts" if outcome.attempts > 1 else ""
+        return f"{outcome.job.text}: failed{times}: {outcome.failure}"
+    how = "known before" if outcome.cached else f"{outcome.seconds:.1f} s"
+    return f"{outcome.job.text}: {how}"
 
 
 def _outcome(job: Job, answer: Answer, attempts: int) -> Outcome:

@@ -1,0 +1,97 @@
+"""Lists of jobs on a cluster that stands, of which workers die."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from carrysave import jobs
+from verif.jobs import work
+from verif.jobs.test_jobs import job
+
+ROOT = Path(__file__).parents[2]
+WORKERS = 4
+
+
+@contextlib.contextmanager
+def standing(folder: Path, **variables: str) -> Iterator[tuple[str, psutil.Process]]:
+    """Start a scheduler and workers, as users do; yield its address and the workers' process."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    environment = {
+        **os.environ, "CARRYSAVE_CACHE": str(folder / "theirs"), "PYTHONPATH": str(ROOT),
+        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s", **variables,
+    }  # fmt: skip
+    commands = [
+        ["scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"],
+        ["worker", address, "--nworkers", str(WORKERS), "--nthreads", "1", "--no-dashboard",
+         "--local-directory", str(folder)],
+    ]  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        log = stack.enter_context((folder / "dask.log").open("w"))
+        for command in commands:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", *command], stdout=log, stderr=log, env=environment,
+                cwd=folder,
+            )  # fmt: skip
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+        yield address, psutil.Process(process.pid)
+
+
+def workers(nannies: psutil.Process) -> list[int]:
+    """List the processes of workers, each of which has a nanny."""
+    return [child.pid for child in nannies.children() if "spawn_main" in " ".join(child.cmdline())]
+
+
+def table(path: Path) -> list[tuple[Any, ...]]:
+    """Return what does not depend on who did it, and when."""
+    names, _, rows = jobs.select(path)
+    kept = [names.index(name) for name in names if name not in {"seconds", "who", "at"}]
+    return sorted(tuple(row[place] for place in kept) for row in rows)
+
+
+def test_workers_that_are_killed_cost_the_jobs_that_they_were_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "undisturbed"))
+    log, source = tmp_path / "log", tmp_path / "source.v"
+    source.write_text("module a; endmodule")
+    wanted = [
+        *(job(work.slow, a=a, seconds=0.1, log=str(log)) for a in range(40)),
+        job(work.read, file=jobs.File(source)),
+    ]
+    with jobs.session(jobs.Options(jobs=WORKERS)):
+        assert len([outcome.get() for outcome in jobs.run(wanted)]) == len(wanted)
+    expected = table(jobs.default_path())
+    assert len(expected) == len(wanted)
+    log.unlink()
+    store = tmp_path / "store.sqlite"
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "ours"))
+    with (
+        standing(tmp_path) as (address, nannies),
+        jobs.session(jobs.Options(scheduler=address, store=store)),
+    ):
+        killed = 0
+        for number, outcome in enumerate(jobs.run(wanted)):
+            outcome.get()
+            if number in {8, 20}:
+                for process in workers(nannies)[:2]:
+                    os.kill(process, signal.SIGKILL)
+                    killed += 1
+    assert killed == 4
+    assert table(store) == expected
+    began = [line.split()[0] for line in log.read_text().splitlines()]
+    assert len(set(began)) == 40
+    # What a worker had done, or had not begun, is not done twice for its death.
+    assert len(began) <= 40 + killed
