@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from carrysave import jobs
+from carrysave.asic.design_job import design_job
 from carrysave.asic.synthesis import synthesise, synthesise_design
 from carrysave.errors import remedy
 from carrysave.papers.luts import FPGA_K, FPGA_TILE
@@ -120,12 +122,17 @@ def measured_narrow(
     targets: list[str], options: dict[str, Any], steps: Steps
 ) -> Iterator[dict[str, Any]]:
     """Measure each; the smallest is that with the fewest LUTs for a MAC in a cycle."""
-    jobs = [(target, *job) for target in targets for job in narrow_designs(target)]
-    steps.plan(len(jobs))
+    asked = [(target, *each) for target in targets for each in narrow_designs(target)]
+    wanted = [
+        design_job(
+            design, target, activity="none", place=options["place"], seeds=options["seeds"]
+        )
+        for target, _, _, design in asked
+    ]  # fmt: skip
     rows: list[dict[str, Any]] = []
-    for target, weight, kind, design in jobs:
-        steps.step(f"{target}: {weight} bits, {kind}")
-        found = synthesise_design(design, target, activity="none", **options)
+    outcomes = jobs.run(wanted, ordered=True, progress=steps.jobs)
+    for (target, weight, kind, design), outcome in zip(asked, outcomes, strict=True):
+        found = outcome.get()
         macs = design.component().operations_per_cycle / 2
         fmax = found["fmax_mhz"]
         rows.append({
@@ -232,7 +239,7 @@ def main() -> None:
     console = Console() if sys.stdout.isatty() else Console(width=180)
     rows = tuple(row for row in ROWS if row.target in (arguments.only or NAMES))
     try:
-        with Steps(Console(stderr=True)) as steps:
+        with Steps(Console(stderr=True)) as steps, jobs.session():
             options = {
                 "place": not arguments.quick, "seeds": arguments.seeds, "progress": steps.note,
             }  # fmt: skip

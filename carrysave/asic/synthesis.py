@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from carrysave import cache
+from carrysave import cache, jobs
 from carrysave.asic import placing, recipes, result, sta
 from carrysave.asic.clocking import REGISTER, is_reset
 from carrysave.asic.elaborate import HIERARCHIES, Elaborated, elaborate, hierarchies
@@ -63,7 +63,6 @@ def synthesise(
     time_reset: bool = False,
     reset: str | None = None,
     progress: Progress | None = None,
-    jobs: int = 2,
     design: Design | None = None,
     activity: str = "assumed",
     place: bool | None = None,
@@ -94,7 +93,6 @@ def synthesise(
         :func:`carrysave.asic.clocking.is_reset` knows.
     reset : one more reset, by name.
     progress : called with one line of text whenever something has been done.
-    jobs : processes at a time.
     design : what the Verilog is of, if it is generated; a measured activity needs it.
     activity : what power is for, if the library has energies: ``none``, ``assumed``, or measured
         on a stimulus, see :meth:`carrysave.asic.power.stimulus.Stimulus.parse`.
@@ -175,16 +173,18 @@ def synthesise(
             variants.append(Variant(name, flow, own, _differing(own, design)))
     search = Search(
         variants, objective=objective, overhead_ns=overhead, period_ns=period_ns, say=say,
-        jobs=jobs, maps=maps,
+        maps=maps,
     )  # fmt: skip
     if kept is not None:
         (best,) = search.run([(0, Recipe.parse(kept.recipe), kept.delay_target_ns)])
     else:
-        best = search.sweep() if sweep else search.single()
+        with jobs.session():
+            best = search.sweep() if sweep else search.single()
     placed = None
     if place and technology:
         placed = placing.best(search, placing.FINALISTS if sweep else 1, technology, say)
         best = placed.point
+    best = {**best, "netlist": search.netlist(best)}
     chosen = variants[best["variant"]]
     measure = functools.partial(
         power.report, top=chosen.flow.design.top, library=library,

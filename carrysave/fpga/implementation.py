@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.fpga.path import Words
 from carrysave.fpga.place import FpgaError, from_seeds, median, nextpnr_version, open_ports
 from carrysave.fpga.wrapper import TOP, wrapper
 from hw.catalog import nearest
@@ -297,9 +296,9 @@ def _place(
     )  # fmt: skip
     if flow.open_ports:
         open_ports(flow, folder / "wrapper.json")
-    netlist = json.loads((folder / "wrapper.json").read_text())["modules"][TOP]
-    words = Words(netlist, design.names)
-    found = from_seeds(flow, device, folder, work.seeds, words, work.key, work.progress)
+    found = from_seeds(
+        work.target, device, folder, work.seeds, design.names, work.key, work.progress
+    )
     chosen = median(found)
     result: dict[str, Any] = {
         "device": device.name,

@@ -38,7 +38,7 @@ and then to one store (:mod:`carrysave.jobs.store`), a row each.
 ``jobs.select(path, where)`` reads the store; ``jobs.default_path()`` is where it is.
 """
 
-from carrysave.jobs.job import Failure, File, Job, Outcome, source_digest
+from carrysave.jobs.job import Failure, File, Job, Outcome, Tool, source_digest
 from carrysave.jobs.runner import ATTEMPTS, Options, cores, run, session
 from carrysave.jobs.store import Store, default_path, select
 from carrysave.progress import Tally
@@ -52,6 +52,7 @@ __all__ = [
     "Outcome",
     "Store",
     "Tally",
+    "Tool",
     "cores",
     "default_path",
     "run",

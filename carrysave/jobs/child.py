@@ -112,7 +112,7 @@ def _failure(error: Exception) -> Failure:
         passed = pickle.loads(pickle.dumps(error))
     except Exception:
         passed = None
-    final = isinstance(error, (*_REFUSED, MemoryError))
+    final = isinstance(error, (*_REFUSED, MemoryError)) or bool(getattr(error, "final", False))
     log = "".join(traceback.format_exception(error))
     return Failure(type(error).__name__, text, log, final, passed)
 

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from carrysave.errors import UsageError, installed
 from carrysave.jobs.child import Answer, Order
 from carrysave.jobs.children import CHILDREN
-from carrysave.jobs.job import Failure, File, Job, base_versions, name_of, resolve, tool_versions
+from carrysave.jobs.job import (
+    Failure,
+    File,
+    Job,
+    base_versions,
+    name_of,
+    tool_name,
+    tool_named,
+    tool_versions,
+)
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -37,6 +46,9 @@ class Cluster:
 
     def __init__(self, address: str | None, count: int) -> None:
         import dask
+
+        # What it says of restarts and lost connections, outcomes say better.
+        dask.config.set({"logging": {"distributed": "critical"}})
         from distributed import Client, LocalCluster
 
         self.address = address
@@ -45,12 +57,10 @@ class Cluster:
         # Files of jobs travel as tasks of their own, once per worker.
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"})
         if address is None:
-            # What it says of restarts and lost connections, the session says better.
-            silent = logging.CRITICAL
             self._cluster = LocalCluster(
                 n_workers=count, threads_per_worker=1, processes=False, memory_limit=0,
                 dashboard_address=":0" if installed("bokeh") else None,
-                silence_logs=silent,
+                silence_logs=logging.CRITICAL,
             )  # fmt: skip
             self._client = Client(self._cluster, set_as_default=False)
             self._versions: dict[str, str | None] = {}
@@ -112,10 +122,10 @@ class Cluster:
 
     def order(self, job: Job, seconds: float, memory: int) -> Order:
         """Return what a worker needs to know of a job."""
-        versions = {**self._versions, **tool_versions(tuple(job.tools))} if self.address else {}
+        versions = {**self._versions, **tool_versions(job.tools)} if self.address else {}
         return Order(
             key=job.key, function=name_of(job.function), arguments=dict(job.arguments),
-            seconds=seconds, memory=memory, tools=tuple(map(name_of, job.tools)),
+            seconds=seconds, memory=memory, tools=tuple(map(tool_name, job.tools)),
             versions=versions,
         )  # fmt: skip
 
@@ -196,7 +206,7 @@ def perform(order: Order, *data: bytes) -> Answer:
     from distributed.worker import get_worker, thread_state
 
     if order.versions:
-        ours = base_versions() | tool_versions(tuple(map(resolve, order.tools)))
+        ours = base_versions() | tool_versions(map(tool_named, order.tools))
         if differs := _difference(order.versions, ours):
             return Answer(differs=differs, who=str(get_worker().address))
     if data:

@@ -5,8 +5,10 @@ import hashlib
 import importlib
 import json
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,9 @@ from carrysave import cache
 __all__ = ["Failure", "File", "Job", "Outcome", "resolve", "source_digest", "tool_versions"]
 
 _FORMAT = "1"  # of keys
+
+Tool = Callable[[], str | None] | str
+"""What says which version a tool has: a function of a module, or the name of a package."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,8 @@ class Job:
     arguments : its keyword arguments: plain data, as JSON has it, and :class:`File` at any depth.
     content : what else the result depends on, such as the format of cached files. None for all of
         carrysave's source: then any change of the project makes the job a new one.
-    tools : functions of modules that return the version of a tool. They count for the key, and a
-        worker where one differs is refused.
+    tools : functions of modules that return the version of a tool, or names of Python packages.
+        They count for the key, and a worker where one differs is refused.
     label : what a user sees of it. [default: the name of the function]
     facts : what the store says of it besides what its result has: ``design``, ``parameters``,
         ``target``, ``recipe``, ``kind`` and figures.
@@ -75,14 +80,14 @@ class Job:
     function: Callable[..., Any]
     arguments: Mapping[str, Any] = field(default_factory=dict)
     content: Sequence[str | bytes] | None = None
-    tools: Sequence[Callable[[], str | None]] = ()
+    tools: Sequence[Tool] = ()
     label: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     seconds: float | None = None
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        for function in (self.function, *self.tools):
+        for function in (self.function, *filter(callable, self.tools)):
             if resolve(name_of(function)) is not function:
                 raise TypeError(f"function must be one of a module, by its name, not {function!r}")
 
@@ -90,7 +95,7 @@ class Job:
     def key(self) -> str:
         """The digest of all that the result depends on: 32 hexadecimal digits."""
         content = [source_digest()] if self.content is None else self.content
-        versions = tool_versions(tuple(self.tools))
+        versions = tool_versions(self.tools)
         head = [_FORMAT, name_of(self.function), canonical(self.arguments), canonical(versions)]
         return cache.digest([*head, *content])[:32]
 
@@ -109,7 +114,8 @@ class Failure:
     kind : the name of the exception's class; ``TimeLimit``, ``MemoryLimit`` or ``Crash``.
     text : what it says, in one line.
     log : the end of what the job and its tools printed, and where it happened.
-    final : whether another attempt would end alike: the arguments are refused, or a limit is met.
+    final : whether another attempt would end alike: the arguments are refused, a limit is met, or
+        the exception has a true attribute ``final``.
     error : the exception, if it can be passed on.
     """
 
@@ -187,14 +193,32 @@ def canonical(data: Any) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), default=plain)
 
 
-def tool_versions(tools: tuple[Callable[[], str | None], ...]) -> dict[str, str | None]:
-    """Return the version of each tool here, by the module of its function."""
-    return {tool.__module__.rpartition(".")[2]: _version(tool) for tool in tools}
+def tool_name(tool: Tool) -> str:
+    """Return what :func:`tool_named` takes."""
+    return tool if isinstance(tool, str) else name_of(tool)
+
+
+def tool_named(name: str) -> Tool:
+    """Return the tool of a name."""
+    return resolve(name) if ":" in name else name
+
+
+def tool_versions(tools: Iterable[Tool]) -> dict[str, str | None]:
+    """Return the version of each tool here, by its package or the module of its function."""
+    return {
+        tool if isinstance(tool, str) else tool.__module__.rpartition(".")[2]: _version(tool)
+        for tool in tools
+    }
 
 
 @functools.cache
-def _version(tool: Callable[[], str | None]) -> str | None:
-    return tool()
+def _version(tool: Tool) -> str | None:
+    if not isinstance(tool, str):
+        return tool()
+    try:
+        return package_version(tool)
+    except PackageNotFoundError:
+        return None
 
 
 @functools.cache
