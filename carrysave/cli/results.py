@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 from cyclopts import Parameter
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -26,6 +27,7 @@ _FIRST = ("kind", "design", "target", "recipe", "parameters")
 _FIGURES = ("area_um2", "period_ns", "power_mw", "pj_per_mac", "gops_per_mm2", "luts", "dsps",
             "fmax_mhz")  # fmt: skip
 _LAST = ("seconds", "who", "at")
+_WIDTH = 180  # characters of a table in a file or a pipe
 _MOST = 100  # rows of a table on a terminal
 
 Names = Sequence[str]
@@ -144,11 +146,14 @@ def _print(names: Names, rows: Rows) -> None:
     view = Table()
     for name in columns:
         number = any(isinstance(row.get(name), int | float) for row in some)
-        view.add_column(name, justify="right" if number else "left")
+        view.add_column(
+            name, justify="right" if number else "left", no_wrap=number, overflow="fold"
+        )
     for row in some:
         view.add_row(*(escape(_cell(name, row.get(name))) for name in columns))
     if some:
-        console.print(view)
+        wide = console if console.is_terminal else Console(width=_WIDTH)
+        wide.print(view)
     rest = f", the last {len(some)} of them" if len(some) < len(rows) else ""
     console.print(f"{len(rows)} rows{rest}", highlight=False)
 

@@ -78,8 +78,10 @@ class Store:
         try:
             with self._told():
                 _check_version(self._database, path)
-                # Readers and one writer at a time then do not wait for each other.
-                self._database.execute("PRAGMA journal_mode = WAL")
+                # Readers and a writer then do not wait for each other. Where that cannot be, as on
+                # network drives, they wait.
+                with contextlib.suppress(sqlite3.OperationalError):
+                    self._database.execute("PRAGMA journal_mode = WAL")
                 self._database.execute("PRAGMA synchronous = NORMAL")
                 with self._writing():
                     for statement in _TABLES.split(";"):
@@ -103,7 +105,10 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database: one file, if no other driver has it."""
+        with contextlib.suppress(sqlite3.OperationalError):
+            self._database.execute("PRAGMA busy_timeout = 0")
+            self._database.execute("PRAGMA journal_mode = DELETE")
         self._database.close()
 
     def find(self, key: str) -> dict[str, Any] | None:
@@ -183,6 +188,7 @@ class Store:
         except BaseException:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
+            self._columns = self._read_columns()  # new ones are gone again
             raise
         self._database.execute("COMMIT")
 
