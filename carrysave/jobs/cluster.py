@@ -28,6 +28,16 @@ if TYPE_CHECKING:
 __all__ = ["Cluster"]
 
 _ANSWER = 10.0  # seconds within which a scheduler must answer
+_SETTINGS = {
+    # What it says of restarts and lost connections, outcomes say better.
+    "logging": {"distributed": "critical"},
+    # Files of jobs travel as tasks of their own, once per worker, and may be large.
+    "distributed.admin.large-graph-warning-threshold": "1TiB",
+    # Jobs run elsewhere: to look at threads here a hundred times a second only takes their time.
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.profile.enabled": False,
+}
 _SAME = ("python", "distributed", "dask", "msgpack", "cloudpickle")
 """Packages whose versions the parts of a cluster must share to understand each other."""
 
@@ -47,19 +57,17 @@ class Cluster:
     def __init__(self, address: str | None, count: int) -> None:
         import dask
 
-        # What it says of restarts and lost connections, outcomes say better.
-        dask.config.set({"logging": {"distributed": "critical"}})
+        dask.config.set(_SETTINGS)
         from distributed import Client, LocalCluster
 
         self.address = address
         self._cluster: LocalCluster | None = None
         self._files: dict[str, Future] = {}
-        # Files of jobs travel as tasks of their own, once per worker.
-        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"})
         if address is None:
             self._cluster = LocalCluster(
                 n_workers=count, threads_per_worker=1, processes=False, memory_limit=0,
-                dashboard_address=":0" if installed("bokeh") else None,
+                # Its pages and those of the workers are nobody's outside this machine.
+                dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             )  # fmt: skip
             self._client = Client(self._cluster, set_as_default=False)

@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,10 @@ import psutil
 import pytest
 
 from carrysave import jobs
+from carrysave.errors import UsageError
+from carrysave.jobs import cluster
 from verif.jobs import work
-from verif.jobs.test_jobs import job
+from verif.jobs.test_jobs import gone, job, sums
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 4
@@ -46,6 +50,10 @@ def standing(folder: Path, **variables: str) -> Iterator[tuple[str, psutil.Proce
             )  # fmt: skip
             stack.callback(process.wait)
             stack.callback(process.terminate)
+        for _ in range(2400):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.05)
         yield address, psutil.Process(process.pid)
 
 
@@ -61,6 +69,7 @@ def table(path: Path) -> list[tuple[Any, ...]]:
     return sorted(tuple(row[place] for place in kept) for row in rows)
 
 
+@pytest.mark.prove
 def test_workers_that_are_killed_cost_the_jobs_that_they_were_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -95,3 +104,92 @@ def test_workers_that_are_killed_cost_the_jobs_that_they_were_in(
     assert len(set(began)) == 40
     # What a worker had done, or had not begun, is not done twice for its death.
     assert len(began) <= 40 + killed
+
+
+@pytest.mark.prove
+def test_a_driver_that_is_killed_leaves_no_job_on_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "ours"))
+    with standing(tmp_path) as (address, _):
+        log = tmp_path / "log"
+        driver = started(f"jobs.Options(scheduler={address!r})", f"work.hang, log={str(log)!r}")
+        program = int(content(log))
+        driver.kill()
+        driver.wait()
+        assert gone(program)
+        # The same cluster serves the next one.
+        with jobs.session(jobs.Options(scheduler=address)):
+            assert [outcome.get()["sum"] for outcome in jobs.run(sums(4), ordered=True)] == [
+                1, 2, 3, 4
+            ]  # fmt: skip
+
+
+@pytest.mark.prove
+def test_workers_of_another_version_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "ours"))
+    other = tmp_path / "other"
+    for folder in ("carrysave", "golden", "hw", "verif/jobs"):
+        shutil.copytree(ROOT / folder, other / folder)
+    with (other / "golden" / "check.py").open("a") as file:
+        file.write("\n# not the same\n")
+    with (
+        standing(tmp_path, PYTHONPATH=str(other)) as (address, _),
+        pytest.raises(UsageError, match=r"versions differ: tcp://.* has carrysave 0.1.0 \("),
+        jobs.session(jobs.Options(scheduler=address)),
+    ):
+        list(jobs.run(sums(2)))
+
+
+def test_a_scheduler_that_does_not_answer_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(cluster, "_ANSWER", 0.5)
+    for address, why in (("tcp://127.0.0.1:1", "does not answer"), ("nothing:at:all", "answer")):
+        with (
+            pytest.raises(UsageError, match=f"--scheduler {address}: .*{why}"),
+            jobs.session(jobs.Options(scheduler=address)),
+        ):
+            pytest.fail("taken")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_what_a_driver_had_done_is_kept_and_the_rest_ends_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
+):
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "cache"))
+    log = tmp_path / "log"
+    driver = started("jobs.Options(jobs=2)", f"work.hang, log={str(log)!r}")
+    program = int(content(log))
+    driver.send_signal(how)
+    driver.wait(20)
+    assert gone(program)
+    known = [outcome.cached for outcome in jobs.run(sums(2), ordered=True)]
+    assert known == [True, True]
+
+
+def started(options: str, last: str) -> "subprocess.Popen[bytes]":
+    """Start a driver that does two jobs, and one that never ends."""
+    function, argument = last.split(", ", 1)
+    code = f"""
+from carrysave import jobs
+from carrysave.errors import UsageError
+from carrysave.jobs import cluster
+from verif.jobs import work
+from verif.jobs.test_jobs import job, sums
+
+with jobs.session({options}):
+    list(jobs.run(sums(2)))
+    list(jobs.run([*sums(3), job({function}, {argument})]))
+"""
+    return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
+
+
+def content(path: Path) -> str:
+    """Wait for a file, and return what is in it."""
+    for _ in range(1200):
+        if path.exists() and (text := path.read_text()):
+            return text
+        time.sleep(0.05)
+    raise TimeoutError(path)
