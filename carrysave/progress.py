@@ -28,6 +28,7 @@ class Tally:
     total : jobs in all; None while nobody knows.
     slots : how many can run at a time; 0 if there is no worker.
     text : the job that ended last, and how; empty if none has since the last tally.
+    log : the end of what it printed, if it failed.
     dashboard : address of a page that shows the workers, if there is one.
     """
 
@@ -38,6 +39,7 @@ class Tally:
     total: int | None = None
     slots: int = 1
     text: str = ""
+    log: str = ""
     dashboard: str | None = None
 
 
@@ -130,7 +132,8 @@ class Steps:
         Failures are always said.
         """
         before, self._jobs = self._jobs, tally
-        if before is None or tally.done + tally.failed < before.done + before.failed:
+        ended = tally.done + tally.failed
+        if before is None or ended < before.done + before.failed:
             self._began, self._step_began = time.monotonic(), 0.0
         if tally.dashboard and (before is None or not before.dashboard):
             self._line(f"dashboard: {tally.dashboard}")
@@ -138,12 +141,18 @@ class Steps:
             self._line("no worker yet: waiting for the first")
         left = self._left_of(tally)
         if self._bar:
-            self._bar.update(self._task, completed=tally.done + tally.failed)
+            self._bar.update(self._task, completed=ended)
             self._bar.tasks[0].total = tally.total
-            self._bar.show(tally, "" if left is None else _span(left))
+            self._bar.show(
+                {} if ended == tally.total else {
+                    "done": str(tally.done), "of": "?" if tally.total is None else str(tally.total),
+                    "running": str(tally.running), "failed": str(tally.failed),
+                    "known before": str(tally.cached),
+                    "time left": "?" if left is None else _span(left),
+                }, ["failed"] if tally.failed else [],
+            )  # fmt: skip
         if not tally.text:
             return
-        ended = tally.done + tally.failed
         failed = before is not None and tally.failed > before.failed
         last = ended == tally.total
         if failed or (
@@ -154,6 +163,9 @@ class Steps:
             times = _span(self.spent()) + ("" if left is None else f", about {_span(left)} to go")
             bad = f", {tally.failed} failed" if tally.failed else ""
             self._line(f"[{number}] {shown(tally.text)} ({times}{bad})")
+        if failed:
+            for line in tally.log.splitlines()[-_LOG:]:
+                self._line(f"    {shown(line)}")
 
     def _left_of(self, tally: Tally) -> float | None:
         """Return the seconds until the end of a list of jobs; None if nothing is known of them."""
@@ -205,6 +217,8 @@ _TRUST = 20.0
 """Seconds."""
 _OFTEN = 1.0
 """Seconds between lines of jobs."""
+_LOG = 8
+"""Lines of the log of a job that failed; ``carrysave results --failures`` has more."""
 
 
 def _span(seconds: float) -> str:

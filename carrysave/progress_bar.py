@@ -1,15 +1,11 @@
 """The bar of :mod:`carrysave.progress`, loaded on a terminal only: Rich's takes long to load."""
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.table import Table
 from rich.text import Text
-
-if TYPE_CHECKING:
-    from carrysave.progress import Tally
 
 __all__ = ["Bar", "progress_bar"]
 
@@ -19,30 +15,16 @@ class Bar(Progress):
 
     _counts: Table | None = None
 
-    def show(self, tally: "Tally", left: str) -> None:
-        """Show how far a list of jobs is, until all of them have ended."""
-        if tally.done + tally.failed == tally.total:
-            self._counts = None
+    def show(self, counts: Mapping[str, str], bad: Collection[str]) -> None:
+        """Show counts under their names, the `bad` ones in red; nothing if there are none."""
+        self._counts = Table(box=None, padding=(0, 2, 0, 0)) if counts else None
+        if self._counts is None:
             return
-        table = Table(box=None, padding=(0, 2, 0, 0))
-        counts = {
-            "done": tally.done,
-            "of": "?" if tally.total is None else tally.total,
-            "running": tally.running,
-            "failed": tally.failed,
-            "known before": tally.cached,
-            "time left": left or "?",
-        }
         for name in counts:
-            table.add_column(name, justify="right", no_wrap=True)
-        style = "red" if tally.failed else ""
-        table.add_row(
-            *(
-                Text(str(count), style=style if name == "failed" else "")
-                for name, count in counts.items()
-            )
+            self._counts.add_column(name, justify="right", no_wrap=True)
+        self._counts.add_row(
+            *(Text(count, style="red" if name in bad else "") for name, count in counts.items())
         )
-        self._counts = table
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Return the bar and the table."""

@@ -182,6 +182,7 @@ class _State:
             failed=tally.failed + (outcome.failure is not None),
             cached=tally.cached + outcome.cached,
             text=_said(outcome),
+            log=outcome.failure.log if outcome.failure is not None else "",
         )
         return outcome
 
