@@ -21,17 +21,21 @@ from getpass import getuser
 from multiprocessing.connection import Connection
 from pathlib import Path
 from socket import gethostname
+from types import FrameType
 from typing import Any
 
 from carrysave import cache
 from carrysave.errors import UsageError
 from carrysave.jobs.job import Failure, File, resolve
+from hw.emit import tools
 from hw.emit.tools import MissingToolError
 
-__all__ = ["MARK", "Answer", "Order", "compute", "end_marked", "inside", "main", "who"]
+__all__ = ["GRACE", "MARK", "Answer", "Order", "compute", "end_marked", "inside", "main", "who"]
 
 MARK = "CARRYSAVE_JOB"
 """Variable of the environment by which everything that a job started is found."""
+GRACE = 2.0
+"""Seconds that a job has to remove what it has half written, before it is killed."""
 _IDLE = 300.0  # seconds after which a process without work ends
 _REFUSED = (ValueError, TypeError, LookupError, ImportError, MissingToolError, UsageError)
 """Errors that another attempt would only repeat."""
@@ -154,26 +158,47 @@ def _bounded(memory: int) -> Iterator[None]:
 def _watch(life: int) -> None:
     """End everything as soon as nobody holds the other end of a pipe."""
     os.read(life, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(GRACE)
     end_marked(os.environ[MARK])
     os._exit(1)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Leave what is under way, so that it removes what it has half written."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if not tools.kill_all():
+        raise KeyboardInterrupt
 
 
 def main(orders: int, life: int, path: list[str]) -> None:
     """Do what is asked for by one descriptor until the other is closed, or there is no work."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.path[:] = path
-    importlib.invalidate_caches()
-    threading.Thread(target=_watch, args=(life,), daemon=True).start()
-    connection = Connection(orders)
+    code = 1
+    try:
+        signal.signal(signal.SIGTERM, _end)
+        sys.path[:] = path
+        importlib.invalidate_caches()
+        threading.Thread(target=_watch, args=(life,), daemon=True).start()
+        _serve(Connection(orders))
+        code = 0
+    except (KeyboardInterrupt, OSError):
+        end_marked(os.environ[MARK])
+    finally:
+        # Threads of what a job has loaded may be at work, and nobody waits for them.
+        os._exit(code)
+
+
+def _serve(connection: "Connection[Any, Any]") -> None:
+    """Do what is asked for until nobody asks any more."""
     connection.send("ready")
     while connection.poll(_IDLE):
         try:
             order = connection.recv()
         except EOFError:
-            break
+            return
         with _bounded(order.memory):
             answer = compute(order)
         sys.stdout.flush()
         sys.stderr.flush()
         connection.send(answer)
-    os._exit(0)

@@ -1,5 +1,6 @@
 """Runs each job in a process that can be killed with all that it started."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from tempfile import TemporaryFile
 
 import psutil
 
-from carrysave.jobs.child import MARK, Answer, Order, end_marked, who
+from carrysave.jobs.child import GRACE, MARK, Answer, Order, end_marked, who
 from carrysave.jobs.job import Failure
 
 __all__ = ["Children", "CHILDREN"]
@@ -58,6 +59,8 @@ class Children:
         with self._lock:
             idle, busy = list(self._idle), list(self._busy)
             self._idle.clear()
+        for child in (*idle, *busy):
+            child.process.terminate()  # all at once
         for child in idle:
             child.close()
         for child in busy:
@@ -154,6 +157,9 @@ class _Child:
             if not self.alive:
                 return
             self.alive = False
+            self.process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(GRACE)
             self.process.kill()
             end_marked(self._mark)
             self.process.wait()

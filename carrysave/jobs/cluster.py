@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from carrysave.errors import UsageError, installed
@@ -64,7 +65,9 @@ class Cluster:
         self._cluster: LocalCluster | None = None
         self._files: dict[str, Future] = {}
         if address is None:
+            self._folder = TemporaryDirectory(prefix="carrysave-", ignore_cleanup_errors=True)
             self._cluster = LocalCluster(
+                local_directory=self._folder.name,
                 n_workers=count, threads_per_worker=1, processes=False, memory_limit=0,
                 # Its pages and those of the workers are nobody's outside this machine.
                 dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
@@ -207,6 +210,7 @@ class Cluster:
             self._client.close(timeout=2)
         if self._cluster is not None:
             self._cluster.close(timeout=5)
+            self._folder.cleanup()
 
 
 def perform(order: Order, *data: bytes) -> Answer:
