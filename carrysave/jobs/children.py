@@ -32,6 +32,11 @@ class Children:
         self._idle: list[_Child] = []
         self._busy: set[_Child] = set()
 
+    def start(self, count: int) -> None:
+        """Have so many at hand soon: they load what they need while others do so, too."""
+        with self._lock:
+            self._idle += [_Child() for _ in range(count - len(self._idle))]
+
     def run(self, order: Order, cancelled: Callable[[], bool] = lambda: False) -> Answer:
         """Have a job done, within its limits; a thread may call this while others do.
 

@@ -84,12 +84,21 @@ class Session:
             self.close()
             raise
 
-    def cluster(self) -> "Cluster":
-        """Return the workers; start them if there are none yet."""
+    def cluster(self, most: int = 1) -> "Cluster":
+        """Return the workers; start them if there are none yet, for so many jobs at least."""
         if self._cluster is None:
+            from carrysave.jobs.children import CHILDREN
+
+            count = self.options.jobs or cores()
+            if self.options.scheduler is None:
+                CHILDREN.start(min(count, most))
             from carrysave.jobs.cluster import Cluster
 
-            self._cluster = Cluster(self.options.scheduler, self.options.jobs or cores())
+            try:
+                self._cluster = Cluster(self.options.scheduler, count)
+            except BaseException:
+                CHILDREN.close()
+                raise
         return self._cluster
 
     def close(self) -> None:
@@ -107,6 +116,8 @@ class Session:
         """Yield the outcome of each job as it comes, with the job's place in the list."""
         total = len(jobs) if isinstance(jobs, Sized) else None
         state = _State(progress, Tally(total=total, slots=self.options.jobs or cores()))
+        most = 1 << 30 if total is None else total
+        unlimited = self.options.seconds == _SECONDS and self.options.memory == _MEMORY
         held: tuple[int, Job] | None = None  # the first that is not done
         work: _Work | None = None
         try:
@@ -116,10 +127,13 @@ class Session:
                 elif inside():
                     # A job that has jobs does them itself: there is nobody else to do them.
                     yield place, state.came(self._here(job))
-                elif work is None and held is None and self.options.scheduler is None:
+                elif (
+                    work is None and held is None and self.options.scheduler is None
+                    and unlimited and job.seconds is None and job.memory is None
+                ):  # fmt: skip
                     held = place, job
                 else:
-                    work = work or _Work(self.cluster(), self.options, state)
+                    work = work or _Work(self.cluster(most), self.options, state)
                     for each in filter(None, (held, (place, job))):
                         work.add(*each)
                     held = None
@@ -313,9 +327,9 @@ def run(
     """Run jobs, and yield the outcome of each: as they come, or in the order of the list.
 
     Jobs are taken from an iterator as workers get free, somewhat ahead. Those that were done before
-    are not done again. One alone is done in this process, and so are those of a job. A job that
-    fails is tried :data:`ATTEMPTS` times, unless its arguments are refused or it meets a limit; its
-    outcome has the failure then, and the rest goes on.
+    are not done again. One alone, without limits that somebody set, is done in this process, and so
+    are those of a job. A job that fails is tried :data:`ATTEMPTS` times, unless its arguments are
+    refused or it meets a limit; its outcome has the failure then, and the rest goes on.
 
     Parameters
     ----------

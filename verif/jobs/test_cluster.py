@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -19,7 +18,7 @@ from carrysave import jobs
 from carrysave.errors import UsageError
 from carrysave.jobs import cluster
 from verif.jobs import work
-from verif.jobs.test_jobs import gone, job, sums
+from verif.jobs.test_jobs import gone, job, sums, table
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 4
@@ -60,13 +59,6 @@ def standing(folder: Path, **variables: str) -> Iterator[tuple[str, psutil.Proce
 def workers(nannies: psutil.Process) -> list[int]:
     """List the processes of workers, each of which has a nanny."""
     return [child.pid for child in nannies.children() if "spawn_main" in " ".join(child.cmdline())]
-
-
-def table(path: Path) -> list[tuple[Any, ...]]:
-    """Return what does not depend on who did it, and when."""
-    names, _, rows = jobs.select(path)
-    kept = [names.index(name) for name in names if name not in {"seconds", "who", "at"}]
-    return sorted(tuple(row[place] for place in kept) for row in rows)
 
 
 @pytest.mark.prove

@@ -46,14 +46,16 @@ def gone(process: int) -> bool:
 
 
 def marked() -> list[int]:
-    """List the processes of jobs that are there."""
+    """List the processes of jobs of this test that are there."""
     found = []
+    own = f"CARRYSAVE_CACHE={os.environ['CARRYSAVE_CACHE']}".encode()
     for entry in Path("/proc").iterdir():
         try:
-            if f"{MARK}=".encode() in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
+            variables = (entry / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
+        if own in variables and any(each.startswith(f"{MARK}=".encode()) for each in variables):
+            found.append(int(entry.name))
     return found
 
 
@@ -94,6 +96,55 @@ def test_a_result_that_was_damaged_is_computed_again(own_cache: Path):
     found = list(jobs.run(sums(2), ordered=True))
     assert [outcome.get()["sum"] for outcome in found] == [1, 2]
     assert not any(outcome.cached for outcome in found)
+
+
+def test_processes_that_are_killed_cost_nothing_but_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The same on a cluster is in test_cluster."""
+    log = tmp_path / "log"
+    wanted = [job(work.slow, a=a, seconds=0.02, log=str(log)) for a in range(40)]
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "undisturbed"))
+    with jobs.session(jobs.Options(jobs=4)):
+        assert len([outcome.get() for outcome in jobs.run(wanted)]) == len(wanted)
+    expected = table(jobs.default_path())
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "disturbed"))
+    log.unlink()
+    killed = set()
+    with jobs.session(jobs.Options(jobs=4)):
+        for number, outcome in enumerate(jobs.run(wanted)):
+            outcome.get()
+            if number in {5, 15}:
+                for process in children.CHILDREN.processes():
+                    os.kill(process, signal.SIGKILL)
+                    killed.add(process)
+    assert killed
+    assert table(jobs.default_path()) == expected
+    began = [int(line.split()[0]) for line in log.read_text().splitlines()]
+    assert set(began) == set(range(40))
+    assert len(began) <= 40 + len(killed)
+
+
+def table(path: Path) -> list[tuple[Any, ...]]:
+    """Return what does not depend on who did it, and when."""
+    names, _, rows = jobs.select(path)
+    kept = [names.index(name) for name in names if name not in {"seconds", "who", "at"}]
+    return sorted(tuple(row[place] for place in kept) for row in rows)
+
+
+def test_a_job_with_a_limit_is_never_done_here(tmp_path: Path):
+    for limited in (
+        jobs.Options(seconds=0.5), jobs.Options(jobs=1),
+    ):  # fmt: skip
+        seconds = 0.5 if limited.seconds != 0.5 else None
+        alone = jobs.Job(
+            function=work.slow, arguments={"a": 1, "seconds": 60, "log": str(tmp_path / "log")},
+            seconds=seconds,
+        )  # fmt: skip
+        with jobs.session(limited):
+            (found,) = jobs.run([alone])
+        assert found.failure is not None
+        assert found.failure.kind == "TimeLimit"
 
 
 def test_the_same_job_twice_is_done_once(tmp_path: Path):
@@ -220,6 +271,7 @@ def test_a_list_that_is_left_leaves_nothing_running(tmp_path: Path):
     with jobs.session(jobs.Options(jobs=2)):
         for outcome in jobs.run([*sums(2), job(work.hang, log=str(log)), *sums(9)]):
             if outcome.value and log.exists() and log.read_text():
+                assert marked()
                 break
             while not log.exists() or not log.read_text():
                 time.sleep(0.02)
