@@ -46,12 +46,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def strict_simulation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def strict_simulation(
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     """Make Python inside the simulator as strict as pytest's `filterwarnings`.
 
     Simulations draw their seeds in `make prove` only: what passes in `make test` passes again.
     """
     monkeypatch.setenv("PYTHONWARNINGS", "error")
+    # What tests find is nothing that a developer would look for among their own results.
+    monkeypatch.setenv("CARRYSAVE_STORE", str(tmp_path_factory.getbasetemp() / "results.sqlite"))
     if request.node.get_closest_marker("prove") is None:
         monkeypatch.setenv("CARRYSAVE_SEED", "1")
 

@@ -19,7 +19,8 @@ from carrysave.jobs.job import Failure
 
 __all__ = ["Children", "CHILDREN"]
 
-_LOOK = 0.5  # seconds between looks at the limits
+_LOOK = 0.5  # seconds between looks at the time, and at whether a job is still wanted
+_WEIGH = 2.0  # seconds between looks at its memory, for which all processes are looked through
 _START = 120.0  # seconds until a process is there at last
 _LOG = 4000  # bytes of a log that are kept
 
@@ -114,6 +115,7 @@ class _Child:
             failure = Failure(kind, text, self._printed(), final)
             return Answer(failure=failure, seconds=time.monotonic() - start, who=who())
 
+        weighed = start
         try:
             self._connection.send(order)
             while not self._connection.poll(_LOOK):
@@ -122,6 +124,9 @@ class _Child:
                 if time.monotonic() - start > order.seconds:
                     text = f"it took longer than {order.seconds:g} s"
                     return failed("TimeLimit", text, final=True)
+                if time.monotonic() - weighed < _WEIGH:
+                    continue
+                weighed = time.monotonic()
                 if (taken := _resident(self.process.pid)) > order.memory:
                     text = f"it took {taken >> 20} MB of memory, of {order.memory >> 20}"
                     return failed("MemoryLimit", text, final=True)

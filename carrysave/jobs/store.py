@@ -19,6 +19,7 @@ The driver alone writes; workers need not see its disk. Several drivers may have
 import contextlib
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -54,7 +55,9 @@ _MOST_COLUMNS = 1900  # SQLite's own limit is 2000
 
 
 def default_path() -> Path:
-    """Return where the store is if nobody says otherwise: in the cache."""
+    """Return where the store is if no option says otherwise: ``$CARRYSAVE_STORE``, or the cache."""
+    if own := os.environ.get("CARRYSAVE_STORE"):
+        return Path(own).expanduser().resolve()
     return cache.folder() / "results.sqlite"
 
 

@@ -10,18 +10,26 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from carrysave import jobs
+from carrysave.asic.synthesis import synthesise_design
 from carrysave.errors import UsageError
 from carrysave.jobs import cluster
+from hw.catalog import Design
 from verif.jobs import work
 from verif.jobs.test_jobs import gone, job, sums, table
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 4
+
+
+@pytest.fixture(autouse=True)
+def own_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CARRYSAVE_STORE")
 
 
 @contextlib.contextmanager
@@ -99,6 +107,30 @@ def test_workers_that_are_killed_cost_the_jobs_that_they_were_in(
 
 
 @pytest.mark.prove
+def test_a_sweep_on_a_cluster_is_that_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Workers have a cache of their own, so that all that they need has to reach them."""
+    design = Design("mac", {"a_width": 3, "b_width": 3, "accumulator_width": 8})
+
+    def sweep(cache: str, options: jobs.Options) -> tuple[dict[str, Any], list[str]]:
+        monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / cache))
+        said: list[str] = []
+        with jobs.session(options):
+            found = synthesise_design(
+                design, "osu018", sweep=True, activity="none", progress=said.append
+            )
+        netlist = Path(found.pop("netlist")).read_text()
+        return {**found, "text": netlist}, said
+
+    here = sweep("here", jobs.Options())
+    with standing(tmp_path) as (address, _):
+        there = sweep("ours", jobs.Options(scheduler=address))
+    assert there == here
+    assert len(there[1]) == len(list((tmp_path / "theirs" / "jobs").iterdir()))
+
+
+@pytest.mark.prove
 def test_a_driver_that_is_killed_leaves_no_job_on_a_cluster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -166,8 +198,10 @@ def started(options: str, last: str) -> "subprocess.Popen[bytes]":
     function, argument = last.split(", ", 1)
     code = f"""
 from carrysave import jobs
+from carrysave.asic.synthesis import synthesise_design
 from carrysave.errors import UsageError
 from carrysave.jobs import cluster
+from hw.catalog import Design
 from verif.jobs import work
 from verif.jobs.test_jobs import job, sums
 

@@ -22,6 +22,7 @@ from verif.jobs import work
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("CARRYSAVE_CACHE", str(folder))
+    monkeypatch.delenv("CARRYSAVE_STORE")
     return folder
 
 

@@ -21,6 +21,7 @@ from verif.jobs import work
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CARRYSAVE_STORE")
     return tmp_path / "store.sqlite"
 
 
