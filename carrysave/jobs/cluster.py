@@ -38,6 +38,7 @@ _SETTINGS = {
     "distributed.admin.system-monitor.disk": False,
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.profile.enabled": False,
+    "distributed.worker.http.routes": [],
 }
 _SAME = ("python", "distributed", "dask", "msgpack", "cloudpickle")
 """Packages whose versions the parts of a cluster must share to understand each other."""
@@ -65,11 +66,13 @@ class Cluster:
         self._cluster: LocalCluster | None = None
         self._files: dict[str, Future] = {}
         if address is None:
+            if not installed("bokeh"):
+                dask.config.set({"distributed.scheduler.http.routes": []})
             self._folder = TemporaryDirectory(prefix="carrysave-", ignore_cleanup_errors=True)
             self._cluster = LocalCluster(
                 local_directory=self._folder.name,
                 n_workers=count, threads_per_worker=1, processes=False, memory_limit=0,
-                # Its pages and those of the workers are nobody's outside this machine.
+                # Pages of it and of workers are nobody's outside this machine.
                 dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             )  # fmt: skip
