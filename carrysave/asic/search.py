@@ -177,11 +177,18 @@ class Search:
         return list(found.values())
 
     def run(self, wanted: Iterable[tuple[int, Recipe, float]]) -> list[dict[str, Any]]:
-        """Evaluate points, by :mod:`carrysave.jobs`; return them in the order asked for."""
+        """Evaluate points, by :mod:`carrysave.jobs`; return them in the order asked for.
+
+        One that fails ends the search when the others are done, which the next one then has.
+        """
         asked = list(wanted)
         found = []
+        failed: jobs.Outcome | None = None
         outcomes = jobs.run([self.job(*point) for point in asked], ordered=True)
         for (number, recipe, target), outcome in zip(asked, outcomes, strict=True):
+            if outcome.failure is not None:
+                failed = failed or outcome
+                continue
             result = {
                 "recipe": str(recipe), "delay_target_ns": target, **outcome.get(),
                 "variant": number,
@@ -196,6 +203,8 @@ class Search:
                 f"{result['delay_target_ns']:.3f} {time}: {area(result):.0f} {size}, "
                 f"{result['period_ns']:.3f} {time}"
             )
+        if failed is not None:
+            failed.get()
         return found
 
     def job(self, number: int, recipe: Recipe, target: float) -> jobs.Job:

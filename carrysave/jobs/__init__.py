@@ -39,8 +39,11 @@ and then to one store (:mod:`carrysave.jobs.store`), a row each.
 """
 
 from carrysave.jobs.job import Failure, File, Job, Outcome, Tool, source_digest
-from carrysave.jobs.runner import ATTEMPTS, Options, cores, run, session
-from carrysave.jobs.store import Store, default_path, select
+from carrysave.jobs.options import Options, cores
+from carrysave.jobs.reader import select
+from carrysave.jobs.runner import run, session
+from carrysave.jobs.store import Store, default_path
+from carrysave.jobs.window import ATTEMPTS
 from carrysave.progress import Tally
 
 __all__ = [

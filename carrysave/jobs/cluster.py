@@ -5,13 +5,14 @@ import logging
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from carrysave.errors import UsageError, installed
 from carrysave.jobs.child import Answer, Order
 from carrysave.jobs.children import CHILDREN
+from carrysave.jobs.files import files_of, with_files, without_files
 from carrysave.jobs.job import (
     Failure,
     File,
@@ -147,7 +148,7 @@ class Cluster:
         """Hand an order out; `done` is called in another thread."""
         data: list[Any] = []
         if self.address is not None:
-            files = {file.sha: file for file in _files(order.arguments)}
+            files = {file.sha: file for file in files_of(order.arguments)}
             for sha, file in files.items():
                 if sha not in self._files:
                     self._files[sha] = self._client.submit(
@@ -155,7 +156,7 @@ class Cluster:
                     )
             data = [self._files[sha] for sha in files]
             names = tuple((file.path.name, sha) for sha, file in files.items())
-            order = replace(order, files=names, arguments=_named(order.arguments))
+            order = replace(order, files=names, arguments=without_files(order.arguments))
         future = self._client.submit(
             perform, order, *data, key=f"carrysave-{order.key}-{attempt}", pure=False, retries=0
         )
@@ -229,7 +230,7 @@ def perform(order: Order, *data: bytes) -> Answer:
             sha: File.keep(name, content)
             for (name, sha), content in zip(order.files, data, strict=True)
         }
-        order = replace(order, arguments=_moved(order.arguments, kept), files=())
+        order = replace(order, arguments=with_files(order.arguments, kept), files=())
     worker, key = get_worker(), thread_state.key
 
     def cancelled() -> bool:
@@ -242,41 +243,6 @@ def perform(order: Order, *data: bytes) -> Answer:
 
 def _same(data: bytes) -> bytes:
     return data
-
-
-def _files(value: Any) -> list[File]:
-    if isinstance(value, File):
-        return [value]
-    if isinstance(value, dict):
-        return [file for item in value.values() for file in _files(item)]
-    if isinstance(value, list | tuple):
-        return [file for item in value for file in _files(item)]
-    return []
-
-
-@dataclass(frozen=True)
-class _Named:
-    """A file that travels beside an order."""
-
-    sha: str
-
-
-def _named(value: Any) -> Any:
-    """Return arguments with the digests of files in place of paths, which say nothing elsewhere."""
-    if isinstance(value, File):
-        return _Named(value.sha)
-    if isinstance(value, dict):
-        return {key: _named(item) for key, item in value.items()}
-    return [_named(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _moved(value: Any, kept: Mapping[str, File]) -> Any:
-    """Return arguments with the files that were kept here, by the digests of those named."""
-    if isinstance(value, _Named):
-        return kept[value.sha]
-    if isinstance(value, dict):
-        return {key: _moved(item, kept) for key, item in value.items()}
-    return [_moved(item, kept) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _packages(versions: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,12 +31,12 @@ from carrysave import cache
 from carrysave.errors import UsageError
 from carrysave.jobs.job import Outcome, name_of
 
-__all__ = ["SCHEMA", "Store", "default_path", "select"]
+__all__ = ["PATIENCE", "SCHEMA", "Store", "check_version", "default_path", "told"]
 
 SCHEMA = 1
 """Version of the tables: ``user_version`` of the database."""
 _APPLICATION = 0x63617379  # "casy": application_id, so that nobody else's database is written to
-_PATIENCE = 10.0  # seconds that a store may be locked
+PATIENCE = 10.0  # seconds that a store may be locked
 _FIXED = {
     "key": "TEXT PRIMARY KEY", "kind": "TEXT", "design": "TEXT", "target": "TEXT",
     "recipe": "TEXT", "seconds": "REAL", "who": "TEXT", "at": "TEXT", "parameters": "TEXT",
@@ -77,10 +77,10 @@ class Store:
         except OSError as error:
             raise UsageError(f"--store {path}: {error.strerror}") from None
         with self._told():
-            self._database = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+            self._database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         try:
             with self._told():
-                _check_version(self._database, path)
+                check_version(self._database, path)
                 # Readers and a writer then do not wait for each other. Where that cannot be, as on
                 # network drives, they wait.
                 with contextlib.suppress(sqlite3.OperationalError):
@@ -196,18 +196,18 @@ class Store:
         self._database.execute("COMMIT")
 
     def _told(self) -> contextlib.AbstractContextManager[None]:
-        return _told(self.path)
+        return told(self.path)
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def told(path: Path) -> Iterator[None]:
     """Say what is wrong with a store in the words of a user."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-            text = f"locked by another program for more than {_PATIENCE:g} s"
+            text = f"locked by another program for more than {PATIENCE:g} s"
         elif code == sqlite3.SQLITE_NOTADB:
             text = "no store: not a SQLite database"
         elif code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
@@ -217,7 +217,8 @@ def _told(path: Path) -> Iterator[None]:
         raise UsageError(f"--store {path}: {text}") from None
 
 
-def _check_version(database: sqlite3.Connection, path: Path) -> None:
+def check_version(database: sqlite3.Connection, path: Path) -> None:
+    """Refuse what is no store, or one of a newer version."""
     (own,) = database.execute("PRAGMA application_id").fetchone()
     (version,) = database.execute("PRAGMA user_version").fetchone()
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -272,44 +273,3 @@ def _now() -> str:
 
 def _sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def select(
-    path: Path, where: str | None = None, table: str = "results"
-) -> tuple[list[str], list[str], list[tuple[Any, ...]]]:
-    """Return names, types and rows of a store, those for which an SQL expression is true.
-
-    The expression can read, and nothing else.
-
-    Raises
-    ------
-    UsageError
-        If there is no store, it is of a newer version, or the expression is none.
-    """
-    if not path.is_file():
-        raise UsageError(f"--store {path}: there is no such file; jobs that are done make one")
-    with _told(path), contextlib.closing(
-        sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)
-    ) as database:  # fmt: skip
-        _check_version(database, path)
-        kinds = list(database.execute("SELECT name, type FROM pragma_table_info(?)", [table]))
-        database.set_authorizer(_may_read)
-        # A comment in the expression ends with its line.
-        condition = f" WHERE (\n{where}\n)" if where is not None else ""
-        try:
-            rows = database.execute(f"SELECT * FROM {table}{condition}").fetchall()
-        except (sqlite3.DatabaseError, sqlite3.ProgrammingError, sqlite3.Warning) as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in {
-                sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR,
-            }:  # fmt: skip
-                raise
-            raise UsageError(
-                f"--where must be an SQL expression over columns of {table}, not {where!r}: {error}"
-            ) from None
-    return [name for name, _ in kinds], [kind for _, kind in kinds], rows
-
-
-def _may_read(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    reads = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
-    harmless = action == sqlite3.SQLITE_FUNCTION and second != "load_extension"
-    return sqlite3.SQLITE_OK if action in reads or harmless else sqlite3.SQLITE_DENY

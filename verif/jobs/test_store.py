@@ -141,7 +141,7 @@ def test_what_is_no_store_is_refused_and_left_alone(path: Path):
 
 
 def test_a_store_that_is_locked_is_refused(filled: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(stores, "_PATIENCE", 0.1)
+    monkeypatch.setattr(stores, "PATIENCE", 0.1)
     with contextlib.closing(sqlite3.connect(filled, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(UsageError, match=r"locked by another program for more than 0.1 s"):
