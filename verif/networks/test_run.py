@@ -235,7 +235,7 @@ def test_refused(
         (("--batch", "0"), "--batch must be 1 or more, not 0"),
         (("--energy", "foo"), "--energy must be osu018 or a Liberty file"),
         (("-p", "engine=npe", "-p", "formats=int4,e4m3"), "engine must have the format int8"),
-        (("--board", "ulx3"), "unknown board 'ulx3'; did you mean ulx3s_85f?"),
+        (("--board", "ulx3"), "unknown board 'ulx3'; did you mean ulx3s_85f"),
         (("-p", "bias=false"), "bias must be true"),
         (("-p", "engine=systolic_os(m=2,n=2,k_max=32)"), "K must be 1..32, the engine's k_max"),
     ],
