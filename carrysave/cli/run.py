@@ -11,12 +11,15 @@ from cyclopts import Parameter
 from carrysave.cli.libraries import cells_for_energy
 from carrysave.cli.options import (
     Folder,
+    Html,
     Json,
     Sets,
+    check_page,
     errors,
     output_folder,
     print_outcome,
     settings,
+    write_page,
 )
 from carrysave.fpga import boards
 from carrysave.networks import command, view
@@ -58,6 +61,7 @@ def run_model(
         ),
     ] = None,
     output: Folder = None,
+    html: Html = None,
     json_: Json = False,
 ) -> int:
     """Run a quantised network on the co-processor; compare it with onnxruntime if that is there.
@@ -75,6 +79,7 @@ def run_model(
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f -p divisor=4`
     """
     folder = output_folder(output)
+    check_page(html)
     if board is None:
         chosen = Design.parse("coprocessor", settings(parameter))
     else:
@@ -92,5 +97,6 @@ def run_model(
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
+    found["files"] = write_page(html, view.page, found)
     print_outcome(found, view.show, json_)
     return 1 if found["wrong"] else 0
