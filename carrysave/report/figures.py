@@ -187,9 +187,11 @@ def _counts(blocks: dict[str, int]) -> str | None:
 def path_table(label: str, path: Sequence[dict[str, Any]]) -> Section:
     """Tabulate a critical path: of an FPGA its steps, but those of no length; else its pins."""
     most = max(step["delay_ns"] for step in path)
-    figures = (("delay, ns", "{:.3f}", "", most), ("sum, ns", "{:.3f}"))
     title = f"critical path of {label}"
-    if "kind" not in path[0]:
+    cells = "kind" not in path[0]
+    form = "{:.3f}" if cells else "{:.2f}"
+    figures = (("delay, ns", form, "", most), ("sum, ns", form))
+    if cells:
         rows = [
             (step["point"], step["cell"], step["delay_ns"], step["arrival_ns"]) for step in path
         ]

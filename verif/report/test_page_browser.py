@@ -1,7 +1,6 @@
 """Pages in a browser: no errors, sorting, hovering, selecting, narrow screens, colours."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +45,6 @@ PAGE = Page(
         Picture("floor plan", PICTURE, "a floor plan", width=700),
     ],
 )
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    found = Browser(tmp_path_factory.mktemp("browser"))
-    yield found
-    found.close()
 
 
 @pytest.fixture(scope="module")

@@ -43,10 +43,12 @@ def value_at(path: Path, name: str, time: float, unit: float) -> str:
             now = token.time_change * unit
             if now > time:
                 break
-        elif isinstance(token.data, ScalarChange | VectorChange):
-            if token.data.id_code == codes[name.rpartition(".")[2]]:
-                bits = token.data.value
-                value = f"{bits:b}" if isinstance(bits, int) else bits
+        elif (
+            isinstance(token.data, ScalarChange | VectorChange)
+            and token.data.id_code == codes[name.rpartition(".")[2]]
+        ):
+            bits = token.data.value
+            value = f"{bits:b}" if isinstance(bits, int) else bits
     width = WIDTHS.get(name, 1)
     return value.rjust(width, "0" if value[0] == "1" else value[0])
 

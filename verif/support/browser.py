@@ -73,6 +73,17 @@ class Browser:
         idle = {} if kind == "mouseMoved" else held
         self.tell("Input.dispatchMouseEvent", type=kind, x=x, y=y, **idle)
 
+    def check(self, page: Path, charts: int) -> str:
+        """Check a page on narrow and wide screens, light and dark; return its text."""
+        for width, dark in ((360, True), (1200, False)):
+            self.open(page, width=width, dark=dark)
+            assert self.errors() == []
+            assert self.ask("document.documentElement.scrollWidth") <= width
+            assert self.ask("document.querySelectorAll('.plot svg').length") == charts
+        assert self.ask("[...document.images].every((i) => i.complete && i.naturalWidth > 0)")
+        text: str = self.ask("document.body.innerText")
+        return text
+
     def errors(self) -> list[str]:
         """Return what scripts and the security policy complained of since it was last asked."""
         return [entry["message"] for entry in self.driver.get_log("browser")]

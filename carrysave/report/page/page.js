@@ -90,7 +90,7 @@
         ...axes,
         size: {
           condition: [{ param: "over", empty: false, value: 220 }, { test: "datum.index === focus", value: 220 }],
-          value: 75,
+          value: width < 500 || shown.length > 200 ? 45 : 75,
         },
         opacity: { condition: { test: { and: facts.group === null ? selected.slice(0, 1) : selected }, value: 0.95 }, value: 0.15 },
         tooltip: texts,
