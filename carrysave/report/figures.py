@@ -7,8 +7,8 @@ from carrysave.report.tables import Section
 
 __all__ = [
     "FIGURES", "NO_RATIO", "Figure", "Measures", "figures", "measures", "path_table",
-    "placed_table", "ratio", "short_versions", "sweep_table", "tried_table", "variant_of",
-    "wires_of",
+    "placed_table", "ratio", "ratios_to_first", "short_versions", "sweep_table", "tried_table",
+    "variant_of", "wires_of",
 ]  # fmt: skip
 
 
@@ -91,6 +91,13 @@ _PLACED = (
     ("buffers by wires", "buffers", "{:,}"),
     ("buffers of the clock tree", "clock_buffers", "{:,}"),
 )
+
+
+def ratios_to_first(figure: Figure, values: Sequence[Any]) -> list[float | None]:
+    """Return the ratios of values to the first of them; None of that, and where there is none."""
+    if figure.key in NO_RATIO:
+        return [None] * len(values)
+    return [None, *(ratio(value, values[0]) for value in values[1:])]
 
 
 def placed_table(result: dict[str, Any]) -> Section:

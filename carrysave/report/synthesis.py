@@ -14,12 +14,11 @@ from carrysave.errors import installed, remedy
 from carrysave.report import floor_plan
 from carrysave.report.designs import print_line
 from carrysave.report.figures import (
-    NO_RATIO,
     figures,
     measures,
     path_table,
     placed_table,
-    ratio,
+    ratios_to_first,
     short_versions,
     tried_table,
     variant_of,
@@ -47,9 +46,7 @@ def print_synthesis(
         table.add_column(head, justify="right", overflow="fold")
     for figure, values in figures(results):
         texts = ["-" if v is None else figure.form.format(v) for v in values]
-        ratios: list[float | None] = [None] * len(values)
-        if names and figure.key not in NO_RATIO:
-            ratios[1:] = [ratio(v, values[0]) for v in values[1:]]
+        ratios = ratios_to_first(figure, values) if names else [None] * len(values)
         table.add_row(
             figure.name,
             *(

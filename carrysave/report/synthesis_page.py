@@ -10,13 +10,14 @@ from carrysave.report.figures import (
     measures,
     path_table,
     placed_table,
+    ratios_to_first,
     short_versions,
     sweep_table,
     tried_table,
     wires_of,
 )
 from carrysave.report.page import Page, Part, Picture, Scatter, Text
-from carrysave.report.tables import Column, Section
+from carrysave.report.tables import Section
 
 __all__ = ["compare_page", "synthesis_page"]
 
@@ -60,21 +61,20 @@ def compare_page(found: dict[str, Any]) -> Page:
     results = [entry["result"] for entry in found["designs"]]
     across = list(figures(results))
     heads = _heads([figure for figure, _ in across])
-    columns: list[Column] = [Column("design")]
-    rows: list[list[Any]] = [[name] for name in names]
-    for head, (figure, values) in zip(heads, across, strict=True):
-        columns.append(Column(head, figure.form, figure.better))
-        ratios = [entry["ratios"].get(figure.key) for entry in found["designs"]]
-        for row, value in zip(rows, values, strict=True):
-            row.append(value)
-        if figure.better and any(own is not None for own in ratios[1:]):
-            columns.append(Column(f"ratio of {head}", "{:.2f}"))
-            for row, own in zip(rows, ratios, strict=True):
-                row.append(own)
-    table = Section(f"ratios to {names[0]}", columns, rows)
     titles = {figure.key: head for head, (figure, _) in zip(heads, across, strict=True)}
+    better = [(figure, values) for figure, values in across if figure.better]
+    columns = ["design", *((titles[own.key], own.form, own.better) for own, _ in better)]
+    rows = [
+        [name, *(values[place] for _, values in better)] for place, name in enumerate(names)
+    ]  # fmt: skip
+    table = Section("designs", columns, rows)
     axes = _axes(titles)
     parts: list[Part] = [Scatter(table, *axes, group="design") if axes else table]
+    lines = [
+        (head, *_with_ratios(figure, values))
+        for head, (figure, values) in zip(heads, across, strict=True)
+    ]
+    parts.append(Section(f"figures and ratios to {names[0]}", ["", *names], lines))
     for name, result in zip(names, results, strict=True):
         parts += _parts(name, result)
     return Page(
@@ -85,6 +85,15 @@ def compare_page(found: dict[str, Any]) -> Page:
         versions=short_versions(results[0]["versions"]),
         parts=[*parts, *([Text("notes", found["notes"])] if found["notes"] else ())],
     )
+
+
+def _with_ratios(figure: Figure, values: Sequence[Any]) -> list[str | None]:
+    """Format values, each with its ratio to the first."""
+    return [
+        None if value is None
+        else figure.form.format(value) + (f" ({own:.2f}x)" if own is not None else "")
+        for value, own in zip(values, ratios_to_first(figure, values), strict=True)
+    ]  # fmt: skip
 
 
 def _axes(titles: dict[str, str]) -> tuple[str, str] | None:

@@ -97,16 +97,17 @@ def test_page_of_a_comparison(browser: Browser, tmp_path: Path) -> None:
     made: Page = compare_page(compared(names, results, "carrysave compare mac ..."))
     chart = made.parts[0]
     assert isinstance(chart, Scatter)
-    ratio = chart.table.only(["design", "ratio of area", "ratio of minimum period"])
-    assert ratio.lines == [
-        ["mac", "1.00", "1.00"], ["theirs(clock=ck)", "0.50", "2.00"], ["opt1", "1.10", "0.50"],
-    ]  # fmt: skip
-    assert "ratio of glitches" not in chart.table.heads
+    assert chart.table.lines[1] == ["theirs(clock=ck)", "450 um2", "4.000 ns", "250 MHz",
+                                    "0.50 GOPS", "1,111.1 GOPS/mm2"]  # fmt: skip
+    figures = made.parts[1]
+    assert isinstance(figures, Section)
+    assert figures.lines[0] == ["area", "900 um2", "450 um2 (0.50x)", "990 um2 (1.10x)"]
+    assert ["glitches", *["25% of transitions"] * 3] in figures.lines
     text = browser.check(write(tmp_path / "a.html", made), charts=1)
     for part in (
         "3 designs on osu018",
         "theirs(clock=ck)",
         "Critical path of opt1",
-        "Ratios to mac",
+        "Figures and ratios to mac",
     ):
         assert part in text, part
