@@ -17,7 +17,7 @@ from verif.support.browser import Browser
 
 HOSTILE = "</script><script>throw 1</script><img src=x onerror=alert(1)>\"'&\x1b[2J"
 ROWS = [
-    ("a10", 3.0, 40_000.0, 0.5, "one"), ("a9", 1.0, 90_000.0, 1.0, "two"),
+    ("a10", 3.0, 400.0, 0.5, "one"), ("a9", 1.0, 90_000.0, 1.0, "two"),
     (HOSTILE, 2.0, 60_000.0, None, "one"), ("a2", 2.5, 70_000.0, 0.25, "two"),
 ]  # fmt: skip
 COLUMNS = (
@@ -125,6 +125,8 @@ def test_table_sorts(browser: Browser, page: Path) -> None:
     for order, texts in wanted:
         button.click()
         assert (period.get_attribute("aria-sort"), cells(browser, 1)) == (order, texts)
+    heads[2].find_element(By.TAG_NAME, "button").click()
+    assert cells(browser, 2) == ["400", "60,000", "70,000", "90,000"]
     # By the keyboard; what is missing comes last both ways, and names are in natural order.
     other = covered.find_element(By.TAG_NAME, "button")
     other.send_keys(Keys.ENTER)
