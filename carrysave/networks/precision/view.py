@@ -1,13 +1,14 @@
 """Output of ``carrysave precision``: tables and a picture."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
 from carrysave.report import tables
-from carrysave.report.page import Page, Scatter, Text, package_versions, pictures
+from carrysave.report.page import Page, Scatter, Text, package_versions
 from carrysave.report.tables import Section
 from hw.emit.user_files import shown
 
@@ -92,6 +93,7 @@ def markdown(found: Mapping[str, Any]) -> str:
 def page(found: Mapping[str, Any]) -> Page:
     """Return the page of the results."""
     chosen, judged = found["chosen"], found["judged"]
+    layers = replace(_layers(found), title="layers, figures per input")
     shares = (("same class as in floats", chosen["same"]), ("accuracy", chosen["right"]))
     return Page(
         title=f"formats of {found['model']} on {found['design']}",
@@ -107,8 +109,7 @@ def page(found: Mapping[str, Any]) -> Page:
         ],
         parts=[
             Scatter(_outcomes(found), "KiB", "noise, dB", marked=[0], mark="chosen"),
-            Scatter(_layers(found), "KiB", "noise, dB", group="A"),
-            *pictures(found["files"], "Noise and accuracy over each cost."),
+            Scatter(layers, "KiB", "noise, dB", group="A"),
             Text("What the figures are", _sentences(found)),
         ],
     )

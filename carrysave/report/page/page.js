@@ -72,6 +72,7 @@
     const shown = points.filter((point) => at.every((name) => point[name] !== null));
     const channel = (place) => ({
       field: `c${place}`, type: "quantitative", title: facts.titles[place],
+      axis: facts.shares.includes(place) ? { format: ".0%" } : {},
       scale: scale(shown.map((point) => point[`c${place}`])),
     });
     const axes = { x: channel(x), y: channel(y) };
