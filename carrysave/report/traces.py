@@ -146,22 +146,42 @@ def _offset(data: mmap.mmap, body: int, time: float) -> int:
 def _changes(data: bytes, codes: Collection[str]) -> Iterator[tuple[int | None, str, str]]:
     """Yield the times, and after each the changes of some signals: (time, "", ""), (None, ...)."""
     names = "|".join(map(re.escape, codes)).encode()
-    line = rb"^(?:#(\d+)|b([01xzXZ]+) +(%b)|([01xzXZ])(%b)) *\r?$" % (names, names)
+    line = rb"^(?:#(\d+)|[bB]([01xzXZ]+) +(%b)|([01xzXZ])(%b)) *\r?$" % (names, names)
     for found in re.finditer(line, data, re.MULTILINE):
         time, vector, code, scalar, own = (text.decode() if text else "" for text in found.groups())
         yield (int(time), "", "") if time else (None, code or own, (vector or scalar).lower())
 
 
 def _before(data: mmap.mmap, body: int, end: int, codes: Collection[str]) -> dict[str, str]:
-    """Return the last values of signals before a place in the file; ``x`` of those without one."""
+    """Return the last values of signals before a place in the file; ``x`` of those without one.
+
+    A reset may have changed last at the beginning of a large file: so bytes are searched, piece by
+    piece from the end, and no line is taken apart but those that end as the wanted ones do.
+    """
     found: dict[str, str] = {}
+    line_end = b"\r\n" if data[body - 1 : body] == b"\r" else b"\n"
     while end > body and len(found) < len(codes):
         start = max(data.rfind(b"\n", body, max(end - _PIECE, body + 1)), body)
-        missing = [code for code in codes if code not in found]
-        changes = _changes(data[start:end], missing)
-        found |= {code: value for time, code, value in changes if time is None}
-        end = start
+        piece = data[start:end]
+        for code in codes:
+            if code not in found and (value := _last(piece, code.encode() + line_end)):
+                found[code] = value
+        end = start + 1 if start > body else body
     return {code: found.get(code, "x") for code in codes}
+
+
+def _last(piece: bytes, ending: bytes) -> str | None:
+    """Return the last value in whole lines, of the signal with the lines' ending."""
+    at = piece.rfind(ending)
+    while at >= 0:
+        begin = piece.rfind(b"\n", 0, at) + 1
+        line = piece[begin:at]
+        if len(line) == 1 and line in b"01xzXZ":
+            return line.decode().lower()
+        if line[:1] in (b"b", b"B") and line.endswith(b" "):
+            return line[1:].strip().decode().lower()
+        at = piece.rfind(ending, 0, at)
+    return None
 
 
 def _bits(value: str, width: int) -> str:
