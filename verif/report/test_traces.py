@@ -105,11 +105,13 @@ $timescale 1ps $end
  $scope module mac $end
   $var wire 1 K| rst $end
   $var wire 4 K|| inside [3:0] $end
+  $var wire 1 | en $end
  $upscope $end
 $enddefinitions $end
 
 
 #0
+1|
 1;|
 b00000011 =|
 0K|
@@ -123,6 +125,8 @@ b11111111 =|
     assert (data.name, data.changes) == ("i_data$1", ((0, "00000011"), (5, "11111111")))
     (inside,) = read(tmp_path / "a.vcd", 2, 10, ["inside"])
     assert inside.changes == ((2, "0001"),)
+    # Its code ends all of the others.
+    assert read(tmp_path / "a.vcd", 2, 10, ["en"])[0].changes == ((2, "1"),)
 
 
 @pytest.mark.parametrize(
