@@ -33,10 +33,16 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
     "soc": ("yaml",),
     "docs": ("peakrdl_html",),
+    "report": ("vl_convert",),
 }
 """Modules that the core does without, by the extra of the package that brings them."""
 
-_PACKAGES = {"serial": "pyserial", "sklearn": "scikit-learn", "yaml": "pyyaml"}
+_PACKAGES = {
+    "serial": "pyserial",
+    "sklearn": "scikit-learn",
+    "vl_convert": "vl-convert-python",
+    "yaml": "pyyaml",
+}
 _OF_COMMANDS = {"build": "boards", "precision": "networks", "run": "networks"}
 """The extra of a command, where more than one has what it lacks."""
 

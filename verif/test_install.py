@@ -195,7 +195,7 @@ def test_wheel_works(site: Path, plugin: Path, tmp_path: Path) -> None:
         [plugin, site],
         ("list", "--json"),
         ("generate", *SMALL, "--json"),
-        ("verify", *SMALL, "--json"),
+        ("verify", *SMALL, "--json", "--html", "page.html"),
         ("run", "model.onnx", "--input", "x.npy", "--simulate", "none", "--energy", "none"),
         ("--version",),
         *(("generate", "my_mac", *SMALL[1:], "--json"), ("verify", "my_mac", *SMALL[1:], "--json")),
@@ -205,6 +205,7 @@ def test_wheel_works(site: Path, plugin: Path, tmp_path: Path) -> None:
     assert json.loads(made.out)["modules"]
     assert json.loads(verified.out)["ok"], verified.out
     assert json.loads(verified.out)["tests"] > 10
+    assert "<table" in (tmp_path / "page.html").read_text()
     assert (ran.code, told.out) == (0, f"{carrysave.__version__}\n")
     for lack in ("no comparison, which needs onnxruntime", "no picture, which needs matplotlib"):
         assert f"{lack}; pip install 'carrysave[networks]'\n" in ran.out

@@ -13,12 +13,15 @@ from carrysave.boards.board import board_of, design_of
 from carrysave.cli.libraries import cells_for_energy
 from carrysave.cli.options import (
     Folder,
+    Html,
     Json,
     Sets,
+    check_page,
     errors,
     output_folder,
     print_outcome,
     settings,
+    write_page,
 )
 from carrysave.errors import UsageError
 from carrysave.networks import command, view
@@ -69,6 +72,7 @@ def run_model(
         ),
     ] = None,
     output: Folder = None,
+    html: Html = None,
     json_: Json = False,
 ) -> int:
     """Run a quantised network on the co-processor; compare it with onnxruntime if that is there.
@@ -88,6 +92,7 @@ def run_model(
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f --port /dev/ttyUSB0`
     """
     folder = output_folder(output)
+    check_page(html)
     block = None
     if board is None:
         if port is not None or baud is not None:
@@ -114,5 +119,6 @@ def run_model(
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
+    found["files"] = write_page(html, view.page, found)
     print_outcome(found, view.show, json_)
     return 1 if found["wrong"] else 0
