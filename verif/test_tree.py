@@ -31,6 +31,7 @@ FLOORS = (
     ("carrysave.driver_modes", "carrysave.driver_package", "carrysave.data", "carrysave.weights"),
     ("carrysave.sim", "carrysave.fpga"),
     ("carrysave.asic", "carrysave.ip", "carrysave.report"),
+    ("carrysave.boards",),
     ("carrysave.networks",),
     ("carrysave.papers",),
     ("carrysave.cli",),

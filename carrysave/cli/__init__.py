@@ -28,6 +28,7 @@ _COMMANDS = (
     ("reproduce", "reproduce", "Reproduce a paper's table."),
     ("run", "run_model", "Run a quantised network on the co-processor."),
     ("precision", "precision", "Choose a number format for each layer of a network."),
+    ("boards", "list_boards", "List the boards that build knows."),
     ("build", "build", "Build the bitstream of a co-processor for a board."),
     ("demo", "demo", "Run the demo: Verilog, regression, digits on the hardware, figures."),
 )

@@ -8,19 +8,23 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
 
-from carrysave.errors import UsageError, check_positive
+from carrysave.errors import UsageError, check_positive, needs
 from carrysave.progress import Tally
 from hw.catalog import CATALOG, Design
 from hw.emit.user_files import FileError, parsing, read_text, shown
 
+if TYPE_CHECKING:
+    from carrysave.report.page import Page
+
 __all__ = [
-    "ALL_CORES", "Config", "Folder", "Json", "Name", "Running", "Sets", "StoreFile", "built_for",
-    "choose", "console", "errors", "output_folder", "print_outcome", "read_settings", "settings",
+    "ALL_CORES", "Config", "Folder", "Html", "Json", "Name", "Running", "Sets", "StoreFile",
+    "built_for", "check_page", "choose", "console", "errors", "output_folder", "print_outcome",
+    "read_settings", "settings", "write_page",
 ]  # fmt: skip
 
 console = Console()
@@ -42,6 +46,45 @@ Json = Annotated[
     bool,
     Parameter(name="--json", show_default=False, help="Print only JSON to stdout."),
 ]
+Html = Annotated[
+    Path | None,
+    Parameter(help="Also write a page for browsers, of one file: tables, charts, pictures."),
+]
+
+
+def check_page(html: Path | None, *, charts: bool = True) -> None:
+    """Refuse a page that cannot be written.
+
+    Parameters
+    ----------
+    html : its file; None: no page.
+    charts : it may have charts.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        The library that draws charts is not installed.
+    """
+    if html is None:
+        return
+    if html.is_dir():
+        raise UsageError(f"--html must be a file, not the folder {str(html)!r}")
+    for path in html.parents:
+        if path.exists() and not path.is_dir():
+            raise UsageError(f"--html must be in a folder, not in the file {str(path)!r}")
+    if charts:
+        needs("vl_convert")
+
+
+def write_page(
+    html: Path | None, make: "Callable[[dict[str, Any]], Page]", found: dict[str, Any]
+) -> list[str]:
+    """Write the page of what was found, if one is asked for; return the names of all files."""
+    if html is None:
+        return found["files"]
+    from carrysave.report import page  # slow to load, and rarely used
+
+    return [*found["files"], str(page.write(html, make(found)))]
 
 
 StoreFile = Annotated[

@@ -157,8 +157,8 @@ def nextpnr(flow: Flow, folder: Path, arguments: Sequence[str], seed: int = 1) -
     """
     report = folder / f"report{seed}.json"
     report.unlink(missing_ok=True)
-    done = call(str(flow.nextpnr), "", folder, [*arguments, "--report", report.name,
-                                                "--seed", str(seed)])  # fmt: skip
+    more = "--report", report.name, "--seed", str(seed)
+    done = call(str(flow.nextpnr), folder, [*arguments, *more])
     if done.code or not report.exists():
         errors = [line for line in done.output.splitlines() if line.startswith("ERROR")]
         if errors:
@@ -168,8 +168,15 @@ def nextpnr(flow: Flow, folder: Path, arguments: Sequence[str], seed: int = 1) -
     return json.loads(report.read_text())
 
 
-def call(package: str, tool: str, folder: Path, arguments: Sequence[str]) -> tools.Finished:
-    """Run a tool of a package of nextpnr's, the one that it is named for if `tool` is empty."""
-    program = tool or package.removeprefix("yowasp_")
-    code = f"import sys, {package}; sys.exit({package}.run_{program}(sys.argv[1:]))"
-    return tools.run([sys.executable, "-c", code, *arguments], cwd=folder)
+def call(package: str, folder: Path, arguments: Sequence[str], tool: str = "") -> tools.Finished:
+    """Run a tool of a package in a folder, the one that it is named for if `tool` is empty.
+
+    Parameters
+    ----------
+    package : of YoWASP's tools; else a module that is a program.
+    """
+    command = ["-m", package]
+    if package.startswith("yowasp_"):
+        program = tool or package.removeprefix("yowasp_")
+        command = ["-c", f"import sys, {package}; sys.exit({package}.run_{program}(sys.argv[1:]))"]
+    return tools.run([sys.executable, *command, *arguments], cwd=folder)

@@ -225,6 +225,8 @@ async def overlap(env: Environment, count: int) -> None:
         await env.run(alike(env, 4, speed="immediate", m="one", n="one", k="one"))
         for way in ("read", "write", "ring", "both", "refused"):
             order = alike(env, 7)
+            while way == "refused" and _longest(env, order.good)[0] == 1:
+                order = alike(env, 7)  # a matrix of one byte ends at the last address, and is legal
             number = rng.randrange(1, len(order.tasks))
             await env.run(_spoiled(env, order, number, way))
         await env.launch(alike(env, 7))
@@ -242,6 +244,12 @@ async def overlap(env: Environment, count: int) -> None:
     assert spec.follows_ring
 
 
+def _longest(env: Environment, job: Job) -> tuple[int, str]:
+    """Return how many bytes the longest matrix of a job spans, and its name."""
+    found = matrices(env.spec, job)
+    return max((found[name].end - found[name].address, name) for name in "abc")
+
+
 def _spoiled(env: Environment, order: Order, number: int, way: str) -> Order:
     """Let one of some jobs meet an error."""
     spec, rng = env.spec, env.choice
@@ -249,8 +257,7 @@ def _spoiled(env: Environment, order: Order, number: int, way: str) -> Order:
     found = matrices(spec, job)
     if way == "refused":
         tasks = list(order.tasks)
-        longest = max("abc", key=lambda name: found[name].end - found[name].address)
-        change: dict[str, Any] = {longest: (1 << spec.address_width) - 1}
+        change: dict[str, Any] = {_longest(env, job)[1]: (1 << spec.address_width) - 1}
         tasks[number] = Task(replace(job, **change))
         return replace(order, tasks=tuple(tasks), error="wraps", failing=number)
     assert order.ring is not None
