@@ -14,6 +14,7 @@ import pytest
 from carrysave import jobs
 from carrysave.cli.results import results
 from carrysave.errors import UsageError
+from carrysave.jobs import reader
 from carrysave.jobs import store as stores
 from verif.jobs import work
 
@@ -108,6 +109,23 @@ def test_where_can_only_read(
         jobs.select(filled, where)
     assert len(jobs.select(filled)[2]) == 3
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM results", "DROP TABLE results", "UPDATE results SET key = 'x'",
+        "ATTACH 'other.sqlite' AS other", "PRAGMA writable_schema = 1", "BEGIN",
+        "CREATE TABLE other (a)", "SELECT load_extension('x')",
+    ],
+)  # fmt: skip
+def test_a_reader_may_not_write_where_it_could(filled: Path, statement: str):
+    """The second fence, should the first, a connection that is open to read only, ever fall."""
+    with contextlib.closing(sqlite3.connect(filled)) as database:
+        database.set_authorizer(reader._may_read)
+        assert database.execute("SELECT count(*) FROM results WHERE upper(design) = 'MAC'")
+        with pytest.raises(sqlite3.DatabaseError, match=r"not authorized|prohibited"):
+            database.execute(statement)
 
 
 def test_a_store_of_a_newer_version_is_refused(filled: Path):
