@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import platform
 import sqlite3
 import threading
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import carrysave
 from carrysave import jobs
 from carrysave.cli.results import results
 from carrysave.errors import UsageError
@@ -27,7 +29,9 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def add(store: jobs.Store, value: Any, number: int = 0, **facts: Any) -> None:
-    job = jobs.Job(function=work.add, arguments={"a": number, "b": 0}, facts=facts)
+    job = jobs.Job(
+        function=work.add, arguments={"a": number, "b": 0}, facts=facts, tools=[work.version]
+    )
     store.add(jobs.Outcome(job=job, key=f"key{number}", value=value, seconds=1.5, who="me@here"))
 
 
@@ -54,7 +58,10 @@ def test_each_figure_has_a_column(filled: Path):
     assert (row["area_um2"], row["p_width"], row["p_signed"]) == (200.0, 4, 1)
     assert (row["who"], row["seconds"], row["recipe"]) == ("me@here", 1.5, "tree+amap")
     assert json.loads(row["parameters"]) == {"encoding": "booth", "signed": True, "width": 4}
-    assert json.loads(row["versions"])["yosys"] == "0.70"
+    assert json.loads(row["versions"]) == {
+        "carrysave": carrysave.__version__, "python": platform.python_version(), "yosys": "0.70",
+        "work": "1.0",
+    }  # fmt: skip
     assert json.loads(row["value"])["path"] == [1, 2]
     assert not {"path", "power_mw"} & set(names)
 
