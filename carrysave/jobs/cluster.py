@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Cluster"]
 
 _ANSWER = 10.0  # seconds within which a scheduler must answer
+_FILES = 32  # that stay with a cluster for jobs to come
 _SETTINGS = {
     # What it says of restarts and lost connections, outcomes say better.
     "logging": {"distributed": "critical"},
@@ -150,17 +151,23 @@ class Cluster:
         if self.address is not None:
             files = {file.sha: file for file in files_of(order.arguments)}
             for sha, file in files.items():
-                if sha not in self._files:
-                    self._files[sha] = self._client.submit(
-                        _same, file.path.read_bytes(), key=f"carrysave-file-{sha}"
-                    )
-            data = [self._files[sha] for sha in files]
+                data.append(self._file(sha, file))
             names = tuple((file.path.name, sha) for sha, file in files.items())
             order = replace(order, files=names, arguments=without_files(order.arguments))
         future = self._client.submit(
             perform, order, *data, key=f"carrysave-{order.key}-{attempt}", pure=False, retries=0
         )
         future.add_done_callback(done)
+        return future
+
+    def _file(self, sha: str, file: File) -> "Future":
+        """Return a file as a task: kept by dask while a job needs it; a few stay for others."""
+        future = self._files.pop(sha, None)
+        if future is None:
+            future = self._client.submit(_same, file.path.read_bytes(), key=f"carrysave-file-{sha}")
+        self._files[sha] = future
+        if len(self._files) > _FILES:
+            del self._files[next(iter(self._files))]
         return future
 
     def answer(self, future: "Future") -> Answer:

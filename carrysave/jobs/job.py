@@ -88,7 +88,8 @@ class Job:
 
     def __post_init__(self) -> None:
         for function in (self.function, *filter(callable, self.tools)):
-            if resolve(name_of(function)) is not function:
+            # Other processes have another __main__.
+            if function.__module__ == "__main__" or resolve(name_of(function)) is not function:
                 raise TypeError(f"function must be one of a module, by its name, not {function!r}")
 
     @functools.cached_property

@@ -20,6 +20,7 @@ import contextlib
 import hashlib
 import json
 import os
+import platform
 import sqlite3
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -27,9 +28,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import carrysave
 from carrysave import cache
 from carrysave.errors import UsageError
-from carrysave.jobs.job import Outcome, name_of
+from carrysave.jobs.job import Job, Outcome, name_of, tool_versions
 
 __all__ = ["PATIENCE", "SCHEMA", "Store", "check_version", "default_path", "told"]
 
@@ -149,7 +151,7 @@ class Store:
             "key": outcome.key, "kind": _kind(outcome), "seconds": outcome.seconds,
             "who": outcome.who, "at": _now(), "value": value, "digest": _sha(value),
             "parameters": json.dumps(facts.get("parameters") or {}, sort_keys=True),
-            "versions": json.dumps(facts.get("versions") or {}, sort_keys=True),
+            "versions": json.dumps(_versions(outcome.job, facts), sort_keys=True),
             **{name: facts.get(name) for name in ("design", "target", "recipe")},
         }  # fmt: skip
         row |= self._placed(figures(facts))
@@ -265,6 +267,12 @@ def _quoted(name: str) -> str:
 
 def _kind(outcome: Outcome) -> str:
     return str(outcome.job.facts.get("kind") or name_of(outcome.job.function).partition(":")[2])
+
+
+def _versions(job: Job, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the versions of all that made a result; workers have the same, or are refused."""
+    own = {"carrysave": carrysave.__version__, "python": platform.python_version()}
+    return {**own, **tool_versions(job.tools), **(facts.get("versions") or {})}
 
 
 def _now() -> str:

@@ -150,6 +150,48 @@ def test_a_driver_that_is_killed_leaves_no_job_on_a_cluster(
 
 
 @pytest.mark.prove
+def test_a_scheduler_that_dies_ends_the_run_and_what_was_done_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "ours"))
+    log = tmp_path / "log"
+    wanted = [job(work.slow, a=a, seconds=0.2, log=str(log)) for a in range(99)]
+    done: list[jobs.Outcome] = []
+    with standing(tmp_path) as (address, _), jobs.session(jobs.Options(scheduler=address)):
+        (scheduler,) = (
+            each for each in psutil.Process().children() if "scheduler" in each.cmdline()
+        )
+
+        def run() -> None:
+            for outcome in jobs.run(wanted):
+                done.append(outcome)
+                if len(done) == 5:
+                    scheduler.kill()
+
+        with pytest.raises(RuntimeError, match=f"the scheduler at {address} is gone"):
+            run()
+    assert 5 <= len(done) < 99
+    assert len(jobs.select(jobs.default_path())[2]) == len(done)
+
+
+@pytest.mark.prove
+def test_files_of_many_jobs_do_not_stay_with_the_scheduler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "ours"))
+    monkeypatch.setattr(cluster, "_FILES", 2)
+    wanted = []
+    for number in range(20):
+        path = tmp_path / f"{number}.v"
+        path.write_text(f"module m{number}; endmodule")
+        wanted.append(job(work.read, file=jobs.File(path)))
+    with standing(tmp_path) as (address, _), jobs.session(jobs.Options(scheduler=address)) as own:
+        found = [outcome.get() for outcome in jobs.run(wanted, ordered=True)]
+        assert found == [f"module m{number}; endmodule" for number in range(20)]
+        assert len(own.cluster()._files) == 2
+
+
+@pytest.mark.prove
 def test_workers_of_another_version_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "ours"))
     other = tmp_path / "other"

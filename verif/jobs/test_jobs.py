@@ -182,9 +182,13 @@ def test_keys_are_of_content(tmp_path: Path):
     assert found == ["module a; endmodule", "module b; endmodule"]
 
 
-def test_what_cannot_be_a_job_is_refused():
+def test_what_cannot_be_a_job_is_refused(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(TypeError, match="function must be one of a module"):
         job(lambda: None)
+    monkeypatch.setattr(work.leave, "__module__", "__main__")
+    monkeypatch.setattr("__main__.leave", work.leave, raising=False)
+    with pytest.raises(TypeError, match="function must be one of a module"):
+        job(work.leave)
     with pytest.raises(TypeError, match="arguments must be plain data"):
         _ = job(work.add, a=Path(), b=1).key
     with pytest.raises(UsageError, match="--jobs must be at least 1, not 0"):

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import platform
 import sqlite3
 import threading
 from pathlib import Path
@@ -11,9 +12,11 @@ from typing import Any
 
 import pytest
 
+import carrysave
 from carrysave import jobs
 from carrysave.cli.results import results
 from carrysave.errors import UsageError
+from carrysave.jobs import reader
 from carrysave.jobs import store as stores
 from verif.jobs import work
 
@@ -26,7 +29,9 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def add(store: jobs.Store, value: Any, number: int = 0, **facts: Any) -> None:
-    job = jobs.Job(function=work.add, arguments={"a": number, "b": 0}, facts=facts)
+    job = jobs.Job(
+        function=work.add, arguments={"a": number, "b": 0}, facts=facts, tools=[work.version]
+    )
     store.add(jobs.Outcome(job=job, key=f"key{number}", value=value, seconds=1.5, who="me@here"))
 
 
@@ -53,7 +58,10 @@ def test_each_figure_has_a_column(filled: Path):
     assert (row["area_um2"], row["p_width"], row["p_signed"]) == (200.0, 4, 1)
     assert (row["who"], row["seconds"], row["recipe"]) == ("me@here", 1.5, "tree+amap")
     assert json.loads(row["parameters"]) == {"encoding": "booth", "signed": True, "width": 4}
-    assert json.loads(row["versions"])["yosys"] == "0.70"
+    assert json.loads(row["versions"]) == {
+        "carrysave": carrysave.__version__, "python": platform.python_version(), "yosys": "0.70",
+        "work": "1.0",
+    }  # fmt: skip
     assert json.loads(row["value"])["path"] == [1, 2]
     assert not {"path", "power_mw"} & set(names)
 
@@ -108,6 +116,23 @@ def test_where_can_only_read(
         jobs.select(filled, where)
     assert len(jobs.select(filled)[2]) == 3
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM results", "DROP TABLE results", "UPDATE results SET key = 'x'",
+        "ATTACH 'other.sqlite' AS other", "PRAGMA writable_schema = 1", "BEGIN",
+        "CREATE TABLE other (a)", "SELECT load_extension('x')",
+    ],
+)  # fmt: skip
+def test_a_reader_may_not_write_where_it_could(filled: Path, statement: str):
+    """The second fence, should the first, a connection that is open to read only, ever fall."""
+    with contextlib.closing(sqlite3.connect(filled)) as database:
+        database.set_authorizer(reader._may_read)
+        assert database.execute("SELECT count(*) FROM results WHERE upper(design) = 'MAC'")
+        with pytest.raises(sqlite3.DatabaseError, match=r"not authorized|prohibited"):
+            database.execute(statement)
 
 
 def test_a_store_of_a_newer_version_is_refused(filled: Path):
