@@ -3,7 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile
@@ -96,7 +96,7 @@ def explore(
     def prepare(design: Design) -> Design:
         return built_for(str(target), design, {}) if on_fpga else design
 
-    options = {"period_ns": period, "sweep": sweep}
+    options: dict[str, Any] = {"period_ns": period, "sweep": sweep}
     if on_fpga:
         options = {"part": part, "seeds": seeds or 3}
     request = Request(

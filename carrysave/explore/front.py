@@ -34,8 +34,8 @@ def check_objectives(names: Sequence[str]) -> None:
 
 def values_of(figures: Mapping[str, Any], objectives: Sequence[str]) -> list[float] | None:
     """Return the objectives, less being better; None if a figure is not known."""
-    found = [figures.get(name) for name in objectives]
-    if any(value is None for value in found):
+    found = [figures[name] for name in objectives if figures.get(name) is not None]
+    if len(found) < len(objectives):
         return None
     return [OBJECTIVES[name] * float(value) for name, value in zip(objectives, found, strict=True)]
 
@@ -67,4 +67,5 @@ def front(values: Sequence[Sequence[float]]) -> list[bool]:
     table = np.asarray(values, float).reshape(len(values), -1)
     no_worse = (table[:, None] <= table[None]).all(axis=2)
     better = (table[:, None] < table[None]).any(axis=2)
-    return [not dominated for dominated in (no_worse & better).any(axis=0).tolist()]
+    dominated = np.atleast_1d((no_worse & better).any(axis=0))
+    return [not one for one in dominated]

@@ -145,7 +145,7 @@ class Space:
                 kind = "a list" if known[name] is list else "a table"
                 raise UsageError(f"{name} must be {kind}, not {value!r}")
         constraints = table.get("constraints", {})
-        texts = []
+        texts: list[Any] = []
         for name, value in constraints.items():
             # `all` lists expressions; another name is a figure or parameter that must be a value.
             texts += (
