@@ -89,7 +89,9 @@ class Loader(wiring.Component):
         All rows of the job have been requested.
     i_base : In
         :class:`Bases`, of all matrices of the job that it reads, before ``i_start``; also while
-        the job before is under way.
+        the job before is under way, but not valid while ``o_writes``.
+    o_writes : Out(1)
+        The memory that keeps bases is written in this cycle.
     i_free : In(7)
         A buffer of the store of A, B, their scales, biases, records, sums became free.
     o : Out(stream)
@@ -102,6 +104,7 @@ class Loader(wiring.Component):
     i_start: Signal
     o_idle: Signal
     i_base: data.View
+    o_writes: Signal
     i_free: Signal
     o: stream.Interface
     o_block: stream.Interface
@@ -113,6 +116,7 @@ class Loader(wiring.Component):
             "i_start": In(1),
             "o_idle": Out(1),
             "i_base": In(Bases(spec)),
+            "o_writes": Out(1),
             "i_free": In(7),
             "o": Out(stream.Signature(RowRequest(spec))),
             "o_block": Out(stream.Signature(Block(spec))),
@@ -175,6 +179,7 @@ class Loader(wiring.Component):
         m.d.comb += [
             moves.eq(self.o.valid & self.o.ready),
             ends.eq(moves & row.last),
+            self.o_writes.eq(keeps),
             write.en.eq((base.valid & read_here) | keeps),
             write.data.eq(Mux(base.valid, base.address, after)),
         ]
@@ -182,10 +187,11 @@ class Loader(wiring.Component):
             for number, place in homes.items():
                 with m.If(base.to == number):
                     m.d.comb += [write.addr.eq(Cat(bank, C(place, width - 1))), read_here.eq(1)]
-        with m.Else():
-            for number, ask in asks.items():
-                with m.If(to == number):
-                    m.d.comb += [write.addr.eq(_slot(ask.keeps, width)), keeps.eq(ends & ask.kept)]
+        for number, ask in asks.items():
+            with m.If(to == number):
+                m.d.comb += keeps.eq(ends & ask.kept)
+                with m.If(~base.valid):
+                    m.d.comb += write.addr.eq(_slot(ask.keeps, width))
         begun = Signal()
         room = Signal()
         # Cycles late: a buffer is taken once for each matrix, cycles apart.
@@ -220,8 +226,8 @@ class Loader(wiring.Component):
                     with m.If(to == number):
                         m.d.sync += step.eq(ask.step)
             with m.State("ROWS"):
-                # The first row allocates a buffer of the store. One at a time writes places.
-                m.d.comb += self.o.valid.eq((begun | room) & ~base.valid)
+                # The first row allocates a buffer of the store.
+                m.d.comb += self.o.valid.eq(begun | room)
                 with m.If(moves):
                     m.d.sync += [begun.eq(1), at.eq(after), left.eq(left - 1)]
                     for number in asks:
