@@ -1,7 +1,9 @@
 """The loader: requests the rows of blocks, and their side data, in the order of use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import reduce
 from itertools import count
+from operator import or_
 from typing import NamedTuple
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
@@ -160,7 +162,8 @@ class Loader(wiring.Component):
         asks = self._asks(walk, codes, columns, turn, slots)
         todo = Signal(len(asks))
         m.d.comb += todo.eq(Cat(ask.needed for ask in asks.values()))
-        lowest = Signal(len(asks))
+        # A bit for each kind of rows: the next one, and the one that is requested.
+        lowest, asked = Signal(len(asks)), Signal(len(asks))
         m.d.comb += lowest.eq(waiting & -waiting)
         # Addresses of matrices, of this job and the next one, then places inside of them.
         homes, used = {number: place for place, number in enumerate(asks)}, next(slots)
@@ -187,17 +190,14 @@ class Loader(wiring.Component):
             for number, place in homes.items():
                 with m.If(base.to == number):
                     m.d.comb += [write.addr.eq(Cat(bank, C(place, width - 1))), read_here.eq(1)]
-        for number, ask in asks.items():
-            with m.If(to == number):
-                m.d.comb += keeps.eq(ends & ask.kept)
-                with m.If(~base.valid):
-                    m.d.comb += write.addr.eq(_slot(ask.keeps, width))
+        with m.Else():
+            keeps_at = (_slot(ask.keeps, width) for ask in asks.values())
+            m.d.comb += write.addr.eq(_chosen(asked, keeps_at))
+        m.d.comb += keeps.eq(ends & _chosen(asked, (ask.kept for ask in asks.values())))
         begun = Signal()
         room = Signal()
         # Cycles late: a buffer is taken once for each matrix, cycles apart.
-        for number in asks:
-            with m.If(to == number):
-                m.d.sync += room.eq(free[number] != 0)
+        m.d.sync += room.eq(_chosen(asked, (free[number] != 0 for number in asks)))
 
         with m.FSM():
             with m.State("IDLE"):
@@ -212,26 +212,32 @@ class Loader(wiring.Component):
                     m.next = "SEEK"
             with m.State("SEEK"):
                 m.d.sync += [waiting.eq(waiting & ~lowest), at.eq(read.data), begun.eq(0)]
+                m.d.sync += [
+                    asked.eq(lowest),
+                    to.eq(_chosen(lowest, map(C, asks))),
+                    left.eq(_chosen(lowest, (ask.rows for ask in asks.values()))),
+                    step.eq(_chosen(lowest, (ask.before for ask in asks.values()))),
+                    length.eq(_chosen(lowest, (ask.length for ask in asks.values()))),
+                ]
+                own = [Cat(~bank, C(homes[number], width - 1)) for number in asks]
+                found = [_slot(ask.slot, width) for ask in asks.values()]
+                places_of = (
+                    Mux(ask.home, home, slot)
+                    for ask, home, slot in zip(asks.values(), own, found, strict=True)
+                )
+                m.d.comb += read.addr.eq(_chosen(lowest, places_of))
                 m.next = "ADD"
-                for bit, (number, ask) in zip(lowest, asks.items(), strict=True):
-                    with m.If(bit):
-                        m.d.sync += [to.eq(number), left.eq(ask.rows), step.eq(ask.before)]
-                        m.d.sync += length.eq(ask.length)
-                        home = Cat(~bank, C(homes[number], width - 1))
-                        m.d.comb += read.addr.eq(Mux(ask.home, home, _slot(ask.slot, width)))
             with m.State("ADD"):
                 m.d.sync += at.eq(after)
                 m.next = "ROWS"
-                for number, ask in asks.items():
-                    with m.If(to == number):
-                        m.d.sync += step.eq(ask.step)
+                m.d.sync += step.eq(_chosen(asked, (ask.step for ask in asks.values())))
             with m.State("ROWS"):
                 # The first row allocates a buffer of the store.
                 m.d.comb += self.o.valid.eq(begun | room)
                 with m.If(moves):
                     m.d.sync += [begun.eq(1), at.eq(after), left.eq(left - 1)]
-                    for number in asks:
-                        m.d.comb += taken[number].eq((to == number) & ~begun)
+                    for number, bit in zip(asks, asked, strict=True):
+                        m.d.comb += taken[number].eq(bit & ~begun)
                 with m.If(ends):
                     m.next = "SEEK"
                     with m.If(waiting == 0):
@@ -309,6 +315,16 @@ class Loader(wiring.Component):
         if not self.spec.inside.block:
             return C(0)
         return scales_of(self.spec, words, self.i_geometry.kind)
+
+
+def _chosen(bits: Value, values: Iterable[Value]) -> Value:
+    """Select a value by its bit; at most one of the bits is set."""
+    return Value.cast(
+        reduce(
+            or_,
+            (Mux(bit, value, 0) for bit, value in zip(bits, values, strict=True)),
+        )
+    )
 
 
 def _slot(slot: Value, width: int) -> Value:
