@@ -12,6 +12,7 @@ help: ## this list
 setup: ## install everything: Debian packages (root or sudo), Python packages into .venv
 	@PYTHON=$(PYTHON) bash scripts/setup.sh
 
+demo: export BROWSER = no
 demo: setup ## the main job: Verilog, regression, digits on simulated hardware, figures
 	@.venv/bin/carrysave demo
 

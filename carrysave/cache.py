@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["digest", "entry", "folder", "remembered", "write"]
+__all__ = ["digest", "entry", "folder", "recall", "remembered", "write"]
 
 
 def folder() -> Path:
@@ -57,8 +57,7 @@ def entry(room: str, parts: Iterable[str | bytes], make: Callable[[Path], None])
     parts : all that its content depends on.
     make : puts files into a folder that it is given.
     """
-    name = digest([_LAYOUT, *parts])[:32]
-    path = folder() / room / name
+    path = _path(room, parts)
     if _whole(path):
         return path
     if path.exists():
@@ -69,7 +68,7 @@ def entry(room: str, parts: Iterable[str | bytes], make: Callable[[Path], None])
         if error.errno not in {errno.EROFS, errno.EACCES, errno.EPERM}:
             raise
         # A cache that cannot be written is only slower.
-        path = _own_folder() / room / name
+        path = _own_folder() / room / path.name
         if _whole(path):
             return path
         work = _new_folder(path)
@@ -81,6 +80,10 @@ def entry(room: str, parts: Iterable[str | bytes], make: Callable[[Path], None])
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return path
+
+
+def _path(room: str, parts: Iterable[str | bytes]) -> Path:
+    return folder() / room / digest([_LAYOUT, *parts])[:32]
 
 
 _LAYOUT = "2"  # of an entry
@@ -147,3 +150,9 @@ def remembered(room: str, parts: Iterable[str | bytes], make: Callable[[], Any])
         (path / "value.json").write_text(json.dumps(make()))
 
     return json.loads((entry(room, parts, write_value) / "value.json").read_text())
+
+
+def recall(room: str, parts: Iterable[str | bytes]) -> Any | None:
+    """Return what :func:`remembered` kept for the same `parts`; None if there is nothing whole."""
+    path = _path(room, parts)
+    return json.loads((path / "value.json").read_text()) if _whole(path) else None

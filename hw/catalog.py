@@ -307,7 +307,7 @@ class Design:
                 number = str(int(value)).replace("-", "m") if not isinstance(value, str) else ""
                 name += f"_{key}_{text}" if isinstance(value, str) else f"_{key}{number}"
         if len(name) > _LONGEST:
-            name = f"{self.name}_{hashlib.sha256(self.key.encode()).hexdigest()[:16]}"
+            name = f"{self.name}_{self.digest}"
         return name
 
     @cached_property
@@ -317,6 +317,11 @@ class Design:
             {"design": self.name, **self.parameters}, sort_keys=True, separators=(",", ":")
         )
 
+    @property
+    def digest(self) -> str:
+        """What tells designs apart: 64 bits of a hash of name and parameters, in hexadecimal."""
+        return hashlib.sha256(self.key.encode()).hexdigest()[:16]
+
     def component(self) -> Any:
         """Build the component."""
         hows = self._hows
@@ -325,7 +330,7 @@ class Design:
             hows |= {
                 "engine": inside,
                 "number": self.engine.entry.number,
-                "digest": int(hashlib.sha256(self.key.encode()).hexdigest()[:16], 16),
+                "digest": int(self.digest, 16),
             }
         return self.entry.component(self.spec, **hows)
 

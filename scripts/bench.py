@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from carrysave import cache
+from carrysave import cache, jobs
 from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells as liberty
 from carrysave.progress import Steps
@@ -236,7 +236,7 @@ def main() -> None:
 
     if "quality" in arguments.parts:
         pairs = [pair for pair in PAIRS if pair[0].name in only]
-        with steps:
+        with steps, jobs.session():
             quality = measure_synthesis(pairs, library, steps)
         show(console, f"Area, period, power: {library.name}", quality, QOR)
         record["versions"] = quality[0]["versions"]
@@ -247,7 +247,7 @@ def main() -> None:
             write_readme(f"figures {name}", markdown(quality, QOR))
     if "sizes" in arguments.parts:
         names = [name for name in SIDES if name in only]
-        with steps:
+        with steps, jobs.session():
             sizes = measure_sizes(
                 names, arguments.sizes, library, steps, lambda rows: keep("sizes", rows)
             )

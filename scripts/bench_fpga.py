@@ -1,6 +1,6 @@
 """Measure arrays on FPGAs against the same written by hand, all in one run.
 
-.venv/bin/python scripts/bench_fpga.py [--narrow] [--quick] [--only ecp5 ..] [--seeds N] [--json]
+.venv/bin/python scripts/bench_fpga.py [--narrow] [--quick] [--only ecp5 ..] [--seeds N] [--readme]
 
 Each of ours stands beside the plain array of scripts/arrays/plain.sv, and beside the one with
 registers around its multipliers: of the same rows, columns and widths, behind the same registers,
@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from carrysave import jobs
+from carrysave.asic.design_job import design_job
 from carrysave.asic.synthesis import synthesise, synthesise_design
 from carrysave.errors import remedy
 from carrysave.papers.luts import FPGA_K, FPGA_TILE
@@ -32,7 +34,7 @@ from carrysave.papers.rivals import WEIGHTS, rivals
 from carrysave.progress import Steps
 from hw.catalog import Design
 from hw.device import NAMES
-from scripts.bench import show
+from scripts.bench import markdown, show, write_readme
 
 K = 256
 PLAIN = Path(__file__).with_name("arrays") / "plain.sv"
@@ -71,6 +73,9 @@ _ECP5 = "LFE5U-85F-6CABGA756"
 ROWS = (
     Row("ecp5", "systolic_os", _8X8, part=_ECP5),
     Row("ecp5", "systolic_os", _8X8 | {"b_width": 4}, b_width=4, part=_ECP5),
+    Row("ecp5", "systolic_os", _8X8 | {"dsps": 24}, part=_ECP5),
+    Row("ecp5", "systolic_ws", _8X8, part=_ECP5),
+    Row("ecp5", "cube", {"m": 4, "n": 8, "k": 4, "packing": "winograd"}, 8, 16, part=_ECP5),
     Row("ecp5", "systolic_os", _12X13, 12, 13, part=_ECP5),
     Row("ecp5", "systolic_os", _12X13 | {"b_width": 4}, 12, 13, b_width=4, part=_ECP5),
     Row("xilinx7", "systolic_os", _8X8),
@@ -120,12 +125,17 @@ def measured_narrow(
     targets: list[str], options: dict[str, Any], steps: Steps
 ) -> Iterator[dict[str, Any]]:
     """Measure each; the smallest is that with the fewest LUTs for a MAC in a cycle."""
-    jobs = [(target, *job) for target in targets for job in narrow_designs(target)]
-    steps.plan(len(jobs))
+    asked = [(target, *each) for target in targets for each in narrow_designs(target)]
+    wanted = [
+        design_job(
+            design, target, activity="none", place=options["place"], seeds=options["seeds"]
+        )
+        for target, _, _, design in asked
+    ]  # fmt: skip
     rows: list[dict[str, Any]] = []
-    for target, weight, kind, design in jobs:
-        steps.step(f"{target}: {weight} bits, {kind}")
-        found = synthesise_design(design, target, activity="none", **options)
+    outcomes = jobs.run(wanted, ordered=True, progress=steps.jobs)
+    for (target, weight, kind, design), outcome in zip(asked, outcomes, strict=True):
+        found = outcome.get()
         macs = design.component().operations_per_cycle / 2
         fmax = found["fmax_mhz"]
         rows.append({
@@ -220,6 +230,16 @@ def measured(rows: tuple[Row, ...], options: dict[str, Any], steps: Steps) -> It
         yield from (ours, *both)
 
 
+def notes(found: list[dict[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+    """List what is to be said of rows, once, and of which."""
+    told: dict[str, dict[str, None]] = {}
+    for row in found:
+        name = row["design"] if "design" in row else row["array"]
+        for note in row["notes"]:
+            told.setdefault(note, {})[f"{row['target']} {name}"] = None
+    return ((note, list(rows)) for note, rows in told.items())
+
+
 def main() -> None:
     """Measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -228,11 +248,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=NAMES, help="these families")
     parser.add_argument("--seeds", type=int, default=3, help="runs of place and route")
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
+    parser.add_argument("--readme", action="store_true", help="rewrite the tables of README.md")
     arguments = parser.parse_args()
+    if arguments.readme and (arguments.only or arguments.quick):
+        parser.error("--readme writes whole tables: leave --only and --quick out")
     console = Console() if sys.stdout.isatty() else Console(width=180)
     rows = tuple(row for row in ROWS if row.target in (arguments.only or NAMES))
     try:
-        with Steps(Console(stderr=True)) as steps:
+        with Steps(Console(stderr=True)) as steps, jobs.session():
             options = {
                 "place": not arguments.quick, "seeds": arguments.seeds, "progress": steps.note,
             }  # fmt: skip
@@ -243,6 +266,9 @@ def main() -> None:
                 found = list(measured(rows, options, steps))
     except ModuleNotFoundError as error:
         raise SystemExit(f"bench_fpga needs {remedy(error.name) or error.name}") from None
+    if arguments.readme:
+        name = "narrow" if arguments.narrow else "fpga"
+        write_readme(name, markdown(found, NARROW_COLUMNS if arguments.narrow else COLUMNS))
     if arguments.json:
         head = {"tile": FPGA_TILE, "k": FPGA_K} if arguments.narrow else {"k": K}
         print(json.dumps({**head, "rows": found}, indent=2))
@@ -252,10 +278,8 @@ def main() -> None:
         show(console, f"int8 activations, narrow weights, {tile}", found, NARROW_COLUMNS)
     else:
         show(console, f"Arrays on FPGAs, K = {K}", found, COLUMNS)
-    for row in found:
-        for note in row["notes"]:
-            name = row["kind"] if arguments.narrow else row["array"]
-            console.print(f"{row['target']}, {name}: {note}", highlight=False)
+    for note, rows_of in notes(found):
+        console.print(f"{', '.join(rows_of)}: {note}", highlight=False)
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ def place(verilog: str, top: str, mapping: str, seeds: int) -> list[float]:
             arguments = [*device.arguments, "--json", "wrapper.json", "--timing-allow-fail",
                          "--freq", "125", "--report", "report.json",
                          "--seed", str(seed)]  # fmt: skip
-            done = call(str(flow.nextpnr), "", Path(folder), arguments)
+            done = call(str(flow.nextpnr), Path(folder), arguments)
             if done.code:
                 raise SystemExit(done.output.splitlines()[-1])
             report = json.loads((folder / "report.json").read_text())

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from carrysave import jobs
 from carrysave.asic import recipes, synthesis
 from carrysave.asic.liberty import cells
 from carrysave.progress import Steps
@@ -24,7 +25,7 @@ def main() -> None:
     """Write the file of the tree that this script is in."""
     library = cells.osu018()
     found = []
-    with Steps(Console(stderr=True)) as steps:
+    with Steps(Console(stderr=True)) as steps, jobs.session():
         steps.plan(len(DESIGNS))
         for design in DESIGNS:
             steps.step(f"search {design.module}")

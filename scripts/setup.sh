@@ -109,6 +109,14 @@ if [ ${#packages[@]} != 0 ]; then
     python=$(find_python)
 fi
 
+# Apart from the others, lest these fail where no browser is to be had; `make demo` does without.
+packages=() losses=()
+if [ "${BROWSER:-yes}" = yes ]; then
+    has chromium || need chromium "the test of pages in a browser"
+    has chromedriver || need chromium-driver "the test of pages in a browser"
+    [ ${#packages[@]} = 0 ] || install_packages
+fi
+
 # ---- Python packages
 
 if [ -z "$python" ]; then

@@ -4,13 +4,18 @@
 """
 
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from verif.support.command import Outcome, Run
 from verif.support.stamps import Stamps, deselect, wanted
+
+if TYPE_CHECKING:
+    from verif.support.browser import Browser
 
 # Files whose tests take longest: they come first, lest a worker be left with one at the end.
 FIRST = (
@@ -46,12 +51,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def strict_simulation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def strict_simulation(
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     """Make Python inside the simulator as strict as pytest's `filterwarnings`.
 
     Simulations draw their seeds in `make prove` only: what passes in `make test` passes again.
     """
     monkeypatch.setenv("PYTHONWARNINGS", "error")
+    # What tests find is nothing that a developer would look for among their own results.
+    monkeypatch.setenv("CARRYSAVE_STORE", str(tmp_path_factory.getbasetemp() / "results.sqlite"))
     if request.node.get_closest_marker("prove") is None:
         monkeypatch.setenv("CARRYSAVE_SEED", "1")
 
@@ -75,3 +86,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         return Outcome(int(end.value.code or 0), captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Browser]":
+    """Start a browser, for all tests of a process; one skips without, or fails in CI."""
+    from verif.support.browser import Browser  # slow to load, and most tests do without
+
+    found = Browser(tmp_path_factory.mktemp("browser"))
+    yield found
+    found.close()

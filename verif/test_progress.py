@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from carrysave import progress
-from carrysave.progress import Steps
+from carrysave.progress import Steps, Tally
 
 
 class Clock:
@@ -91,3 +91,42 @@ def test_bar() -> None:
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text(shown))
     assert "[2/2] run" in plain
     assert "about 20 s to go" in plain  # the first took no time: twice as fast as planned
+
+
+def test_lines_of_jobs(clock: Clock) -> None:
+    shown = console(False)
+    with Steps(shown) as steps:
+        steps.jobs(Tally(total=9, slots=0))
+        steps.jobs(Tally(total=9, slots=2, running=2))
+        steps.jobs(Tally(total=9, done=2, cached=2, text="a: known before"))
+        for done in (3, 4):  # at the same time: one line a second
+            clock.now += 0.4
+            steps.jobs(Tally(total=9, done=done, cached=2, text=f"job {done}: 0.4 s"))
+        clock.now += 9.2
+        steps.jobs(Tally(total=9, done=5, cached=2, text="job 5: 9.2 s"))
+        log = "\n".join(map(str, range(20)))
+        steps.jobs(
+            Tally(total=9, done=5, failed=1, cached=2, text="job 6: failed: \x1b[2J", log=log)
+        )
+        steps.jobs(Tally(total=9, done=8, failed=1, cached=2, text="job 9: 0.1 s"))
+    assert text(shown).splitlines() == [
+        "no worker yet: waiting for the first", "[2/9] a: known before (0 s)",
+        "[5/9] job 5: 9.2 s (10 s, about 13 s to go)",
+        "[6/9] job 6: failed: \\x1b[2J (10 s, about 8 s to go, 1 failed)",
+        *(f"    {line}" for line in range(12, 20)),
+        "[9/9] job 9: 0.1 s (10 s, about 0 s to go, 1 failed)",
+    ]  # fmt: skip
+
+
+def test_table_of_jobs_on_a_terminal() -> None:
+    shown = console(True)
+    with Steps(shown) as steps:
+        steps.jobs(Tally(total=40, done=7, failed=1, running=2, cached=3, text="job: 1 s"))
+        steps._bar.refresh()  # type: ignore[union-attr]
+        seen = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", text(shown))
+        heads, values = seen.splitlines()[-2:]
+        steps.jobs(Tally(total=40, done=39, failed=1))
+    assert re.split(r"\s{2,}", heads.strip()) == [
+        "done", "of", "running", "failed", "known before", "time left"
+    ]  # fmt: skip
+    assert values.split()[:5] == ["7", "40", "2", "1", "3"]

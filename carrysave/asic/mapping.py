@@ -2,18 +2,29 @@
 
 import json
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from carrysave import cache
+from carrysave import cache, jobs
 from carrysave.asic import full_adders, hierarchy, resized, sta
 from carrysave.asic.elaborate import FORMAT, Elaborated, cell_types
 from carrysave.asic.liberty.cells import LIB, Library
 from hw.emit import tools, yosys
 
-__all__ = ["FRONTS", "MAPS", "Flow", "Recipe", "area", "front_end", "fronts", "point"]
+__all__ = [
+    "FRONTS",
+    "MAPS",
+    "Flow",
+    "Recipe",
+    "area",
+    "front_end",
+    "fronts",
+    "measure",
+    "point",
+    "point_job",
+]
 
 
 # Arithmetic before technology mapping. Operators that a design leaves to synthesis (`acc + a*b`)
@@ -174,77 +185,142 @@ def point(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
 
     Returns
     -------
-    ``recipe``, ``delay_target_ns``, ``hierarchy`` (:func:`hierarchy.rows`), ``netlist`` (path),
-    ``corners`` (the period in each) and what :func:`sta.analyse` returns in the slowest.
+    ``recipe``, ``delay_target_ns``, ``netlist`` (path) and what :func:`measure` returns.
     """
-    library = flow.library
-    if recipe.sizes:
-        return _resized(flow, recipe, delay_ns)
-    source = front_end(flow.design, recipe.front, flow.kept, library, recipe.adders)
-    script = MAPS[recipe.map].replace("{D}", f"{delay_ns * 1e3:.0f}")
-    parts = [
-        source.parent.name, script, library.driver.name, str(library.load_ff), *library.dont_use,
-        repr(flow.conditions), sta.version(), str(FORMAT), str(hierarchy.TIMED_WHOLE),
-        *(corner.sha for corner in library.corners),
-    ]  # fmt: skip
-
-    def make(folder: Path) -> None:
-        with tools.workplace() as work:
-            _map(flow, source, script, work)
-            _measure(flow, work, folder)
-
-    return _point(cache.entry("synth/mapped", parts, make), recipe, delay_ns)
-
-
-def _resized(flow: Flow, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
-    """Map a design, and resize what comes out."""
-    base = Path(point(flow, replace(recipe, sizes=""), delay_ns)["netlist"])
-    parts: list[str | bytes] = [
-        base.parent.name, recipe.sizes, str(resized.FORMAT), flow.library.sha
-    ]  # fmt: skip
-
-    def make(folder: Path) -> None:
-        with tools.workplace() as work:
-            found = resized.resize_netlist(
-                base, flow.design.top, flow.library, flow.conditions, recipe.sizes
-            )
-            (work / "mapped.json").write_text(json.dumps({"modules": found}))
-            _write(flow, work)
-            _measure(flow, work, folder)
-
-    return _point(cache.entry("synth/resized", parts, make), recipe, delay_ns)
-
-
-def _measure(flow: Flow, work: Path, folder: Path) -> None:
-    """Time what :func:`_write` left; leave ``netlist.v`` and ``facts.json`` in a folder."""
-    netlist = sta.sanitise((work / "mapped.v").read_text())
-    modules = cell_types(json.loads((work / "mapped.stat").read_text()))
-    mapped = json.loads((work / "mapped.json").read_text())["modules"]
-    corners = [
-        hierarchy.analyse(netlist, mapped, modules, flow.design.top, corner, flow.conditions)
-        for corner in (flow.library, *flow.library.corners)
-    ]
-    timing = {
-        **max(corners, key=lambda found: found["period_ns"]),
-        "corners": [found["period_ns"] for found in corners],
-    }
-    rows = hierarchy.rows(modules, flow.design.top, flow.library)
-    (folder / "netlist.v").write_text(netlist)
-    (folder / "facts.json").write_text(json.dumps({"hierarchy": rows, **timing}))
-
-
-def _point(folder: Path, recipe: Recipe, delay_ns: float) -> dict[str, Any]:
+    folder = _mapped(**_arguments(flow, recipe, delay_ns, lambda path: path))
     return {
         "recipe": str(recipe), "delay_target_ns": delay_ns, "netlist": str(folder / "netlist.v"),
         **json.loads((folder / "facts.json").read_text()),
     }  # fmt: skip
 
 
-def _map(flow: Flow, source: Path, script: str, work: Path) -> None:
+def point_job(flow: Flow, recipe: Recipe, delay_ns: float, facts: Mapping[str, Any]) -> jobs.Job:
+    """Return the job of a point; its value is :func:`measure`'s.
+
+    Parameters
+    ----------
+    facts : what the store says of it besides.
+    """
+    arguments = _arguments(flow, recipe, delay_ns, jobs.File)
+    return jobs.Job(
+        function=measure, arguments=arguments,
+        content=[str(FORMAT), str(hierarchy.TIMED_WHOLE), str(resized.FORMAT)],
+        tools=(yosys.version, sta.version),
+        label=f"{flow.design.top}, {recipe}, target {delay_ns:.3f}",
+        facts={
+            "kind": "point", "design": flow.design.top, "target": flow.library.name,
+            "recipe": str(recipe), "delay_target_ns": delay_ns, **facts,
+        },
+    )  # fmt: skip
+
+
+def measure(**arguments: Any) -> dict[str, Any]:
+    """Do :func:`point` by plain arguments: a job of :mod:`carrysave.jobs`.
+
+    Returns
+    -------
+    ``area_um2``, ``hierarchy`` (:func:`hierarchy.rows`), ``corners`` (the period in each) and what
+    :func:`sta.analyse` returns in the slowest.
+    """
+    facts: dict[str, Any] = json.loads((_mapped(**arguments) / "facts.json").read_text())
+    return {"area_um2": area(facts), **facts}
+
+
+def _arguments(
+    flow: Flow, recipe: Recipe, delay_ns: float, file: Callable[[Path], Any]
+) -> dict[str, Any]:
+    """Return all that a point depends on, but for tools: what :func:`_mapped` takes."""
+    source = front_end(flow.design, recipe.front, flow.kept, flow.library, recipe.adders)
+    return {
+        "source": file(source),
+        "source_key": source.parent.name,
+        "top": flow.design.top,
+        "script": MAPS[recipe.map].replace("{D}", f"{delay_ns * 1e3:.0f}"),
+        "library": flow.library.plain(file),
+        "conditions": asdict(flow.conditions),
+        "sizes": recipe.sizes,
+    }
+
+
+def _mapped(
+    source: Path,
+    source_key: str,
+    top: str,
+    script: str,
+    library: Mapping[str, Any],
+    conditions: Mapping[str, Any],
+    sizes: str,
+) -> Path:
+    """Return a folder with ``netlist.v`` and ``facts.json``, cached.
+
+    Parameters
+    ----------
+    source : what :func:`front_end` made, and `source_key` the name of its folder.
+    script : of ABC.
+    sizes : to what cells are resized afterwards; empty: to nothing.
+    """
+    cells = Library.of_plain(library)
+    # JSON has no tuples.
+    told: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in conditions.items()
+    }
+    around = sta.Conditions(**told)
+    if sizes:
+        base = _mapped(source, source_key, top, script, library, conditions, "")
+
+        def resize(folder: Path) -> None:
+            with tools.workplace() as work:
+                netlist = base / "netlist.v"
+                found = resized.resize_netlist(netlist, top, cells, around, sizes)
+                (work / "mapped.json").write_text(json.dumps({"modules": found}))
+                _write(top, work)
+                _measure(top, cells, around, work, folder)
+
+        key = [base.name, sizes, str(resized.FORMAT), cells.sha]
+        return cache.entry("synth/resized", key, resize)
+
+    parts = [
+        source_key, script, cells.driver.name, str(cells.load_ff), *cells.dont_use,
+        repr(around), sta.version(), str(FORMAT), str(hierarchy.TIMED_WHOLE),
+        *(corner.sha for corner in cells.corners),
+    ]  # fmt: skip
+
+    def make(folder: Path) -> None:
+        with tools.workplace() as work:
+            _map(source, top, cells, around, script, work)
+            _measure(top, cells, around, work, folder)
+
+    return cache.entry("synth/mapped", parts, make)
+
+
+def _measure(
+    top: str, library: Library, conditions: sta.Conditions, work: Path, folder: Path
+) -> None:
+    """Time what :func:`_write` left; leave ``netlist.v`` and ``facts.json`` in a folder."""
+    netlist = sta.sanitise((work / "mapped.v").read_text())
+    modules = cell_types(json.loads((work / "mapped.stat").read_text()))
+    mapped = json.loads((work / "mapped.json").read_text())["modules"]
+    corners = [
+        hierarchy.analyse(netlist, mapped, modules, top, corner, conditions)
+        for corner in (library, *library.corners)
+    ]
+    timing = {
+        **max(corners, key=lambda found: found["period_ns"]),
+        "corners": [found["period_ns"] for found in corners],
+    }
+    rows = hierarchy.rows(modules, top, library)
+    (folder / "netlist.v").write_text(netlist)
+    (folder / "facts.json").write_text(json.dumps({"hierarchy": rows, **timing}))
+
+
+def _map(
+    source: Path, top: str, library: Library, conditions: sta.Conditions, script: str, work: Path
+) -> None:
     """Leave ``mapped.v``, ``mapped.json`` and ``mapped.stat`` in a directory."""
-    library, top = flow.library, yosys.word(flow.design.top)
+    word = yosys.word(top)
     library.place(work)
-    shutil.copy(source, work)
+    shutil.copy(source, work / "front.il")
     (work / "abc.exe").symlink_to(yosys.abc())
     (work / "constr").write_text(
         f"set_driving_cell {library.driver.name}\nset_load {library.load_ff}\n"
@@ -257,19 +333,19 @@ def _map(flow: Flow, source: Path, script: str, work: Path) -> None:
         "opt_clean -purge", "setundef -zero",
         *([f"hilomap -singleton -hicell {' '.join(ties[0])} -locell {' '.join(ties[1])}"]
           if ties else []),
-        "opt_clean -purge", f"hierarchy -top {top}", "write_json logic.json",
+        "opt_clean -purge", f"hierarchy -top {word}", "write_json logic.json",
     ]), cwd=work)  # fmt: skip
     logic = json.loads((work / "logic.json").read_text())
     hierarchy.split_clock_gates(logic["modules"], library)
-    hierarchy.buffer(logic["modules"], top, flow.conditions, library)
+    hierarchy.buffer(logic["modules"], word, conditions, library)
     (work / "mapped.json").write_text(json.dumps(logic))
-    _write(flow, work)
+    _write(top, work)
 
 
-def _write(flow: Flow, work: Path) -> None:
+def _write(top: str, work: Path) -> None:
     """Write ``mapped.json`` as ``mapped.v``, and count its cells in ``mapped.stat``."""
     yosys.run("\n".join([
-        "read_json mapped.json", f"hierarchy -top {yosys.word(flow.design.top)}",
+        "read_json mapped.json", f"hierarchy -top {yosys.word(top)}",
         "tee -q -o mapped.stat stat -json",
         "write_verilog -simple-lhs -noattr -noexpr -nohex -nodec mapped.v",
     ]), cwd=work)  # fmt: skip

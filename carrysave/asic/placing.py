@@ -45,7 +45,7 @@ def best(
     for point in list(kinds.values())[:finalists]:
         flow = search.variants[point["variant"]].flow
         placed = place(
-            Path(point["netlist"]), top=flow.design.top, library=flow.library,
+            Path(search.netlist(point)), top=flow.design.top, library=flow.library,
             conditions=flow.conditions, technology=technology, say=say,
         )  # fmt: skip
         text = placed.netlist.read_text()

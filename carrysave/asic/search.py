@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from carrysave import jobs
 from carrysave.asic import resized
 from carrysave.asic.full_adders import ADDERS
-from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point
+from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point, point_job
 from hw.catalog import Design
 
 __all__ = ["OBJECTIVES", "Search", "Variant"]
@@ -71,7 +71,6 @@ class Search:
         overhead_ns: float,
         period_ns: float | None = None,
         say: Callable[[str], None] = lambda text: None,
-        jobs: int = 2,
         maps: Sequence[str] | None = None,
         combine: Callable[[Mapping[str, Any]], Iterable[Variant]] = lambda hows: (),
         energy: Callable[[dict[str, Any]], float] | None = None,
@@ -83,7 +82,6 @@ class Search:
         self.overhead_ns = overhead_ns
         self.period_ns = period_ns
         self.say = say
-        self.jobs = jobs
         self.maps = maps
         self.points: list[dict[str, Any]] = []
 
@@ -298,26 +296,51 @@ class Search:
         return list(found.values())
 
     def run(self, wanted: Iterable[tuple[int, Recipe, float]]) -> list[dict[str, Any]]:
-        """Evaluate points, ``jobs`` at a time; return them in the order asked for."""
+        """Evaluate points, by :mod:`carrysave.jobs`; return them in the order asked for.
+
+        One that fails ends the search when the others are done, which the next one then has.
+        """
+        asked = list(wanted)
         found = []
-
-        def one(asked: tuple[int, Recipe, float]) -> dict[str, Any]:
-            number, recipe, target = asked
-            return {**point(self.variants[number].flow, recipe, target), "variant": number}
-
-        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            for result in pool.map(one, wanted):
-                found.append(result)
-                self.points.append(result)
-                variant = self.variants[result["variant"]]
-                which = f" ({variant})" if len(self.variants) > 1 else ""
-                size, time = variant.flow.library.units
-                self.say(
-                    f"point {len(self.points)}: {result['recipe']}{which}, target "
-                    f"{result['delay_target_ns']:.3f} {time}: {area(result):.0f} {size}, "
-                    f"{result['period_ns']:.3f} {time}"
-                )
+        failed: jobs.Outcome | None = None
+        outcomes = jobs.run([self.job(*point) for point in asked], ordered=True)
+        for (number, recipe, target), outcome in zip(asked, outcomes, strict=True):
+            if outcome.failure is not None:
+                failed = failed or outcome
+                continue
+            result = {
+                "recipe": str(recipe), "delay_target_ns": target, **outcome.get(),
+                "variant": number,
+            }  # fmt: skip
+            found.append(result)
+            self.points.append(result)
+            variant = self.variants[number]
+            which = f" ({variant})" if len(self.variants) > 1 else ""
+            size, time = variant.flow.library.units
+            self.say(
+                f"point {len(self.points)}: {result['recipe']}{which}, target "
+                f"{result['delay_target_ns']:.3f} {time}: {area(result):.0f} {size}, "
+                f"{result['period_ns']:.3f} {time}"
+            )
+        if failed is not None:
+            failed.get()
         return found
+
+    def job(self, number: int, recipe: Recipe, target: float) -> jobs.Job:
+        """Return the job of a point."""
+        variant = self.variants[number]
+        facts: dict[str, Any] = {"hierarchy": variant.hierarchy}
+        if variant.design is not None:
+            facts |= {
+                "design": variant.design.name, "parameters": dict(variant.design.parameters),
+            }  # fmt: skip
+        return point_job(variant.flow, recipe, target, facts)
+
+    def netlist(self, found: dict[str, Any]) -> str:
+        """Return the path of a point's netlist, which another machine may have made."""
+        flow = self.variants[found["variant"]].flow
+        again = point(flow, Recipe.parse(found["recipe"]), found["delay_target_ns"])
+        return str(again["netlist"])
 
     def best(self) -> dict[str, Any]:
         """Return the best point so far; within the period limit if any point is."""

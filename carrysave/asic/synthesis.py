@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from carrysave import cache
+from carrysave import cache, jobs
 from carrysave.asic import placing, recipes, result, sta
 from carrysave.asic.clocking import REGISTER, is_reset
 from carrysave.asic.elaborate import HIERARCHIES, Elaborated, elaborate, hierarchies
@@ -64,7 +64,6 @@ def synthesise(
     time_reset: bool = False,
     reset: str | None = None,
     progress: Progress | None = None,
-    jobs: int = 2,
     design: Design | None = None,
     activity: str = "assumed",
     place: bool | None = None,
@@ -97,7 +96,6 @@ def synthesise(
         :func:`carrysave.asic.clocking.is_reset` knows.
     reset : one more reset, by name.
     progress : called with one line of text whenever something has been done.
-    jobs : processes at a time.
     design : what the Verilog is of, if it is generated; a measured activity needs it.
     activity : what power is for, if the library has energies: ``none``, ``assumed``, or measured
         on a stimulus, see :meth:`carrysave.asic.power.stimulus.Stimulus.parse`.
@@ -194,7 +192,7 @@ def synthesise(
 
     def energy(point: dict[str, Any]) -> float:
         assert period_ns is not None
-        found = measure(point, Path(point["netlist"]), period_ns)
+        found = measure(point, Path(search.netlist(point)), period_ns)
         if found["power_mw"] is None:
             raise _no_energy("; ".join(found["notes"]))
         return found["power_mw"] * period_ns
@@ -204,7 +202,7 @@ def synthesise(
             variant for own, files in [(design, sources), *((own, [file]) for own, file in others)]
             for variant in variants_of(own, files)
         ],
-        objective=objective, overhead_ns=overhead, period_ns=period_ns, say=say, jobs=jobs,
+        objective=objective, overhead_ns=overhead, period_ns=period_ns, say=say,
         maps=maps, energy=energy,
         combine=lambda hows: (
             variant for own, file in combine(hows) for variant in variants_of(own, [file])
@@ -213,11 +211,13 @@ def synthesise(
     if kept is not None:
         (best,) = search.run([(0, Recipe.parse(kept.recipe), kept.delay_target_ns)])
     else:
-        best = search.sweep() if sweep else search.single()
+        with jobs.session():
+            best = search.sweep() if sweep else search.single()
     placed = None
     if place and technology:
         placed = placing.best(search, placing.FINALISTS if sweep else 1, technology, say)
         best = placed.point
+    best = {**best, "netlist": search.netlist(best)}
     found = measure(best, Path(best["netlist"]), best["period_ns"])
     record = result.of_cells(search, target, best, operations_per_cycle, found)
     if placed is not None and technology:

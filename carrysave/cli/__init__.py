@@ -22,10 +22,13 @@ _COMMANDS = (
     ("verify", "verify", "Run a design's cocotb regression against its numpy twin."),
     ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
     ("compare", "compare", "Compare designs, and your own Verilog, in one table and picture."),
+    ("explore", "explore", "Search designs and parameters for several objectives."),
     ("pack", "pack", "Pack low-bit weights into the memory image of the LUT cores."),
+    ("results", "results", "Print what all jobs found, as a table, CSV, JSON or Parquet."),
     ("reproduce", "reproduce", "Reproduce a paper's table."),
     ("run", "run_model", "Run a quantised network on the co-processor."),
     ("precision", "precision", "Choose a number format for each layer of a network."),
+    ("boards", "list_boards", "List the boards that build knows."),
     ("build", "build", "Build the bitstream of a co-processor for a board."),
     ("demo", "demo", "Run the demo: Verilog, regression, digits on the hardware, figures."),
 )

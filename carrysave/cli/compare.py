@@ -14,7 +14,19 @@ from cyclopts.types import ExistingFile
 from carrysave.asic import synthesis
 from carrysave.asic.elaborate import elaborate
 from carrysave.cli.libraries import target_of
-from carrysave.cli.options import Folder, Json, built_for, console, errors, output_folder
+from carrysave.cli.options import (
+    ALL_CORES,
+    Folder,
+    Html,
+    Json,
+    Running,
+    built_for,
+    check_page,
+    console,
+    errors,
+    output_folder,
+    write_page,
+)
 from carrysave.cli.synth import (
     Clock,
     Hierarchy,
@@ -34,6 +46,7 @@ from carrysave.progress import Steps
 from carrysave.report.comparison import compared, write_comparison
 from carrysave.report.designs import print_line
 from carrysave.report.synthesis import print_synthesis
+from carrysave.report.synthesis_page import compare_page
 from golden.check import spelled
 from hw.catalog import CATALOG, Design, nearest
 
@@ -96,6 +109,8 @@ def compare(
     part: Part = None,
     seeds: Seeds = None,
     output: Folder = None,
+    running: Running = ALL_CORES,
+    html: Html = None,
     json_: Json = False,
 ) -> int:
     """Compare designs, and your own Verilog, side by side: one search, one table, one picture.
@@ -106,7 +121,7 @@ def compare(
 
     **Examples:**
 
-    - `carrysave compare mac opt1 'opt1(encoding=ent)' --sweep`
+    - `carrysave compare mac opt1 'opt1(encoding=ent)' --sweep --html opt1.html`
     - `carrysave compare 'systolic_os(m=4,n=4)' my_array --verilog a.v b.v --operations 32`
     - `carrysave compare 'mac(verilog=their/mac.v,clock=ck,operations=2)' mac --liberty my.lib.gz`
     - `carrysave compare systolic_os my_array --verilog a.sv --target ecp5`
@@ -136,6 +151,7 @@ def compare(
     elif activity not in ("none", "assumed") and len(own) < len(entrants):
         raise UsageError("--activity must be none or assumed for Verilog of no design")
     folder = output_folder(output)
+    check_page(html)
     where = target_of(target, liberty)
     for entrant in entrants:  # what is wrong with it shows before the long work
         if entrant.design is not None:
@@ -145,7 +161,7 @@ def compare(
             read = elaborate([Path(file) for file in entrant.options["verilog"]], top)
             synthesis.clock_of(read, entrant.options["clock"])
     results = []
-    with Steps(errors) as steps:
+    with Steps(errors) as steps, running.session():
         steps.plan(len(entrants))
         for entrant in entrants:
             steps.step(f"synthesise {entrant.text}")
@@ -163,6 +179,7 @@ def compare(
             results.append(found)
     record = compared(designs, results, shlex.join(["carrysave", *sys.argv[1:]]))
     record["files"] = write_comparison(folder / "compare", record)
+    record["files"] = write_page(html, compare_page, record)
     if json_:
         print(json.dumps(record, indent=2))
         return 0

@@ -17,7 +17,8 @@ from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.progress import Steps
 from carrysave.report.designs import verification
-from carrysave.report.synthesis import measures, print_synthesis, write_synthesis
+from carrysave.report.figures import measures
+from carrysave.report.synthesis import print_synthesis, write_synthesis
 from carrysave.sim import products, runner
 from hw.catalog import Design
 from hw.emit.files import generate

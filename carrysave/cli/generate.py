@@ -1,9 +1,11 @@
 """``carrysave generate``."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.types import ExistingFile
 
 from carrysave.cli.options import (
     Config,
@@ -14,6 +16,7 @@ from carrysave.cli.options import (
     choose,
     console,
     errors,
+    output_folder,
 )
 from carrysave.errors import UsageError, check_positive
 from carrysave.ip import has_pack
@@ -32,6 +35,13 @@ def generate(
     output: Folder = None,
     config: Config = None,
     period: Annotated[float, Parameter(help="Clock period in the constraints, ns.")] = 10.0,
+    from_: Annotated[
+        ExistingFile | None,
+        Parameter(name="--from", help="Take a design of `carrysave explore`, from its JSON."),
+    ] = None,
+    point: Annotated[
+        int | None, Parameter(help="Which of the front, with --from. [default: 0, the first]")
+    ] = None,
     docs: Annotated[
         bool,
         Parameter(
@@ -50,9 +60,19 @@ def generate(
     - `carrysave generate systolic_os -p m=16 -p n=16`
     - `carrysave generate coprocessor -p engine=systolic_os -p m=16 -p n=16`
     - `carrysave generate opt1 -p a_width=4 -p b_width=4 -o rtl`
+    - `carrysave generate --from build/explore/explore.json --point 2`
     """
     check_positive("--period", period, " ns")
-    chosen, folder = choose(design, parameter, output, config)
+    if from_ is not None:
+        if design is not None or parameter or config is not None:
+            raise UsageError("--from says which design; leave name, -p and --config out")
+        from carrysave.explore.front import point_of  # slow to load, and not always needed
+
+        chosen, folder = point_of(Path(from_), point or 0), output_folder(output)
+    elif point is not None:
+        raise UsageError("--point needs --from")
+    else:
+        chosen, folder = choose(design, parameter, output, config)
     if docs and not has_pack(chosen):
         raise UsageError(f"--docs is for a co-processor, not for {chosen.name}")
     with Steps(errors) as steps:

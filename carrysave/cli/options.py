@@ -5,19 +5,26 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
 
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_positive, needs
+from carrysave.progress import Tally
 from hw.catalog import CATALOG, Design
 from hw.emit.user_files import FileError, parsing, read_text, shown
 
+if TYPE_CHECKING:
+    from carrysave.report.page import Page
+
 __all__ = [
-    "Config", "Folder", "Json", "Name", "Sets", "built_for", "choose", "console", "errors",
-    "output_folder", "print_outcome", "read_settings", "settings",
+    "ALL_CORES", "Config", "Folder", "Html", "Json", "Name", "Running", "Sets", "StoreFile",
+    "built_for", "check_page", "choose", "console", "errors", "output_folder", "print_outcome",
+    "read_settings", "settings", "write_page",
 ]  # fmt: skip
 
 console = Console()
@@ -39,6 +46,95 @@ Json = Annotated[
     bool,
     Parameter(name="--json", show_default=False, help="Print only JSON to stdout."),
 ]
+Html = Annotated[
+    Path | None,
+    Parameter(help="Also write a page for browsers, of one file: tables, charts, pictures."),
+]
+
+
+def check_page(html: Path | None, *, charts: bool = True) -> None:
+    """Refuse a page that cannot be written.
+
+    Parameters
+    ----------
+    html : its file; None: no page.
+    charts : it may have charts.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        The library that draws charts is not installed.
+    """
+    if html is None:
+        return
+    if html.is_dir():
+        raise UsageError(f"--html must be a file, not the folder {str(html)!r}")
+    for path in html.parents:
+        if path.exists() and not path.is_dir():
+            raise UsageError(f"--html must be in a folder, not in the file {str(path)!r}")
+    if charts:
+        needs("vl_convert")
+
+
+def write_page(
+    html: Path | None, make: "Callable[[dict[str, Any]], Page]", found: dict[str, Any]
+) -> list[str]:
+    """Write the page of what was found, if one is asked for; return the names of all files."""
+    if html is None:
+        return found["files"]
+    from carrysave.report import page  # slow to load, and rarely used
+
+    return [*found["files"], str(page.write(html, make(found)))]
+
+
+StoreFile = Annotated[
+    Path | None,
+    Parameter(help="SQLite file of all results. [default: results.sqlite in the cache]"),
+]
+
+
+@Parameter(name="*", group="Jobs")
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """How a command runs its jobs."""
+
+    jobs: Annotated[
+        int | None, Parameter(help="Jobs at a time on this machine. [default: one per core]")
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        Parameter(help="Scheduler of a dask cluster that stands, `tcp://HOST:PORT`."),
+    ] = None
+    store: StoreFile = None
+    job_seconds: Annotated[
+        float | None, Parameter(help="Kill a job after so many seconds. [default: 4 hours]")
+    ] = None
+    job_memory: Annotated[
+        float | None,
+        Parameter(help="Kill a job that takes so many MB. [default: 3/4 of the machine's]"),
+    ] = None
+
+    def session(
+        self, progress: Callable[[Tally], None] | None = None
+    ) -> AbstractContextManager[object]:
+        """Return a session of :mod:`carrysave.jobs` with these options, for a ``with``."""
+        from carrysave import jobs
+
+        check_positive("--job-seconds", self.job_seconds, " s")
+        check_positive("--job-memory", self.job_memory, " MB")
+        limits: dict[str, Any] = {}
+        if self.job_seconds is not None:
+            limits["seconds"] = self.job_seconds
+        if self.job_memory is not None:
+            limits["memory"] = int(self.job_memory * (1 << 20))
+        options = jobs.Options(
+            jobs=self.jobs, scheduler=self.scheduler, store=self.store, progress=progress, **limits
+        )
+        return jobs.session(options)
+
+
+ALL_CORES = Running()
+"""How jobs are run if nothing is said."""
 
 
 def choose(

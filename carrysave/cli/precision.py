@@ -10,12 +10,15 @@ from cyclopts import Parameter
 from carrysave.cli.libraries import library_of
 from carrysave.cli.options import (
     Folder,
+    Html,
     Json,
     Sets,
+    check_page,
     errors,
     output_folder,
     print_outcome,
     settings,
+    write_page,
 )
 from carrysave.networks.precision import command, view
 from carrysave.progress import Steps
@@ -52,6 +55,7 @@ def precision(
         Parameter(help="Library for the engine's energy: osu018, a Liberty file, or none."),
     ] = "none",
     output: Folder = None,
+    html: Html = None,
     json_: Json = False,
 ) -> int:
     """Choose a number format for each layer of a network, under a budget.
@@ -67,6 +71,7 @@ def precision(
     - `carrysave precision model.onnx --calibration x.npy --budget cycles=20000 -p m=4 -p n=4`
     """
     folder = output_folder(output)
+    check_page(html)
     request = command.PrecisionRequest(
         model=model,
         calibration=calibration,
@@ -82,5 +87,6 @@ def precision(
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
+    found["files"] = write_page(html, view.page, found)
     print_outcome(found, view.show, json_)
     return 0

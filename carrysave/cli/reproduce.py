@@ -9,7 +9,18 @@ from cyclopts import Parameter
 from carrysave import papers
 from carrysave.asic.liberty import cells
 from carrysave.cli.libraries import target_of
-from carrysave.cli.options import Folder, Json, errors, output_folder, print_outcome
+from carrysave.cli.options import (
+    ALL_CORES,
+    Folder,
+    Html,
+    Json,
+    Running,
+    check_page,
+    errors,
+    output_folder,
+    print_outcome,
+    write_page,
+)
 from carrysave.cli.synth import Liberty
 from carrysave.progress import Steps
 from hw.catalog import nearest
@@ -26,6 +37,8 @@ def reproduce(
     ] = False,
     liberty: Liberty = None,
     output: Folder = None,
+    running: Running = ALL_CORES,
+    html: Html = None,
     json_: Json = False,
 ) -> int:
     """Reproduce a paper's table: every design and its baseline in one flow, beside its ratios.
@@ -41,12 +54,14 @@ def reproduce(
     if table not in papers.TABLES:
         raise nearest(table, papers.TABLES, "table")
     folder = output_folder(output)
+    check_page(html)
     where = target_of(None, liberty)
     if where == "generic":
         cells.osu018()  # its error says what brings it: papers give areas and energies
-    with Steps(errors) as steps:
+    with Steps(errors) as steps, running.session():
         command = shlex.join(["carrysave", *sys.argv[1:]])
         found = papers.run(table, where, quick=quick, steps=steps, command=command)
-    files = [str(path) for path in papers.write(folder / "reproduce", found)]
-    print_outcome({**found, "files": files}, papers.print_table, json_)
+    found["files"] = [str(path) for path in papers.write(folder / "reproduce", found)]
+    found["files"] = write_page(html, papers.page, found)
+    print_outcome(found, papers.print_table, json_)
     return 0

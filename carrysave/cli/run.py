@@ -8,17 +8,22 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from carrysave.boards import attached
+from carrysave.boards.board import board_of, design_of
 from carrysave.cli.libraries import cells_for_energy
 from carrysave.cli.options import (
     Folder,
+    Html,
     Json,
     Sets,
+    check_page,
     errors,
     output_folder,
     print_outcome,
     settings,
+    write_page,
 )
-from carrysave.fpga import boards
+from carrysave.errors import UsageError
 from carrysave.networks import command, view
 from carrysave.progress import Steps
 from hw.catalog import Design
@@ -42,9 +47,18 @@ def run_model(
         str | None,
         Parameter(help="Use the co-processor of `build` for this board, through its serial pins."),
     ] = None,
+    port: Annotated[
+        str | None,
+        Parameter(help="Serial port of the board, such as /dev/ttyUSB0: run there, not simulated."),
+    ] = None,
+    baud: Annotated[
+        int | None, Parameter(help="Baud rate of the port. [default: that of the board's build]")
+    ] = None,
     simulate_: Annotated[
         str,
-        Parameter(name="--simulate", help="Products to simulate: all, sample (some rows), none."),
+        Parameter(
+            name="--simulate", help="Products to run on the block: all, sample (some rows), none."
+        ),
     ] = "sample",
     requantise: Annotated[
         str, Parameter(help="Where to requantise: hardware, or host, as onnxruntime does.")
@@ -58,6 +72,7 @@ def run_model(
         ),
     ] = None,
     output: Folder = None,
+    html: Html = None,
     json_: Json = False,
 ) -> int:
     """Run a quantised network on the co-processor; compare it with onnxruntime if that is there.
@@ -66,19 +81,30 @@ def run_model(
     and Conv in QDQ form) go to the co-processor, everything else to the host. The golden model
     computes the results; the part set by `--simulate` also runs on the simulated block, through its
     driver, and must match. Parameters are those of `generate coprocessor` or, with `--board`, of
-    `generate coprocessor_uart`; there `-p divisor=4` (4 cycles per bit) simulates faster.
+    `generate coprocessor_uart`; there `-p divisor=4` (4 cycles per bit) simulates faster. With
+    `--port`, that part runs on a real board that was loaded by `build --load`.
 
     **Examples:**
 
     - `carrysave run model.onnx --input images.npy --labels classes.npy`
     - `carrysave run model.onnx --input images.npy -p m=16 -p n=16 --simulate none`
     - `carrysave run model.onnx --input images.npy --board ulx3s_85f -p divisor=4`
+    - `carrysave run model.onnx --input images.npy --board ulx3s_85f --port /dev/ttyUSB0`
     """
     folder = output_folder(output)
+    check_page(html)
+    block = None
     if board is None:
+        if port is not None or baud is not None:
+            raise UsageError("--port and --baud need --board")
         chosen = Design.parse("coprocessor", settings(parameter))
+    elif port is not None:
+        if parameter:
+            raise UsageError("-p is not for --port: the design is the one that was built")
+        chosen, rate = attached.built(board_of(board), folder / "boards")
+        block = attached.block(board_of(board), chosen, port, baud or rate)
     else:
-        chosen = boards.design_of(board, boards.BAUD, settings(parameter))
+        chosen = design_of(board_of(board), settings(parameter), baud=baud or 0)
     request = command.RunRequest(
         model=model,
         data=input_,
@@ -88,9 +114,11 @@ def run_model(
         requantise=requantise,
         batch=batch,
         library=partial(cells_for_energy, energy),
+        block=block,
     )
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
+    found["files"] = write_page(html, view.page, found)
     print_outcome(found, view.show, json_)
     return 1 if found["wrong"] else 0

@@ -14,22 +14,28 @@ from carrysave.asic import synthesis
 from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
+    ALL_CORES,
     Config,
     Folder,
+    Html,
     Json,
     Name,
+    Running,
     Sets,
+    check_page,
     choose,
     console,
     errors,
     output_folder,
     read_settings,
     settings,
+    write_page,
 )
 from carrysave.errors import UsageError, check_choice, check_positive, needs
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
 from carrysave.report.synthesis import print_synthesis, write_synthesis
+from carrysave.report.synthesis_page import synthesis_page
 from hw.catalog import Design
 
 if TYPE_CHECKING:
@@ -209,6 +215,8 @@ def synthesise(
     top: Annotated[str | None, Parameter(help="Top module of --verilog.")] = None,
     clock: Clock = None,
     operations: Operations = None,
+    running: Running = ALL_CORES,
+    html: Html = None,
     json_: Json = False,
 ) -> int:
     """Synthesise a design, or your own Verilog, and report area, timing and power.
@@ -221,7 +229,7 @@ def synthesise(
 
     **Examples:**
 
-    - `carrysave synth opt1 --sweep`
+    - `carrysave synth opt1 --sweep --html opt1.html`
     - `carrysave synth systolic_os --liberty sky130_fd_sc_hd__tt_025C_1v80.lib --place`
     - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
     - `carrysave synth opt1 --liberty my.lib.gz --period 2.5 --objective energy --sweep`
@@ -252,7 +260,8 @@ def synthesise(
             Stimulus.parse(chosen, activity)
     where = target_of(target, liberty, config)
     technology = technology_of(where, sizes) if place else None
-    with Steps(errors) as steps:
+    check_page(html)
+    with Steps(errors) as steps, running.session():
         steps.step(f"synthesise {what}")
         options: dict[str, Any] = {
             "period_ns": period,
@@ -286,6 +295,7 @@ def synthesise(
             )
     result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
     result["files"] = write_synthesis(folder / "synth", result)
+    result["files"] = write_page(html, synthesis_page, result)
     if json_:
         print(json.dumps(result, indent=2))
     else:

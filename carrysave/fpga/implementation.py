@@ -6,13 +6,12 @@ needs a pin and every path through a port counts. The resources are those of the
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from carrysave import cache
-from carrysave.fpga.path import Words
 from carrysave.fpga.place import FpgaError, from_seeds, median, nextpnr_version, open_ports
 from carrysave.fpga.wrapper import TOP, wrapper
 from hw.catalog import nearest
@@ -21,7 +20,10 @@ from hw.device.family import Flow, Part, Untimed
 from hw.emit import tools, yosys
 from hw.emit.sources import Renamed, Sources
 
-__all__ = ["MOST_SEEDS", "TARGETS", "FpgaError", "part_of", "resources", "synthesise"]
+__all__ = [
+    "MOST_SEEDS", "TARGETS", "FpgaError", "command", "part_of", "read_once", "resources",
+    "synthesise", "untimed_of",
+]  # fmt: skip
 
 _FORMAT = 5  # of the cached results
 
@@ -61,7 +63,7 @@ class _Work:
     parts: Sequence[Part]
     key: Sequence[str | bytes]
     progress: Callable[[str], None]
-    named: bool = False
+    kinds: frozenset[str] = frozenset()
 
 
 def synthesise(
@@ -125,15 +127,10 @@ def _implement(work: _Work, folder: Path) -> dict[str, Any]:
     """Map, and place and route if possible; return the results."""
     flow, top = work.flow, work.top
     work.progress(f"{work.target}: mapping {top}")
-    # Yosys reads a module with blocks again when it has their library, and then misses the module:
-    # it gets what was read once, without the mark that asks for that.
-    design = work.sources.design(
-        top, folder, "memory_collect", "setattr -unset reprocess_after", check=False
-    )
+    design, kinds = read_once(work.sources, top, folder)
     # A design goes to the mapper as it was read, unless it has new names or blocks.
-    kinds = _kinds_of_cells(folder / "design.json")
-    work = replace(work, named=any(not kind.startswith("$") for kind in kinds))
-    plain = not design.names and not work.named
+    work = replace(work, kinds=kinds)
+    plain = not design.names and all(kind.startswith("$") for kind in kinds)
     read: list[str | Sequence[str]] = (
         [*work.sources.commands] if plain else ["read_rtlil design.il"]
     )
@@ -171,7 +168,7 @@ def _implement(work: _Work, folder: Path) -> dict[str, Any]:
     else:
         result |= _place(work, device, folder, design, own_clock, read)
         _label(result, flow, netlist["cells"])
-    if work.named and device is not None and device.infers and "$mul" in kinds:
+    if device is not None and device.infers and not _infers(flow, kinds) and "$mul" in kinds:
         result["notes"].append("multiplications that name no block are in LUTs")
     return result
 
@@ -184,7 +181,7 @@ def _map(
     taken: dict[str, float] = {}
     last = None
     for part in work.parts or (None,):
-        synth = _synth(work, part)
+        synth = command(flow, part, work.kinds)
         if synth != last:
             _run([
                 *read, f"{synth} {flow.bare} -top {yosys.word(design.top)}",
@@ -202,12 +199,33 @@ def _map(
     return taken, None
 
 
-def _synth(work: _Work, part: Part | None) -> str:
-    """Return the command of Yosys for a part."""
+def read_once(sources: Sources, top: str, folder: Path) -> tuple[Renamed, frozenset[str]]:
+    """Leave a design in ``design.il`` as mappers take it that know its blocks.
+
+    Yosys reads a module with blocks again when it has their library, and then misses the module: it
+    gets what was read once, without the mark that asks for that.
+
+    Returns
+    -------
+    The design, and the kinds of its cells that are no modules: operators, and blocks by name.
+    """
+    lower = "memory_collect", "setattr -unset reprocess_after"
+    design = sources.design(top, folder, *lower, check=False)
+    return design, _kinds_of_cells(folder / "design.json")
+
+
+def command(flow: Flow, part: Part | None, kinds: Iterable[str]) -> str:
+    """Return the command of Yosys for a part, and a design with such cells."""
     if part is None:
-        return work.flow.synth
-    infers = "" if work.named else part.infers
-    return " ".join(filter(None, (work.flow.synth, part.synth, infers)))
+        return flow.synth
+    infers = part.infers if _infers(flow, kinds) else ""
+    return " ".join(filter(None, (flow.synth, part.synth, infers)))
+
+
+def _infers(flow: Flow, kinds: Iterable[str]) -> bool:
+    """Tell whether a design names no multiplier block, so that the mapper may use them."""
+    blocks = flow.counts["dsps"]
+    return not any(re.fullmatch(block, kind) for block in blocks for kind in kinds)
 
 
 def _run(script: Sequence[str | Sequence[str]], folder: Path, target: str) -> None:
@@ -237,11 +255,11 @@ def _refuse(kind: str, target: str) -> None:
         )
 
 
-def _kinds_of_cells(path: Path) -> set[str]:
+def _kinds_of_cells(path: Path) -> frozenset[str]:
     """Return the kinds of cells that are no modules: operators, and blocks of an FPGA by name."""
     modules = json.loads(path.read_text(errors="surrogateescape"))["modules"]
     kinds = {cell["type"] for module in modules.values() for cell in module["cells"].values()}
-    return kinds - modules.keys()
+    return frozenset(kinds - modules.keys())
 
 
 def resources(flow: Flow, cells: Mapping[str, int]) -> dict[str, float]:
@@ -290,16 +308,16 @@ def _place(
     flow = work.flow
     work.progress(f"{work.target}: placing and routing on {device.name}, {len(work.seeds)} seeds")
     (folder / "wrapper.v").write_text(wrapper(design.top, clock, design.ports, flow.clock))
-    synth = _synth(work, device) + ("" if flow.pads else f" {flow.bare}")
+    synth = command(flow, device, work.kinds) + ("" if flow.pads else f" {flow.bare}")
     _run(
         [*read, "read_verilog wrapper.v", f"{synth} -top {TOP} -json wrapper.json"],
         folder, work.target,
     )  # fmt: skip
     if flow.open_ports:
         open_ports(flow, folder / "wrapper.json")
-    netlist = json.loads((folder / "wrapper.json").read_text())["modules"][TOP]
-    words = Words(netlist, design.names)
-    found = from_seeds(flow, device, folder, work.seeds, words, work.key, work.progress)
+    found = from_seeds(
+        work.target, device, folder, work.seeds, design.names, work.key, work.progress
+    )
     chosen = median(found)
     result: dict[str, Any] = {
         "device": device.name,
@@ -323,8 +341,8 @@ def _place(
     }
 
 
-def _label(result: dict[str, Any], flow: Flow, cells: Mapping[str, Any]) -> None:
-    """Take back what nextpnr says of a design with blocks that it does not time, and say so."""
+def untimed_of(flow: Flow, cells: Mapping[str, Any]) -> list[Untimed]:
+    """List paths that a mapped design has and nextpnr does not time."""
 
     def concerns(untimed: Untimed, cell: Mapping[str, Any]) -> bool:
         parameters = cell.get("parameters", {})
@@ -333,9 +351,15 @@ def _label(result: dict[str, Any], flow: Flow, cells: Mapping[str, Any]) -> None
             for name, value in untimed.having.items()
         )
 
-    for untimed in flow.untimed:
-        if not any(concerns(untimed, cell) for cell in cells.values()):
-            continue
+    return [
+        untimed for untimed in flow.untimed
+        if any(concerns(untimed, cell) for cell in cells.values())
+    ]  # fmt: skip
+
+
+def _label(result: dict[str, Any], flow: Flow, cells: Mapping[str, Any]) -> None:
+    """Take back what nextpnr says of a design with blocks that it does not time, and say so."""
+    for untimed in untimed_of(flow, cells):
         bound = ""
         if untimed.bound_mhz is not None:
             bound = f"; by {untimed.source} at most {untimed.bound_mhz:g} MHz"

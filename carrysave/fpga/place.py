@@ -2,17 +2,17 @@
 
 import functools
 import json
-import os
+import shutil
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any
 
-from carrysave import cache
+from carrysave import jobs
 from carrysave.errors import needs, package_of
 from carrysave.fpga.path import Words, critical_path
+from carrysave.fpga.wrapper import TOP
 from hw.device import family
 from hw.device.family import Flow, Part
 from hw.emit import tools
@@ -22,6 +22,12 @@ __all__ = ["FpgaError", "call", "from_seeds", "median", "nextpnr", "nextpnr_vers
 
 class FpgaError(RuntimeError):
     """nextpnr is missing or could not place and route a design."""
+
+
+class _RefusedError(FpgaError):
+    """nextpnr says why it cannot place and route a design, and would again."""
+
+    final = True
 
 
 @functools.cache
@@ -41,18 +47,19 @@ def nextpnr_version(target: str) -> str | None:
 
 
 def from_seeds(
-    flow: Flow,
+    target: str,
     part: Part,
     folder: Path,
     seeds: Sequence[int],
-    words: Words,
+    names: Mapping[str, str],
     key: Sequence[str | bytes],
     progress: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Place and route ``wrapper.json`` in a folder once for each seed, a process for each core.
+    """Place and route ``wrapper.json`` in a folder once for each seed, by :mod:`carrysave.jobs`.
 
     Parameters
     ----------
+    names : what the source calls what has another name in the netlist.
     key : what the netlist is made of: what is done is kept, so that work which ends early goes on.
 
     Returns
@@ -65,34 +72,55 @@ def from_seeds(
     FpgaError
         No seed is placed and routed.
     """
-    (folder / "pins").write_text(part.pins)
-    arguments = [*part.arguments, "--json", "wrapper.json", "--timing-allow-fail"]
-
-    def one(seed: int) -> dict[str, Any]:
-        facts = nextpnr(flow, folder, arguments, seed)
-        fmax = min((clock["achieved"] for clock in facts["fmax"].values()), default=None)
-        return {"fmax_mhz": fmax, "critical_path": critical_path(facts, words)}
-
-    def kept(seed: int) -> dict[str, Any]:
-        try:
-            parts = [*key, repr(part), str(seed)]
-            found = cache.remembered("fpga_seeds", parts, lambda: one(seed))
-        except FpgaError as error:
-            return {"seed": seed, "fmax_mhz": None, "error": str(error), "critical_path": []}
-        return {"seed": seed, "error": None, **found}
-
-    found = []
-    cores = len(os.sched_getaffinity(0))
-    with ThreadPoolExecutor(max_workers=min(cores, len(seeds))) as pool:
-        for work in as_completed([pool.submit(kept, seed) for seed in seeds]):
-            last = work.result()
-            found.append(last)
-            fmax = last["fmax_mhz"]
-            said = last["error"] or ("routed" if fmax is None else f"{fmax:.1f} MHz")
-            progress(f"{part.name}: seed {last['seed']}: {said} ({len(found)} of {len(seeds)})")
+    package = family(target).flow.nextpnr
+    assert package is not None
+    wanted = [
+        jobs.Job(
+            function=run_seed,
+            arguments={
+                "target": target, "part": part.name, "netlist": jobs.File(folder / "wrapper.json"),
+                "names": dict(names), "seed": seed,
+            },
+            content=[*key, repr(part)],
+            tools=(package_of(package),),
+            label=f"{part.name}, seed {seed}",
+            facts={"kind": "seed", "target": target, "part": part.name, "seed": seed},
+        )
+        for seed in seeds
+    ]  # fmt: skip
+    found: list[dict[str, Any]] = []
+    for outcome in jobs.run(wanted):
+        seed = outcome.job.arguments["seed"]
+        last = {"seed": seed, "fmax_mhz": None, "error": None, "critical_path": []}
+        if outcome.failure is None:
+            last |= outcome.value
+        elif outcome.failure.error is not None and not isinstance(outcome.failure.error, FpgaError):
+            raise outcome.failure.error
+        else:
+            last["error"] = outcome.failure.text
+        found.append(last)
+        fmax = last["fmax_mhz"]
+        said = last["error"] or ("routed" if fmax is None else f"{fmax:.1f} MHz")
+        progress(f"{part.name}: seed {seed}: {said} ({len(found)} of {len(seeds)})")
     if all(each["error"] for each in found):
         raise FpgaError(found[0]["error"])
     return sorted(found, key=lambda each: each["seed"])
+
+
+def run_seed(
+    target: str, part: str, netlist: Path, names: dict[str, str], seed: int
+) -> dict[str, Any]:
+    """Place and route a netlist from a seed: a job; returns ``fmax_mhz critical_path``."""
+    flow = family(target).flow
+    (own,) = (each for each in flow.parts if each.name == part)
+    with tools.workplace() as folder:
+        shutil.copy(netlist, folder / "wrapper.json")
+        (folder / "pins").write_text(own.pins)
+        arguments = [*own.arguments, "--json", "wrapper.json", "--timing-allow-fail"]
+        facts = nextpnr(flow, folder, arguments, seed)
+        module = json.loads((folder / "wrapper.json").read_text())["modules"][TOP]
+    fmax = min((clock["achieved"] for clock in facts["fmax"].values()), default=None)
+    return {"fmax_mhz": fmax, "critical_path": critical_path(facts, Words(module, names))}
 
 
 def median(found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
@@ -129,16 +157,26 @@ def nextpnr(flow: Flow, folder: Path, arguments: Sequence[str], seed: int = 1) -
     """
     report = folder / f"report{seed}.json"
     report.unlink(missing_ok=True)
-    done = call(str(flow.nextpnr), "", folder, [*arguments, "--report", report.name,
-                                                "--seed", str(seed)])  # fmt: skip
+    more = "--report", report.name, "--seed", str(seed)
+    done = call(str(flow.nextpnr), folder, [*arguments, *more])
     if done.code or not report.exists():
         errors = [line for line in done.output.splitlines() if line.startswith("ERROR")]
-        raise FpgaError(f"nextpnr: {(errors or done.output.strip().splitlines()[-1:])[0]}")
+        if errors:
+            raise _RefusedError(f"nextpnr: {errors[0]}")
+        last = done.output.strip().splitlines()[-1:]
+        raise FpgaError(f"nextpnr: {(last or [f'ended with code {done.code}'])[0]}")
     return json.loads(report.read_text())
 
 
-def call(package: str, tool: str, folder: Path, arguments: Sequence[str]) -> tools.Finished:
-    """Run a tool of a package of nextpnr's, the one that it is named for if `tool` is empty."""
-    program = tool or package.removeprefix("yowasp_")
-    code = f"import sys, {package}; sys.exit({package}.run_{program}(sys.argv[1:]))"
-    return tools.run([sys.executable, "-c", code, *arguments], cwd=folder)
+def call(package: str, folder: Path, arguments: Sequence[str], tool: str = "") -> tools.Finished:
+    """Run a tool of a package in a folder, the one that it is named for if `tool` is empty.
+
+    Parameters
+    ----------
+    package : of YoWASP's tools; else a module that is a program.
+    """
+    command = ["-m", package]
+    if package.startswith("yowasp_"):
+        program = tool or package.removeprefix("yowasp_")
+        command = ["-c", f"import sys, {package}; sys.exit({package}.run_{program}(sys.argv[1:]))"]
+    return tools.run([sys.executable, *command, *arguments], cwd=folder)

@@ -10,6 +10,7 @@ from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from carrysave.errors import UsageError, check_choice, installed, remedy
 from carrysave.progress import Steps
+from carrysave.sim.products import run_works
 from hw.catalog import Design
 
 from . import view
@@ -19,10 +20,10 @@ from .lower import lower
 from .model import load
 from .names import within_file
 from .outputs import archive, folder_name
-from .run import SIMULATIONS, run
+from .run import SIMULATIONS, Block, run
 from .target import Target
 
-__all__ = ["REQUANTISERS", "RunRequest", "execute"]
+__all__ = ["REQUANTISERS", "RunRequest", "execute", "simulated"]
 
 REQUANTISERS = ("hardware", "host")
 
@@ -40,6 +41,7 @@ class RunRequest:
     batch : inputs at once; None: the model's, or 8.
     library : loads that of cells, for energy, after the model is read. None: no energy; nor for a
         text, which says why.
+    block : what runs the part of the products that `simulate` says; None: the simulated design.
     """
 
     model: Path
@@ -50,6 +52,7 @@ class RunRequest:
     requantise: str
     batch: int | None
     library: Callable[[], Library | str | None]
+    block: Block | None = None
 
     def __post_init__(self) -> None:
         """Check the choices."""
@@ -57,6 +60,11 @@ class RunRequest:
         check_choice("--requantise", self.requantise, REQUANTISERS)
         if self.batch is not None and self.batch < 1:
             raise UsageError(f"--batch must be 1 or more, not {self.batch}")
+
+
+def simulated(design: Design, folder: Path) -> Block:
+    """Return the simulated block of a design; each run gets a new folder in one."""
+    return lambda works, progress: run_works(design, works, folder, progress=progress)
 
 
 def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
@@ -85,7 +93,7 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
             batch=batch,
             simulation=request.simulate,
             in_hardware=request.requantise == "hardware",
-            folder=folder / "runs",
+            block=request.block or simulated(request.design, folder / "runs"),
             steps=steps,
         )
     energy = None

@@ -1,15 +1,15 @@
 """A network from inputs to outputs: computed, simulated, compared, measured."""
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from carrysave.driver.batch import Work
 from carrysave.errors import installed
 from carrysave.progress import Steps
-from carrysave.sim import products
 
 from . import golden
 from .compare import Comparison
@@ -20,13 +20,21 @@ from .names import quoted
 from .product_base import Compiled, Operands
 from .target import Target
 
-__all__ = ["SIMULATIONS", "ProductRun", "Run", "run"]
+__all__ = ["SIMULATIONS", "Block", "ProductRun", "Run", "run"]
 
 SIMULATIONS = ("all", "sample", "none")
 """Simulate every product of every input; some rows of each product of the first batch; none."""
 
 _CYCLES = 6_000
 """Approximate cycles of a sample."""
+
+Block = Callable[
+    [Sequence[Work], Callable[[int, int], None]], tuple[list[np.ndarray], list[dict[str, Any]]]
+]
+"""Runs works on a co-processor, simulated or real, and tells how many are done, of how many.
+
+Returns C of each, and the hardware's counters.
+"""
 
 
 @dataclass
@@ -95,7 +103,7 @@ def run(
     batch: int,
     simulation: str,
     in_hardware: bool,
-    folder: Path,
+    block: Block,
     steps: Steps,
 ) -> Run:
     """Run a network.
@@ -108,7 +116,7 @@ def run(
     batch : batch size.
     simulation : one of :data:`SIMULATIONS`.
     in_hardware : the co-processor requantises; else the host, as onnxruntime does.
-    folder : for runs of the simulator.
+    block : what part of the products runs on, besides the golden model.
     steps : progress.
     """
     count = len(next(iter(inputs.values())))
@@ -131,7 +139,7 @@ def run(
         seconds["oracle"] += time.monotonic() - middle
 
     began = time.monotonic()
-    wrong = _simulate(machine, folder, steps)
+    wrong = _on_block(machine, block, steps)
     seconds["simulation"] = time.monotonic() - began
     layers = list(machine.layers.values())
     outputs = _joined(found)
@@ -195,8 +203,8 @@ def _joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _simulate(machine: _Machine, folder: Path, steps: Steps) -> list[str]:
-    """Run works on the simulated block, through its driver; return the wrong products."""
+def _on_block(machine: _Machine, block: Block, steps: Steps) -> list[str]:
+    """Run works on the block, through its driver; return the wrong products."""
     target = machine.target
     works: list[Work] = []
     results: list[np.ndarray] = []
@@ -214,8 +222,8 @@ def _simulate(machine: _Machine, folder: Path, steps: Steps) -> list[str]:
         layer.modelled += work_estimate(target, work, rows).cycles
     if not works:
         return []
-    steps.step(f"simulate {len(works)} products on {target.design.module}")
-    made, counters = products.run_works(target.design, works, folder, progress=steps.advance)
+    steps.step(f"run {len(works)} products on {target.design.module}")
+    made, counters = block(works, steps.advance)
     wrong: dict[str, None] = {}
     for (name, *_), ours, theirs, counted in zip(
         machine.works, results, made, counters, strict=True

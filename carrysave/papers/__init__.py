@@ -15,9 +15,11 @@ from carrysave.errors import needs
 from carrysave.papers import lanes, luts, luts_view, ratios
 from carrysave.progress import Steps
 from carrysave.report import tables
+from carrysave.report.figures import short_versions
+from carrysave.report.page import Page, Part, Scatter, Text, pictures
 from carrysave.report.tables import Section
 
-__all__ = ["TABLES", "Table", "markdown", "print_table", "run", "write"]
+__all__ = ["TABLES", "Table", "markdown", "page", "print_table", "run", "write"]
 
 Found = dict[str, Any]
 
@@ -33,6 +35,7 @@ class Table:
     sections : the tables of results, with all columns if the second argument is True.
     remarks : comments on the results.
     draw : a picture of it, as SVG.
+    axes : titles of columns that a chart has across, up and as colours, the last perhaps empty.
     needs : required modules, besides matplotlib.
     """
 
@@ -41,13 +44,15 @@ class Table:
     sections: Callable[[Found, bool], list[Section]]
     remarks: Callable[[Found], list[str]]
     draw: Callable[[Found], bytes]
+    axes: tuple[str, str, str]
     needs: tuple[str, ...] = ()
 
 
 def _of_ratios(source: str, rows: ratios.Rows) -> Table:
     return Table(
-        source, partial(ratios.measure, rows), ratios.sections, ratios.remarks, ratios.draw
-    )
+        source, partial(ratios.measure, rows), ratios.sections, ratios.remarks, ratios.draw,
+        ("period ns", "area um2", "comparison"),
+    )  # fmt: skip
 
 
 TABLES = {
@@ -68,6 +73,7 @@ TABLES = {
         lanes.sections,
         lanes.remarks,
         lanes.draw,
+        ("period ns", "area alone, um2", ""),
     ),
     "lut-tensor-core": Table(
         'ISCA 2025, "LUT Tensor Core: A Software-Hardware Co-Design for LUT-Based Low-Bit LLM'
@@ -76,6 +82,7 @@ TABLES = {
         luts_view.sections,
         luts_view.remarks,
         luts_view.draw,
+        ("um2 per MAC per cycle", "pJ/MAC", "unit"),
         needs=("sklearn",),
     ),
 }
@@ -134,6 +141,25 @@ def markdown(found: Found) -> str:
     versions = ", ".join(f"{name} {text}" for name, text in found["versions"].items())
     lines += [f"Library {found['library']}; `{found['command']}`; {versions}.", ""]
     return "\n".join(lines)
+
+
+def page(found: Found) -> Page:
+    """Return the page of a table."""
+    table = TABLES[found["table"]]
+    few, every = (table.sections(found, wide) for wide in (False, True))
+    parts: list[Part] = [part for part in few if part not in every]
+    parts += pictures(found["files"], "The paper's figures and ours.")
+    for part in every:
+        x, y, group = table.axes
+        drawn = {x, y} <= set(part.heads)
+        parts.append(Scatter(part, x, y, group) if drawn else part)
+    return Page(
+        title=f"{found['table']} on {found['library']}{', quick' if found['quick'] else ''}",
+        says=f"{table.source}.",
+        command=found["command"],
+        versions=short_versions(found["versions"]),
+        parts=[*parts, Text("remarks", table.remarks(found))],
+    )
 
 
 def write(folder: Path, found: Found) -> list[Path]:

@@ -7,7 +7,7 @@ from carrysave.asic import synthesis
 from carrysave.asic.liberty.cells import Library
 from carrysave.papers.resources import count
 from carrysave.progress import Steps
-from carrysave.report.tables import Section, svg, texts
+from carrysave.report.tables import Section, svg
 from golden.formats.element import ElementFormat
 from golden.formats.names import parse
 from golden.formats.quire import QuireSpec
@@ -206,6 +206,10 @@ _LANES = (
     ("array alone, um2", "{:,.0f}"), ("pJ/product alone", "{:.2f}"), ("shared", "{:.2f}"),
     ("operations per byte", "{}"),
 )  # fmt: skip
+_FPGA_COLUMNS = (
+    ("FPGA", "{}"), ("LUTs, separate", "{:,.0f}"), ("LUTs, shared", "{:,.0f}"),
+    ("FFs, separate", "{:,.0f}"), ("FFs, shared", "{:,.0f}"),
+)  # fmt: skip
 
 
 def sections(found: Result, wide: bool) -> list[Section]:
@@ -218,40 +222,39 @@ def sections(found: Result, wide: bool) -> list[Section]:
         parts += [Section(
             f"Lanes, least area; arrays of {found['side']} x {found['side']}; sums of"
             f" {found['k_max']:,} products",
-            tuple(head for head, _ in _LANES), list(_lines(found)),
+            _LANES, list(_lines(found)),
         )]  # fmt: skip
-        lines = [
+        rows = [
             [fpga["target"], *(
-                f"{fpga[of][key]:,.0f}" for key in ("luts", "ffs") for of in ("separate", "shared")
+                fpga[of][key] for key in ("luts", "ffs") for of in ("separate", "shared")
             )]
             for fpga in found["fpga"]
         ]  # fmt: skip
-        heads = ("FPGA", "LUTs, separate", "LUTs, shared", "FFs, separate", "FFs, shared")
-        parts.append(Section("Arrays on FPGAs, not placed", heads, lines))
+        parts.append(Section("Arrays on FPGAs, not placed", _FPGA_COLUMNS, rows))
     return parts
 
 
-def _lines(found: Result) -> Iterator[list[str]]:
-    """Return a line for each format, for the sum, and for lanes of several formats."""
+def _lines(found: Result) -> Iterator[list[Any]]:
+    """Return a row for each format, for the sum, and for lanes of several formats."""
     for entry, array in zip(found["lanes"], found["arrays"], strict=True):
         one, other, codes = entry["alone"], array["alone"], entry["codes_per_word"]
-        yield texts([
+        yield [
             entry["format"], one["area_um2"], one["kge"], one["period_ns"], codes,
             one["pj_per_mac"], entry["shared_pj"], other["area_um2"], other["pj_per_mac"],
             array["shared_pj"], found["side"] * codes,
-        ], _LANES)  # fmt: skip
+        ]  # fmt: skip
     total: dict[str, float] = {
         key: sum(entry["alone"][key] for entry in found["lanes"]) for key in ("area_um2", "kge")
     }
     arrays = sum(entry["alone"]["area_um2"] for entry in found["arrays"])
-    rest: list[Any] = ["-"] * 4
-    yield texts(["sum", total["area_um2"], total["kge"], *rest, arrays, *rest[:3]], _LANES)
+    rest = [None] * 4
+    yield ["sum", total["area_um2"], total["kge"], *rest, arrays, *rest[:3]]
     for name, lane, array in (
         ("all in one", found["shared"], found["shared_array"]["area_um2"]),
-        *((name, lane, "-") for name, lane in found["subsets"].items()),
+        *((name, lane, None) for name, lane in found["subsets"].items()),
     ):
         facts = lane["area_um2"], lane["kge"], lane["period_ns"]
-        yield texts([name, *facts, *rest[:3], array, *rest[:3]], _LANES)
+        yield [name, *facts, *rest[:3], array, *rest[:3]]
 
 
 def remarks(found: Result) -> list[str]:

@@ -1,26 +1,26 @@
 """LUT tensor cores and alternatives at equal throughput: the smallest for given weights."""
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from carrysave import jobs
 from carrysave.asic import synthesis
+from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
 from carrysave.papers import layer
-from carrysave.papers.resources import count
+from carrysave.papers.resources import count_plain
 from carrysave.papers.rivals import ACTIVATIONS, TOOL, WEIGHTS, Rival, ablation, products, rivals
 from carrysave.progress import Steps
 from hw.catalog import Design
+from hw.emit import yosys
 
 __all__ = ["COLUMNS", "FPGA_K", "FPGA_TILE", "ROWS", "SLACK", "measure"]
 
 Result = dict[str, Any]
 
-_JOBS = 2
 _FPGAS = ("xilinx7", "ecp5")
 _FPGA_WEIGHTS = ("1", "1.58", "2", "4")
 FPGA_TILE = 2, 8
@@ -59,42 +59,54 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
         for weight in _FPGA_WEIGHTS[: 1 if quick else None]
         for rival in rivals("int8", weight, *FPGA_TILE, FPGA_K, together=False, adder="operator")
     ]
-    jobs = 1 + len(grid) + len(steps_of) + len(fpgas) + len(products()) + len(layer.LAYERS)
-    steps.plan(jobs)
+    steps.plan(1 + len(layer.LAYERS))
     steps.step("mac, for the clock")
     first = synthesis.synthesise_design(Design("mac"), target, activity="none")
     clock = round(SLACK * first["period_ns"], 1)
 
-    def core(rival: Rival, activity: str) -> Result:
-        steps.step(rival.design.module)
-        result = synthesis.synthesise_design(
+    def core(rival: Rival, activity: str) -> jobs.Job:
+        return design_job(
             rival.design,
             target,
             period_ns=clock,
             activity=activity,
             maps=_MAPS,
             hierarchy="coarse",
-            jobs=1,
         )
-        return {"kind": rival.kind, **_facts(rival.design, result, clock)}
 
-    measured = _side_by_side([
-        *(partial(core, rival, "uniform@256") for _, _, rival in grid),
-        *(partial(core, rival, "none") for rival in steps_of),
-        *(partial(_counts, rival, fpga, steps.step) for fpga, _, rival in fpgas),
-        *(partial(_product, rival, target, steps.step) for rival in products()),
-    ])
+    wanted = [
+        *(core(rival, "uniform@256") for _, _, rival in grid),
+        *(core(rival, "none") for rival in steps_of),
+        *(_counts(rival, fpga) for fpga, _, rival in fpgas),
+        *(_product(rival, target) for rival in products()),
+    ]
+    # One that fails does not stop the others, which the next call then has.
+    outcomes = list(jobs.run(wanted, ordered=True, progress=steps.jobs))
+    measured = (outcome.get() for outcome in outcomes)
+    cores = [_facts(rival, next(measured), clock) for _, _, rival in grid]
+    ablated = [_facts(rival, next(measured), clock) for rival in steps_of]
+    counted = [_per_mac(rival, next(measured)) for _, _, rival in fpgas]
+    multipliers = [
+        {
+            "kind": rival.kind,
+            **{key: result[key] for key in ("module", "area_um2", "kge", "period_ns")},
+        }
+        for rival, result in zip(products(), measured, strict=True)
+    ]
     found = {
         "library": first["target"],
         "versions": first["versions"],
         "clock_ns": clock,
         "cores": [
-            {"activation": activation, "weight": weight, **next(measured)}
-            for activation, weight, _ in grid
+            {"activation": activation, "weight": weight, **facts}
+            for (activation, weight, _), facts in zip(grid, cores, strict=True)
         ],
-        "ablation": list(_ablation([next(measured) for _ in steps_of])),
-        "fpga": [{"target": fpga, "weight": weight, **next(measured)} for fpga, weight, _ in fpgas],
-        "products": list(measured),
+        "ablation": list(_ablation(ablated)),
+        "fpga": [
+            {"target": fpga, "weight": weight, **facts}
+            for (fpga, weight, _), facts in zip(fpgas, counted, strict=True)
+        ],
+        "products": multipliers,
         "layers": [],
     }
     with TemporaryDirectory() as folder:
@@ -104,16 +116,6 @@ def measure(target: str | Library, quick: bool, steps: Steps) -> Result:
     _mark(found["cores"], "um2_per_mac")
     _mark(found["fpga"], "luts_per_mac")
     return {**found, "claims": list(_claims(found))}
-
-
-def _side_by_side(jobs: Iterable[Callable[[], Result]]) -> Iterator[Result]:
-    """Do jobs, two at a time, most of each being one process; give results in their order."""
-    with ThreadPoolExecutor(_JOBS) as pool:
-        try:
-            yield from pool.map(lambda job: job(), jobs)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
 
 
 def _rivals(activation: str, weight: str) -> list[Rival]:
@@ -129,11 +131,13 @@ def _macs(design: Design) -> float:
     return spec.m * spec.n * spec.k_max / (beats + spec.idle)
 
 
-def _facts(design: Design, result: Result, clock: float) -> Result:
+def _facts(rival: Rival, result: Result, clock: float) -> Result:
     """Return the figures of a core; `um2_per_mac` is its area per product per cycle."""
+    design = rival.design
     macs = _macs(design)
     area, late = result["area_um2"], max(1.0, result["period_ns"] / clock)
     return {
+        "kind": rival.kind,
         "module": result["module"],
         "parameters": result["parameters"],
         "area_um2": area,
@@ -157,27 +161,34 @@ def _ablation(found: list[Result]) -> Iterator[Result]:
         }
 
 
-def _counts(rival: Rival, fpga: str, step: Any) -> Result:
-    """Count the resources of a design on an FPGA."""
-    step(f"{rival.design.module}, {fpga}")
-    counts = count(rival.design, fpga)
-    macs = _macs(rival.design)
+def _counts(rival: Rival, fpga: str) -> jobs.Job:
+    """Return the job that counts the resources of a design on an FPGA."""
+    design = rival.design
+    parameters = dict(design.parameters)
+    return jobs.Job(
+        function=count_plain,
+        arguments={"name": design.name, "parameters": parameters, "target": fpga},
+        tools=(yosys.version,),
+        label=f"{design.module}, {fpga}",
+        facts={
+            "kind": "resources", "design": design.name, "parameters": parameters, "target": fpga,
+        },
+    )  # fmt: skip
+
+
+def _per_mac(rival: Rival, counts: dict[str, float]) -> Result:
+    """Return the resources of a design, and its LUTs per product per cycle."""
     return {
         "kind": rival.kind,
         "module": rival.design.module,
         **counts,
-        "luts_per_mac": counts["luts"] / macs,
+        "luts_per_mac": counts["luts"] / _macs(rival.design),
     }
 
 
-def _product(rival: Rival, target: str | Library, step: Any) -> Result:
-    """Measure a multiplier with the least area."""
-    step(rival.design.module)
-    result = synthesis.synthesise_design(
-        rival.design, target, sweep=True, objective="area", activity="none", jobs=1
-    )
-    facts = {key: result[key] for key in ("module", "area_um2", "kge", "period_ns")}
-    return {"kind": rival.kind, **facts}
+def _product(rival: Rival, target: str | Library) -> jobs.Job:
+    """Return the job that measures a multiplier with the least area."""
+    return design_job(rival.design, target, sweep=True, objective="area", activity="none")
 
 
 def _mark(entries: list[Result], cost: str) -> None:

@@ -1,10 +1,9 @@
 """Output of the LUT tensor core table: sections, comments, and the design space."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from carrysave.papers.luts import COLUMNS, FPGA_K, FPGA_TILE, ROWS, SLACK
-from carrysave.report.tables import Section, svg, texts
+from carrysave.report.tables import Section, svg
 
 __all__ = ["draw", "remarks", "sections"]
 
@@ -12,8 +11,8 @@ Result = dict[str, Any]
 
 _CORES = (
     ("activations", "{}"), ("weights", "{}"), ("unit", "{}"), ("MxNxK", "{}"),
-    ("area um2", "{:,.0f}"), ("period ns", "{:.2f}"), ("um2 per MAC per cycle", "{:,.1f}"),
-    ("pJ/MAC", "{:.3f}"), ("", "{}"),
+    ("area um2", "{:,.0f}"), ("period ns", "{:.2f}"), ("um2 per MAC per cycle", "{:,.1f}", "less"),
+    ("pJ/MAC", "{:.3f}", "less"), ("", "{}"),
 )  # fmt: skip
 
 
@@ -41,47 +40,45 @@ def sections(found: Result, wide: bool) -> list[Section]:
     keys = ("name", "paper", "target", "ours", "baseline")
     claims = [[claim[key] for key in keys] for claim in found["claims"]]
     cores = [
-        texts([
+        (
             entry["activation"], entry["weight"], entry["kind"],
             "x".join(map(str, entry["tile"])), entry["area_um2"], entry["period_ns"],
             entry["um2_per_mac"], entry["pj_per_mac"], "least" if entry["wins"] else "",
-        ], _CORES)
+        )
         for entry in found["cores"]
         if wide or entry["wins"]
     ]  # fmt: skip
     columns = ("kind", "area_um2", "um2_per_mac", "paper", "ours")
-    steps = [texts([entry[key] for key in columns], _STEPS) for entry in found["ablation"]]
+    steps = [[entry[key] for key in columns] for entry in found["ablation"]]
     fpga = [
-        texts([
+        (
             *(entry[key] for key in ("target", "weight", "kind", "luts", "ffs", "dsps")),
             entry["luts_per_mac"], "least" if entry["wins"] else "",
-        ], _COUNTS)
+        )
         for entry in found["fpga"]
         if wide or entry["wins"]
     ]  # fmt: skip
     units = [
-        texts([entry[key] for key in ("kind", "area_um2", "kge", "period_ns")], _PRODUCTS)
+        [entry[key] for key in ("kind", "area_um2", "kge", "period_ns")]
         for entry in found["products"]
     ]
     facts = ("weight", "module", "exact", "sqnr_db", "accuracy", "in_floats")
     layers = [
-        texts([*(
-            ("no", "yes")[entry[key]] if key == "exact" else entry[key] for key in facts
-        )], _LAYERS)
+        [("no", "yes")[entry[key]] if key == "exact" else entry[key] for key in facts]
         for entry in found["layers"]
-    ]  # fmt: skip
+    ]
     heads = ("claim", "paper", "held to", "ours", "against")
     clock = f"Cores, least area at {found['clock_ns']} ns"
     m, n = FPGA_TILE
     fpgas = f"int8, {m} x {n}, beats of {FPGA_K}, not placed"
     return [
         Section("Claims", heads, claims, 5),
-        Section("um2 per MAC per cycle, best of each kind", _MATRIX_HEADS, _matrix(found), 2),
-        Section(clock, _heads(_CORES), cores, 3),
-        Section("Ablation, W2 A8, M2 N64, K = 4", _heads(_STEPS), steps),
-        Section(fpgas, _heads(_COUNTS), fpga, 3),
-        Section("Products of FP8, least area", _heads(_PRODUCTS), units),
-        Section("A layer of 64 x 32, int8, simulated", _heads(_LAYERS), layers, 2),
+        Section("um2 per MAC per cycle, best of each kind", _MATRIX, _matrix(found), 2),
+        Section(clock, _CORES, cores, 3),
+        Section("Ablation, W2 A8, M2 N64, K = 4", _STEPS, steps),
+        Section(fpgas, _COUNTS, fpga, 3),
+        Section("Products of FP8, least area", _PRODUCTS, units),
+        Section("A layer of 64 x 32, int8, simulated", _LAYERS, layers, 2),
     ]
 
 
@@ -91,10 +88,15 @@ _KINDS = {
     "shift-add, ternary": ("shift-add", "ternary", "ternary pairs"),
     "LUT": ("LUT", "ternary LUT"),
 }
-_MATRIX_HEADS = ("activations", "weights", *_KINDS, "least")
+_MATRIX: tuple[tuple[str, ...] | str, ...] = (
+    "activations",
+    "weights",
+    *((kind, "{:,.0f}") for kind in _KINDS),
+    "least",
+)
 
 
-def _matrix(found: Result) -> list[list[str]]:
+def _matrix(found: Result) -> list[list[Any]]:
     """List the smallest area of each kind for each job, and mark the smallest kind."""
     jobs = dict.fromkeys((entry["activation"], entry["weight"]) for entry in found["cores"])
     rows = []
@@ -105,9 +107,7 @@ def _matrix(found: Result) -> list[list[str]]:
             for name in _KINDS
         }
         winner = next(_kind(entry["kind"]) for entry in own if entry["wins"])
-        rows.append([
-            *job, *("-" if area is None else f"{area:,.0f}" for area in least.values()), winner,
-        ])  # fmt: skip
+        rows.append([*job, *least.values(), winner])
     return rows
 
 
@@ -118,10 +118,6 @@ def _kind(text: str) -> str:
         if text in prefixes or text.startswith(begins):
             return name
     raise AssertionError(text)
-
-
-def _heads(columns: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(head for head, _ in columns)
 
 
 def remarks(found: Result) -> list[str]:

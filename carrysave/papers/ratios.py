@@ -8,7 +8,7 @@ from typing import Any
 from carrysave.asic import synthesis
 from carrysave.asic.liberty.cells import Library
 from carrysave.progress import Steps
-from carrysave.report.tables import Section, svg, texts
+from carrysave.report.tables import Section, svg
 from hw.catalog import Design
 
 __all__ = ["Row", "Rows", "draw", "ent", "hpca25", "measure", "remarks", "sections"]
@@ -188,48 +188,50 @@ def _facts(result: Result) -> Result:
     return {key: result[key] for key in _FACTS}
 
 
-_RATIOS: tuple[tuple[str, str], ...] = (
+_RATIOS = (
     ("comparison", "{}"), ("GOPS/mm2", "{:,.1f}"), ("twin", "{:,.1f}"),
     ("area eff., paper", "{:.2f}"), ("ours", "{:.2f}"), ("energy eff., paper", "{:.2f}"),
     ("ours", "{:.2f}"),
 )  # fmt: skip
-_COLUMNS: tuple[tuple[str, str], ...] = (
-    ("comparison", "{}"), ("design", "{}"), ("area um2", "{:,.0f}"), ("period ns", "{:.3f}"),
-    ("power mW", "{:,.2f}"), ("GOPS", "{:,.2f}"), ("GOPS/mm2", "{:,.1f}"), ("pJ/MAC", "{:,.2f}"),
+_COLUMNS = (
+    ("comparison", "{}"), ("design", "{}"), ("area um2", "{:,.0f}", "less"),
+    ("period ns", "{:.3f}", "less"), ("power mW", "{:,.2f}"), ("GOPS", "{:,.2f}"),
+    ("GOPS/mm2", "{:,.1f}"), ("pJ/MAC", "{:,.2f}"),
     ("area eff., paper", "{:.2f}"), ("ours", "{:.2f}"), ("energy eff., paper", "{:.2f}"),
     ("ours", "{:.2f}"),
 )  # fmt: skip
 
 
-def _ratios(table: dict[str, Any]) -> Iterator[list[str]]:
-    """Return one line per comparison: both densities and the ratios."""
+def _ratios(table: dict[str, Any]) -> Iterator[list[Any]]:
+    """Return one row per comparison: both densities and the ratios."""
     for row in table["rows"]:
         densities = [row[side]["gops_per_mm2"] for side in ("optimised", "baseline")]
         kinds = ("area_efficiency", "energy_efficiency")
         ratios = [row[side][kind] for kind in kinds for side in ("paper", "ours")]
-        yield texts([row["name"], *densities, *ratios], _RATIOS)
+        yield [row["name"], *densities, *ratios]
 
 
-def _cells(table: dict[str, Any]) -> Iterator[list[str]]:
-    """Return the table's lines as text, two for each comparison."""
+def _cells(table: dict[str, Any]) -> Iterator[list[Any]]:
+    """Return the table's rows, two for each comparison."""
     for row in table["rows"]:
         for side in ("optimised", "baseline"):
             facts = row[side]
             values: list[Any] = [
-                row["name"] if side == "optimised" else "", facts["module"], facts["area_um2"],
+                row["name"], facts["module"], facts["area_um2"],
                 facts["period_ns"], facts["power_mw"], facts["gops"], facts["gops_per_mm2"],
                 facts["pj_per_mac"],
             ]  # fmt: skip
             for kind in ("area_efficiency", "energy_efficiency"):
-                values += [row["paper"][kind], row["ours"][kind]] if values[0] else ["", ""]
-            yield texts(values, _COLUMNS)
+                own = side == "optimised"
+                values += [row["paper"][kind], row["ours"][kind]] if own else ["", ""]
+            yield values
 
 
 def sections(table: dict[str, Any], wide: bool) -> list[Section]:
     """Return the table, two lines per comparison; unless `wide`, only the ratios."""
     columns = _COLUMNS if wide else _RATIOS
-    lines = list(_cells(table) if wide else _ratios(table))
-    return [Section("", tuple(head for head, _ in columns), lines, 1 + wide)]
+    rows = list(_cells(table) if wide else _ratios(table))
+    return [Section("designs" if wide else "ratios to the twin", columns, rows, 1 + wide)]
 
 
 def remarks(table: dict[str, Any]) -> list[str]:

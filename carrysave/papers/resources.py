@@ -1,11 +1,13 @@
 """Resources of designs on FPGAs."""
 
+from typing import Any
+
 from carrysave import cache
 from carrysave.asic import synthesis
 from hw.catalog import Design
 from hw.emit.verilog import verilog_of
 
-__all__ = ["count"]
+__all__ = ["count", "count_plain"]
 
 
 def count(design: Design, target: str) -> dict[str, float]:
@@ -14,3 +16,8 @@ def count(design: Design, target: str) -> dict[str, float]:
     cache.write(path, verilog_of(design))
     result = synthesis.synthesise([path], top=design.module, target=target, place=False)
     return {key: result[key] for key in ("luts", "ffs", "dsps")}
+
+
+def count_plain(name: str, parameters: dict[str, Any], target: str) -> dict[str, float]:
+    """Do :func:`count` by plain arguments: a job of :mod:`carrysave.jobs`."""
+    return count(Design(name, parameters), target)

@@ -7,7 +7,7 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.errors import installed, remedy
-from carrysave.report.synthesis import NO_RATIO, ROWS, ratio
+from carrysave.report.figures import FIGURES, NO_RATIO, ratio
 from carrysave.report.tables import as_text, svg
 
 __all__ = ["compared", "write_comparison"]
@@ -47,8 +47,9 @@ def compared(
     """
     first = results[0]
     keys = [
-        key for _, key, _ in ROWS
-        if key not in NO_RATIO and ratio(first.get(key), first.get(key)) is not None
+        figure.key for figure in FIGURES
+        if figure.key not in NO_RATIO
+        and ratio(first.get(figure.key), first.get(figure.key)) is not None
     ]  # fmt: skip
     return {
         "command": command,

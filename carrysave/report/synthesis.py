@@ -1,9 +1,9 @@
 """Command-line output of synthesis: tables, JSON, pictures."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,50 +13,20 @@ from carrysave import cache
 from carrysave.errors import installed, remedy
 from carrysave.report import floor_plan
 from carrysave.report.designs import print_line
-from carrysave.report.tables import svg
-
-__all__ = ["NO_RATIO", "ROWS", "print_board", "print_synthesis", "ratio", "write_synthesis"]
-
-
-ROWS = (
-    ("area", "area_um2", "{:,.0f} um2"),
-    ("  sequential", "area_sequential_um2", "{:,.0f} um2"),
-    ("  combinational", "area_combinational_um2", "{:,.0f} um2"),
-    ("area", "area_ge", "{:,.0f} GE"),
-    ("  sequential", "area_sequential_ge", "{:,.0f} GE"),
-    ("  combinational", "area_combinational_ge", "{:,.0f} GE"),
-    ("cells", "cells", "{:,}"),
-    ("minimum period", "period_ns", "{:.3f} ns"),
-    ("minimum period", "period_fo4", "{:.2f} FO4"),
-    ("fmax", "fmax_mhz", "{:,.0f} MHz"),
-    ("  best seed", "fmax_best_mhz", "{:,.0f} MHz"),
-    ("fmax of logic alone", "fmax_logic_mhz", "{:,.0f} MHz"),
-    ("power", "power_mw", "{:,.2f} mW"),
-    ("energy per MAC", "pj_per_mac", "{:,.2f} pJ"),
-    ("pins annotated", "annotated", "{:.1%}"),
-    ("glitches", "glitches", "{:.0%} of transitions"),
-    ("LUTs", "luts", "{:,}"),
-    ("flip-flops", "ffs", "{:,}"),
-    ("DSPs", "dsps", "{:,}"),
-    ("block RAMs", "brams", "{:,}"),
-    ("carry cells", "carry", "{:,}"),
-    ("blocks", "blocks", "{}"),
-    ("device", "device", "{}"),
-    ("speed", "gops", "{:,.2f} GOPS"),
-    ("  for 1,000 LUTs", "gops_per_1000_luts", "{:,.2f} GOPS"),
-    ("  for a DSP", "gops_per_dsp", "{:,.3f} GOPS"),
-    ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
-    ("speed", "operations_per_fo4", "{:,.3f} a FO4"),
-    ("area efficiency", "operations_per_fo4_kge", "{:,.4f} a FO4 and kGE"),
-    ("energy efficiency", "gops_per_w", "{:,.0f} GOPS/W"),
-    ("recipe", "recipe", "{}"),
-    ("hierarchy", "hierarchy_mode", "{}"),
-    ("points tried", "tried", "{}"),
+from carrysave.report.figures import (
+    figures,
+    measures,
+    path_table,
+    placed_table,
+    ratios_to_first,
+    short_versions,
+    tried_table,
+    variant_of,
+    wires_of,
 )
+from carrysave.report.tables import show, svg
 
-
-NO_RATIO = ("annotated", "glitches", "tried")
-"""Numbers that say nothing of a design when compared."""
+__all__ = ["print_board", "print_synthesis", "write_synthesis"]
 
 
 def print_synthesis(
@@ -74,31 +44,26 @@ def print_synthesis(
     for label, result in zip(labels, results, strict=True):
         head = f"{escape(label)}\n{result['target']}"
         table.add_column(head, justify="right", overflow="fold")
-    for label, key, form in ROWS:
-        values = [result.get(key) for result in results]
-        if key == "tried":
-            values = [sum(row["points"] for row in value or ()) or None for value in values]
-        if isinstance(next(iter(filter(None, values)), None), dict):
-            values = [_counts(value or {}) for value in values]
-        if any(value is not None for value in values):
-            texts = ["-" if v is None else form.format(v) for v in values]
-            ratios: list[float | None] = [None] * len(values)
-            if names and key not in NO_RATIO:
-                ratios[1:] = [ratio(v, values[0]) for v in values[1:]]
-            table.add_row(
-                label,
-                *(
-                    text if own is None else f"{text}\n{own:.2f}x"
-                    for text, own in zip(texts, ratios, strict=True)
-                ),
-            )
+    for figure, values in figures(results):
+        texts = ["-" if v is None else figure.form.format(v) for v in values]
+        ratios = ratios_to_first(figure, values) if names else [None] * len(values)
+        table.add_row(
+            figure.name,
+            *(
+                text if own is None else f"{text}\n{own:.2f}x"
+                for text, own in zip(texts, ratios, strict=True)
+            ),
+        )
     console.print(table)
     first = results[0]
     _print_energy(console, labels, results)
     for result in results:
-        _print_placed(console, result)
+        if result.get("placed"):
+            show(console, placed_table(result))
+            print_line(console, wires_of(result))
     for label, result in zip(labels, results, strict=True):
-        _print_tried(console, label, result)
+        if len(result.get("tried") or ()) > 1:
+            show(console, tried_table(label, result))
         for note in result.get("notes", ()):
             print_line(console, f"note on {label}: {note}")
     for label, result in zip(labels, results, strict=True):
@@ -114,21 +79,15 @@ def print_synthesis(
     for label, result in zip(labels, results if names else [first], strict=False):
         path = result.get("critical_path")
         if path and "kind" in path[0]:
-            _print_path(console, label, path)
+            show(console, path_table(label, path))
         elif path:
             print_line(
                 console,
                 f"critical path of {label}: {path[0]['point']} -> {path[-1]['point']},"
                 f" {len(path) // 2} cells",
             )
-    versions = {
-        # ABC calls itself "UC Berkeley, ABC 1.01 (compiled <date>)".
-        name: text.removeprefix("UC Berkeley, ABC ").partition(" (")[0]
-        for name, text in first["versions"].items()
-    }
-    print_line(
-        console, "versions: " + ", ".join(f"{name} {text}" for name, text in versions.items())
-    )
+    versions = (f"{name} {text}" for name, text in short_versions(first["versions"]).items())
+    print_line(console, f"versions: {', '.join(versions)}")
     for result in results:
         for file in result.get("files", ()):
             print_line(console, f"wrote {file}")
@@ -167,127 +126,6 @@ def _print_energy(
                 for _, parts in columns
             )
             table.add_row(label, *texts)
-    console.print(table)
-
-
-_PLACED = (
-    ("area of cells", "area_um2", "{:,.0f} um2"),
-    ("minimum period", "period_ns", "{:.3f} ns"),
-    ("energy per MAC", "pj_per_mac", "{:,.2f} pJ"),
-    ("power", "power_mw", "{:,.2f} mW"),
-    ("speed", "gops", "{:,.2f} GOPS"),
-    ("area efficiency", "gops_per_mm2", "{:,.1f} GOPS/mm2"),
-    ("  of the die", "gops_per_mm2_die", "{:,.1f} GOPS/mm2"),
-    ("utilisation", "utilisation", "{:.1%}"),
-    ("area of the die", "die_um2", "{:,.0f} um2"),
-    ("wire", "wire_um", "{:,.0f} um"),
-    ("buffers by wires", "buffers", "{:,}"),
-    ("buffers of the clock tree", "clock_buffers", "{:,}"),
-)
-
-
-def _print_placed(console: Console, result: dict[str, Any]) -> None:
-    """Print what became of a result with its wires, beside what it was before."""
-    placed = result.get("placed")
-    if not placed:
-        return
-    table = Table(title=f"{result['module']} placed", title_justify="left", header_style="bold")
-    for head in ("", "mapped", "placed", "ratio"):
-        table.add_column(head, justify="right" if head else "left", no_wrap=True)
-    for label, key, form in _PLACED:
-        before, after = result.get(key), placed[key]
-        if after is not None:
-            ratio = f"{after / before:.3f}" if before else ""
-            table.add_row(label, form.format(before) if before else "", form.format(after), ratio)
-    most = placed["congestion"]
-    table.add_row("wire by um2 of die", "", f"{most['mean']:.2f} um, up to {most['most']:.2f}", "")
-    console.print(table)
-    wires = placed["technology"]
-    print_line(
-        console,
-        f"wires: {wires['capacitance']:g} fF/um, {wires['resistance']:g} ohm/um"
-        f" ({wires['source']}); {placed['conditions']}",
-    )
-
-
-class Measures(NamedTuple):
-    """Keys of a result for its area, its period and their product, and their units."""
-
-    area: str
-    period: str
-    density: str
-    area_unit: str
-    time_unit: str
-    density_unit: str
-
-
-_PHYSICAL = Measures("area_um2", "period_ns", "gops_per_mm2", "um2", "ns", "GOPS/mm2")
-_RELATIVE = Measures(
-    "area_ge", "period_fo4", "operations_per_fo4_kge", "GE", "FO4", "operations a FO4 and kGE"
-)
-
-
-def measures(result: Mapping[str, Any]) -> Measures:
-    """Return in which units a result is."""
-    return _RELATIVE if result.get("area_ge") is not None else _PHYSICAL
-
-
-def ratio(value: Any, first: Any) -> float | None:
-    """Return the ratio of two figures; None where there is none."""
-    numbers = isinstance(value, int | float) and isinstance(first, int | float)
-    return value / first if numbers and first else None
-
-
-def variant_of(tried: dict[str, Any]) -> str:
-    """Name a hierarchy, and the parameters that a search changed."""
-    hows = (f"{name}={value}" for name, value in tried["hows"].items())
-    return ", ".join([tried["hierarchy"], *hows])
-
-
-def _print_tried(console: Console, label: str, result: dict[str, Any]) -> None:
-    """Print what a search tried besides recipes and delay targets, and the best of each."""
-    rows = result.get("tried") or ()
-    if len(rows) < 2:
-        return
-    table = Table(
-        title=escape(f"tried for {label}, the best of each"), title_justify="left",
-        header_style="bold",
-    )  # fmt: skip
-    for name in ("hierarchy", "mapped once", "recipe"):
-        table.add_column(name, overflow="fold")
-    measure = measures(result)
-    for name in ("points", measure.area_unit, measure.time_unit):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(
-            escape(variant_of(row)), escape(", ".join(row["mapped_once"]) or "-"), row["recipe"],
-            f"{row['points']}", f"{row[measure.area]:,.0f}", f"{row[measure.period]:.3f}",
-        )  # fmt: skip
-    console.print(table)
-
-
-def _counts(blocks: dict[str, int]) -> str | None:
-    """Write how many there are of each kind."""
-    return ", ".join(f"{count:,} {kind}" for kind, count in blocks.items()) or None
-
-
-def _print_path(console: Console, module: str, path: Sequence[dict[str, Any]]) -> None:
-    """Print the steps of a path between registers of an FPGA; those of no length are left out."""
-    table = Table(title=f"critical path of {module}", title_justify="left", header_style="bold")
-    for name in ("from", "to"):
-        table.add_column(name, overflow="fold")
-    table.add_column("", no_wrap=True)
-    for name in ("ns", "sum"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for step in path:
-        if step["delay_ns"] or step is path[-1]:
-            table.add_row(
-                escape(step["from"]),
-                "" if step["to"] == step["from"] else escape(step["to"]),
-                step["kind"],
-                f"{step['delay_ns']:.2f}",
-                f"{step['arrival_ns']:.2f}",
-            )
     console.print(table)
 
 

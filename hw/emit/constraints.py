@@ -1,10 +1,11 @@
-"""Timing constraints of a generated block, from the templates in ``constraints``."""
+"""Constraints: timing of a generated block, by the templates in ``constraints``; pins of boards."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["pins", "sdc", "xdc"]
+__all__ = ["boards", "pins", "sdc", "xdc"]
 
 _FOLDER = Path(__file__).parents[2] / "constraints"
 
@@ -38,9 +39,60 @@ def xdc(clock: str, *, period_ns: float) -> str:
     return _fill("out_of_context.xdc", clock=clock, period=f"{period_ns:g}")
 
 
-def pins(name: str) -> str:
-    """Read the file that says where a board's pins are."""
-    return (_FOLDER / "boards" / name).read_text()
+def boards() -> dict[str, dict[str, Any]]:
+    """Read what ``scripts/board_facts.py`` found in kept definitions of boards.
+
+    Returns
+    -------
+    By board: ``source part clock_hz pins``; pins by port: ``site inverted attributes``.
+    """
+    return dict(json.loads((_FOLDER / "boards.json").read_text()))
+
+
+def pins(form: str, places: Mapping[str, Mapping[str, Any]], clock_hz: float) -> str:
+    """Write where the ports of a board's top are, and the frequency of ``clk``.
+
+    Parameters
+    ----------
+    form : ``lpf``, ``pcf``, ``cst`` or ``xdc``.
+    places : by port, as :func:`boards` has them.
+    """
+    lines = _FORMS[form](places, clock_hz / 1e6)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _lpf(places: Mapping[str, Mapping[str, Any]], mhz: float) -> Iterator[str]:
+    yield f'FREQUENCY PORT "clk" {mhz:g} MHZ;'
+    for port, pin in places.items():
+        settings = " ".join(f"{name}={value}" for name, value in pin["attributes"].items())
+        yield f'LOCATE COMP "{port}" SITE "{pin["site"]}";'
+        yield f'IOBUF PORT "{port}" {settings};'
+
+
+def _pcf(places: Mapping[str, Mapping[str, Any]], mhz: float) -> Iterator[str]:
+    yield f"set_frequency clk {mhz:g}"
+    for port, pin in places.items():
+        pulled = "-pullup yes " if pin["attributes"].get("PULLUP") else ""
+        yield f"set_io {pulled}{port} {pin['site']}"
+
+
+def _cst(places: Mapping[str, Mapping[str, Any]], mhz: float) -> Iterator[str]:
+    for port, pin in places.items():
+        settings = " ".join(f"{name}={value}" for name, value in pin["attributes"].items())
+        yield f'IO_LOC "{port}" {pin["site"]};'
+        yield f'IO_PORT "{port}" {settings};'
+
+
+def _xdc(places: Mapping[str, Mapping[str, Any]], mhz: float) -> Iterator[str]:
+    for port, pin in places.items():
+        settings = " ".join(f"{name} {value}" for name, value in pin["attributes"].items())
+        yield f"set_property -dict {{PACKAGE_PIN {pin['site']} {settings}}} [get_ports {port}]"
+    yield f"create_clock -name clk -period {1e3 / mhz:g} [get_ports clk]"
+
+
+_FORMS: dict[str, Callable[[Mapping[str, Mapping[str, Any]], float], Iterator[str]]] = {
+    "lpf": _lpf, "pcf": _pcf, "cst": _cst, "xdc": _xdc,
+}  # fmt: skip
 
 
 def _fill(name: str, **values: str) -> str:

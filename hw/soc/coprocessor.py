@@ -40,6 +40,8 @@ class Coprocessor(wiring.Component):
     requantisers : int
         How: columns of C that are converted and leave per cycle, a divisor of a tile's; 0 for all
         of them. Fewer are smaller, and enough where K is long.
+    sum_copies : int
+        How: of sums in block RAM. 2 take twice the blocks, and fewer lookup tables.
     number, digest : int
         Values of discovery registers: the engine's kind, and a hash of all parameters.
 
@@ -70,6 +72,7 @@ class Coprocessor(wiring.Component):
         "requantiser_encoding": replace(Requantiser.HOWS["encoding"], default="operator"),
         "requantiser_adder": replace(Requantiser.HOWS["adder"], default="operator"),
         "requantisers": Integer("columns of C converted per cycle; 0: all of a tile", 0, 0, 4096),
+        "sum_copies": Integer("copies of sums: 2 take more block RAM, and less logic", 1, 1, 2),
     }
     CLOCK: ClassVar[str] = "aclk"
     RESET: ClassVar[str] = "aresetn"
@@ -89,6 +92,7 @@ class Coprocessor(wiring.Component):
         requantiser_encoding: str = "operator",
         requantiser_adder: str = "operator",
         requantisers: int = 0,
+        sum_copies: int = 1,
     ):
         if not isinstance(spec, CoprocessorSpec):
             raise TypeError(f"spec must be a CoprocessorSpec, not {spec!r}")
@@ -97,6 +101,7 @@ class Coprocessor(wiring.Component):
             "requantiser_encoding": requantiser_encoding,
             "requantiser_adder": requantiser_adder,
             "requantisers": requantisers,
+            "sum_copies": sum_copies,
         }
         check_fields(self.HOWS, hows)
         self.core = Core(
@@ -105,6 +110,7 @@ class Coprocessor(wiring.Component):
             encoding=requantiser_encoding,
             adder=requantiser_adder,
             across=_across(spec, requantisers),
+            copies=sum_copies,
         )
         self.registers = Registers(discovery(spec, number, digest), argument_widths(spec))
         super().__init__({

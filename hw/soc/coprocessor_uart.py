@@ -46,7 +46,7 @@ class CoprocessorUart(wiring.Component):
     ENGINE = "systolic_os"
     """The default engine."""
 
-    HOWS: ClassVar[dict[str, Parameter]] = {}
+    HOWS: ClassVar[dict[str, Parameter]] = Coprocessor.HOWS
 
     rx: Signal
     tx: Signal

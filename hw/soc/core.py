@@ -45,6 +45,8 @@ class Core(wiring.Component):
         How: the requantiser's.
     across : int
         How: columns of C that leave per cycle.
+    copies : int
+        How: of sums, see :class:`hw.soc.stores.sum_store.SumStore`.
 
     Members
     -------
@@ -88,11 +90,20 @@ class Core(wiring.Component):
     o_events: data.View
 
     def __init__(
-        self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str, across: int
+        self,
+        spec: CoprocessorSpec,
+        engine: Any,
+        *,
+        encoding: str,
+        adder: str,
+        across: int,
+        copies: int,
     ):
         self.spec = spec
         self.engine = engine
-        self.path = Datapath(spec, engine, encoding=encoding, adder=adder, across=across)
+        self.path = Datapath(
+            spec, engine, encoding=encoding, adder=adder, across=across, copies=copies
+        )
         super().__init__({
             **memory_ports(spec),
             "o_part": Out(range(JobLayout().size // PART)),
@@ -147,6 +158,7 @@ class Core(wiring.Component):
             path.i_job.eq(job),
             path.i_geometry.eq(prepare.o_geometry),
             path.i_base.eq(prepare.o_base),
+            prepare.i_hold.eq(path.o_writes),
             path.i_start.eq(begin | ahead.o_begin),
             prepare.i_start.eq(checks | ahead.o_check),
             read.i_stop.eq(stop),

@@ -55,6 +55,8 @@ class Datapath(wiring.Component):
         How: the requantiser's.
     across : int
         How: columns of C that leave per cycle.
+    copies : int
+        How: of sums, see :class:`hw.soc.stores.sum_store.SumStore`.
 
     Members
     -------
@@ -66,7 +68,10 @@ class Datapath(wiring.Component):
     o_ready : Out(1)
         All rows of the jobs begun have been requested.
     i_base : In
-        :class:`hw.soc.schedule.loader.Bases`: addresses of the job, before ``i_start``.
+        :class:`hw.soc.schedule.loader.Bases`: addresses of the job, before ``i_start``; not valid
+        while ``o_writes``.
+    o_writes : Out(1)
+        A memory that keeps addresses is written in this cycle.
     o_row : Out(stream)
         :class:`hw.soc.bus.burst.Row`, to read.
     i : In(stream)
@@ -87,6 +92,7 @@ class Datapath(wiring.Component):
     i_start: Signal
     o_ready: Signal
     i_base: data.View
+    o_writes: Signal
     o_row: stream.Interface
     i: stream.Interface
     o_rows: stream.Interface
@@ -95,12 +101,19 @@ class Datapath(wiring.Component):
     o_events: data.View
 
     def __init__(
-        self, spec: CoprocessorSpec, engine: Any, *, encoding: str, adder: str, across: int
+        self,
+        spec: CoprocessorSpec,
+        engine: Any,
+        *,
+        encoding: str,
+        adder: str,
+        across: int,
+        copies: int,
     ):
         self.spec = spec
         self.engine = engine
         self.operands = {name: OperandFeed(spec, side) for name, side in sides(spec).items()}
-        self.sums = SumStore(spec)
+        self.sums = SumStore(spec, copies=copies)
         self.drain = ResultWriter(spec, encoding=encoding, adder=adder, across=across)
         self.columns: dict[int, ColumnStore] = {}
         most = parts(spec)
@@ -118,6 +131,7 @@ class Datapath(wiring.Component):
             "i_start": In(1),
             "o_ready": Out(1),
             "i_base": In(Bases(spec)),
+            "o_writes": Out(1),
             "o_row": Out(stream.Signature(Row(spec))),
             "i": In(stream.Signature(Beat(spec.data_width))),
             "o_rows": Out(stream.Signature(Row(spec))),
@@ -161,6 +175,7 @@ class Datapath(wiring.Component):
         m.d.comb += [part.i_geometry.eq(job) for part in takers]
         m.d.comb += [part.i_start.eq(self.i_start) for part in (loader, drain)]
         m.d.comb += [part.i_base.eq(self.i_base) for part in (loader, drain)]
+        m.d.comb += self.o_writes.eq(loader.o_writes | drain.o_writes)
         connect(m, loader.o_block, loads.i)
         connect(m, loads.o, tiles.i_block)
         connect(m, tiles.o_sums, requests.i)

@@ -6,6 +6,7 @@ import pytest
 
 from carrysave.asic import clocking, elaborate, hierarchy, sta, synthesis
 from carrysave.asic.liberty import cells
+from carrysave.jobs.child import MARK
 from verif.support.command import Run
 
 WIDTH = 200
@@ -150,6 +151,7 @@ endmodule
         return analyse(*given, **options)
 
     monkeypatch.setattr(sta, "analyse", seen)
+    monkeypatch.setenv(MARK, "here")  # as within a job: no process that knows another analysis
     monkeypatch.setattr(hierarchy, "TIMED_WHOLE", 10)
     parts = found(tmp_path, text, "many")
     assert [row["module"] for row in parts["hierarchy"]] == ["many", "item"]

@@ -71,7 +71,7 @@ def test_a_sweep_tries_other_ways_to_build_a_design(monkeypatch):
     monkeypatch.setattr(search, "MAPS", {name: mapping.MAPS[name] for name in ("dch2", "amap")})
     monkeypatch.setattr(search, "RELAXED", (1.2,))
     assert synthesis.searched(SMALL) == ["encoding", "adder"]
-    options: dict[str, Any] = {"sweep": True, "activity": "none", "jobs": 1}
+    options: dict[str, Any] = {"sweep": True, "activity": "none"}
     plain = synthesis.synthesise_design(SMALL, "osu018", **options)
     assert [row["hows"] for row in plain["tried"]] == [{}]
     assert plain["module"] == SMALL.module

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from carrysave import jobs
 from carrysave.asic import elaborate, hierarchy, mapping, search, sta, synthesis
 from carrysave.asic.liberty import cells as liberty
 from carrysave.asic.liberty.cells import Library
+from carrysave.jobs.child import MARK
 from hw.emit import yosys
 
 MAC = """
@@ -176,15 +178,21 @@ def test_few_mappings_are_tried_until_one_meets_the_clock(monkeypatch, tmp_path,
     """Points are made up: logic takes as long as its target, and, with "amap", some more."""
     design = elaborate.elaborate([verilog(tmp_path, MAC)], "mac")
     flow = mapping.Flow(design, (), liberty.osu018(), sta.Conditions())
-    monkeypatch.setattr(search, "point", lambda flow, recipe, target: {
-        "recipe": str(recipe), "delay_target_ns": target, "critical_path": [],
-        "period_ns": max(target, 1.0) + late * (recipe.map == "amap"),
-        "hierarchy": [{"instances": 1, "area_um2": 9.0 - target}],
-    })  # fmt: skip
+
+    def made_up(wanted, *, ordered):
+        assert ordered
+        for job in wanted:
+            target, slow = job.facts["delay_target_ns"], job.facts["recipe"] == "tree+amap"
+            yield jobs.Outcome(job=job, key=job.key, value={
+                "critical_path": [], "period_ns": max(target, 1.0) + late * slow,
+                "hierarchy": [{"instances": 1, "area_um2": 9.0 - target}],
+            })  # fmt: skip
+
+    monkeypatch.setattr(jobs, "run", made_up)
     monkeypatch.setattr(search.Search, "fronts", lambda *_: ["tree"])
     variants = [search.Variant("flat", flow, None, {})]
     own = search.Search(
-        variants, objective="area", overhead_ns=0.0, period_ns=4.0, jobs=1, maps=("amap", "wide")
+        variants, objective="area", overhead_ns=0.0, period_ns=4.0, maps=("amap", "wide")
     )
     best = own.single()
     found = [(point["recipe"], pytest.approx(point["delay_target_ns"])) for point in own.points]
@@ -265,6 +273,7 @@ def test_timing_module_by_module_agrees(tmp_path, monkeypatch):
     source = verilog(tmp_path, PAIR)
     whole = synthesis.synthesise([source], top="pair", target="osu018")
     monkeypatch.setattr(hierarchy, "TIMED_WHOLE", 10)
+    monkeypatch.setenv(MARK, "here")  # as within a job: no process that knows another number
     parts = synthesis.synthesise([source], top="pair", target="osu018")
     assert parts["recipe"] == whole["recipe"]
     assert parts["period_ns"] == pytest.approx(whole["period_ns"], rel=0.05)

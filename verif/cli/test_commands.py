@@ -24,6 +24,7 @@ COMMANDS = (
     "synth",
     "compare",
     "pack",
+    "results",
     "reproduce",
     "run",
     "build",

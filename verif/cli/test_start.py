@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 SLOW = {
-    "matplotlib", "onnx", "onnxruntime", "peakrdl_html", "peakrdl_ipxact", "peakrdl_python",
-    "safetensors", "scipy", "sklearn", "systemrdl",
+    "dask", "distributed", "matplotlib", "onnx", "onnxruntime", "peakrdl_html", "peakrdl_ipxact",
+    "peakrdl_python", "psutil", "pyarrow", "safetensors", "scipy", "sklearn", "systemrdl",
 }  # fmt: skip
 DESIGNS = {"amaranth", "golden", "hw", "numpy"}
 PROGRAM = """
@@ -31,6 +31,7 @@ except SystemExit as end:
         (["--version"], SLOW | DESIGNS, {"cyclopts"}),
         (["list"], SLOW | {"amaranth", "numpy"}, {"hw"}),
         (["generate", "mac"], SLOW, {"amaranth"}),
+        (["synth", "--help"], SLOW - {"psutil"}, {"hw"}),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else "",
 )

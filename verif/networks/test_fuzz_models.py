@@ -10,6 +10,7 @@ from rich.console import Console
 
 from carrysave.errors import UsageError
 from carrysave.networks import view
+from carrysave.networks.command import simulated
 from carrysave.networks.lower import lower
 from carrysave.networks.model import Graph, load
 from carrysave.networks.outputs import archive
@@ -63,7 +64,7 @@ def runs(data: bytes, folder: Path) -> bool:
         lowered = lower(graph, target)
         found = run(
             lowered, target, inputs, batch=len(next(iter(inputs.values()))), simulation="none",
-            in_hardware=True, folder=folder, steps=Steps(console),
+            in_hardware=True, block=simulated(target.design, folder), steps=Steps(console),
         )  # fmt: skip
         facts = {"model": "m", "command": "c", "notes": [],
                  **view.facts(found, lowered, target, None, None)}  # fmt: skip

@@ -10,8 +10,11 @@ import pytest
 
 from carrysave.data.networks import MODELS, Task, quantise
 from carrysave.networks.encoded import encode, steps_of
+from carrysave.networks.precision import view
 from carrysave.networks.precision.choose import choose
+from carrysave.report.page import write
 from golden.formats.names import parse
+from verif.support.browser import Browser
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -229,3 +232,21 @@ def test_format_that_does_not_take_a_layer(run: Run, files: list[Any], tmp_path:
         ["int4 x int4"], ["int8 x int8", "int4 x int4"],
     ]  # fmt: skip
     assert facts["chosen"]["formats"] == ["int4 x int4", "int8 x int8"]
+
+
+def test_page(browser: Browser, tmp_path: Path) -> None:
+    layer = {"layer": "a <b>", "operator": "Gemm", "a": "int8", "b": "int4", "noise": 1e-3,
+             "bytes": 2048.0, "cycles": 90.0, "energy_uj": None}  # fmt: skip
+    outcome = {"name": "chosen", "bits": 4.0, "bytes": 4096.0, "cycles": 180.0, "energy_uj": None,
+               "noise": 2e-3, "same": 0.99, "right": None, "right_floats": None}  # fmt: skip
+    others = [{**outcome, "name": f"all int{bits}", "bits": bits, "bytes": 1024.0 * bits,
+               "noise": 4.0**-bits} for bits in (8, 4, 2)]  # fmt: skip
+    found = {
+        "model": "m.onnx", "command": "carrysave precision m.onnx", "design": "npe", "judged": 60,
+        "calibration": 100, "limits": {"bytes": 5000.0}, "energy": None, "chosen": outcome,
+        "layers": [layer, {**layer, "layer": "c", "bytes": 999.0}], "uniform": others, "pareto": [],
+        "files": [],
+    }  # fmt: skip
+    text = browser.check(write(tmp_path / "a.html", view.page(found)), charts=2)
+    for part in ("a <b>", "-27.0 dB", "99.0%", "at most bytes 5,000", "chosen"):
+        assert part in text

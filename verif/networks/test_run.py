@@ -12,6 +12,7 @@ import pytest
 from carrysave.data.networks import MODELS, Task, quantise
 from carrysave.networks import golden
 from verif.networks.graphs import Builder
+from verif.support.browser import Browser
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -66,6 +67,24 @@ def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_
     assert "| layer0 | Gemm | 200 x 64 x 32 |" in text
     assert "equal to onnxruntime's bit for bit" in text
     assert (own / "layers.svg").read_bytes().startswith(b"<?xml")
+
+
+def test_page(run: Run, tmp_path: Path, browser: Browser) -> None:
+    rng = np.random.default_rng(1)
+    net = Builder(rng)
+    net.node("MatMulInteger", ["x", net.codes((4, 3), np.int8)], "y")
+    onnx.save(net.model(("count", 4), np.int8, np.int32, ("count", "sums")), tmp_path / "<b>.onnx")
+    x = save(tmp_path / "x.npy", np.ones((3, 4), np.int8))
+    line = (tmp_path / "<b>.onnx", "--input", x, *SMALL, *PLAIN, "--html", "a/page.html")
+    outcome = run(*line)
+    assert outcome.code == 0, outcome.err
+    assert "wrote a/page.html\n" in outcome.out
+    text = browser.check(tmp_path / "a" / "page.html", charts=1)
+    for part in ("<b>.onnx on coprocessor", "MatMulInteger", "utilisation", "onnxruntime", "total"):
+        assert part in text
+    # Other JSON than on disk, which does not know of the page.
+    files = check("run", run(*line, "--json").out)["files"]
+    assert files[-1] == "a/page.html"
 
 
 @pytest.mark.prove
@@ -235,7 +254,7 @@ def test_refused(
         (("--batch", "0"), "--batch must be 1 or more, not 0"),
         (("--energy", "foo"), "--energy must be osu018 or a Liberty file"),
         (("-p", "engine=npe", "-p", "formats=int4,e4m3"), "engine must have the format int8"),
-        (("--board", "ulx3"), "unknown board 'ulx3'; did you mean ulx3s_85f?"),
+        (("--board", "ulx3"), "unknown board 'ulx3'; did you mean ulx3s_85f"),
         (("-p", "bias=false"), "bias must be true"),
         (("-p", "engine=systolic_os(m=2,n=2,k_max=32)"), "K must be 1..32, the engine's k_max"),
     ],

@@ -11,6 +11,7 @@ from carrysave.papers import lanes
 from golden.npe.lane import LaneSpec
 from hw.catalog import Design
 from verif.papers.test_ratios import call
+from verif.support.browser import Browser
 from verif.support.schemas import check
 
 
@@ -104,3 +105,18 @@ def test_lanes_alone_hold_as_many_products_as_the_shared_one() -> None:
         assert fields["accumulator_width"] <= 48
         spec = LaneSpec(**fields)
         assert spec.k_max_words(0, 0) * spec.codes(0, 0) >= k_max - k_max % spec.codes(0, 0)
+
+
+def test_page(
+    made_up: list[tuple[Design, dict[str, Any]]],
+    monkeypatch: pytest.MonkeyPatch,
+    browser: Browser,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    html = tmp_path / "page.html"
+    assert call(monkeypatch, "xr-npe", "--quick", "-o", str(tmp_path), "--html", str(html)) == 0
+    assert f"wrote {html}\n" in capsys.readouterr().out
+    text = browser.check(html, charts=1)
+    for part in ("operations per operand byte", "carrysave reproduce xr-npe --quick"):
+        assert part in text

@@ -11,6 +11,7 @@ from carrysave import cli
 from carrysave.asic import synthesis
 from carrysave.papers import ratios
 from hw.catalog import Design
+from verif.support.browser import Browser
 from verif.support.schemas import check
 
 
@@ -106,3 +107,18 @@ def test_reproduce_rejects_unknown_table(
     assert call(monkeypatch, "hpca24", "-o", str(tmp_path)) == 2
     assert "unknown table 'hpca24'; did you mean hpca25?" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_page(
+    measured: list[Design],
+    monkeypatch: pytest.MonkeyPatch,
+    browser: Browser,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    html = tmp_path / "page.html"
+    assert call(monkeypatch, "hpca25", "--quick", "-o", str(tmp_path), "--html", str(html)) == 0
+    assert f"wrote {html}\n" in capsys.readouterr().out
+    text = browser.check(html, charts=1)
+    for part in ("bit-slice against Laconic, opt4c", "carrysave reproduce hpca25 --quick"):
+        assert part in text

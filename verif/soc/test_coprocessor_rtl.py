@@ -40,7 +40,7 @@ LONG: list[dict[str, Any]] = [
         "requantiser_adder": "sklansky",
     },
     {},
-    SMALL | {"engine": "systolic_ws(m=3,n=4,k=5)"},
+    SMALL | {"engine": "systolic_ws(m=3,n=4,k=5)", "sum_copies": 2, "requantisers": 2},
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5,target=xilinx7)"},
     SMALL | {"engine": "matrix_2d(m=2,n=3,pe=mac)"},
     SMALL | {"engine": "adder_tree(n=3,k=7)"},
@@ -64,7 +64,7 @@ ALL: list[dict[str, Any]] = [
 # The two others in one: widths that are no powers of two, and all left out that can be.
 SHORT: dict[str, Any] = CASES[2] | {
     "engine": "cube(m=3,n=5,k=3,a_width=4,b_width=6,k_max=300)", "sums": 60, "b_bytes": 256,
-    "burst": 4,
+    "burst": 4, "sum_copies": 2,
 }  # fmt: skip
 
 
@@ -134,7 +134,8 @@ def test_coprocessor_rtl_formats(parameters: dict[str, Any], tmp_path: Path) -> 
 
 # A beat has the biases of two tiles.
 STREAMS: list[dict[str, Any]] = [
-    SMALL | {"engine": "systolic_os(m=4,n=2)", "data_width": 128},
+    SMALL
+    | {"engine": "systolic_os(m=4,n=2)", "data_width": 128, "sum_copies": 2, "requantisers": 1},
 ]
 LONG_STREAMS: list[dict[str, Any]] = [
     SMALL | {"engine": "npe(m=2,n=3,formats=int8,posit4e1,e4m3,result=e4m3)"},

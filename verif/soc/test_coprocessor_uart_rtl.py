@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from carrysave.fpga.boards import BOARDS
+from carrysave.boards.board import BOARDS
 from carrysave.sim.runner import verify
 from hw.catalog import Design
 from verif.support.cases import case_name, long

@@ -4,9 +4,12 @@ import errno
 import functools
 import hashlib
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
 
 from carrysave import cache
 from carrysave.asic.liberty import generic as generic_library
@@ -112,6 +115,18 @@ class Library:
         )  # fmt: skip
         cells = {cell["name"]: Cell.from_plain(cell) for cell in facts.pop("cells")}
         return cls(data=data, sha=hashlib.sha256(data).hexdigest(), cells=cells, **facts)
+
+    def plain(self, file: Callable[[Path], Any]) -> dict[str, Any]:
+        """Return it as an argument of a job; `file` makes one of a path: :class:`jobs.File`."""
+        paths = [_kept(library.data, library.sha) for library in (self, *self.corners)]
+        _known[(*paths,), self.relative] = self
+        return {"files": [file(path) for path in paths], "relative": self.relative}
+
+    @staticmethod
+    def of_plain(plain: Mapping[str, Any]) -> "Library":
+        """Return the library of what :meth:`plain` returned, with paths in place of files."""
+        key = tuple(plain["files"]), plain["relative"]
+        return _known.get(key) or _loaded(*key)
 
     def check_corner(self, other: "Library") -> None:
         """Refuse a library whose cells and pins are others."""
@@ -225,6 +240,30 @@ class Library:
             else:
                 combinational += count * cell.area
         return sequential, combinational
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def _kept(data: bytes, sha: str) -> Path:
+    """Return a file of the cache with the text of a library."""
+    folder = cache.entry("libraries", [sha], lambda folder: _write(folder / LIB, data))
+    return folder / LIB
+
+
+_known: "WeakValueDictionary[tuple[tuple[Path, ...], bool], Library]" = WeakValueDictionary()
+"""Libraries that are there in this process, by their files."""
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(files: tuple[Path, ...], relative: bool) -> Library:
+    """Return a library as it was when :meth:`Library.plain` made files of it.
+
+    It takes long to read, and thousands of jobs have the same.
+    """
+    first, *others = (Library.of(path.read_bytes()) for path in files)
+    return replace(first, relative=relative, corners=tuple(others))
 
 
 def _first(cells: list[Cell], library: Library, what: str) -> Cell:

@@ -1,24 +1,27 @@
 """Output of ``carrysave precision``: tables and a picture."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
 from carrysave.report import tables
+from carrysave.report.page import Page, Scatter, Text, package_versions
 from carrysave.report.tables import Section
 from hw.emit.user_files import shown
 
-__all__ = ["draw", "markdown", "show"]
+__all__ = ["draw", "markdown", "page", "show"]
 
 _LAYERS = (
     ("layer", "{}"), ("operator", "{}"), ("A", "{}"), ("B", "{}"), ("noise, dB", "{:.1f}"),
     ("KiB", "{:,.2f}"), ("cycles", "{:,.0f}"), ("uJ", "{:,.3g}"),
 )  # fmt: skip
 _OUTCOMES = (
-    ("formats", "{}"), ("bits", "{:.2f}"), ("KiB", "{:,.2f}"), ("cycles", "{:,.0f}"),
-    ("uJ", "{:,.3g}"), ("noise, dB", "{:.1f}"), ("same top-1", "{:.1%}"), ("accuracy", "{:.1%}"),
+    ("formats", "{}"), ("bits", "{:.2f}", "less"), ("KiB", "{:,.2f}", "less"),
+    ("cycles", "{:,.0f}", "less"), ("uJ", "{:,.3g}", "less"), ("noise, dB", "{:.1f}", "less"),
+    ("same top-1", "{:.1%}", "more"), ("accuracy", "{:.1%}", "more"),
 )  # fmt: skip
 
 
@@ -28,36 +31,27 @@ def _decibels(noise: float) -> float:
 
 def _layers(found: Mapping[str, Any]) -> Section:
     """Tabulate the choice for each layer."""
-    lines = [
-        tables.texts(
-            (
-                row["layer"], row["operator"], row["a"], row["b"], _decibels(row["noise"]),
-                row["bytes"] / 1024, row["cycles"], row["energy_uj"],
-            ),
-            _LAYERS,
+    rows = [
+        (
+            row["layer"], row["operator"], row["a"], row["b"], _decibels(row["noise"]),
+            row["bytes"] / 1024, row["cycles"], row["energy_uj"],
         )
         for row in found["layers"]
     ]  # fmt: skip
-    limits = ", ".join(f"{kind} {limit:,.6g}" for kind, limit in found["limits"].items())
-    title = f"{found['model']} on {found['design']}, at most {limits}; figures per input"
-    return Section(title, tuple(head for head, _ in _LAYERS), lines, 4)
+    title = f"{found['model']} on {found['design']}, at most {_limits(found)}; figures per input"
+    return Section(title, _LAYERS, rows, 4)
 
 
 def _outcomes(found: Mapping[str, Any]) -> Section:
     """Tabulate whole networks, the chosen one first."""
-    rows = [found["chosen"], *found["pareto"], *found["uniform"]]
-    lines = [
-        tables.texts(
-            (
-                row["name"], row["bits"], row["bytes"] / 1024, row["cycles"], row["energy_uj"],
-                _decibels(row["noise"]), row["same"], row["right"],
-            ),
-            _OUTCOMES,
+    rows = [
+        (
+            row["name"], row["bits"], row["bytes"] / 1024, row["cycles"], row["energy_uj"],
+            _decibels(row["noise"]), row["same"], row["right"],
         )
-        for row in rows
+        for row in (found["chosen"], *found["pareto"], *found["uniform"])
     ]  # fmt: skip
-    title = f"whole networks, {found['judged']} inputs"
-    return Section(title, tuple(head for head, _ in _OUTCOMES), lines)
+    return Section(f"whole networks, {found['judged']} inputs", _OUTCOMES, rows)
 
 
 def _sentences(found: Mapping[str, Any]) -> list[str]:
@@ -94,6 +88,36 @@ def markdown(found: Mapping[str, Any]) -> str:
         lines += [f"## {table.title}", "", *tables.markdown(table), ""]
     lines += [*(f"- {line}" for line in _sentences(found)), ""]
     return "\n".join(lines)
+
+
+def page(found: Mapping[str, Any]) -> Page:
+    """Return the page of the results."""
+    chosen, judged = found["chosen"], found["judged"]
+    layers = replace(_layers(found), title="layers, figures per input")
+    shares = (("same class as in floats", chosen["same"]), ("accuracy", chosen["right"]))
+    return Page(
+        title=f"formats of {found['model']} on {found['design']}",
+        says=f"{judged:,} inputs; at most {_limits(found)}",
+        command=found["command"],
+        versions=package_versions("numpy", "onnx", "onnxruntime", "scipy"),
+        summary=[
+            ("bits per weight", f"{chosen['bits']:.2f}"),
+            ("weights", f"{chosen['bytes'] / 1024:,.2f} KiB"),
+            ("cycles per input", f"{chosen['cycles']:,.0f}"),
+            ("noise", f"{_decibels(chosen['noise']):.1f} dB"),
+            *((name, f"{share:.1%}") for name, share in shares if share is not None),
+        ],
+        parts=[
+            Scatter(_outcomes(found), "KiB", "noise, dB", marked=[0], mark="chosen"),
+            Scatter(layers, "KiB", "noise, dB", group="A"),
+            Text("What the figures are", _sentences(found)),
+        ],
+    )
+
+
+def _limits(found: Mapping[str, Any]) -> str:
+    """Write the budgets."""
+    return ", ".join(f"{kind} {limit:,.6g}" for kind, limit in found["limits"].items())
 
 
 @tables.as_text()

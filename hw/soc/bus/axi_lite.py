@@ -55,10 +55,13 @@ class AxiLiteSlave(wiring.Component):
         The manager.
     registers : Out(RegisterBus)
         The registers.
+    i_hold : In(1)
+        There is no access in this cycle.
     """
 
     s_axi: Any
     registers: Any
+    i_hold: Signal
 
     def __init__(self, address_width: int):
         Integer("", 3, 3, 32, "bits").check("address_width", address_width)
@@ -66,6 +69,7 @@ class AxiLiteSlave(wiring.Component):
         super().__init__({
             "s_axi": In(Axi4Lite(address_width)),
             "registers": Out(RegisterBus(address_width - 2)),
+            "i_hold": In(1),
         })
 
     def elaborate(self, platform):
@@ -79,7 +83,7 @@ class AxiLiteSlave(wiring.Component):
         m.d.comb += [
             axi.awready.eq(~aw_full),
             axi.wready.eq(~w_full),
-            registers.write.eq(aw_full & w_full & ~axi.bvalid),
+            registers.write.eq(aw_full & w_full & ~axi.bvalid & ~self.i_hold),
             registers.write_address.eq(aw_address),
             registers.write_data.eq(w_data),
             registers.write_strobe.eq(w_strobe),
@@ -101,7 +105,7 @@ class AxiLiteSlave(wiring.Component):
         asked = Signal()
         m.d.sync += asked.eq(registers.read)
         m.d.comb += [
-            axi.arready.eq(~axi.rvalid & ~asked),
+            axi.arready.eq(~axi.rvalid & ~asked & ~self.i_hold),
             registers.read.eq(axi.arvalid & axi.arready),
             registers.read_address.eq(axi.araddr[2:]),
         ]

@@ -1,5 +1,8 @@
 """From the operand stores to the engine: beats of a tile, masked at the edges of C and K."""
 
+from functools import reduce
+from operator import or_
+
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -26,7 +29,8 @@ class OperandFeed(wiring.Component):
     each of the next rows. Rows of A and columns of B outside of C, words beyond K, and codes beyond
     K in the last word, are zeros. A beat waits only until its own rows are in the store.
 
-    Latency, tile to its first beat: 3 cycles. Tiles follow each other without a gap.
+    Latency, tile to its first beat: 3 cycles, or 4 if words have several slices. Tiles follow each
+    other without a gap.
 
     Parameters
     ----------
@@ -95,12 +99,14 @@ class OperandFeed(wiring.Component):
         # Rows in the store, of the current and the following blocks, and the row of this beat.
         rows, row = Signal(range(self.spec.PARTS * side.words + 1)), Signal(range(side.words))
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
-        # A slice is chosen in the cycle in which its word arrives.
+        # What to choose of the words that the store has read: a slice, by a bit for each.
+        layout = data.StructLayout({
+            "chosen": max(slices), "mask": banks, "inside": side.across, "last": 1, "tail": 1,
+        })  # fmt: skip
         valid = Signal()
-        chosen = Signal(len(tile.slice), reset_less=True)
-        mask, last = Signal(banks, reset_less=True), Signal(reset_less=True)
-        inside = Signal(side.across, reset_less=True)
-        tail = Signal(reset_less=True)
+        choice = data.View(layout, Signal(layout.size, name="choice", reset_less=True))
+        # Without a reset of their own, lest masks be gates.
+        words = Signal(len(self.o.payload.data), reset_less=True)
         down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready),
@@ -134,31 +140,47 @@ class OperandFeed(wiring.Component):
         with m.If(move):
             m.d.sync += [
                 valid.eq(issue),
-                chosen.eq(tile.slice),
-                mask.eq(Cat(number < down for number in range(banks))),
-                inside.eq(Cat(number < across for number in range(side.across))),
-                last.eq(final & tile.last),
-                tail.eq(final & tile.tail & (job.tail != 0)),
-                self.o.valid.eq(valid),
-                self.o.payload.last.eq(last),
-                self.o.payload.data.eq(self._words(chosen, mask, inside, tail)),
+                choice.chosen.eq(Cat(tile.slice == number for number in range(max(slices)))),
+                choice.mask.eq(Cat(number < down for number in range(banks))),
+                choice.inside.eq(Cat(number < across for number in range(side.across))),
+                choice.last.eq(final & tile.last),
+                choice.tail.eq(final & tile.tail & (job.tail != 0)),
             ]
+        read: Value = self.i_words
+        if max(slices) > 1:
+            # Block RAM is slow, and so is a choice.
+            late = Signal(layout.size, reset_less=True)
+            late_valid = Signal()
+            held = Signal(len(self.i_words), reset_less=True)
+            with m.If(move):
+                m.d.sync += [late.eq(choice), late_valid.eq(valid), held.eq(read)]
+            valid, choice, read = late_valid, data.View(layout, late), held
+        with m.If(move):
+            m.d.sync += [
+                self.o.valid.eq(valid),
+                self.o.payload.last.eq(choice.last),
+                words.eq(self._words(read, choice)),
+            ]
+        m.d.comb += self.o.payload.data.eq(words)
         return m
 
-    def _words(self, chosen: Value, mask: Value, inside: Value, tail: Value) -> Value:
-        """Select the slice of each bank's word, masked with zeros, word by word."""
+    def _words(self, read: Value, choice: data.View) -> Value:
+        """Select the slice of each bank's word, masked with zeros, word by word.
+
+        What is zero is so by the reset of its register.
+        """
         job, side, width = self.i_geometry, self.side, self.side.width
         shapes = side.shapes
         kept: Value = C((1 << width) - 1, width)
         if any(codes > 1 for codes, _ in shapes):
-            kept = Mux(tail, (1 << job.tail) - 1, kept)[:width]
+            kept = Mux(choice.tail, (1 << job.tail) - 1, kept)[:width]
         words: list[Value] = []
         for number in range(side.banks):
-            row = self.i_words.word_select(number, 8 * side.word_bytes)
+            row = read.word_select(number, 8 * side.word_bytes)
 
             def of(shape: int, row: Value = row) -> Value:
                 codes, bits = shapes[shape]
-                part = _slice(row, chosen, side.across * bits)
+                part = _slice(row, choice.chosen, side.across * bits)
                 return Cat(
                     _spread(part.word_select(word, bits), codes, width)
                     for word in range(side.across)
@@ -166,21 +188,28 @@ class OperandFeed(wiring.Component):
 
             part = pick(of, [shapes.index(shape) for shape in shapes], job.kind)
             words += (
-                part.word_select(word, width)
-                & kept
-                & (mask[number] & inside[word]).replicate(width)
+                Mux(
+                    choice.mask[number] & choice.inside[word],
+                    part.word_select(word, width) & kept,
+                    0,
+                )
                 for word in range(side.across)
             )
         return Cat(words)
 
 
-def _slice(row: Value, index: Value, width: int) -> Value:
-    """Select one of the slices of a word, by a multiplexer tree."""
-    levels = (len(row) // width - 1).bit_length()
-    for level in reversed(range(levels)):
-        half = width << level
-        row = Mux(index[level], row[half:], row[:half])
-    return row
+def _slice(row: Value, chosen: Value, width: int) -> Value:
+    """Select one of the slices of a word, by a bit for each.
+
+    That takes fewer tables of four inputs than multiplexers do.
+    """
+    count = len(row) // width
+    if count == 1:
+        return row
+    parts = [
+        row.word_select(number, width) & chosen[number].replicate(width) for number in range(count)
+    ]
+    return Value.cast(reduce(or_, parts))
 
 
 def _spread(word: Value, codes: int, width: int) -> Value:

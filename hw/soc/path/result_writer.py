@@ -1,6 +1,8 @@
 """From the sum store to memory: rows of a block as sums, or requantised."""
 
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
@@ -44,7 +46,9 @@ class ResultWriter(wiring.Component):
     i_start : In(1)
         It begins.
     i_base : In
-        :class:`Bases`, of C at least, before ``i_start``.
+        :class:`Bases`, of C at least, before ``i_start``; not valid while ``o_writes``.
+    o_writes : Out(1)
+        See :class:`hw.soc.schedule.result_addresses.ResultAddresses`.
     i_how : In
         The requantisation, see :class:`hw.soc.path.requantise_rows.RequantiseRows`; scales are
         those of the columns ``o_piece`` of the last ``o_move``.
@@ -75,6 +79,7 @@ class ResultWriter(wiring.Component):
     i_geometry: data.View
     i_start: Signal
     i_base: data.View
+    o_writes: Signal
     i_how: data.View
     i: stream.Interface
     i_come: Signal
@@ -105,6 +110,7 @@ class ResultWriter(wiring.Component):
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
             "i_base": In(Bases(spec)),
+            "o_writes": Out(1),
             "i": In(stream.Signature(BlockDone(spec))),
             "i_come": In(1),
             "i_full": In(1),
@@ -165,6 +171,7 @@ class ResultWriter(wiring.Component):
             places.i_geometry.eq(job),
             places.i_start.eq(self.i_start),
             places.i_base.eq(self.i_base),
+            self.o_writes.eq(places.o_writes),
             places.i_come.eq(self.en & (column == 0)),
             self.o_rows.payload.eq(places.o.payload),
             self.o_rows.valid.eq(places.o.valid & spans.i.ready),
@@ -211,11 +218,13 @@ class ResultWriter(wiring.Component):
             m.d.sync += [columns.eq(block.columns), column.eq(0), base.eq(0)]
             m.d.sync += added.eq(block.added)
 
-        # A row leaves in pieces, which end with the last column of C; one waits in a register.
+        # A row leaves in pieces, which end with the last column of C; one waits in a register,
+        # which is 0 elsewhere: block RAM is slow, and so is a choice.
         bits = spec.number_width
         piece, most = (Signal(range(pieces), name=name) for name in ("piece", "most"))
+        at_piece = Signal(pieces, init=1)  # the same, a bit for each
         number, edge = Signal(range(spec.rows * pieces)), Signal()
-        waits, waiting = Signal(), Signal(across * bits, reset_less=True)
+        waits, waiting = Signal(), Signal(n * bits, reset_less=True)
         sent, goes, done = Signal(), Signal(), Signal()
         m.d.comb += [
             goes.eq(valid & (~waits | sent)),
@@ -225,10 +234,9 @@ class ResultWriter(wiring.Component):
             self.o_piece.eq(number),
             self.o_last.eq(done & held),
         ]
-        chosen = Value.cast(self.i_row).word_select(piece, across * bits)
+        keep = [at_piece[column // across] for column in range(n)]
         if spec.code_bits < 8:
-            kept = inside.word_select(piece, across)
-            chosen &= Cat(kept[column].replicate(bits) for column in range(across))
+            keep = [at & inside[column] for column, at in enumerate(keep)]
         with m.If(self.en):
             m.d.sync += [
                 edge.eq(right),
@@ -236,8 +244,14 @@ class ResultWriter(wiring.Component):
             ]
         with m.If(goes):
             m.d.sync += [
-                waiting.eq(chosen),
+                waiting.eq(
+                    Cat(
+                        Mux(at, self.i_row.word_select(column, bits), 0)
+                        for column, at in enumerate(keep)
+                    )
+                ),
                 piece.eq(Mux(done, 0, piece + 1)),
+                at_piece.eq(Mux(done, 1, at_piece << 1)),
                 number.eq(Mux(done & edge, 0, number + 1)),
             ]
         with m.If(goes | sent):
@@ -247,7 +261,12 @@ class ResultWriter(wiring.Component):
         m.submodules.beats = beats = Fifo(Packed(spec.bytes), 2)
         connect(m, packer.o, beats.i)
         connect(m, beats.o, flipped(self.o))
-        numbers = [waiting.word_select(column, bits) for column in range(across)]
+        numbers = [
+            Value.cast(reduce(or_, (
+                waiting.word_select(column, bits) for column in range(first, n, across)
+            )))
+            for first in range(across)
+        ]  # fmt: skip
         m.submodules.ripe = ripe = Fifo(Word(max(sizes)), 2)
         connect(m, ripe.o, packer.i)
         m.d.comb += sent.eq(self._send(m, ripe.i, numbers, codes, waits))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from amaranth import Cat, Module, Signal
+from amaranth import C, Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -69,7 +69,8 @@ class Registers(wiring.Component):
     busy while a start waits, ``i_idle`` is low or a soft reset is in progress.
 
     Latency, access to response: see :class:`hw.soc.bus.axi_lite.AxiLiteSlave`; report to
-    ``o_interrupt``: 2 cycles. A soft reset resets registers at its begin, but job arguments only
+    ``o_interrupt``: 2 cycles. After a reset, the first access may wait for 16 cycles. A soft reset
+    resets registers at its begin, but job arguments only
     at its end, because the running job uses them; responses on ``s_axi`` are not lost.
 
     Parameters
@@ -181,9 +182,11 @@ class Registers(wiring.Component):
         connect(m, slave.registers, file.bus)
 
         taken, busy, was_reset = Signal(), Signal(), Signal()
+        # A start of the last cycle of a reset waits until the job is 0.
+        sweeps: Value = file.o_sweeps if file.words else C(0, 1)
         m.d.sync += was_reset.eq(file.ctrl_reset)
         m.d.comb += [
-            self.o_start.eq(file.ctrl_start & ~file.ctrl_reset),
+            self.o_start.eq(file.ctrl_start & ~file.ctrl_reset & ~sweeps),
             taken.eq(self.o_start & self.i_ready),
             busy.eq(file.ctrl_start | ~self.i_idle | file.ctrl_reset),
             self.o_reset.eq(file.ctrl_reset),
@@ -247,6 +250,7 @@ class Registers(wiring.Component):
         ]
         if file.words:
             m.d.comb += [
+                slave.i_hold.eq(sweeps),
                 file.i_pair.eq(self.i_part + file.words.start // 2),
                 self.o_part.eq(file.o_pair),
             ]

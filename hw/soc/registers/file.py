@@ -70,6 +70,9 @@ class RegisterFile(wiring.Component):
         The value that ``<field>_load`` loads.
     o_read, o_word, i_word : Out(1), Out, In(32)
         A word of `elsewhere` is read: its number, and the word in the next cycle.
+    o_sweeps : Out(1)
+        `words` are being reset; there must be no access, for some cycles after ``restart_locked``
+        and after a reset.
     i_pair, o_pair : In, Out
         Two of `words`: the address of the first, an even number, divided by 2, modulo 16.
     """
@@ -108,7 +111,7 @@ class RegisterFile(wiring.Component):
         if elsewhere:
             members |= {"o_read": Out(1), "o_word": Out(range(len(elsewhere))), "i_word": In(32)}
         if words:
-            members |= {"i_pair": In(4), "o_pair": Out(64)}
+            members |= {"i_pair": In(4), "o_pair": Out(64), "o_sweeps": Out(1)}
         super().__init__(members)
 
     @property
@@ -200,6 +203,7 @@ class RegisterFile(wiring.Component):
         m.d.comb += [
             written.eq(bus.write & _among(stored, bus.write_address)),
             memory.i_clear.eq(self.restart_locked),
+            port("o_sweeps").eq(memory.o_sweeps),
             memory.write.eq(written & ~self.locked),
             memory.i_address.eq(bus.write_address),
             memory.i_strobe.eq(bus.write_strobe),

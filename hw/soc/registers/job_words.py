@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from amaranth import Array, C, Cat, Module, Signal, Value
+from amaranth import Array, C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -17,7 +17,7 @@ _WORDS = 32
 class JobWords(wiring.Component):
     """Keeps 32 words of 32 bits in small memories, read in the same cycle.
 
-    Memories cannot be reset: a flag for each word tells whether it has been written since.
+    Memories cannot be reset: they are swept, a pair of words in a cycle, after a reset too.
 
     Parameters
     ----------
@@ -27,7 +27,9 @@ class JobWords(wiring.Component):
     Members
     -------
     i_clear : In(1)
-        All words become 0.
+        All words become 0, while ``o_sweeps``, from the next cycle on.
+    o_sweeps : Out(1)
+        Words must be neither written nor read.
     write, i_address, i_strobe, i_data : In
         A word is written, byte by byte.
     i_host, o_host : In, Out
@@ -37,6 +39,7 @@ class JobWords(wiring.Component):
     """
 
     i_clear: Signal
+    o_sweeps: Signal
     write: Signal
     i_address: Signal
     i_strobe: Signal
@@ -50,6 +53,7 @@ class JobWords(wiring.Component):
         self.masks = dict(masks)
         super().__init__({
             "i_clear": In(1),
+            "o_sweeps": Out(1, init=1),  # type: ignore[call-arg]
             "write": In(1),
             "i_address": In(range(_WORDS)),
             "i_strobe": In(4),
@@ -62,11 +66,9 @@ class JobWords(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        known = Signal(_WORDS)
+        sweeps, place = self.o_sweeps, Signal(range(_WORDS // 2))
         mask = Array(C(self.masks.get(word, 0), 32) for word in range(_WORDS))[self.i_address]
-        strobes = Cat(strobe.replicate(8) for strobe in self.i_strobe)
-        fresh, old = Signal(), [Signal(32, name=f"old{half}") for half in range(2)]
-        m.d.comb += fresh.eq(~known.bit_select(self.i_address, 1))
+        old = [Signal(32, name=f"old{half}") for half in range(2)]
         pair: list[Value] = []
         for half in range(2):
             memory: Memory[int, Value] = Memory(
@@ -76,24 +78,19 @@ class JobWords(wiring.Component):
             write = memory.write_port(granularity=8)
             host, core = (memory.read_port(domain="comb") for _ in range(2))
             here = self.write & (self.i_address[0] == half)
-            # The first write of a word writes its other bytes too.
             m.d.comb += [
-                write.addr.eq(self.i_address[1:]),
-                write.data.eq(self.i_data & mask & strobes),
-                write.en.eq((self.i_strobe | fresh.replicate(4)) & here.replicate(4)),
+                write.addr.eq(Mux(sweeps, place, self.i_address[1:])),
+                write.data.eq(Mux(sweeps, 0, self.i_data & mask)),
+                write.en.eq((self.i_strobe & here.replicate(4)) | sweeps.replicate(4)),
                 host.addr.eq(self.i_host[1:]),
                 core.addr.eq(self.i_pair),
                 old[half].eq(host.data),
             ]
-            flag = known.bit_select(Cat(C(half, 1), self.i_pair), 1)
-            pair.append(core.data & flag.replicate(32))
-        there = known.bit_select(self.i_host, 1)
-        m.d.comb += [
-            self.o_host.eq(Array(old)[self.i_host[0]] & there.replicate(32)),
-            self.o_pair.eq(Cat(pair)),
-        ]
+            pair.append(core.data)
+        m.d.comb += [self.o_host.eq(Array(old)[self.i_host[0]]), self.o_pair.eq(Cat(pair))]
+        m.d.sync += place.eq(Mux(sweeps, place + 1, 0))
         with m.If(self.i_clear):
-            m.d.sync += known.eq(0)
-        with m.Elif(self.write):
-            m.d.sync += known.bit_select(self.i_address, 1).eq(1)
+            m.d.sync += sweeps.eq(1)
+        with m.Elif(place == _WORDS // 2 - 1):
+            m.d.sync += sweeps.eq(0)
         return m

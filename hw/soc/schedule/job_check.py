@@ -31,7 +31,8 @@ class JobCheck(wiring.Component):
     """Rejects illegal jobs; the error codes, and their order, are those of the golden model.
 
     End addresses of matrices and sizes of blocks take a bit-serial multiplication each. Latency: 5
-    cycles plus, for each matrix, one per bit of its number of rows, and likewise for blocks.
+    cycles plus, for each matrix, one per bit of its number of rows, and likewise for blocks; and
+    those in which ``i_hold`` lets an address wait.
 
     Parameters
     ----------
@@ -54,6 +55,8 @@ class JobCheck(wiring.Component):
         The job.
     o_base : Out
         :class:`hw.soc.schedule.loader.Bases`: its addresses, one after the other.
+    i_hold : In(1)
+        Addresses cannot be taken in this cycle.
     """
 
     i_job: data.View
@@ -64,6 +67,7 @@ class JobCheck(wiring.Component):
     o_error: Signal
     o_geometry: data.View
     o_base: data.View
+    i_hold: Signal
 
     def __init__(self, spec: CoprocessorSpec):
         self.spec = spec
@@ -76,6 +80,7 @@ class JobCheck(wiring.Component):
             "o_error": Out(8),
             "o_geometry": Out(Geometry(spec)),
             "o_base": Out(Bases(spec)),
+            "i_hold": In(1),
         })
 
     def elaborate(self, platform):
@@ -212,7 +217,7 @@ class JobCheck(wiring.Component):
                     with m.If(condition):
                         m.d.sync += self.o_error.eq(code)
                         m.next = "DONE"
-            with m.State("BEGIN"):
+            with m.State("BEGIN"), m.If(~self.i_hold):
                 m.next = "MULTIPLY"
                 m.d.sync += beyond.eq(beyond | (ending & (total[address:] != 0)))
                 with m.If((step == len(ends)) & (~given | split)):

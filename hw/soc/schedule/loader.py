@@ -1,7 +1,9 @@
 """The loader: requests the rows of blocks, and their side data, in the order of use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import reduce
 from itertools import count
+from operator import or_
 from typing import NamedTuple
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
@@ -89,7 +91,9 @@ class Loader(wiring.Component):
         All rows of the job have been requested.
     i_base : In
         :class:`Bases`, of all matrices of the job that it reads, before ``i_start``; also while
-        the job before is under way.
+        the job before is under way, but not valid while ``o_writes``.
+    o_writes : Out(1)
+        The memory that keeps bases is written in this cycle.
     i_free : In(7)
         A buffer of the store of A, B, their scales, biases, records, sums became free.
     o : Out(stream)
@@ -102,6 +106,7 @@ class Loader(wiring.Component):
     i_start: Signal
     o_idle: Signal
     i_base: data.View
+    o_writes: Signal
     i_free: Signal
     o: stream.Interface
     o_block: stream.Interface
@@ -113,6 +118,7 @@ class Loader(wiring.Component):
             "i_start": In(1),
             "o_idle": Out(1),
             "i_base": In(Bases(spec)),
+            "o_writes": Out(1),
             "i_free": In(7),
             "o": Out(stream.Signature(RowRequest(spec))),
             "o_block": Out(stream.Signature(Block(spec))),
@@ -156,7 +162,8 @@ class Loader(wiring.Component):
         asks = self._asks(walk, codes, columns, turn, slots)
         todo = Signal(len(asks))
         m.d.comb += todo.eq(Cat(ask.needed for ask in asks.values()))
-        lowest = Signal(len(asks))
+        # A bit for each kind of rows: the next one, and the one that is requested.
+        lowest, asked = Signal(len(asks)), Signal(len(asks))
         m.d.comb += lowest.eq(waiting & -waiting)
         # Addresses of matrices, of this job and the next one, then places inside of them.
         homes, used = {number: place for place, number in enumerate(asks)}, next(slots)
@@ -175,6 +182,7 @@ class Loader(wiring.Component):
         m.d.comb += [
             moves.eq(self.o.valid & self.o.ready),
             ends.eq(moves & row.last),
+            self.o_writes.eq(keeps),
             write.en.eq((base.valid & read_here) | keeps),
             write.data.eq(Mux(base.valid, base.address, after)),
         ]
@@ -183,15 +191,13 @@ class Loader(wiring.Component):
                 with m.If(base.to == number):
                     m.d.comb += [write.addr.eq(Cat(bank, C(place, width - 1))), read_here.eq(1)]
         with m.Else():
-            for number, ask in asks.items():
-                with m.If(to == number):
-                    m.d.comb += [write.addr.eq(_slot(ask.keeps, width)), keeps.eq(ends & ask.kept)]
+            keeps_at = (_slot(ask.keeps, width) for ask in asks.values())
+            m.d.comb += write.addr.eq(_chosen(asked, keeps_at))
+        m.d.comb += keeps.eq(ends & _chosen(asked, (ask.kept for ask in asks.values())))
         begun = Signal()
         room = Signal()
         # Cycles late: a buffer is taken once for each matrix, cycles apart.
-        for number in asks:
-            with m.If(to == number):
-                m.d.sync += room.eq(free[number] != 0)
+        m.d.sync += room.eq(_chosen(asked, (free[number] != 0 for number in asks)))
 
         with m.FSM():
             with m.State("IDLE"):
@@ -206,26 +212,32 @@ class Loader(wiring.Component):
                     m.next = "SEEK"
             with m.State("SEEK"):
                 m.d.sync += [waiting.eq(waiting & ~lowest), at.eq(read.data), begun.eq(0)]
+                m.d.sync += [
+                    asked.eq(lowest),
+                    to.eq(_chosen(lowest, map(C, asks))),
+                    left.eq(_chosen(lowest, (ask.rows for ask in asks.values()))),
+                    step.eq(_chosen(lowest, (ask.before for ask in asks.values()))),
+                    length.eq(_chosen(lowest, (ask.length for ask in asks.values()))),
+                ]
+                own = [Cat(~bank, C(homes[number], width - 1)) for number in asks]
+                found = [_slot(ask.slot, width) for ask in asks.values()]
+                places_of = (
+                    Mux(ask.home, home, slot)
+                    for ask, home, slot in zip(asks.values(), own, found, strict=True)
+                )
+                m.d.comb += read.addr.eq(_chosen(lowest, places_of))
                 m.next = "ADD"
-                for bit, (number, ask) in zip(lowest, asks.items(), strict=True):
-                    with m.If(bit):
-                        m.d.sync += [to.eq(number), left.eq(ask.rows), step.eq(ask.before)]
-                        m.d.sync += length.eq(ask.length)
-                        home = Cat(~bank, C(homes[number], width - 1))
-                        m.d.comb += read.addr.eq(Mux(ask.home, home, _slot(ask.slot, width)))
             with m.State("ADD"):
                 m.d.sync += at.eq(after)
                 m.next = "ROWS"
-                for number, ask in asks.items():
-                    with m.If(to == number):
-                        m.d.sync += step.eq(ask.step)
+                m.d.sync += step.eq(_chosen(asked, (ask.step for ask in asks.values())))
             with m.State("ROWS"):
-                # The first row allocates a buffer of the store. One at a time writes places.
-                m.d.comb += self.o.valid.eq((begun | room) & ~base.valid)
+                # The first row allocates a buffer of the store.
+                m.d.comb += self.o.valid.eq(begun | room)
                 with m.If(moves):
                     m.d.sync += [begun.eq(1), at.eq(after), left.eq(left - 1)]
-                    for number in asks:
-                        m.d.comb += taken[number].eq((to == number) & ~begun)
+                    for number, bit in zip(asks, asked, strict=True):
+                        m.d.comb += taken[number].eq(bit & ~begun)
                 with m.If(ends):
                     m.next = "SEEK"
                     with m.If(waiting == 0):
@@ -303,6 +315,16 @@ class Loader(wiring.Component):
         if not self.spec.inside.block:
             return C(0)
         return scales_of(self.spec, words, self.i_geometry.kind)
+
+
+def _chosen(bits: Value, values: Iterable[Value]) -> Value:
+    """Select a value by its bit; at most one of the bits is set."""
+    return Value.cast(
+        reduce(
+            or_,
+            (Mux(bit, value, 0) for bit, value in zip(bits, values, strict=True)),
+        )
+    )
 
 
 def _slot(slot: Value, width: int) -> Value:

@@ -22,7 +22,7 @@ class ResultAddresses(wiring.Component):
 
     Not earlier: an address waiting for data could block other bus managers. Latency: one cycle
     after the row begins to leave. Throughput: one row per cycle, with one idle cycle between
-    blocks.
+    blocks. A row that is offered stays.
 
     Parameters
     ----------
@@ -36,7 +36,10 @@ class ResultAddresses(wiring.Component):
     i_start : In(1)
         It begins; it is at most the fourth that has not ended.
     i_base : In
-        :class:`Bases`, of C at least, before ``i_start``.
+        :class:`Bases`, of C at least, before ``i_start``, while fewer than four have not ended; not
+        valid while ``o_writes``.
+    o_writes : Out(1)
+        The memory that keeps bases is written in this cycle.
     i : In(stream)
         :class:`hw.soc.schedule.tile_walk.BlockDone`: the blocks to expect.
     i_come : In(1)
@@ -50,6 +53,7 @@ class ResultAddresses(wiring.Component):
     i_geometry: data.View
     i_start: Signal
     i_base: data.View
+    o_writes: Signal
     i: stream.Interface
     i_come: Signal
     o: stream.Interface
@@ -61,6 +65,7 @@ class ResultAddresses(wiring.Component):
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
             "i_base": In(Bases(spec)),
+            "o_writes": Out(1),
             "i": In(stream.Signature(BlockDone(spec))),
             "i_come": In(1),
             "o": Out(stream.Signature(Row(spec))),
@@ -74,7 +79,8 @@ class ResultAddresses(wiring.Component):
         at, fresh = Signal(spec.address_width), Signal()
         after, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
         before = Signal(spec.dimension_width)
-        told = Signal.like(block.rows, name="told")
+        # The block's rows from this one on, and that it is the last, once they are known.
+        left, known = Signal.like(block.rows, name="left"), Signal()
         come = Signal(range(2 * spec.rows + 1))
         moves, ends, ended = Signal(), Signal(), Signal()
         # Jobs begun; those that have not got here; those that have ended; none is here.
@@ -83,11 +89,10 @@ class ResultAddresses(wiring.Component):
         # The block is in the first row; in an even or odd one: it starts where the one before ends.
         top, left_side, turn = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.o.valid.eq(self.i.valid & ~fresh & ~between & (come != 0) & ~given),
+            self.o.valid.eq(known & ~fresh & ~between & (come != 0)),
             self.o.payload.address.eq(at),
             self.o.payload.bytes.eq(self._length(block.columns)),
             moves.eq(self.o.valid & self.o.ready),
-            ends.eq(told + 1 == block.rows),
             ended.eq(moves & ends),
             self.i.ready.eq(ended),
             self.o.payload.final.eq(block.last_row & block.last_column & ends),
@@ -96,7 +101,11 @@ class ResultAddresses(wiring.Component):
             step.eq(Mux(fresh, self._length(before), job.ldc)),
             after.eq(at + step),
         ]
-        m.d.sync += come.eq(come + self.i_come - moves)
+        m.d.sync += [come.eq(come + self.i_come - moves), known.eq(self.i.valid & ~ended)]
+        with m.If(~known):
+            m.d.sync += [left.eq(block.rows), ends.eq(block.rows == 1)]
+        with m.Elif(moves):
+            m.d.sync += [left.eq(left - 1), ends.eq(left == 2)]
         m.d.sync += waiting.eq(waiting + self.i_start - enters)
         with m.If(self.i_start):
             m.d.sync += job_begun.eq(job_begun + 1)
@@ -109,7 +118,8 @@ class ResultAddresses(wiring.Component):
         down, on, seeks, done = (Signal(name=name) for name in ("down", "on", "seeks", "done"))
         m.d.comb += [
             given.eq(self.i_base.valid & (self.i_base.to == ADDEND)),
-            write.en.eq(given | (moves & ends & left_side)),
+            self.o_writes.eq(ended & left_side),
+            write.en.eq(given | self.o_writes),
             write.addr.eq(Mux(given, Cat(job_begun, 1), Cat(~turn, turn))),
             write.data.eq(Mux(given, self.i_base.address, after)),
             done.eq(block.last_row & (job.by_columns | block.last_column)),
@@ -128,14 +138,12 @@ class ResultAddresses(wiring.Component):
         with m.Elif(moves | fresh):
             m.d.sync += at.eq(after)
         m.d.sync += fresh.eq(seeks)
-        with m.If(moves):
-            m.d.sync += told.eq(told + 1)
         with m.If(enters):
-            m.d.sync += [before.eq(0), told.eq(0), top.eq(1), left_side.eq(1), between.eq(0)]
+            m.d.sync += [before.eq(0), top.eq(1), left_side.eq(1), between.eq(0)]
         with m.Elif(ended):
             with m.If(self.o.payload.final):
                 m.d.sync += [between.eq(1), job_ended.eq(job_ended + 1)]
-            m.d.sync += [told.eq(0), turn.eq(turn ^ down)]
+            m.d.sync += turn.eq(turn ^ down)
             m.d.sync += [top.eq(Mux(job.by_columns | block.last_column, done, top))]
             m.d.sync += left_side.eq(block.last_column)
             with m.If(down):

@@ -1,6 +1,9 @@
 """The sum store: accumulates the engine's rows over blocks of K, and outputs them."""
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from functools import reduce
+from operator import or_
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -32,6 +35,9 @@ class SumStore(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: the engine, the store.
+    copies : int
+        How: of each sum, 1 or 2: with one to be added to and one to leave, there are no
+        multiplexers between halves, but twice the memory.
 
     Members
     -------
@@ -77,10 +83,11 @@ class SumStore(wiring.Component):
     i_address: Signal
     o: Signal
 
-    def __init__(self, spec: CoprocessorSpec):
+    def __init__(self, spec: CoprocessorSpec, *, copies: int = 1):
         self.spec = spec
+        self.copies = copies
         width = spec.inside.n * spec.number_width
-        self.bank = Bank("sums_bank", width, spec.rows)
+        self.bank = Bank("sums_bank", width, spec.rows * copies)
         # A register behind the banks: blocks of two tiles or more come back late enough.
         self.late = spec.inside.m > 1
         super().__init__({
@@ -105,7 +112,7 @@ class SumStore(wiring.Component):
 
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
-        """The bank of a half."""
+        """The bank of a half, or of a copy."""
         return (self.bank,)
 
     def elaborate(self, platform):
@@ -156,23 +163,44 @@ class SumStore(wiring.Component):
         full = Signal()
         m.d.sync += full.eq(done)
         banks = [self.bank.place() for _ in range(2)]
-        # Two lookup tables of four inputs a bit.
-        old = Mux(write.half, banks[1].o, banks[0].o) & stored.replicate(len(row.data))
-        found = (Mux(biased, self.i_bias, old) if spec.bias else old) | given
-        addend: Value = found
+        # Block RAM is slow: at most one lookup table of four inputs follows it at once.
+        kept = banks[0].o if self.copies > 1 else Mux(write.half, banks[1].o, banks[0].o)
+        old = Mux(stored, kept, 0)
+        bias = Mux(biased, self.i_bias, 0) if spec.bias else C(0)
+        addends: list[Value] = [old, bias, given]
         terms, to, stores = rows, write, writes
         if self.late:
-            addend, terms = (
-                Signal(len(row.data), name=name, reset_less=True) for name in ("addend", "terms")
-            )
+            found = addends
+            addends = [
+                Signal(len(value), name=name, reset_less=True)
+                for name, value in zip(("old", "bias", "existing"), found, strict=True)
+            ]
+            terms = Signal(len(row.data), name="terms", reset_less=True)
             to = data.View(late, Signal(late.size, name="to", reset_less=True))
             stores = Signal()
-            m.d.sync += [addend.eq(found), terms.eq(rows), to.eq(write)]
+            m.d.sync += [now.eq(was) for now, was in zip(addends, found, strict=True)]
+            m.d.sync += [terms.eq(rows), to.eq(write)]
             m.d.sync += [stores.eq(writes), self.o_come.eq(come), self.o_full.eq(full)]
         else:
             m.d.comb += [self.o_come.eq(come), self.o_full.eq(full)]
         total = Signal(len(row.data))
-        m.d.comb += total.eq(self._add(terms, addend))
+        m.d.comb += total.eq(self._add(terms, Value.cast(reduce(or_, addends))))
+        if self.copies > 1:
+            m.submodules.inner, m.submodules.outer = inner, outer = banks
+            for bank in banks:
+                m.d.comb += [
+                    bank.write.eq(stores),
+                    bank.i_address.eq(Cat(to.half, to.address)),
+                    bank.i.eq(total),
+                ]
+            m.d.comb += [
+                inner.en.eq(adds),
+                inner.o_address.eq(Cat(half, address)),
+                outer.en.eq(self.en),
+                outer.o_address.eq(Cat(self.i_half, self.i_address)),
+                self.o.eq(outer.o),
+            ]
+            return m
         for number in range(2):
             m.submodules[f"half{number}"] = bank = banks[number]
             leaves = self.en & (self.i_half == number)

@@ -130,12 +130,18 @@ class Host:
 
 
 def simulate(bench: Any, widths: Mapping[str, int] = MappingProxyType({})) -> None:
-    """Run ``await bench(host)`` on a device whose core is idle, with arguments of these widths."""
+    """Run ``await bench(host)`` on a device whose core is idle, with arguments of these widths.
+
+    It begins when the device does not sweep its memory any more.
+    """
     dut = Registers(BUILD, widths)
     ran = []
 
     async def testbench(ctx: Any) -> None:
         ctx.set(dut.i_idle, 1)
+        if not widths:
+            file: Any = dut.file  # its members are the map's
+            await ctx.tick().until(~file.o_sweeps)
         await bench(Host(ctx, dut))
         ran.append(True)
 

@@ -85,6 +85,7 @@ def test_axi_lite_slave_answers_each_request_once() -> None:
     axi, bus = claims.dut.s_axi, claims.dut.registers
     past, quiet, claim, always = claims.past, claims.quiet, claims.claim, Const(1)
     b_taken, r_taken = axi.bvalid & axi.bready, axi.rvalid & axi.rready
+    hold = claims.dut.i_hold
     b, r = Cat(axi.bvalid, axi.bresp), Cat(axi.rvalid, axi.rresp, axi.rdata)
     claim("b_waits", quiet & past(axi.bvalid & ~axi.bready), b == past(b))
     claim("r_waits", quiet & past(axi.rvalid & ~axi.rready), r == past(r))
@@ -95,11 +96,14 @@ def test_axi_lite_slave_answers_each_request_once() -> None:
     ar = claims.owed(axi.arvalid & axi.arready, r_taken)
     claim("b_answers_an_address", always, aw == ~axi.awready + axi.bvalid)
     claim("b_answers_data", always, w == ~axi.wready + axi.bvalid)
-    claim("r_answers_an_address", always, ar == ~axi.arready)
+    reading = axi.rvalid | (quiet & past(bus.read))
+    claim("r_answers_an_address", always, ar == reading)
+    claim("it_takes_the_next", always, axi.arready == ~(reading | hold))
     claim("reads_wait_for_no_write", quiet & past((ar != 0) & ~axi.rvalid), axi.rvalid)
-    claim("b_comes", quiet & past((aw != 0) & (w != 0) & ~axi.bvalid), axi.bvalid)
+    claim("b_comes", quiet & past((aw != 0) & (w != 0) & ~axi.bvalid & ~hold), axi.bvalid)
+    claim("it_holds", hold, ~bus.write & ~bus.read)
     claim("b_is_one_write", always, claims.owed(bus.write, b_taken) == axi.bvalid)
-    claim("r_is_one_read", always, claims.owed(bus.read, r_taken) == ~axi.arready)
+    claim("r_is_one_read", always, claims.owed(bus.read, r_taken) == reading)
 
     # What was asked is what is done, and what comes of it is answered.
     for name, given, value, done in (
@@ -118,7 +122,7 @@ def test_axi_lite_slave_answers_each_request_once() -> None:
     expected = past(Cat(Const(0, 1), bus.read_error, bus.read_data))
     asked = quiet & past(bus.read)
     claim("r_is_the_answer", quiet & past(asked), Cat(axi.rresp, axi.rdata) == expected)
-    ready = axi.awready & axi.wready & axi.arready
+    ready = axi.awready & axi.wready & (axi.arready == ~hold)
     claim("reset_is_silent", ~quiet, ~axi.bvalid & ~axi.rvalid & ready)
     assert claims.refuted() == []
 
@@ -137,7 +141,8 @@ def test_registers_change_only_as_they_should() -> None:
     # Reports change some registers, reads of CTRL others; nothing but a write changes the rest.
     arguments = [name for name in stored if name.startswith(("job_", "ring_"))]
     # Any part of the job, in memory.
-    part_same = (past(dut.i_part) != dut.i_part) | (past(dut.o_part) == dut.o_part)
+    sweeps = file.o_sweeps
+    part_same = (past(dut.i_part) != dut.i_part) | (past(dut.o_part) == dut.o_part) | past(sweeps)
     same["part"] = part_same
     constant = Cat(
         same[name] for name in (*arguments, "part", "gier_enable", "ier_done", "ier_error")
@@ -151,7 +156,7 @@ def test_registers_change_only_as_they_should() -> None:
     claim("ignored_is_told", quiet & past(file.refused), file.error_ignored)
 
     starts = bus.write & (bus.write_address == 0) & bus.write_strobe[0] & bus.write_data[0]
-    claim("only_a_write_starts", dut.o_start & ~past(dut.o_start), past(starts))
+    claim("only_a_write_starts", dut.o_start & ~past(dut.o_start), past(starts | sweeps))
     waits = past(dut.o_start & ~dut.i_ready) & ~dut.o_reset
     claim("start_waits", claims.quiet & waits, dut.o_start)
     claim("start_is_taken_once", past(dut.o_start & dut.i_ready & ~starts), ~dut.o_start)
@@ -160,7 +165,8 @@ def test_registers_change_only_as_they_should() -> None:
     begins, ends = dut.o_reset & ~past(dut.o_reset), dut.o_reset & dut.i_reset_done
     claim("reset_clears_at_its_begin", past(begins), ~Cat(stored[name] for name in soon).any())
     claim("reset_clears_at_its_end", past(ends), ~Cat(stored[name] for name in arguments).any())
-    claim("reset_clears_the_job", past(ends), dut.o_part == 0)
+    claim("reset_sweeps_the_job", past(ends) | ~claims.quiet, sweeps)
+    claim("sweeps_alone", sweeps, ~bus.write & ~bus.read & ~dut.o_start)
     hits = bus.write & ~busy & (bus.write_address == 4 + 2 * dut.i_part)
     for byte in range(4):
         bits = slice(8 * byte, 8 * byte + 8)

@@ -43,7 +43,10 @@ class Setting(Part):
 
 
 class Jobs(Part):
-    """Writes bases of C and of other matrices, and starts jobs, at most four at a time."""
+    """Writes bases of C and of other matrices, and starts jobs, at most four at a time.
+
+    A base waits while the memory is written; it comes after the sink, which says whether it is.
+    """
 
     def __init__(self, dut: ResultAddresses, rng: np.random.Generator, sink: Sink, rows: int):
         self.dut, self.rng, self.sink, self.rows = dut, rng, sink, rows
@@ -51,10 +54,15 @@ class Jobs(Part):
 
     def drive(self, ctx: Any) -> None:
         dut, rng = self.dut, self.rng
-        starts = (
-            self.known and self.begun - len(self.sink.items) // self.rows < 4 and rng.random() < 0.1
+        room = self.begun - len(self.sink.items) // self.rows < 4
+        starts = self.known and room and rng.random() < 0.1
+        writes = (
+            room
+            and not starts
+            and self.begun < len(BASES)
+            and rng.random() < 0.4
+            and not ctx.get(dut.o_writes)
         )
-        writes = not starts and self.begun < len(BASES) and rng.random() < 0.4
         own = bool(rng.random() < 0.7)
         ctx.set(dut.i_start, starts)
         ctx.set(dut.i_base.valid, writes)
@@ -71,8 +79,9 @@ class Jobs(Part):
 
 @pytest.mark.parametrize("by_columns", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_addresses_are_those_of_each_job(by_columns: bool, seed: int) -> None:
-    """The receiver is always ready: in a cycle in which a base is written no row is offered."""
+@pytest.mark.parametrize("rate", [1.0, 0.4])
+def test_addresses_are_those_of_each_job(by_columns: bool, seed: int, rate: float) -> None:
+    """What is offered stays, whenever bases are written."""
     spec: CoprocessorSpec = Design("coprocessor", PARAMETERS).component().spec
     dut = ResultAddresses(spec)
     rng = np.random.default_rng(seed)
@@ -89,7 +98,7 @@ def test_addresses_are_those_of_each_job(by_columns: bool, seed: int) -> None:
                 address = base + (down + row) * LDC + across * spec.sum_bytes
                 final = last_row and last_column and row == rows - 1
                 wanted.append((address, columns * spec.sum_bytes, final))
-    sink = Sink(dut.o, rng)
+    sink = Sink(dut.o, rng, rate)
     jobs = Jobs(dut, rng, sink, M * len(range(0, N, COLUMNS)))
     setting = Setting(dut, by_columns)
     run(

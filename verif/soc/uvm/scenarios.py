@@ -8,6 +8,7 @@ from cocotb.triggers import ClockCycles
 
 from carrysave.sim.cocotb.streams import cycle
 from golden.soc.coprocessor import Error, Job, matrices
+from golden.soc.spec import CoprocessorSpec
 from verif.soc.uvm.coverage import Coverage
 from verif.soc.uvm.covered import burst_values, place
 from verif.soc.uvm.environment import Environment
@@ -225,6 +226,9 @@ async def overlap(env: Environment, count: int) -> None:
         await env.run(alike(env, 4, speed="immediate", m="one", n="one", k="one"))
         for way in ("read", "write", "ring", "both", "refused"):
             order = alike(env, 7)
+            # A matrix of one byte does not reach beyond memory, wherever it is.
+            while way == "refused" and _longest(spec, order.tasks[0].job)[1] < 2:
+                order = alike(env, 7)
             number = rng.randrange(1, len(order.tasks))
             await env.run(_spoiled(env, order, number, way))
         await env.launch(alike(env, 7))
@@ -242,6 +246,13 @@ async def overlap(env: Environment, count: int) -> None:
     assert spec.follows_ring
 
 
+def _longest(spec: CoprocessorSpec, job: Job) -> tuple[str, int]:
+    """Return the matrix that reaches farthest, and how many bytes."""
+    found = matrices(spec, job)
+    return max(((name, found[name].end - found[name].address) for name in "abc"),
+               key=lambda each: each[1])  # fmt: skip
+
+
 def _spoiled(env: Environment, order: Order, number: int, way: str) -> Order:
     """Let one of some jobs meet an error."""
     spec, rng = env.spec, env.choice
@@ -249,8 +260,7 @@ def _spoiled(env: Environment, order: Order, number: int, way: str) -> Order:
     found = matrices(spec, job)
     if way == "refused":
         tasks = list(order.tasks)
-        longest = max("abc", key=lambda name: found[name].end - found[name].address)
-        change: dict[str, Any] = {longest: (1 << spec.address_width) - 1}
+        change: dict[str, Any] = {_longest(spec, job)[0]: (1 << spec.address_width) - 1}
         tasks[number] = Task(replace(job, **change))
         return replace(order, tasks=tuple(tasks), error="wraps", failing=number)
     assert order.ring is not None

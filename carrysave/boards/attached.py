@@ -1,0 +1,101 @@
+"""Products on a board that is attached to this machine, over its serial line."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave.boards.board import Board
+from carrysave.driver import Coprocessor, CoprocessorError
+from carrysave.driver.batch import Work, run
+from carrysave.driver.uart import SerialPort, UartLink
+from carrysave.errors import UsageError, needs
+from hw.catalog import Design
+
+__all__ = ["block", "built", "opened"]
+
+_TIMEOUT = 0.2
+"""Seconds without a byte, after which a command is repeated."""
+
+
+def built(board: Board, folder: Path) -> tuple[Design, int]:
+    """Return the design that `carrysave build` made for a board, and its baud rate.
+
+    Parameters
+    ----------
+    folder : of the builds, with one for each board.
+
+    Raises
+    ------
+    UsageError
+        There is no report of a build; or the host of the board is a processor on it.
+    ValueError
+        The report is damaged.
+    """
+    if board.processor:
+        raise UsageError(f"--port is for boards with a serial line; {board.name} has a processor")
+    report = folder / board.name / f"{board.name}.json"
+    if not report.exists():
+        raise UsageError(
+            f"--port needs the report of `carrysave build --board {board.name}`, which says what is"
+            f" on the board: {report}"
+        )
+    try:
+        facts = json.loads(report.read_text())
+        texts = {name: _text(value) for name, value in facts["parameters"].items()}
+        return Design.parse("coprocessor_uart", texts), int(facts["baud"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{report}: not a report of `carrysave build`: {error}") from None
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def opened(port: SerialPort, design: Design) -> Coprocessor:
+    """Open the driver of a design behind a serial line.
+
+    Raises
+    ------
+    LinkError
+        It does not answer.
+    CoprocessorError
+        Another design answers.
+    """
+    link = UartLink(port)
+    device = Coprocessor(link, link)
+    if device.info.hash != int(design.digest, 16):
+        raise CoprocessorError(
+            f"the board has another design, {device.info.hash:016x} and not {design.digest}:"
+            " load it with `carrysave build --load`"
+        )
+    return device
+
+
+def block(
+    board: Board, design: Design, port: str, baud: int
+) -> Callable[
+    [Sequence[Work], Callable[[int, int], None]], tuple[list[np.ndarray], list[dict[str, Any]]]
+]:
+    """Return what runs products on the board: a :data:`carrysave.networks.run.Block`."""
+    needs("serial")
+
+    def run_all(
+        works: Sequence[Work], progress: Callable[[int, int], None]
+    ) -> tuple[list[np.ndarray], list[dict[str, Any]]]:
+        from serial import Serial
+
+        with Serial(port, baud, timeout=_TIMEOUT) as line:
+            try:
+                device = opened(line, design)
+            except CoprocessorError as error:
+                raise type(error)(f"{board.name} at {port}, {baud} baud: {error}") from None
+            results, counters = run(device, works, progress=lambda done: progress(done, len(works)))
+        return results, [
+            dataclasses.asdict(one) | {"utilisation": one.utilisation} for one in counters
+        ]
+
+    return run_all

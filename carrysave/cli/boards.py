@@ -1,0 +1,78 @@
+"""``carrysave boards``."""
+
+import json
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from carrysave.boards.board import BOARDS, Board, board_of, design_of, rate_of
+from carrysave.cli.options import Json, console
+
+__all__ = ["list_boards"]
+
+
+def list_boards(
+    names: Annotated[list[str] | None, Parameter(help="Show these.")] = None,
+    /,
+    *,
+    json_: Json = False,
+) -> int:
+    """List the boards that `build` knows, and the co-processor that each gets by default.
+
+    **Examples:**
+
+    - `carrysave boards`
+    - `carrysave boards ulx3s_85f --json`
+    """
+    chosen = [board_of(name) for name in names] if names else list(BOARDS.values())
+    rows = [facts(board) for board in chosen]
+    if json_:
+        print(json.dumps(rows, indent=2))
+        return 0
+    table = Table(title="Boards", title_justify="left")
+    for head in ("board", "FPGA", "engine", "MHz", "GOPS", "baud"):
+        right = head in {"MHz", "GOPS", "baud"}
+        table.add_column(head, justify="right" if right else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            row["board"], row["part"], f"{row['m']} x {row['n']}",
+            *map(_shown, (row["clock_mhz"], row["gops"], row["baud"])),
+        )  # fmt: skip
+    console.print(table)
+    console.print("MHz, GOPS: of the default build, where they were measured.")
+    console.print("Arty A7, PYNQ-Z2, KV260: `build` writes a project for Vivado.")
+    for note, row in ((row["note"], row) for row in rows if row["note"]):
+        console.print(f"{row['board']}: {note}", highlight=False, markup=False, soft_wrap=True)
+    return 0
+
+
+def facts(board: Board) -> dict[str, Any]:
+    """Describe a board and its default build in plain values."""
+    design = design_of(board, {})
+    clock = board.clock_mhz or None
+    rate = rate_of(board, 1e6 * (clock or board.oscillator_mhz))
+    return {
+        "board": board.name,
+        "title": board.title,
+        "family": board.family,
+        "part": board.facts["part"],
+        "capacity": dict(board.part.capacity) if board.part else {},
+        "oscillator_mhz": board.oscillator_mhz,
+        "pins": {port: pin["site"] for port, pin in board.facts["pins"].items()},
+        "source": board.facts["source"],
+        "design": design.module,
+        "engine": str(board.parameters["engine"]),
+        "m": design.spec.inside.m,
+        "n": design.spec.inside.n,
+        "data_width": design.spec.data_width,
+        "clock_mhz": clock,
+        "gops": clock and design.component().operations_per_cycle * clock / 1e3,
+        "baud": None if board.processor else rate,
+        "built_by": "open tools" if board.part else "Vivado",
+        "note": board.note,
+    }
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"

@@ -1,0 +1,115 @@
+"""``carrysave explore``."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.types import ExistingFile
+
+from carrysave import jobs
+from carrysave.cli.libraries import target_of
+from carrysave.cli.options import (
+    ALL_CORES,
+    Folder,
+    Json,
+    Running,
+    built_for,
+    errors,
+    output_folder,
+    print_outcome,
+)
+from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_search
+from carrysave.errors import UsageError
+from carrysave.explore.command import Request, execute
+from carrysave.explore.space import Space
+from carrysave.explore.view import show
+from carrysave.fpga import implementation
+from carrysave.progress import Steps
+from hw.catalog import Design
+
+__all__ = ["explore"]
+
+
+def explore(
+    *,
+    space: Annotated[
+        ExistingFile | None, Parameter(help="Designs, parameters and constraints, TOML.")
+    ] = None,
+    macs: Annotated[
+        int | None,
+        Parameter(help="In place of a space: int8 arrays of so many MACs per cycle. [default: 16]"),
+    ] = None,
+    objective: Annotated[
+        list[str] | None,
+        Parameter(
+            help="Figure to be best in; may be repeated. [default: gops_per_mm2, pj_per_mac;"
+            " on FPGAs gops, luts]"
+        ),
+    ] = None,
+    trials: Annotated[int, Parameter(help="Designs to measure at most.")] = 50,
+    method: Annotated[
+        str, Parameter(help="How to search: tpe, nsga2 (Optuna), random, grid.")
+    ] = "tpe",
+    verify: Annotated[
+        str, Parameter(help="Which designs must pass their bench: front, all, none.")
+    ] = "front",
+    seed: Annotated[int, Parameter(help="Seed of the search.")] = 1,
+    target: Target = None,
+    liberty: Liberty = None,
+    period: Period = None,
+    sweep: Annotated[
+        bool, Parameter(show_default=False, help="Search recipes and periods for each design.")
+    ] = False,
+    part: Part = None,
+    seeds: Seeds = None,
+    output: Folder = None,
+    running: Running = ALL_CORES,
+    json_: Json = False,
+) -> int:
+    """Search designs and parameters for the best in several figures at once.
+
+    Proposes designs of a space, has each synthesised, and runs the benches of those that no other
+    beats in all figures: a design that fails is no result. What was measured once, in whatever
+    search, is kept. Writes JSON and a picture to `OUTPUT/explore`; `carrysave generate --from
+    OUTPUT/explore/explore.json` writes the first of the front.
+
+    **Examples:**
+
+    - `carrysave explore --macs 16 --objective gops_per_mm2 --objective pj_per_mac --trials 40`
+    - `carrysave explore --space space.toml --target ecp5 --objective gops --objective luts`
+    """
+    check_search(
+        target=target, liberty=liberty, period=period, sweep=sweep, objective="density",
+        hierarchy=None, time_reset=False, part=part, seeds=seeds, operations=None,
+    )  # fmt: skip
+    if space is not None and macs is not None:
+        raise UsageError("--macs is in place of a --space")
+    if macs is not None and not 1 <= macs <= 4096:
+        raise UsageError(f"--macs must be 1..4096, not {macs}")
+    if seed < 0:
+        raise UsageError(f"--seed must be 0 or more, not {seed}")
+    on_fpga = target in implementation.TARGETS
+    default = ["gops", "luts"] if on_fpga else ["gops_per_mm2", "pj_per_mac"]
+
+    def prepare(design: Design) -> Design:
+        return built_for(str(target), design, {}) if on_fpga else design
+
+    options: dict[str, Any] = {"period_ns": period, "sweep": sweep}
+    if on_fpga:
+        options = {"part": part, "seeds": seeds or 3}
+    request = Request(
+        space=Space.read(Path(space)) if space is not None else Space.of_macs(macs or 16),
+        target=target_of(target, liberty),
+        objectives=tuple(objective or default),
+        trials=trials, method=method, verify=verify, seed=seed,
+        batch=2 * (running.jobs or jobs.cores()),
+        options=options,
+        prepare=prepare,
+    )  # fmt: skip
+    folder = output_folder(output)
+    with Steps(errors) as steps, running.session():
+        found = execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
+    print_outcome(found, show, json_)
+    return 1 if found["wrong"] or not found["front"] else 0

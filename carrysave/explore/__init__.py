@@ -1,0 +1,1 @@
+"""Search of designs and parameters for several objectives at once."""

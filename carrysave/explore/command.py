@@ -1,0 +1,255 @@
+"""``carrysave explore``: proposes points, has them measured and verified, keeps the front."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from carrysave import cache, jobs
+from carrysave.asic.design_job import design_job
+from carrysave.asic.liberty.cells import Library
+from carrysave.asic.result import versions
+from carrysave.errors import UsageError, check_choice, installed, remedy
+from carrysave.explore.front import check_objectives, front, values_of
+from carrysave.explore.search import METHODS, search
+from carrysave.explore.space import Point, Space
+from carrysave.progress import Steps
+from carrysave.report.tables import as_text, svg
+from carrysave.sim import runner
+from hw.catalog import Design
+
+__all__ = ["VERIFY", "Request", "draw", "execute", "verified"]
+
+VERIFY = ("front", "all", "none")
+
+
+def _as_it_is(design: Design) -> Design:
+    return design
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A request.
+
+    Parameters
+    ----------
+    space : where to search.
+    target : a library of cells, or a family of FPGAs.
+    objectives : figures, of :data:`carrysave.explore.front.OBJECTIVES`.
+    trials : points that are measured at most.
+    method : of :data:`carrysave.explore.search.METHODS`.
+    verify : which points must pass their bench, of :data:`VERIFY`.
+    seed : of the search.
+    batch : points that are proposed at a time.
+    options : of :func:`carrysave.asic.synthesis.synthesise`.
+    prepare : returns a design of the space as it is built for the target.
+    """
+
+    space: Space
+    target: str | Library
+    objectives: tuple[str, ...]
+    trials: int
+    method: str = "tpe"
+    verify: str = "front"
+    seed: int = 1
+    batch: int = 4
+    options: Mapping[str, Any] = field(default_factory=dict)
+    prepare: Callable[[Design], Design] = _as_it_is
+
+    def __post_init__(self) -> None:
+        """Check the choices."""
+        check_objectives(self.objectives)
+        check_choice("--method", self.method, METHODS)
+        check_choice("--verify", self.verify, VERIFY)
+        if self.trials < 1:
+            raise UsageError(f"--trials must be 1 or more, not {self.trials}")
+
+
+class _Exploration:
+    """Points, and what is known of them."""
+
+    def __init__(self, request: Request, steps: Steps) -> None:
+        self.request = request
+        self.steps = steps
+        self.points = [
+            replace(point, design=request.prepare(point.design)) for point in request.space.points()
+        ]
+        self.rows: dict[int, dict[str, Any]] = {}
+        self.search = search(
+            request.method, self.points, request.seed, len(request.objectives), request.trials
+        )
+
+    def measure(self) -> None:
+        """Measure points until there were enough trials, or none is left."""
+        total = min(self.request.trials, len(self.points))
+        self.steps.plan(-(-total // self.request.batch))
+        while len(self.rows) < total:
+            numbers = self.search.ask(min(self.request.batch, total - len(self.rows)))
+            self.steps.step(f"points {len(self.rows) + 1} to {len(self.rows) + len(numbers)}")
+            wanted = [self.job(self.points[number]) for number in numbers]
+            outcomes = jobs.run(wanted, ordered=True, progress=self.steps.jobs)
+            for number, outcome in zip(numbers, outcomes, strict=True):
+                self.take(number, outcome)
+
+    def job(self, point: Point) -> jobs.Job:
+        """Return the job that measures a point."""
+        request = self.request
+        return design_job(
+            point.design, request.target, facts={"kind": "explore"}, **request.options
+        )
+
+    def take(self, number: int, outcome: jobs.Outcome) -> None:
+        """Keep what is known of a point now, and tell the search."""
+        point, request = self.points[number], self.request
+        row: dict[str, Any] = {
+            "design": point.design.name, "module": point.design.module,
+            "parameters": dict(point.design.parameters), "values": dict(point.values),
+            "front": False, "verified": None, "allowed": False, "error": None, "log": None,
+            "key": outcome.key, "seconds": outcome.seconds,
+        }  # fmt: skip
+        values = None
+        if outcome.failure is not None:
+            row |= {"error": str(outcome.failure), "log": outcome.failure.log}
+            row |= dict.fromkeys(request.objectives)
+        else:
+            figures = {"latency": point.design.component().latency, **outcome.get()}
+            row |= {name: figures.get(name) for name in request.objectives}
+            row["allowed"] = request.space.allows(point, figures)
+            values = values_of(figures, request.objectives)
+            if values is None:
+                lacking = [name for name in request.objectives if figures.get(name) is None]
+                raise UsageError(
+                    f"--objective must be a figure of the target; it has none of"
+                    f" {', '.join(lacking)}"
+                )
+        self.rows[number] = row
+        self.search.tell(number, values if row["allowed"] else None)
+
+    def fronted(self) -> list[dict[str, Any]]:
+        """Mark the front: of all that is allowed and did not fail its bench."""
+        able = [
+            row for row in self.rows.values() if row["allowed"] and row["verified"] is not False
+        ]
+        for row in self.rows.values():
+            row["front"] = False
+        marks = front([_less(row, self.request.objectives) for row in able]) if able else []
+        for row, mark in zip(able, marks, strict=True):
+            row["front"] = mark
+        return [row for row in able if row["front"]]
+
+    def verify(self) -> None:
+        """Run benches; who fails leaves the front, and who comes into it is verified, too."""
+        while True:
+            chosen = self.fronted()
+            if self.request.verify == "all":
+                chosen = [row for row in self.rows.values() if row["allowed"]]
+            wanted = [row for row in chosen if row["verified"] is None]
+            if self.request.verify == "none" or not wanted:
+                return
+            self.steps.step(f"verify {len(wanted)} designs")
+            outcomes = jobs.run(
+                [verification(Design(row["design"], row["parameters"])) for row in wanted],
+                ordered=True, progress=self.steps.jobs,
+            )  # fmt: skip
+            for row, outcome in zip(wanted, outcomes, strict=True):
+                row["verified"] = outcome.failure is None and outcome.value["ok"]
+                if not row["verified"]:
+                    failed = outcome.failure or f"bench fails: {', '.join(outcome.value['failed'])}"
+                    row["error"] = str(failed)
+            self.fronted()
+
+
+def _less(row: Mapping[str, Any], objectives: Sequence[str]) -> list[float]:
+    values = values_of(row, objectives)
+    assert values is not None
+    return values
+
+
+def verification(design: Design, seed: int = 1) -> jobs.Job:
+    """Return the job that runs a design's bench."""
+    return jobs.Job(
+        function=verified,
+        arguments={"name": design.name, "parameters": dict(design.parameters), "seed": seed},
+        tools=("verilator", "cocotb"),
+        label=f"verify {design.module}",
+        facts={"kind": "verify", "design": design.name, "parameters": dict(design.parameters)},
+    )
+
+
+def verified(name: str, parameters: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Run a design's bench by plain arguments: the job's function."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="carrysave-") as folder:
+        result = runner.verify(Design(name, parameters), seed=seed, directory=Path(folder))
+        return {"ok": result.ok, "tests": result.tests, "failed": list(result.failed)}
+
+
+def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
+    """Search, verify, and write JSON and a picture.
+
+    Returns
+    -------
+    ``objectives points front verified wrong failed space_points trials method command versions
+    notes files``; of each point ``design module parameters values front verified allowed error``
+    and every objective, those of the front first.
+    """
+    found = _Exploration(request, steps)
+    found.measure()
+    found.verify()
+    rows = sorted(
+        found.rows.values(),
+        key=lambda row: (not row["front"], not row["allowed"], row[request.objectives[0]] is None,
+                         values_of(row, request.objectives[:1]) or []),
+    )  # fmt: skip
+    library = request.target if isinstance(request.target, Library) else None
+    facts: dict[str, Any] = {
+        "objectives": list(request.objectives),
+        "target": library.name if library else request.target,
+        "points": rows,
+        "front": sum(row["front"] for row in rows),
+        "wrong": [row["module"] for row in rows if row["verified"] is False],
+        "failed": sum(row["error"] is not None and row["verified"] is None for row in rows),
+        "space_points": len(found.points),
+        "trials": len(rows),
+        "method": request.method,
+        "command": command,
+        "versions": versions(library) if library else {},
+        "notes": [],
+    }
+    if not installed("matplotlib"):
+        facts["notes"].append(f"no picture, which needs {remedy('matplotlib')}")
+    own = folder / "explore"
+    contents: dict[str, bytes] = {}
+    if installed("matplotlib"):
+        contents["explore.svg"] = draw(facts)
+    files = [cache.write(own / name, content) for name, content in contents.items()]
+    facts["files"] = [str(path) for path in (*files, own / "explore.json")]
+    cache.write(own / "explore.json", json.dumps(facts, indent=2) + "\n")
+    return facts
+
+
+def draw(facts: Mapping[str, Any]) -> bytes:
+    """Draw the points by the first two objectives, and the front, as SVG."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    names = facts["objectives"]
+    x, y = names[0], names[min(1, len(names) - 1)]
+    points = [row for row in facts["points"] if row["allowed"]]
+    with as_text():
+        figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+        for design in dict.fromkeys(row["design"] for row in points):
+            own = [row for row in points if row["design"] == design]
+            axes.scatter([row[x] for row in own], [row[y] for row in own], s=12, label=design)
+        line = sorted((row[x], row[y]) for row in points if row["front"])
+        if line:
+            axes.plot(*zip(*line, strict=True), color="0.3", linewidth=0.8, label="front")
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        if points:
+            axes.legend(fontsize=7)
+        return svg(figure)

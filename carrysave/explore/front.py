@@ -1,0 +1,71 @@
+"""What is better than what, by several objectives."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave.errors import UsageError
+from hw.catalog import Design, nearest
+from hw.emit import user_files
+
+__all__ = ["OBJECTIVES", "check_objectives", "front", "point_of", "values_of"]
+
+OBJECTIVES = {
+    "gops_per_mm2": -1, "gops": -1, "gops_per_w": -1, "fmax_mhz": -1, "gops_per_1000_luts": -1,
+    "gops_per_dsp": -1, "operations_per_fo4_kge": -1, "area_um2": 1, "kge": 1, "period_ns": 1,
+    "power_mw": 1, "pj_per_mac": 1, "luts": 1, "ffs": 1, "dsps": 1, "brams": 1, "latency": 1,
+}  # fmt: skip
+"""Figure -> 1 if less of it is better, -1 if more is."""
+
+
+def check_objectives(names: Sequence[str]) -> None:
+    """Refuse an unknown figure, one that is given twice, and none at all."""
+    if not names:
+        raise UsageError(f"--objective must be one or more of {', '.join(OBJECTIVES)}")
+    for name in names:
+        if name not in OBJECTIVES:
+            raise UsageError(str(nearest(name, OBJECTIVES, "objective")))
+    if len(set(names)) < len(names):
+        raise UsageError(f"--objective must name each figure once, not {', '.join(names)}")
+
+
+def values_of(figures: Mapping[str, Any], objectives: Sequence[str]) -> list[float] | None:
+    """Return the objectives, less being better; None if a figure is not known."""
+    found = [figures[name] for name in objectives if figures.get(name) is not None]
+    if len(found) < len(objectives):
+        return None
+    return [OBJECTIVES[name] * float(value) for name, value in zip(objectives, found, strict=True)]
+
+
+def point_of(path: Path, number: int) -> Design:
+    """Return a design of the front of a search, from the JSON that it wrote.
+
+    Raises
+    ------
+    UsageError
+        The file is no such JSON, or the front has no point of this number.
+    """
+    try:
+        points = json.loads(user_files.read(path))["points"]
+        chosen = [row for row in points if row["front"]]
+        found = [(str(row["design"]), dict(row["parameters"])) for row in chosen]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(f"{path}: not what `carrysave explore` writes: {error!r}") from None
+    if not 0 <= number < len(found):
+        raise UsageError(f"--point must be 0..{len(found) - 1}, the front's, not {number}")
+    return Design(*found[number])
+
+
+def front(values: Sequence[Sequence[float]]) -> list[bool]:
+    """Tell which points no other dominates: is as good in all, and better in one.
+
+    Of equal points all are in the front.
+    """
+    table = np.asarray(values, float).reshape(len(values), -1)
+    no_worse = (table[:, None] <= table[None]).all(axis=2)
+    better = (table[:, None] < table[None]).any(axis=2)
+    dominated = np.atleast_1d((no_worse & better).any(axis=0))
+    return [not one for one in dominated]

@@ -1,0 +1,283 @@
+"""A space of designs: which, with which parameters, under which constraints."""
+
+import ast
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from carrysave.errors import UsageError, needs
+from hw.catalog import CATALOG, Design, nearest
+from hw.emit import user_files
+
+__all__ = ["MOST", "Point", "Space"]
+
+MOST = 200_000
+"""Points of a space, constraints included, that are listed."""
+
+Value = int | str | bool
+
+
+@dataclass(frozen=True)
+class Point:
+    """A design of a space.
+
+    Members
+    -------
+    values : of the parameters that the space has and the design knows.
+    """
+
+    design: Design
+    values: Mapping[str, Value] = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        """What tells it apart: design and values."""
+        return self.design.key
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """An expression that must be true, over parameters and figures.
+
+    Members
+    -------
+    names : that it uses.
+    """
+
+    text: str
+    names: frozenset[str]
+
+    @classmethod
+    def parse(cls, text: object) -> "Constraint":
+        """Read an expression of comparisons, arithmetic, ``and``, ``or``, ``not``.
+
+        Raises
+        ------
+        UsageError
+            It is none, or does more than that.
+        """
+        try:
+            if not isinstance(text, str):
+                raise SyntaxError
+            tree = ast.parse(text.strip(), mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise UsageError(f"constraint must be an expression, not {text!r}") from None
+        for node in ast.walk(tree):
+            if not isinstance(node, _PLAIN):
+                what = type(node).__name__
+                raise UsageError(f"constraint must be of names, numbers and operators: {text!r}"
+                                 f" has {what}")  # fmt: skip
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        return cls(text, frozenset(names))
+
+    def holds(self, values: Mapping[str, Any]) -> bool:
+        """Tell whether it is true of values; where one is None or missing, it is not.
+
+        Raises
+        ------
+        UsageError
+            Its operators are not for these values.
+        """
+        from simpleeval import EvalWithCompoundTypes, InvalidExpression
+
+        if any(values.get(name) is None for name in self.names):
+            return False
+        try:
+            return bool(EvalWithCompoundTypes(names=dict(values), functions={}).eval(self.text))
+        except ZeroDivisionError:
+            return False
+        except (InvalidExpression, TypeError, ValueError, OverflowError, MemoryError) as error:
+            raise UsageError(f"constraint {self.text!r}: {error}") from None
+
+
+_PLAIN = (
+    ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add,
+    ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Compare, ast.Eq, ast.NotEq, ast.Lt,
+    ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Name, ast.Load, ast.Constant, ast.Tuple,
+    ast.List,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Space:
+    """Designs, values of each parameter, and constraints.
+
+    Parameters
+    ----------
+    designs : names.
+    parameters : values of each; a design takes those that it knows.
+    constraints : what must be true of parameters, or of figures of a result.
+
+    Raises
+    ------
+    UsageError
+        A design or parameter is unknown, a list is empty, no point is legal, or more than
+        :data:`MOST` would have to be looked at.
+    """
+
+    designs: tuple[str, ...]
+    parameters: Mapping[str, tuple[Value, ...]]
+    constraints: tuple[Constraint, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path) -> "Space":
+        """Read a space from a TOML file."""
+        try:
+            table = tomllib.loads(user_files.read(path).decode())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path}: {error}") from None
+        try:
+            return cls.of_table(table)
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from None
+
+    @classmethod
+    def of_table(cls, table: Mapping[str, Any]) -> "Space":
+        """Make a space of a table as :meth:`read` finds it."""
+        known = {"designs": list, "parameters": dict, "constraints": dict}
+        for name, value in table.items():
+            if name not in known:
+                raise UsageError(str(nearest(name, known, "key of a space")))
+            if not isinstance(value, known[name]):
+                kind = "a list" if known[name] is list else "a table"
+                raise UsageError(f"{name} must be {kind}, not {value!r}")
+        constraints = table.get("constraints", {})
+        texts: list[Any] = []
+        for name, value in constraints.items():
+            # `all` lists expressions; another name is a figure or parameter that must be a value.
+            texts += (
+                value if name == "all" and isinstance(value, list) else [f"{name} == {value!r}"]
+            )
+        return cls(
+            tuple(table.get("designs", ())),
+            {name: _values(name, value) for name, value in table.get("parameters", {}).items()},
+            tuple(map(Constraint.parse, texts)),
+        )
+
+    @classmethod
+    def of_macs(cls, macs: int, k_max: int = 1024) -> "Space":
+        """Return the arrays of integers with so many multiply-accumulates in a cycle."""
+        sides = tuple(size for size in range(1, macs + 1) if macs % size == 0)
+        return cls(
+            ("systolic_os", "systolic_ws", "matrix_2d", "cube", "adder_tree"),
+            {
+                "m": sides, "n": sides, "k": sides, "k_max": (k_max,),
+                "pe": ("mac", "opt1", "opt2"), "encoding": ("mbe", "ent"),
+            },
+            (Constraint.parse(f"macs == {macs}"),),
+        )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        """Check names and values."""
+        needs("simpleeval")
+        if not self.designs:
+            raise UsageError("designs must be one or more, not none")
+        for name in self.designs:
+            if not isinstance(name, str) or name not in CATALOG:
+                raise UsageError(str(nearest(str(name), CATALOG, "design")))
+        kinds = {name: CATALOG[name].parameters for name in self.designs}
+        every = {name: kind for known in kinds.values() for name, kind in known.items()}
+        for name in self.parameters:
+            if name not in every:
+                raise UsageError(str(nearest(name, every, f"parameter of {', '.join(kinds)}")))
+
+    def points(self) -> list[Point]:
+        """List the legal points: those that designs accept and constraints of parameters allow.
+
+        Raises
+        ------
+        UsageError
+            There is none, or too many would have to be looked at.
+        """
+        found: dict[str, Point] = {}
+        refused = ""
+        for name, values in self._combinations():
+            try:
+                design = Design(name, values)
+            except (ValueError, TypeError) as error:
+                refused = str(error)
+                continue
+            facts = facts_of(design)
+            if all(one.holds(facts) for one in self.constraints if one.names <= facts.keys()):
+                found.setdefault(design.key, Point(design, values))
+        if not found:
+            reason = f"; the last design says: {refused}" if refused else ""
+            raise UsageError(f"space must have a point that its constraints allow{reason}")
+        return list(found.values())
+
+    def _combinations(self) -> Iterator[tuple[str, dict[str, Value]]]:
+        total = 0
+        for name in self.designs:
+            known = CATALOG[name].parameters
+            own = {key: values for key, values in self.parameters.items() if key in known}
+            count = 1
+            for values in own.values():
+                count *= len(values)
+            total += count
+            if total > MOST:
+                raise UsageError(f"space must have {MOST:,} combinations at most, not {total:,}")
+            for choice in itertools.product(*own.values()):
+                yield name, dict(zip(own, choice, strict=True))
+
+    def allows(self, point: Point, figures: Mapping[str, Any]) -> bool:
+        """Tell whether a result fulfils the constraints of figures."""
+        facts = facts_of(point.design)
+        return all(
+            one.holds({**figures, **facts}) for one in self.constraints if one.names - facts.keys()
+        )
+
+
+def facts_of(design: Design) -> dict[str, Any]:
+    """Return what is known of a design before anything is built: parameters, ``macs``, `design`."""
+    sizes = vars(design.spec)
+    return {
+        **{name: sizes[name] for name in ("m", "n", "k") if isinstance(sizes.get(name), int)},
+        **design.parameters,
+        "design": design.name,
+        "macs": macs_of(design),
+    }
+
+
+def macs_of(design: Design) -> float:
+    """Return the multiply-accumulates in a cycle."""
+    macs = design.component().operations_per_cycle / 2
+    return int(macs) if macs == int(macs) else macs
+
+
+def _values(name: str, given: Any) -> tuple[Value, ...]:
+    """Read a list of values, a range of integers, or one value."""
+    if isinstance(given, Mapping):
+        limits = {"min": None, "max": None, "step": 1, "factor": None} | dict(given)
+        whole = [limits[key] for key in ("min", "max", "step")]
+        if given.keys() - {"min", "max", "step", "factor"} or not all(
+            isinstance(value, int) and not isinstance(value, bool) for value in whole
+        ):
+            raise UsageError(
+                f"{name} must be a list, or min, max and step or factor, not {given!r}"
+            )
+        low, high, step = whole
+        factor = limits["factor"]
+        if factor is not None and not (isinstance(factor, int) and factor > 1 and low > 0):
+            raise UsageError(f"factor of {name} must be an integer from 2 on, and min from 1 on")
+        if step < 1:
+            raise UsageError(f"step of {name} must be 1 or more, not {step}")
+        values: Sequence[Any] = range(low, high + 1, step)
+        if factor is not None:
+            values = list(
+                itertools.takewhile(
+                    lambda value: value <= high, (low * factor**power for power in range(64))
+                )
+            )
+    else:
+        values = given if isinstance(given, list) else [given]
+    if not len(values):
+        raise UsageError(f"{name} must have one value or more, not none: {given!r}")
+    if len(values) > MOST:
+        raise UsageError(f"{name} must have {MOST:,} values at most, not {len(values):,}")
+    for value in values:
+        if not isinstance(value, int | str):
+            raise UsageError(f"values of {name} must be integers, texts or truth values: {value!r}")
+    return tuple(dict.fromkeys(values))

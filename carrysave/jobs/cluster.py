@@ -1,0 +1,266 @@
+"""Workers by dask.distributed: a cluster within this process, or one that stands."""
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError
+from dataclasses import replace
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from carrysave.errors import UsageError, installed
+from carrysave.jobs.child import Answer, Order
+from carrysave.jobs.children import CHILDREN
+from carrysave.jobs.files import files_of, with_files, without_files
+from carrysave.jobs.job import (
+    Failure,
+    File,
+    Job,
+    base_versions,
+    name_of,
+    tool_name,
+    tool_named,
+    tool_versions,
+)
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+__all__ = ["Cluster"]
+
+_ANSWER = 10.0  # seconds within which a scheduler must answer
+_FILES = 32  # that stay with a cluster for jobs to come
+_SETTINGS = {
+    # What it says of restarts and lost connections, outcomes say better.
+    "logging": {"distributed": "critical"},
+    # Files of jobs travel as tasks of their own, once per worker, and may be large.
+    "distributed.admin.large-graph-warning-threshold": "1TiB",
+    # Jobs run elsewhere: to look at threads here a hundred times a second only takes their time.
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.http.routes": [],
+}
+_SAME = ("python", "distributed", "dask", "msgpack", "cloudpickle")
+"""Packages whose versions the parts of a cluster must share to understand each other."""
+
+
+class Cluster:
+    """Workers that do orders.
+
+    With no `address`, the scheduler and as many workers as `count` live in threads of this process:
+    what they run is in processes of its own anyway (:mod:`carrysave.jobs.children`).
+
+    Raises
+    ------
+    UsageError
+        If the scheduler does not answer, or workers have other versions.
+    """
+
+    def __init__(self, address: str | None, count: int) -> None:
+        import dask
+
+        dask.config.set(_SETTINGS)
+        from distributed import Client, LocalCluster
+
+        self.address = address
+        self._cluster: LocalCluster | None = None
+        self._files: dict[str, Future] = {}
+        if address is None:
+            if not installed("bokeh"):
+                dask.config.set({"distributed.scheduler.http.routes": []})
+            self._folder = TemporaryDirectory(prefix="carrysave-", ignore_cleanup_errors=True)
+            self._cluster = LocalCluster(
+                local_directory=self._folder.name,
+                n_workers=count, threads_per_worker=1, processes=False, memory_limit=0,
+                # Pages of it and of workers are nobody's outside this machine.
+                dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+            )  # fmt: skip
+            self._client = Client(self._cluster, set_as_default=False)
+            self._versions: dict[str, str | None] = {}
+            return
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of versions, which are compared below
+                self._client = Client(address, timeout=_ANSWER, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            reason = " ".join(str(error).split())
+            raise UsageError(f"--scheduler {address}: it does not answer: {reason}") from None
+        self._versions = base_versions()
+        try:
+            self._check()
+        except BaseException:
+            self.close()
+            raise
+
+    def _check(self) -> None:
+        """Refuse workers that would not understand what they are given, or do something else."""
+        found = self._client.get_versions()
+        ours = _packages(found["client"])
+        others = {"scheduler": found["scheduler"], **found["workers"]}
+        for where, theirs in others.items():
+            for name, version in _packages(theirs).items():
+                if version != ours[name]:
+                    raise self._differs(where, f"{name} {version}, here {ours[name]}")
+        try:
+            answers = self._client.run(base_versions)
+        except Exception as error:
+            raise UsageError(
+                f"--scheduler {self.address}: its workers cannot load this carrysave:"
+                f" {' '.join(str(error).split())}"
+            ) from None
+        for where, versions in answers.items():
+            if differs := _difference(self._versions, versions):
+                raise self._differs(where, differs)
+
+    def _differs(self, where: str, text: str) -> UsageError:
+        return UsageError(f"--scheduler {self.address}: versions differ: {where} has {text}")
+
+    @property
+    def dashboard(self) -> str | None:
+        """The address of the dashboard, if there is one."""
+        if not installed("bokeh"):
+            return None
+        with contextlib.suppress(Exception):
+            return str(self._client.dashboard_link)
+        return None
+
+    def slots(self) -> int:
+        """Return how many jobs can run at a time just now."""
+        if self._cluster is not None:
+            return len(self._cluster.workers)
+        with contextlib.suppress(OSError, ValueError):
+            return sum(self._client.nthreads().values())
+        return 0
+
+    def order(self, job: Job, seconds: float, memory: int) -> Order:
+        """Return what a worker needs to know of a job."""
+        versions = {**self._versions, **tool_versions(job.tools)} if self.address else {}
+        return Order(
+            key=job.key, function=name_of(job.function), arguments=dict(job.arguments),
+            seconds=seconds, memory=memory, tools=tuple(map(tool_name, job.tools)),
+            versions=versions,
+        )  # fmt: skip
+
+    def submit(self, order: Order, attempt: int, done: Callable[["Future"], None]) -> "Future":
+        """Hand an order out; `done` is called in another thread."""
+        data: list[Any] = []
+        if self.address is not None:
+            files = {file.sha: file for file in files_of(order.arguments)}
+            for sha, file in files.items():
+                data.append(self._file(sha, file))
+            names = tuple((file.path.name, sha) for sha, file in files.items())
+            order = replace(order, files=names, arguments=without_files(order.arguments))
+        future = self._client.submit(
+            perform, order, *data, key=f"carrysave-{order.key}-{attempt}", pure=False, retries=0
+        )
+        future.add_done_callback(done)
+        return future
+
+    def _file(self, sha: str, file: File) -> "Future":
+        """Return a file as a task: kept by dask while a job needs it; a few stay for others."""
+        future = self._files.pop(sha, None)
+        if future is None:
+            future = self._client.submit(_same, file.path.read_bytes(), key=f"carrysave-file-{sha}")
+        self._files[sha] = future
+        if len(self._files) > _FILES:
+            del self._files[next(iter(self._files))]
+        return future
+
+    def answer(self, future: "Future") -> Answer:
+        """Return what became of an order.
+
+        Raises
+        ------
+        RuntimeError
+            If the scheduler is gone.
+        UsageError
+            If the worker has other versions.
+        """
+        try:
+            answer: Answer = future.result()
+        except CancelledError as error:
+            if self._client.status != "running":
+                raise self._gone() from None
+            return Answer(failure=Failure("Crash", f"its worker was lost: {error}"))
+        except Exception as error:
+            if self._client.status != "running":
+                raise self._gone() from None
+            text = " ".join(str(error).split())
+            return Answer(failure=Failure(type(error).__name__, text))
+        finally:
+            future.release()
+        if answer.differs:
+            raise self._differs(answer.who, answer.differs)
+        return answer
+
+    def _gone(self) -> RuntimeError:
+        return RuntimeError(
+            f"the scheduler at {self.address} is gone; what is done is kept, and the same command"
+            " goes on from there"
+        )
+
+    def check(self) -> None:
+        """Raise RuntimeError if the scheduler is gone."""
+        if self._client.status not in {"running", "connecting"}:
+            raise self._gone()
+
+    def cancel(self, futures: list["Future"]) -> None:
+        """Take back what is not wanted any more."""
+        with contextlib.suppress(Exception):
+            self._client.cancel(futures)
+
+    def close(self) -> None:
+        """End all that is under way; what others have on a cluster that stands goes on."""
+        if self._cluster is not None:
+            CHILDREN.close()
+        with contextlib.suppress(Exception):
+            self._client.close(timeout=2)
+        if self._cluster is not None:
+            self._cluster.close(timeout=5)
+            self._folder.cleanup()
+
+
+def perform(order: Order, *data: bytes) -> Answer:
+    """Do an order in a worker: the task of dask's."""
+    from distributed.worker import get_worker, thread_state
+
+    if order.versions:
+        ours = base_versions() | tool_versions(map(tool_named, order.tools))
+        if differs := _difference(order.versions, ours):
+            return Answer(differs=differs, who=str(get_worker().address))
+    if data:
+        kept = {
+            sha: File.keep(name, content)
+            for (name, sha), content in zip(order.files, data, strict=True)
+        }
+        order = replace(order, arguments=with_files(order.arguments, kept), files=())
+    worker, key = get_worker(), thread_state.key
+
+    def cancelled() -> bool:
+        # Nobody stops the thread of a task that its client has given up, or that died.
+        task = worker.state.tasks.get(key)
+        return task is None or task.state not in {"executing", "long-running"}
+
+    return CHILDREN.run(order, cancelled)
+
+
+def _same(data: bytes) -> bytes:
+    return data
+
+
+def _packages(versions: Mapping[str, Any]) -> dict[str, Any]:
+    found = {**versions.get("host", {}), **versions.get("packages", {})}
+    return {name: str(found[name]) for name in _SAME if name in found}
+
+
+def _difference(expected: Mapping[str, str | None], found: Mapping[str, str | None]) -> str:
+    """Say which versions are others; empty if none is."""
+    return "; ".join(
+        f"{name} {found.get(name)}, here {version}"
+        for name, version in expected.items()
+        if found.get(name) != version
+    )

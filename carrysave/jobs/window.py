@@ -1,0 +1,136 @@
+"""Jobs that were handed out: a window of a list, so that no scheduler holds all of it."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from carrysave.jobs.child import Answer, Order
+from carrysave.jobs.job import Job, Outcome
+from carrysave.jobs.options import Options
+from carrysave.progress import Tally
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+    from carrysave.jobs.cluster import Cluster
+
+__all__ = ["ATTEMPTS", "Counts", "Window", "outcome_of"]
+
+ATTEMPTS = 3
+_AHEAD = 4  # jobs that wait at the scheduler for each that runs: enough that no worker idles
+_LEAST = 16
+_LOOK = 1.0  # seconds between looks at how many workers there are
+
+
+class Counts:
+    """Counts what came, and says so."""
+
+    def __init__(self, progress: Callable[[Tally], None], tally: Tally) -> None:
+        self._progress = progress
+        self._tally = tally
+
+    def came(self, outcome: Outcome) -> Outcome:
+        """Count an outcome."""
+        tally = self._tally
+        self._tell(
+            done=tally.done + (outcome.failure is None),
+            failed=tally.failed + (outcome.failure is not None),
+            cached=tally.cached + outcome.cached,
+            text=_said(outcome),
+            log=outcome.failure.log if outcome.failure is not None else "",
+        )
+        return outcome
+
+    def runs(self, count: int, **facts: Any) -> None:
+        """Say how many run now."""
+        self._tell(running=count, text="", **facts)
+
+    def _tell(self, **facts: Any) -> None:
+        self._tally = replace(self._tally, **facts)
+        self._progress(self._tally)
+
+
+@dataclass
+class Running:
+    """A job that was handed out, for each place of the list where it is."""
+
+    places: list[tuple[int, Job]]
+    order: Order
+    attempt: int
+    future: "Future | None" = None
+
+
+class Window:
+    """Jobs that were handed out: a window of a list, so that no scheduler holds all of it."""
+
+    def __init__(self, cluster: "Cluster", options: Options, state: Counts) -> None:
+        self.cluster = cluster
+        self.running: dict[str, Running] = {}
+        self._options = options
+        self._state = state
+        self._came: SimpleQueue[Running] = SimpleQueue()
+        self._slots, self._looked = cluster.slots(), time.monotonic()
+        state.runs(0, slots=self._slots, dashboard=cluster.dashboard)
+
+    @property
+    def full(self) -> bool:
+        """Whether enough jobs wait for workers."""
+        return len(self.running) >= max(_LEAST, _AHEAD * self._slots)
+
+    def add(self, place: int, job: Job) -> None:
+        """Hand a job out, once however often it is in the list."""
+        if (same := self.running.get(job.key)) is not None:
+            same.places.append((place, job))
+            return
+        order = self.cluster.order(
+            job, job.seconds or self._options.seconds, job.memory or self._options.memory
+        )
+        self._hand_out(Running([(place, job)], order, 1))
+
+    def _hand_out(self, one: Running) -> None:
+        self.running[one.order.key] = one
+        one.future = self.cluster.submit(one.order, one.attempt, lambda _: self._came.put(one))
+
+    def wait(self) -> Iterator[tuple[list[tuple[int, Job]], Outcome]]:
+        """Wait for a job, or a little; yield what became of it, and its places."""
+        try:
+            one = self._came.get(timeout=_LOOK)
+        except Empty:
+            one = None
+        if one is not None and one.future is not None:
+            answer = self.cluster.answer(one.future)
+            one.future = None
+            del self.running[one.order.key]
+            failure = answer.failure
+            if failure is not None and not failure.final and one.attempt < ATTEMPTS:
+                self._hand_out(replace(one, attempt=one.attempt + 1))
+            else:
+                yield one.places, outcome_of(one.places[0][1], answer, one.attempt)
+        if time.monotonic() - self._looked > _LOOK:
+            self._slots, self._looked = self.cluster.slots(), time.monotonic()
+            self.cluster.check()
+            self._state.runs(min(len(self.running), self._slots), slots=self._slots)
+
+    def give_up(self) -> None:
+        """Take back what was handed out and is not done."""
+        self.cluster.cancel([one.future for one in self.running.values() if one.future])
+        self.running.clear()
+
+
+def _said(outcome: Outcome) -> str:
+    """Say of a job that it ended, and how."""
+    if outcome.failure is not None:
+        times = f" at {outcome.attempts} attempts" if outcome.attempts > 1 else ""
+        return f"{outcome.job.text}: failed{times}: {outcome.failure}"
+    how = "known before" if outcome.cached else f"{outcome.seconds:.1f} s"
+    return f"{outcome.job.text}: {how}"
+
+
+def outcome_of(job: Job, answer: Answer, attempts: int) -> Outcome:
+    """Return the outcome of a job from what a process said of it."""
+    return Outcome(
+        job=job, key=job.key, value=answer.value, failure=answer.failure, seconds=answer.seconds,
+        who=answer.who, attempts=attempts,
+    )  # fmt: skip

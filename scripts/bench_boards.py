@@ -1,0 +1,72 @@
+"""Build the default co-processor of every board that open tools build for.
+
+.venv/bin/python scripts/bench_boards.py [--only BOARD ..] [--readme]
+
+Prints size, clock and GOPS of each. What is built is kept: a run that was ended goes on where it
+was. The clocks of carrysave/boards/board.py are those of this table.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rich.console import Console
+
+from carrysave.boards.board import BOARDS
+from carrysave.boards.build import TooLargeError, build
+from carrysave.progress import Steps
+from hw.emit.yosys import YosysError
+from scripts.bench import markdown, show, write_readme
+
+COLUMNS = {
+    "board": "{}", "FPGA": "{}", "engine": "{}", "LUTs": "{}", "DSPs": "{}", "RAMs": "{}",
+    "Fmax, MHz": "{:.1f}", "clock, MHz": "{:.1f}", "GOPS": "{:.2f}", "baud": "{:,}",
+}  # fmt: skip
+
+
+def main() -> None:
+    """Build, print."""
+    known = [name for name, board in BOARDS.items() if board.part is not None]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=known, default=known, help="these boards")
+    parser.add_argument("--readme", action="store_true", help="rewrite the table of README.md")
+    arguments = parser.parse_args()
+    if arguments.readme and arguments.only != known:
+        parser.error("--readme writes the whole table: leave --only out")
+    console = Console() if sys.stdout.isatty() else Console(width=150)
+    rows, failed = [], []
+    with Steps(Console(stderr=True)) as steps:
+        steps.plan(len(arguments.only))
+        for name in arguments.only:
+            steps.step(name)
+            try:
+                rows.append(measure(name, steps))
+            except (TooLargeError, YosysError) as error:
+                failed.append(f"{name}: {error}")
+                console.print(failed[-1], highlight=False)
+    show(console, "Default builds of boards", rows, COLUMNS)
+    missed = [row["board"] for row in rows if not row["ok"]]
+    if arguments.readme and not failed:
+        write_readme("boards", markdown(rows, COLUMNS))
+    sys.exit(bool(failed or missed))
+
+
+def measure(name: str, steps: Steps) -> dict[str, Any]:
+    """Build the default of a board."""
+    board = BOARDS[name]
+    with TemporaryDirectory() as folder:
+        design, found = build(board, {}, Path(folder), steps.note)
+    inside = design.spec.inside
+    used = {part: f"{found[part]:,} of {limit:,}" for part, limit in found["capacity"].items()}
+    return {
+        "board": name, "FPGA": found["part"], "engine": f"{inside.m} x {inside.n}",
+        "LUTs": used["luts"], "DSPs": used.get("dsps", used.get("places")), "RAMs": used["brams"],
+        "Fmax, MHz": found["fmax_mhz"], "clock, MHz": found["clock_mhz"], "GOPS": found["gops"],
+        "baud": found["baud"], "ok": found["ok"],
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""Products on a board over its serial port: here a pseudo-terminal with a device in software."""
+
+import json
+import os
+import threading
+import tty
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from carrysave.boards import attached
+from carrysave.boards.board import BOARDS, design_of
+from carrysave.driver import LinkError
+from carrysave.driver.batch import Work
+from carrysave.errors import UsageError
+from golden.soc.serial.host_link import HostLink
+from hw.catalog import Design
+from verif.networks.graphs import Builder
+from verif.soc.driver.software_device import SoftwareDevice
+from verif.support.command import Run
+from verif.support.schemas import check
+
+BOARD = BOARDS["ulx3s_25f"]
+
+
+class Device:
+    """A co-processor in software behind a pseudo-terminal.
+
+    Members
+    -------
+    port : its name.
+    torn : how many of the answers lose a byte.
+    """
+
+    def __init__(self, design: Design) -> None:
+        self.memory = np.zeros(design.spec.memory_bytes, np.uint8)
+        self.hardware = SoftwareDevice(design.spec, self.memory)
+        self.hardware.constants |= {
+            "hash_lo": int(design.digest, 16) & 0xFFFFFFFF, "hash_hi": int(design.digest, 16) >> 32,
+        }  # fmt: skip
+        self.link = HostLink(self.memory, self)
+        self.torn = 0
+        self._own, other = os.openpty()
+        tty.setraw(other)
+        tty.setraw(self._own)
+        self._other = other
+        self.port = os.ttyname(other)
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def read(self, address: int) -> tuple[int, int]:
+        """Read a register."""
+        return self.hardware.read(address), 0
+
+    def write(self, address: int, value: int) -> int:
+        """Write a register."""
+        self.hardware.write(address, value)
+        return 0
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                data = os.read(self._own, 4096)
+            except OSError:
+                return
+            answer = b"".join(self.link.take(byte) for byte in data)
+            if self.torn and answer:
+                self.torn -= 1
+                answer = answer[: len(answer) // 2] + answer[len(answer) // 2 + 1 :]
+            if answer:
+                os.write(self._own, answer)
+
+    def close(self) -> None:
+        """End it."""
+        for end in (self._other, self._own):
+            os.close(end)
+
+
+@pytest.fixture
+def device() -> Iterator[Device]:
+    made = Device(design_of(BOARD, {}))
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attached, "_TIMEOUT", 0.02)
+
+
+def report(folder: Path, design: Design, baud: int) -> None:
+    """Write what a build's report says of its design."""
+    path = folder / BOARD.name / f"{BOARD.name}.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"parameters": dict(design.parameters), "baud": baud}))
+
+
+def work(rng: np.random.Generator) -> Work:
+    return Work(a=rng.integers(-128, 128, (5, 9)), b=rng.integers(-128, 128, (9, 7)))
+
+
+def test_products_over_a_line_that_loses_bytes(device: Device) -> None:
+    """Torn answers are asked for again, and no number is wrong."""
+    rng = np.random.default_rng(1)
+    works = [work(rng) for _ in range(3)]
+    run = attached.block(BOARD, design_of(BOARD, {}), device.port, 115200)
+    told: list[tuple[int, int]] = []
+    device.torn = 5
+    found, counters = run(works, lambda done, total: told.append((done, total)))
+    assert device.torn == 0
+    for one, c in zip(works, found, strict=True):
+        assert one.a is not None
+        assert np.array_equal(c, one.a @ one.b)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert len(counters) == 3
+    assert {"cycles", "utilisation"} <= counters[0].keys()
+
+
+def test_other_design_on_the_board(device: Device) -> None:
+    other = design_of(BOARD, {"sums": "128"})
+    run = attached.block(BOARD, other, device.port, 115200)
+    says = rf"ulx3s_25f at .*another design, .* and not {other.digest}: load it with"
+    with pytest.raises(RuntimeError, match=says):
+        run([work(np.random.default_rng(1))], lambda done, total: None)
+
+
+def test_board_that_does_not_answer() -> None:
+    own, other = os.openpty()
+    tty.setraw(other)
+    run = attached.block(BOARD, design_of(BOARD, {}), os.ttyname(other), 115200)
+    with pytest.raises(LinkError, match=r"ulx3s_25f at .*, 115200 baud: no answer to HELLO"):
+        run([work(np.random.default_rng(1))], lambda done, total: None)
+    os.close(own)
+    os.close(other)
+
+
+def test_network_on_a_board(device: Device, run: Run, tmp_path: Path) -> None:
+    """From the command line; the report of a build says which design, and at which rate."""
+    rng = np.random.default_rng(1)
+    graph = Builder(rng)
+    scale, zero = graph.scale(), graph.constant(0, np.int8)
+    weights = [graph.codes((16, 8), np.int8), graph.scale(), graph.constant(0, np.int8)]
+    graph.node("QLinearMatMul", ["x", scale, zero, *weights, scale, zero], "y")
+    model = tmp_path / "m.onnx"
+    onnx.save(graph.model((4, 16), np.int8, np.int8, (4, 8)), model)
+    np.save(tmp_path / "x.npy", rng.integers(-128, 128, (4, 16), np.int8))
+    report(tmp_path / "out" / "boards", design_of(BOARD, {}), 115200)
+    line = [
+        "run", model, "--input", tmp_path / "x.npy", "--board", "ulx3s_25f", "--simulate", "all",
+        "--energy", "none", "-o", tmp_path / "out",
+    ]  # fmt: skip
+    found = run(*line, "--port", device.port, "--json")
+    assert found.code == 0, found.err
+    facts = check("run", found.out)
+    assert facts["simulation_equal"] is True
+    assert device.hardware.starts
+    found = run(*line, "--port", device.port, "-p", "m=2")
+    assert (found.code, found.err.strip()) == (
+        2, "carrysave: -p is not for --port: the design is the one that was built"
+    )  # fmt: skip
+    found = run(*line, "--port", tmp_path / "none")
+    assert found.code in {1, 2}
+    assert str(tmp_path / "none") in found.err
+    assert len(found.err.strip().splitlines()[-1]) < 300
+
+
+def test_report_of_a_build(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--port needs the report of `carrysave build --board u"):
+        attached.built(BOARD, tmp_path)
+    own = design_of(BOARD, {"m": "2"}, baud=9600)
+    report(tmp_path, own, 9600)
+    assert attached.built(BOARD, tmp_path) == (own, 9600)
+    path = tmp_path / BOARD.name / f"{BOARD.name}.json"
+    for torn in ("", "{", "[]", '{"parameters": {"m": 0}, "baud": 1}', '{"parameters": 1}'):
+        path.write_text(torn)
+        with pytest.raises(ValueError, match=r"ulx3s_25f.json: not a report of"):
+            attached.built(BOARD, tmp_path)
+    with pytest.raises(UsageError, match="kv260 has a processor"):
+        attached.built(BOARDS["kv260"], tmp_path)

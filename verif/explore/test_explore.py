@@ -1,0 +1,228 @@
+"""``carrysave explore``: fronts of designs that work."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from carrysave import jobs
+from carrysave.explore import command
+from carrysave.explore.front import OBJECTIVES, front
+from carrysave.explore.search import METHODS, search
+from carrysave.explore.space import Space
+from hw.catalog import Design
+from verif.support.command import Run
+from verif.support.schemas import check
+
+SPACE = """
+designs = ["mac"]
+[parameters]
+a_width = [2, 3, 4, 5]
+b_width = [2, 3, 4, 5]
+accumulator_width = [16, 32]
+[constraints]
+all = ["a_width >= b_width"]
+"""
+
+
+def measure(name: str, parameters: dict[str, Any], target: str, options: Any) -> dict[str, Any]:
+    """Return figures that are known without a tool: the job's function in these tests."""
+    a, b, k_max = (parameters[key] for key in ("a_width", "b_width", "accumulator_width"))
+    if (a, b) == (5, 2):
+        raise ValueError("this one cannot be built")
+    return {
+        "gops_per_mm2": 100.0 * a - b, "pj_per_mac": a * a / b + k_max / 100, "area_um2": a * b,
+        "power_mw": None,
+    }  # fmt: skip
+
+
+def checked(name: str, parameters: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Return whether a bench passes; that of one does not."""
+    ok = (parameters["a_width"], parameters["b_width"]) != (5, 5)
+    return {"ok": ok, "tests": 1, "failed": [] if ok else ["test_product"]}
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let figures come from :func:`measure`, and benches be :func:`checked`."""
+
+    def job(design: Design, target: Any, *, facts: Any, **options: Any) -> jobs.Job:
+        return jobs.Job(
+            function=measure,
+            arguments={
+                "name": design.name, "parameters": dict(design.parameters), "target": "t",
+                "options": {},
+            },
+            facts=facts,
+        )  # fmt: skip
+
+    monkeypatch.setattr(command, "design_job", job)
+    monkeypatch.setattr(command, "verified", checked)
+
+
+def options(tmp_path: Path, *more: str) -> list[Any]:
+    (tmp_path / "space.toml").write_text(SPACE)
+    return ["explore", "--space", tmp_path / "space.toml", "-o", tmp_path / "out", "--store",
+            tmp_path / "store.sqlite", "--objective", "gops_per_mm2", "--objective", "pj_per_mac",
+            *more]  # fmt: skip
+
+
+@pytest.mark.usefixtures("told")
+def test_front_is_of_designs_that_work(run: Run, tmp_path: Path) -> None:
+    """A design that cannot be built, and one whose bench fails, are not in it; others take over."""
+    found = run(*options(tmp_path, "--method", "grid", "--trials", "100", "--json"))
+    assert found.code == 1  # a bench failed
+    facts = check("explore", found.out)
+    assert facts["space_points"] == facts["trials"] == 20
+    assert facts["failed"] == 2
+    rows = facts["points"]
+    wrong = [row for row in rows if row["verified"] is False]
+    assert [(row["parameters"]["a_width"], row["parameters"]["b_width"]) for row in wrong] == [
+        (5, 5)
+    ] * 2
+    assert not any(row["front"] for row in wrong)
+    names = "a_width", "b_width", "accumulator_width"
+    chosen = {tuple(row["parameters"][name] for name in names) for row in rows if row["front"]}
+    # By hand: the widest a is the densest, the widest b takes the least energy.
+    able = [
+        (a, b, k_max)
+        for a, b, k_max in itertools.product((2, 3, 4, 5), (2, 3, 4, 5), (16, 32))
+        if a >= b and (a, b) not in {(5, 2), (5, 5)}
+    ]
+    figures = {one: (b - 100.0 * a, a * a / b + k / 100) for one in able for a, b, k in (one,)}
+    best = {
+        one for one in able
+        if not any(
+            all(x <= y for x, y in zip(figures[other], figures[one], strict=True))
+            and figures[other] != figures[one] for other in able
+        )
+    }  # fmt: skip
+    assert chosen == best
+    assert all(row["verified"] for row in rows if row["front"])
+
+    report = tmp_path / "out" / "explore" / "explore.json"
+    assert json.loads(report.read_text())["points"] == rows
+    picture = (report.parent / "explore.svg").read_text()
+    assert "gops_per_mm2" in picture
+    assert "front" in picture
+    first = next(row for row in rows if row["front"])
+    made = run("generate", "--from", report, "--json", "-o", tmp_path / "rtl")
+    assert made.code == 0, made.err
+    assert json.loads(made.out)["module"] == first["module"]
+    made = run("generate", "--from", report, "--point", "99")
+    assert (made.code, "--point must be 0.." in made.err) == (2, True)
+    for text in ("", "[]", '{"points": [{}]}'):
+        report.write_text(text)
+        made = run("generate", "--from", report)
+        assert (made.code, "not what `carrysave explore` writes" in made.err) == (2, True)
+
+
+@pytest.mark.usefixtures("told")
+def test_search_goes_on(run: Run, tmp_path: Path) -> None:
+    """What was measured before is not measured again, whatever the method."""
+    found = run(*options(tmp_path, "--trials", "6", "--verify", "none", "--json"))
+    first = check("explore", found.out)
+    assert first["trials"] == 6
+    again = check(
+        "explore", run(*options(tmp_path, "--trials", "6", "--verify", "none", "--json")).out
+    )
+    assert [row["key"] for row in again["points"]] == [row["key"] for row in first["points"]]
+    listed = run("results", "--store", tmp_path / "store.sqlite", "--json")
+    assert len(json.loads(listed.out)) == sum(row["error"] is None for row in first["points"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_point_is_proposed_once(method: str) -> None:
+    """In batches, to the end, with results that come between them."""
+    points = Space.of_table({
+        "designs": ["mac", "opt1"],
+        "parameters": {"a_width": [2, 4, 6], "b_width": [2, 4, 6], "encoding": ["mbe", "ent"]},
+        "constraints": {"all": ["a_width >= b_width"]},
+    }).points()  # fmt: skip
+    ways = search(method, points, 3, 2, 30)
+    seen: list[int] = []
+    while numbers := ways.ask(5):
+        seen += numbers
+        for number in numbers:
+            values = points[number].values
+            ways.tell(number, [float(values["a_width"]), -float(values["b_width"])]
+                      if number % 5 else None)  # fmt: skip
+    assert sorted(seen) == list(range(len(points)))
+    if method == "grid":
+        assert seen == sorted(seen)
+    other = search(method, points, 3, 2, 30)
+    assert other.ask(5) == seen[:5]
+
+
+@pytest.mark.parametrize("method", ["tpe", "nsga2"])
+def test_samplers_find_more_than_chance(method: str) -> None:
+    """Of 225 points with two objectives the front's share after 60, over six seeds."""
+    points = Space.of_table({
+        "designs": ["mac"],
+        "parameters": {"a_width": list(range(2, 17)), "b_width": list(range(2, 17))},
+    }).points()  # fmt: skip
+
+    def values(number: int) -> list[float]:
+        a, b = (float(points[number].values[name]) for name in ("a_width", "b_width"))
+        return [(a - 17) ** 2 + abs(b - 6), (b - 6) ** 2 + abs(a - 13)]
+
+    every = np.array([values(number) for number in range(len(points))])
+    best = every[front(every.tolist())]
+
+    def share(method: str, seed: int) -> float:
+        ways = search(method, points, seed, 2, 60)
+        seen: list[int] = []
+        while len(seen) < 60:
+            for number in ways.ask(6):
+                ways.tell(number, values(number))
+                seen.append(number)
+        found = {tuple(every[number]) for number in seen}
+        return float(np.mean([tuple(row) in found for row in best]))
+
+    ours, chance = (np.mean([share(one, seed) for seed in range(6)]) for one in (method, "random"))
+    assert ours > 1.5 * chance
+
+
+def test_front() -> None:
+    """Against the definition, with equal points, on random small numbers."""
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        values = rng.integers(0, 4, (int(rng.integers(1, 12)), 3)).tolist()
+        wanted = [
+            not any(
+                all(x <= y for x, y in zip(other, one, strict=True)) and other != one
+                for other in values
+            )
+            for one in values
+        ]
+        assert front(values) == wanted
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--objective", "speed"], "unknown objective 'speed'"),
+        (["--objective", "gops_per_mm2"], "--objective must name each figure once"),
+        (["--method", "genetic"], "--method must be one of tpe, nsga2, random, grid"),
+        (["--verify", "some"], "--verify must be one of front, all, none"),
+        (["--trials", "0"], "--trials must be 1 or more, not 0"),
+        (["--macs", "4"], "--macs is in place of a --space"),
+        (["--seed", "-1"], "--seed must be 0 or more, not -1"),
+    ],
+)
+def test_what_is_refused(run: Run, tmp_path: Path, more: list[str], says: str) -> None:
+    found = run(*options(tmp_path, *more))
+    assert (found.code, found.out) == (2, "")
+    assert says in found.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("told")
+def test_figure_that_the_target_has_not(run: Run, tmp_path: Path) -> None:
+    found = run(*options(tmp_path, "--objective", "power_mw"))
+    assert found.code == 2
+    assert "--objective must be a figure of the target; it has none of power_mw" in found.err
+    assert OBJECTIVES.keys() >= {"luts", "gops", "area_um2"}

@@ -1,0 +1,123 @@
+"""Spaces: what is legal, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave.errors import UsageError
+from carrysave.explore.space import Constraint, Point, Space
+from hw.catalog import Design
+
+TABLE: dict[str, Any] = {
+    "designs": ["systolic_os", "cube"],
+    "parameters": {
+        "m": [2, 4, 8], "n": [2, 4, 8], "k": [1, 2], "pe": ["mac", "opt1"],
+        "k_max": {"min": 256, "max": 4096, "factor": 4},
+    },
+    "constraints": {"all": ["m * n == 16", "luts <= 300"]},
+}  # fmt: skip
+
+
+def test_points_are_those_that_constraints_allow() -> None:
+    """Against a plain enumeration; parameters that a design lacks are not its axes."""
+    points = Space.of_table(TABLE).points()
+    wanted = {
+        Design(name, {"m": m, "n": 16 // m, "pe": pe, "k_max": k_max, **more}).key
+        for name, every in (("systolic_os", ({},)), ("cube", ({"k": 1}, {"k": 2})))
+        for m in (2, 4, 8)
+        for pe in ("mac", "opt1")
+        for k_max in (256, 1024, 4096)
+        for more in every
+    }
+    assert {point.name for point in points} == wanted
+    assert len(points) == 3 * 2 * 3 * 3
+
+
+def test_constraints_of_figures_are_for_results() -> None:
+    space = Space.of_table(TABLE)
+    point = space.points()[0]
+    assert space.allows(point, {"luts": 300})
+    assert not space.allows(point, {"luts": 301})
+    assert not space.allows(point, {"luts": None})
+    assert not space.allows(point, {})
+
+
+def test_macs_of_the_default_space() -> None:
+    """Every shape of every array has as many multiply-accumulates as were asked for."""
+    points = Space.of_macs(4).points()
+    names = {point.design.name for point in points}
+    assert names == {"systolic_os", "systolic_ws", "matrix_2d", "cube", "adder_tree"}
+    for point in points:
+        assert point.design.component().operations_per_cycle == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("m * n == 12", True), ("m + n < 7", False), ("m < n and not m == 2", True),
+        ("pe in ('mac', 'opt1')", True), ("m / 0 > 1", False), ("n % m", True), ("-m > 0", False),
+    ],
+)  # fmt: skip
+def test_constraints(text: str, value: bool) -> None:
+    assert Constraint.parse(text).holds({"m": 3, "n": 4, "pe": "mac"}) is value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')", "m.real", "m ** 9 ** 9 ** 9", "[m for m in 'ab']", "lambda: 1", "m = 1",
+        "", "(" * 500, 7, "f'{m}'", "m[0]",
+    ],
+)  # fmt: skip
+def test_constraints_do_nothing_else(text: object) -> None:
+    with pytest.raises(UsageError, match="constraint must be"):
+        Constraint.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"designs": []}, "designs must be one or more, not none"),
+        ({"designs": ["systolic"]}, "unknown design 'systolic'; did you mean systolic_"),
+        ({"designs": "cube"}, "designs must be a list, not 'cube'"),
+        ({"parameter": {}}, "unknown key of a space 'parameter'; did you mean parameters"),
+        (
+            {"parameters": {"mm": [1]}},
+            "unknown parameter of systolic_os, cube 'mm'; did you mean m",
+        ),
+        ({"parameters": {"m": []}}, "m must have one value or more, not none"),
+        ({"parameters": {"m": {"min": 4, "max": 3}}}, "m must have one value or more, not none"),
+        ({"parameters": {"m": {"min": 4}}}, "m must be a list, or min, max and step or factor"),
+        ({"parameters": {"m": [1.5]}}, "values of m must be integers, texts or truth values: 1.5"),
+        (
+            {"parameters": {"m": {"min": 1, "max": 4, "factor": 1}}},
+            "factor of m must be an integer",
+        ),
+        ({"parameters": {"m": {"min": 1, "max": 4, "step": 0}}}, "step of m must be 1 or more"),
+        ({"parameters": {"m": [0]}}, "a point that its constraints allow; the last design says: m"),
+        (
+            {"constraints": {"all": ["m == 3"]}},
+            "space must have a point that its constraints allow",
+        ),
+        ({"constraints": {"all": ["pe < 3"]}}, "constraint 'pe < 3': '<' not supported"),
+        (
+            {"parameters": {"k_max": {"min": 1, "max": 100_000}, "m": [1, 2, 3]}},
+            "space must have 200,000 combinations at most, not 300,000",
+        ),
+    ],
+)
+def test_what_is_refused(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Space.of_table(TABLE | change).points()
+
+
+def test_file(tmp_path: Path) -> None:
+    path = tmp_path / "space.toml"
+    path.write_text('designs = ["mac"]\n[parameters]\na_width = [4, 8]\n[constraints]\nmacs = 1\n')
+    points = Space.read(path).points()
+    assert points == [Point(Design("mac", {"a_width": width}), {}) for width in (4, 8)]
+    assert [point.values for point in points] == [{"a_width": 4}, {"a_width": 8}]
+    path.write_text("designs = [")
+    with pytest.raises(UsageError, match=r"space\.toml: "):
+        Space.read(path)
