@@ -382,7 +382,10 @@ def test_combinational_design_needs_no_clock(tmp_path):
     [
         ({"top": "nothing"}, "Module `nothing' not found"),
         ({"clock": "ck"}, "clock must be an input of mac \\(.*clk.*\\), not 'ck'"),
-        ({"objective": "speed"}, "objective must be one of density, period, area, not 'speed'"),
+        (
+            {"objective": "speed"},
+            "one of density, period, area, energy, not 'speed'",
+        ),
         ({"hierarchy": "deep"}, "hierarchy must be one of auto, coarse, flat, not 'deep'"),
         ({"period_ns": 0.0}, "period_ns must be positive, not 0.0"),
         (
