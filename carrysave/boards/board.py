@@ -38,6 +38,7 @@ class Board:
     clock_mhz : what the default co-processor reaches, by `scripts/bench_boards.py`; 0: not known.
     baud : default rate of the serial line: the highest that the board's bridge is known to take.
     loader : what openFPGALoader calls it.
+    pll_words : words in the module of the PLL's tool, and what this board needs in their place.
     processor : the host is a processor in the FPGA, and there is no serial line.
     note : what else a user must know.
     """
@@ -49,6 +50,7 @@ class Board:
     clock_mhz: float = 0
     baud: int = FTDI
     loader: str = ""
+    pll_words: Mapping[str, str] = field(default_factory=dict)
     processor: bool = False
     note: str = ""
 
@@ -136,6 +138,8 @@ BOARDS = {
         ),
         Board(
             name="icebreaker", title="iCEBreaker", family="ice40", loader="ice40_generic",
+            # Its oscillator is at the pad of the PLL, and goes nowhere else.
+            pll_words={"SB_PLL40_CORE": "SB_PLL40_PAD", "REFERENCECLK": "PACKAGEPIN"},
             parameters=_SMALL | {
                 "engine": _engine("ice40", 2, 2), "sums": 64, "a_bytes": 256, "b_bytes": 256,
                 "memory_bytes": 4096,

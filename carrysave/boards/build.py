@@ -27,7 +27,9 @@ _FIRST_MHZ = 48.0  # for boards whose clock is not known
 _MARGIN = 0.97  # of what was reached, for the next try: placement differs with the clock
 _WORTH = 1.1  # of the clock, from which a faster one is tried
 _FORMAT = "1"  # of what is kept
-_TOO_MANY = re.compile(r"Failed to expand region .* of (\d+) ICESTORM_LCs", re.ASCII)
+_TOO_MANY = re.compile(
+    r"Failed to expand region .* of (\d+) ICESTORM_LCs|no BELs remaining to implement", re.ASCII
+)
 """What nextpnr says of a design with too many logic cells."""
 
 
@@ -259,12 +261,13 @@ def _implement(
         found = place.nextpnr(flow, folder, [*arguments, *flow.bitstream.routed])
     except place.FpgaError as error:
         # Look-up tables and flip-flops that do not share a cell are known only now.
-        if cells := _TOO_MANY.search(str(error)):
+        if beyond := _TOO_MANY.search(str(error)):
             limit = part.capacity["luts"]
+            cells = f"{int(beyond[1]):,}" if beyond[1] else f"more than {limit:,}"
             raise TooLargeError(
-                f"{module} is larger than {part.name} of {board.name}: {int(cells[1]):,} logic"
-                f" cells of {limit:,}",
-                {**taken, "luts": int(cells[1])},
+                f"{module} is larger than {part.name} of {board.name}: {cells} logic cells of"
+                f" {limit:,}",
+                {**taken, "luts": int(beyond[1] or limit + 1)},
             ) from None
         raise
     package, tool, *rest = flow.bitstream.pack

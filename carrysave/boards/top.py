@@ -66,7 +66,10 @@ def clock_of(board: Board, mhz: float, folder: Path) -> Clock:
             break
         achieved = float(found[1] or found[2])
         if achieved <= mhz * (1 + 1e-6):
-            return Clock(achieved, _without_comments(path.read_text()))
+            text = _without_comments(path.read_text())
+            for word, own in board.pll_words.items():
+                text = text.replace(word, own)
+            return Clock(achieved, text)
     raise ValueError(
         f"clock must be one that the PLL makes of {board.oscillator_mhz:g} MHz, not {mhz:g} MHz"
         f"{told}"
