@@ -148,8 +148,8 @@ BOARDS = {
         Board(
             name="ice40_hx8k_b_evn", title="iCE40-HX8K breakout board", family="ice40",
             loader="ice40_generic", parameters=_SMALL | {
-                "engine": "systolic_os(m=2,n=2,encoding=operator,adder=operator,pe=mac)",
-                "sums": 128, "a_bytes": 512, "b_bytes": 256, "memory_bytes": 8192,
+                "engine": "systolic_os(m=1,n=1,encoding=operator,adder=operator,pe=mac)",
+                "sums": 64, "a_bytes": 128, "b_bytes": 128, "memory_bytes": 8192,
             },
         ),
         Board(

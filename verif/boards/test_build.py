@@ -139,7 +139,7 @@ def test_design_that_is_too_large(
         monkeypatch.setattr(builds, "Emission", lambda design: _Text())
         monkeypatch.setattr(builds, "top", lambda *rest: "")
     with pytest.raises(TooLargeError) as caught:
-        build(board, {"m": "9", "n": "9"}, tmp_path, quiet)
+        build(board, {"m": "9", "n": "9", "sums": "128"}, tmp_path, quiet)
     assert re.search(r"[\d,]+ luts of 7,680.*; m=\d, n=\d fits", str(caught.value))
     if not mapped:
         assert str(caught.value).endswith("m=3, n=3 fits")  # 7,500 look-up tables, of 7,680
