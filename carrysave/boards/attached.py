@@ -45,14 +45,9 @@ def built(board: Board, folder: Path) -> tuple[Design, int]:
         )
     try:
         facts = json.loads(report.read_text())
-        texts = {name: _text(value) for name, value in facts["parameters"].items()}
-        return Design.parse("coprocessor_uart", texts), int(facts["baud"])
+        return Design("coprocessor_uart", facts["parameters"]), int(facts["baud"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{report}: not a report of `carrysave build`: {error}") from None
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def opened(port: SerialPort, design: Design) -> Coprocessor:

@@ -23,7 +23,7 @@ from carrysave.cli.options import (
 from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_search
 from carrysave.errors import UsageError
 from carrysave.explore.command import Request, execute
-from carrysave.explore.space import Space
+from carrysave.explore.space import Point, Space
 from carrysave.explore.view import show
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
@@ -93,14 +93,25 @@ def explore(
     on_fpga = target in implementation.TARGETS
     default = ["gops", "luts"] if on_fpga else ["gops_per_mm2", "pj_per_mac"]
 
-    def prepare(design: Design) -> Design:
-        return built_for(str(target), design, {}) if on_fpga else design
+    def prepare(point: Point) -> Design:
+        if not on_fpga:
+            return point.design
+        # As a command line has them.
+        texts = {
+            name: str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in point.values.items()
+        }
+        return built_for(str(target), point.design, texts)
 
     options: dict[str, Any] = {"period_ns": period, "sweep": sweep}
     if on_fpga:
         options = {"part": part, "seeds": seeds or 3}
+    if space is not None:
+        where = Space.read(Path(space))
+    else:
+        where = Space.of_macs(macs or 16, blocks=on_fpga)
     request = Request(
-        space=Space.read(Path(space)) if space is not None else Space.of_macs(macs or 16),
+        space=where,
         target=target_of(target, liberty),
         objectives=tuple(objective or default),
         trials=trials, method=method, verify=verify, seed=seed,

@@ -24,8 +24,8 @@ __all__ = ["VERIFY", "Request", "draw", "execute", "verified"]
 VERIFY = ("front", "all", "none")
 
 
-def _as_it_is(design: Design) -> Design:
-    return design
+def _as_it_is(point: Point) -> Design:
+    return point.design
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Request:
     seed : of the search.
     batch : points that are proposed at a time.
     options : of :func:`carrysave.asic.synthesis.synthesise`.
-    prepare : returns a design of the space as it is built for the target.
+    prepare : returns the design of a point as it is built for the target.
     """
 
     space: Space
@@ -55,7 +55,7 @@ class Request:
     seed: int = 1
     batch: int = 4
     options: Mapping[str, Any] = field(default_factory=dict)
-    prepare: Callable[[Design], Design] = _as_it_is
+    prepare: Callable[[Point], Design] = _as_it_is
 
     def __post_init__(self) -> None:
         """Check the choices."""
@@ -73,7 +73,7 @@ class _Exploration:
         self.request = request
         self.steps = steps
         self.points = [
-            replace(point, design=request.prepare(point.design)) for point in request.space.points()
+            replace(point, design=request.prepare(point)) for point in request.space.points()
         ]
         self.rows: dict[int, dict[str, Any]] = {}
         self.search = search(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from carrysave.errors import UsageError, needs
+from golden.check import Parameter
 from hw.catalog import CATALOG, Design, nearest
 from hw.emit import user_files
 
@@ -158,14 +159,19 @@ class Space:
         )
 
     @classmethod
-    def of_macs(cls, macs: int, k_max: int = 1024) -> "Space":
-        """Return the arrays of integers with so many multiply-accumulates in a cycle."""
+    def of_macs(cls, macs: int, *, blocks: bool = False) -> "Space":
+        """Return the arrays of integers with so many multiply-accumulates in a cycle.
+
+        Parameters
+        ----------
+        blocks : leave out what says how elements are built of logic.
+        """
         sides = tuple(size for size in range(1, macs + 1) if macs % size == 0)
         return cls(
             ("systolic_os", "systolic_ws", "matrix_2d", "cube", "adder_tree"),
             {
-                "m": sides, "n": sides, "k": sides, "k_max": (k_max,),
-                "pe": ("mac", "opt1", "opt2"), "encoding": ("mbe", "ent"),
+                "m": sides, "n": sides, "k": sides, "k_max": (1024,),
+                **({} if blocks else {"pe": ("mac", "opt1", "opt2"), "encoding": ("booth", "ent")}),
             },
             (Constraint.parse(f"macs == {macs}"),),
         )  # fmt: skip
@@ -183,6 +189,8 @@ class Space:
         for name in self.parameters:
             if name not in every:
                 raise UsageError(str(nearest(name, every, f"parameter of {', '.join(kinds)}")))
+            for value in self.parameters[name]:
+                _check(name, value, [known[name] for known in kinds.values() if name in known])
 
     def points(self) -> list[Point]:
         """List the legal points: those that designs accept and constraints of parameters allow.
@@ -245,6 +253,18 @@ def macs_of(design: Design) -> float:
     """Return the multiply-accumulates in a cycle."""
     macs = design.component().operations_per_cycle / 2
     return int(macs) if macs == int(macs) else macs
+
+
+def _check(name: str, value: Value, kinds: Sequence[Parameter]) -> None:
+    """Refuse a value that none of some designs takes."""
+    for kind in kinds:
+        try:
+            kind.check(name, value)
+        except (ValueError, TypeError) as error:
+            refused = error
+        else:
+            return
+    raise UsageError(str(refused))
 
 
 def _values(name: str, given: Any) -> tuple[Value, ...]:

@@ -39,6 +39,11 @@ def measure(name: str, parameters: dict[str, Any], target: str, options: Any) ->
     }  # fmt: skip
 
 
+def counted(name: str) -> dict[str, Any]:
+    """Return what is known of a design on a device."""
+    return {"gops": 1.0, "luts": 100}
+
+
 def checked(name: str, parameters: dict[str, Any], seed: int) -> dict[str, Any]:
     """Return whether a bench passes; that of one does not."""
     ok = (parameters["a_width"], parameters["b_width"]) != (5, 5)
@@ -118,6 +123,29 @@ def test_front_is_of_designs_that_work(run: Run, tmp_path: Path) -> None:
         report.write_text(text)
         made = run("generate", "--from", report)
         assert (made.code, "not what `carrysave explore` writes" in made.err) == (2, True)
+
+
+def test_designs_for_a_device(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points are built of its blocks, with the parameters that they have in the space."""
+    asked: list[Design] = []
+
+    def job(design: Design, target: Any, *, facts: Any, **options: Any) -> jobs.Job:
+        asked.append(design)
+        return jobs.Job(function=counted, arguments={"name": design.name}, facts=facts)
+
+    monkeypatch.setattr(command, "design_job", job)
+    (tmp_path / "space.toml").write_text(
+        'designs = ["systolic_os"]\n[parameters]\nm = [2, 4]\nn = [2]\na_signed = [true, false]\n'
+    )
+    found = run("explore", "--space", tmp_path / "space.toml", "-o", tmp_path / "out", "--store",
+                tmp_path / "store.sqlite", "--target", "ecp5", "--verify", "none", "--method",
+                "grid", "--json")  # fmt: skip
+    assert found.code == 0, found.err
+    sides = [(m, 2, signed) for m in (2, 4) for signed in (True, False)]
+    assert [(one.spec.m, one.spec.n, one.spec.a_signed) for one in asked] == sides
+    assert {one.parameters["target"] for one in asked} == {"ecp5"}
+    rows = check("explore", found.out)["points"]
+    assert all(row["parameters"]["target"] == "ecp5" for row in rows)
 
 
 @pytest.mark.usefixtures("told")

@@ -50,6 +50,9 @@ def test_macs_of_the_default_space() -> None:
     assert names == {"systolic_os", "systolic_ws", "matrix_2d", "cube", "adder_tree"}
     for point in points:
         assert point.design.component().operations_per_cycle == 8
+    assert {point.values.get("encoding") for point in points} >= {"booth", "ent"}
+    assert {point.values.get("pe") for point in points} >= {"mac", "opt1", "opt2"}
+    assert not any("pe" in point.values for point in Space.of_macs(4, blocks=True).points())
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,12 @@ def test_constraints_do_nothing_else(text: object) -> None:
             "factor of m must be an integer",
         ),
         ({"parameters": {"m": {"min": 1, "max": 4, "step": 0}}}, "step of m must be 1 or more"),
-        ({"parameters": {"m": [0]}}, "a point that its constraints allow; the last design says: m"),
+        ({"parameters": {"m": [0, 4]}}, r"m must be 1\.\.256, not 0"),
+        ({"parameters": {"pe": ["mac", "opt9"]}}, "pe must be one of .*, not 'opt9'"),
+        (
+            {"designs": ["systolic_os"], "parameters": {"pe": ["opt1"], "encoding": ["operator"]}},
+            "space must have a point that its constraints allow; the last design says: ",
+        ),
         (
             {"constraints": {"all": ["m == 3"]}},
             "space must have a point that its constraints allow",
