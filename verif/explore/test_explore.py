@@ -167,7 +167,7 @@ def test_every_point_is_proposed_once(method: str) -> None:
     """In batches, to the end, with results that come between them."""
     points = Space.of_table({
         "designs": ["mac", "opt1"],
-        "parameters": {"a_width": [2, 4, 6], "b_width": [2, 4, 6], "encoding": ["mbe", "ent"]},
+        "parameters": {"a_width": [2, 4, 6], "b_width": [2, 4, 6], "encoding": ["booth", "ent"]},
         "constraints": {"all": ["a_width >= b_width"]},
     }).points()  # fmt: skip
     ways = search(method, points, 3, 2, 30)
