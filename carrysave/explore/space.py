@@ -205,10 +205,10 @@ class Space:
         for name, values in self._combinations():
             try:
                 design = Design(name, values)
+                facts = facts_of(design)  # builds it, which may refuse it, too
             except (ValueError, TypeError) as error:
                 refused = str(error)
                 continue
-            facts = facts_of(design)
             if all(one.holds(facts) for one in self.constraints if one.names <= facts.keys()):
                 found.setdefault(design.key, Point(design, values))
         if not found:
