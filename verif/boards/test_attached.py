@@ -48,7 +48,8 @@ class Device:
         tty.setraw(self._own)
         self._other = other
         self.port = os.ttyname(other)
-        threading.Thread(target=self._serve, daemon=True).start()
+        self._server = threading.Thread(target=self._serve, daemon=True)
+        self._server.start()
 
     def read(self, address: int) -> tuple[int, int]:
         """Read a register."""
@@ -63,7 +64,7 @@ class Device:
         while True:
             try:
                 data = os.read(self._own, 4096)
-            except OSError:
+            except OSError:  # the other end was closed
                 return
             answer = b"".join(self.link.take(byte) for byte in data)
             if self.torn and answer:
@@ -74,8 +75,10 @@ class Device:
 
     def close(self) -> None:
         """End it."""
-        for end in (self._other, self._own):
-            os.close(end)
+        os.close(self._other)
+        # Only then may the number of the file be another's, who would share its bytes.
+        self._server.join()
+        os.close(self._own)
 
 
 @pytest.fixture
@@ -83,11 +86,6 @@ def device() -> Iterator[Device]:
     made = Device(design_of(BOARD, {}))
     yield made
     made.close()
-
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attached, "_TIMEOUT", 0.02)
 
 
 def report(folder: Path, design: Design, baud: int) -> None:
