@@ -4,14 +4,12 @@
 
 Every product is simulated, with a memory latency of 50 cycles, and compared with numpy. Up to 64
 bursts are outstanding each way, as many as rows of one beat need to hide that latency.
-Then counts the FPGA resources of the logic around the engine. Writes build/coprocessor.json and
-build/coprocessor.svg.
+Writes build/coprocessor.json and build/coprocessor.svg.
 """
 
 import argparse
 import json
 import math
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from typing import Any
 from rich.console import Console
 
 from carrysave import cache
-from carrysave.asic import synthesis
 from carrysave.asic.result import versions
 from carrysave.progress import Steps
 from carrysave.report.tables import svg
@@ -52,50 +49,6 @@ COLUMNS = {
     "beats read": "{:,}",
     "blocks": "{}",
 }
-FPGAS = ("xilinx7", "ecp5")
-ENGINE = {"m": 8, "n": 8, "pe": "mac", "encoding": "operator", "adder": "operator", "pipeline": 1}
-SHELLS: dict[str, dict[str, Any]] = {
-    "128-bit bus": {},
-    "32-bit bus, sums only": {"data_width": 32, "bias": False, "requantise": False},
-}
-COSTS = {
-    "part": "{}", "FPGA": "{}", "LUTs": "{:,}", "FFs": "{:,}", "DSPs": "{:,}", "BRAMs": "{:,}",
-}  # fmt: skip
-
-
-def costs(folder: Path, steps: Steps) -> list[dict[str, Any]]:
-    """Count the resources of co-processors whose engine is a black box, and of the engine."""
-    engine = f"systolic_os({','.join(f'{name}={value}' for name, value in ENGINE.items())})"
-    parts = {"engine, systolic_os 8 x 8": (Design("systolic_os", ENGINE), "")}
-    for name, parameters in SHELLS.items():
-        design = Design("coprocessor", {"engine": engine, **parameters})
-        parts[f"shell, {name}"] = design, f"{design.module}__core__path__engine"
-    rows = []
-    for name, (design, inside) in parts.items():
-        steps.step(f"count {name}")
-        verilog = Emission(design).verilog
-        if inside:
-            verilog = without(verilog, inside)
-        path = cache.write(folder / f"{design.module}.v", verilog)
-        clock = "aclk" if inside else "clk"
-        for target in FPGAS:
-            found = synthesis.synthesise(
-                [path], top=design.module, target=target, clock=clock, place=False
-            )
-            counts = {key: found[key.lower()] for key in COSTS if key.lower() in found}
-            rows.append({"part": name, "FPGA": target, **counts})
-    return rows
-
-
-def without(verilog: str, module: str) -> str:
-    """Reduce a module to its ports, as a black box."""
-    start = verilog.index(f"module {module}(")
-    end = verilog.index("endmodule", start)
-    text = verilog[start:end]
-    ports = re.findall(r"^\s*(?:input|output) [^;]*;", text, re.MULTILINE)
-    head = text[: text.index(";") + 1]
-    box = "\n".join(["(* blackbox *)", head, *ports, ""])
-    return verilog[:start] + box + verilog[end:]
 
 
 def measure(side: int, jobs: list[tuple[int, int, int]], folder: Path) -> list[dict[str, Any]]:
@@ -183,9 +136,7 @@ def main() -> None:
         for side in SIDES:
             steps.step(f"simulate {side} x {side}")
             rows += measure(side, JOBS, ROOT / "build" / "runs")
-        shells = costs(ROOT / "build" / "runs", steps)
     show(console, f"Co-processor, 128-bit bus, memory latency {LATENCY} cycles", rows, COLUMNS)
-    show(console, "Resources, not placed", shells, COSTS)
     if arguments.readme:
         write_readme("coprocessor", markdown(rows, COLUMNS))
     console.print(
@@ -193,7 +144,7 @@ def main() -> None:
         " read, beats written; + latency: plus the memory latency before the first beat and after"
         " the last; utilisation: useful products over m n per cycle"
     )
-    found = {"products": rows, "resources": shells, "versions": versions()}
+    found = {"products": rows, "versions": versions()}
     cache.write(ROOT / "build" / "coprocessor.json", json.dumps(found, indent=2) + "\n")
     draw(ROOT / "build" / "coprocessor.svg", rows)
 

@@ -1,37 +1,56 @@
-"""Measure the co-processor around its engine on ECP5: resources by module, Fmax by seed.
+"""Measure the co-processor around its engine on ECP5: resources, Fmax by seed.
 
-.venv/bin/python scripts/bench_shell.py [--seeds N] [-p NAME=VALUE ..]
+.venv/bin/python scripts/bench_shell.py [--seeds N] [-p NAME=VALUE ..] [--readme]
 
 The engine is a black box where resources are counted. Where the shell is placed it is a stand-in
-of registers, whose ports behave as an engine's, so that no path of an engine counts. Modules are
-mapped apart, the whole flattened.
+of registers, whose ports behave as an engine's, so that no path of an engine counts. With -p, one
+shell, and what its modules take, each mapped apart; else those of README.md.
 """
 
 import argparse
 import json
 import re
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from carrysave import jobs
 from carrysave.fpga.implementation import resources
+from carrysave.progress import Steps
 from hw.catalog import Design
 from hw.device import family
 from hw.emit import tools, yosys
 from hw.emit.verilog import Emission
-from scripts.bench import show
-from scripts.bench_coprocessor import ENGINE, without
+from scripts.bench import markdown, show, write_readme
 
+ENGINE = {"m": 8, "n": 8, "pe": "mac", "encoding": "operator", "adder": "operator", "pipeline": 1}
 SHELL: dict[str, Any] = {"data_width": 64, "requantisers": 2}
+_SMALL = {"sum_copies": 2, "address_width": 32, "dimension_width": 16}
+_SUMS = {"bias": False, "requantise": False, "per_column": False}
+_LEAST = {"ring": False, "accumulate": False, "blocks": False, "counters": False}
+SHELLS: dict[str, dict[str, Any]] = {
+    "all there is": {},
+    "all, `sum_copies=2`": {"sum_copies": 2},
+    "all, small: and `address_width=32`, `dimension_width=16`": _SMALL,
+    "all but `counters`, small": _SMALL | {"counters": False},
+    "sums only": _SUMS,
+    "sums only, small": _SUMS | _SMALL,
+    "sums only, small; no `ring`, `accumulate`, `blocks`, `counters`": _SUMS | _SMALL | _LEAST,
+}
+PLACED = ("all there is", "all but `counters`, small", "as given")
+"""Which are placed: each seed takes minutes."""
 # Fewer tables than with the multiplexers behind them, and none of the carry rows for constants.
 MAPPING = " -nowidelut -cmp2softlogic"
 COLUMNS = {
     "module": "{}", "times": "{}", "LUT4": "{:,}", "CCU2C": "{:,}", "LUT RAM": "{:,}",
     "LUTs": "{:,}", "FFs": "{:,}", "DSPs": "{:,}", "BRAMs": "{:,}",
 }  # fmt: skip
+TABLE = {"shell, 64-bit bus": "{}"} | {
+    name: COLUMNS[name] for name in ("LUTs", "LUT RAM", "FFs", "DSPs", "BRAMs")
+} | {"MHz": "{:.0f}", "seeds": "{}"}  # fmt: skip
 KINDS = {"LUT4": "LUT4", "CCU2C": "CCU2C", "LUT RAM": "TRELLIS_DPR16X4"}
 
 
@@ -40,35 +59,60 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=0, help="placer seeds; 0: not placed")
     parser.add_argument("-p", action="append", default=[], help="NAME=VALUE of the co-processor")
-    parser.add_argument("--plain", action="store_true", help="map as Yosys does by default")
+    parser.add_argument("--readme", action="store_true", help="rewrite the table of README.md")
     arguments = parser.parse_args()
-    engine = f"systolic_os({','.join(f'{name}={value}' for name, value in ENGINE.items())})"
     given = {name: json.loads(value) for name, _, value in (p.partition("=") for p in arguments.p)}
-    design = Design("coprocessor", {"engine": engine, **SHELL, **given})
-    box = f"{design.module}__core__path__engine"
-    verilog = without(Emission(design).verilog, box)
-    mapping = "" if arguments.plain else MAPPING
+    if given and arguments.readme:
+        parser.error("--readme writes the whole table: leave -p out")
     console = Console(width=140)
-    rows = modules(verilog, design.module, mapping)
-    show(console, "Modules, mapped apart; each with those inside", rows, COLUMNS)
-    whole = modules(verilog, design.module, mapping, flat=True)
-    show(console, "The whole, flattened", whole, COLUMNS)
-    if arguments.seeds:
-        speeds = place(with_stand_in(verilog, box), design.module, mapping, arguments.seeds)
-        console.print(
-            f"Fmax of {len(speeds)} seeds: {', '.join(f'{speed:.1f}' for speed in speeds)} MHz,"
-            f" median {statistics.median(speeds):.1f}"
-        )
+    rows = []
+    with Steps(Console(stderr=True)) as steps, jobs.session():
+        for name, parameters in ({"as given": given} if given else SHELLS).items():
+            steps.step(f"{name}: {parameters}")
+            design, box = shell(parameters)
+            verilog = without(Emission(design).verilog, box)
+            if given:
+                show(console, "Modules, mapped apart; each with those inside",
+                     modules(verilog, design.module), COLUMNS)  # fmt: skip
+            row = {"shell, 64-bit bus": name} | modules(verilog, design.module, flat=True)[0]
+            speeds: list[float] = []
+            if arguments.seeds and name in PLACED:
+                text = with_stand_in(verilog, box)
+                speeds = place(text, design.module, arguments.seeds, steps.note)
+            row["MHz"] = statistics.median_low(speeds) if speeds else None
+            row["seeds"] = ", ".join(f"{speed:.0f}" for speed in speeds)
+            rows.append(row)
+    show(console, "The whole, flattened; Fmax is the median of the seeds", rows, TABLE)
+    if arguments.readme:
+        write_readme("shell", markdown(rows, TABLE))
 
 
-def modules(verilog: str, top: str, mapping: str, *, flat: bool = False) -> list[dict[str, Any]]:
+def shell(parameters: Mapping[str, Any]) -> tuple[Design, str]:
+    """Return a co-processor, and the module of its engine."""
+    engine = f"systolic_os({','.join(f'{name}={value}' for name, value in ENGINE.items())})"
+    design = Design("coprocessor", {"engine": engine, **SHELL, **parameters})
+    return design, f"{design.module}__core__path__engine"
+
+
+def without(verilog: str, module: str) -> str:
+    """Reduce a module to its ports, as a black box."""
+    start = verilog.index(f"module {module}(")
+    end = verilog.index("endmodule", start)
+    text = verilog[start:end]
+    ports = re.findall(r"^\s*(?:input|output) [^;]*;", text, re.MULTILINE)
+    head = text[: text.index(";") + 1]
+    box = "\n".join(["(* blackbox *)", head, *ports, ""])
+    return verilog[:start] + box + verilog[end:]
+
+
+def modules(verilog: str, top: str, *, flat: bool = False) -> list[dict[str, Any]]:
     """Map a design, and count the cells of its modules with those inside, largest first."""
     flow = family("ecp5").flow
     with tools.workplace() as folder:
         (folder / "design.v").write_text(verilog)
         yosys.run([
             "read_verilog design.v",
-            f"{flow.synth} {flow.bare}{mapping}{'' if flat else ' -noflatten'} -top {top}",
+            f"{flow.synth} {flow.bare}{MAPPING}{'' if flat else ' -noflatten'} -top {top}",
             "tee -q -o design.stat stat -json",
         ], cwd=folder)  # fmt: skip
         found = json.loads((folder / "design.stat").read_text())["modules"]
@@ -145,13 +189,12 @@ def with_stand_in(verilog: str, box: str) -> str:
     return verilog[:head] + text + body + verilog[end:]
 
 
-def place(verilog: str, top: str, mapping: str, seeds: int) -> list[float]:
+def place(verilog: str, top: str, seeds: int, progress: Callable[[str], None]) -> list[float]:
     """Place and route with several seeds; return the clock frequencies reached, in MHz."""
-    from carrysave.fpga.place import call
+    from carrysave.fpga.place import from_seeds
     from carrysave.fpga.wrapper import wrapper
 
     flow = family("ecp5").flow
-    speeds = []
     with tools.workplace() as folder:
         (folder / "design.v").write_text(verilog)
         yosys.run(["read_verilog design.v", f"hierarchy -top {top}", "proc",
@@ -159,19 +202,13 @@ def place(verilog: str, top: str, mapping: str, seeds: int) -> list[float]:
         ports = json.loads((folder / "ports.json").read_text())["modules"][top]["ports"]
         (folder / "wrapper.v").write_text(wrapper(top, "aclk", ports))
         yosys.run(["read_verilog design.v", "read_verilog wrapper.v",
-                   f"{flow.synth} {flow.bare}{mapping} -top carrysave_wrapper -json wrapper.json"],
+                   f"{flow.synth} {flow.bare}{MAPPING} -top carrysave_wrapper -json wrapper.json"],
                   cwd=folder)  # fmt: skip
-        device = flow.parts[-1]
-        for seed in range(1, seeds + 1):
-            arguments = [*device.arguments, "--json", "wrapper.json", "--timing-allow-fail",
-                         "--freq", "125", "--report", "report.json",
-                         "--seed", str(seed)]  # fmt: skip
-            done = call(str(flow.nextpnr), Path(folder), arguments)
-            if done.code:
-                raise SystemExit(done.output.splitlines()[-1])
-            report = json.loads((folder / "report.json").read_text())
-            speeds.append(min(clock["achieved"] for clock in report["fmax"].values()))
-    return speeds
+        key = "bench_shell", yosys.version(), MAPPING, verilog
+        found = from_seeds(
+            "ecp5", flow.parts[-1], Path(folder), range(1, seeds + 1), {}, key, progress
+        )
+    return [each["fmax_mhz"] for each in found if each["fmax_mhz"] is not None]
 
 
 if __name__ == "__main__":

@@ -130,11 +130,13 @@ class Core(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, path = self.spec, self.path
-        m.submodules.prepare = prepare = JobCheck(spec)
+        begin, stop, clear = Signal(), Signal(), Signal()
+        prepare = JobCheck(spec)
+        # A run that ends early may leave a check ahead under way.
+        m.submodules.prepare = ResetInserter(stop)(prepare)
         read, write = self._streams(m) if spec.STREAM else self._masters(m)
 
         # Each job resets the whole datapath, but for those that follow ahead.
-        begin, stop, clear = Signal(), Signal(), Signal()
         m.submodules.path = ResetInserter(clear)(path)
         fetches, gathers = Signal(), Signal()
         first, takes = Signal(), Signal()

@@ -239,6 +239,7 @@ def started(options: str, last: str) -> "subprocess.Popen[bytes]":
     """Start a driver that does two jobs, and one that never ends."""
     function, argument = last.split(", ", 1)
     code = f"""
+import faulthandler
 from carrysave import jobs
 from carrysave.asic.synthesis import synthesise_design
 from carrysave.errors import UsageError
@@ -247,6 +248,7 @@ from hw.catalog import Design
 from verif.jobs import work
 from verif.jobs.test_jobs import job, sums
 
+faulthandler.dump_traceback_later(15)  # says where it is, if it does not end
 with jobs.session({options}):
     list(jobs.run(sums(2)))
     list(jobs.run([*sums(3), job({function}, {argument})]))

@@ -184,16 +184,17 @@ class Loader(wiring.Component):
             ends.eq(moves & row.last),
             self.o_writes.eq(keeps),
             write.en.eq((base.valid & read_here) | keeps),
-            write.data.eq(Mux(base.valid, base.address, after)),
+            write.data.eq(Mux(keeps, at, base.address)),
         ]
-        with m.If(base.valid):
+        with m.If(keeps):
+            keeps_at = (_slot(ask.keeps, width) for ask in asks.values())
+            m.d.comb += write.addr.eq(_chosen(asked, keeps_at))
+        with m.Else():
             for number, place in homes.items():
                 with m.If(base.to == number):
                     m.d.comb += [write.addr.eq(Cat(bank, C(place, width - 1))), read_here.eq(1)]
-        with m.Else():
-            keeps_at = (_slot(ask.keeps, width) for ask in asks.values())
-            m.d.comb += write.addr.eq(_chosen(asked, keeps_at))
-        m.d.comb += keeps.eq(ends & _chosen(asked, (ask.kept for ask in asks.values())))
+        # A cycle after the last row: no other matrix's rows begin from there.
+        m.d.sync += keeps.eq(ends & _chosen(asked, (ask.kept for ask in asks.values())))
         begun = Signal()
         room = Signal()
         # Cycles late: a buffer is taken once for each matrix, cycles apart.

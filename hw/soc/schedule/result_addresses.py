@@ -116,12 +116,13 @@ class ResultAddresses(wiring.Component):
         m.submodules.kept = places
         write, read = places.write_port(), places.read_port(domain="comb")
         down, on, seeks, done = (Signal(name=name) for name in ("down", "on", "seeks", "done"))
+        # Where a block ends is kept a cycle later: the next one that could read it is farther.
+        end, slot = Signal(spec.address_width, reset_less=True), Signal(2, reset_less=True)
         m.d.comb += [
             given.eq(self.i_base.valid & (self.i_base.to == ADDEND)),
-            self.o_writes.eq(ended & left_side),
             write.en.eq(given | self.o_writes),
-            write.addr.eq(Mux(given, Cat(job_begun, 1), Cat(~turn, turn))),
-            write.data.eq(Mux(given, self.i_base.address, after)),
+            write.addr.eq(Mux(self.o_writes, slot, Cat(job_begun, 1))),
+            write.data.eq(Mux(self.o_writes, end, self.i_base.address)),
             done.eq(block.last_row & (job.by_columns | block.last_column)),
             down.eq(~job.by_columns & block.last_column),
             # By columns, a row of blocks continues where the one above has ended; so does a row of
@@ -138,6 +139,7 @@ class ResultAddresses(wiring.Component):
         with m.Elif(moves | fresh):
             m.d.sync += at.eq(after)
         m.d.sync += fresh.eq(seeks)
+        m.d.sync += [self.o_writes.eq(ended & left_side), end.eq(after), slot.eq(Cat(~turn, turn))]
         with m.If(enters):
             m.d.sync += [before.eq(0), top.eq(1), left_side.eq(1), between.eq(0)]
         with m.Elif(ended):
