@@ -13,18 +13,21 @@ from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,
     Folder,
+    Html,
     Json,
     Running,
     built_for,
+    check_page,
     errors,
     output_folder,
     print_outcome,
+    write_page,
 )
 from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_search
 from carrysave.errors import UsageError
 from carrysave.explore.command import Request, execute
 from carrysave.explore.space import Point, Space
-from carrysave.explore.view import show
+from carrysave.explore.view import page, show
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
 from hw.catalog import Design
@@ -66,6 +69,7 @@ def explore(
     seeds: Seeds = None,
     output: Folder = None,
     running: Running = ALL_CORES,
+    html: Html = None,
     json_: Json = False,
 ) -> int:
     """Search designs and parameters for the best in several figures at once.
@@ -120,7 +124,9 @@ def explore(
         prepare=prepare,
     )  # fmt: skip
     folder = output_folder(output)
+    check_page(html)
     with Steps(errors) as steps, running.session():
         found = execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
+    found["files"] = write_page(html, page, found)
     print_outcome(found, show, json_)
     return 1 if found["wrong"] or not found["front"] else 0

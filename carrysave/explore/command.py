@@ -9,7 +9,6 @@ from typing import Any
 from carrysave import cache, jobs
 from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
-from carrysave.asic.result import versions
 from carrysave.errors import UsageError, check_choice, installed, remedy
 from carrysave.explore.front import check_objectives, front, values_of
 from carrysave.explore.search import METHODS, search
@@ -76,6 +75,7 @@ class _Exploration:
             replace(point, design=request.prepare(point)) for point in request.space.points()
         ]
         self.rows: dict[int, dict[str, Any]] = {}
+        self.versions: dict[str, str] = {}  # of what measured them
         self.search = search(
             request.method, self.points, request.seed, len(request.objectives), request.trials
         )
@@ -114,6 +114,7 @@ class _Exploration:
             row |= dict.fromkeys(request.objectives)
         else:
             figures = {"latency": point.design.component().latency, **outcome.get()}
+            self.versions |= figures.get("versions") or {}
             row |= {name: figures.get(name) for name in request.objectives}
             row["allowed"] = request.space.allows(point, figures)
             values = values_of(figures, request.objectives)
@@ -215,7 +216,7 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
         "trials": len(rows),
         "method": request.method,
         "command": command,
-        "versions": versions(library) if library else {},
+        "versions": found.versions,
         "notes": [],
     }
     if not installed("matplotlib"):

@@ -14,6 +14,7 @@ from carrysave.explore.front import OBJECTIVES, front
 from carrysave.explore.search import METHODS, search
 from carrysave.explore.space import Space
 from hw.catalog import Design
+from verif.support.browser import Browser
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -35,7 +36,7 @@ def measure(name: str, parameters: dict[str, Any], target: str, options: Any) ->
         raise ValueError("this one cannot be built")
     return {
         "gops_per_mm2": 100.0 * a - b, "pj_per_mac": a * a / b + k_max / 100, "area_um2": a * b,
-        "power_mw": None,
+        "power_mw": None, "versions": {"yosys": "0.70 of a test"},
     }  # fmt: skip
 
 
@@ -123,6 +124,39 @@ def test_front_is_of_designs_that_work(run: Run, tmp_path: Path) -> None:
         report.write_text(text)
         made = run("generate", "--from", report)
         assert (made.code, "not what `carrysave explore` writes" in made.err) == (2, True)
+
+
+@pytest.mark.usefixtures("told")
+def test_page(run: Run, tmp_path: Path, browser: Browser) -> None:
+    """The chart and its table have what works; what does not is apart, with the reason."""
+    found = run(*options(tmp_path, "--method", "grid", "--html", "a/page.html", "--json"))
+    facts = check("explore", found.out)
+    assert facts["files"][-1] == "a/page.html"
+    text = browser.check(tmp_path / "a" / "page.html", charts=1)
+    for part in ("Search of designs on osu018", "0.70 of a test", "optuna", "--method grid",
+                 "20 of 20 designs measured by grid", "best pj_per_mac"):  # fmt: skip
+        assert part in text
+    columns = "[...document.querySelectorAll('#part0-table thead th')].map((h) => h.innerText)"
+    axes = ["a_width", "b_width", "accumulator_width"]
+    assert browser.ask(columns) == [
+        "module", "design", *axes, *facts["objectives"], "verified",
+    ]  # fmt: skip
+    cells = (
+        "[...document.querySelectorAll('#part{}-table tbody tr')].map((r) => r.cells[0].innerText)"
+    )
+    rows = facts["points"]
+    wrong = [row["module"] for row in rows if row["error"]]
+    assert len(wrong) == 4
+    assert browser.ask(cells.format(2)) == wrong
+    assert browser.ask(cells.format(0)) == [
+        row["module"] for row in rows if row["module"] not in wrong
+    ]
+    assert "this one cannot be built" in text
+    assert "bench fails: test_product" in text
+    # Rings for the front, whose points are a line too; the picture.
+    shapes = "document.querySelectorAll('.plot g.mark-symbol.role-mark path').length"
+    assert browser.ask(shapes) == len(rows) - len(wrong) + facts["front"]
+    assert browser.ask("document.images.length") == 1
 
 
 def test_designs_for_a_device(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
