@@ -53,8 +53,15 @@ def explore(
     ] = None,
     trials: Annotated[int, Parameter(help="Designs to measure at most.")] = 50,
     method: Annotated[
-        str, Parameter(help="How to search: tpe, nsga2 (Optuna), random, grid.")
-    ] = "tpe",
+        str, Parameter(help="How to search: model, tpe, nsga2 (Optuna), random, grid.")
+    ] = "model",
+    no_estimate: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="With a model: measure designs, too, that look hopeless by its estimate.",
+        ),
+    ] = False,
     verify: Annotated[
         str, Parameter(help="Which designs must pass their bench: front, all, none.")
     ] = "front",
@@ -119,7 +126,7 @@ def explore(
         target=target_of(target, liberty),
         objectives=tuple(objective or default),
         trials=trials, method=method, verify=verify, seed=seed,
-        batch=2 * (running.jobs or jobs.cores()),
+        batch=2 * (running.jobs or jobs.cores()), skip=not no_estimate,
         options=options,
         prepare=prepare,
     )  # fmt: skip

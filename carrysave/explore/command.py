@@ -41,6 +41,7 @@ class Request:
     verify : which points must pass their bench, of :data:`VERIFY`.
     seed : of the search.
     batch : points that are proposed at a time.
+    skip : measure no point that is hopeless by a model's estimate.
     options : of :func:`carrysave.asic.synthesis.synthesise`.
     prepare : returns the design of a point as it is built for the target.
     """
@@ -49,10 +50,11 @@ class Request:
     target: str | Library
     objectives: tuple[str, ...]
     trials: int
-    method: str = "tpe"
+    method: str = "model"
     verify: str = "front"
     seed: int = 1
     batch: int = 4
+    skip: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
     prepare: Callable[[Point], Design] = _as_it_is
 
@@ -77,15 +79,18 @@ class _Exploration:
         self.rows: dict[int, dict[str, Any]] = {}
         self.versions: dict[str, str] = {}  # of what measured them
         self.search = search(
-            request.method, self.points, request.seed, len(request.objectives), request.trials
-        )
+            request.method, self.points, request.seed, len(request.objectives), request.trials,
+            skip=request.skip,
+        )  # fmt: skip
 
     def measure(self) -> None:
-        """Measure points until there were enough trials, or none is left."""
+        """Measure points until there were enough trials, or none is left that has a chance."""
         total = min(self.request.trials, len(self.points))
         self.steps.plan(-(-total // self.request.batch))
         while len(self.rows) < total:
             numbers = self.search.ask(min(self.request.batch, total - len(self.rows)))
+            if not numbers:
+                return
             self.steps.step(f"points {len(self.rows) + 1} to {len(self.rows) + len(numbers)}")
             wanted = [self.job(self.points[number]) for number in numbers]
             outcomes = jobs.run(wanted, ordered=True, progress=self.steps.jobs)
@@ -192,9 +197,9 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
 
     Returns
     -------
-    ``objectives points front verified wrong failed space_points trials method command versions
-    notes files``; of each point ``design module parameters values front verified allowed error``
-    and every objective, those of the front first.
+    ``objectives points front verified wrong failed space_points trials hopeless method command
+    versions notes files``; of each point ``design module parameters values front verified allowed
+    error`` and every objective, those of the front first.
     """
     found = _Exploration(request, steps)
     found.measure()
@@ -214,6 +219,7 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
         "failed": sum(row["error"] is not None and row["verified"] is None for row in rows),
         "space_points": len(found.points),
         "trials": len(rows),
+        "hopeless": found.search.hopeless,
         "method": request.method,
         "command": command,
         "versions": found.versions,

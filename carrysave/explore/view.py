@@ -79,9 +79,10 @@ def page(found: Mapping[str, Any]) -> Page:
 
 
 def _tried(found: Mapping[str, Any]) -> str:
+    hopeless = f"; {found['hopeless']} look hopeless by estimate" if found["hopeless"] else ""
     return (
         f"{found['trials']} of {found['space_points']} designs measured by {found['method']}; "
-        f"{found['front']} are beaten by none"
+        f"{found['front']} are beaten by none{hopeless}"
     )
 
 

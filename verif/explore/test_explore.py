@@ -204,7 +204,7 @@ def test_every_point_is_proposed_once(method: str) -> None:
         "parameters": {"a_width": [2, 4, 6], "b_width": [2, 4, 6], "encoding": ["booth", "ent"]},
         "constraints": {"all": ["a_width >= b_width"]},
     }).points()  # fmt: skip
-    ways = search(method, points, 3, 2, 30)
+    ways = search(method, points, 3, 2, 30, skip=False)
     seen: list[int] = []
     while numbers := ways.ask(5):
         seen += numbers
@@ -215,11 +215,11 @@ def test_every_point_is_proposed_once(method: str) -> None:
     assert sorted(seen) == list(range(len(points)))
     if method == "grid":
         assert seen == sorted(seen)
-    other = search(method, points, 3, 2, 30)
+    other = search(method, points, 3, 2, 30, skip=False)
     assert other.ask(5) == seen[:5]
 
 
-@pytest.mark.parametrize("method", ["tpe", "nsga2"])
+@pytest.mark.parametrize("method", ["model", "tpe", "nsga2"])
 def test_samplers_find_more_than_chance(method: str) -> None:
     """Of 225 points with two objectives the front's share after 60, over six seeds."""
     points = Space.of_table({
@@ -248,6 +248,35 @@ def test_samplers_find_more_than_chance(method: str) -> None:
     assert ours > 1.5 * chance
 
 
+def test_search_ends_when_nothing_has_a_chance() -> None:
+    """It has found the front by then, and says how many points it left; it can be told not to."""
+    points = Space.of_table({
+        "designs": ["mac"],
+        "parameters": {"a_width": list(range(2, 12)), "b_width": list(range(2, 12))},
+    }).points()  # fmt: skip
+    widths = [(point.values["a_width"], point.values["b_width"]) for point in points]
+    every = [[1.0 + b + (a - 5) ** 2, 1.0 + b + (a - 7) ** 2] for a, b in widths]
+    best = {number for number, one in enumerate(front(every)) if one}
+
+    ways = search("model", points, 1, 2, len(points))
+    seen: list[int] = []
+    while numbers := ways.ask(5):
+        for number in numbers:
+            ways.tell(number, every[number])
+            seen.append(number)
+    assert len(seen) < len(points) / 2
+    assert ways.hopeless == len(points) - len(seen)
+    assert best <= set(seen)
+
+    other = search("model", points, 1, 2, len(points), skip=False)
+    for number in seen:
+        other.tell(number, every[number])
+    other.ask(5)  # the first are at random
+    other.ask(5)
+    assert len(other.ask(5)) == 5
+    assert other.hopeless == 0
+
+
 def test_front() -> None:
     """Against the definition, with equal points, on random small numbers."""
     rng = np.random.default_rng(1)
@@ -268,7 +297,7 @@ def test_front() -> None:
     [
         (["--objective", "speed"], "unknown objective 'speed'"),
         (["--objective", "gops_per_mm2"], "--objective must name each figure once"),
-        (["--method", "genetic"], "--method must be one of tpe, nsga2, random, grid"),
+        (["--method", "genetic"], "--method must be one of model, tpe, nsga2, random, grid"),
         (["--verify", "some"], "--verify must be one of front, all, none"),
         (["--trials", "0"], "--trials must be 1 or more, not 0"),
         (["--macs", "4"], "--macs is in place of a --space"),
