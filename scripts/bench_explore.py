@@ -4,6 +4,7 @@
     .venv/bin/python scripts/bench_explore.py --parts estimate
     .venv/bin/python scripts/bench_explore.py --parts enumerate    synthesises the space: an hour
     .venv/bin/python scripts/bench_explore.py --readme             also rewrites README.md's tables
+                                                                   and picture
 
 The space is scripts/spaces/int8.toml. Its figures are the model of osu018 that `carrysave estimate`
 has, carrysave/explore/models/osu018.json, which ``enumerate`` writes: power is at an assumed
@@ -32,7 +33,7 @@ from scripts.bench import ROOT, markdown, show, write_readme
 
 SPACE = ROOT / "scripts" / "spaces" / "int8.toml"
 MODEL = ROOT / "carrysave" / "explore" / "models" / "osu018.json"
-PICTURE = ROOT / "build" / "explore-front.svg"
+PICTURE = SPACE.with_suffix(".svg")
 PARTS = ("enumerate", "search", "estimate")
 PAIRS = (("area_um2", "gops"), ("gops_per_mm2", "pj_per_mac"))
 METHODS = ("model", "tpe", "nsga2", "random")
@@ -219,7 +220,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS[1:])
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--readme", action="store_true", help="rewrite the tables of README.md")
+    parser.add_argument(
+        "--readme", action="store_true", help="rewrite README.md's tables and picture"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
     arguments = parser.parse_args()
     found: dict[str, list[dict[str, Any]]] = {}
@@ -234,7 +237,8 @@ def main() -> None:
         for part in arguments.parts:
             for name, measure in measures.get(part, ()):
                 found[name] = measure(known, steps)
-    cache.write(PICTURE, draw(known))
+    if arguments.readme:
+        cache.write(PICTURE, draw(known))
     if arguments.json:
         print(json.dumps(found, indent=2))
         return

@@ -184,6 +184,7 @@ class Modelled(Search):
 
     def ask(self, count: int) -> list[int]:
         """Propose points; each next one of a batch as if the model were right on those before."""
+        self.first = [number for number in self.first if number in self.left]
         if self.first or not self.left or len(self.found) < 3:
             chosen, self.first = self.first[:count], self.first[count:]
             for number in chosen:
