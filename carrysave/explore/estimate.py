@@ -93,7 +93,7 @@ class Estimator:
             model = Surrogate(rows, values)
             mean, deviation = model.crossed()
             true = np.expm1(values)
-            errors = np.abs(np.expm1(mean) - true) / np.maximum(true, 1)
+            errors = np.abs(np.expm1(mean) - true) / np.where(true > 0, true, 1.0)
             factor = quantile(np.abs(mean - values) / deviation, LEVEL)
             fits[name] = _Fit(model.theta, factor, float(np.median(errors)))
         return cls(target, activity, versions, measured, fits)
@@ -115,8 +115,6 @@ class Estimator:
             fits = {name: _Fit(**table["figures"][name]) for name in table["figures"]}
             return cls(table["target"], table["activity"], table["versions"], measured, fits)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            if isinstance(error, UsageError):
-                raise
             raise UsageError(
                 f"{path}: not what `carrysave estimate --fit` writes: {error!r}"
             ) from None
