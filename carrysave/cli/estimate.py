@@ -27,6 +27,8 @@ from carrysave.report.designs import print_line
 
 __all__ = ["estimate"]
 
+_SHAPE = "no design of this shape (m, n, k) was measured: the truth may well be outside"
+
 
 def estimate(
     design: Name = None,
@@ -84,6 +86,7 @@ def estimate(
         "target": known.target, "level": LEVEL, "figures": known.estimate(chosen),
         "activity": known.activity, "measured": len(known.measured), "model": str(path),
         "versions": dict(known.versions), "files": [],
+        "notes": [] if known.has_shape(chosen) else [_SHAPE],
     }  # fmt: skip
     print_outcome(found, _show, json_)
     return 0
@@ -112,5 +115,7 @@ def _show(console: Console, found: dict[str, Any]) -> None:
                               for part in ("estimate", "low", "high")))  # fmt: skip
     console.print(table)
     print_line(console, f"from {found['measured']} designs that were measured")
+    for note in found["notes"]:
+        print_line(console, note)
     if "power_mw" in found["figures"]:
         print_line(console, f"power at: {found['activity']}")

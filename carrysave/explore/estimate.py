@@ -170,6 +170,13 @@ class Estimator:
                 one[name] = {"estimate": middle, "low": low, "high": high}
         return found
 
+    def has_shape(self, design: Design) -> bool:
+        """Tell whether a design of the same name, m, n and k was measured: else intervals fail."""
+        names = ("design", "m", "n", "k")
+        wanted = [traits(design).get(name) for name in names]
+        every = (traits(one.design) for one in self.measured)
+        return any([own.get(name) for name in names] == wanted for own in every)
+
     def _check(self, design: Design) -> None:
         """Refuse a design unlike all that were measured."""
         own = [traits(one.design) for one in self.measured if one.design.name == design.name]

@@ -94,6 +94,9 @@ def test_command(run: Run) -> None:
     for name, one in facts["figures"].items():
         assert one["low"] < one["estimate"] < one["high"]
         assert one["estimate"] == pytest.approx(true[name], rel=0.05)
+    assert facts["notes"] == []
+    other = run("estimate", "systolic_os", "-p", "m=3", "-p", "n=6", "-p", "k_max=1024", "--json")
+    assert "no design of this shape" in check("estimate", other.out)["notes"][0]
     table = run("estimate", *SMALL).out
     assert f"{facts['figures']['period_ns']['estimate']:.5g}" in table
     assert "power at: 0.2 transitions per cycle" in table
