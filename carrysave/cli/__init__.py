@@ -23,6 +23,7 @@ _COMMANDS = (
     ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
     ("compare", "compare", "Compare designs, and your own Verilog, in one table and picture."),
     ("explore", "explore", "Search designs and parameters for several objectives."),
+    ("estimate", "estimate", "Estimate area, period and power before anything is built."),
     ("pack", "pack", "Pack low-bit weights into the memory image of the LUT cores."),
     ("results", "results", "Print what all jobs found, as a table, CSV, JSON or Parquet."),
     ("reproduce", "reproduce", "Reproduce a paper's table."),

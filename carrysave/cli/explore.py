@@ -13,18 +13,21 @@ from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,
     Folder,
+    Html,
     Json,
     Running,
     built_for,
+    check_page,
     errors,
     output_folder,
     print_outcome,
+    write_page,
 )
 from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_search
 from carrysave.errors import UsageError
 from carrysave.explore.command import Request, execute
 from carrysave.explore.space import Point, Space
-from carrysave.explore.view import show
+from carrysave.explore.view import page, show
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
 from hw.catalog import Design
@@ -50,8 +53,15 @@ def explore(
     ] = None,
     trials: Annotated[int, Parameter(help="Designs to measure at most.")] = 50,
     method: Annotated[
-        str, Parameter(help="How to search: tpe, nsga2 (Optuna), random, grid.")
-    ] = "tpe",
+        str, Parameter(help="How to search: model, tpe, nsga2 (Optuna), random, grid.")
+    ] = "model",
+    no_estimate: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="With a model: measure designs, too, that look hopeless by its estimate.",
+        ),
+    ] = False,
     verify: Annotated[
         str, Parameter(help="Which designs must pass their bench: front, all, none.")
     ] = "front",
@@ -66,6 +76,7 @@ def explore(
     seeds: Seeds = None,
     output: Folder = None,
     running: Running = ALL_CORES,
+    html: Html = None,
     json_: Json = False,
 ) -> int:
     """Search designs and parameters for the best in several figures at once.
@@ -115,12 +126,14 @@ def explore(
         target=target_of(target, liberty),
         objectives=tuple(objective or default),
         trials=trials, method=method, verify=verify, seed=seed,
-        batch=2 * (running.jobs or jobs.cores()),
+        batch=2 * (running.jobs or jobs.cores()), skip=not no_estimate,
         options=options,
         prepare=prepare,
     )  # fmt: skip
     folder = output_folder(output)
+    check_page(html)
     with Steps(errors) as steps, running.session():
         found = execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
+    found["files"] = write_page(html, page, found)
     print_outcome(found, show, json_)
     return 1 if found["wrong"] or not found["front"] else 0

@@ -9,7 +9,6 @@ from typing import Any
 from carrysave import cache, jobs
 from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
-from carrysave.asic.result import versions
 from carrysave.errors import UsageError, check_choice, installed, remedy
 from carrysave.explore.front import check_objectives, front, values_of
 from carrysave.explore.search import METHODS, search
@@ -42,6 +41,7 @@ class Request:
     verify : which points must pass their bench, of :data:`VERIFY`.
     seed : of the search.
     batch : points that are proposed at a time.
+    skip : measure no point that is hopeless by a model's estimate.
     options : of :func:`carrysave.asic.synthesis.synthesise`.
     prepare : returns the design of a point as it is built for the target.
     """
@@ -50,10 +50,11 @@ class Request:
     target: str | Library
     objectives: tuple[str, ...]
     trials: int
-    method: str = "tpe"
+    method: str = "model"
     verify: str = "front"
     seed: int = 1
     batch: int = 4
+    skip: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
     prepare: Callable[[Point], Design] = _as_it_is
 
@@ -76,16 +77,20 @@ class _Exploration:
             replace(point, design=request.prepare(point)) for point in request.space.points()
         ]
         self.rows: dict[int, dict[str, Any]] = {}
+        self.versions: dict[str, str] = {}  # of what measured them
         self.search = search(
-            request.method, self.points, request.seed, len(request.objectives), request.trials
-        )
+            request.method, self.points, request.seed, len(request.objectives), request.trials,
+            skip=request.skip,
+        )  # fmt: skip
 
     def measure(self) -> None:
-        """Measure points until there were enough trials, or none is left."""
+        """Measure points until there were enough trials, or none is left that has a chance."""
         total = min(self.request.trials, len(self.points))
         self.steps.plan(-(-total // self.request.batch))
         while len(self.rows) < total:
             numbers = self.search.ask(min(self.request.batch, total - len(self.rows)))
+            if not numbers:
+                return
             self.steps.step(f"points {len(self.rows) + 1} to {len(self.rows) + len(numbers)}")
             wanted = [self.job(self.points[number]) for number in numbers]
             outcomes = jobs.run(wanted, ordered=True, progress=self.steps.jobs)
@@ -114,6 +119,7 @@ class _Exploration:
             row |= dict.fromkeys(request.objectives)
         else:
             figures = {"latency": point.design.component().latency, **outcome.get()}
+            self.versions |= figures.get("versions") or {}
             row |= {name: figures.get(name) for name in request.objectives}
             row["allowed"] = request.space.allows(point, figures)
             values = values_of(figures, request.objectives)
@@ -191,9 +197,9 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
 
     Returns
     -------
-    ``objectives points front verified wrong failed space_points trials method command versions
-    notes files``; of each point ``design module parameters values front verified allowed error``
-    and every objective, those of the front first.
+    ``objectives points front verified wrong failed space_points trials hopeless method command
+    versions notes files``; of each point ``design module parameters values front verified allowed
+    error`` and every objective, those of the front first.
     """
     found = _Exploration(request, steps)
     found.measure()
@@ -213,9 +219,10 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
         "failed": sum(row["error"] is not None and row["verified"] is None for row in rows),
         "space_points": len(found.points),
         "trials": len(rows),
+        "hopeless": found.search.hopeless,
         "method": request.method,
         "command": command,
-        "versions": versions(library) if library else {},
+        "versions": found.versions,
         "notes": [],
     }
     if not installed("matplotlib"):

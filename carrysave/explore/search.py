@@ -1,19 +1,24 @@
 """Which point to try next: all in order, at random, or by what the tried ones show."""
 
+import itertools
+import math
 import random
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from carrysave.errors import needs
 from carrysave.explore.space import Point
+from carrysave.explore.surrogate import Surrogate, features, quantile
 
 if TYPE_CHECKING:
     import optuna
 
 __all__ = ["METHODS", "Search", "search"]
 
-METHODS = ("tpe", "nsga2", "random", "grid")
+METHODS = ("model", "tpe", "nsga2", "random", "grid")
 
 
 class Search:
@@ -30,6 +35,11 @@ class Search:
         self.left = dict.fromkeys(range(len(points)))
         self.rng = random.Random(seed)
         self.ordered = ordered
+
+    @property
+    def hopeless(self) -> int:
+        """How many points are left that are not worth a measurement, as it seems."""
+        return 0
 
     def tell(self, number: int, values: Sequence[float] | None) -> None:
         """Take what is known of a point: its objectives, less being better; None: no good."""
@@ -133,10 +143,111 @@ class Sampled(Search):
         return total
 
 
-def search(method: str, points: Sequence[Point], seed: int, objectives: int, trials: int) -> Search:
-    """Return the search of a method of :data:`METHODS`, for a number of objectives and trials."""
+class Modelled(Search):
+    """Proposes by a model of each objective, fitted to what was measured.
+
+    First come points at random, of each design as many. Then, of the points left, the one that
+    adds the most to the volume that the front dominates, if all objectives are as good as may be.
+
+    Parameters
+    ----------
+    skip : propose no point that a measured one beats even if all is as good as its interval allows.
+    """
+
+    FIRST = 10
+    OPTIMISM = 1.0  # deviations
+    LEVEL = 0.95  # of the intervals
+
+    def __init__(self, points: Sequence[Point], seed: int, *, skip: bool = True) -> None:
+        super().__init__(points, seed)
+        self.skip = skip
+        self.rows = [features(point.design) for point in points]
+        self.found: dict[int, list[float]] = {}
+        self.ruled_out = False
+        by_design: dict[str, list[int]] = {}
+        for number in self.rng.sample(range(len(points)), len(points)):
+            by_design.setdefault(points[number].design.name, []).append(number)
+        turns = itertools.zip_longest(*by_design.values())
+        self.first = [number for turn in turns for number in turn if number is not None]
+        del self.first[self.FIRST :]
+
+    @property
+    def hopeless(self) -> int:
+        """How many points are left, none of which is worth a measurement."""
+        return len(self.left) if self.ruled_out else 0
+
+    def tell(self, number: int, values: Sequence[float] | None) -> None:
+        """Keep the logarithms of objectives: sizes multiply them."""
+        super().tell(number, values)
+        if values is not None:
+            self.found[number] = [math.copysign(math.log1p(abs(one)), one) for one in values]
+
+    def ask(self, count: int) -> list[int]:
+        """Propose points; each next one of a batch as if the model were right on those before."""
+        self.first = [number for number in self.first if number in self.left]
+        if self.first or not self.left or len(self.found) < 3:
+            chosen, self.first = self.first[:count], self.first[count:]
+            for number in chosen:
+                del self.left[number]
+            return chosen or super().ask(count)
+        chosen = self._promising(count)
+        for number in chosen:
+            del self.left[number]
+        self.ruled_out = not chosen
+        return chosen
+
+    def _promising(self, count: int) -> list[int]:
+        import moocore
+
+        told = np.array(list(self.found.values()))
+        left = np.array(list(self.left))
+        rows = [self.rows[number] for number in left]
+        models = [Surrogate([self.rows[number] for number in self.found], one) for one in told.T]
+        mean, deviation = np.stack([one.predict(rows) for one in models], axis=2)
+        bound = mean - self.OPTIMISM * deviation
+        able = np.ones(len(left), bool)
+        if self.skip:
+            reach = np.array([quantile(one.left_out(), self.LEVEL) for one in models])
+            low = mean - reach * deviation
+            able = ~(told[:, None] <= low).all(axis=2).any(axis=0)
+        # The volume is that below a point which is worse than all.
+        worst = np.maximum(told.max(axis=0), mean.max(axis=0))
+        worst += 0.1 * (worst - np.minimum(told.min(axis=0), bound.min(axis=0)))
+        known = told
+        chosen: list[int] = []
+        while able.any() and len(chosen) < count:
+            places = np.flatnonzero(able)
+            places = places[moocore.is_nondominated(bound[places])]
+            volumes = [
+                moocore.hypervolume(np.vstack([known, bound[place]]), ref=worst) for place in places
+            ]
+            place = places[int(np.argmax(volumes))]
+            able[place] = False
+            known = np.vstack([known, mean[place]])
+            chosen.append(int(left[place]))
+        return chosen
+
+
+def search(
+    method: str,
+    points: Sequence[Point],
+    seed: int,
+    objectives: int,
+    trials: int,
+    *,
+    skip: bool = True,
+) -> Search:
+    """Return the search of a method of :data:`METHODS`, for a number of objectives and trials.
+
+    Parameters
+    ----------
+    skip : with a model, propose no hopeless points; the search may then end early.
+    """
     if method in {"random", "grid"}:
         return Search(points, seed, ordered=method == "grid")
+    if method == "model":
+        needs("sklearn", "moocore")
+        return Modelled(points, seed, skip=skip)
     needs("optuna")
     import optuna
 

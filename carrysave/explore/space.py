@@ -205,16 +205,21 @@ class Space:
         for name, values in self._combinations():
             try:
                 design = Design(name, values)
-                facts = facts_of(design)  # builds it, which may refuse it, too
+                if not self._holds(_sizes(design)):
+                    continue
+                facts = facts_of(design)  # builds it, which takes a while and may refuse it, too
             except (ValueError, TypeError) as error:
                 refused = str(error)
                 continue
-            if all(one.holds(facts) for one in self.constraints if one.names <= facts.keys()):
+            if self._holds(facts):
                 found.setdefault(design.key, Point(design, values))
         if not found:
             reason = f"; the last design says: {refused}" if refused else ""
             raise UsageError(f"space must have a point that its constraints allow{reason}")
         return list(found.values())
+
+    def _holds(self, facts: Mapping[str, Any]) -> bool:
+        return all(one.holds(facts) for one in self.constraints if one.names <= facts.keys())
 
     def _combinations(self) -> Iterator[tuple[str, dict[str, Value]]]:
         total = 0
@@ -239,13 +244,16 @@ class Space:
 
 
 def facts_of(design: Design) -> dict[str, Any]:
-    """Return what is known of a design before anything is built: parameters, ``macs``, `design`."""
+    """Return what is known of a design before synthesis: parameters, ``macs``, `design`."""
+    return {**_sizes(design), "macs": macs_of(design)}
+
+
+def _sizes(design: Design) -> dict[str, Any]:
     sizes = vars(design.spec)
     return {
         **{name: sizes[name] for name in ("m", "n", "k") if isinstance(sizes.get(name), int)},
         **design.parameters,
         "design": design.name,
-        "macs": macs_of(design),
     }
 
 

@@ -1,13 +1,20 @@
-"""A search's front as a table."""
+"""A search as a table on a terminal, and as a page."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from carrysave.explore.front import OBJECTIVES
 from carrysave.report.designs import print_line
+from carrysave.report.figures import FIGURES, short_versions
+from carrysave.report.page import Page, Part, Scatter, Text, package_versions, pictures
+from carrysave.report.tables import Column, Section
 
-__all__ = ["show"]
+__all__ = ["page", "show"]
+
+_VERIFIED = {True: "yes", False: "FAILS", None: "-"}
 
 
 def show(console: Console, found: dict[str, Any]) -> None:
@@ -20,17 +27,74 @@ def show(console: Console, found: dict[str, Any]) -> None:
     for number, row in enumerate(chosen):
         figures = (f"{row[name]:,.4g}" if abs(row[name]) < 1e4 else f"{row[name]:,.0f}"
                    for name in names)  # fmt: skip
-        values = ",".join(f"{name}={value}" for name, value in row["values"].items())
-        verified = {True: "yes", False: "FAILS", None: "-"}[row["verified"]]
-        table.add_row(str(number), f"{row['design']}({values})", *figures, verified)
+        table.add_row(str(number), _text(row), *figures, _VERIFIED[row["verified"]])
     console.print(table)
-    print_line(
-        console,
-        f"{found['trials']} of {found['space_points']} designs measured by {found['method']}; "
-        f"{found['front']} are beaten by none",
-    )
+    print_line(console, _tried(found))
     for row in found["points"]:
         if row["error"]:
             print_line(console, f"{row['module']}: {row['error']}")
     for note in found["notes"]:
         print_line(console, note)
+
+
+def page(found: Mapping[str, Any]) -> Page:
+    """Return the page of a search, see :func:`carrysave.explore.command.execute`."""
+    able = [row for row in found["points"] if row["allowed"] and row["verified"] is not False]
+    others = [row for row in found["points"] if row not in able]
+    axes = list(dict.fromkeys(name for row in able for name in row["values"]))
+    forms = {figure.key: Column("", figure.form).figure for figure in FIGURES}
+    figures = [
+        Column(name, forms.get(name, "{:,}"), "less" if OBJECTIVES[name] > 0 else "more")
+        for name in found["objectives"]
+    ]
+    table = Section(
+        "designs",
+        ["module", "design", *axes, *figures, "verified"],
+        [
+            (
+                row["module"], row["design"], *(_plain(row["values"].get(axis)) for axis in axes),
+                *(row[name] for name in found["objectives"]), _VERIFIED[row["verified"]],
+            )
+            for row in able
+        ],
+    )  # fmt: skip
+    marked = [number for number, row in enumerate(able) if row["front"]]
+    x, y = (*found["objectives"], *found["objectives"])[:2]
+    parts: list[Part] = [Scatter(table, x, y, "design", marked, "front")] if able else []
+    parts += pictures(found["files"], "Designs by the first two objectives, with their front.")
+    if others:
+        parts.append(Section("no results", ["module", "why"], [
+            (row["module"], row["error"] or "not what the constraints of figures allow")
+            for row in others
+        ]))  # fmt: skip
+    return Page(
+        title=f"Search of designs on {found['target']}",
+        says=_tried(found),
+        command=found["command"],
+        versions={**package_versions("optuna"), **short_versions(found["versions"])},
+        summary=[(f"best {name}", column.form.format(_best(able, name)))
+                 for name, column in zip(found["objectives"], figures, strict=True) if able],
+        parts=[*parts, *([Text("notes", found["notes"])] if found["notes"] else ())],
+    )  # fmt: skip
+
+
+def _tried(found: Mapping[str, Any]) -> str:
+    hopeless = f"; {found['hopeless']} look hopeless by estimate" if found["hopeless"] else ""
+    return (
+        f"{found['trials']} of {found['space_points']} designs measured by {found['method']}; "
+        f"{found['front']} are beaten by none{hopeless}"
+    )
+
+
+def _text(row: Mapping[str, Any]) -> str:
+    values = ",".join(f"{name}={value}" for name, value in row["values"].items())
+    return f"{row['design']}({values})"
+
+
+def _plain(value: Any) -> Any:
+    """Write a truth value as the command line has it."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _best(rows: list[dict[str, Any]], name: str) -> float:
+    return min((row[name] for row in rows), key=lambda value: OBJECTIVES[name] * value)

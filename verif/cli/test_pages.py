@@ -52,7 +52,7 @@ def test_failure_has_a_page_with_its_waves(
 
 @pytest.mark.parametrize("line", [
     ("synth", "mac"), ("compare", "mac", "opt1"), ("reproduce", "ent"), ("verify", "mac"),
-    ("run", "m.onnx", "--input", "x.npy"),
+    ("explore",), ("run", "m.onnx", "--input", "x.npy"),
     ("precision", "m.onnx", "--calibration", "x.npy", "--budget", "bytes=60%"),
 ], ids=lambda line: line[0])  # fmt: skip
 def test_page_that_cannot_be_is_refused_first(

@@ -11,9 +11,10 @@ import pytest
 from carrysave import jobs
 from carrysave.explore import command
 from carrysave.explore.front import OBJECTIVES, front
-from carrysave.explore.search import METHODS, search
+from carrysave.explore.search import METHODS, Modelled, search
 from carrysave.explore.space import Space
 from hw.catalog import Design
+from verif.support.browser import Browser
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -35,7 +36,7 @@ def measure(name: str, parameters: dict[str, Any], target: str, options: Any) ->
         raise ValueError("this one cannot be built")
     return {
         "gops_per_mm2": 100.0 * a - b, "pj_per_mac": a * a / b + k_max / 100, "area_um2": a * b,
-        "power_mw": None,
+        "power_mw": None, "versions": {"yosys": "0.70 of a test"},
     }  # fmt: skip
 
 
@@ -125,6 +126,39 @@ def test_front_is_of_designs_that_work(run: Run, tmp_path: Path) -> None:
         assert (made.code, "not what `carrysave explore` writes" in made.err) == (2, True)
 
 
+@pytest.mark.usefixtures("told")
+def test_page(run: Run, tmp_path: Path, browser: Browser) -> None:
+    """The chart and its table have what works; what does not is apart, with the reason."""
+    found = run(*options(tmp_path, "--method", "grid", "--html", "a/page.html", "--json"))
+    facts = check("explore", found.out)
+    assert facts["files"][-1] == "a/page.html"
+    text = browser.check(tmp_path / "a" / "page.html", charts=1)
+    for part in ("Search of designs on osu018", "0.70 of a test", "optuna", "--method grid",
+                 "20 of 20 designs measured by grid", "best pj_per_mac"):  # fmt: skip
+        assert part in text
+    columns = "[...document.querySelectorAll('#part0-table thead th')].map((h) => h.innerText)"
+    axes = ["a_width", "b_width", "accumulator_width"]
+    assert browser.ask(columns) == [
+        "module", "design", *axes, *facts["objectives"], "verified",
+    ]  # fmt: skip
+    cells = (
+        "[...document.querySelectorAll('#part{}-table tbody tr')].map((r) => r.cells[0].innerText)"
+    )
+    rows = facts["points"]
+    wrong = [row["module"] for row in rows if row["error"]]
+    assert len(wrong) == 4
+    assert browser.ask(cells.format(2)) == wrong
+    assert browser.ask(cells.format(0)) == [
+        row["module"] for row in rows if row["module"] not in wrong
+    ]
+    assert "this one cannot be built" in text
+    assert "bench fails: test_product" in text
+    # Rings for the front, whose points are a line too; the picture.
+    shapes = "document.querySelectorAll('.plot g.mark-symbol.role-mark path').length"
+    assert browser.ask(shapes) == len(rows) - len(wrong) + facts["front"]
+    assert browser.ask("document.images.length") == 1
+
+
 def test_designs_for_a_device(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Points are built of its blocks, with the parameters that they have in the space."""
     asked: list[Design] = []
@@ -170,7 +204,7 @@ def test_every_point_is_proposed_once(method: str) -> None:
         "parameters": {"a_width": [2, 4, 6], "b_width": [2, 4, 6], "encoding": ["booth", "ent"]},
         "constraints": {"all": ["a_width >= b_width"]},
     }).points()  # fmt: skip
-    ways = search(method, points, 3, 2, 30)
+    ways = search(method, points, 3, 2, 30, skip=False)
     seen: list[int] = []
     while numbers := ways.ask(5):
         seen += numbers
@@ -181,11 +215,11 @@ def test_every_point_is_proposed_once(method: str) -> None:
     assert sorted(seen) == list(range(len(points)))
     if method == "grid":
         assert seen == sorted(seen)
-    other = search(method, points, 3, 2, 30)
+    other = search(method, points, 3, 2, 30, skip=False)
     assert other.ask(5) == seen[:5]
 
 
-@pytest.mark.parametrize("method", ["tpe", "nsga2"])
+@pytest.mark.parametrize("method", ["model", "tpe", "nsga2"])
 def test_samplers_find_more_than_chance(method: str) -> None:
     """Of 225 points with two objectives the front's share after 60, over six seeds."""
     points = Space.of_table({
@@ -214,6 +248,36 @@ def test_samplers_find_more_than_chance(method: str) -> None:
     assert ours > 1.5 * chance
 
 
+def test_search_ends_when_nothing_has_a_chance() -> None:
+    """It has found the front by then, and says how many points it left; it can be told not to."""
+    points = Space.of_table({
+        "designs": ["mac"],
+        "parameters": {"a_width": list(range(2, 12)), "b_width": list(range(2, 12))},
+    }).points()  # fmt: skip
+    widths = [(int(one.values["a_width"]), int(one.values["b_width"])) for one in points]
+    every = [[1.0 + b + (a - 5) ** 2, 1.0 + b + (a - 7) ** 2] for a, b in widths]
+    best = {number for number, one in enumerate(front(every)) if one}
+
+    ways = search("model", points, 1, 2, len(points))
+    seen: list[int] = []
+    while numbers := ways.ask(5):
+        for number in numbers:
+            ways.tell(number, every[number])
+            seen.append(number)
+    assert len(seen) < len(points) / 2
+    assert ways.hopeless == len(points) - len(seen)
+    assert best <= set(seen)
+
+    other = search("model", points, 1, 2, len(points), skip=False)
+    for number in seen:
+        other.tell(number, every[number])
+    assert isinstance(other, Modelled)
+    while other.first:  # at random
+        other.ask(5)
+    assert len(other.ask(5)) == 5
+    assert other.hopeless == 0
+
+
 def test_front() -> None:
     """Against the definition, with equal points, on random small numbers."""
     rng = np.random.default_rng(1)
@@ -234,7 +298,7 @@ def test_front() -> None:
     [
         (["--objective", "speed"], "unknown objective 'speed'"),
         (["--objective", "gops_per_mm2"], "--objective must name each figure once"),
-        (["--method", "genetic"], "--method must be one of tpe, nsga2, random, grid"),
+        (["--method", "genetic"], "--method must be one of model, tpe, nsga2, random, grid"),
         (["--verify", "some"], "--verify must be one of front, all, none"),
         (["--trials", "0"], "--trials must be 1 or more, not 0"),
         (["--macs", "4"], "--macs is in place of a --space"),

@@ -1,0 +1,237 @@
+"""Figures of a design before it is built, from designs that were measured, with intervals.
+
+An interval is the deviation of a Gaussian process times a factor, which conformal prediction
+gives: in so many deviations lay nine tenths of the measured designs, each predicted from others.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave import jobs
+from carrysave.errors import UsageError
+from carrysave.explore.surrogate import Surrogate, features, quantile, traits
+from hw.catalog import Design
+from hw.emit import user_files
+
+__all__ = ["FEWEST", "FIGURES", "LEVEL", "Estimator", "Measured", "of_store", "shipped"]
+
+FIGURES = (
+    "area_um2", "area_ge", "period_ns", "period_fo4", "power_mw", "gops", "luts", "ffs", "dsps",
+    "brams",
+)  # fmt: skip
+LEVEL = 0.9
+"""Share of designs whose figure is in its interval."""
+FEWEST = 20
+"""Designs that a model needs."""
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A design, and its figures of :data:`FIGURES`."""
+
+    design: Design
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """What is known of a figure.
+
+    Members
+    -------
+    theta : hyperparameters.
+    factor : deviations of an interval, on each side.
+    error : median relative error on designs that were left out.
+    """
+
+    theta: Sequence[float]
+    factor: float
+    error: float
+
+
+class Estimator:
+    """A model of designs for a target.
+
+    Parameters
+    ----------
+    target : library or family of FPGAs.
+    activity : what power is for.
+    versions : of what measured.
+    measured : designs that it was fitted to.
+    fits : of each figure.
+    """
+
+    def __init__(
+        self, target: str, activity: str, versions: Mapping[str, str],
+        measured: Sequence[Measured], fits: Mapping[str, _Fit],
+    ) -> None:  # fmt: skip
+        self.target, self.activity, self.versions = target, activity, versions
+        self.measured, self.fits = measured, fits
+
+    @classmethod
+    def fit(
+        cls, target: str, activity: str, versions: Mapping[str, str], measured: Sequence[Measured]
+    ) -> "Estimator":
+        """Fit a model of the figures that all designs have."""
+        if len(measured) < FEWEST:
+            raise UsageError(
+                f"--fit needs {FEWEST} designs or more that were measured for {target},"
+                f" not {len(measured)}"
+            )
+        rows = [features(one.design) for one in measured]
+        fits = {}
+        for name in FIGURES:
+            if not all(name in one.figures for one in measured):
+                continue
+            values = np.log1p([one.figures[name] for one in measured])
+            model = Surrogate(rows, values)
+            mean, deviation = model.crossed()
+            true = np.expm1(values)
+            errors = np.abs(np.expm1(mean) - true) / np.where(true > 0, true, 1.0)
+            factor = quantile(np.abs(mean - values) / deviation, LEVEL)
+            fits[name] = _Fit(model.theta, factor, float(np.median(errors)))
+        return cls(target, activity, versions, measured, fits)
+
+    @classmethod
+    def read(cls, path: Path) -> "Estimator":
+        """Read what :meth:`plain` gave."""
+        try:
+            table = json.loads(user_files.read(path))
+            if table["format"] != _FORMAT:
+                raise UsageError(f"{path}: format must be {_FORMAT}, not {table['format']!r}")
+            names, figures = table["parameters"], list(table["figures"])
+            measured = []
+            for name, values, results in table["rows"]:
+                own = zip(names, values, strict=True)
+                design = Design(name, {key: value for key, value in own if value is not None})
+                found = map(float, results)
+                measured.append(Measured(design, dict(zip(figures, found, strict=True))))
+            fits = {name: _Fit(**table["figures"][name]) for name in table["figures"]}
+            return cls(table["target"], table["activity"], table["versions"], measured, fits)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise UsageError(
+                f"{path}: not what `carrysave estimate --fit` writes: {error!r}"
+            ) from None
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data: no code is in it."""
+        names = list(dict.fromkeys(name for one in self.measured for name in one.design.parameters))
+        return {
+            "format": _FORMAT,
+            "target": self.target,
+            "activity": self.activity,
+            "versions": dict(self.versions),
+            "figures": {name: vars(fit) for name, fit in self.fits.items()},
+            "parameters": names,
+            "rows": [
+                [
+                    one.design.name,
+                    [one.design.parameters.get(name) for name in names],
+                    [one.figures[name] for name in self.fits],
+                ]
+                for one in self.measured
+            ],
+        }
+
+    def text(self) -> str:
+        """Return the text of a file: a line for each design."""
+        plain = self.plain()
+        rows = ",\n".join(map(json.dumps, plain.pop("rows")))
+        return f'{json.dumps(plain)[:-1]},\n"rows": [\n{rows}\n]}}\n'
+
+    def estimate(self, design: Design) -> dict[str, dict[str, float]]:
+        """Return ``estimate low high`` of each figure of a design.
+
+        Raises
+        ------
+        UsageError
+            The design is not of the kind that was measured.
+        """
+        self._check(design)
+        return self.guess([design])[0]
+
+    def guess(self, designs: Sequence[Design]) -> list[dict[str, dict[str, float]]]:
+        """Return the same of designs, of whatever kind."""
+        rows = [features(one.design) for one in self.measured]
+        wanted = [features(design) for design in designs]
+        found: list[dict[str, dict[str, float]]] = [{} for _ in designs]
+        for name, fit in self.fits.items():
+            values = np.log1p([one.figures[name] for one in self.measured])
+            mean, deviation = Surrogate(rows, values, fit.theta, search=False).predict(wanted)
+            parts = (mean, mean - fit.factor * deviation, mean + fit.factor * deviation)
+            for one, *each in zip(found, *parts, strict=True):
+                middle, low, high = (max(float(np.expm1(value)), 0.0) for value in each)
+                one[name] = {"estimate": middle, "low": low, "high": high}
+        return found
+
+    def has_shape(self, design: Design) -> bool:
+        """Tell whether a design of the same name, m, n and k was measured: else intervals fail."""
+        names = ("design", "m", "n", "k")
+        wanted = [traits(design).get(name) for name in names]
+        every = (traits(one.design) for one in self.measured)
+        return any([own.get(name) for name in names] == wanted for own in every)
+
+    def _check(self, design: Design) -> None:
+        """Refuse a design unlike all that were measured."""
+        own = [traits(one.design) for one in self.measured if one.design.name == design.name]
+        if not own:
+            known = dict.fromkeys(one.design.name for one in self.measured)
+            raise UsageError(
+                f"design must be one of {', '.join(known)}, which were measured for"
+                f" {self.target}, not {design.name}"
+            )
+        for name, value in traits(design).items():
+            seen = sorted({row[name] for row in own if name in row})
+            if isinstance(value, str | bool) or len(seen) < 2:
+                inside, legal = value in seen, " or ".join(map(_plain, seen))
+            else:
+                inside, legal = seen[0] <= value <= seen[-1], f"{seen[0]}..{seen[-1]}"
+            if not inside:
+                what = "lanes (m x n x k)" if name == "lanes" else name
+                raise UsageError(
+                    f"{what} of {design.name} must be {legal}, as it was measured for"
+                    f" {self.target}, not {_plain(value)}"
+                )
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def shipped(target: str) -> Path | None:
+    """Return the model of a target that comes with carrysave, if there is one."""
+    path = Path(__file__).with_name("models") / f"{target}.json"
+    return path if path.is_file() else None
+
+
+def of_store(path: Path, target: str) -> Estimator:
+    """Fit a model to what a store has of a target.
+
+    Of results at several activities those are taken that are most, of a design the last.
+    """
+    names, _, rows = jobs.select(path, "design IS NOT NULL")
+    found = [dict(zip(names, row, strict=True)) for row in rows]
+    found = [
+        row for row in found if row["target"] == target and row.get("area_um2", row.get("luts"))
+    ]
+    activities = [row.get("activity") or "" for row in found]
+    activity = max(activities, key=activities.count, default="")
+    latest: dict[str, Measured] = {}
+    versions: dict[str, str] = {}
+    for row in sorted(found, key=lambda row: row["at"]):
+        if (row.get("activity") or "") != activity:
+            continue
+        try:
+            design = Design(row["design"], json.loads(row["parameters"]))
+        except (ValueError, TypeError):
+            continue  # of another version
+        figures = {name: float(row[name]) for name in FIGURES if row.get(name) is not None}
+        latest[design.key] = Measured(design, figures)
+        versions = json.loads(row["versions"])
+    return Estimator.fit(target, activity, versions, list(latest.values()))

@@ -1,0 +1,128 @@
+"""What a figure of a design will be, from designs that were measured: a Gaussian process."""
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from carrysave.errors import needs
+from hw.catalog import Design
+
+__all__ = ["Surrogate", "features", "quantile", "traits"]
+
+Floats = NDArray[np.float64]
+_STEPS = 15
+Features = Mapping[str, float | str]
+
+
+def traits(design: Design) -> dict[str, Any]:
+    """Return what figures may depend on: the name, each parameter, and ``lanes``, m x n x k."""
+    sizes = (getattr(design.spec, name, 1) for name in ("m", "n", "k"))
+    lanes = math.prod(size for size in sizes if isinstance(size, int))
+    return {"design": design.name, **design.parameters, "lanes": lanes}
+
+
+def features(design: Design) -> dict[str, float | str]:
+    """Return the traits of a design as a model takes them: numbers as logarithms."""
+    return {
+        name: value if isinstance(value, str) else math.log2(1 + value)
+        for name, value in traits(design).items()
+    }
+
+
+class Surrogate:
+    """A Gaussian process over designs.
+
+    Parameters
+    ----------
+    rows : of :func:`features`.
+    values : a number of each; logarithms, if it is a figure that sizes multiply.
+    theta : hyperparameters.
+    search : look for better ones.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Features],
+        values: Sequence[float] | Floats,
+        theta: Sequence[float] | None = None,
+        *,
+        search: bool = True,
+    ) -> None:
+        needs("sklearn")
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.feature_extraction import DictVectorizer
+        from sklearn.gaussian_process import GaussianProcessRegressor
+        from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+        from threadpoolctl import threadpool_limits
+
+        self._rows, self._values = list(rows), np.asarray(values, float)
+        self._scale = make_pipeline(DictVectorizer(sparse=False), StandardScaler())
+        places = self._scale.fit_transform(self._rows)
+        kernel = ConstantKernel(1.0, (1e-2, 1e3)) * Matern(
+            np.full(places.shape[1], 3.0), (0.3, 100.0), nu=2.5
+        ) + WhiteKernel(1e-2, (1e-6, 1.0))
+        if theta is not None:
+            kernel = kernel.clone_with_theta(theta)
+        self._process = GaussianProcessRegressor(
+            kernel, normalize_y=True, optimizer=_search if search else None
+        )
+        # Threads on small matrices wait for each other.
+        with warnings.catch_warnings(), threadpool_limits(1):
+            # A parameter that does not matter has a length at its limit.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self._process.fit(places, self._values)
+
+    @property
+    def theta(self) -> list[float]:
+        """The hyperparameters."""
+        return [float(one) for one in self._process.kernel_.theta]
+
+    def predict(self, rows: Sequence[Features]) -> tuple[Floats, Floats]:
+        """Return the expected values of designs, and the process's deviations."""
+        mean, deviation = self._process.predict(self._scale.transform(rows), return_std=True)
+        return mean, deviation
+
+    def left_out(self) -> Floats:
+        """Return what each value deviates from what the others say, in the process's deviations.
+
+        A closed form (Rasmussen and Williams, 5.4.2) with the hyperparameters of all values, so it
+        is fast, and somewhat too small.
+        """
+        precision = (np.linalg.inv(self._process.L_) ** 2).sum(axis=0)
+        scores: Floats = np.abs(self._process.alpha_.reshape(-1)) / np.sqrt(precision)
+        return scores
+
+    def crossed(self, folds: int = 5) -> tuple[Floats, Floats]:
+        """Return the same of its own designs, each from a process that did not see it."""
+        part = np.random.default_rng(1).permutation(len(self._values)) % folds
+        mean, deviation = np.empty((2, len(self._values)))
+        for fold in range(folds):
+            inside, outside = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+            other = Surrogate([self._rows[one] for one in inside], self._values[inside])
+            found = other.predict([self._rows[one] for one in outside])
+            mean[outside], deviation[outside] = found
+        return mean, deviation
+
+
+def _search(
+    likelihood: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: Floats
+) -> tuple[Floats, float]:
+    """Find hyperparameters; the last of many steps change lengths that do not matter."""
+    from scipy.optimize import minimize
+
+    found = minimize(
+        likelihood, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": _STEPS}
+    )
+    return found.x, float(found.fun)
+
+
+def quantile(scores: Floats, level: float) -> float:
+    """Return what a share of scores, and of one that is not known yet, is below: conformal."""
+    rank = math.ceil((len(scores) + 1) * level)
+    return float(np.sort(scores)[min(rank, len(scores)) - 1])
