@@ -2,19 +2,20 @@
 
 import datetime
 import os
+import shlex
 from pathlib import Path
 
 import pytest
 
+from carrysave.asic.bench_job import LARGEST
+from carrysave.regress.command import Run
+from carrysave.regress.configurations import draw
 from carrysave.sim.runner import verify
 from hw.catalog import CATALOG
 from hw.emit.verilog import verilog_of
-from verif.support.random_designs import command, draw
 
 SEED = os.environ.get("CARRYSAVE_DESIGNS") or datetime.datetime.now(datetime.UTC).date().isoformat()
 """Draws other designs every day; ``CARRYSAVE_DESIGNS=2026-11-24`` draws those of a day again."""
-# A larger one takes Verilator and the C++ compiler minutes.
-LARGEST = 900_000
 
 NAMES = list(CATALOG)
 
@@ -31,7 +32,7 @@ def test_draws_are_repeatable(name: str) -> None:
 def test_random_design_passes_its_bench(number: int, tmp_path: Path) -> None:
     """One of every design of the catalogue; what is printed verifies one again, in a checkout."""
     design = draw(NAMES[number], f"{SEED}-{number}")
-    again = command(design, number)
+    again = shlex.join(Run(design, number).words())
     print(f"CARRYSAVE_DESIGNS={SEED}, number {number}:\n{again}")
     size = len(verilog_of(design))
     if size > LARGEST:

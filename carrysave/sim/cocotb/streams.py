@@ -21,6 +21,7 @@ __all__ = [
     "cycle",
     "deadline",
     "generator",
+    "limited",
     "pack",
     "reset",
     "schedule",
@@ -88,6 +89,11 @@ def unpack(values: Sequence[str], fmt: IntFormat) -> np.ndarray:
     assert digits.max() <= 1, f"X or Z in {values[int(digits.argmax()) // len(values[0])]}"
     bits = digits.reshape(len(values), -1, fmt.width)[:, ::-1, ::-1].astype(np.int64)
     return fmt.wrap(bits @ (1 << np.arange(fmt.width, dtype=np.int64)))
+
+
+def limited(count: int) -> int:
+    """Return how many of some transactions are sent: all, or fewer if the caller asks for that."""
+    return min(count, bench_parameters().get("transactions", count))
 
 
 async def start_clock(dut: Any) -> None:

@@ -1,0 +1,349 @@
+"""``carrysave regress``: draws configurations, runs their benches, makes small what fails."""
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from carrysave import cache, jobs
+from carrysave.asic.bench_job import LARGEST, bench_job, netlist_sources
+from carrysave.asic.liberty.cells import Library
+from carrysave.errors import UsageError, check_choice
+from carrysave.progress import Steps
+from carrysave.regress.configurations import configurations, options
+from carrysave.regress.coverage import merge
+from carrysave.regress.junit import junit
+from carrysave.regress.mutants import MOST, Mutants, mutants_job
+from carrysave.regress.reduce import shortest, smallest
+from carrysave.report.page import package_versions
+from carrysave.sim import icarus, runner
+from hw.catalog import CATALOG, Design, nearest
+
+__all__ = ["Request", "Run", "execute", "planned"]
+
+RTL = "rtl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A request.
+
+    Parameters
+    ----------
+    designs : names; ``all`` is the catalogue.
+    configurations : of each design.
+    seeds : of the stimulus, for each configuration: `seed` and those that follow it.
+    seed : also of what is drawn.
+    simulators : of :data:`carrysave.sim.runner.SIMULATORS`.
+    netlists : libraries for whose netlists benches run too, by what a command line calls them.
+    shard : which part of the runs, and of how many parts.
+    mutants : of each configuration.
+    """
+
+    designs: tuple[str, ...]
+    configurations: int
+    seeds: int = 1
+    seed: int = 1
+    simulators: tuple[str, ...] = ("verilator",)
+    netlists: Mapping[str, Library] = field(default_factory=dict)
+    shard: tuple[int, int] = (1, 1)
+    mutants: int = 0
+
+    def __post_init__(self) -> None:
+        """Check all of it, before any work is done."""
+        names = tuple(CATALOG) if self.designs == ("all",) else self.designs
+        for name in names:
+            if name not in CATALOG:
+                raise UsageError(str(nearest(name, CATALOG, "design")))
+        object.__setattr__(self, "designs", tuple(dict.fromkeys(names)))
+        for option, value, low, high in (
+            ("--configurations", self.configurations, 1, 1_000_000),
+            ("--seeds", self.seeds, 1, 1_000_000),
+            ("--seed", self.seed, 0, (1 << 31) - self.seeds),
+            ("--mutants", self.mutants, 0, MOST),
+        ):
+            if not low <= value <= high:
+                raise UsageError(f"{option} must be {low}..{high}, not {value}")
+        part, parts = self.shard
+        if not 1 <= part <= parts:
+            raise UsageError(f"--shard must be 1/N..N/N, not {part}/{parts}")
+        for simulator in self.simulators:
+            check_choice("--simulators", simulator, runner.SIMULATORS)
+        if "icarus" in self.simulators:
+            try:
+                icarus.version()
+            except RuntimeError as error:
+                raise UsageError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A bench to run: of a configuration, with a seed, on a simulator.
+
+    Members
+    -------
+    level : ``rtl``, or what the command line calls the library of a netlist.
+    """
+
+    design: Design
+    seed: int
+    simulator: str = "verilator"
+    level: str = RTL
+
+    @property
+    def label(self) -> str:
+        """What tells it apart."""
+        return f"{self.design.module}, seed {self.seed}, {self.simulator}, {self.level}"
+
+    def words(self) -> list[str]:
+        """Return the command line that repeats it."""
+        words = ["carrysave", "verify", *options(self.design), "--seed", str(self.seed)]
+        if self.simulator != "verilator":
+            words += ["--simulator", self.simulator]
+        return words if self.level == RTL else [*words, "--netlist", self.level]
+
+
+def planned(request: Request, tell: Callable[[str], None] = lambda text: None) -> list[Run]:
+    """List the runs of a request: of its shard, every so manieth of all that there are."""
+    runs = []
+    for name in request.designs:
+        tell(f"draw {request.configurations} configurations of {name}")
+        for design in islice(configurations(name, request.seed), request.configurations):
+            runs += [
+                Run(design, request.seed + number, simulator, level)
+                for simulator in request.simulators
+                for level in (RTL, *request.netlists)
+                for number in range(request.seeds)
+            ]
+    part, parts = request.shard
+    return runs[part - 1 :: parts]
+
+
+class _Regression:
+    """Runs, and what came of them."""
+
+    def __init__(self, request: Request, folder: Path, steps: Steps) -> None:
+        self.request = request
+        self.folder = folder
+        self.steps = steps
+        self.rows: list[dict[str, Any]] = []
+        self.reduced: list[dict[str, Any]] = []
+        self.coverage: list[tuple[str, dict[str, Any]]] = []
+
+    def run(self) -> None:
+        """Run benches; reduce the first failure of each design, simulator and level."""
+        runs = planned(self.request, self.steps.step)
+        self.steps.step(f"run {len(runs)} benches")
+        results = self.results([self.job(one) for one in runs], quiet=False)
+        failed: dict[tuple[str, str, str], tuple[Run, dict[str, Any]]] = {}
+        for one, outcome in zip(runs, results, strict=True):
+            row = self.take(one, outcome)
+            if row["outcome"] == "failed":
+                key = one.design.name, one.simulator, one.level
+                failed.setdefault(key, (one, outcome.value))
+        for one, result in failed.values():
+            self.steps.step(f"reduce {one.label}")
+            self.reduce(one, result)
+        passed = {
+            one.design for one, row in zip(runs, self.rows, strict=True)
+            if row["outcome"] == "passed" and one.level == RTL and one.seed == self.request.seed
+        }  # fmt: skip
+        if self.request.mutants:
+            self.mutate([*dict.fromkeys(one.design for one in runs if one.design in passed)])
+
+    def results(self, wanted: Sequence[jobs.Job], *, quiet: bool = True) -> list[jobs.Outcome]:
+        """Run jobs."""
+        return [*jobs.run(wanted, ordered=True, progress=None if quiet else self.steps.jobs)]
+
+    def job(self, run: Run, **more: Any) -> jobs.Job:
+        """Return the job of a run."""
+        facts = {"kind": "regress", "recipe": f"{run.simulator}, {run.level}"}
+        return bench_job(
+            run.design, run.seed, simulator=run.simulator, facts=facts,
+            library=self.request.netlists.get(run.level), **{"largest": LARGEST, **more},
+        )  # fmt: skip
+
+    def take(self, run: Run, outcome: jobs.Outcome, mutant: str | None = None) -> dict[str, Any]:
+        """Keep what became of a run."""
+        row: dict[str, Any] = {
+            "label": run.label, "design": run.design.name, "module": run.design.module,
+            "parameters": dict(run.design.parameters), "seed": run.seed,
+            "simulator": run.simulator, "level": run.level, "mutant": mutant, "tests": 0,
+            "failed": [], "cases": [], "command": shlex.join(run.words()),
+            "seconds": outcome.seconds, "key": outcome.key,
+        }  # fmt: skip
+        self.rows.append(row)
+        if outcome.failure is not None:
+            return _add(row, outcome="error", why=str(outcome.failure), log=outcome.failure.log)
+        value = outcome.value
+        if value["skipped"]:
+            return _add(row, outcome="skipped", why=value["skipped"], log="")
+        _add(row, tests=value["tests"], failed=value["failed"], log=value["log"])
+        row["why"] = next((case["why"] for case in value["cases"] if case["outcome"] == "failed"),
+                          "")  # fmt: skip
+        if mutant is not None:
+            return _add(row, outcome="survived" if value["ok"] else "killed")
+        self.coverage += [(run.design.name, one) for one in value["coverage"]]
+        return _add(row, outcome="passed" if value["ok"] else "failed", cases=value["cases"])
+
+    def mutate(self, designs: Sequence[Design]) -> None:
+        """Run the bench of each design on mutants of it."""
+        count, seed = self.request.mutants, self.request.seed
+        self.steps.step(f"make {count} mutants of each of {len(designs)} designs")
+        wanted = [mutants_job(design, count, seed) for design in designs]
+        made = self.results(wanted, quiet=False)
+        tries: list[tuple[Run, Mutants, int, jobs.Job]] = []
+        for design, outcome in zip(designs, made, strict=True):
+            run = Run(design, seed)
+            if outcome.failure is not None:
+                self.take(run, outcome, "mutants")
+                continue
+            found = Mutants(**outcome.value)
+            file = jobs.File.keep("mutants.v", found.verilog.encode()).path
+            tries += [
+                (run, found, number, self.mutant_job(run, file, number))
+                for number in range(1, len(found.changes) + 1)
+            ]
+        self.steps.step(f"run {len(tries)} mutants")
+        results = self.results([one[-1] for one in tries], quiet=False)
+        for (run, found, number, job), outcome in zip(tries, results, strict=True):
+            row = self.take(run, outcome, f"mutant {number}: {found.changes[number - 1]}")
+            if row["outcome"] != "killed":
+                continue
+            self.steps.step(f"reduce mutant {number} of {run.design.module}")
+            again = partial(self.mutant_job, run, job.arguments["verilog"].path, number)
+            case, transactions = shortest(outcome.value, partial(self.single, again))
+            name = f"{run.design.module}_mutant{number}.v"
+            file = cache.write(self.folder / "mutants" / name, found.one(number))
+            words = [*run.words(), "--verilog", str(file)]
+            self.reduced.append(self.described(row, run, words, case, transactions))
+
+    def mutant_job(self, run: Run, file: Path, number: int, **more: Any) -> jobs.Job:
+        """Return the job of a mutant."""
+        told = {"constants": {"mutant": number}, **more.pop("options", {})}
+        return self.job(run, verilog=file, options=told, stop=True, **more)
+
+    def reduce(self, run: Run, result: dict[str, Any]) -> None:
+        """Find the smallest design and the shortest stimulus that fail; record their waves."""
+
+        def fails(designs: Sequence[Design]) -> list[bool]:
+            wanted = [Run(one, run.seed, run.simulator, run.level) for one in designs]
+            found = self.results([self.job(one, stop=True) for one in wanted])
+            return [one.failure is None and not one.value["ok"] for one in found]
+
+        row = next(one for one in self.rows if one["label"] == run.label)
+        design = smallest(run.design, fails)
+        small = Run(design, run.seed, run.simulator, run.level)
+        again = self.results([self.job(small)])[0]
+        case, transactions = shortest(
+            again.value if again.failure is None else result,
+            partial(self.single, partial(self.job, small)),
+        )
+        reduced = self.described(row, small, small.words(), case, transactions)
+        self.reduced.append(reduced)
+        library = self.request.netlists.get(run.level)
+        try:
+            seen = runner.verify(
+                design, seed=run.seed, simulator=run.simulator, waves=True,
+                netlist=library and netlist_sources(design, library, self.folder),
+                tests=runner.named(case["name"]), directory=self.folder / "runs",
+                options={} if transactions is None else {"transactions": transactions},
+            )  # fmt: skip
+        except RuntimeError as error:
+            reduced["why"] += f"; no waves: {error}"
+        else:
+            reduced |= {"waves": str(seen.waves) if seen.waves else None, "junit": str(seen.xml)}
+
+    def single(
+        self, job: Callable[..., jobs.Job], tests: Sequence[tuple[str, int | None]]
+    ) -> list[dict[str, Any] | None]:
+        """Run single tests; None where there is no result."""
+        wanted = [
+            job(
+                tests=runner.named(name),
+                options={} if count is None else {"transactions": count},
+            )
+            for name, count in tests
+        ]
+        return [one.value for one in self.results(wanted)]
+
+    def described(
+        self, row: Mapping[str, Any], run: Run, words: list[str], case: Mapping[str, Any],
+        transactions: int | None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Describe a reduced failure."""
+        words = [*words, "--test", case["name"]]
+        if transactions is not None:
+            words += ["--transactions", str(transactions)]
+        ended = case["stop"] is not None
+        return {
+            "of": row["label"], "mutant": row["mutant"], "design": run.design.name,
+            "module": run.design.module, "parameters": dict(run.design.parameters),
+            "seed": run.seed, "simulator": run.simulator, "level": run.level,
+            "test": case["name"], "why": case["why"], "transactions": transactions,
+            "simulated_ns": case["stop"] - case["start"] if ended else None,
+            "command": shlex.join(words), "waves": None, "junit": None,
+        }  # fmt: skip
+
+
+def _add(row: dict[str, Any], **facts: Any) -> dict[str, Any]:
+    row |= facts
+    return row
+
+
+def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
+    """Run a regression; write JUnit's XML and JSON into `folder`.
+
+    Returns
+    -------
+    ``ok counts designs configurations seeds simulators levels shard runs reduced coverage command
+    versions files``. Of each run ``outcome``, one of ``passed failed error skipped``, of a mutant
+    ``killed survived error``, and the command that repeats it.
+    """
+    found = _Regression(request, folder, steps)
+    found.run()
+    counts = Counter(row["outcome"] for row in found.rows)
+    outcomes = ("passed", "failed", "error", "skipped", "killed", "survived")
+    part, parts = request.shard
+    facts: dict[str, Any] = {
+        "ok": not counts["failed"]
+        and not counts["error"]
+        and (counts["passed"] > 0 or not found.rows),
+        "counts": {name: counts[name] for name in outcomes},
+        "designs": _by_design(found.rows, outcomes),
+        "configurations": request.configurations,
+        "seeds": [request.seed, request.seed + request.seeds - 1],
+        "simulators": list(request.simulators),
+        "levels": [RTL, *request.netlists],
+        "shard": f"{part}/{parts}",
+        "reduced": found.reduced,
+        "coverage": merge(found.coverage),
+        "command": command,
+        "versions": package_versions("cocotb", "verilator", "numpy"),
+        "files": [str(folder / name) for name in ("junit.xml", "regress.json")],
+    }
+    cache.write(folder / "junit.xml", junit(found.rows))
+    facts["runs"] = [
+        {name: value for name, value in row.items() if name != "cases"} for row in found.rows
+    ]
+    cache.write(folder / "regress.json", json.dumps(facts, indent=2) + "\n")
+    return facts
+
+
+def _by_design(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[str]) -> list[dict[str, Any]]:
+    """Sum up the runs of each design."""
+    found = []
+    for name in dict.fromkeys(row["design"] for row in rows):
+        own = [row for row in rows if row["design"] == name]
+        counts = Counter(row["outcome"] for row in own)
+        found.append({
+            "design": name, "configurations": len({row["module"] for row in own}),
+            **{outcome: counts[outcome] for outcome in outcomes},
+            "tests": sum(row["tests"] for row in own), "seconds": sum(row["seconds"] for row in own),
+        })  # fmt: skip
+    return found
