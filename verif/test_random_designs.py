@@ -20,13 +20,6 @@ SEED = os.environ.get("CARRYSAVE_DESIGNS") or datetime.datetime.now(datetime.UTC
 NAMES = list(CATALOG)
 
 
-@pytest.mark.parametrize("name", ["opt4e", "matrix_2d", "encoder", "float_mac"])
-def test_draws_are_repeatable(name: str) -> None:
-    designs = [draw(name, f"{SEED}-{number}") for number in range(8)]
-    assert designs[3] == draw(name, f"{SEED}-3")
-    assert len({design.key for design in designs}) > 1
-
-
 @pytest.mark.prove
 @pytest.mark.parametrize("number", range(len(NAMES)))
 def test_random_design_passes_its_bench(number: int, tmp_path: Path) -> None:

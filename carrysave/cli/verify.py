@@ -89,9 +89,10 @@ def verify(
             steps.step(f"synthesise {chosen.module} for {library.name}")
             sources = netlist_sources(chosen, library, folder)
         steps.step(f"verify {chosen.module}")
+        options = {} if transactions is None else {"transactions": transactions}
         again = partial(
-            runner.verify, chosen, netlist=sources, simulator=simulator,
-            options=transactions and {"transactions": transactions}, directory=folder / "runs",
+            runner.verify, chosen, netlist=sources, simulator=simulator, options=options,
+            directory=folder / "runs",
         )  # fmt: skip
         result = again(seed=seed, waves=waves, tests=test and runner.named(test))
         found = designs.verification(chosen, result, of)

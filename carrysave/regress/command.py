@@ -250,7 +250,7 @@ class _Regression:
         try:
             seen = runner.verify(
                 design, seed=run.seed, simulator=run.simulator, waves=True,
-                netlist=library and netlist_sources(design, library, self.folder),
+                netlist=netlist_sources(design, library, self.folder) if library else None,
                 tests=runner.named(case["name"]), directory=self.folder / "runs",
                 options={} if transactions is None else {"transactions": transactions},
             )  # fmt: skip
@@ -344,6 +344,7 @@ def _by_design(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[str]) -> li
         found.append({
             "design": name, "configurations": len({row["module"] for row in own}),
             **{outcome: counts[outcome] for outcome in outcomes},
-            "tests": sum(row["tests"] for row in own), "seconds": sum(row["seconds"] for row in own),
+            "tests": sum(row["tests"] for row in own),
+            "seconds": sum(row["seconds"] for row in own),
         })  # fmt: skip
     return found

@@ -37,7 +37,8 @@ class Mutants:
         with tools.workplace() as folder:
             (folder / "design.v").write_text(verilog_of(design))
             yosys.run(
-                f"read_verilog design.v\nhierarchy -top {module}\nproc\nflatten\nmemory\nopt_clean\n"
+                f"read_verilog design.v\nhierarchy -top {module}\nproc\nflatten\nmemory\n"
+                "opt_clean\n"
                 # The first of the list is the one of no change.
                 f"mutate -list {count + 1:d} -seed {seed:d} -none -ctrl mutant 8 0 -o mutate.ys\n"
                 "script mutate.ys\nopt_clean\nwrite_verilog -noattr mutants.v",

@@ -31,11 +31,12 @@ def smallest(design: Design, fails: Fails) -> Design:
     """
     tried = {design.key}
     found = design
-    everything = {
-        key: next(_lesser(kind, found.parameters[key]), found.parameters[key])
-        for key, kind in found.entry.parameters.items()
-    }
-    steps: Iterator[list[dict[str, Any]]] = iter([[everything]])
+    kinds, values = design.entry.parameters, design.parameters
+    least = {key: next(_lesser(kind, values[key]), values[key]) for key, kind in kinds.items()}
+    # All at once, or all that are not as they are by default.
+    given = {key: least[key] for key, kind in kinds.items() if values[key] != kind.default}
+    first = [least, {**values, **given}]
+    steps: Iterator[list[dict[str, Any]]] = iter([first])
     while len(tried) <= _MOST:
         step = next(steps, None)
         if step is None:
@@ -44,7 +45,7 @@ def smallest(design: Design, fails: Fails) -> Design:
         wanted = [one for one in legal if one.key not in tried]
         tried |= {one.key for one in wanted}
         worse = [one for one, bad in zip(wanted, fails(wanted), strict=True) if bad]
-        if worse or step == [everything]:
+        if worse or step is first:
             found = worse[0] if worse else found
             steps = _steps(found)
     return found

@@ -26,6 +26,12 @@ def _designs(found: dict[str, Any]) -> Section:
     return Section("by design", columns, rows)
 
 
+def _runs(found: dict[str, Any]) -> Section:
+    columns = ("run", "mutant", "outcome", ("tests", "{:,}"), ("time", "{:.1f} s"), "why")
+    names = ("label", "mutant", "outcome", "tests", "seconds", "why")
+    return Section("runs", columns, [[row[name] for name in names] for row in found["runs"]], 3)
+
+
 def _coverage(found: dict[str, Any]) -> Section:
     columns = (
         "design", "what", "cross", ("seen", "{:,}"), ("of", "{:,}"), ("share", "{:.0%}", "more", 1),
@@ -90,10 +96,7 @@ def make(found: dict[str, Any]) -> Page:
         ]
     if found["coverage"]:
         parts.append(_coverage(found))
-    columns = ("run", "mutant", "outcome", ("tests", "{:,}"), ("time", "{:.1f} s"), "why")
-    names = ("label", "mutant", "outcome", "tests", "seconds", "why")
-    rows = [[row[name] for name in names] for row in found["runs"]]
-    parts += [Section("runs", columns, rows, 3), Text("files", found["files"])]
+    parts += [_runs(found), Text("files", found["files"])]
     return Page(
         title=f"Regression: {'passed' if found['ok'] else 'FAILED'}",
         says=f"{found['configurations']} configurations a design, seeds"
