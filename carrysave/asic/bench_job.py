@@ -16,6 +16,7 @@ from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
 from carrysave.asic.liberty.cells import Library
 from carrysave.sim import icarus, runner
+from carrysave.sim.cocotb.coverage import FILE as TRANSFERS
 from carrysave.sim.results import cases
 from hw.catalog import Design
 from hw.emit import yosys
@@ -108,13 +109,15 @@ def run_bench(
             design, seed=seed, simulator=simulator, netlist=sources, tests=tests, options=options,
             stop=stop, directory=Path(folder), deadline=_DEADLINE,
         )  # fmt: skip
-        coverage = result.directory / "coverage.json"
+        coverages = (result.directory / name for name in ("coverage.json", TRANSFERS))
         log = "" if result.ok else result.log.read_text(errors="replace")
         return found | {
             "ok": result.ok, "tests": result.tests,
             "failed": [said.replace(f"; see {result.log}", "") for said in result.failed],
             "cases": [asdict(case) for case in cases(result.xml)],
-            "coverage": json.loads(coverage.read_text()) if coverage.exists() else [],
+            "coverage": [
+                one for path in coverages if path.exists() for one in json.loads(path.read_text())
+            ],
             "bench_seconds": result.seconds, "log": log[-_LOG:],
         }  # fmt: skip
 

@@ -55,7 +55,7 @@ def verify(
     ] = None,
     transactions: Annotated[
         int | None,
-        Parameter(help="Let tests send so many transactions at most, where benches can be cut."),
+        Parameter(help="With --test: let it send so many at most, as a reduced failure does."),
     ] = None,
     html: Html = None,
     json_: Json = False,
@@ -75,6 +75,8 @@ def verify(
     check_choice("--simulator", simulator, runner.SIMULATORS)
     if transactions is not None and transactions < 1:
         raise UsageError(f"--transactions must be 1 or more, not {transactions}")
+    if transactions is not None and test is None:
+        raise UsageError("--transactions is for one --test: others count on all that they send")
     if verilog is not None and netlist is not None:
         raise UsageError("--verilog is in place of a --netlist")
     chosen, folder = choose(design, parameter, output, config)

@@ -15,8 +15,8 @@ from carrysave.asic.bench_job import LARGEST, bench_job, netlist_sources
 from carrysave.asic.liberty.cells import Library
 from carrysave.errors import UsageError, check_choice
 from carrysave.progress import Steps
-from carrysave.regress.configurations import configurations, options
-from carrysave.regress.coverage import merge
+from carrysave.regress.configurations import configurations, options, samples
+from carrysave.regress.coverage import merge, of_parameters
 from carrysave.regress.junit import junit
 from carrysave.regress.mutants import MOST, Mutants, mutants_job
 from carrysave.regress.reduce import shortest, smallest
@@ -133,6 +133,7 @@ class _Regression:
         self.steps = steps
         self.rows: list[dict[str, Any]] = []
         self.reduced: list[dict[str, Any]] = []
+        self.values: dict[str, dict[str, list[Any]]] = {}
         self.coverage: list[tuple[str, dict[str, Any]]] = []
 
     def run(self) -> None:
@@ -188,7 +189,10 @@ class _Regression:
                           "")  # fmt: skip
         if mutant is not None:
             return _add(row, outcome="survived" if value["ok"] else "killed")
-        self.coverage += [(run.design.name, one) for one in value["coverage"]]
+        if run.design.name not in self.values:
+            self.values[run.design.name] = samples(run.design.name, self.request.seed)
+        drawn = of_parameters(run.design, self.values[run.design.name])
+        self.coverage += [(run.design.name, one) for one in (drawn, *value["coverage"])]
         return _add(row, outcome="passed" if value["ok"] else "failed", cases=value["cases"])
 
     def mutate(self, designs: Sequence[Design]) -> None:

@@ -1,10 +1,12 @@
 """Functional coverage of many runs as one: what some run has seen, and what none has."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["merge"]
+from hw.catalog import Design
+
+__all__ = ["merge", "of_parameters"]
 
 
 def merge(found: Iterable[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
@@ -39,3 +41,15 @@ def merge(found: Iterable[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]
         }
         for key, seen in hits.items()
     ]  # fmt: skip
+
+
+def of_parameters(design: Design, values: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Describe which values of its parameters a design has, of those that are tried in pairs."""
+    every = [(name, value) for name in values for value in values[name]]
+    own = [(name, value) for name, value in every if design.parameters[name] == value]
+    cross = {
+        "points": ["parameter", "value"],
+        "hits": [[name, str(value), 1] for name, value in own],
+        "holes": [[name, str(value)] for name, value in every if (name, value) not in own],
+    }
+    return {"title": "Configurations", "crosses": [cross]}

@@ -68,11 +68,8 @@ def print_regression(console: Console, found: dict[str, Any]) -> None:
             print_line(console, f"{row['label']}: {row['outcome']}, {what}")
     for row in found["coverage"]:
         if row["holes"]:
-            print_line(
-                console,
-                f"{row['design']}, {row['title']}, {' x '.join(row['points'])}:"
-                f" {len(row['holes']):,} of {row['legal']:,} never seen",
-            )
+            what = f"{row['design']}, {row['title']}, {' x '.join(row['points'])}"
+            print_line(console, f"{what}: {len(row['holes']):,} of {row['legal']:,} never seen")
     print_line(console, ", ".join(_totals(found)) or "nothing to run")
 
 

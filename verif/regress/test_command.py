@@ -11,7 +11,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from carrysave import jobs
 from carrysave.regress import command
 from carrysave.regress.command import Request, planned
-from carrysave.sim import runner
+from carrysave.sim import icarus, runner
 from hw.catalog import Design
 from hw.emit.verilog import verilog_of
 from verif.support.command import Run
@@ -30,8 +30,10 @@ def tell(parameters: dict[str, Any], seed: int, tests: str | None, count: int) -
     if width == 5:
         raise RuntimeError("cannot build it")
     wrong = width >= 4 and parameters["adder"] == "operator" and count >= 8
-    found = {"ok": not wrong, "tests": 2, "failed": [], "cases": [], "log": "said", "coverage": [],
-             "bench_seconds": 1.0, "skipped": "too much" if width == 6 else None}  # fmt: skip
+    found: dict[str, Any] = {
+        "ok": not wrong, "tests": 2, "failed": [], "cases": [], "log": "said",
+        "bench_seconds": 1.0, "skipped": "too much" if width == 6 else None,
+    }  # fmt: skip
     cross = {
         "points": ["width", "seed"],
         "hits": [[str(width), str(seed), 1]],
@@ -85,8 +87,12 @@ def test_a_pass(run: Run, tmp_path: Path) -> None:
     }  # fmt: skip
     assert [row["seed"] for row in facts["runs"]] == [5, 6] * 4
     assert [row["design"] for row in facts["designs"]] == ["mac", "opt1"]
-    [mac, _] = facts["coverage"]
-    assert (mac["design"], mac["seen"], mac["legal"], mac["holes"]) == ("mac", 4, 5, [["9", "9"]])
+    drawn, told, *_ = facts["coverage"]
+    assert (drawn["design"], drawn["points"]) == ("mac", ["parameter", "value"])
+    assert ["a_width", "2", 4] not in drawn["hits"]
+    assert ["a_width", "2", 2] in drawn["hits"]
+    assert ["encoding", "none"] in drawn["holes"]
+    assert (told["seen"], told["legal"], told["holes"]) == (4, 5, [["9", "9"]])
     saved = json.loads((tmp_path / "regress" / "regress.json").read_text())
     assert saved["runs"] == facts["runs"]
     again = check("regress", run(*arguments).out)
@@ -191,7 +197,7 @@ def test_what_is_refused(run: Run, tmp_path: Path, words: str, says: str) -> Non
 def test_a_simulator_that_is_not_installed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command.icarus.version.cache_clear()
+    icarus.version.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     found = run("regress", "--simulators", "icarus")
     assert (found.code, found.out) == (2, "")

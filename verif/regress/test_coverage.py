@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from carrysave.regress.coverage import merge
+from carrysave.regress.coverage import merge, of_parameters
+from hw.catalog import Design
 
 
 def cross(points: list[str], hits: list[Any], holes: list[Any]) -> dict[str, Any]:
@@ -28,3 +29,11 @@ def test_holes_are_what_no_run_saw() -> None:
         },
     ]  # fmt: skip
     assert merge([]) == []
+
+
+def test_values_that_no_configuration_has_are_holes() -> None:
+    values = {"a_width": [2, 5, 16], "a_signed": [False, True]}
+    designs = [Design("mac", {"a_width": width}) for width in (2, 16, 9)]
+    [found] = merge([("mac", of_parameters(one, values)) for one in designs])
+    assert found["hits"] == [["a_signed", "True", 3], ["a_width", "16", 1], ["a_width", "2", 1]]
+    assert found["holes"] == [["a_signed", "False"], ["a_width", "5"]]

@@ -11,7 +11,7 @@ from hw.catalog import Design
 
 def test_smallest_keeps_what_the_fault_needs() -> None:
     """One that fails from a width on, and with one choice, keeps these and nothing else."""
-    tried = []
+    tried: list[Design] = []
 
     def fails(designs: Sequence[Design]) -> list[bool]:
         tried.extend(designs)
@@ -29,7 +29,7 @@ def test_smallest_keeps_what_the_fault_needs() -> None:
 
 
 def test_smallest_of_a_design_that_always_fails_takes_few_steps() -> None:
-    tried = []
+    tried: list[Design] = []
 
     def fails(designs: Sequence[Design]) -> list[bool]:
         tried.extend(designs)

@@ -12,6 +12,7 @@ from carrysave.sim.cocotb.streams import (
     Source,
     deadline,
     generator,
+    limited,
     pack,
     schedule,
     unpack,
@@ -44,6 +45,7 @@ class LmulBench(Bench):
         self, a: np.ndarray, b: np.ndarray, sent: Any = None, taken: Any = None
     ) -> None:
         """Multiply pairs, and compare every code."""
+        a, b = a[: limited(len(a))], b[: limited(len(a))]
         self.send(a, b, sent)
         await deadline(self.o.take(len(a), taken), 40 * len(a) + 1000, "products")
         (found,) = self.o.pop()

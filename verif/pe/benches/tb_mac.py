@@ -14,7 +14,7 @@ from carrysave.sim.cocotb.streams import (
     Source,
     deadline,
     generator,
-    limited,
+    limited_beats,
     pack,
     schedule,
     unpack,
@@ -47,7 +47,7 @@ class MacBench(Bench):
         self, a: np.ndarray, b: np.ndarray, last: np.ndarray, source: str, sink: str, seed: int
     ) -> None:
         """Send operand pairs, of which the last ends a sum, and compare every sum with golden."""
-        count = np.flatnonzero(last)[limited(int(last.sum())) - 1] + 1
+        count = limited_beats(last)
         a, b, last = a[:count], b[:count], last[:count]
         expected = mac(SPEC, a, b, last)
         stalls = schedule(source, generator(seed, 1)), schedule(sink, generator(seed, 2))
