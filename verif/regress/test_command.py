@@ -14,6 +14,7 @@ from carrysave.regress.command import Request, planned
 from carrysave.sim import icarus, runner
 from hw.catalog import Design
 from hw.emit.verilog import verilog_of
+from verif.support.browser import Browser
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -99,7 +100,9 @@ def test_a_pass(run: Run, tmp_path: Path) -> None:
     assert [row["seconds"] for row in again["runs"]] == [row["seconds"] for row in facts["runs"]]
 
 
-def test_failures(run: Run, tmp_path: Path, told: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures(
+    run: Run, tmp_path: Path, told: None, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Widths of 4 to 7 bits: failed, error, skipped, failed; the first is reduced, with waves."""
 
     def wrong(design: Design) -> str:
@@ -129,10 +132,11 @@ def test_failures(run: Run, tmp_path: Path, told: None, monkeypatch: pytest.Monk
         "carrysave verify mac -p accumulator_width=4 -p a_width=4 -p b_width=2 -p adder=operator"
         " --seed 1 --test test_operand_pairs --transactions 8"
     )
-    text = page.read_text()
+    text = browser.check(page, charts=0)
     assert "Regression: FAILED" in text
     assert "Waves before test_operand_pairs failed" in text
-    assert 'class="waves"' in text
+    names = "[...document.querySelectorAll('.waves .name')].map((n) => n.firstChild.data)"
+    assert browser.ask(names)[:3] == ["clk", "rst", "i_valid"]
     # The command itself: the same failure.
     again = run(*reduced["command"].split()[1:], "--json")
     assert (again.code, json.loads(again.out)["failures"]) == (1, ["test_operand_pairs"])

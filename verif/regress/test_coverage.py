@@ -32,7 +32,7 @@ def test_holes_are_what_no_run_saw() -> None:
 
 
 def test_values_that_no_configuration_has_are_holes() -> None:
-    values = {"a_width": [2, 5, 16], "a_signed": [False, True]}
+    values: dict[str, list[Any]] = {"a_width": [2, 5, 16], "a_signed": [False, True]}
     designs = [Design("mac", {"a_width": width}) for width in (2, 16, 9)]
     [found] = merge([("mac", of_parameters(one, values)) for one in designs])
     assert found["hits"] == [["a_signed", "True", 3], ["a_width", "16", 1], ["a_width", "2", 1]]
