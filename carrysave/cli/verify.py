@@ -4,7 +4,6 @@ import json
 import shlex
 import sys
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -28,8 +27,12 @@ from carrysave.errors import UsageError, check_choice
 from carrysave.progress import Steps
 from carrysave.report import designs, verification_page
 from carrysave.sim import runner
+from hw.device import models_of
+from hw.emit.user_files import read_text
 
 __all__ = ["verify"]
+
+_LONGEST = 1 << 28  # bytes of Verilog
 
 
 def verify(
@@ -84,7 +87,9 @@ def verify(
     of = f"netlist {netlist}" if netlist else f"Verilog {verilog}" if verilog else "verilog"
     check_page(html, charts=False)
     with Steps(errors) as steps:
-        sources = None if verilog is None else [Path(verilog)]
+        sources = None
+        if verilog is not None:
+            sources = [verilog, *models_of(read_text(verilog, _LONGEST))]
         if library is not None:
             from carrysave.asic.bench_job import netlist_sources  # slow to load
 

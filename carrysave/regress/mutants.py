@@ -2,10 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from carrysave import jobs
 from hw.catalog import Design
+from hw.device import models_of
 from hw.emit import tools, yosys
 from hw.emit.verilog import verilog_of
 
@@ -35,15 +37,13 @@ class Mutants:
         """Draw mutants of a design: 1..:data:`MOST`, or fewer if it has not as many places."""
         module = yosys.word(design.module)
         with tools.workplace() as folder:
-            (folder / "design.v").write_text(verilog_of(design))
-            yosys.run(
-                f"read_verilog design.v\nhierarchy -top {module}\nproc\nflatten\nmemory\n"
-                "opt_clean\n"
+            _run(
+                verilog_of(design), folder,
+                f"hierarchy -top {module}\nproc\nflatten\nmemory\nopt_clean\n"
                 # The first of the list is the one of no change.
                 f"mutate -list {count + 1:d} -seed {seed:d} -none -ctrl mutant 8 0 -o mutate.ys\n"
                 "script mutate.ys\nopt_clean\nwrite_verilog -noattr mutants.v",
-                cwd=folder,
-            )
+            )  # fmt: skip
             lines = (folder / "mutate.ys").read_text().splitlines()
             changes = [_change(line) for line in lines if line.startswith("mutate ")]
             return cls(module, changes[1:], (folder / "mutants.v").read_text())
@@ -51,13 +51,19 @@ class Mutants:
     def one(self, number: int) -> str:
         """Return the Verilog of one mutant, with the ports of the design."""
         with tools.workplace() as folder:
-            (folder / "mutants.v").write_text(self.verilog)
-            yosys.run(
-                f"read_verilog mutants.v\nproc\ncd {self.module}\ndelete -port mutant\n"
+            _run(
+                self.verilog, folder,
+                f"proc\ncd {self.module}\ndelete -port mutant\n"
                 f"connect -set mutant 8'd{number:d}\ncd ..\nopt\nwrite_verilog -noattr one.v",
-                cwd=folder,
-            )
+            )  # fmt: skip
             return (folder / "one.v").read_text()
+
+
+def _run(verilog: str, folder: Path, script: str) -> None:
+    """Run Yosys on Verilog in which blocks of devices stay as they are."""
+    (folder / "design.v").write_text(verilog)
+    (folder / "blocks.v").write_text("".join(path.read_text() for path in models_of(verilog)))
+    yosys.run(f"read_verilog -lib blocks.v\nread_verilog design.v\n{script}", cwd=folder)
 
 
 def _change(line: str) -> str:
