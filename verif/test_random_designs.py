@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from carrysave.asic.bench_job import LARGEST
-from carrysave.regress.command import Run
 from carrysave.regress.configurations import draw
+from carrysave.regress.plan import Run
 from carrysave.sim.runner import verify
 from hw.catalog import CATALOG
 from hw.emit.verilog import verilog_of

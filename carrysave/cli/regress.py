@@ -68,7 +68,8 @@ def regress(
     - `carrysave regress --designs mac,opt1 --configurations 5 --mutants 10 --html regress.html`
     """
     # What follows is slow to load.
-    from carrysave.regress.command import Request, execute
+    from carrysave.regress.command import execute
+    from carrysave.regress.plan import Request
     from carrysave.regress.view import make, print_regression
 
     found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", shard, re.ASCII)

@@ -9,8 +9,8 @@ import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
 from carrysave import jobs
-from carrysave.regress import command
-from carrysave.regress.command import Request, planned
+from carrysave.regress import command, plan
+from carrysave.regress.plan import Request, planned
 from carrysave.sim import icarus, runner
 from hw.catalog import Design
 from hw.emit.verilog import verilog_of
@@ -68,7 +68,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
         return (Design(name, TINY | {"a_width": width}) for width in range(2, 17))
 
     monkeypatch.setattr(command, "bench_job", job)
-    monkeypatch.setattr(command, "configurations", list_all)
+    monkeypatch.setattr(plan, "configurations", list_all)
 
 
 def options(tmp_path: Path, *more: object) -> list[object]:
@@ -110,7 +110,7 @@ def test_failures(
 
     monkeypatch.setattr(runner, "verilog_of", wrong)
     monkeypatch.setattr(
-        command, "configurations",
+        plan, "configurations",
         lambda name, seed: (Design(name, TINY | {"a_width": width, "adder": "operator"})
                             for width in range(3, 17)),
     )  # fmt: skip
@@ -157,7 +157,7 @@ def test_a_run_of_which_every_job_failed_fails(
 ) -> None:
     for width, outcome in ((5, "error"), (6, "skipped")):
         wanted = Design("mac", TINY | {"a_width": width})
-        monkeypatch.setattr(command, "configurations", lambda name, seed, own=wanted: iter([own]))
+        monkeypatch.setattr(plan, "configurations", lambda name, seed, own=wanted: iter([own]))
         found = run(*options(tmp_path, "--designs", "mac", "--json"))
         assert found.code == 1
         assert check("regress", found.out)["counts"][outcome] == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from carrysave.regress import command
+from carrysave.regress import plan
 from carrysave.regress.mutants import Mutants
 from hw.catalog import Design
 from verif.support.command import Run
@@ -31,7 +31,7 @@ def repeat(run: Run, told: str) -> tuple[int, list[str]]:
 def test_mutants_are_killed_and_reduced(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "configurations", lambda name, seed: iter([Design(name, TINY)]))
+    monkeypatch.setattr(plan, "configurations", lambda name, seed: iter([Design(name, TINY)]))
     facts = regress(run, tmp_path, "--designs", "mac", "--mutants", "2", "--jobs", "1")
     assert facts["counts"]["passed"] == 1
     assert facts["counts"]["killed"] + facts["counts"]["survived"] == 2
