@@ -78,7 +78,6 @@ def test_thirty_mutants_of_designs_that_no_test_has(run: Run, tmp_path: Path) ->
         "42", "--jobs", "1",
     )  # fmt: skip
     counts = facts["counts"]
-    print(counts, *(row["command"] for row in facts["reduced"]), sep="\n")
     assert counts["killed"] + counts["survived"] == 30
     assert counts["killed"] >= 24
     assert len(facts["reduced"]) == counts["killed"]
