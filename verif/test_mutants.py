@@ -1,7 +1,6 @@
 """The benches find faults: mutants of the generated Verilog fail, unless they are no faults.
 
-Yosys puts a sample of mutants into one netlist, selected by the input ``mutant`` (0: none). A
-mutant that passes its bench must be proven equal to the design.
+A mutant that passes its bench must be proven equal to the design.
 """
 
 import subprocess
@@ -11,15 +10,15 @@ from typing import Any
 import pytest
 from pyosys import libyosys
 
+from carrysave.regress.mutants import Mutants
 from carrysave.sim.parameters import describe
 from carrysave.sim.runner import run
 from carrysave.sim.verilator import Build, build
 from hw.catalog import Design
 from hw.emit import yosys
-from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
 
-MUTANTS = 16
+MUTANTS = 15
 SEED = 1
 PATIENCE = 400
 """Seconds for a proof by reachability."""
@@ -90,24 +89,19 @@ LONG: list[tuple[str, dict[str, Any]]] = [
 )
 def test_mutants_are_killed(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     design = Design(name, parameters)
-    (tmp_path / "design.v").write_text(Emission(design).verilog)
-    yosys.run(
-        f"read_verilog design.v\nhierarchy -top {design.module}\nproc\nflatten\nmemory\nopt_clean\n"
-        "write_rtlil design.il\n"
-        f"mutate -list {MUTANTS} -seed {SEED} -none -ctrl mutant 8 0 -o mutate.ys\n"
-        "script mutate.ys\nopt_clean\nwrite_rtlil mutants.il\nwrite_verilog mutants.v",
-        cwd=tmp_path,
-    )
-    simulator = build([tmp_path / "mutants.v"], design.module)
+    mutants = Mutants.of(design, MUTANTS, SEED)
+    source = tmp_path / "mutants.v"
+    source.write_text(mutants.verilog)
+    simulator = build([source], design.module)
     assert passes(design, simulator, tmp_path, 0)
-    count = (tmp_path / "mutate.ys").read_text().count("mutate ") - 1
-    assert count > MUTANTS // 2
+    assert len(mutants.changes) > MUTANTS // 2
     survivors = [
-        mutant for mutant in range(1, count + 1) if passes(design, simulator, tmp_path, mutant)
+        mutant
+        for mutant in range(1, len(mutants.changes) + 1)
+        if passes(design, simulator, tmp_path, mutant)
     ]
     faults = [mutant for mutant in survivors if not equivalent(design, tmp_path, mutant)]
-    lines = (tmp_path / "mutate.ys").read_text().splitlines()
-    assert not faults, "survived: " + "; ".join(lines[mutant] for mutant in faults)
+    assert not faults, "survived: " + "; ".join(mutants.changes[mutant - 1] for mutant in faults)
 
 
 def passes(design: Design, simulator: Build, folder: Path, mutant: int) -> bool:
@@ -137,11 +131,10 @@ def equivalent(design: Design, folder: Path, mutant: int) -> bool:
 
 def selected(design: Design, mutant: int) -> str:
     """Yosys script that reads the design as `gold`, and as `gate` with this mutant."""
-    module = design.module
-    return (
-        f"read_rtlil mutants.il\nrename {module} gate\n"
-        f"cd gate\ndelete -port mutant\nconnect -set mutant 8'd{mutant}\ncd ..\n"
-        f"read_rtlil design.il\nrename {module} gold\n"
+    return "".join(
+        f"read_verilog mutants.v\nproc\nrename {design.module} {name}\ncd {name}\n"
+        f"delete -port mutant\nconnect -set mutant 8'd{number}\ncd ..\n"
+        for name, number in (("gate", mutant), ("gold", 0))
     )
 
 

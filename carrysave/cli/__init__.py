@@ -20,6 +20,7 @@ _COMMANDS = (
     ("show", "show_nest", "Print the loop nest of a bit-weight design."),
     ("generate", "generate", "Write a design: Verilog, manifest, constraints, FuseSoC core."),
     ("verify", "verify", "Run a design's cocotb regression against its numpy twin."),
+    ("regress", "regress", "Run benches of many designs, configurations and seeds."),
     ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
     ("compare", "compare", "Compare designs, and your own Verilog, in one table and picture."),
     ("explore", "explore", "Search designs and parameters for several objectives."),

@@ -125,7 +125,7 @@ def run(steps: Steps, folder: Path, console: Console, sweep: bool = False) -> di
     return {
         "ok": checked.ok and seen["equal"],
         "files": [str(path) for path in files],
-        "verification": verification(DESIGN, checked, None),
+        "verification": verification(DESIGN, checked),
         "digits": seen,
         "synthesis": results,
     }

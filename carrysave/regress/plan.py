@@ -1,0 +1,112 @@
+"""What a regression runs: its request, and the list of its runs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from carrysave.asic.liberty.cells import Library
+from carrysave.errors import UsageError, check_choice
+from carrysave.regress.configurations import configurations, options
+from carrysave.regress.mutants import MOST
+from carrysave.sim import icarus, runner
+from hw.catalog import CATALOG, Design, nearest
+
+__all__ = ["RTL", "Request", "Run", "planned"]
+
+RTL = "rtl"
+"""The level of generated Verilog; all others are netlists."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A request.
+
+    Parameters
+    ----------
+    designs : names; ``all`` is the catalogue.
+    configurations : of each design.
+    seeds : of the stimulus, for each configuration: `seed` and those that follow it.
+    seed : also of what is drawn.
+    simulators : of :data:`carrysave.sim.runner.SIMULATORS`.
+    netlists : libraries for whose netlists benches run too, by what a command line calls them.
+    shard : which part of the runs, and of how many parts.
+    mutants : of each configuration.
+    """
+
+    designs: tuple[str, ...]
+    configurations: int
+    seeds: int = 1
+    seed: int = 1
+    simulators: tuple[str, ...] = ("verilator",)
+    netlists: Mapping[str, Library] = field(default_factory=dict)
+    shard: tuple[int, int] = (1, 1)
+    mutants: int = 0
+
+    def __post_init__(self) -> None:
+        """Check all of it, before any work is done."""
+        names = tuple(CATALOG) if self.designs == ("all",) else self.designs
+        for name in names:
+            if name not in CATALOG:
+                raise UsageError(str(nearest(name, CATALOG, "design")))
+        object.__setattr__(self, "designs", tuple(dict.fromkeys(names)))
+        for option, value, low, high in (
+            ("--configurations", self.configurations, 1, 1_000_000),
+            ("--seeds", self.seeds, 1, 1_000_000),
+            ("--seed", self.seed, 0, (1 << 31) - self.seeds),
+            ("--mutants", self.mutants, 0, MOST),
+        ):
+            if not low <= value <= high:
+                raise UsageError(f"{option} must be {low}..{high}, not {value}")
+        part, parts = self.shard
+        if not 1 <= part <= parts:
+            raise UsageError(f"--shard must be 1/N..N/N, not {part}/{parts}")
+        for simulator in self.simulators:
+            check_choice("--simulators", simulator, runner.SIMULATORS)
+        if "icarus" in self.simulators:
+            try:
+                icarus.version()
+            except RuntimeError as error:
+                raise UsageError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A bench to run: of a configuration, with a seed, on a simulator.
+
+    Members
+    -------
+    level : ``rtl``, or what the command line calls the library of a netlist.
+    """
+
+    design: Design
+    seed: int
+    simulator: str = "verilator"
+    level: str = RTL
+
+    @property
+    def label(self) -> str:
+        """What tells it apart."""
+        return f"{self.design.module}, seed {self.seed}, {self.simulator}, {self.level}"
+
+    def words(self) -> list[str]:
+        """Return the command line that repeats it."""
+        words = ["carrysave", "verify", *options(self.design), "--seed", str(self.seed)]
+        if self.simulator != "verilator":
+            words += ["--simulator", self.simulator]
+        return words if self.level == RTL else [*words, "--netlist", self.level]
+
+
+def planned(request: Request, tell: Callable[[str], None] = lambda text: None) -> list[Run]:
+    """List the runs of a request: of its shard, every so manieth of all that there are."""
+    runs = []
+    for name in request.designs:
+        tell(f"draw {request.configurations} configurations of {name}")
+        for design in islice(configurations(name, request.seed), request.configurations):
+            runs += [
+                Run(design, request.seed + number, simulator, level)
+                for simulator in request.simulators
+                for level in (RTL, *request.netlists)
+                for number in range(request.seeds)
+            ]
+    part, parts = request.shard
+    return runs[part - 1 :: parts]
