@@ -25,7 +25,7 @@ _SOURCES = ("start.S", "main.c", "line.c", "library.c")
 _DRIVER = ("carrysave.c", "carrysave_job.c", "carrysave_plan.c", "carrysave_run.c")
 _HEADER, _LINKER, _ELF = "system.h", "link.ld", "firmware.elf"
 _FLAGS = (
-    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-std=c99", "-Os", "-Wall",
+    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-std=c99", "-O2", "-Wall",
     "-Wextra", "-Werror", "-ffreestanding", "-fno-builtin", "-nostdlib", "-ffunction-sections",
     "-fdata-sections", "-Wl,--gc-sections", f"-Wl,-T,{_LINKER}", "-I.", "-Idriver",
     '-DCARRYSAVE_CONFIG="platform.h"',

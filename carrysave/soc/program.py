@@ -22,7 +22,7 @@ from carrysave.networks.product_base import Compiled, Operands
 from carrysave.networks.quantised_product import QuantisedProduct, code_offset
 from carrysave.networks.target import Target
 from carrysave.soc.image import Image
-from carrysave.soc.session import Plan, Tensor
+from carrysave.driver.system import Plan, Tensor
 
 __all__ = ["Layer", "Program", "compile_program"]
 

@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FACTS", "REGISTERS", "TOP", "Request", "main"]
+__all__ = ["FACTS", "PINS", "REGISTERS", "TOP", "Request", "main"]
 
 TOP = "carrysave_soc"
 FACTS = "soc.json"
+PINS = "pins.lpf"
 REGISTERS = 0x9000_0000
 """Address of the co-processor."""
 _ROM, _RAM = 0x4000, 0x2000
@@ -41,7 +42,6 @@ class Request:
     memory, memory_bits : LiteDRAM's name of the SDRAM, and bits of its data bus.
     clock_hz, baud : of the system, and of its serial line.
     simulated : the pins are ``clk``, ``rst``, ``rx`` and ``tx``, and SDRAM is LiteDRAM's model.
-    rom : words of the firmware; may be empty.
     """
 
     module: str
@@ -53,9 +53,8 @@ class Request:
     memory: str
     memory_bits: int
     clock_hz: float
-    baud: int
+    baud: float
     simulated: bool
-    rom: list[int]
 
     def write(self, path: Path) -> None:
         """Write it as JSON."""
@@ -68,12 +67,16 @@ def main(path: Path) -> None:
     platform = _simulated_platform() if request.simulated else _platform(request)
     soc = _system(platform, request)
     soc.finalize()
+    if not request.simulated:
+        platform.finalize(soc)
     output = platform.get_verilog(soc, name=TOP)
     # Comments name the time and the folder.
     verilog = re.sub(r"^//.*\n", "", output.main_source, flags=re.MULTILINE)
     Path(f"{TOP}.v").write_text(verilog)
     for name, content in output.data_files.items():
         Path(name).write_text(content)
+    if not request.simulated:
+        Path(PINS).write_text(_pins(platform, output))
     Path(FACTS).write_text(json.dumps(_facts(soc, platform, output), indent=2) + "\n")
 
 
@@ -95,11 +98,12 @@ def _system(platform: Any, request: Request) -> Any:
     from litedram.frontend.axi import LiteDRAMAXI2Native
     from litex.soc.integration.soc import SoCRegion
     from litex.soc.integration.soc_core import SoCCore
+    from litex.soc.interconnect.axi.axi_full import AXIConverter, AXIInterface
 
     soc = SoCCore(
         platform, request.clock_hz, cpu_type="vexriscv", cpu_variant="standard", ident="",
-        bus_standard="wishbone", bus_data_width=32, integrated_rom_size=_ROM,
-        integrated_rom_init=request.rom, integrated_sram_size=_RAM, with_uart=False,
+        bus_standard="wishbone", bus_data_width=32, bus_bursting=True, integrated_rom_size=_ROM,
+        integrated_rom_init=[0] * (_ROM // 4), integrated_sram_size=_RAM, with_uart=False,
         with_timer=True, timer_uptime=True,  # VexRiscv's own counter cannot be read
     )  # fmt: skip
     memory = getattr(modules, request.memory)(request.clock_hz, "1:1")
@@ -120,10 +124,13 @@ def _system(platform: Any, request: Request) -> Any:
     region = SoCRegion(origin=REGISTERS, size=request.window, cached=False)
     soc.bus.add_slave("matmul", soc.matmul.bus, region)
     soc.irq.add("matmul")
-    # LiteX's bridges from AXI end bursts after each beat: not by the bus, but at SDRAM itself.
-    port = soc.sdram.crossbar.get_port(data_width=request.data_width)
+    # Not by the bus, on which LiteX's bridges from AXI wait for each beat, but at SDRAM itself; and
+    # narrowed as a burst, which LiteDRAM's own converter takes apart at a cycle more for each beat.
+    port = soc.sdram.crossbar.get_port()
+    narrow = AXIInterface(data_width=port.data_width, address_width=32)
+    soc.submodules += AXIConverter(soc.matmul.master, narrow)
     soc.submodules += LiteDRAMAXI2Native(
-        soc.matmul.master, port, r_buffer_depth=_READS,
+        narrow, port, r_buffer_depth=_READS,
         base_address=soc.bus.regions["main_ram"].origin,
     )  # fmt: skip
     return soc
@@ -139,7 +146,7 @@ def _simulated(platform: Any, request: Request, memory: Any) -> tuple[Any, Any, 
     class Crg(LiteXModule):
         def __init__(self) -> None:
             self.rst = None
-            self.cd_sys = ClockDomain()
+            self.cd_sys = ClockDomain("sys")
             self.comb += [
                 self.cd_sys.clk.eq(platform.request("clk")),
                 self.cd_sys.rst.eq(platform.request("rst")),
@@ -167,7 +174,7 @@ def _placed(platform: Any, request: Request) -> tuple[Any, Any, Any]:
     class Crg(LiteXModule):
         def __init__(self) -> None:
             self.rst = Signal()
-            self.cd_sys, self.cd_sys_ps = ClockDomain(), ClockDomain()
+            self.cd_sys, self.cd_sys_ps = ClockDomain("sys"), ClockDomain("sys_ps")
             self.pll = ECP5PLL()
             self.comb += self.pll.reset.eq(self.rst)
             self.pll.register_clkin(
@@ -180,6 +187,26 @@ def _placed(platform: Any, request: Request) -> tuple[Any, Any, Any]:
 
     phy = GENSDRPHY(platform.request("sdram"), request.clock_hz)
     return Crg(), platform.request("serial"), phy
+
+
+def _pins(platform: Any, output: Any) -> str:
+    """Return the constraints of all pins, as nextpnr takes them for ECP5."""
+    from litex.build.generic_platform import IOStandard, Misc
+
+    lines = ["BLOCK RESETPATHS;", "BLOCK ASYNCPATHS;"]
+    signals, _ = platform.resolve_signals(output.ns)
+    for name, pins, others, _ in signals:
+        for number, pin in enumerate(pins):
+            port = f'"{name}[{number}]"' if len(pins) > 1 else f'"{name}"'
+            lines.append(f'LOCATE COMP {port} SITE "{pin}";')
+            for one in others:
+                if isinstance(one, IOStandard):
+                    lines.append(f"IOBUF PORT {port} IO_TYPE={one.name};")
+                elif isinstance(one, Misc):
+                    lines.append(f"IOBUF PORT {port} {one.misc};")
+    mhz = 1e3 / platform.default_clk_period
+    lines.append(f'FREQUENCY PORT "{platform.default_clk_name}" {mhz:g} MHZ;')
+    return "\n".join(lines) + "\n"
 
 
 def _facts(soc: Any, platform: Any, output: Any) -> dict[str, Any]:
@@ -201,6 +228,7 @@ def _facts(soc: Any, platform: Any, output: Any) -> dict[str, Any]:
         ],
         "sources": [str(source[0]) for source in platform.sources],
         "data": sorted(output.data_files),
+        "rom": next(name for name in output.data_files if "rom" in name),
     }
 
 

@@ -8,17 +8,25 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
     const uint32_t block = job->mode.block;
     const uint32_t scales = block ? ceil_div(job->k, block) : 0u;
     const words w = words_of(device, job);
-    const uint32_t c_bits = job->requantise ? info->code.bits : info->sum.bits;
-    const matrix all[MATRICES] = {
-        {job->a, job->m, w.k, w.a_bits, job->lda},
-        {job->b, w.k, job->n, w.b_bits, job->ldb},
-        {job->c, job->m, job->n, c_bits, job->ldc},
-        {job->bias, job->add_bias, job->n, info->sum.bits, 0u},
-        {job->records, job->per_column, job->n, 8u * CARRYSAVE_RECORD_BYTES, 0u},
-        {job->a_scales, block ? job->m : 0u, scales, 8u, job->ldsa},
-        {job->b_scales, scales, job->n, 8u, job->ldsb},
-    };
-    return all[which];
+
+    /* Only the one that is asked for: a small processor takes long for all of them. */
+    switch (which) {
+    case IN_A:
+        return (matrix){job->a, job->m, w.k, w.a_bits, job->lda};
+    case IN_B:
+        return (matrix){job->b, w.k, job->n, w.b_bits, job->ldb};
+    case OUT_C:
+        return (matrix){job->c, job->m, job->n,
+                        job->requantise ? info->code.bits : info->sum.bits, job->ldc};
+    case IN_BIAS:
+        return (matrix){job->bias, job->add_bias, job->n, info->sum.bits, 0u};
+    case IN_RECORDS:
+        return (matrix){job->records, job->per_column, job->n, 8u * CARRYSAVE_RECORD_BYTES, 0u};
+    case IN_A_SCALES:
+        return (matrix){job->a_scales, block ? job->m : 0u, scales, 8u, job->ldsa};
+    default:
+        return (matrix){job->b_scales, scales, job->n, 8u, job->ldsb};
+    }
 }
 
 static uint32_t whole_beats(const carrysave *device, const carrysave_job *job, int which)

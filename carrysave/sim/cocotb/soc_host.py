@@ -17,7 +17,7 @@ from cocotb.task import bridge
 from carrysave.sim.cocotb.serial_line import SerialLine
 from carrysave.sim.cocotb.streams import PERIOD_NS, reset, start_clock
 from carrysave.sim.parameters import bench_parameters
-from carrysave.soc.session import Outcome, Plan, System
+from carrysave.driver.system import Outcome, Plan, System
 
 PATIENCE = 1e7
 """Bits of the line that a run may take."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.driver.errors import CoprocessorError
-from carrysave.driver.line import Command, Line, SerialPort
+from .errors import CoprocessorError
+from .line import Command, Line, SerialPort
 
 __all__ = ["COUNTERS", "Outcome", "Plan", "System", "Tensor"]
 
