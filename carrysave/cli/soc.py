@@ -9,8 +9,8 @@ from cyclopts import Parameter
 
 from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
 from carrysave.progress import Steps
-from carrysave.soc import command, view
-from carrysave.soc.boards import system_board_of
+from carrysave.system import command, view
+from carrysave.system.boards import system_board_of
 
 __all__ = ["make_system"]
 

@@ -117,7 +117,7 @@ def digits(folder: Path) -> Task:
 
 
 def digits_conv(folder: Path) -> Task:
-    """The same digits by two convolutions of drawn filters, and a layer that is trained."""
+    """Write a network of two convolutions of drawn filters, and a last layer that is trained."""
     pixels, labels = load_digits(return_X_y=True)
     test = split(len(labels))
     rng = np.random.default_rng(1)
@@ -207,7 +207,8 @@ def orientation(folder: Path) -> Task:
 
 
 MODELS: dict[str, Callable[[Path], Task]] = {
-    "digits": digits, "digits_conv": digits_conv, "magika": magika, "text_angle": text_angle, "orientation": orientation,
+    "digits": digits, "digits_conv": digits_conv, "magika": magika, "text_angle": text_angle,
+    "orientation": orientation,
 }  # fmt: skip
 """Makers of tasks, which take a folder to write to."""
 

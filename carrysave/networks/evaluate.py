@@ -39,7 +39,6 @@ def evaluate(
         From `multiply`; an operator that the host cannot run on these inputs, or that would make a
         tensor beyond the limit; names the node.
     """
-
     with limited("to run the model"):
         machine = evaluator(lowered, multiply, observe)
         # Not by its `run`, which says neither which node failed, nor how large its output will be.

@@ -14,10 +14,10 @@ import numpy as np
 from cocotb.simtime import get_sim_time
 from cocotb.task import bridge
 
+from carrysave.driver.system import Outcome, Plan, System
 from carrysave.sim.cocotb.serial_line import SerialLine
 from carrysave.sim.cocotb.streams import PERIOD_NS, reset, start_clock
 from carrysave.sim.parameters import bench_parameters
-from carrysave.driver.system import Outcome, Plan, System
 
 PATIENCE = 1e7
 """Bits of the line that a run may take."""

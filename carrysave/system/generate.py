@@ -14,9 +14,9 @@ from carrysave.boards.board import Board
 from carrysave.errors import needs
 from carrysave.ip import litex
 from carrysave.ip.facts import Facts
-from carrysave.soc.boards import SystemBoard
-from carrysave.soc.firmware import compile_firmware
-from carrysave.soc.system import FACTS, PINS, TOP, Request
+from carrysave.system.boards import SystemBoard
+from carrysave.system.firmware import compile_firmware
+from carrysave.system.litex_soc import FACTS, PINS, TOP, Request
 from golden.soc.spec import CoprocessorSpec
 from hw.catalog import Design
 from hw.device import models_of
@@ -110,7 +110,9 @@ def write(
         raise RuntimeError(f"the firmware must be {size:,} bytes at most, not {4 * len(words):,}")
     cache.write(folder / facts["rom"], "".join(f"{word:08x}\n" for word in words))
     return Written(
-        sources=[folder / name for name in (TOP + ".v", f"{design.module}.v", *(p.name for p in cpu))],
+        sources=[
+            folder / name for name in (TOP + ".v", f"{design.module}.v", *(p.name for p in cpu))
+        ],
         models=models_of(block.emission.verilog),
         data=[folder / name for name in facts["data"]],
         pins="" if simulated else (folder / PINS).read_text(),
@@ -126,7 +128,7 @@ def _litex(folder: Path) -> dict[str, Any]:
         **os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)]),
         "PYTHONWARNINGS": "ignore",
     }  # fmt: skip
-    command = [sys.executable, "-B", "-m", "carrysave.soc.system", "request.json"]
+    command = [sys.executable, "-B", "-m", "carrysave.system.litex_soc", "request.json"]
     done = tools.run(command, cwd=folder, environment=environment)
     if done.code or not (folder / FACTS).exists():
         told = done.output.strip().splitlines() or ["it says nothing"]

@@ -1,4 +1,4 @@
-"""A system with its firmware in simulation: boots, takes a network and inputs at its serial pins."""
+"""A system with its firmware in simulation: at its serial pins come a network, and inputs."""
 
 import pickle
 import shutil
@@ -17,9 +17,9 @@ from carrysave.networks.product_base import Operands
 from carrysave.networks.target import Target
 from carrysave.sim.runner import new_folder, run
 from carrysave.sim.verilator import build
-from carrysave.soc.generate import Written
-from carrysave.soc.program import Program
-from carrysave.soc.system import TOP
+from carrysave.system.generate import Written
+from carrysave.system.litex_soc import TOP
+from carrysave.system.program import Program
 
 __all__ = ["DIVISOR", "Expected", "Simulated", "expect", "multiplier", "simulate"]
 

@@ -1,6 +1,6 @@
 """Writes a system's Verilog: VexRiscv, SDRAM, a serial line and the co-processor, by LiteX.
 
-A program of its own, ``python -m carrysave.soc.system REQUEST``, as LiteX keeps state in its
+A program of its own, ``python -m carrysave.system.litex_soc REQUEST``, as LiteX keeps state in its
 modules, prints, and writes where it stands. What it writes beside the Verilog is what firmware and
 build need to know.
 """

@@ -6,6 +6,8 @@ from typing import Any
 
 from carrysave.boards.board import BOARDS, Board, board_of
 from carrysave.errors import UsageError
+from carrysave.networks.target import Target
+from carrysave.system.cycles import Memory
 from hw.catalog import Design
 
 __all__ = ["SYSTEMS", "SystemBoard", "design_of", "system_board_of"]
@@ -29,6 +31,10 @@ class SystemBoard:
     memory_bits: int
     size: int
     clock_mhz: float = 60.0
+
+    def timing(self, target: Target) -> Memory:
+        """Return how long the memory takes for a co-processor."""
+        return Memory(beat=target.info.stores.data_width / self.memory_bits)
 
 
 def _ulx3s(size: int, engine: int) -> SystemBoard:

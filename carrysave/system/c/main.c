@@ -1,7 +1,7 @@
 /* Firmware of a system with the co-processor: keeps a network in SDRAM, and runs it.
  *
  * A host writes a program and inputs over the serial line, has the program run, and reads what it
- * made. Programs are those of carrysave/soc/program.py: words of 32 bits, with addresses from the
+ * made. Programs are those of carrysave/system/program.py: words of 32 bits, with addresses from the
  * start of SDRAM. */
 
 #include <stdbool.h>

@@ -20,11 +20,11 @@ from carrysave.networks.model import load
 from carrysave.networks.names import within_file
 from carrysave.networks.target import Target
 from carrysave.progress import Steps
-from carrysave.soc import generate
-from carrysave.soc.boards import SystemBoard, design_of
-from carrysave.soc.program import Layer, Program, compile_program
-from carrysave.soc.simulate import DIVISOR, Expected, Simulated, expect, multiplier, simulate
-from carrysave.soc.system import TOP
+from carrysave.system import generate
+from carrysave.system.boards import SystemBoard, design_of
+from carrysave.system.litex_soc import TOP
+from carrysave.system.program import Layer, Program, compile_program
+from carrysave.system.simulate import DIVISOR, Expected, expect, multiplier, simulate
 from hw.catalog import Design
 from hw.emit import tools, yosys
 
@@ -148,7 +148,9 @@ def _network(request: SystemRequest, target: Target, steps: Steps) -> _Network |
     ]
     with within_file(request.model):
         lowered = lower(graph, target)
-        program = compile_program(lowered, target, each[0], multiplier(target))
+        program = compile_program(
+            lowered, target, request.chosen.timing(target), each[0], multiplier(target)
+        )
     return lowered, program, each, labels
 
 
@@ -205,12 +207,10 @@ def _layer(
     layer: Layer, number: int, outcomes: list[Outcome], expected: list[Expected]
 ) -> dict[str, Any]:
     """Compare a layer of all inputs with the golden model, and its cycles with the cost model."""
-    ours, theirs = (
-        [one.codes[number] for one in each] for each in (outcomes, expected)
-    )
+    ours, theirs = ([one.codes[number] for one in each] for each in (outcomes, expected))
     counted = [outcome.counters[number] for outcome in outcomes]
     cycles = float(np.mean([one["cycles"] for one in counted]))
-    model = layer.estimate.cycles
+    model = layer.cycles
     return {
         "layer": layer.product.name,
         "operator": layer.product.operator,

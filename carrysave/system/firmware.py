@@ -1,4 +1,4 @@
-"""Firmware of a system: the project's C driver and what is in ``firmware``, compiled by zig's clang.
+"""Firmware of a system: the project's C driver and what is in ``c``, compiled by zig's clang.
 
 Zig comes as a Python package, which no Debian package of a cross-compiler is needed beside.
 """
@@ -20,7 +20,7 @@ from hw.soc.registers.rdl import MAP, parameters_of, register_map
 
 __all__ = ["compile_firmware", "header", "words"]
 
-_FOLDER = Path(__file__).parent / "firmware"
+_FOLDER = Path(__file__).parent / "c"
 _SOURCES = ("start.S", "main.c", "line.c", "library.c")
 _DRIVER = ("carrysave.c", "carrysave_job.c", "carrysave_plan.c", "carrysave_run.c")
 _HEADER, _LINKER, _ELF = "system.h", "link.ld", "firmware.elf"
@@ -41,7 +41,7 @@ def compile_firmware(facts: Mapping[str, Any], folder: Path) -> list[int]:
 
     Parameters
     ----------
-    facts : of :mod:`carrysave.soc.system`.
+    facts : of :mod:`carrysave.system.litex_soc`.
 
     Raises
     ------
@@ -89,7 +89,10 @@ def header(facts: Mapping[str, Any]) -> str:
     lines = ["#define SYSTEM_REGISTER(name) (*(volatile uint32_t *)(name))"]
     lines += [f"#define {name.upper()} {at:#x}u" for name, at in facts["registers"].items()]
     for name, (base, size) in facts["memories"].items():
-        lines += [f"#define {name.upper()}_BASE {base:#x}u", f"#define {name.upper()}_SIZE {size:#x}u"]
+        lines += [
+            f"#define {name.upper()}_BASE {base:#x}u",
+            f"#define {name.upper()}_SIZE {size:#x}u",
+        ]
     lines += [
         f"#define MATMUL_INTERRUPT {facts['interrupt']}",
         f"#define SDRAM_SOFTWARE {_SOFTWARE}",

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto
 
+from carrysave.driver.system import Plan, Tensor
 from carrysave.networks.check_model import DOMAIN
-from carrysave.networks.cost import Estimate, estimate
 from carrysave.networks.evaluate import evaluate, evaluator
 from carrysave.networks.im2col import Windows
 from carrysave.networks.lower import Lowered
@@ -21,8 +21,8 @@ from carrysave.networks.names import place
 from carrysave.networks.product_base import Compiled, Operands
 from carrysave.networks.quantised_product import QuantisedProduct, code_offset
 from carrysave.networks.target import Target
-from carrysave.soc.image import Image
-from carrysave.driver.system import Plan, Tensor
+from carrysave.system.cycles import Memory
+from carrysave.system.image import Image
 
 __all__ = ["Layer", "Program", "compile_program"]
 
@@ -43,14 +43,14 @@ class Layer:
 
     Members
     -------
-    product, shapes, estimate : which, M K N of its works, and its cost by the model.
+    product, shapes, cycles : which, M K N of its works, and its cycles by the model.
     y : where its codes are.
     counters : addresses of the counters of its starts.
     """
 
     product: Operands
     shapes: list[tuple[int, int, int]]
-    estimate: Estimate
+    cycles: int
     y: Tensor
     counters: list[int]
 
@@ -82,7 +82,7 @@ class Program:
 
 
 def compile_program(
-    lowered: Lowered, target: Target, inputs: dict[str, np.ndarray],
+    lowered: Lowered, target: Target, memory: Memory, inputs: dict[str, np.ndarray],
     multiply: Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray],
 ) -> Program:  # fmt: skip
     """Compile a network for one input at a time.
@@ -91,6 +91,7 @@ def compile_program(
     ----------
     lowered : the network.
     target : the co-processor.
+    memory : how long the system's SDRAM takes.
     inputs : one input: sizes between products are its.
     multiply : makes y of a product.
 
@@ -107,7 +108,7 @@ def compile_program(
         return multiply(product, a, b)
 
     evaluate(lowered, inputs, watched)
-    return _Compiler(lowered, target, shapes).compile()
+    return _Compiler(lowered, target, memory, shapes).compile()
 
 
 def _check(target: Target) -> None:
@@ -121,9 +122,11 @@ def _check(target: Target) -> None:
 class _Compiler:
     """Goes through a network's nodes once."""
 
-    def __init__(self, lowered: Lowered, target: Target, shapes: dict[int, Any]) -> None:
+    def __init__(
+        self, lowered: Lowered, target: Target, memory: Memory, shapes: dict[int, Any]
+    ) -> None:
         self._lowered, self._target, self._shapes = lowered, target, shapes
-        self._image = Image(target)
+        self._image = Image(target, memory)
         self._tensors: dict[str, Tensor] = {}
         self._inputs: dict[str, Tensor] = {}
         self._layers: list[Layer] = []
@@ -159,9 +162,10 @@ class _Compiler:
             raise ValueError(f"{place(node)}: must be requantised by the co-processor")
         a = self._tensors.get(product.a) or self._input(product)
         compiled, sources = self._cut(product, a)
-        jobs, places = [], []
+        jobs, places, cycles = [], [], 0
         for work, own in zip(compiled.works, sources, strict=True):
-            words, result = self._image.job(work, own)
+            words, result, taken = self._image.job(work, own)
+            cycles += taken
             jobs.append(words)
             places.append(result)
         counters = [
@@ -172,9 +176,10 @@ class _Compiler:
             code_offset("C", product.y_type, self._target.info.codes),
         )  # fmt: skip
         self._tensors[product.y] = y
-        shapes = [(len(own), *work.b.shape) for work, own in zip(compiled.works, sources, strict=True)]
-        cost = estimate(self._target, compiled)
-        self._layers.append(Layer(product, shapes, cost, y, counters))
+        shapes = [
+            (len(own), *work.b.shape) for work, own in zip(compiled.works, sources, strict=True)
+        ]
+        self._layers.append(Layer(product, shapes, cycles, y, counters))
 
     def _input(self, product: QuantisedProduct) -> Tensor:
         """Make room for codes that come from the host."""
@@ -215,7 +220,8 @@ class _Compiler:
         own: NodeProto = node.onnx_node
         given = [self._tensors.get(name) for name in own.input]
         first = next(one for one in given if one is not None)
-        if any(one is None and name not in constants for one, name in zip(given, own.input) if name):
+        known = constants.keys() | self._tensors.keys() | {""}
+        if any(name not in known for name in own.input):
             return None
         if own.op_type in ("DequantizeLinear", "QuantizeLinear"):
             scale, zero = (constants.get(name) for name in (*own.input[1:3], "")[:2])

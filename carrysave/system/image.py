@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from golden.soc.blocking import plan
-
 from carrysave.driver.batch import Work
 from carrysave.networks.target import Target
+from carrysave.system.cycles import Memory, Places, cycles
+from golden.soc.blocking import Blocks, Stores, candidates, cost
 
 __all__ = ["COUNTERS", "MEMORY", "Image"]
 
@@ -19,6 +19,8 @@ COUNTERS = 56
 _ALIGN = 16
 _GATHER, _PRODUCT = 1, 2
 _ADD_BIAS, _REQUANTISE, _PER_COLUMN, _BY_COLUMNS = 1, 2, 4, 8
+_TRIED = 64
+"""Blocks of a product that are tried, the planner's best first."""
 _CONSTANT = -256
 """Added to a code in a table that takes it as it is."""
 
@@ -30,12 +32,14 @@ class Image:
     Members
     -------
     target : the co-processor.
+    memory : how long SDRAM takes.
     parts : bytes, by address.
     end : behind the last byte in use.
     steps : words of the program's steps.
     """
 
     target: Target
+    memory: Memory
     parts: dict[int, bytes] = field(default_factory=dict)
     end: int = 0
     steps: list[list[int]] = field(default_factory=list)
@@ -105,8 +109,8 @@ class Image:
         self.steps.append([_PRODUCT, len(jobs), counters, *(word for job in jobs for word in job)])
         return counters
 
-    def job(self, work: Work, sources: np.ndarray) -> tuple[list[int], np.ndarray]:
-        """Place a work's operands; return its words, and the addresses of its result.
+    def job(self, work: Work, sources: np.ndarray) -> tuple[list[int], np.ndarray, int]:
+        """Place a work's operands; return its words, the addresses of its result, and its cycles.
 
         Parameters
         ----------
@@ -121,7 +125,13 @@ class Image:
         records = self.put(how.records(n).tobytes()) if how.per_column else 0
         ldc = self.stride(8, n)
         c = self.room(m * ldc)
-        blocks = plan((work.mode or info.mode).stores(info.stores), m, n, k, info.codes.bits)
+        bits = {"a": 8, "b": 8, "c": 8}
+        bits |= {"bias": info.sums.bits} if work.bias is not None else {}
+        bits |= {"records": 64} if how.per_column else {}
+        places = {
+            "a": (a, lda), "b": (b, ldb), "c": (c, ldc), "bias": (bias, 0), "records": (records, 0)
+        }  # fmt: skip
+        blocks, taken = self._blocks(m, n, k, bits, places)
         flags = _REQUANTISE | _ADD_BIAS * (work.bias is not None)
         flags |= _PER_COLUMN * how.per_column | _BY_COLUMNS * blocks.by_columns
         scale = [0, 0, 0] if how.per_column else [how.multiplier, how.shift, how.zero_point]
@@ -129,7 +139,23 @@ class Image:
             a, b, c, bias, records, m, n, k, lda, ldb, ldc, flags, *map(int, scale),
             *how.limits(info.codes), blocks.m, blocks.n, blocks.k,
         ]  # fmt: skip
-        return words, c + ldc * np.arange(m)[:, None] + np.arange(n)
+        return words, c + ldc * np.arange(m)[:, None] + np.arange(n), taken
+
+    def _blocks(
+        self, m: int, n: int, k: int, bits: dict[str, int], places: Places
+    ) -> tuple[Blocks, int]:
+        """Return the blocks of a product that take the fewest cycles, and these."""
+        stores: Stores = self.target.mode.stores(self.target.info.stores)
+        shared = int(self.target.design.parameters["requantisers"]) or stores.tile_n
+
+        def price(blocks: Blocks) -> int:
+            return cycles(stores, blocks, m, n, k, bits, places, self.memory, shared)
+
+        tried = sorted(
+            candidates(stores, m, n, k), key=lambda one: cost(stores, one, m, n, k, 8).cycles
+        )[:_TRIED]
+        best = min(tried, key=price)
+        return best, price(best)
 
     def constant(self, codes: np.ndarray) -> np.ndarray:
         """Return the sources of codes that are known."""
@@ -137,5 +163,11 @@ class Image:
 
     def program(self, ring: int, scores: int, count: int) -> int:
         """Place the program; return its address, which is where a run begins."""
-        words = [len(self.steps), ring, scores, count, *(one for step in self.steps for one in step)]
+        words = [
+            len(self.steps),
+            ring,
+            scores,
+            count,
+            *(one for step in self.steps for one in step),
+        ]
         return self.put(b"".join(struct.pack("<I", word & 0xFFFFFFFF) for word in words))
