@@ -139,7 +139,7 @@ def digits_conv(folder: Path) -> Task:
         ]  # fmt: skip
         now, channels = own["pool"], filters
     nodes.append(helper.make_node("Flatten", [now], ["features"], "flatten"))
-    shape = ["count", 1, 8, 8]
+    shape: list[str | int | None] = ["count", 1, 8, 8]
 
     def model(more: list[Any], output: str, size: int) -> onnx.ModelProto:
         graph = helper.make_graph(

@@ -227,7 +227,7 @@ def _layer(
 def _bitstream(
     board: Board, design: Design, written: generate.Written, mhz: float, steps: Steps
 ) -> tuple[dict[str, Any], bytes]:
-    key = [
+    key: list[str | bytes] = [
         "soc1", written.pins, *(path.read_bytes() for path in (*written.sources, *written.data)),
         repr(board.part), yosys.version(), place.nextpnr_version(board.family) or "",
     ]  # fmt: skip

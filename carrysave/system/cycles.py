@@ -29,27 +29,30 @@ class Memory:
     page, banks : bytes of a row, and banks, which follow each other row by row.
     latency : from the last beat of a load to its operands in the engine.
     tile : of a tile, beside its beats of K and its rows.
-    code : of each code of C that leaves a requantiser.
+    least : of a tile at least.
+    code, codes : of each code of C that leaves a requantiser, and of a row of them.
     result : from a tile to its first row on the way to memory.
     job : of a job as a whole.
     """
 
     beat: float
-    read: float = 0.59
-    write: float = 3.2
-    turn: float = 9.3
-    reads: float = 26.0
-    writes: float = 18.5
-    row: float = 1.6
-    refresh: float = 1.9
+    read: float = 0.64
+    write: float = 3.4
+    turn: float = 8.1
+    reads: float = 27.0
+    writes: float = 8.6
+    row: float = 1.4
+    refresh: float = 1.2
     every: float = 468.0
     page: int = 1024
     banks: int = 4
-    latency: float = 5.4
-    tile: float = 0.6
-    code: float = 0.93
-    result: float = 21.1
-    job: float = 69.0
+    latency: float = 2.9
+    tile: float = 0.05
+    least: float = 6.2
+    code: float = 0.92
+    codes: float = 3.7
+    result: float = 28.7
+    job: float = 60.5
 
 
 Places = Mapping[str, tuple[int, int]]
@@ -119,14 +122,16 @@ class _Walk:
             for part in chunk:
                 self._write_some()
                 self._transfer(part, False)
-            step = beats + stores.tile_m + self._memory.tile
+            step = max(beats + stores.tile_m + self._memory.tile, self._memory.least)
             first = max(self._engine[-1] + step, self._bus + self._memory.latency)
             self._engine.append(first + (up * across - 1) * step)
         for number, row in enumerate(rows):
             # Sums that are accumulated in the store leave it when all are.
             later = 0 if len(chunks) > 1 else up - 1 - number // stores.tile_m
             ready = self._engine[-1] - later * across * step + self._memory.result
-            codes = self._columns(rows) / self._requantisers * self._memory.code
+            codes = (
+                self._columns(rows) / self._requantisers * self._memory.code + self._memory.codes
+            )
             self._codes = max(self._codes, ready) + codes
             self._waiting.append((self._codes, row))
 

@@ -64,7 +64,8 @@ def compile_firmware(facts: Mapping[str, Any], folder: Path) -> list[int]:
     write_header(register_map(dict.fromkeys(parameters_of(), 0)), folder / "driver" / f"{MAP}.h")
 
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".h", ".c", ".S", ".ld"))
-    parts = [*(path.read_bytes() for path in files), *_FLAGS, metadata.version("ziglang")]
+    texts: list[bytes] = [path.read_bytes() for path in files]
+    parts: list[str | bytes] = [*texts, *_FLAGS, metadata.version("ziglang")]
 
     def make(kept: Path) -> None:
         with tools.workplace() as work:

@@ -21,6 +21,8 @@ _GATHER, _PRODUCT = 1, 2
 _ADD_BIAS, _REQUANTISE, _PER_COLUMN, _BY_COLUMNS = 1, 2, 4, 8
 _TRIED = 64
 """Blocks of a product that are tried, the planner's best first."""
+_SHORTEST = 8
+"""Beats of K of a part of it."""
 _CONSTANT = -256
 """Added to a code in a table that takes it as it is."""
 
@@ -151,9 +153,11 @@ class Image:
         def price(blocks: Blocks) -> int:
             return cycles(stores, blocks, m, n, k, bits, places, self.memory, shared)
 
-        tried = sorted(
-            candidates(stores, m, n, k), key=lambda one: cost(stores, one, m, n, k, 8).cycles
-        )[:_TRIED]
+        whole = -(-k // stores.tile_k)
+        known = list(candidates(stores, m, n, k))
+        # Of shorter parts of K too little was measured.
+        long = [one for one in known if one.k >= min(whole, _SHORTEST)]
+        tried = sorted(long or known, key=lambda one: cost(stores, one, m, n, k, 8).cycles)[:_TRIED]
         best = min(tried, key=price)
         return best, price(best)
 

@@ -143,7 +143,7 @@ def _simulated(platform: Any, request: Request, memory: Any) -> tuple[Any, Any, 
     from litex.gen import LiteXModule
     from migen import ClockDomain, Record
 
-    class Crg(LiteXModule):
+    class Crg(LiteXModule):  # type: ignore[misc]
         def __init__(self) -> None:
             self.rst = None
             self.cd_sys = ClockDomain("sys")
@@ -171,7 +171,7 @@ def _placed(platform: Any, request: Request) -> tuple[Any, Any, Any]:
     from litex.soc.cores.clock import ECP5PLL
     from migen import ClockDomain, ClockSignal, Signal
 
-    class Crg(LiteXModule):
+    class Crg(LiteXModule):  # type: ignore[misc]
         def __init__(self) -> None:
             self.rst = Signal()
             self.cd_sys, self.cd_sys_ps = ClockDomain("sys"), ClockDomain("sys_ps")

@@ -72,18 +72,18 @@ def expect(
 ) -> Expected:
     """Compute one input by the golden model."""
     taken: dict[str, np.ndarray] = {}
-    made: dict[int, np.ndarray] = {}
+    made: dict[str, np.ndarray] = {}
     multiply = multiplier(target)
 
     def watched(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
         taken.setdefault(product.a, a)
-        made[id(product)] = y = multiply(product, a, b)
+        made[product.y] = y = multiply(product, a, b)
         return y
 
     evaluate(lowered, inputs, watched)
     return Expected(
         {name: taken[name] for name in program.inputs},
-        [made[id(layer.product)] for layer in program.layers],
+        [made[layer.product.y] for layer in program.layers],
     )
 
 
