@@ -38,4 +38,4 @@ def convolutions(seed: int = 3, between: str = "") -> onnx.ModelProto:
         builder.constant(0, np.int8), builder.constant(4.0), builder.constant(120, np.uint8),
     ]  # fmt: skip
     builder.node("QLinearMatMul", product, "y")
-    return builder.model(SHAPE, np.uint8, np.uint8)
+    return builder.model(SHAPE, np.uint8, np.uint8, [1, 10])

@@ -87,7 +87,7 @@ def test_networks_on_the_simulated_system(run: Run, network: list[Path], tmp_pat
     ("line", "says"),
     [
         ("--board orangecrab_25f", "--board must be one with SDRAM that a system uses, ulx3s_25f,"),
-        ("--board ulx3s_85e", "board must be one of"),
+        ("--board ulx3s_85e", "unknown board 'ulx3s_85e'; did you mean ulx3s_85f"),
         ("--board ulx3s_85f --simulate", "--simulate needs --model and --input"),
         ("--board ulx3s_85f --model m.onnx", "--model and --input need each other"),
         ("--board ulx3s_85f --clock 200", "--clock must be 20..100 MHz, not 200"),
