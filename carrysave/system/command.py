@@ -180,7 +180,7 @@ def _simulation(
     expected = [expect(lowered, target, program, one) for one in inputs]
     steps.step(f"simulate the system on {len(inputs)} inputs")
     found = simulate(
-        written, program, [one.inputs for one in expected], folder / "runs", steps.advance
+        written, program.plan, [one.inputs for one in expected], folder / "runs", steps.advance
     )
     cycles = float(np.mean([outcome.cycles for outcome in found.outcomes]))
     classes = [outcome.best for outcome in found.outcomes]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.driver.system import Outcome
+from carrysave.driver.system import Outcome, Plan
 from carrysave.networks import golden
 from carrysave.networks.evaluate import evaluate
 from carrysave.networks.lower import Lowered
@@ -89,18 +89,18 @@ def expect(
 
 def simulate(
     written: Written,
-    program: Program,
+    plan: Plan,
     inputs: list[dict[str, np.ndarray]],
     folder: Path,
     progress: Callable[[int, int], None] = lambda done, total: None,
     deadline: float = 3600.0,
 ) -> Simulated:
-    """Run a program on a simulated system.
+    """Run a network on a simulated system.
 
     Parameters
     ----------
     written : a system for simulation, whose line has :data:`DIVISOR` cycles a bit.
-    program : of the network.
+    plan : of the network.
     inputs : codes of each input.
     folder : in which this run gets its own new folder.
     progress : told of inputs done, and their total.
@@ -114,7 +114,7 @@ def simulate(
     own = new_folder(folder, TOP)
     for path in written.data:
         shutil.copy(path, own / path.name)
-    (own / "plan.pickle").write_bytes(pickle.dumps((program.plan, inputs)))
+    (own / "plan.pickle").write_bytes(pickle.dumps((plan, inputs)))
     counter = own / "progress"
 
     def poll() -> None:

@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 from carrysave.data.networks import MODELS, quantise
+from carrysave.system import command
 from verif.support.command import Run
 from verif.support.schemas import check
 from verif.system.networks import SHAPE, convolutions
@@ -102,3 +103,42 @@ def test_refuses(run: Run, tmp_path: Path, line: str, says: str) -> None:
     assert done.err.count("\n") <= 2
     assert says in done.err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("fmax", "code"), [(68.3, 0), (51.6, 1)])
+def test_bitstream(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fmax: float, code: int
+) -> None:
+    """All but mapping, placing and routing: they get the system, its firmware and its pins."""
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "cache"))
+    taken: dict[str, float] = {}
+
+    def mapped(
+        board: Any, module: str, top: str, sources: list[Path], *rest: Any
+    ) -> tuple[Any, Any]:
+        texts = {path.name: path.read_text() for path in sources}
+        assert {f"{top}.v", f"{module}.v", "VexRiscv.v"} == set(texts)
+        whole = "".join(texts.values())
+        assert {f"module {name}" in whole for name in (top, module, "VexRiscv")} == {True}
+        assert "EHXPLLL" in texts[f"{top}.v"]
+        rom = sources[0].with_name(f"{top}_rom.init").read_text().split()
+        assert any(int(word, 16) for word in rom)
+        taken.update(dict.fromkeys(board.part.capacity, 1.0))
+        return taken, {}
+
+    def routed(*given: Any) -> tuple[dict[str, Any], bytes]:
+        assert 'LOCATE COMP "sdram_dq[15]" SITE' in given[4]
+        assert 'FREQUENCY PORT "clk25" 25 MHZ;' in given[4]
+        facts = {"fmax_mhz": fmax, "critical_path": [], "untimed": False, "notes": []}
+        return {**given[3], **facts}, b"bits"
+
+    monkeypatch.setattr(command, "mapped", mapped)
+    monkeypatch.setattr(command, "routed", routed)
+    done = run("--board", "ulx3s_85f", "--json")
+    assert done.code == code, done.err
+    found = check("soc", done.out)
+    assert found["bitstream"]["ok"] is (code == 0)
+    assert found["parameters"]["engine"].startswith("systolic_os(")
+    assert Path("build/soc/ulx3s_85f/ulx3s_85f.bit").read_bytes() == b"bits"
+    text = run("--board", "ulx3s_85f").out
+    assert ("TOO SLOW" in text) is (code == 1)
