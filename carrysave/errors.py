@@ -33,6 +33,14 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
     "explore": ("optuna", "simpleeval", "sklearn", "moocore", "matplotlib"),
     "soc": ("yaml",),
+    "system": (
+        "ziglang",
+        "litex",
+        "litedram",
+        "migen",
+        "litex_boards",
+        "pythondata_cpu_vexriscv",
+    ),
     "docs": ("peakrdl_html",),
     "parquet": ("pyarrow",),
     "report": ("vl_convert",),
@@ -51,6 +59,7 @@ _OF_COMMANDS = {
     "explore": "explore",
     "precision": "networks",
     "run": "networks",
+    "soc": "system",
 }
 """The extra of a command, where more than one has what it lacks."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Files whose tests take longest: they come first, lest a worker be left with one at the end.
 FIRST = (
-    "test_coprocessor_rtl.py", "test_coprocessor_uart_rtl.py", "test_mutants.py",
+    "test_coprocessor_rtl.py", "test_coprocessor_uart_rtl.py", "test_command.py", "test_mutants.py",
     "test_encoded.py", "test_driver_rtl.py", "test_driver_stream.py", "test_run.py",
     "test_activity.py", "test_netlist.py", "test_boards.py", "test_precision.py",
     "test_shift_rtl.py", "test_lut_chain_rtl.py", "test_stimulus.py", "test_synthesis.py",

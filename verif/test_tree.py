@@ -33,7 +33,7 @@ FLOORS = (
     ("carrysave.asic", "carrysave.ip", "carrysave.report"),
     ("carrysave.boards",),
     ("carrysave.networks",),
-    ("carrysave.papers", "carrysave.explore", "carrysave.regress"),
+    ("carrysave.papers", "carrysave.explore", "carrysave.regress", "carrysave.system"),
     ("carrysave.cli",),
     ("carrysave.__main__",),
     ("verif",),

@@ -1,7 +1,6 @@
 """Bitstreams for boards, with open tools, at the clock that the design reaches; or a project."""
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +9,13 @@ from typing import Any
 from carrysave import cache
 from carrysave.boards import vendor
 from carrysave.boards.board import Board, design_of, rate_of
+from carrysave.boards.implement import TooLargeError, mapped, routed
 from carrysave.boards.top import TOP, Clock, clock_of, top
 from carrysave.errors import UsageError
-from carrysave.fpga import implementation, place
-from carrysave.fpga.path import Words, critical_path
+from carrysave.fpga import place
 from hw import device
 from hw.catalog import Design
 from hw.emit import constraints, tools, yosys
-from hw.emit.sources import Sources
 from hw.emit.verilog import Emission
 
 __all__ = ["TooLargeError", "build"]
@@ -27,23 +25,6 @@ _FIRST_MHZ = 48.0  # for boards whose clock is not known
 _MARGIN = 0.97  # of what was reached, for the next try: placement differs with the clock
 _WORTH = 1.1  # of the clock, from which a faster one is tried
 _FORMAT = "1"  # of what is kept
-_TOO_MANY = re.compile(
-    r"Failed to expand region .* of (\d+) ICESTORM_LCs|no BELs remaining to implement", re.ASCII
-)
-"""What nextpnr says of a design with too many logic cells."""
-
-
-class TooLargeError(ValueError):
-    """A design does not fit on a board's FPGA.
-
-    Members
-    -------
-    taken : its resources.
-    """
-
-    def __init__(self, text: str, taken: Mapping[str, float]) -> None:
-        super().__init__(text)
-        self.taken = taken
 
 
 @dataclass(frozen=True)
@@ -211,34 +192,9 @@ def _versions(board: Board) -> tuple[str, str]:
 def _map(
     board: Board, module: str, verilog: str, folder: Path, progress: Callable[[str], None]
 ) -> tuple[dict[str, float], dict[str, int]]:
-    """Leave the netlist in ``top.json``; return resources, and cells by kind.
-
-    Raises
-    ------
-    TooLargeError
-        Resources exceed the part's.
-    """
-    flow, part = device.family(board.family).flow, board.part
-    assert part is not None
+    """Map a co-processor and the top around it; see :func:`carrysave.boards.implement.mapped`."""
     (folder / "top.v").write_text(verilog)
-    progress(f"{board.name}: mapping {module}")
-    _, kinds = implementation.read_once(Sources.read([folder / "top.v"]), TOP, folder)
-    synth = implementation.command(flow, part, kinds)
-    yosys.run(
-        [
-            "read_rtlil design.il", f"{synth} -top {TOP} -json top.json",
-            "tee -q -o design.stat stat -json",
-        ],
-        cwd=folder,
-    )  # fmt: skip
-    place.open_ports(flow, folder / "top.json")
-    cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
-    taken = implementation.resources(flow, cells)
-    beyond = {name: limit for name, limit in part.capacity.items() if taken[name] > limit}
-    if beyond:
-        parts = ", ".join(f"{taken[name]:,} {name} of {limit:,}" for name, limit in beyond.items())
-        raise TooLargeError(f"{module} is larger than {part.name} of {board.name}: {parts}", taken)
-    return taken, cells
+    return mapped(board, module, TOP, [folder / "top.v"], folder, progress)
 
 
 def _implement(
@@ -249,42 +205,9 @@ def _implement(
     progress: Callable[[str], None],
 ) -> tuple[dict[str, Any], bytes]:
     """Run the tools in a folder; return the figures, and the bitstream."""
-    flow, part = device.family(board.family).flow, board.part
-    assert flow.bitstream is not None
-    assert part is not None
     verilog, whole, pins = files.values()
     taken, _ = _map(board, module, verilog + whole, folder, progress)
-    (folder / "pins").write_text(pins)
-    progress(f"{board.name}: placing and routing {module}")
-    arguments = [*part.arguments, "--json", "top.json", "--timing-allow-fail"]
-    try:
-        found = place.nextpnr(flow, folder, [*arguments, *flow.bitstream.routed])
-    except place.FpgaError as error:
-        # Look-up tables and flip-flops that do not share a cell are known only now.
-        if beyond := _TOO_MANY.search(str(error)):
-            limit = part.capacity["luts"]
-            cells = f"{int(beyond[1]):,}" if beyond[1] else f"more than {limit:,}"
-            raise TooLargeError(
-                f"{module} is larger than {part.name} of {board.name}: {cells} logic cells of"
-                f" {limit:,}",
-                {**taken, "luts": int(beyond[1] or limit + 1)},
-            ) from None
-        raise
-    package, tool, *rest = flow.bitstream.pack
-    done = place.call(package, folder, [word.format(pack=part.names[0]) for word in rest], tool)
-    if done.code or not (folder / "image").exists():
-        told = done.output.strip().splitlines() or ["it says nothing"]
-        raise place.FpgaError(f"{tool or package}: {told[-1]}")
-    netlist = json.loads((folder / "top.json").read_text())["modules"][TOP]
-    untimed = implementation.untimed_of(flow, netlist["cells"])
-    facts = {
-        **taken,
-        "fmax_mhz": min(clock["achieved"] for clock in found["fmax"].values()),
-        "critical_path": critical_path(found, Words(netlist)),
-        "untimed": any(not paths.inside for paths in untimed),
-        "notes": [paths.why for paths in untimed],
-    }
-    return facts, (folder / "image").read_bytes()
+    return routed(board, module, TOP, taken, pins, folder, progress)
 
 
 def _sizes(design: Design, below: float) -> Iterator[tuple[int, int]]:

@@ -32,6 +32,7 @@ _COMMANDS = (
     ("precision", "precision", "Choose a number format for each layer of a network."),
     ("boards", "list_boards", "List the boards that build knows."),
     ("build", "build", "Build the bitstream of a co-processor for a board."),
+    ("soc", "make_system", "Build a system for a board: processor, SDRAM, firmware."),
     ("demo", "demo", "Run the demo: Verilog, regression, digits on the hardware, figures."),
 )
 """Commands in the order of first use: file, function, help text."""

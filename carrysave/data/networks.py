@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from onnxruntime.quantization import (
     CalibrationDataReader,
     QuantFormat,
@@ -22,6 +23,7 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
 
 from carrysave.data.digits import split, train
 
@@ -114,6 +116,51 @@ def digits(folder: Path) -> Task:
     return Task(path, scaled[~test], scaled[test], labels[test])
 
 
+def digits_conv(folder: Path) -> Task:
+    """Write a network of two convolutions of drawn filters, and a last layer that is trained."""
+    pixels, labels = load_digits(return_X_y=True)
+    test = split(len(labels))
+    rng = np.random.default_rng(1)
+    images = (pixels / 16).astype(np.float32).reshape(-1, 1, 8, 8)
+    nodes, constants, now, channels = [], [], "image", 1
+    for number, filters in enumerate((8, 16)):
+        kernel = rng.normal(0, (2 / (9 * channels)) ** 0.5, (filters, channels, 3, 3))
+        constants.append(numpy_helper.from_array(kernel.astype(np.float32), f"kernel{number}"))
+        own = {name: f"{name}{number}" for name in ("conv", "relu", "pool")}
+        nodes += [
+            helper.make_node(
+                "Conv", [now, f"kernel{number}"], [own["conv"]], own["conv"], pads=[1] * 4
+            ),
+            helper.make_node("Relu", [own["conv"]], [own["relu"]], own["relu"]),
+            helper.make_node(
+                "MaxPool", [own["relu"]], [own["pool"]], own["pool"], kernel_shape=[2, 2],
+                strides=[2, 2],
+            ),
+        ]  # fmt: skip
+        now, channels = own["pool"], filters
+    nodes.append(helper.make_node("Flatten", [now], ["features"], "flatten"))
+    shape: list[str | int | None] = ["count", 1, 8, 8]
+
+    def model(more: list[Any], output: str, size: int) -> onnx.ModelProto:
+        graph = helper.make_graph(
+            [*nodes, *more], "digits_conv",
+            [helper.make_tensor_value_info("image", TensorProto.FLOAT, shape)],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["count", size])],
+            constants,
+        )  # fmt: skip
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+    (features,) = ReferenceEvaluator(model([], "features", 64)).run(None, {"image": images})
+    last = LogisticRegression(max_iter=2000).fit(features[~test], labels[~test])
+    for name, values in (("weights", last.coef_.T), ("bias", last.intercept_)):
+        constants.append(numpy_helper.from_array(values.astype(np.float32), name))
+    gemm = helper.make_node("Gemm", ["features", "weights", "bias"], ["logits"], "last")
+    path = folder / "digits_conv.onnx"
+    folder.mkdir(parents=True, exist_ok=True)
+    onnx.save(model([gemm], "logits", 10), path)
+    return Task(path, images[~test], images[test], labels[test])
+
+
 def magika(folder: Path) -> Task:
     """File type, from the first and last kilobyte; the label is the file name's ending."""
     model = _shipped("magika", "standard_v3_3/model.onnx")
@@ -160,7 +207,8 @@ def orientation(folder: Path) -> Task:
 
 
 MODELS: dict[str, Callable[[Path], Task]] = {
-    "digits": digits, "magika": magika, "text_angle": text_angle, "orientation": orientation,
+    "digits": digits, "digits_conv": digits_conv, "magika": magika, "text_angle": text_angle,
+    "orientation": orientation,
 }  # fmt: skip
 """Makers of tasks, which take a folder to write to."""
 

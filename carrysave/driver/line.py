@@ -17,7 +17,7 @@ _MOST_NOISE = 1 << 16
 
 
 class Command(IntEnum):
-    """Commands, as the hardware numbers them."""
+    """Commands, as the device numbers them."""
 
     HELLO = 0
     CLAIM = 1
@@ -26,6 +26,8 @@ class Command(IntEnum):
     ZERO = 4
     READ_WORD = 5
     WRITE_WORD = 6
+    RUN = 7
+    """Of the firmware of a system: run the program at an address."""
 
 
 class SerialPort(Protocol):

@@ -111,7 +111,7 @@ class Encoded(Operands):
                 y += self.bias
             return cut.shaped(y).astype(_FLOAT)
 
-        return Compiled(works=works, finish=finish, macs=self.macs(cut, rights))
+        return Compiled(works=works, cut=cut, finish=finish, macs=self.macs(cut, rights))
 
 
 def encode(fmt: ElementFormat, values: np.ndarray, steps: np.ndarray | float) -> np.ndarray:

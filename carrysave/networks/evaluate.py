@@ -16,7 +16,7 @@ from .names import place
 from .node_sizes import check_outputs
 from .product_base import Operands
 
-__all__ = ["Multiply", "Observe", "evaluate"]
+__all__ = ["Multiply", "Observe", "evaluate", "evaluator"]
 
 Multiply = Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]
 """Computes y from a product's A, and from B if it is not constant."""
@@ -39,6 +39,24 @@ def evaluate(
         From `multiply`; an operator that the host cannot run on these inputs, or that would make a
         tensor beyond the limit; names the node.
     """
+    with limited("to run the model"):
+        machine = evaluator(lowered, multiply, observe)
+        # Not by its `run`, which says neither which node failed, nor how large its output will be.
+        found = {"": None, **machine.rt_inits_, **inputs}
+        nodes: list[Any] = machine.rt_nodes_
+        for node in nodes:
+            given = [found[name] for name in node.input]
+            if node.onnx_node.domain == DOMAIN:
+                made = node.run(*given)
+            else:
+                check_outputs(node.onnx_node, given, machine.opsets)
+                made = _on_host(node, given)
+            found.update(zip(node.output, made, strict=False))
+    return {name: found[name] for name in lowered.graph.outputs}
+
+
+def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
+    """Return ONNX's evaluator of a lowered model, with the arguments of :func:`evaluate`."""
 
     # Classes implement the operators of their names.
     class Product(OpRun):
@@ -55,20 +73,7 @@ def evaluate(
             return (observe(self.onnx_node.output[0], codes),)
 
     own = [Product, QuantizeLinear, host_operators.DequantizeLinear, host_operators.GlobalMaxPool]
-    with limited("to run the model"):
-        machine: Any = ReferenceEvaluator(lowered.proto, new_ops=own)
-        # Not by its `run`, which says neither which node failed, nor how large its output will be.
-        found = {"": None, **machine.rt_inits_, **inputs}
-        nodes: list[Any] = machine.rt_nodes_
-        for node in nodes:
-            given = [found[name] for name in node.input]
-            if node.onnx_node.domain == DOMAIN:
-                made = node.run(*given)
-            else:
-                check_outputs(node.onnx_node, given, machine.opsets)
-                made = _on_host(node, given)
-            found.update(zip(node.output, made, strict=False))
-    return {name: found[name] for name in lowered.graph.outputs}
+    return ReferenceEvaluator(lowered.proto, new_ops=own)
 
 
 def _on_host(node: Any, given: Sequence[np.ndarray]) -> Sequence[Any]:

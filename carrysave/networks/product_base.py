@@ -25,11 +25,13 @@ class Compiled:
     Members
     -------
     works : independent of each other.
+    cut : the matrices A, and how results become y.
     finish : assembles the model's y from the works' results.
     macs : useful products.
     """
 
     works: list[Work]
+    cut: "Cut"
     finish: Callable[[list[np.ndarray]], np.ndarray]
     macs: int
 

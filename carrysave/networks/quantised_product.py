@@ -12,7 +12,7 @@ from golden.npe.requantiser import dyadic
 from .product_base import Compiled, Cut, Operands
 from .target import Target
 
-__all__ = ["QuantisedProduct", "requantise"]
+__all__ = ["QuantisedProduct", "code_offset", "requantise"]
 
 
 _SUMS: "np.dtype[Any]" = np.dtype(np.int32)
@@ -50,9 +50,9 @@ class QuantisedProduct(Operands):
 
     def _check(self, target: Target) -> None:
         target.check_integers()
-        _offset("A", self.a_type, target.mode.a)
+        code_offset("A", self.a_type, target.mode.a)
         if self.scale is not None and target.requantises(self.scale.size):
-            _offset("C", self.y_type, target.info.codes)
+            code_offset("C", self.y_type, target.info.codes)
             dyadic(self.scale)
         if self.weights is not None:
             _check_depth(target, self.weights.shape[-2] * len(_terms(target, self.weights)))
@@ -67,7 +67,7 @@ class QuantisedProduct(Operands):
         rights = self.rights(cut, computed, bundle)
         works = self._works(target, cut, rights)
         done = in_hardware and self.scale is not None and target.requantises(self.scale.size)
-        y_offset = _offset("C", self.y_type, target.info.codes) if done else 0
+        y_offset = code_offset("C", self.y_type, target.info.codes) if done else 0
         if done:
             hows = _scales(self, rights, y_offset)
             works = [
@@ -80,11 +80,11 @@ class QuantisedProduct(Operands):
                 y = y + y_offset if done else requantise(self, y)
             return cut.shaped(y).astype(self.y_type)
 
-        return Compiled(works=works, finish=finish, macs=self.macs(cut, rights))
+        return Compiled(works=works, cut=cut, finish=finish, macs=self.macs(cut, rights))
 
     def _works(self, target: Target, cut: Cut, rights: list[np.ndarray]) -> list[Work]:
         """Make works with sums as results, with codes and zero points in the engine's range."""
-        offset = _offset("A", self.a_type, target.mode.a)
+        offset = code_offset("A", self.a_type, target.mode.a)
         columns = rights if self.weights is not None else rights[:1]
         width = sum(right.shape[1] for right in columns)
         bias = np.zeros(width, np.int64) if self.bias is None else self.bias.astype(np.int64)
@@ -112,7 +112,7 @@ def requantise(product: QuantisedProduct, sums: np.ndarray) -> np.ndarray:
     return np.rint(scaled).astype(np.int64) + product.y_zero
 
 
-def _offset(name: str, kind: "np.dtype[Any]", number: Number) -> int:
+def code_offset(name: str, kind: "np.dtype[Any]", number: Number) -> int:
     """Return what is taken from codes of a type to make numbers of the engine of them."""
     info = np.iinfo(kind)
     low, high = int(info.min), int(info.max)

@@ -6,7 +6,7 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-__all__ = ["Blocks", "Cost", "Part", "Stores", "cost", "order", "plan", "word_bytes"]
+__all__ = ["Blocks", "Cost", "Part", "Stores", "candidates", "cost", "order", "plan", "word_bytes"]
 
 _LATENCY = 64
 """Read latency in cycles, as the planner assumes."""
@@ -231,10 +231,10 @@ def plan(stores: Stores, m: int, n: int, k: int, c_bits: int) -> Blocks:
         found = cost(stores, blocks, m, n, k, c_bits)
         return 50 * found.cycles + found.read_beats, found.cycles
 
-    return min(_candidates(stores, m, n, k), key=price)
+    return min(candidates(stores, m, n, k), key=price)
 
 
-def _candidates(stores: Stores, m: int, n: int, k: int) -> Iterator[Blocks]:
+def candidates(stores: Stores, m: int, n: int, k: int) -> Iterator[Blocks]:
     """List blocks that split each side evenly, as far as byte alignment of rows allows."""
     beats = -(-k // stores.tile_k)
     grain_n = _grain(stores.tile_n * stores.b_bits)

@@ -1,0 +1,140 @@
+"""Maps, places and routes a design for a board, and packs its bitstream."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from carrysave.boards.board import Board
+from carrysave.fpga import implementation, place
+from carrysave.fpga.path import Words, critical_path
+from hw import device
+from hw.emit import yosys
+from hw.emit.sources import Sources
+
+__all__ = ["TooLargeError", "mapped", "routed"]
+
+_TOO_MANY = re.compile(
+    r"Failed to expand region .* of (\d+) ICESTORM_LCs|no BELs remaining to implement", re.ASCII
+)
+"""What nextpnr says of a design with too many logic cells."""
+
+
+class TooLargeError(ValueError):
+    """A design does not fit on a board's FPGA.
+
+    Members
+    -------
+    taken : its resources.
+    """
+
+    def __init__(self, text: str, taken: Mapping[str, float]) -> None:
+        super().__init__(text)
+        self.taken = taken
+
+
+def mapped(
+    board: Board,
+    module: str,
+    top: str,
+    sources: Sequence[Path],
+    folder: Path,
+    progress: Callable[[str], None],
+) -> tuple[dict[str, float], dict[str, int]]:
+    """Map a design, and leave the netlist in ``top.json``; return resources, and cells by kind.
+
+    Parameters
+    ----------
+    board : whose FPGA takes it.
+    module : what it is called.
+    top : its top module.
+    sources : Verilog; what it reads into memories is beside it.
+    folder : a :func:`hw.emit.tools.workplace`.
+    progress : callback for each step.
+
+    Raises
+    ------
+    TooLargeError
+        Resources exceed the part's.
+    """
+    flow, part = device.family(board.family).flow, board.part
+    assert part is not None
+    progress(f"{board.name}: mapping {module}")
+    _, kinds = implementation.read_once(Sources.read(sources), top, folder)
+    synth = implementation.command(flow, part, kinds)
+    yosys.run(
+        [
+            "read_rtlil design.il", f"{synth} -top {top} -json top.json",
+            "tee -q -o design.stat stat -json",
+        ],
+        cwd=folder,
+    )  # fmt: skip
+    place.open_ports(flow, folder / "top.json")
+    cells = json.loads((folder / "design.stat").read_text())["design"]["num_cells_by_type"]
+    taken = implementation.resources(flow, cells)
+    beyond = {name: limit for name, limit in part.capacity.items() if taken[name] > limit}
+    if beyond:
+        parts = ", ".join(f"{taken[name]:,} {name} of {limit:,}" for name, limit in beyond.items())
+        raise TooLargeError(f"{module} is larger than {part.name} of {board.name}: {parts}", taken)
+    return taken, cells
+
+
+def routed(
+    board: Board,
+    module: str,
+    top: str,
+    taken: Mapping[str, float],
+    pins: str,
+    folder: Path,
+    progress: Callable[[str], None],
+) -> tuple[dict[str, Any], bytes]:
+    """Place and route what :func:`mapped` left; return the figures, and the bitstream.
+
+    Parameters
+    ----------
+    taken : its resources.
+    pins : their constraints, in the language of the family's tools.
+    more : those of :func:`mapped`.
+
+    Raises
+    ------
+    TooLargeError
+        Resources exceed the part's, as is known only now.
+    FpgaError
+        A tool fails.
+    """
+    flow, part = device.family(board.family).flow, board.part
+    assert flow.bitstream is not None
+    assert part is not None
+    (folder / "pins").write_text(pins)
+    progress(f"{board.name}: placing and routing {module}")
+    arguments = [*part.arguments, "--json", "top.json", "--timing-allow-fail"]
+    try:
+        found = place.nextpnr(flow, folder, [*arguments, *flow.bitstream.routed])
+    except place.FpgaError as error:
+        # Look-up tables and flip-flops that do not share a cell are known only now.
+        if beyond := _TOO_MANY.search(str(error)):
+            limit = part.capacity["luts"]
+            cells = f"{int(beyond[1]):,}" if beyond[1] else f"more than {limit:,}"
+            raise TooLargeError(
+                f"{module} is larger than {part.name} of {board.name}: {cells} logic cells of"
+                f" {limit:,}",
+                {**taken, "luts": int(beyond[1] or limit + 1)},
+            ) from None
+        raise
+    package, tool, *rest = flow.bitstream.pack
+    done = place.call(package, folder, [word.format(pack=part.names[0]) for word in rest], tool)
+    if done.code or not (folder / "image").exists():
+        told = done.output.strip().splitlines() or ["it says nothing"]
+        raise place.FpgaError(f"{tool or package}: {told[-1]}")
+    netlist = json.loads((folder / "top.json").read_text())["modules"][top]
+    untimed = implementation.untimed_of(flow, netlist["cells"])
+    facts = {
+        **taken,
+        "fmax_mhz": min(clock["achieved"] for clock in found["fmax"].values()),
+        "critical_path": critical_path(found, Words(netlist)),
+        "untimed": any(not paths.inside for paths in untimed),
+        "notes": [paths.why for paths in untimed],
+    }
+    return facts, (folder / "image").read_bytes()

@@ -1,0 +1,72 @@
+"""``carrysave soc``."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
+from carrysave.progress import Steps
+from carrysave.system import command, view
+from carrysave.system.boards import system_board_of
+
+__all__ = ["make_system"]
+
+
+def make_system(
+    *,
+    board: Annotated[str, Parameter(help="A board with SDRAM, such as ulx3s_85f.")],
+    parameter: Sets = None,
+    model: Annotated[Path | None, Parameter(help="A quantised ONNX model for the system.")] = None,
+    input_: Annotated[
+        Path | None, Parameter(name="--input", help="Inputs, .npy; the first axis is the sample.")
+    ] = None,
+    labels: Annotated[Path | None, Parameter(help="Labels of the inputs, .npy.")] = None,
+    count: Annotated[int | None, Parameter(help="Run so many inputs. [default: all]")] = None,
+    simulate: Annotated[
+        bool, Parameter(help="Simulate the system with its firmware; else build the bitstream.")
+    ] = False,
+    clock: Annotated[float | None, Parameter(help="Clock, MHz. [default: the board's]")] = None,
+    baud: Annotated[int, Parameter(help="Baud rate of the serial line.")] = 3_000_000,
+    output: Folder = None,
+    json_: Json = False,
+) -> int:
+    """Build a system for a board: a RISC-V processor, SDRAM, and the co-processor with firmware.
+
+    LiteX puts VexRiscv, LiteDRAM, a serial line and the co-processor together. The firmware has the
+    project's C driver; a host writes a network into SDRAM over the line, then inputs, and gets
+    classes and codes back (`carrysave.driver.system`). With `--model`, the network's program is
+    written beside the system. `--simulate` runs the same system and firmware in Verilator with a
+    model of SDRAM: every code of every layer must be the golden model's. Without it, yosys and
+    nextpnr build the bitstream; fails if that does not meet the clock. Parameters are those of
+    `generate coprocessor`.
+
+    **Examples:**
+
+    - `carrysave soc --board ulx3s_85f`
+    - `carrysave soc --board ulx3s_85f --model model.onnx --input images.npy --simulate --count 2`
+    """
+    known, chosen = system_board_of(board)
+    request = command.SystemRequest(
+        board=known,
+        chosen=chosen,
+        parameters=settings(parameter),
+        clock_mhz=chosen.clock_mhz if clock is None else clock,
+        baud=baud,
+        model=model,
+        data=input_,
+        labels=labels,
+        count=count,
+        simulated=simulate,
+    )
+    folder = output_folder(output)
+    with Steps(errors) as steps:
+        told = shlex.join(["carrysave", *sys.argv[1:]])
+        found = command.execute(request, folder, steps, told)
+    print_outcome(found, view.show, json_)
+    simulation, bitstream = found["simulation"], found["bitstream"]
+    if simulation is not None and simulation["wrong"]:
+        return 1
+    return 1 if bitstream is not None and not bitstream["ok"] else 0

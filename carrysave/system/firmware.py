@@ -1,0 +1,125 @@
+"""Firmware of a system: the project's C driver and what is in ``c``, compiled by zig's clang.
+
+Zig comes as a Python package, which no Debian package of a cross-compiler is needed beside.
+"""
+
+import os
+import struct
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from carrysave import cache
+from carrysave.errors import needs
+from carrysave.ip import driver_sources
+from carrysave.ip.registers import write_header
+from hw.emit import tools
+from hw.soc.registers.rdl import MAP, parameters_of, register_map
+
+__all__ = ["compile_firmware", "header", "words"]
+
+_FOLDER = Path(__file__).parent / "c"
+_SOURCES = ("start.S", "main.c", "line.c", "library.c")
+_DRIVER = ("carrysave.c", "carrysave_job.c", "carrysave_plan.c", "carrysave_run.c")
+_HEADER, _LINKER, _ELF = "system.h", "link.ld", "firmware.elf"
+_FLAGS = (
+    "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-std=c99", "-O2", "-Wall",
+    "-Wextra", "-Werror", "-ffreestanding", "-fno-builtin", "-nostdlib", "-ffunction-sections",
+    "-fdata-sections", "-Wl,--gc-sections", f"-Wl,-T,{_LINKER}", "-I.", "-Idriver",
+    '-DCARRYSAVE_CONFIG="platform.h"',
+)  # fmt: skip
+_SOFTWARE, _HARDWARE = 0x0E, 0x01
+"""Who controls SDRAM, and that it is clocked and not reset, in LiteDRAM's register."""
+_LOAD = 1
+"""Type of a segment that is loaded."""
+
+
+def compile_firmware(facts: Mapping[str, Any], folder: Path) -> list[int]:
+    """Compile the firmware of a system into a folder, with its sources; return the ROM's words.
+
+    Parameters
+    ----------
+    facts : of :mod:`carrysave.system.litex_soc`.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        The package of the compiler is not installed.
+    RuntimeError
+        The compiler refuses, or the firmware is too large; says why.
+    """
+    needs("ziglang")
+    for name in (*_SOURCES, "line.h", "platform.h", "string.h"):
+        cache.write(folder / name, (_FOLDER / name).read_bytes())
+    linker = (_FOLDER / _LINKER).read_text()
+    for name in ("rom", "sram"):
+        for word, value in zip(("BASE", "SIZE"), facts["memories"][name], strict=True):
+            linker = linker.replace(f"{name.upper()}_{word}", f"{value:#x}")
+    cache.write(folder / _LINKER, linker)
+    cache.write(folder / _HEADER, header(facts))
+    driver_sources.c(folder / "driver")
+    # What the driver uses of the map is the same in every build.
+    write_header(register_map(dict.fromkeys(parameters_of(), 0)), folder / "driver" / f"{MAP}.h")
+
+    files = sorted(path for path in folder.rglob("*") if path.suffix in (".h", ".c", ".S", ".ld"))
+    texts: list[bytes] = [path.read_bytes() for path in files]
+    parts: list[str | bytes] = [*texts, *_FLAGS, metadata.version("ziglang")]
+
+    def make(kept: Path) -> None:
+        with tools.workplace() as work:
+            for path in files:
+                cache.write(work / path.relative_to(folder), path.read_bytes())
+            sources = [*_SOURCES, *(f"driver/{name}" for name in _DRIVER)]
+            command = [sys.executable, "-m", "ziglang", "cc", *_FLAGS, *sources, "-o", _ELF]
+            own = {"ZIG_GLOBAL_CACHE_DIR": "global", "ZIG_LOCAL_CACHE_DIR": "local"}
+            done = tools.run(command, cwd=work, environment={**os.environ, **own})
+            if done.code or not (work / _ELF).exists():
+                told = [line for line in done.output.splitlines() if "error" in line]
+                raise RuntimeError(f"cannot compile the firmware: {(told or ['?'])[0]}")
+            (kept / _ELF).write_bytes((work / _ELF).read_bytes())
+
+    elf = (cache.entry("firmware", parts, make) / _ELF).read_bytes()
+    cache.write(folder / _ELF, elf)
+    return words(elf)
+
+
+def header(facts: Mapping[str, Any]) -> str:
+    """Return the C header of a system: addresses, the interrupt, how SDRAM is started."""
+    lines = ["#define SYSTEM_REGISTER(name) (*(volatile uint32_t *)(name))"]
+    lines += [f"#define {name.upper()} {at:#x}u" for name, at in facts["registers"].items()]
+    for name, (base, size) in facts["memories"].items():
+        lines += [
+            f"#define {name.upper()}_BASE {base:#x}u",
+            f"#define {name.upper()}_SIZE {size:#x}u",
+        ]
+    lines += [
+        f"#define MATMUL_INTERRUPT {facts['interrupt']}",
+        f"#define SDRAM_SOFTWARE {_SOFTWARE}",
+        f"#define SDRAM_HARDWARE {_HARDWARE}",
+    ]
+    steps = [
+        f"{{{step['address']:#x}, {step['bank']}, {step['command']['value']:#x},"
+        f" {step['command']['control']:d}, {step['delay']}}}"
+        for step in facts["sdram"]
+    ]
+    lines.append(f"#define SDRAM_STEPS {{{', '.join(steps)}}}")
+    return "#ifndef SYSTEM_H\n#define SYSTEM_H\n\n#include <stdint.h>\n\n{}\n\n#endif\n".format(
+        "\n".join(lines)
+    )
+
+
+def words(elf: bytes) -> list[int]:
+    """Return the words of the ROM, from address 0, of an ELF file for 32 bits."""
+    assert elf[:5] == b"\x7fELF\x01"
+    (start,) = struct.unpack_from("<I", elf, 28)
+    size, count = struct.unpack_from("<HH", elf, 42)
+    image = bytearray()
+    for number in range(count):
+        kind, offset, _, at, length = struct.unpack_from("<5I", elf, start + size * number)
+        if kind == _LOAD and length:
+            image += bytes(max(0, at + length - len(image)))
+            image[at : at + length] = elf[offset : offset + length]
+    image += bytes(-len(image) % 4)
+    return list(struct.unpack(f"<{len(image) // 4}I", image))

@@ -1,0 +1,253 @@
+"""Writes a system's Verilog: VexRiscv, SDRAM, a serial line and the co-processor, by LiteX.
+
+A program of its own, ``python -m carrysave.system.litex_soc REQUEST``, as LiteX keeps state in its
+modules, prints, and writes where it stands. What it writes beside the Verilog is what firmware and
+build need to know.
+"""
+
+import importlib
+import importlib.util
+import json
+import re
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FACTS", "PINS", "REGISTERS", "TOP", "Request", "main"]
+
+TOP = "carrysave_soc"
+FACTS = "soc.json"
+PINS = "pins.lpf"
+REGISTERS = 0x9000_0000
+"""Address of the co-processor."""
+_ROM, _RAM = 0x4000, 0x2000
+"""Bytes of block RAM, for the firmware's code and its data."""
+_FIFO = 64
+"""Bytes that the serial line keeps for the processor."""
+_READS = 32
+"""Beats that may wait to be read from SDRAM."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be written.
+
+    Parameters
+    ----------
+    module : of the co-processor; ``MODULE_litex.py`` and ``MODULE.v`` are in the folder.
+    data_width, address_width : of its memory bus, bits.
+    window : bytes of its registers.
+    platform, arguments : module of litex_boards.platforms, and of its Platform.
+    memory, memory_bits : LiteDRAM's name of the SDRAM, and bits of its data bus.
+    clock_hz, baud : of the system, and of its serial line.
+    simulated : the pins are ``clk``, ``rst``, ``rx`` and ``tx``, and SDRAM is LiteDRAM's model.
+    """
+
+    module: str
+    data_width: int
+    address_width: int
+    window: int
+    platform: str
+    arguments: dict[str, str]
+    memory: str
+    memory_bits: int
+    clock_hz: float
+    baud: float
+    simulated: bool
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON."""
+        path.write_text(json.dumps(asdict(self)))
+
+
+def main(path: Path) -> None:
+    """Write ``carrysave_soc.v``, files for its memories, and :data:`FACTS` into the folder."""
+    request = Request(**json.loads(path.read_text()))
+    platform = _simulated_platform() if request.simulated else _platform(request)
+    soc = _system(platform, request)
+    soc.finalize()
+    if not request.simulated:
+        platform.finalize(soc)
+    output = platform.get_verilog(soc, name=TOP)
+    # Comments name the time and the folder.
+    verilog = re.sub(r"^//.*\n", "", output.main_source, flags=re.MULTILINE)
+    Path(f"{TOP}.v").write_text(verilog)
+    for name, content in output.data_files.items():
+        Path(name).write_text(content)
+    if not request.simulated:
+        Path(PINS).write_text(_pins(platform, output))
+    Path(FACTS).write_text(json.dumps(_facts(soc, platform, output), indent=2) + "\n")
+
+
+def _simulated_platform() -> Any:
+    from litex.build.generic_platform import Pins
+    from litex.build.sim import SimPlatform
+
+    return SimPlatform("SIM", [(name, 0, Pins(1)) for name in ("clk", "rst", "rx", "tx")])
+
+
+def _platform(request: Request) -> Any:
+    module = importlib.import_module(f"litex_boards.platforms.{request.platform}")
+    return module.Platform(**request.arguments, toolchain="trellis")
+
+
+def _system(platform: Any, request: Request) -> Any:
+    """Put the system together."""
+    from litedram import modules
+    from litedram.frontend.axi import LiteDRAMAXI2Native
+    from litex.soc.integration.soc import SoCRegion
+    from litex.soc.integration.soc_core import SoCCore
+    from litex.soc.interconnect.axi.axi_full import AXIConverter, AXIInterface
+
+    soc = SoCCore(
+        platform, request.clock_hz, cpu_type="vexriscv", cpu_variant="standard", ident="",
+        bus_standard="wishbone", bus_data_width=32, bus_bursting=True, integrated_rom_size=_ROM,
+        integrated_rom_init=[0] * (_ROM // 4), integrated_sram_size=_RAM, with_uart=False,
+        with_timer=True, timer_uptime=True,  # VexRiscv's own counter cannot be read
+    )  # fmt: skip
+    memory = getattr(modules, request.memory)(request.clock_hz, "1:1")
+    if request.simulated:
+        soc.crg, line, soc.sdrphy = _simulated(platform, request, memory)
+    else:
+        soc.crg, line, soc.sdrphy = _placed(platform, request)
+    soc.add_uart("uart", uart_pads=line, baudrate=request.baud, fifo_depth=_FIFO)
+    # No cache of LiteX's, which the co-processor would have to look into.
+    soc.add_sdram("sdram", phy=soc.sdrphy, module=memory, l2_cache_size=0)
+
+    spec = importlib.util.spec_from_file_location("block", f"{request.module}_litex.py")
+    assert spec is not None
+    assert spec.loader is not None
+    block = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(block)
+    soc.matmul = block.MatmulCoprocessor(platform, address_width=min(request.address_width, 32))
+    region = SoCRegion(origin=REGISTERS, size=request.window, cached=False)
+    soc.bus.add_slave("matmul", soc.matmul.bus, region)
+    soc.irq.add("matmul")
+    # Not by the bus, on which LiteX's bridges from AXI wait for each beat, but at SDRAM itself; and
+    # narrowed as a burst, which LiteDRAM's own converter takes apart at a cycle more for each beat.
+    port = soc.sdram.crossbar.get_port()
+    narrow = AXIInterface(data_width=port.data_width, address_width=32)
+    soc.submodules += AXIConverter(soc.matmul.master, narrow)
+    soc.submodules += LiteDRAMAXI2Native(
+        narrow, port, r_buffer_depth=_READS,
+        base_address=soc.bus.regions["main_ram"].origin,
+    )  # fmt: skip
+    return soc
+
+
+def _simulated(platform: Any, request: Request, memory: Any) -> tuple[Any, Any, Any]:
+    """Return clock and reset, the serial line, and SDRAM of the latency that the PHY's has."""
+    from litedram.common import PhySettings, get_default_cl
+    from litedram.phy.model import SDRAMPHYModel
+    from litex.gen import LiteXModule
+    from migen import ClockDomain, Record
+
+    class Crg(LiteXModule):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.rst = None
+            self.cd_sys = ClockDomain("sys")
+            self.comb += [
+                self.cd_sys.clk.eq(platform.request("clk")),
+                self.cd_sys.rst.eq(platform.request("rst")),
+            ]
+
+    line = Record([("rx", 1), ("tx", 1)])
+    line.rx, line.tx = platform.request("rx"), platform.request("tx")
+    latency = get_default_cl(memtype="SDR", tck=1 / request.clock_hz)
+    settings = PhySettings(
+        phytype="SDRAMPHYModel", memtype="SDR", databits=request.memory_bits,
+        dfi_databits=request.memory_bits, nphases=1, rdphase=0, wrphase=0, cl=latency,
+        read_latency=latency + 1, write_latency=0,
+    )  # fmt: skip
+    return Crg(), line, SDRAMPHYModel(memory, settings=settings, clk_freq=request.clock_hz)
+
+
+def _placed(platform: Any, request: Request) -> tuple[Any, Any, Any]:
+    """Return the PLL, the serial line, and the PHY of the board's SDRAM."""
+    from litedram.phy import GENSDRPHY
+    from litex.build.io import DDROutput
+    from litex.gen import LiteXModule
+    from litex.soc.cores.clock import ECP5PLL
+    from migen import ClockDomain, ClockSignal, Signal
+
+    class Crg(LiteXModule):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.rst = Signal()
+            self.cd_sys, self.cd_sys_ps = ClockDomain("sys"), ClockDomain("sys_ps")
+            self.pll = ECP5PLL()
+            self.comb += self.pll.reset.eq(self.rst)
+            self.pll.register_clkin(
+                platform.request(platform.default_clk_name), 1e9 / platform.default_clk_period
+            )
+            self.pll.create_clkout(self.cd_sys, request.clock_hz)
+            self.pll.create_clkout(self.cd_sys_ps, request.clock_hz, phase=90)
+            pin = platform.request("sdram_clock")
+            self.specials += DDROutput(1, 0, pin, ClockSignal("sys_ps"))
+
+    phy = GENSDRPHY(platform.request("sdram"), request.clock_hz)
+    return Crg(), platform.request("serial"), phy
+
+
+def _pins(platform: Any, output: Any) -> str:
+    """Return the constraints of all pins, as nextpnr takes them for ECP5."""
+    from litex.build.generic_platform import IOStandard, Misc
+
+    lines = ["BLOCK RESETPATHS;", "BLOCK ASYNCPATHS;"]
+    signals, _ = platform.resolve_signals(output.ns)
+    for name, pins, others, _ in signals:
+        for number, pin in enumerate(pins):
+            port = f'"{name}[{number}]"' if len(pins) > 1 else f'"{name}"'
+            lines.append(f'LOCATE COMP {port} SITE "{pin}";')
+            for one in others:
+                if isinstance(one, IOStandard):
+                    lines.append(f"IOBUF PORT {port} IO_TYPE={one.name};")
+                elif isinstance(one, Misc):
+                    lines.append(f"IOBUF PORT {port} {one.misc};")
+    mhz = 1e3 / platform.default_clk_period
+    lines.append(f'FREQUENCY PORT "{platform.default_clk_name}" {mhz:g} MHZ;')
+    return "\n".join(lines) + "\n"
+
+
+def _facts(soc: Any, platform: Any, output: Any) -> dict[str, Any]:
+    """Return addresses, how SDRAM is started, and the files that belong to the Verilog."""
+    from litedram.init import get_sdram_phy_init_sequence
+    from litex.soc.integration.export import get_csr_json
+
+    found = json.loads(get_csr_json(soc.csr_regions, soc.constants, soc.mem_regions))
+    steps, _ = get_sdram_phy_init_sequence(
+        soc.sdram.controller.settings.phy, soc.sdram.controller.settings.timing
+    )
+    return {
+        "registers": {name: one["addr"] for name, one in found["csr_registers"].items()},
+        "memories": {name: [one["base"], one["size"]] for name, one in found["memories"].items()},
+        "interrupt": soc.irq.locs["matmul"],
+        "sdram": [
+            {"address": address, "bank": bank, "command": _command(command), "delay": delay}
+            for _, address, bank, command, delay in steps
+        ],
+        "sources": [str(source[0]) for source in platform.sources],
+        "data": sorted(output.data_files),
+        "rom": next(name for name in output.data_files if "rom" in name),
+    }
+
+
+_COMMANDS = {
+    "DFII_CONTROL_SEL": 1, "DFII_CONTROL_CKE": 2, "DFII_CONTROL_ODT": 4,
+    "DFII_CONTROL_RESET_N": 8,
+    "DFII_COMMAND_CS": 1, "DFII_COMMAND_WE": 2, "DFII_COMMAND_CAS": 4, "DFII_COMMAND_RAS": 8,
+}  # fmt: skip
+"""Bits of LiteDRAM's registers, as its own C header has them."""
+
+
+def _command(text: str) -> dict[str, Any]:
+    """Return the register's value, and whether it is of the controller, not of a phase."""
+    words = text.split("|")
+    return {
+        "control": words[0].startswith("DFII_CONTROL"),
+        "value": sum(_COMMANDS[word] for word in words),
+    }
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,136 @@
+"""A system with its firmware in simulation: at its serial pins come a network, and inputs."""
+
+import pickle
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave.driver.system import Outcome, Plan
+from carrysave.networks import golden
+from carrysave.networks.evaluate import evaluate
+from carrysave.networks.lower import Lowered
+from carrysave.networks.product_base import Operands
+from carrysave.networks.target import Target
+from carrysave.sim.runner import new_folder, run
+from carrysave.sim.verilator import build
+from carrysave.system.generate import Written
+from carrysave.system.litex_soc import TOP
+from carrysave.system.program import Program
+
+__all__ = ["DIVISOR", "Expected", "Simulated", "expect", "multiplier", "simulate"]
+
+DIVISOR = 8
+"""Cycles of a bit of the serial line: the firmware keeps up with it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What the golden model makes of an input.
+
+    Members
+    -------
+    inputs : codes that go to the system, by name.
+    codes : of each layer.
+    """
+
+    inputs: dict[str, np.ndarray]
+    codes: list[np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """What a simulated system did.
+
+    Members
+    -------
+    outcomes : of each input.
+    boot_cycles, load_cycles : to the first answer, and to the last byte of the network.
+    seconds : of the simulation.
+    """
+
+    outcomes: list[Outcome]
+    boot_cycles: int
+    load_cycles: int
+    seconds: float
+
+
+def multiplier(target: Target) -> Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]:
+    """Return what makes y of a product by the golden model."""
+
+    def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        return golden.product(target.spec, product.compile(target, a, b, True))
+
+    return multiply
+
+
+def expect(
+    lowered: Lowered, target: Target, program: Program, inputs: dict[str, np.ndarray]
+) -> Expected:
+    """Compute one input by the golden model."""
+    taken: dict[str, np.ndarray] = {}
+    made: dict[str, np.ndarray] = {}
+    multiply = multiplier(target)
+
+    def watched(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        taken.setdefault(product.a, a)
+        made[product.y] = y = multiply(product, a, b)
+        return y
+
+    evaluate(lowered, inputs, watched)
+    return Expected(
+        {name: taken[name] for name in program.inputs},
+        [made[layer.product.y] for layer in program.layers],
+    )
+
+
+def simulate(
+    written: Written,
+    plan: Plan,
+    inputs: list[dict[str, np.ndarray]],
+    folder: Path,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    deadline: float = 3600.0,
+) -> Simulated:
+    """Run a network on a simulated system.
+
+    Parameters
+    ----------
+    written : a system for simulation, whose line has :data:`DIVISOR` cycles a bit.
+    plan : of the network.
+    inputs : codes of each input.
+    folder : in which this run gets its own new folder.
+    progress : told of inputs done, and their total.
+    deadline : seconds after which the simulation is ended.
+
+    Raises
+    ------
+    RuntimeError
+        The simulation fails; names the log.
+    """
+    own = new_folder(folder, TOP)
+    for path in written.data:
+        shutil.copy(path, own / path.name)
+    (own / "plan.pickle").write_bytes(pickle.dumps((plan, inputs)))
+    counter = own / "progress"
+
+    def poll() -> None:
+        if counter.exists():
+            progress(int(counter.read_text() or 0), len(inputs))
+
+    constants: dict[str, Any] = {"sim_trace": 0}
+    result = run(
+        build([*written.sources, *written.models], TOP),
+        "carrysave.sim.cocotb.soc_host",
+        parameters={"divisor": DIVISOR, "constants": constants},
+        directory=own,
+        deadline=deadline,
+        poll=poll,
+    )
+    if not result.ok:
+        raise RuntimeError(f"simulation failed: {', '.join(result.failed)}; see {result.log}")
+    outcomes, cycles = pickle.loads((own / "outcomes.pickle").read_bytes())
+    return Simulated(outcomes, cycles[0], cycles[1] - cycles[0], result.seconds)

@@ -1,0 +1,66 @@
+"""Output of ``carrysave soc``: a table and a few sentences."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from hw.emit.user_files import shown
+
+__all__ = ["show"]
+
+
+def show(console: Console, found: Mapping[str, Any]) -> None:
+    """Print the results."""
+    title = f"{found['title']}: {found['cpu']}, {found['memory']}, {found['design']}"
+    if (simulation := found["simulation"]) is not None:
+        console.print(_layers(title, simulation["layers"]))
+        lines = _of_simulation(found, simulation)
+    else:
+        console.print(_parts(title, found["bitstream"]))
+        lines = _of_bitstream(found, found["bitstream"])
+    for line in lines:
+        console.print(shown(line, 4000), highlight=False, markup=False, soft_wrap=True)
+
+
+def _layers(title: str, layers: list[dict[str, Any]]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for head in ("layer", "M x K x N", "cycles", "by the model", "apart", "differing codes"):
+        table.add_column(head, justify="left" if head == "layer" else "right")
+    for layer in layers:
+        sizes = {" x ".join(map(str, shape)) for shape in layer["shapes"]}
+        table.add_row(
+            shown(layer["layer"], 40), ", ".join(sorted(sizes)), f"{layer['cycles']:,.0f}",
+            f"{layer['cycles_by_model']:,}", f"{layer['deviation']:+.1%}",
+            f"{layer['differ']:,} of {layer['codes']:,}",
+        )  # fmt: skip
+    return table
+
+
+def _of_simulation(found: Mapping[str, Any], simulation: Mapping[str, Any]) -> Iterator[str]:
+    inputs = simulation["inputs"]
+    yield (
+        f"{inputs} inputs: {simulation['cycles']:,.0f} cycles each, "
+        f"{simulation['frames_per_second']:,.0f} a second at {found['clock_mhz']:g} MHz"
+    )
+    if simulation["right"] is not None:
+        yield f"classes: {simulation['right']} of {inputs} right"
+    wrong = ", ".join(simulation["wrong"])
+    yield f"NOT equal to the golden model: {wrong}" if wrong else "equal to the golden model"
+
+
+def _parts(title: str, bitstream: Mapping[str, Any]) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for head in ("used", "there", "share"):
+        table.add_column(head, justify="right")
+    for part, limit in bitstream["capacity"].items():
+        used = bitstream[part]
+        table.add_row(part, f"{used:,}", f"{limit:,}", f"{used / limit:.0%}")
+    return table
+
+
+def _of_bitstream(found: Mapping[str, Any], bitstream: Mapping[str, Any]) -> Iterator[str]:
+    verdict = "fast enough" if bitstream["ok"] else "TOO SLOW"
+    yield f"up to {bitstream['fmax_mhz']:.1f} MHz, for {found['clock_mhz']:g} MHz: {verdict}"

@@ -1,0 +1,59 @@
+"""The firmware: what it is compiled of, and what becomes of it."""
+
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+from carrysave.system.firmware import compile_firmware, header, words
+
+FACTS = {
+    "registers": {
+        name: 0xF0000000 + 4 * number
+        for number, name in enumerate((
+            "matmul_ev_enable", "sdram_dfii_control", "sdram_dfii_pi0_command",
+            "sdram_dfii_pi0_command_issue", "sdram_dfii_pi0_address", "sdram_dfii_pi0_baddress",
+            "uart_rxtx", "uart_txfull", "uart_rxempty", "uart_ev_pending", "timer0_uptime_latch",
+            "timer0_uptime_cycles",
+        ))
+    },
+    "memories": {
+        "rom": [0, 0x4000], "sram": [0x10000000, 0x2000], "main_ram": [0x40000000, 1 << 25],
+        "matmul": [0x90000000, 0x1000],
+    },
+    "interrupt": 1,
+    "sdram": [
+        {"address": 0x400, "bank": 1, "command": {"control": True, "value": 11}, "delay": 200}
+    ],
+}  # fmt: skip
+
+
+def test_header_names_the_system() -> None:
+    text = header(FACTS)
+    assert "#define UART_RXTX 0xf0000018u\n" in text
+    assert "#define MAIN_RAM_BASE 0x40000000u\n" in text
+    assert "#define SDRAM_STEPS {{0x400, 1, 0xb, 1, 200}}\n" in text
+
+
+def test_words_are_those_of_the_segments(tmp_path: Path) -> None:
+    found = compile_firmware(FACTS, tmp_path)
+    elf = (tmp_path / "firmware.elf").read_bytes()
+    assert struct.unpack_from("<H", elf, 18) == (243,)  # RISC-V
+    assert 4000 < 4 * len(found) < 0x4000
+    # The first instruction sets the stack pointer: auipc sp.
+    assert found[0] & 0xFFF == 0x117
+    assert words(elf) == found
+
+
+def test_too_large_for_the_rom(tmp_path: Path) -> None:
+    facts = {**FACTS, "memories": {**FACTS["memories"], "rom": [0, 0x800]}}  # type: ignore[dict-item]
+    with pytest.raises(RuntimeError, match=r"cannot compile the firmware: .*rom.*overflow"):
+        compile_firmware(facts, tmp_path)
+
+
+def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ziglang", None)
+    with pytest.raises((ModuleNotFoundError, ValueError)):
+        compile_firmware(FACTS, tmp_path)
+    assert not list(tmp_path.iterdir())
