@@ -40,7 +40,7 @@ SHELLS: dict[str, dict[str, Any]] = {
     "sums only, small": _SUMS | _SMALL,
     "sums only, small; no `ring`, `accumulate`, `blocks`, `counters`": _SUMS | _SMALL | _LEAST,
 }
-PLACED = ("all there is", "all but `counters`, small", "as given")
+PLACED = ("all but `counters`, small", "as given")
 """Which are placed: each seed takes minutes."""
 # Fewer tables than with the multiplexers behind them, and none of the carry rows for constants.
 MAPPING = " -nowidelut -cmp2softlogic"
