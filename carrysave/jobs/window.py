@@ -10,6 +10,7 @@ from carrysave.jobs.child import Answer, Order
 from carrysave.jobs.job import Job, Outcome
 from carrysave.jobs.options import Options
 from carrysave.progress import Tally
+from hw.emit import tools
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -95,6 +96,9 @@ class Window:
 
     def wait(self) -> Iterator[tuple[list[tuple[int, Job]], Outcome]]:
         """Wait for a job, or a little; yield what became of it, and its places."""
+        # Python drops an interrupt that comes while it finalises an object.
+        if tools.ending():
+            raise KeyboardInterrupt
         try:
             one = self._came.get(timeout=_LOOK)
         except Empty:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Finished", "MissingToolError", "find", "kill_all", "run", "workplace"]
+__all__ = ["Finished", "MissingToolError", "ending", "find", "kill_all", "run", "workplace"]
 
 _PLAIN = re.compile(r"[\w./+-]+", re.ASCII)
 _PACKAGES = {"sta": "opensta", "c++": "g++", "make": "make", "ar": "binutils",
@@ -223,3 +223,8 @@ def kill_all() -> bool:
     for group in list(_running):
         _kill(group)
     return _starting
+
+
+def ending() -> bool:
+    """Tell whether the user wants to stop, see :func:`kill_all`."""
+    return _ending.is_set()

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from carrysave.asic.synthesis import synthesise_design
 from carrysave.errors import UsageError
 from carrysave.jobs import cluster
 from hw.catalog import Design
+from hw.emit import tools
 from verif.jobs import work
 from verif.jobs.test_jobs import gone, job, sums, table
 
@@ -238,6 +240,23 @@ def test_what_a_driver_had_done_is_kept_and_the_rest_ends_with_it(
     assert gone(program)
     known = [outcome.cached for outcome in jobs.run(sums(2), ordered=True)]
     assert known == [True, True]
+
+
+def test_an_interrupt_that_python_drops_ends_a_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CARRYSAVE_CACHE", str(tmp_path / "cache"))  # what is known comes at once
+    ending = threading.Event()
+    monkeypatch.setattr(tools, "_ending", ending)
+    log = tmp_path / "log"
+
+    def stop(outcome: jobs.Outcome) -> None:
+        assert content(log)
+        ending.set()
+
+    with pytest.raises(KeyboardInterrupt), jobs.session(jobs.Options(jobs=2)):
+        list(map(stop, jobs.run([job(work.hang, log=str(log)), *sums(1)])))
+    assert gone(int(content(log)))
 
 
 def started(options: str, last: str) -> "subprocess.Popen[bytes]":
