@@ -221,9 +221,13 @@ def told(path: Path) -> Iterator[None]:
 
 def check_version(database: sqlite3.Connection, path: Path) -> None:
     """Refuse what is no store, or one of a newer version."""
-    (own,) = database.execute("PRAGMA application_id").fetchone()
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    database.execute("BEGIN")  # lest another driver make the store between two looks
+    try:
+        (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (own,) = database.execute("PRAGMA application_id").fetchone()
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+    finally:
+        database.execute("ROLLBACK")
     if own != _APPLICATION and (tables or own or version):
         raise UsageError(f"--store {path}: no store, but another program's database")
     if version > SCHEMA:
