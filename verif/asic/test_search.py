@@ -109,6 +109,7 @@ def test_what_a_search_changes_is_seen_by_no_user(name):
                 assert getattr(other, fact) == getattr(base.component(), fact), (how, value)
 
 
+@pytest.mark.prove
 def test_least_energy_for_a_period(monkeypatch):
     """Of what meets the period the least energy counts, not the least area."""
     monkeypatch.setattr(search, "QUIET_MAPS", ("amap", "dch"))
