@@ -43,16 +43,17 @@ def test_constraints_of_figures_are_for_results() -> None:
     assert not space.allows(point, {})
 
 
-def test_macs_of_the_default_space() -> None:
+@pytest.mark.parametrize("macs", [2, pytest.param(4, marks=pytest.mark.prove)])
+def test_macs_of_the_default_space(macs: int) -> None:
     """Every shape of every array has as many multiply-accumulates as were asked for."""
-    points = Space.of_macs(2).points()
+    points = Space.of_macs(macs).points()
     names = {point.design.name for point in points}
     assert names == {"systolic_os", "systolic_ws", "matrix_2d", "cube", "adder_tree"}
     for point in points:
-        assert point.design.component().operations_per_cycle == 4
+        assert point.design.component().operations_per_cycle == 2 * macs
     assert {point.values.get("encoding") for point in points} >= {"booth", "ent"}
     assert {point.values.get("pe") for point in points} >= {"mac", "opt1", "opt2"}
-    assert not any("pe" in point.values for point in Space.of_macs(2, blocks=True).points())
+    assert not any("pe" in point.values for point in Space.of_macs(macs, blocks=True).points())
 
 
 @pytest.mark.parametrize(
