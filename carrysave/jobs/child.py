@@ -132,15 +132,29 @@ def end_marked(mark: str) -> None:
                 continue
             try:
                 # Of one that has ended, but is not waited for yet, there is no more to read.
-                if wanted not in (entry / "environ").read_bytes().split(b"\0"):
+                variables = (entry / "environ").read_bytes().split(b"\0")
+                if wanted in variables:
+                    os.kill(int(entry.name), signal.SIGKILL)
+                elif any(variables) or not _starts(int(entry.name)):
                     continue
-                os.kill(int(entry.name), signal.SIGKILL)
             except OSError:
                 continue
             found = True
         if not found:
             return
         time.sleep(0.01)
+
+
+def _starts(process: int) -> bool:
+    """Tell whether a process without an environment is so new that it may get one yet."""
+    import psutil
+
+    try:
+        found = psutil.Process(process)
+        age = time.time() - found.create_time()
+        return found.status() != psutil.STATUS_ZOMBIE and age < 1
+    except psutil.Error:
+        return False
 
 
 @contextmanager

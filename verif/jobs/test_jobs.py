@@ -309,6 +309,18 @@ def test_processes_of_a_mark_are_ended():
         process.wait()
 
 
+def test_processes_that_just_start_are_ended_too():
+    """Between the start of a program and its first instruction its environment is empty."""
+    for number in range(20):
+        process = subprocess.Popen(["sleep", "1000"], env={MARK: f"mark-{number}"})
+        try:
+            end_marked(f"mark-{number}")
+            assert process.wait(10) == -signal.SIGKILL
+        finally:
+            process.kill()
+            process.wait()
+
+
 def test_a_cache_that_cannot_be_written_is_only_slower(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ):
