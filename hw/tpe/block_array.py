@@ -139,7 +139,7 @@ class BlockArray:
     """
 
     ZERO_B: ClassVar[bool] = False
-    """B too is zero when no beat comes. Operands are registered first: one bit decides for all."""
+    """B too is zero when no beat comes."""
 
     def __init__(
         self, spec: RowsEngineSpec, family: Family, packing: str, dsps: int, *, systolic: bool
@@ -201,7 +201,7 @@ class BlockArray:
     @property
     def _until_done(self) -> int:
         """Cycles from the last beat to the first in which all sums of column 0 are complete."""
-        return 1 + self.ZERO_B + self._spread + self.element.latency + 1
+        return 2 + self._spread + self.element.latency + 1
 
     @property
     def latency(self) -> int:
@@ -244,8 +244,9 @@ class BlockArray:
     def _operands(self, m: Module, accept: Value, a: Value, b: Value) -> tuple[Value, list[Value]]:
         """Encode a beat; returns A of all elements, and B of each column, late as they need it."""
         spec, element, elements = self.spec, self.element, self.column.elements
-        if self.ZERO_B:
-            accept, a, b = (_registered(m, value) for value in (accept, a, b))
+        idle = Signal(init=1)
+        m.d.sync += idle.eq(~accept)
+        a, b = (_registered(m, value) for value in (a, b))
         rows = [
             [a.word_select(row * spec.k + pair, spec.a_width) for pair in range(spec.k)]
             for row in range(spec.m)
@@ -257,17 +258,22 @@ class BlockArray:
         ]  # fmt: skip
         columns += [[C(0, spec.b_width)] * spec.k] * (self.columns * element.columns - spec.n)
         rows.reverse()  # the last element has the first row
+        width, b_width = len(element.i_a), len(element.first.i_b)
+        # Each row has its own bit that clears it: one for all would cross the device in a cycle.
+        coded_a = [
+            Cat(element.encode_a(m, group), idle) for group in _groups(rows, element.rows)
+        ]
+        if not spec.together:
+            coded_a = skew(m, _ALWAYS, "a", Cat(coded_a), elements, width + 1)
         held_a = Signal(len(self.column.i_a), name="a", reset_less=True)
-        b_width = len(element.first.i_b)
         held_b = Signal(self.columns * b_width, name="b", reset_less=True)
-        coded_a = Cat(element.encode_a(m, group) for group in _groups(rows, element.rows))
+        for number, code in enumerate(coded_a):
+            m.d.sync += held_a.word_select(number, width).eq(Mux(code[width], 0, code[:width]))
         coded_b: Value = Cat(
             self._column(number).element.encode_b(m, group)
             for number, group in enumerate(_groups(columns, element.columns))
         )
-        if self.ZERO_B:
-            coded_b = Mux(accept, coded_b, 0)
-        m.d.sync += [held_a.eq(Mux(accept, coded_a, 0)), held_b.eq(coded_b)]
+        m.d.sync += held_b.eq(Mux(idle, 0, coded_b) if self.ZERO_B else coded_b)
         all_a: Value = held_a
         wide_b: Value = held_b
         if element.chained:
@@ -275,8 +281,6 @@ class BlockArray:
         all_b: list[Value] = [wide_b.word_select(number, b_width) for number in range(self.columns)]
         if self.systolic:
             all_b = skew(m, _ALWAYS, "b", wide_b, self.columns, b_width)
-        if not self.spec.together:
-            all_a = Cat(skew(m, _ALWAYS, "a", all_a, elements, len(element.i_a)))
         return all_a, all_b
 
     def _staggered(self, m: Module, name: str, operands: Value) -> Value:
@@ -332,8 +336,8 @@ class BlockArray:
 
 
 def _registered(m: Module, value: Value) -> Signal:
-    """Register a value that reset clears only if it is one bit."""
-    register = Signal(len(value), name="entering", reset_less=len(value) > 1)
+    """Register operands."""
+    register = Signal(len(value), name="entering", reset_less=True)
     m.d.sync += register.eq(value)
     return register
 

@@ -71,9 +71,12 @@ def collect(
     start, row = Signal(range(store.depth)), Signal(range(rows))
     inside, inside_last, out_last = Signal(), Signal(), Signal()
     moves_out, moves, issue = Signal(), Signal(), Signal()
+    # Two words wait. A register says so, as `moves` goes to every column: one lookup table deep.
+    both = Signal()
+    m.d.sync += both.eq(Mux(moves_out, inside & ~is_empty, inside | ~is_empty))
     m.d.comb += [
         moves_out.eq(~o_c.valid | o_c.ready),
-        moves.eq(~inside | moves_out),
+        moves.eq(~both | o_c.ready),
         issue.eq(~is_empty & moves),
         o_c.payload.last.eq(out_last),
         o_c.payload.data.eq(Cat(placed.o for placed in stores)),

@@ -29,7 +29,9 @@ def kinds(spec: CoprocessorSpec, order: Order, bursts: tuple[Burst, ...]) -> lis
     if order.ring is not None and not order.ring_error(spec):
         places["ring"].append(np.arange(len(order.image)) + (order.ring - order.base))
     adds = any(task.job.accumulate for task in order.tasks)
-    beats = {name: np.unique(np.concatenate(found) // spec.bytes) for name, found in places.items()}
+    beats = {
+        name: set((np.concatenate(found) // spec.bytes).tolist()) for name, found in places.items()
+    }
     found: list[str | None] = []
     for burst in bursts:
         start = (burst.address - order.base) // spec.bytes
@@ -37,7 +39,7 @@ def kinds(spec: CoprocessorSpec, order: Order, bursts: tuple[Burst, ...]) -> lis
             name
             for name, own in beats.items()
             if ((name == "c") == (burst.way == "w") or (name == "c" and adds))
-            and np.isin(np.arange(start, start + burst.beats), own).any()
+            and not own.isdisjoint(range(start, start + burst.beats))
         ]
         known = len(names) == 1 and (names[0] == "c") == (burst.way == "w")
         found.append(names[0] if known else None)
