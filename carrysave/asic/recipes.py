@@ -1,6 +1,7 @@
-"""Recipes kept in the project: what a search found best, so that it need not be searched again.
+"""Recipes kept: what a search found best, so that it need not be searched again.
 
 ``recipes.json`` has one for some designs on some libraries; ``scripts/keep_recipes.py`` writes it.
+What ``synth --search-recipes`` finds is kept in the user's cache, and the better of both is used.
 Figures are never taken from there: they are measured in each run.
 """
 
@@ -8,14 +9,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from hw.catalog import Design
 
-__all__ = ["Kept", "dump", "kept", "load", "of_search"]
+__all__ = ["PROJECT", "USER", "Kept", "dump", "keep", "kept", "load", "of_search"]
 
 _NAME = "recipes.json"
+PROJECT, USER = "the project", "your cache"
+"""Where recipes are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +36,7 @@ class Kept:
     area_um2, period_ns : what the search measured there.
     points : how many points were tried.
     versions : of the tools.
+    place : where it is kept.
     """
 
     design: dict[str, Any]
@@ -44,12 +50,22 @@ class Kept:
     period_ns: float
     points: int
     versions: dict[str, str]
+    place: str = PROJECT
+
+    @property
+    def cost(self) -> float:
+        """What the objective minimises; other objectives keep nothing."""
+        return {
+            "density": self.area_um2 * self.period_ns,
+            "period": self.period_ns,
+            "area": self.area_um2,
+        }[self.objective]
 
     def note(self, area_um2: float, period_ns: float, versions: dict[str, str]) -> str:
         """Say where a recipe is from, and whether a run found other than the search."""
         tools = ", ".join(f"{name} {text}" for name, text in self.versions.items())
         text = (
-            f"recipe kept in the project, the best of {self.points} points; --sweep searches again"
+            f"recipe kept in {self.place}, the best of {self.points} points; --sweep searches again"
         )
         if (area_um2, period_ns) == (self.area_um2, self.period_ns):
             return text
@@ -68,7 +84,17 @@ def load() -> list[Kept]:
 
 def dump(recipes: Sequence[Kept]) -> str:
     """Write recipes as the file has them."""
-    return json.dumps([asdict(kept) for kept in recipes], indent=2) + "\n"
+    return json.dumps([_fields(kept) for kept in recipes], indent=2) + "\n"
+
+
+def keep(found: Kept) -> None:
+    """Keep a recipe in the user's cache, unless a better one is there."""
+    path = _path(found.design, found.library_sha256, found.objective)
+    before = _read(path)
+    if before is None or found.cost < before.cost:
+        fields = _fields(found)
+        text = json.dumps({"sha256": cache.digest([json.dumps(fields)]), "kept": fields})
+        cache.write(path, text)
 
 
 def kept(design: Design, library: Library, objective: str, hierarchy: str | None) -> Kept | None:
@@ -77,19 +103,52 @@ def kept(design: Design, library: Library, objective: str, hierarchy: str | None
     Of any hierarchy, if None is asked for.
     """
     wanted = (_whole(design), library.sha, objective)
-    for found in load():
-        if (found.design, found.library_sha256, found.objective) == wanted:
-            return found if hierarchy in (None, found.hierarchy) else None
-    return None
+    every = [
+        found for found in load()
+        if (found.design, found.library_sha256, found.objective) == wanted
+    ]  # fmt: skip
+    own = _read(_path(*wanted))
+    if own is not None:
+        every.append(own)
+    fitting = [found for found in every if hierarchy in (None, found.hierarchy)]
+    return min(fitting, key=lambda found: found.cost, default=None)
+
+
+def _path(design: dict[str, Any], library: str, objective: str) -> Path:
+    """Return the file of a recipe in the user's cache."""
+    key = cache.digest([json.dumps(design, sort_keys=True), library, objective])
+    return cache.folder() / "recipes" / f"{key[:32]}.json"
+
+
+def _read(path: Path) -> Kept | None:
+    """Return what was kept in a file; None if there is none, or it was damaged."""
+    try:
+        text = json.loads(path.read_text())
+        whole = text["sha256"] == cache.digest([json.dumps(text["kept"])])
+        return Kept(**text["kept"], place=USER) if whole else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _fields(kept: Kept) -> dict[str, Any]:
+    """Return what a file has of a recipe: all but its place."""
+    return {name: value for name, value in asdict(kept).items() if name != "place"}
 
 
 def of_search(design: Design, library: Library, result: dict[str, Any], objective: str) -> Kept:
     """Make what is kept of the result of a search."""
+    best = {
+        name: result[name] if result[name] is not None else result[relative]
+        for name, relative in (
+            ("delay_target_ns", "delay_target_fo4"), ("area_um2", "area_ge"),
+            ("period_ns", "period_fo4"),
+        )
+    }  # fmt: skip
     return Kept(
         design=_whole(design), library=library.name, library_sha256=library.sha,
         objective=objective, hierarchy=result["hierarchy_mode"], recipe=result["recipe"],
-        delay_target_ns=result["delay_target_ns"], area_um2=result["area_um2"],
-        period_ns=result["period_ns"], points=len(result["sweep"]),
+        delay_target_ns=best["delay_target_ns"], area_um2=best["area_um2"],
+        period_ns=best["period_ns"], points=len(result["sweep"]),
         versions={name: result["versions"][name] for name in ("yosys", "abc", "opensta")},
     )  # fmt: skip
 

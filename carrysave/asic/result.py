@@ -22,8 +22,17 @@ def of_cells(
     best: dict[str, Any],
     operations: float | None,
     found: dict[str, Any],
+    more: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the full record of the best point of a search; ``found`` is its power.
+    """Return the full record of the best point of a search.
+
+    Parameters
+    ----------
+    search, best : the search, and its best point.
+    target : name of the library.
+    operations : in a cycle, if they are known.
+    found : its power.
+    more : what a search of more recipes found.
 
     Of a library of gate equivalents and FO4, keys end in ``_ge`` and ``_fo4`` instead of ``_um2``
     and ``_ns``; what is in physical units is None.
@@ -67,7 +76,7 @@ def of_cells(
         "hierarchy_mode": variant.hierarchy,
         "conditions": flow.conditions.describe(library),
         "names": flow.design.names,
-        "notes": [*_renamed(flow.design.names), *best["notes"], *found["notes"]],
+        "notes": [*_renamed(flow.design.names), *best["notes"], *found["notes"], *_recipes(more)],
         "sweep": [
             {
                 "delay_target_ns": p["delay_target_ns"], "recipe": p["recipe"],
@@ -79,12 +88,28 @@ def of_cells(
             for p in unique.values()
         ],
         "tried": search.tried(),
+        "recipe_search": more,
         "hierarchy": rows,
         "netlist": best["netlist"], "placed": None,
         "luts": None, "ffs": None, "dsps": None, "brams": None,
         **({"parameters": dict(own.parameters)} if own else {}),
     }  # fmt: skip
     return _relative(record, operations) if library.relative else record
+
+
+def _recipes(more: dict[str, Any] | None) -> list[str]:
+    """Say what a search of recipes gained."""
+    if more is None:
+        return []
+    tried, failed = more["trials"], more["failed"]
+    lost = f", {failed} of which failed" if failed else ""
+    head = f"{tried} recipes tried beyond the fixed list{lost}"
+    if more["gain"] <= 0:
+        return [f"{head}: none is better than {more['before']['recipe']}"]
+    return [
+        f"{head}: {100 * more['gain']:.1f} % better with {more['after']['recipe']} than with"
+        f" {more['before']['recipe']}; kept, and used from now on"
+    ]
 
 
 _PHYSICAL = (
@@ -138,7 +163,7 @@ def of_fpga(
     nothing = dict.fromkeys((
         "area_um2", "power_mw", "activity", "annotated", "glitches", "pj_per_mac", "energy_parts",
         "area_sequential_um2", "area_combinational_um2", "kge", "corner", "library",
-        "corners", "delay_target_ns", "hierarchy_mode", "netlist", "placed",
+        "corners", "delay_target_ns", "hierarchy_mode", "netlist", "placed", "recipe_search",
     ))  # fmt: skip
     return {
         "design": top, "module": top, "target": target, **nothing, **found, **rates,

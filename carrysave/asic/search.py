@@ -27,7 +27,6 @@ RESIZED = 6  # points whose cells are resized
 QUIET_MAPS = ("amap", "wide", "nf")
 """Mappings that are tried for the least energy: small ones; speed is for the sizes."""
 _NARROWLY = 0.05  # of a period: what misses it by less is sized again, for a shorter one
-_FASTEST = 0.001  # ns: out of reach, so that ABC maps for speed throughout
 _SLOWEST = 100.0
 
 
@@ -55,6 +54,12 @@ class Variant:
 class Search:
     """Runs points of a design until the best by an objective is found.
 
+    Members
+    -------
+    FASTEST : delay target in ns, out of reach, so that ABC maps for speed throughout.
+    points : what was measured so far, see :func:`carrysave.asic.mapping.point`; each has the number
+        of its ``variant``, too.
+
     Parameters
     ----------
     variants : the first is what was asked for.
@@ -62,6 +67,8 @@ class Search:
     combine : makes more variants, with these parameters of how the design is built.
     energy : of a point, pJ per cycle; for that objective.
     """
+
+    FASTEST = 0.001
 
     def __init__(
         self,
@@ -91,9 +98,9 @@ class Search:
             self.quiet([0])
             return self.best()
         fronts = self.fronts(0)
-        self.run([(0, Recipe(front, "dch2"), _FASTEST) for front in fronts])
+        self.run([(0, Recipe(front, "dch2"), self.FASTEST) for front in fronts])
         if self.period_ns is not None:
-            self.meet(max(self.period_ns - self.overhead_ns, _FASTEST), fronts)
+            self.meet(max(self.period_ns - self.overhead_ns, self.FASTEST), fronts)
         return self.best()
 
     def meet(self, logic: float, fronts: Sequence[str]) -> None:
@@ -108,7 +115,7 @@ class Search:
             late = [point["period_ns"] - self.period_ns for point in found]
             # A point that narrowly missed the clock meets it with a tighter target.
             found += self.run([
-                (0, recipe, max(AGAIN * logic - by, _FASTEST))
+                (0, recipe, max(AGAIN * logic - by, self.FASTEST))
                 for recipe, by in zip(recipes, late, strict=True)
                 if by > 0
             ])  # fmt: skip
@@ -190,13 +197,18 @@ class Search:
         ]  # fmt: skip
         return list(range(start, len(self.variants)))
 
+    @property
+    def has_adders(self) -> bool:
+        """Whether the library has full adders."""
+        return self.variants[0].flow.library.full_adder is not None
+
     def adders(self) -> None:
         """Run the best points again with full adders of the library, if it has one."""
         found: dict[str, tuple[int, Recipe, float]] = {}
         for one in sorted(self.points, key=self.cost):
             recipe = Recipe.parse(one["recipe"])
             found.setdefault(recipe.map, (one["variant"], recipe, one["delay_target_ns"]))
-        if self.variants[0].flow.library.full_adder is not None:
+        if self.has_adders:
             self.run([
                 (number, replace(recipe, adders=adders), target)
                 for number, recipe, target in list(found.values())[:ADDERS_OF]
@@ -222,7 +234,7 @@ class Search:
     ) -> list[dict[str, Any]]:
         """Run small mappings of variants, sized for the period, and measure their energy."""
         sizes = resized.goal_text(self.objective, self.period_ns)
-        if self.variants[0].flow.library.full_adder is None:
+        if not self.has_adders:
             adders = ("",)
         found = self.run([
             (number, Recipe(front, map_, own, sizes), _SLOWEST)
@@ -273,7 +285,7 @@ class Search:
             for front in self.fronts(number)
             for map_ in maps
         ]
-        found = self.run([(*pair, _FASTEST) for pair in wanted])
+        found = self.run([(*pair, self.FASTEST) for pair in wanted])
         if self.objective == "area":
             self.run([(*pair, _SLOWEST) for pair in wanted])
         return found
@@ -285,7 +297,7 @@ class Search:
 
     def logic(self, found: dict[str, Any]) -> float:
         """Return the part of a point's period that is the logic's."""
-        return max(found["period_ns"] - self.overhead_ns, _FASTEST)
+        return max(found["period_ns"] - self.overhead_ns, self.FASTEST)
 
     def fronts(self, number: int) -> list[str]:
         """Name the front ends that give different netlists; many designs have one only."""
@@ -295,10 +307,13 @@ class Search:
             found.setdefault(path.read_bytes(), front)
         return list(found.values())
 
-    def run(self, wanted: Iterable[tuple[int, Recipe, float]]) -> list[dict[str, Any]]:
+    def run(
+        self, wanted: Iterable[tuple[int, Recipe, float]], *, required: bool = True
+    ) -> list[dict[str, Any]]:
         """Evaluate points, by :mod:`carrysave.jobs`; return them in the order asked for.
 
-        One that fails ends the search when the others are done, which the next one then has.
+        One that fails ends the search when the others are done, which the next one then has; if
+        they are not `required`, it is left out.
         """
         asked = list(wanted)
         found = []
@@ -322,7 +337,7 @@ class Search:
                 f"{result['delay_target_ns']:.3f} {time}: {area(result):.0f} {size}, "
                 f"{result['period_ns']:.3f} {time}"
             )
-        if failed is not None:
+        if required and failed is not None:
             failed.get()
         return found
 

@@ -24,6 +24,7 @@ from carrysave.asic.power import power
 from carrysave.asic.power.clock_tree import Wires
 from carrysave.asic.power.stimulus import KINDS, UNMEASURED, Stimulus, measurable
 from carrysave.asic.probe import probe
+from carrysave.asic.recipe_search import MOST_TRIALS, search_recipes
 from carrysave.asic.recipes import Kept
 from carrysave.asic.search import OBJECTIVES, Search, Variant
 from carrysave.errors import needs
@@ -36,8 +37,8 @@ from hw.emit.sources import Sources
 from hw.emit.verilog import verilog_of
 
 __all__ = [
-    "ACTIVITIES", "HIERARCHIES", "OBJECTIVES", "TARGETS", "clock_of", "default_activity",
-    "searched", "synthesise", "synthesise_design",
+    "ACTIVITIES", "HIERARCHIES", "MOST_TRIALS", "OBJECTIVES", "TARGETS", "clock_of",
+    "default_activity", "searched", "synthesise", "synthesise_design",
 ]  # fmt: skip
 
 Progress = Callable[[str], None]
@@ -72,6 +73,7 @@ def synthesise(
     part: str | None = None,
     maps: Sequence[str] | None = None,
     kept: Kept | None = None,
+    more_recipes: int = 0,
     others: Sequence[tuple[Design, Path]] = (),
     combine: Callable[[Mapping[str, Any]], Iterable[tuple[Design, Path]]] = lambda hows: (),
 ) -> dict[str, Any]:
@@ -108,6 +110,8 @@ def synthesise(
         next where the last does not meet it, so that the smallest comes first. All by default,
         and the least area counts.
     kept : the only point to run, found by an earlier search.
+    more_recipes : after a sweep, search for so many recipes that are not of the fixed list, see
+        :func:`carrysave.asic.recipe_search.search_recipes`.
     others : other ways to build `design`, that a sweep tries, too: its parameters and the Verilog.
     combine : makes another, of several parameters, if that can be built.
 
@@ -127,6 +131,8 @@ def synthesise(
         If a tool is missing or fails.
     """
     _check_choice("objective", objective, OBJECTIVES)
+    if more_recipes and (not sweep or objective == "energy"):
+        raise ValueError("more_recipes needs a sweep, of another objective than energy")
     if objective == "energy" and period_ns is None:
         raise ValueError("period_ns must be given for the objective 'energy', not None")
     if hierarchy is not None:
@@ -208,18 +214,22 @@ def synthesise(
             variant for own, file in combine(hows) for variant in variants_of(own, [file])
         ),
     )  # fmt: skip
+    searched_recipes = None
     if kept is not None:
         (best,) = search.run([(0, Recipe.parse(kept.recipe), kept.delay_target_ns)])
     else:
         with jobs.session():
             best = search.sweep() if sweep else search.single()
+            if more_recipes:
+                searched_recipes = search_recipes(search, more_recipes)
+                best = search.best()
     placed = None
     if place and technology:
         placed = placing.best(search, placing.FINALISTS if sweep else 1, technology, say)
         best = placed.point
     best = {**best, "netlist": search.netlist(best)}
     found = measure(best, Path(best["netlist"]), best["period_ns"])
-    record = result.of_cells(search, target, best, operations_per_cycle, found)
+    record = result.of_cells(search, target, best, operations_per_cycle, found, searched_recipes)
     if placed is not None and technology:
         say("power with wires")
         found = measure(
@@ -305,6 +315,11 @@ def synthesise_design(
             **options,
         )
     if cells:
+        if record["recipe_search"] is not None:
+            library = target if isinstance(target, Library) else LIBRARIES[target]()
+            own = Design(design.name, record["parameters"])
+            objective = options.get("objective", "density")
+            recipes.keep(recipes.of_search(own, library, record, objective))
         return record
     more = fewer_blocks(design, str(target), record, options.get("part"))
     record["notes"] = [*record["notes"], *more]

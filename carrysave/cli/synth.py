@@ -75,6 +75,13 @@ Objective = Annotated[
         " --period, with or without --sweep."
     ),
 ]
+SearchRecipes = Annotated[
+    int | None,
+    Parameter(
+        help="After a sweep, which this asks for too, search for so many recipes: sequences of"
+        " passes of ABC. The best is kept in the cache, and used afterwards."
+    ),
+]
 Part = Annotated[
     str | None,
     Parameter(help="FPGA to place on, such as iCE40UP5K-SG48. [default: the first that fits]"),
@@ -143,6 +150,16 @@ def check_search(
     check_choice("--objective", objective, synthesis.OBJECTIVES)
 
 
+def check_recipes(count: int | None, objective: str) -> None:
+    """Refuse a search of recipes that is out of range, or for an objective that has none."""
+    if count is None:
+        return
+    if not 1 <= count <= synthesis.MOST_TRIALS:
+        raise UsageError(f"--search-recipes must be 1 to {synthesis.MOST_TRIALS}, not {count}")
+    if objective == "energy":
+        raise UsageError("--search-recipes is for density, period and area, not for energy")
+
+
 def check_wires(sizes: Mapping[str, float | None], place: bool, target: str | None) -> None:
     """Refuse sizes of wires, by their options, that are out of range or not asked for."""
     for (option, size), unit in zip(sizes.items(), (" fF/um", " ohm/um", " um"), strict=True):
@@ -179,6 +196,7 @@ def synthesise(
     liberty: Liberty = None,
     period: Period = None,
     sweep: Sweep = False,
+    search_recipes: SearchRecipes = None,
     objective: Objective = "density",
     activity: Annotated[
         str | None,
@@ -230,6 +248,7 @@ def synthesise(
     **Examples:**
 
     - `carrysave synth opt1 --sweep --html opt1.html`
+    - `carrysave synth opt1 --search-recipes 200`
     - `carrysave synth systolic_os --liberty sky130_fd_sc_hd__tt_025C_1v80.lib --place`
     - `carrysave synth systolic_os --liberty my.lib.gz --period 2.5`
     - `carrysave synth opt1 --liberty my.lib.gz --period 2.5 --objective energy --sweep`
@@ -238,6 +257,8 @@ def synthesise(
     - `carrysave synth --verilog a.sv --top a --target ice40 --part iCE40UP5K-SG48 --seeds 5`
     - `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
     """
+    check_recipes(search_recipes, objective)
+    sweep = sweep or search_recipes is not None
     check_search(
         target=target, liberty=liberty, period=period, sweep=sweep, objective=objective,
         hierarchy=hierarchy, time_reset=time_reset, part=part, seeds=seeds, operations=operations,
@@ -266,6 +287,7 @@ def synthesise(
         options: dict[str, Any] = {
             "period_ns": period,
             "sweep": sweep,
+            "more_recipes": search_recipes or 0,
             "objective": objective,
             "hierarchy": hierarchy,
             "time_reset": time_reset,

@@ -260,7 +260,7 @@ class BlockArray:
         rows.reverse()  # the last element has the first row
         width, b_width = len(element.i_a), len(element.first.i_b)
         # Each row has its own bit that clears it: one for all would cross the device in a cycle.
-        coded_a = [
+        coded_a: list[Value] = [
             Cat(element.encode_a(m, group), idle) for group in _groups(rows, element.rows)
         ]
         if not spec.together:
