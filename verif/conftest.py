@@ -3,6 +3,7 @@
 `make test` leaves out what passed before, see :mod:`verif.support.stamps`.
 """
 
+import gc
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -48,6 +49,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     deselect(config, items, kept)
     ranks = {name: rank for rank, name in enumerate(FIRST)}
     items.sort(key=lambda item: ranks.get(item.path.name, len(FIRST)))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what lives until the end: thousands of tests, and all that is loaded."""
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let all be freed at the end, as libraries expect."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

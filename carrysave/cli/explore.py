@@ -23,8 +23,8 @@ from carrysave.cli.options import (
     print_outcome,
     write_page,
 )
-from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_search
-from carrysave.errors import UsageError
+from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_search, check_wires
+from carrysave.errors import UsageError, needs
 from carrysave.explore.command import Request, execute
 from carrysave.explore.space import Point, Space
 from carrysave.explore.view import page, show
@@ -72,6 +72,13 @@ def explore(
     sweep: Annotated[
         bool, Parameter(show_default=False, help="Search recipes and periods for each design.")
     ] = False,
+    place: Annotated[
+        bool,
+        Parameter(
+            show_default=False,
+            help="At last place the front on the cell library, and measure it with its wires.",
+        ),
+    ] = False,
     part: Part = None,
     seeds: Seeds = None,
     output: Folder = None,
@@ -83,18 +90,23 @@ def explore(
 
     Proposes designs of a space, has each synthesised, and runs the benches of those that no other
     beats in all figures: a design that fails is no result. What was measured once, in whatever
-    search, is kept. Writes JSON and a picture to `OUTPUT/explore`; `carrysave generate --from
-    OUTPUT/explore/explore.json` writes the first of the front.
+    search, is kept. With `--place` these are placed at last. Writes JSON and a picture to
+    `OUTPUT/explore`; `carrysave generate --from OUTPUT/explore/explore.json` writes the first of
+    the front.
 
     **Examples:**
 
     - `carrysave explore --macs 16 --objective gops_per_mm2 --objective pj_per_mac --trials 40`
+    - `carrysave explore --macs 64 --liberty sky130_fd_sc_hd__tt_025C_1v80.lib --place`
     - `carrysave explore --space space.toml --target ecp5 --objective gops --objective luts`
     """
     check_search(
         target=target, liberty=liberty, period=period, sweep=sweep, objective="density",
         hierarchy=None, time_reset=False, part=part, seeds=seeds, operations=None,
     )  # fmt: skip
+    check_wires({}, place, target)
+    if place:
+        needs("coloquinte")
     if space is not None and macs is not None:
         raise UsageError("--macs is in place of a --space")
     if macs is not None and not 1 <= macs <= 4096:
@@ -127,7 +139,7 @@ def explore(
         objectives=tuple(objective or default),
         trials=trials, method=method, verify=verify, seed=seed,
         batch=2 * (running.jobs or jobs.cores()), skip=not no_estimate,
-        options=options,
+        options=options, place=place,
         prepare=prepare,
     )  # fmt: skip
     folder = output_folder(output)

@@ -162,7 +162,7 @@ def check_recipes(count: int | None, objective: str) -> None:
 
 def check_wires(sizes: Mapping[str, float | None], place: bool, target: str | None) -> None:
     """Refuse sizes of wires, by their options, that are out of range or not asked for."""
-    for (option, size), unit in zip(sizes.items(), (" fF/um", " ohm/um", " um"), strict=True):
+    for (option, size), unit in zip(sizes.items(), (" fF/um", " ohm/um", " um"), strict=False):
         check_positive(option, size, unit)
         if size is not None and not place:
             raise UsageError(f"{option} needs --place")

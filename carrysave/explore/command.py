@@ -42,6 +42,7 @@ class Request:
     seed : of the search.
     batch : points that are proposed at a time.
     skip : measure no point that is hopeless by a model's estimate.
+    place : place the front on the library of cells at last, and measure it with wires.
     options : of :func:`carrysave.asic.synthesis.synthesise`.
     prepare : returns the design of a point as it is built for the target.
     """
@@ -55,6 +56,7 @@ class Request:
     seed: int = 1
     batch: int = 4
     skip: bool = True
+    place: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     prepare: Callable[[Point], Design] = _as_it_is
 
@@ -110,7 +112,8 @@ class _Exploration:
         row: dict[str, Any] = {
             "design": point.design.name, "module": point.design.module,
             "parameters": dict(point.design.parameters), "values": dict(point.values),
-            "front": False, "verified": None, "allowed": False, "error": None, "log": None,
+            "front": False, "placed": None, "verified": None, "allowed": False, "error": None,
+            "log": None,
             "key": outcome.key, "seconds": outcome.seconds,
         }  # fmt: skip
         values = None
@@ -165,6 +168,35 @@ class _Exploration:
                     row["error"] = str(failed)
             self.fronted()
 
+    def place(self) -> None:
+        """Place the front, and tell which of it is beaten by none with wires, too."""
+        request = self.request
+        chosen = [row for row in self.rows.values() if row["front"]]
+        if not request.place or not chosen:
+            return
+        self.steps.step(f"place {len(chosen)} designs")
+        wanted = [
+            design_job(
+                Design(row["design"], row["parameters"]), request.target,
+                facts={"kind": "explore"}, **request.options, place=True,
+            )
+            for row in chosen
+        ]  # fmt: skip
+        outcomes = jobs.run(wanted, ordered=True, progress=self.steps.jobs)
+        for row, outcome in zip(chosen, outcomes, strict=True):
+            figures: dict[str, Any] = {}
+            if outcome.failure is None:
+                record = outcome.get()
+                figures = {**row, **record, **record["placed"]}
+            row["placed"] = {
+                "error": None if outcome.failure is None else str(outcome.failure),
+                "front": False, **{name: figures.get(name) for name in request.objectives},
+            }  # fmt: skip
+        able = [row["placed"] for row in chosen if row["placed"]["error"] is None]
+        marks = front([_less(placed, request.objectives) for placed in able]) if able else []
+        for placed, mark in zip(able, marks, strict=True):
+            placed["front"] = mark
+
 
 def _less(row: Mapping[str, Any], objectives: Sequence[str]) -> list[float]:
     values = values_of(row, objectives)
@@ -184,6 +216,7 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
     found = _Exploration(request, steps)
     found.measure()
     found.verify()
+    found.place()
     rows = sorted(
         found.rows.values(),
         key=lambda row: (not row["front"], not row["allowed"], row[request.objectives[0]] is None,

@@ -21,20 +21,35 @@ def show(console: Console, found: dict[str, Any]) -> None:
     """Print the front, and what was tried."""
     names = found["objectives"]
     table = Table(title=f"Front on {found['target']}", title_justify="left")
+    chosen = [row for row in found["points"] if row["front"]]
     for head in ("#", "design", *names, "verified"):
         table.add_column(head, justify="left" if head in {"design", "verified"} else "right")
-    chosen = [row for row in found["points"] if row["front"]]
     for number, row in enumerate(chosen):
-        figures = (f"{row[name]:,.4g}" if abs(row[name]) < 1e4 else f"{row[name]:,.0f}"
-                   for name in names)  # fmt: skip
+        figures = [_figure(row[name]) for name in names]
         table.add_row(str(number), _text(row), *figures, _VERIFIED[row["verified"]])
     console.print(table)
+    if any(row["placed"] for row in chosen):
+        console.print(_placed_table(chosen, names))
     print_line(console, _tried(found))
     for row in found["points"]:
-        if row["error"]:
-            print_line(console, f"{row['module']}: {row['error']}")
+        for error in (row["error"], (row["placed"] or {}).get("error")):
+            if error:
+                print_line(console, f"{row['module']}: {error}")
     for note in found["notes"]:
         print_line(console, note)
+
+
+def _placed_table(chosen: list[dict[str, Any]], names: list[str]) -> Table:
+    """Tabulate the front with wires."""
+    table = Table(title="The same, placed", title_justify="left")
+    for head in ("#", "design", *names, "still of the front"):
+        table.add_column(head, justify="left" if head == "design" else "right")
+    for number, row in enumerate(chosen):
+        own = row["placed"]
+        figures = [_figure(own[name]) for name in names]
+        still = "yes" if own["front"] else "no" if own["error"] is None else "FAILS"
+        table.add_row(str(number), _text(row), *figures, still)
+    return table
 
 
 def page(found: Mapping[str, Any]) -> Page:
@@ -47,13 +62,17 @@ def page(found: Mapping[str, Any]) -> Page:
         Column(name, forms.get(name, "{:,}"), "less" if OBJECTIVES[name] > 0 else "more")
         for name in found["objectives"]
     ]
+    placed = any(row["placed"] for row in able)
+    more = [one._replace(head=f"{one.head}, placed") for one in figures] if placed else []
     table = Section(
         "designs",
-        ["module", "design", *axes, *figures, "verified"],
+        ["module", "design", *axes, *figures, *more, "verified"],
         [
             (
                 row["module"], row["design"], *(_plain(row["values"].get(axis)) for axis in axes),
-                *(row[name] for name in found["objectives"]), _VERIFIED[row["verified"]],
+                *(row[name] for name in found["objectives"]),
+                *((row["placed"] or {}).get(name) for name in found["objectives"] if placed),
+                _VERIFIED[row["verified"]],
             )
             for row in able
         ],
@@ -80,10 +99,18 @@ def page(found: Mapping[str, Any]) -> Page:
 
 def _tried(found: Mapping[str, Any]) -> str:
     hopeless = f"; {found['hopeless']} look hopeless by estimate" if found["hopeless"] else ""
+    placed = [row["placed"] for row in found["points"] if row["placed"]]
+    wires = f", {sum(one['front'] for one in placed)} of these with wires, too" if placed else ""
     return (
         f"{found['trials']} of {found['space_points']} designs measured by {found['method']}; "
-        f"{found['front']} are beaten by none{hopeless}"
+        f"{found['front']} are beaten by none{wires}{hopeless}"
     )
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
 
 
 def _text(row: Mapping[str, Any]) -> str:

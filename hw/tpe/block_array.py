@@ -139,7 +139,7 @@ class BlockArray:
     """
 
     ZERO_B: ClassVar[bool] = False
-    """B too is zero when no beat comes."""
+    """B too is zero when no beat comes. Operands are registered first: one bit decides for all."""
 
     def __init__(
         self, spec: RowsEngineSpec, family: Family, packing: str, dsps: int, *, systolic: bool
@@ -201,7 +201,7 @@ class BlockArray:
     @property
     def _until_done(self) -> int:
         """Cycles from the last beat to the first in which all sums of column 0 are complete."""
-        return 2 + self._spread + self.element.latency + 1
+        return 1 + self.ZERO_B + self._spread + self.element.latency + 1
 
     @property
     def latency(self) -> int:
@@ -244,9 +244,8 @@ class BlockArray:
     def _operands(self, m: Module, accept: Value, a: Value, b: Value) -> tuple[Value, list[Value]]:
         """Encode a beat; returns A of all elements, and B of each column, late as they need it."""
         spec, element, elements = self.spec, self.element, self.column.elements
-        idle = Signal(init=1)
-        m.d.sync += idle.eq(~accept)
-        a, b = (_registered(m, value) for value in (a, b))
+        if self.ZERO_B:
+            accept, a, b = (_registered(m, value) for value in (accept, a, b))
         rows = [
             [a.word_select(row * spec.k + pair, spec.a_width) for pair in range(spec.k)]
             for row in range(spec.m)
@@ -259,9 +258,10 @@ class BlockArray:
         columns += [[C(0, spec.b_width)] * spec.k] * (self.columns * element.columns - spec.n)
         rows.reverse()  # the last element has the first row
         width, b_width = len(element.i_a), len(element.first.i_b)
-        # Each row has its own bit that clears it: one for all would cross the device in a cycle.
+        # Of a systolic array, each row has its own bit that clears it: one for all would have to
+        # cross the device in a cycle.
         coded_a: list[Value] = [
-            Cat(element.encode_a(m, group), idle) for group in _groups(rows, element.rows)
+            Cat(element.encode_a(m, group), ~accept) for group in _groups(rows, element.rows)
         ]
         if not spec.together:
             coded_a = skew(m, _ALWAYS, "a", Cat(coded_a), elements, width + 1)
@@ -273,7 +273,7 @@ class BlockArray:
             self._column(number).element.encode_b(m, group)
             for number, group in enumerate(_groups(columns, element.columns))
         )
-        m.d.sync += held_b.eq(Mux(idle, 0, coded_b) if self.ZERO_B else coded_b)
+        m.d.sync += held_b.eq(Mux(accept, coded_b, 0) if self.ZERO_B else coded_b)
         all_a: Value = held_a
         wide_b: Value = held_b
         if element.chained:
@@ -336,8 +336,8 @@ class BlockArray:
 
 
 def _registered(m: Module, value: Value) -> Signal:
-    """Register operands."""
-    register = Signal(len(value), name="entering", reset_less=True)
+    """Register a value that reset clears only if it is one bit."""
+    register = Signal(len(value), name="entering", reset_less=len(value) > 1)
     m.d.sync += register.eq(value)
     return register
 

@@ -34,10 +34,17 @@ def measure(name: str, parameters: dict[str, Any], target: str, options: Any) ->
     a, b, k_max = (parameters[key] for key in ("a_width", "b_width", "accumulator_width"))
     if (a, b) == (5, 2):
         raise ValueError("this one cannot be built")
-    return {
+    found = {
         "gops_per_mm2": 100.0 * a - b, "pj_per_mac": a * a / b + k_max / 100, "area_um2": a * b,
         "power_mw": None, "versions": {"yosys": "0.70 of a test"},
     }  # fmt: skip
+    if not options.get("place"):
+        return found
+    if a == 2:
+        raise ValueError("this one has no room")
+    # With wires the widest is beaten by what comes after it.
+    size = 250.0 if a == 5 else 100.0 * a
+    return found | {"placed": {"gops_per_mm2": size, "pj_per_mac": a + k_max / 10, "wire_um": 1.0}}
 
 
 def counted(name: str) -> dict[str, Any]:
@@ -60,7 +67,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
             function=measure,
             arguments={
                 "name": design.name, "parameters": dict(design.parameters), "target": "t",
-                "options": {},
+                "options": options,
             },
             facts=facts,
         )  # fmt: skip
@@ -127,6 +134,33 @@ def test_front_is_of_designs_that_work(run: Run, tmp_path: Path) -> None:
         report.write_text(text)
         made = run("generate", "--from", report)
         assert (made.code, "not what `carrysave explore` writes" in made.err) == (2, True)
+
+
+@pytest.mark.usefixtures("told")
+def test_the_front_is_placed(run: Run, tmp_path: Path, browser: Browser) -> None:
+    """Figures with wires beside those without, and which of the front none beats there."""
+    line = options(tmp_path, "--method", "grid", "--place", "--verify", "none")
+    plain = check("explore", run(*options(tmp_path, "--method", "grid", "--json",
+                                          "--verify", "none")).out)  # fmt: skip
+    assert {row["placed"] for row in plain["points"]} == {None}
+    found = run(*line, "--html", "a/page.html", "--json")
+    assert found.code == 0, found.err
+    rows = check("explore", found.out)["points"]
+    assert [row["front"] for row in rows] == [row["front"] for row in plain["points"]]
+    assert all((row["placed"] is not None) == row["front"] for row in rows)
+    placed = {row["parameters"]["a_width"]: row["placed"] for row in rows if row["front"]}
+    assert {2, 4, 5} <= set(placed)
+    assert (placed[2]["error"], placed[2]["pj_per_mac"]) == ("ValueError: this one has no room",
+                                                             None)  # fmt: skip
+    assert (placed[4]["front"], placed[4]["gops_per_mm2"]) == (True, 400.0)
+    assert (placed[5]["front"], placed[5]["error"]) == (False, None)
+    text = browser.check(tmp_path / "a" / "page.html", charts=1)
+    assert "gops_per_mm2, placed" in text
+    shown = run(*line).out
+    for part in ("The same, placed", "of these with wires, too", "this one has no room"):
+        assert part in " ".join(shown.split())
+    refused = run(*line, "--target", "ecp5", "--seeds", "1")
+    assert (refused.code, "--place is for cell libraries" in refused.err) == (2, True)
 
 
 @pytest.mark.usefixtures("told")
