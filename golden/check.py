@@ -74,11 +74,13 @@ class Choice(Parameter):
     """One of a few names.
 
     A search may try the others where ``searched``: they change neither results nor ports nor
-    latency, and which of them is best depends on the technology.
+    latency, and which of them is best depends on the technology. On an FPGA ``on_device`` is the
+    best that is known, if it is not the default.
     """
 
     options: tuple[str, ...]
     searched: bool = False
+    on_device: str | None = None
 
     @property
     def legal(self) -> str:

@@ -1,5 +1,6 @@
 """Options of the command line and of settings files, checked before any work is done."""
 
+import contextlib
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from rich.console import Console
 
 from carrysave.errors import UsageError, check_positive, needs
 from carrysave.progress import Tally
+from golden.check import Choice
 from hw.catalog import CATALOG, Design
 from hw.emit.user_files import FileError, parsing, read_text, shown
 
@@ -164,21 +166,33 @@ def choose(
 
 
 def built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
-    """Return a design for a device if nothing else is said; say why if it cannot be."""
+    """Return a design for a device if nothing else is said.
+
+    Of the device's blocks, if it has a target; says why if it cannot be. Else in the form that is
+    best on FPGAs: carry chains for adders, and the like.
+    """
     inside = design.engine or design
     kinds = inside.entry.hows
-    if "target" not in kinds or "target" in texts:
+    if "target" in kinds:
+        if "target" in texts or inside.parameters["target"] != kinds["target"].default:
+            return design
+        found = Design.parse(design.name, {**texts, "target": target})
+        try:
+            found.component()
+        except ValueError as error:
+            said = shown(f"... built of generic logic: {error}", 4000)
+            errors.print(said, highlight=False, markup=False, soft_wrap=True)
+        else:
+            return found
+    if inside is not design:
         return design
-    if inside.parameters["target"] != kinds["target"].default:
-        return design
-    found = Design.parse(design.name, {**texts, "target": target})
-    try:
-        found.component()
-    except ValueError as error:
-        said = shown(f"... built of generic logic: {error}", 4000)
-        errors.print(said, highlight=False, markup=False, soft_wrap=True)
-        return design
-    return found
+    for name, kind in kinds.items():
+        if isinstance(kind, Choice) and kind.on_device is not None and name not in texts:
+            with contextlib.suppress(ValueError):
+                found = Design.parse(design.name, {**texts, name: kind.on_device})
+                found.component()
+                design, texts = found, {**texts, name: kind.on_device}
+    return design
 
 
 def settings(sets: Sequence[str] | None) -> dict[str, str]:

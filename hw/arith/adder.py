@@ -2,12 +2,16 @@
 
 from amaranth import C, Cat, Module, Signal, Value
 
-__all__ = ["ADDERS", "resolve"]
+from golden.check import Choice
+
+__all__ = ["ADDER", "ADDERS", "resolve"]
 
 # Generate (None: never) and propagate of a group of columns.
 _Group = tuple[Value | None, Value]
 
 ADDERS = ("sklansky", "kogge_stone", "ripple", "operator")
+ADDER = Choice("carry-propagate adder", "sklansky", ADDERS, searched=True, on_device="operator")
+"""The parameter of a design that has one."""
 
 
 def resolve(m: Module, columns: list[list[Value]], adder: str = "sklansky") -> Value:

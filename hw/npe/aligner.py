@@ -7,9 +7,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from golden.check import Choice, Integer, Parameter, check_fields
+from golden.check import Integer, Parameter, check_fields
 from golden.npe.aligner import AlignerSpec
-from hw.arith.adder import ADDERS
+from hw.arith.adder import ADDER
 from hw.lib.shared_module import UNINITIALISED, SharedModule
 from hw.npe.floats.align_lane import AlignLane, Peak
 
@@ -71,7 +71,7 @@ class Aligner(wiring.Component):
     )
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
+        "adder": ADDER,
         "pipeline": Integer("registers between shift and rounding", 0, 0, 1),
     }
 

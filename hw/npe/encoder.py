@@ -6,9 +6,9 @@ from amaranth import Module, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from golden.check import Choice, Integer, Parameter, check_fields
+from golden.check import Integer, Parameter, check_fields
 from golden.npe.encoder import EncoderSpec
-from hw.arith.adder import ADDERS
+from hw.arith.adder import ADDER
 from hw.lib.shared_module import SharedModule
 from hw.npe.rounding.encode import encode
 from hw.npe.rounding.normalised import Cut, no_cut
@@ -75,7 +75,7 @@ class Encoder(wiring.Component):
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         "pipeline": Integer("registers between sum and code", 1, 0, 3),
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
+        "adder": ADDER,
     }
 
     i: stream.Interface

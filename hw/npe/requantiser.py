@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Choice, Integer, Parameter, check_fields
 from golden.npe.requantiser import RequantiserSpec
-from hw.arith.adder import ADDERS
+from hw.arith.adder import ADDER
 from hw.arith.product import ENCODINGS, encode
 from hw.lib.shared_module import SharedModule
 from hw.npe.rounding.requantise_column import RequantiseColumn
@@ -90,9 +90,12 @@ class Requantiser(wiring.Component):
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         "encoding": Choice(
-            "multiplier: Booth rows, EN-T rows, AND array, or the tool's", "booth", ENCODINGS
+            "multiplier: Booth rows, EN-T rows, AND array, or the tool's",
+            "booth",
+            ENCODINGS,
+            on_device="operator",
         ),
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
+        "adder": ADDER,
         "pipeline": Integer("registers between sums and codes", 2, 0, 5),
     }
 

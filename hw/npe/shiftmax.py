@@ -6,10 +6,10 @@ from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from golden.check import Choice, Parameter, check_fields
+from golden.check import Parameter, check_fields
 from golden.formats.integer import IntFormat
 from golden.npe.shiftmax import ShiftmaxSpec
-from hw.arith.adder import ADDERS, resolve
+from hw.arith.adder import ADDER, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
 from hw.lib.evidence import ACTIVATION
@@ -53,7 +53,7 @@ class Shiftmax(wiring.Component):
     EVIDENCE = ACTIVATION
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
+        "adder": ADDER,
     }
 
     i: stream.Interface

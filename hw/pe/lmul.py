@@ -10,7 +10,7 @@ from golden.check import Choice, Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.formats.minifloat import MinifloatFormat
 from golden.pe.lmul import LmulSpec
-from hw.arith.adder import ADDERS, resolve
+from hw.arith.adder import ADDER, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import product_planes
 from hw.lib.shared_module import SharedModule
@@ -63,7 +63,7 @@ class Lmul(wiring.Component):
     )
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
+        "adder": ADDER,
         "exact": Choice("exact products: by a carry, or by multiplication", "carry", _EXACT),
     }
 

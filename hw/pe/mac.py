@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 from amaranth import C, Module, Value
 
-from golden.check import Choice, Parameter, complete
+from golden.check import Parameter, complete
 from golden.pe.mac import MacSpec
-from hw.arith.adder import ADDERS, resolve
+from hw.arith.adder import ADDER, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.device import GENERIC, family
 from hw.device.choice import DSPS, TARGET, check_target
@@ -34,7 +34,7 @@ class MacElement(Element):
     module = "mac"
     HOWS: ClassVar[dict[str, Parameter]] = {
         **Element.HOWS,
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
+        "adder": ADDER,
     }
 
     def __init__(

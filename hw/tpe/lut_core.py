@@ -47,6 +47,7 @@ class LutCore(BitplaneEngine):
             "sign plane: sums corrected once, or subtracted in each lane (full tables only)",
             "corrected",
             ("corrected", "subtracted"),
+            on_device="subtracted",
         ),
         "select": Choice(
             "entries are selected by one line each, or by a multiplexer tree",

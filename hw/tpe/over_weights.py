@@ -7,9 +7,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from golden.check import Choice, Parameter, check_fields
+from golden.check import Parameter, check_fields
 from golden.tpe.over_weights import OverWeightsEngineSpec
-from hw.arith.adder import ADDERS, resolve
+from hw.arith.adder import ADDER, resolve
 from hw.lib.engine_ports import ASlice, BSlice, CRow
 from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import UNINITIALISED, SharedModule
@@ -56,9 +56,7 @@ class OverWeights(wiring.Component):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    HOWS: ClassVar[dict[str, Parameter]] = {
-        "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True)
-    }
+    HOWS: ClassVar[dict[str, Parameter]] = {"adder": ADDER}
 
     i_a: stream.Interface
     i_b: stream.Interface

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from carrysave.cli.options import built_for
 from carrysave.sim import runner
 from hw.catalog import CATALOG, Design
 from hw.emit.verilog import verilog_of
@@ -447,3 +448,19 @@ def test_cli_synth_for_an_fpga_builds_for_it_unless_told_otherwise(
     assert found["luts"] or found["dsps"]
     assert "LUTs" in outcome.out
     assert f"note on {found['module']}: no open place and route: no Fmax" in outcome.out
+
+
+@pytest.mark.parametrize(("name", "texts", "expected"), [
+    ("requantiser", {}, {"encoding": "operator", "adder": "operator"}),
+    ("requantiser", {"encoding": "ent"}, {"encoding": "ent", "adder": "operator"}),
+    ("sl8", {"adder": "ripple"}, {"accumulation": "resolved", "adder": "ripple"}),
+    ("lut_core", {}, {"sign": "subtracted", "adder": "operator"}),
+    ("lut_core", {"table": "half"}, {"sign": "corrected", "adder": "operator"}),
+    ("mac", {}, {"target": "ecp5", "adder": "sklansky"}),
+    ("mac", {"target": "generic"}, {"target": "generic", "adder": "sklansky"}),
+    ("mac", {"a_width": "16", "a_signed": "0"}, {"target": "generic", "adder": "operator"}),
+])  # fmt: skip
+def test_a_design_for_a_device(name: str, texts: dict[str, str], expected: dict[str, str]) -> None:
+    """Of its blocks, else in the form that is best on FPGAs; what is told stays."""
+    found = built_for("ecp5", Design.parse(name, texts), texts)
+    assert {key: found.parameters[key] for key in expected} == expected

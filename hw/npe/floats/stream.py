@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden.check import Choice, Integer, Parameter, complete
 from golden.formats.minifloat import MinifloatFormat
-from hw.arith.adder import ADDERS
+from hw.arith.adder import ADDER
 from hw.arith.product import ENCODINGS
 from hw.lib.shared_module import SharedModule
 
@@ -20,7 +20,7 @@ FLOAT_HOWS: dict[str, Parameter] = {
     "encoding": Choice(
         "significand multiplier: Booth rows, EN-T rows, AND array, or the tool's", "none", ENCODINGS
     ),
-    "adder": Choice("carry-propagate adder", "sklansky", ADDERS, searched=True),
+    "adder": ADDER,
     "pipeline": Integer("pipeline registers besides the accumulator", 2, 0, CUTS),
 }
 

@@ -8,7 +8,7 @@ from amaranth.lib import data
 
 from golden.check import Choice, Integer, Parameter, check_fields
 from golden.npe.lane import LaneSpec
-from hw.arith.adder import ADDERS, resolve
+from hw.arith.adder import ADDER, resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.shifter import shift_left
 from hw.npe.lane.decode_word import decode
@@ -72,8 +72,13 @@ class Lane8(SumModule):
     b_layout: Any
 
     HOWS: ClassVar[dict[str, Parameter]] = {
-        "accumulation": Choice("form of the accumulator", "carry_save", ("carry_save", "resolved")),
-        "adder": Choice("carry-propagate adders", "sklansky", ADDERS, searched=True),
+        "accumulation": Choice(
+            "form of the accumulator",
+            "carry_save",
+            ("carry_save", "resolved"),
+            on_device="resolved",
+        ),
+        "adder": ADDER,
         "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
     }
 
