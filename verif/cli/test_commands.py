@@ -458,7 +458,6 @@ def test_cli_synth_for_an_fpga_builds_for_it_unless_told_otherwise(
     ("lut_core", {"table": "half"}, {"sign": "corrected", "adder": "operator"}),
     ("mac", {}, {"target": "ecp5", "adder": "sklansky"}),
     ("mac", {"target": "generic"}, {"target": "generic", "adder": "sklansky"}),
-    ("mac", {"a_width": "16", "a_signed": "0"}, {"target": "generic", "adder": "operator"}),
 ])  # fmt: skip
 def test_a_design_for_a_device(name: str, texts: dict[str, str], expected: dict[str, str]) -> None:
     """Of its blocks, else in the form that is best on FPGAs; what is told stays."""
