@@ -172,15 +172,17 @@ def check_wires(sizes: Mapping[str, float | None], place: bool, target: str | No
         )
 
 
-def technology_of(where: "Library | str", sizes: Mapping[str, float | None]) -> "Technology":
+def technology_of(
+    where: "Library | str", sizes: Mapping[str, float | None], lef: Sequence[Path]
+) -> "Technology":
     """Return the wires of a library, but for what is given."""
+    from carrysave.asic.placement.lef import read_lef
     from carrysave.asic.placement.technology import technology
 
     needs("coloquinte")
+    library = synthesis.LIBRARIES[where]() if isinstance(where, str) else where
     try:
-        return technology(
-            synthesis.LIBRARIES[where]() if isinstance(where, str) else where, *sizes.values()
-        )
+        return technology(library, *sizes.values(), lef=read_lef(lef) if lef else None)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
@@ -226,6 +228,13 @@ def synthesise(
     row_height: Annotated[
         float | None, Parameter(help="Height of a row of cells, um. [default: the library's]")
     ] = None,
+    lef: Annotated[
+        list[ExistingFile] | None,
+        Parameter(
+            help="LEF of a technology or its cells, for what is not given of wires and rows;"
+            " repeatable."
+        ),
+    ] = None,
     verilog: Annotated[
         list[ExistingFile] | None,
         Parameter(consume_multiple=True, help="Synthesise these files instead."),
@@ -266,6 +275,8 @@ def synthesise(
     on_fpga = target in implementation.TARGETS
     sizes = {"--wire-cap": wire_cap, "--wire-res": wire_res, "--row-height": row_height}
     check_wires(sizes, place, target)
+    if lef and not place:
+        raise UsageError("--lef needs --place")
     if activity is not None and (verilog or on_fpga):
         raise UsageError("--activity is for designs of the catalogue on a cell library")
     if verilog:
@@ -280,7 +291,7 @@ def synthesise(
         if activity not in (None, *UNMEASURED):
             Stimulus.parse(chosen, activity)
     where = target_of(target, liberty, config)
-    technology = technology_of(where, sizes) if place else None
+    technology = technology_of(where, sizes, lef or ()) if place else None
     check_page(html)
     with Steps(errors) as steps, running.session():
         steps.step(f"synthesise {what}")

@@ -5,6 +5,7 @@ from fnmatch import fnmatch
 from typing import Any
 
 from carrysave.asic.liberty.cells import Library
+from carrysave.asic.placement.lef import Lef
 
 __all__ = ["TECHNOLOGIES", "Technology", "technology"]
 
@@ -56,8 +57,9 @@ def technology(
     capacitance: float | None = None,
     resistance: float | None = None,
     row_height: float | None = None,
+    lef: Lef | None = None,
 ) -> Technology:
-    """Return the technology of a library, or what is given of it.
+    """Return the technology of a library, or what is given of it: by itself, else in LEF.
 
     Raises
     ------
@@ -67,16 +69,24 @@ def technology(
     if library.relative:
         raise ValueError(f"a library to place with must have um and ns, not {library.name}")
     found = next((own for glob, own in TECHNOLOGIES.items() if fnmatch(library.name, glob)), None)
+    told = "as given"
+    if lef is not None:
+        told = "LEF (without capacitance between neighbours), or as given"
+        capacitance = lef.capacitance if capacitance is None else capacitance
+        resistance = lef.resistance if resistance is None else resistance
+        row_height = lef.row_height if row_height is None else row_height
     given = capacitance, resistance, row_height
     if found is None:
         if None in given:
             raise ValueError(
-                f"wires of {library.name} must be given: --wire-cap, --wire-res and --row-height"
+                f"wires of {library.name} must be given: --wire-cap, --wire-res and --row-height,"
+                " or --lef with all of them"
             )
         found = Technology(0.0, 0.0, 0.0, "")
     if given == (None, None, None):
         return found
-    told = "as given" if None not in given else f"as given, the rest: {found.source}"
+    if None in given:
+        told += f", the rest: {found.source}"
     return Technology(
         found.capacitance if capacitance is None else capacitance,
         found.resistance if resistance is None else resistance,

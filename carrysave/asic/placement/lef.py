@@ -1,0 +1,123 @@
+"""Reads wires and rows from LEF, in which makers write what routers must know."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.emit.user_files import FileError, read_text
+
+__all__ = ["Lef", "read_lef"]
+
+_TOKEN = re.compile(r'"[^"]*"|;|[^\s;"]+')
+
+
+@dataclass(frozen=True)
+class Lef:
+    """What LEF files say of wires and rows; None is what they do not say.
+
+    Attributes
+    ----------
+    capacitance, resistance : fF/um and ohm/um, the mean of the routing layers that wires between
+        cells are on: the second to the fourth, or all that there are of less. Capacitance is to
+        what is below, and of the edges: other wires beside it are not in LEF.
+    row_height : um, of the site of core cells.
+    """
+
+    capacitance: float | None
+    resistance: float | None
+    row_height: float | None
+
+
+def read_lef(paths: Sequence[Path]) -> Lef:
+    """Read LEF files: of a technology, of cells, or both.
+
+    Raises
+    ------
+    FileError
+        A number is none or is not positive, layers or sites do not end, or there is nothing of use.
+    """
+    wires: dict[str, tuple[float | None, float | None]] = {}
+    heights: set[float] = set()
+    for path in paths:
+        for kind, name, statements in _blocks(path):
+            if kind == "LAYER" and _words(statements, "TYPE")[:1] == ["ROUTING"]:
+                wires.setdefault(name, _wire(path, name, statements))
+            elif kind == "SITE" and _words(statements, "CLASS")[:1] == ["CORE"]:
+                heights.add(_number(path, f"SIZE of site {name}", _words(statements, "SIZE")[2:]))
+    if not wires and not heights:
+        raise FileError(paths[0], "no routing layer and no site of core cells in it")
+    if len(heights) > 1:
+        told = ", ".join(f"{height:g}" for height in sorted(heights))
+        raise FileError(paths[0], f"sites of core cells must have one height, not {told} um")
+    used = list(wires.values())[1:4] or list(wires.values())
+    return Lef(
+        _mean([one[0] for one in used]), _mean([one[1] for one in used]), next(iter(heights), None)
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _wire(path: Path, name: str, statements: list[list[str]]) -> tuple[float | None, float | None]:
+    """Return capacitance and resistance of a layer, for a wire of its usual width."""
+
+    def number(*words: str) -> float | None:
+        found = _words(statements, words[0])
+        if not found or found[: len(words) - 1] != list(words[1:]):
+            return None
+        return _number(path, f"{words[0]} of layer {name}", found[len(words) - 1 :])
+
+    width = number("WIDTH")
+    plane, edge = number("CAPACITANCE", "CPERSQDIST"), number("EDGECAPACITANCE")
+    square = number("RESISTANCE", "RPERSQ")
+    if width is None:
+        return None, None
+    farads = None if plane is None else 1e3 * (plane * width + 2 * (edge or 0))  # from pF
+    return farads, None if square is None else square / width
+
+
+def _words(statements: list[list[str]], key: str) -> list[str]:
+    """Return what follows a word in the statement that it begins."""
+    return next((words[1:] for words in statements if words[0] == key), [])
+
+
+def _number(path: Path, what: str, words: list[str]) -> float:
+    try:
+        value = float(words[0])
+    except (IndexError, ValueError):
+        raise FileError(path, f"{what} must be a number, not {' '.join(words)!r}") from None
+    if not 0 < value < 1e9:
+        raise FileError(path, f"{what} must be positive, not {words[0]}")
+    return value
+
+
+def _blocks(path: Path) -> Iterator[tuple[str, str, list[list[str]]]]:
+    """Yield layers and sites: kind, name, and statements as words."""
+    text = "\n".join(line.partition("#")[0] for line in read_text(path).splitlines())
+    words = iter(_TOKEN.findall(text))
+    for word in words:
+        if word not in ("LAYER", "SITE"):
+            if word == "MACRO":  # layers and sites in a cell are mentioned only
+                name = next(words, "")
+                for inner in words:
+                    if inner == "END" and next(words, "") == name:
+                        break
+            continue
+        name = next(words, "")
+        statements: list[list[str]] = [[]]
+        for inner in words:
+            if inner == "END" and not statements[-1]:
+                last = next(words, "")
+                if last == name:
+                    break
+                statements.append([])  # of a table inside
+            elif inner == ";":
+                statements.append([])
+            else:
+                statements[-1].append(inner)
+        else:
+            raise FileError(path, f"{word} {name} has no END")
+        yield word, name, [own for own in statements if own]
