@@ -94,7 +94,7 @@ def _ecp5(size: int, *, sums: int, memory: int) -> dict[str, Any]:
 _12, _8, _4 = (
     _ecp5(12, sums=2304, memory=1 << 17),
     _ecp5(8, sums=1024, memory=1 << 17),
-    _ecp5(4, sums=256, memory=1 << 16),
+    _ecp5(4, sums=256, memory=1 << 15),
 )
 
 

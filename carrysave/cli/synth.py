@@ -182,7 +182,9 @@ def technology_of(
     needs("coloquinte")
     library = synthesis.LIBRARIES[where]() if isinstance(where, str) else where
     try:
-        return technology(library, *sizes.values(), lef=read_lef(lef) if lef else None)
+        capacitance, resistance, height = sizes.values()
+        found = read_lef(lef) if lef else None
+        return technology(library, capacitance, resistance, height, found)
     except ValueError as error:
         raise UsageError(str(error)) from None
 
