@@ -141,7 +141,7 @@ BOARDS = {
             # Its oscillator is at the pad of the PLL, and goes nowhere else.
             pll_words={"SB_PLL40_CORE": "SB_PLL40_PAD", "REFERENCECLK": "PACKAGEPIN"},
             parameters=_SMALL | {
-                "engine": _engine("ice40", 1, 2), "sums": 64, "a_bytes": 256, "b_bytes": 256,
+                "engine": _engine("ice40", 1, 1), "sums": 64, "a_bytes": 256, "b_bytes": 256,
                 "memory_bytes": 4096,
             },
         ),
