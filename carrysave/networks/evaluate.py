@@ -22,7 +22,9 @@ Multiply = Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]
 """Computes y from a product's A, and from B if it is not constant."""
 
 Observe = Callable[[str, np.ndarray], np.ndarray]
-"""Gets codes computed by the host, by tensor name; returns the codes to continue with."""
+"""Gets codes computed by the host, or their scale or zero point, by tensor name; returns those to
+continue with.
+"""
 
 
 def evaluate(
@@ -63,16 +65,31 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         op_domain = DOMAIN
 
         def _run(
-            self, a: np.ndarray, b: np.ndarray | None = None, *, index: int = 0
+            self,
+            a: np.ndarray,
+            b: np.ndarray | None = None,
+            *late: np.ndarray | None,
+            index: int = 0,
         ) -> tuple[np.ndarray]:
-            return (multiply(lowered.products[index], a, b),)
+            return (multiply(lowered.products[index].bound(*late), a, b),)
 
     class QuantizeLinear(host_operators.QuantizeLinear):
         def _run(self, *given: Any, **attributes: Any) -> tuple[np.ndarray]:
             (codes,) = super()._run(*given, **attributes)
             return (observe(self.onnx_node.output[0], codes),)
 
-    own = [Product, QuantizeLinear, host_operators.DequantizeLinear, host_operators.GlobalMaxPool]
+    class DynamicQuantizeLinear(host_operators.DynamicQuantizeLinear):
+        def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
+            names = self.onnx_node.output
+            return tuple(map(observe, names, super()._run(x)))
+
+    own = [
+        Product,
+        QuantizeLinear,
+        DynamicQuantizeLinear,
+        host_operators.DequantizeLinear,
+        host_operators.GlobalMaxPool,
+    ]
     return ReferenceEvaluator(lowered.proto, new_ops=own)
 
 

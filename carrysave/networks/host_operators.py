@@ -7,7 +7,7 @@ from onnx import TensorProto
 from onnx.helper import tensor_dtype_to_np_dtype
 from onnx.reference.op_run import OpRun
 
-__all__ = ["DequantizeLinear", "GlobalMaxPool", "QuantizeLinear"]
+__all__ = ["DequantizeLinear", "DynamicQuantizeLinear", "GlobalMaxPool", "QuantizeLinear"]
 
 
 class QuantizeLinear(OpRun):
@@ -52,6 +52,21 @@ class DequantizeLinear(OpRun):
         _check_blocks(block_size)
         codes = x.astype(np.int64) - (0 if zero is None else _along(zero, x, axis))
         return (codes.astype(scale.dtype) * _along(scale, x, axis),)
+
+
+class DynamicQuantizeLinear(OpRun):
+    """Quantises floats by their range; the reference has another scale for zeros alone."""
+
+    op_domain = ""
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        if not np.isfinite(x).all():
+            raise ValueError("the values to quantise must be finite")
+        low, high = (np.float32(end(x, initial=0)) for end in (np.min, np.max))
+        scale = (high - low) / np.float32(255) if high > low else np.float32(1)
+        zero = np.rint(np.clip(-low / scale, 0, 255))
+        codes = np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.uint8)
+        return codes, np.array(scale, np.float32), np.array(zero, np.uint8)
 
 
 class GlobalMaxPool(OpRun):

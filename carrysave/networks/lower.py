@@ -103,7 +103,7 @@ def _replace(graph: Graph, matches: list[Match]) -> ModelProto:
         if id(node) in at:
             index, found = at[id(node)]
             own = found.product
-            inputs = [own.a, own.b] if own.b else [own.a]
+            inputs = [own.a, own.b, *own.late] if own.b or own.late else [own.a]
             nodes.append(
                 helper.make_node("Product", inputs, [own.y], own.name, domain=DOMAIN, index=index)
             )

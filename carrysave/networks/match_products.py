@@ -52,6 +52,8 @@ class _Codes:
     scale: np.ndarray | None
     zero: np.ndarray
     axis: int | None = None
+    late: str = ""
+    """Name of the zero point, if it is known when the model runs."""
 
     @property
     def number(self) -> int:
@@ -101,7 +103,7 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         return Match(product=_scaled(product, steps, y), node=node)
     if kind in (("", "MatMulInteger"), ("", "ConvInteger")):
         zeros = [*node.input[2:4], "", ""]
-        a, b = (_codes(graph, [node.input[at], "", zeros[at]]) for at in (0, 1))
+        a, b = (_integers(graph, node.input[at], zeros[at]) for at in (0, 1))
         return Match(product=_base(graph, node, a, b, None), node=node)
     if kind in {("", name) for name in FLOAT_PRODUCTS}:
         return _between(graph, node)
@@ -126,6 +128,13 @@ def _codes(graph: Graph, names: list[str], axis: int | None = None) -> _Codes:
             plain = "integers" if legal == "iu" else "floats"
             raise Unsupported(f"{what} of {quoted(codes)} must be {plain}, not {own.dtype}")
     return _Codes(codes, values, factor, found, axis)
+
+
+def _integers(graph: Graph, name: str, zero: str) -> _Codes:
+    """Read codes without a scale; their zero point may be known only when the model runs."""
+    if not zero or zero in graph.constants:
+        return _codes(graph, [name, "", zero])
+    return replace(_codes(graph, [name]), late=zero)
 
 
 def _product_of(a: _Codes, b: _Codes, factor: Any) -> np.ndarray:
@@ -167,8 +176,6 @@ def _base(
         elif zero.size > 1 and _attributes(node).get("transB"):
             zero = zero.reshape(-1, 1)
         codes = b.values.astype(np.int64) - zero
-    elif b.zero.size > 1:
-        raise Unsupported("B that is computed must have one zero point")
     weights, windows = arranged(node, codes)
     if bias is not None and weights is not None:
         columns = weights.size // weights.shape[-2]
@@ -179,10 +186,21 @@ def _base(
         **places(node, a.name, b.name, weights, windows),
         a_zero=a.number,
         a_type=a.zero.dtype,
-        b_zero=0 if weights is not None else b.number,
+        b_zero=0 if weights is not None else _zeros(b),
         b_type=None if weights is not None else b.zero.dtype,
+        a_late=a.late,
+        b_late=b.late,
         bias=bias,
     )
+
+
+def _zeros(b: _Codes) -> int | np.ndarray:
+    """Return the zero points of a B that is computed: one, or one for each column."""
+    if b.zero.size == 1:
+        return b.number
+    if b.scale is not None:
+        raise Unsupported("B that is computed must have one zero point")
+    return b.zero.astype(np.int64)
 
 
 def _check_columns(node: NodeProto, b: _Codes) -> None:

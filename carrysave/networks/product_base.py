@@ -91,6 +91,21 @@ class Operands(ABC):
         return ""
 
     @property
+    def late(self) -> tuple[str, ...]:
+        """Names of tensors that tell more about it when it runs."""
+        return ()
+
+    def bound(self, *values: np.ndarray | None) -> "Operands":
+        """Return this product with the values of :attr:`late`; None: there is no such tensor.
+
+        Raises
+        ------
+        ValueError
+            A value that it cannot have; names the node.
+        """
+        return self
+
+    @property
     @abstractmethod
     def y_type(self) -> "np.dtype[Any]":
         """Type of y."""

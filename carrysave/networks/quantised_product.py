@@ -25,7 +25,8 @@ class QuantisedProduct(Operands):
     Parameters
     ----------
     a_zero, a_type : zero point and type of A's codes.
-    b_zero, b_type : of a computed B; weights have their zero points subtracted.
+    b_zero, b_type : of a computed B, one or N; weights have their zero points subtracted.
+    a_late, b_late : names of zero points that are known when it runs, or "".
     bias : N sums, or None.
     scale : float32, 1 or N; None: y holds sums.
     y_zero, y_codes, low, high : zero point, type and limits of y's codes.
@@ -34,8 +35,10 @@ class QuantisedProduct(Operands):
 
     a_zero: int
     a_type: "np.dtype[Any]"
-    b_zero: int = 0
+    b_zero: int | np.ndarray = 0
     b_type: "np.dtype[Any] | None" = None
+    a_late: str = ""
+    b_late: str = ""
     bias: np.ndarray | None = None
     scale: np.ndarray | None = None
     y_zero: int = 0
@@ -48,6 +51,34 @@ class QuantisedProduct(Operands):
         """Type of y's codes, or sums."""
         return self.y_codes
 
+    @property
+    def late(self) -> tuple[str, ...]:
+        """Names of the zero points that are known when it runs."""
+        return (self.a_late, self.b_late) if self.a_late or self.b_late else ()
+
+    def bound(self, *values: np.ndarray | None) -> "QuantisedProduct":
+        """Return this product with these zero points."""
+        a_zero, b_zero = (*values, None, None)[:2]
+        found = self
+        if a_zero is not None:
+            if a_zero.size != 1:
+                raise self._named(ValueError(f"A must have one zero point, not {a_zero.size}"))
+            found = replace(found, a_zero=int(a_zero.reshape(())), a_late="")
+        if b_zero is None:
+            return found
+        zero = b_zero.astype(np.int64)
+        if self.weights is None:
+            return replace(
+                found, b_zero=zero if zero.size > 1 else int(zero.reshape(())), b_late=""
+            )
+        columns = self.weights.size // self.weights.shape[-2]
+        if zero.size not in (1, columns):
+            text = f"zero points of B must be 1 or {columns}, not {zero.size}"
+            raise self._named(ValueError(text))
+        # One for each column of each group.
+        spread = (*self.weights.shape[:-2], 1, -1) if zero.size > 1 else ()
+        return replace(found, weights=self.weights - zero.reshape(spread), b_late="")
+
     def _check(self, target: Target) -> None:
         target.check_integers()
         code_offset("A", self.a_type, target.mode.a)
@@ -55,7 +86,8 @@ class QuantisedProduct(Operands):
             code_offset("C", self.y_type, target.info.codes)
             dyadic(self.scale)
         if self.weights is not None:
-            _check_depth(target, self.weights.shape[-2] * len(_terms(target, self.weights)))
+            terms = 1 if self.b_late else len(_terms(target, self.weights))
+            _check_depth(target, self.weights.shape[-2] * terms)
 
     def _compile(
         self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
@@ -63,7 +95,11 @@ class QuantisedProduct(Operands):
         terms = 1 if self.weights is None else len(_terms(target, self.weights))
         bundle = self.bundle(target, target.mode.k_max // terms)
         cut = self.cut(a, self.a_zero, bundle)
-        computed = None if b is None else b.astype(np.int64) - self.b_zero
+        rest = self._rest(target, b)
+        computed = None if b is None else b.astype(np.int64) - (self.b_zero - rest)
+        if b is not None and computed is not None and computed.shape != b.shape:
+            shape = " x ".join(map(str, np.shape(self.b_zero)))
+            raise ValueError(f"zero points of B must be one for each column, not {shape}")
         rights = self.rights(cut, computed, bundle)
         works = self._works(target, cut, rights)
         done = in_hardware and self.scale is not None and target.requantises(self.scale.size)
@@ -76,11 +112,27 @@ class QuantisedProduct(Operands):
 
         def finish(results: list[np.ndarray]) -> np.ndarray:
             y = cut.join(results)
+            if np.any(rest):
+                rows = np.concatenate([left.astype(np.int64).sum(axis=1) for left in cut.lefts])
+                y = y - (rows - cut.lefts[0].shape[1] * self.a_zero)[:, np.newaxis] * rest
             if self.scale is not None:
                 y = y + y_offset if done else requantise(self, y)
             return cut.shaped(y).astype(self.y_type)
 
         return Compiled(works=works, cut=cut, finish=finish, macs=self.macs(cut, rights))
+
+    def _rest(self, target: Target, b: np.ndarray | None) -> int | np.ndarray:
+        """Return the part of a computed B's zero points that the host takes out, from sums.
+
+        With it, codes less the zero points are wider than the engine's, and would come as two
+        terms. Codes that are requantised in hardware have them, since it takes no bias by rows.
+        """
+        if b is None or self.scale is not None or np.ndim(self.b_zero) > 1:
+            return 0
+        number, codes = target.mode.b, np.iinfo(b.dtype)
+        if codes.max - codes.min > number.high - number.low:
+            return 0
+        return self.b_zero - code_offset("B", b.dtype, number)
 
     def _works(self, target: Target, cut: Cut, rights: list[np.ndarray]) -> list[Work]:
         """Make works with sums as results, with codes and zero points in the engine's range."""
