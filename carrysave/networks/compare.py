@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .code_types import steps_apart
 from .evaluate import Multiply, evaluate
 from .lower import Lowered
 from .product_base import Operands
@@ -35,7 +36,7 @@ class Difference:
 
     def add(self, ours: np.ndarray, theirs: np.ndarray) -> None:
         """Count the codes of one tensor."""
-        apart = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
+        apart = steps_apart(ours, theirs)
         self.codes += apart.size
         self.differ += int(np.count_nonzero(apart))
         self.most = max(self.most, int(apart.max(initial=0)))
@@ -85,7 +86,7 @@ class Comparison:
         def count(kind: str, product: bool, name: str, codes: np.ndarray) -> np.ndarray:
             if name not in reference:
                 return codes
-            if codes.dtype.kind == "f":  # a scale, of a tensor's own codes
+            if codes.dtype == np.float32:  # a scale, of a tensor's own codes
                 return reference[name]
             self.found.setdefault((kind, product), Difference()).add(codes, reference[name])
             return reference[name]

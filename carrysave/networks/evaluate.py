@@ -8,8 +8,9 @@ import numpy as np
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-from . import host_operators
+from . import host_quantisers
 from .check_model import DOMAIN
+from .host_operators import OPERATORS
 from .lower import Lowered
 from .memory import limited
 from .names import place
@@ -73,12 +74,12 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         ) -> tuple[np.ndarray]:
             return (multiply(lowered.products[index].bound(*late), a, b),)
 
-    class QuantizeLinear(host_operators.QuantizeLinear):
+    class QuantizeLinear(host_quantisers.QuantizeLinear):
         def _run(self, *given: Any, **attributes: Any) -> tuple[np.ndarray]:
             (codes,) = super()._run(*given, **attributes)
             return (observe(self.onnx_node.output[0], codes),)
 
-    class DynamicQuantizeLinear(host_operators.DynamicQuantizeLinear):
+    class DynamicQuantizeLinear(host_quantisers.DynamicQuantizeLinear):
         def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
             names = self.onnx_node.output
             return tuple(map(observe, names, super()._run(x)))
@@ -87,8 +88,7 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         Product,
         QuantizeLinear,
         DynamicQuantizeLinear,
-        host_operators.DequantizeLinear,
-        host_operators.GlobalMaxPool,
+        *OPERATORS,
     ]
     return ReferenceEvaluator(lowered.proto, new_ops=own)
 

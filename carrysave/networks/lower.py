@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import RuntimeContextError
 from onnx.reference.ops import load_op
 
 from .check_model import DOMAIN
 from .encoded import Choice
 from .expand import expand
 from .floats import match_floats, read
+from .host_operators import OPERATORS
 from .match_products import Match, key, match
 from .model import Graph
 from .names import place
@@ -21,7 +24,8 @@ from .target import Target
 __all__ = ["Lowered", "check_host", "lower"]
 
 _FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum", "LSTM", "GRU", "RNN")
-_QUANTISERS = ("QuantizeLinear", "DequantizeLinear")
+_OWN = {"QuantizeLinear", "DynamicQuantizeLinear", *(one.__name__ for one in OPERATORS)}
+"""Operators that the host has besides those of the reference."""
 _SHOWN = 5
 """Maximum nodes named in one message."""
 
@@ -159,10 +163,13 @@ def _refused(node: NodeProto, version: int) -> str:
         return ""
     if node.domain:
         return f"operators of domain {node.domain!r} are not supported"
-    if node.op_type in _QUANTISERS:
+    if node.op_type in _OWN:
         return ""
     try:
-        load_op("", node.op_type, version=version, node=node)
+        load_op("", node.op_type, version=version, evaluator_cls=ReferenceEvaluator)
+    except RuntimeContextError:
+        # It is a function of its inputs' types, which are known when it runs.
+        return ""
     except (RuntimeError, ValueError, NotImplementedError):
         return "the host has no such operator"
     return ""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto, helper
 
+from .code_types import limits
 from .expand import MICROSOFT
 from .im2col import Windows
 from .model import Graph
@@ -293,7 +294,9 @@ def _attributes(node: NodeProto) -> dict[str, Any]:
 
 def _scaled(product: QuantisedProduct, steps: np.ndarray, y: _Codes) -> QuantisedProduct:
     """Make a product output codes; `steps` are the scales of sums."""
-    kind = np.iinfo(y.zero.dtype)
+    ends = limits(y.zero.dtype)
+    if ends is None:
+        raise Unsupported(f"codes of {quoted(y.name)} must be integers, not {y.zero.dtype}")
     number = y.number
     with np.errstate(over="ignore"):
         scale = steps / y.step[0]  # in float32, as onnxruntime does
@@ -304,8 +307,8 @@ def _scaled(product: QuantisedProduct, steps: np.ndarray, y: _Codes) -> Quantise
         scale=scale,
         y_zero=number,
         y_codes=y.zero.dtype,
-        low=int(kind.min),
-        high=int(kind.max),
+        low=ends[0],
+        high=ends[1],
     )
 
 

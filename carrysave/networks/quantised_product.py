@@ -9,6 +9,7 @@ from carrysave.driver import Number, Requantisation
 from carrysave.driver.batch import Work
 from golden.npe.requantiser import dyadic
 
+from .code_types import limits
 from .product_base import Compiled, Cut, Operands
 from .target import Target
 
@@ -129,8 +130,8 @@ class QuantisedProduct(Operands):
         """
         if b is None or self.scale is not None or np.ndim(self.b_zero) > 1:
             return 0
-        number, codes = target.mode.b, np.iinfo(b.dtype)
-        if codes.max - codes.min > number.high - number.low:
+        number, ends = target.mode.b, limits(b.dtype)
+        if ends is None or ends[1] - ends[0] > number.high - number.low:
             return 0
         return self.b_zero - code_offset("B", b.dtype, number)
 
@@ -166,8 +167,10 @@ def requantise(product: QuantisedProduct, sums: np.ndarray) -> np.ndarray:
 
 def code_offset(name: str, kind: "np.dtype[Any]", number: Number) -> int:
     """Return what is taken from codes of a type to make numbers of the engine of them."""
-    info = np.iinfo(kind)
-    low, high = int(info.min), int(info.max)
+    ends = limits(kind)
+    if ends is None:
+        raise ValueError(f"{name} has codes of {kind}, not integers")
+    low, high = ends
     offset = 0 if number.low <= low and high <= number.high else low - number.low
     if high - offset > number.high:
         raise ValueError(
