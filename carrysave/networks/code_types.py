@@ -23,7 +23,15 @@ def is_small_float(kind: "np.dtype[Any]") -> bool:
 
 
 def steps_apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Count how many codes lie between those of two tensors of a type."""
+    """Count how many codes lie between those of two tensors of a type.
+
+    Of floats: units in the last place of the largest one.
+    """
+    if one.dtype == np.float32:
+        with np.errstate(all="ignore"):
+            unit = np.spacing(np.abs(other).max(initial=np.finfo(np.float32).tiny))
+            far = np.ceil(np.abs(one.astype(np.float64) - other) / unit)
+        return np.asarray(np.nan_to_num(far, posinf=2.0**62), np.int64)
     if is_small_float(one.dtype):
         codes = [array.view(np.uint8).astype(np.int64) for array in (one, other)]
         # Sign and magnitude, in the order of their values.

@@ -5,19 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from onnx import NodeProto
 
 from .code_types import steps_apart
 from .evaluate import Multiply, evaluate
 from .lower import Lowered
+from .model import Graph
 from .product_base import Operands
 from .reference_runtime import Oracle
 
 __all__ = ["Comparison", "Difference"]
 
-_CAUSES = {
-    True: "rounds sums times a scale once, halves up; onnxruntime rounds to float32 first",
-    False: "runs in floats on the host; onnxruntime has its own kernel for codes",
-}
+_ON_HOST = "runs in floats on the host; onnxruntime has its own kernel for codes"
 
 
 @dataclass
@@ -27,7 +26,7 @@ class Difference:
     Members
     -------
     codes, differ : number of codes, and of differing ones.
-    most : largest difference, in steps.
+    most : largest difference, in steps; of floats, in units in the last place of the largest.
     """
 
     codes: int = 0
@@ -59,24 +58,27 @@ class Comparison:
         self._lowered = lowered
         graph = lowered.graph
         host = {
-            node.output[0]: np.dtype(graph.constants[node.input[2]].dtype)
+            node.output[0]: kind
             for node in lowered.proto.graph.node
-            if node.op_type == "QuantizeLinear" and len(node.input) > 2
+            if node.op_type == "QuantizeLinear" and (kind := _codes_of(graph, node)) is not None
         }
         for node in lowered.proto.graph.node:
             if node.op_type == "DynamicQuantizeLinear":
-                kinds = (np.uint8, np.float32, np.uint8)
-                host |= dict(zip(node.output, map(np.dtype, kinds), strict=False))
+                types = (np.uint8, np.float32, np.uint8)
+                host |= dict(zip(node.output, map(np.dtype, types), strict=False))
         makers = {name: node for node in lowered.proto.graph.node for name in node.output}
+        kinds = {name: node.op_type for name, node in makers.items()}
+        kinds |= {product.y: product.operator for product in lowered.products}
         self._makers = {
-            name: makers[node.input[0]].op_type if node.input[0] in makers else "inputs"
+            name: kinds.get(node.input[0], "inputs")
             for node in lowered.proto.graph.node
             if node.op_type in ("QuantizeLinear", "DynamicQuantizeLinear")
             for name in node.output
         }
         inside: Mapping[str, np.dtype[Any]] = {
-            product.y: product.y_type for product in lowered.products if product.y_type.kind != "f"
+            product.y: product.y_type for product in lowered.products if _counted(product)
         }
+        self._why = {product.operator: product.why for product in lowered.products}
         self.oracle = Oracle(graph, {**inside, **host})
 
     def run(self, inputs: dict[str, np.ndarray], multiply: Multiply) -> dict[str, np.ndarray]:
@@ -86,14 +88,14 @@ class Comparison:
         def count(kind: str, product: bool, name: str, codes: np.ndarray) -> np.ndarray:
             if name not in reference:
                 return codes
-            if codes.dtype == np.float32:  # a scale, of a tensor's own codes
+            if codes.dtype == np.float32 and not product:  # a scale, of a tensor's own codes
                 return reference[name]
             self.found.setdefault((kind, product), Difference()).add(codes, reference[name])
             return reference[name]
 
         def multiplied(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
             y = multiply(product, a, b)
-            if y.dtype.kind == "f":
+            if not _counted(product):
                 return y
             if product.y in reference:
                 own = self.products.setdefault(product.name, Difference())
@@ -110,7 +112,18 @@ class Comparison:
         """List the operators whose codes differ, with how much and why."""
         return [
             {"operator": kind, "codes": one.codes, "differ": one.differ, "most": one.most,
-             "why": _CAUSES[product]}
+             "why": self._why.get(kind, "") if product else _ON_HOST}
             for (kind, product), one in sorted(self.found.items())
             if one.differ
         ]  # fmt: skip
+
+
+def _counted(product: Operands) -> bool:
+    """Tell whether results are onnxruntime's but for their rounding: formats are not its own."""
+    return not product.formats
+
+
+def _codes_of(graph: Graph, node: NodeProto) -> "np.dtype[Any] | None":
+    """Return the type of a quantiser's codes, if it is known before it runs."""
+    zero = graph.constants.get(node.input[2]) if len(node.input) > 2 else None
+    return graph.types.get(node.output[0]) if zero is None else zero.dtype

@@ -9,6 +9,8 @@ from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_scatter_elements import ScatterElements
 
 from . import host_quantisers
+from .expand import MICROSOFT
+from .match_blocked import BitWeights
 
 __all__ = ["OPERATORS"]
 
@@ -94,7 +96,29 @@ class Scatter(ScatterElements):
     op_domain = ""
 
 
+class MatMulNBits(OpRun):
+    """Multiplies floats and weights in blocks; an operator of onnxruntime."""
+
+    op_domain = MICROSOFT
+
+    def _run(
+        self,
+        a: np.ndarray,
+        codes: np.ndarray,
+        steps: np.ndarray,
+        zeros: np.ndarray | None = None,
+        order: np.ndarray | None = None,
+        bias: np.ndarray | None = None,
+        **numbers: Any,
+    ) -> tuple[np.ndarray]:
+        if order is not None:
+            raise ValueError("g_idx is not supported")
+        y = a.astype(np.float32) @ BitWeights.read(codes, steps, zeros, numbers).floats
+        return ((y if bias is None else y + bias.astype(np.float32)).astype(a.dtype),)
+
+
 OPERATORS = (
+    MatMulNBits,
     host_quantisers.DequantizeLinear, GlobalLpPool, GlobalMaxPool, MaxRoiPool, Multinomial, Scatter,
 )  # fmt: skip
 """Classes that implement the operators of their names."""

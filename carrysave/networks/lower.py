@@ -13,9 +13,10 @@ from onnx.reference.ops import load_op
 from .check_model import DOMAIN
 from .encoded import Choice
 from .expand import expand
-from .floats import match_floats, read
+from .floats import match_float_codes, match_floats, read
 from .host_operators import OPERATORS
-from .match_products import Match, key, match
+from .match_blocked import MATMUL_N_BITS, match_blocked
+from .match_products import FLOAT_PRODUCTS, Match, key, match
 from .model import Graph
 from .names import place
 from .product_base import Operands
@@ -23,8 +24,22 @@ from .target import Target
 
 __all__ = ["Lowered", "check_host", "lower"]
 
-_FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum", "LSTM", "GRU", "RNN")
-_OWN = {"QuantizeLinear", "DynamicQuantizeLinear", *(one.__name__ for one in OPERATORS)}
+_FLOAT_PRODUCTS = (
+    "MatMul",
+    "Gemm",
+    "Conv",
+    "ConvTranspose",
+    "Einsum",
+    "LSTM",
+    "GRU",
+    "RNN",
+    MATMUL_N_BITS,
+)
+_OWN = {
+    ("", "QuantizeLinear"),
+    ("", "DynamicQuantizeLinear"),
+    *((one.op_domain, one.__name__) for one in OPERATORS),
+}
 """Operators that the host has besides those of the reference."""
 _SHOWN = 5
 """Maximum nodes named in one message."""
@@ -52,6 +67,18 @@ class Lowered:
         """Products that are not quantised, and run in floats on the host."""
         return {name: count for name, count in self.host.items() if name in _FLOAT_PRODUCTS}
 
+    @property
+    def why_floats(self) -> str:
+        """Why products with quantised weights are among them; empty if none are."""
+        if MATMUL_N_BITS in self.host:
+            return f"{MATMUL_N_BITS} has activations in floats, without accuracy_level=4"
+        read = {name for node in self.proto.graph.node for name in node.input[1:2]
+                if not node.domain and node.op_type in FLOAT_PRODUCTS}  # fmt: skip
+        for node in self.proto.graph.node:
+            if node.op_type == "DequantizeLinear" and read.intersection(node.output):
+                return "weights are dequantised, and its activations are floats, or of small floats"
+        return ""
+
 
 def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = None) -> Lowered:
     """Find the products of a model, and check that the whole model can run.
@@ -74,7 +101,13 @@ def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = N
     for node in whole.nodes:
         choice = choices.get(key(node))
         try:
-            found = match_floats(whole, node, target, choice) if choice else match(whole, node)
+            found = (
+                match_floats(whole, node, target, choice)
+                if choice
+                else match_blocked(whole, node)
+                or match_float_codes(whole, node, target)
+                or match(whole, node)
+            )
         except ValueError as error:
             wrong.append(f"{place(node)}: {error}")
             continue
@@ -88,13 +121,16 @@ def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = N
     proto = _replace(whole, matches)
     wrong += _refused_nodes(proto)
     _refuse(wrong)
+    host = Counter(node.op_type for node in proto.graph.node if node.domain != DOMAIN)
+    lowered = Lowered(graph, proto, [found.product for found in matches], host)
     if not any(node.domain == DOMAIN for node in proto.graph.node):
+        kept = f"; its {lowered.why_floats}" if lowered.why_floats else ""
         raise ValueError(
             "the model has no quantised product that its outputs need; quantise it first, such as"
             " by onnxruntime.quantization.quantize_static, or choose formats by carrysave precision"
+            + kept
         )
-    host = Counter(node.op_type for node in proto.graph.node if node.domain != DOMAIN)
-    return Lowered(graph, proto, [found.product for found in matches], host)
+    return lowered
 
 
 def _replace(graph: Graph, matches: list[Match]) -> ModelProto:
@@ -161,10 +197,10 @@ def _refused(node: NodeProto, version: int) -> str:
     """Return why a node cannot run on the host; empty if it can."""
     if node.domain == DOMAIN:
         return ""
+    if (node.domain, node.op_type) in _OWN:
+        return ""
     if node.domain:
         return f"operators of domain {node.domain!r} are not supported"
-    if node.op_type in _OWN:
-        return ""
     try:
         load_op("", node.op_type, version=version, evaluator_cls=ReferenceEvaluator)
     except RuntimeContextError:

@@ -14,7 +14,18 @@ from .names import quoted
 from .product_base import Operands
 from .quantised_product import QuantisedProduct
 
-__all__ = ["FLOAT_PRODUCTS", "Match", "Unsupported", "arranged", "key", "match", "places", "row"]
+__all__ = [
+    "FLOAT_PRODUCTS",
+    "Match",
+    "Unsupported",
+    "arranged",
+    "constant",
+    "dequantised",
+    "key",
+    "match",
+    "places",
+    "row",
+]
 
 FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv")
 """ONNX operators that are quantised products in QDQ form."""
@@ -94,7 +105,7 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         ends = (6, 7, 9) if node.op_type == "QGemm" else (8, 6, 8)
         a, b = (_codes(graph, node.input[at : at + 3]) for at in (0, 3))
         names = [name for name in node.input[ends[0] : ends[0] + 1] if name]
-        bias = row(_constant(graph, names[0], "bias")) if names else None
+        bias = row(constant(graph, names[0], "bias")) if names else None
         product = _base(graph, node, a, b, bias)
         result = node.input[ends[1] : ends[2]]
         if not result or not result[0]:
@@ -121,11 +132,12 @@ def _codes(graph: Graph, names: list[str], axis: int | None = None) -> _Codes:
     codes, scale, zero = [*names, "", "", ""][:3]
     values = graph.constants.get(codes)
     kind = graph.types.get(codes, np.dtype(np.uint8))
-    found = _constant(graph, zero, "zero point") if zero else np.zeros((), kind)
-    factor = _constant(graph, scale, "scale") if scale else None
+    found = constant(graph, zero, "zero point") if zero else np.zeros((), kind)
+    factor = constant(graph, scale, "scale") if scale else None
     for what, own, legal in (("codes", values, "iu"), ("zero points", found, "iu"),
                              ("scales", factor, "f")):  # fmt: skip
-        if own is not None and (own.dtype.kind not in legal or not own.size):
+        fits = own is None or (own.dtype.kind == "f" if legal == "f" else bool(limits(own.dtype)))
+        if own is not None and not (fits and own.size):
             plain = "integers" if legal == "iu" else "floats"
             raise Unsupported(f"{what} of {quoted(codes)} must be {plain}, not {own.dtype}")
     return _Codes(codes, values, factor, found, axis)
@@ -156,7 +168,8 @@ def row(values: np.ndarray) -> np.ndarray:
     return values.reshape(-1)
 
 
-def _constant(graph: Graph, name: str, what: str) -> np.ndarray:
+def constant(graph: Graph, name: str, what: str) -> np.ndarray:
+    """Return a constant, if it is one."""
     if name not in graph.constants:
         raise Unsupported(f"{what} {quoted(name)} must be a constant")
     return graph.constants[name]
@@ -317,7 +330,7 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
 
     Relu and Clip become limits of codes, because quantisers are monotonic.
     """
-    a, b = (_dequantised(graph, name) for name in node.input[:2])
+    a, b = (dequantised(graph, name) for name in node.input[:2])
     if a is None or b is None:
         return None
     values = _attributes(node)
@@ -344,20 +357,23 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
     return Match(product=replace(product, low=limits[0], high=limits[1]), node=node, behind=behind)
 
 
-def _dequantised(graph: Graph, name: str) -> _Codes | None:
-    """Return the codes of a DequantizeLinear's output."""
+def dequantised(graph: Graph, name: str) -> _Codes | None:
+    """Return the codes of a DequantizeLinear's output, if they are integers with no blocks."""
     maker = graph.makers.get(name)
     if maker is None or maker.domain or maker.op_type != "DequantizeLinear":
         return None
     values = _attributes(maker)
-    if values.get("block_size"):
-        raise Unsupported(f"{quoted(name)} has a scale for each block, which is not supported")
+    codes = graph.constants.get(maker.input[0])
+    kind = graph.types.get(maker.input[0]) if codes is None else codes.dtype
+    # Of floats, or with a scale for each block, it is no product of integers as a whole.
+    if values.get("block_size") or (kind is not None and limits(kind) is None):
+        return None
     return _codes(graph, list(maker.input), values.get("axis", 1))
 
 
 def _sums(graph: Graph, name: str, steps: np.ndarray) -> np.ndarray | None:
     """Return a bias as sums, if its codes have the product's scale."""
-    codes = _dequantised(graph, name)
+    codes = dequantised(graph, name)
     if codes is None or codes.values is None or codes.zero.any():
         return None
     if codes.step.size not in (1, steps.size) or any(size != 1 for size in codes.values.shape[:-1]):
@@ -421,7 +437,7 @@ def _floats(
     ]
     if bias:
         values = graph.constants.get(bias)
-        codes = _dequantised(graph, bias)
+        codes = dequantised(graph, bias)
         if values is None and codes is not None and codes.values is not None:
             values = (codes.values - codes.zero).astype(np.float32) * codes.step
         if values is None:

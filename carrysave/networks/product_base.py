@@ -91,6 +91,11 @@ class Operands(ABC):
         return ""
 
     @property
+    def why(self) -> str:
+        """Why its results may differ from onnxruntime's."""
+        return "rounds sums times a scale once, halves up; onnxruntime rounds to float32 first"
+
+    @property
     def late(self) -> tuple[str, ...]:
         """Names of tensors that tell more about it when it runs."""
         return ()

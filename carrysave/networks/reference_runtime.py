@@ -93,6 +93,8 @@ def session(model: bytes) -> _Session:
         options = ort.SessionOptions()
         options.log_severity_level = 4
         options.add_session_config_entry("session.x64quantprecision", precision)
+        # Weights in blocks times floats are products of floats, where the model says no more.
+        options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         try:
             with limited("to open it by onnxruntime"):
                 found = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
