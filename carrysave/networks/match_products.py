@@ -11,6 +11,7 @@ from .expand import MICROSOFT
 from .im2col import Windows
 from .model import Graph
 from .names import quoted
+from .patches import Transposed
 from .product_base import Operands
 from .quantised_product import QuantisedProduct
 
@@ -28,7 +29,9 @@ __all__ = [
 ]
 
 FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv")
-"""ONNX operators that are quantised products in QDQ form."""
+"""ONNX operators that are products in chosen formats, and in QDQ form."""
+
+_TRANSPOSED = "ConvTranspose"
 
 
 class Unsupported(ValueError):
@@ -117,7 +120,7 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         zeros = [*node.input[2:4], "", ""]
         a, b = (_integers(graph, node.input[at], zeros[at]) for at in (0, 1))
         return Match(product=_base(graph, node, a, b, None), node=node)
-    if kind in {("", name) for name in FLOAT_PRODUCTS}:
+    if kind in {("", name) for name in (*FLOAT_PRODUCTS, _TRANSPOSED)}:
         return _between(graph, node)
     return None
 
@@ -185,7 +188,9 @@ def _base(
     if b.values is not None:
         zero = b.zero.astype(np.int64)
         _check_columns(node, b)
-        if zero.size > 1 and "Conv" in node.op_type:
+        if zero.size > 1 and node.op_type == _TRANSPOSED:
+            zero = zero.reshape(1, -1, *[1] * (b.values.ndim - 2))
+        elif zero.size > 1 and "Conv" in node.op_type:
             zero = zero.reshape(-1, *[1] * (b.values.ndim - 1))
         elif zero.size > 1 and _attributes(node).get("transB"):
             zero = zero.reshape(-1, 1)
@@ -193,6 +198,7 @@ def _base(
     weights, windows = arranged(node, codes)
     if bias is not None and weights is not None:
         columns = weights.size // weights.shape[-2]
+        columns //= windows.patch if windows else 1
         if bias.size not in (1, columns) or bias.dtype.kind not in "iu":
             raise Unsupported(f"bias must be {columns} integers, not {bias.size} {bias.dtype}")
         bias = np.broadcast_to(bias, columns)
@@ -220,8 +226,10 @@ def _zeros(b: _Codes) -> int | np.ndarray:
 def _check_columns(node: NodeProto, b: _Codes) -> None:
     """Refuse scales and zero points that are neither one nor one for each column of weights."""
     assert b.values is not None
-    last = not ("Conv" in node.op_type or _attributes(node).get("transB"))
-    columns = b.values.shape[-1 if last else 0] if b.values.ndim else 0
+    axis = -1
+    if "Conv" in node.op_type or _attributes(node).get("transB"):
+        axis = 1 if node.op_type == _TRANSPOSED else 0
+    columns = b.values.shape[axis] if b.values.ndim > max(axis, 0) else 0
     for what, values in (("scales", b.scale), ("zero points", b.zero)):
         if values is not None and values.size not in (1, columns):
             raise Unsupported(f"{what} of B must be 1 or {columns}, not {values.size}")
@@ -252,7 +260,7 @@ def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, 
     if "Conv" in node.op_type:
         if b is None:
             raise Unsupported("weights must be constants")
-        return _kernel(values, b)
+        return _transposed(values, b) if node.op_type == _TRANSPOSED else _kernel(values, b)
     if b is None:
         if values.get("transB"):
             raise Unsupported("B that is computed must be K x N")
@@ -265,15 +273,39 @@ def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, 
 
 def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
     """Rearrange outputs x inputs x space to groups x K x N."""
-    if kernel.ndim < 3:
-        raise Unsupported(f"weights must have 3 axes or more, not {kernel.ndim}")
+    how = _windows(values, kernel)
     outputs, inputs, *space = kernel.shape
-    axes = len(space)
     groups = values.get("group", 1)
     if groups < 1 or outputs % groups:
         raise Unsupported(f"group must divide {outputs}, not be {groups}")
     depth = inputs * int(np.prod(space))
     weights = kernel.reshape(groups, outputs // groups, depth).transpose(0, 2, 1)
+    return weights, Windows(**how)
+
+
+def _transposed(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
+    """Rearrange inputs x outputs x space to groups x K x N, where rows have patches of outputs."""
+    how = _windows(values, kernel)
+    axes = kernel.ndim - 2
+    groups = values.get("group", 1)
+    if groups < 1 or len(kernel) % groups:
+        raise Unsupported(f"group must divide {len(kernel)}, not be {groups}")
+    extra = tuple(values.get("output_padding", [0] * axes))
+    shape = tuple(values["output_shape"])[-axes:] if "output_shape" in values else None
+    for what, numbers, least in (("output_padding", extra, 0), ("output_shape", shape, 1)):
+        legal = numbers is None or len(numbers) == axes
+        if not legal or not all(least <= number <= _MOST for number in numbers or ()):
+            raise Unsupported(f"{what} must be {axes} numbers, {least}..{_MOST}, not {numbers}")
+    windows = Transposed(**how, extra=extra, shape=shape)
+    return windows.arranged(kernel, groups), windows
+
+
+def _windows(values: dict[str, Any], kernel: np.ndarray) -> dict[str, Any]:
+    """Read the fields of :class:`Windows`."""
+    if kernel.ndim < 3:
+        raise Unsupported(f"weights must have 3 axes or more, not {kernel.ndim}")
+    space = list(kernel.shape[2:])
+    axes = len(space)
     automatic = values.get("auto_pad", b"NOTSET").decode()
     pads = tuple(values.get("pads", [0] * 2 * axes))
     if automatic == "VALID":
@@ -288,13 +320,10 @@ def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Win
             raise Unsupported(f"{what} must be {count} numbers, {least}..{_MOST}, not {numbers}")
     if list(values.get("kernel_shape", space)) != space:
         raise Unsupported(f"kernel_shape must be {space}, as of the weights")
-    return weights, Windows(
-        kernel=tuple(space),
-        strides=strides,
-        dilations=dilations,
-        pads=None if same else pads,
-        auto_pad=automatic if same else "NOTSET",
-    )
+    return {
+        "kernel": tuple(space), "strides": strides, "dilations": dilations,
+        "pads": None if same else pads, "auto_pad": automatic if same else "NOTSET",
+    }  # fmt: skip
 
 
 _MOST = 1 << 20
@@ -339,6 +368,8 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
     if b.step.size > 1:
         rank = 2 if b.values is None else b.values.ndim
         columns = 0 if node.op_type == "Conv" or values.get("transB") else 1
+        if node.op_type == _TRANSPOSED and values.get("group", 1) > 1:
+            raise Unsupported("with groups, scales of B must be one")
         if b.axis is None or b.axis % rank != columns:
             raise Unsupported("scales of B must be one, or one for each column")
     steps = _product_of(a, b, values.get("alpha", 1))

@@ -10,6 +10,8 @@ from carrysave.driver.batch import Work
 from golden.npe.requantiser import dyadic
 
 from .code_types import limits
+from .mapping import Mapping, choose
+from .patches import Patched, toeplitz
 from .product_base import Compiled, Cut, Operands
 from .target import Target
 
@@ -31,6 +33,7 @@ class QuantisedProduct(Operands):
     bias : N sums, or None.
     scale : float32, 1 or N; None: y holds sums.
     y_zero, y_codes, low, high : zero point, type and limits of y's codes.
+    turns : activations may take the place of B.
     more : those of :class:`Operands`.
     """
 
@@ -46,11 +49,19 @@ class QuantisedProduct(Operands):
     y_codes: "np.dtype[Any]" = _SUMS
     low: int = 0
     high: int = 0
+    turns: bool = True
 
     @property
     def y_type(self) -> "np.dtype[Any]":
         """Type of y's codes, or sums."""
         return self.y_codes
+
+    @property
+    def why(self) -> str:
+        """Why codes may differ."""
+        if self.operator == "ConvTranspose":
+            return "rounds exact sums once; onnxruntime has no kernel of codes, and rounds floats"
+        return super().why
 
     @property
     def late(self) -> tuple[str, ...]:
@@ -93,6 +104,67 @@ class QuantisedProduct(Operands):
     def _compile(
         self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
     ) -> Compiled:
+        done = in_hardware and self.scale is not None and target.requantises(self.scale.size)
+        mapping = self._mapping(target, a, done)
+        if mapping is not None and mapping[1]:
+            return self._turned(target, a, mapping[0], in_hardware)
+        if mapping is not None:
+            assert self.weights is not None
+            made = toeplitz(self.weights, mapping[0])
+            return replace(self, weights=made, windows=mapping[0])._laid(target, a, b, done)
+        return self._laid(target, a, b, done)
+
+    def _mapping(self, target: Target, a: np.ndarray, done: bool) -> Mapping | None:
+        """Choose how a convolution goes onto the engine."""
+        if self.windows is None or self.weights is None or a.ndim != 2 + len(self.windows.kernel):
+            return None
+        most = target.mode.a.high
+        fits = -most - 1 <= self.weights.min() and self.weights.max() <= most
+        codes = limits(self.a_type)
+        number = target.mode.b
+        fits = fits and codes is not None and codes[1] - codes[0] <= number.high - number.low
+        return choose(
+            target, self.windows, self.weights.shape, a.shape, requantised=done,
+            terms=len(_terms(target, self.weights)),
+            turns=fits and self.turns and self.weights.shape[-1] == 1,
+        )  # fmt: skip
+
+    def _turned(
+        self, target: Target, a: np.ndarray, windows: Patched, in_hardware: bool
+    ) -> Compiled:
+        """Make works, one for each channel, with weights as A, and activations as B."""
+        assert self.weights is not None
+        done = in_hardware and self.scale is not None and target.requantises(1)
+        y_offset = code_offset("C", self.y_type, target.info.codes) if done else 0
+        offset = code_offset("A", self.a_type, target.mode.b)
+        columns = toeplitz(self.weights, windows)
+        own = replace(self, weights=columns, windows=windows)
+        cut = own.cut(a, self.a_zero, 1)
+        bias = np.zeros(len(self.weights), np.int64) if self.bias is None else self.bias
+        # All rows of a work have the weights of one channel, and so one bias and scale.
+        bias = bias.astype(np.int64) - (self.a_zero - offset) * self.weights.sum(axis=(1, 2))
+        works = [
+            Work(
+                a=made.T,
+                b=left.T.astype(np.int64) - offset,
+                bias=np.full(len(left), one),
+                mode=target.mode,
+            )
+            for made, left, one in zip(columns, cut.lefts, bias, strict=True)
+        ]
+        if done:
+            hows = _scales(self, list(self.weights), y_offset)
+            works = [
+                replace(work, requantisation=how) for work, how in zip(works, hows, strict=True)
+            ]
+
+        def finish(results: list[np.ndarray]) -> np.ndarray:
+            return own._finished(cut, [one.T for one in results], done, y_offset)
+
+        return Compiled(works=works, cut=cut, finish=finish, macs=cut.useful)
+
+    def _laid(self, target: Target, a: np.ndarray, b: np.ndarray | None, done: bool) -> Compiled:
+        """Make works with activations as A."""
         terms = 1 if self.weights is None else len(_terms(target, self.weights))
         bundle = self.bundle(target, target.mode.k_max // terms)
         cut = self.cut(a, self.a_zero, bundle)
@@ -103,7 +175,6 @@ class QuantisedProduct(Operands):
             raise ValueError(f"zero points of B must be one for each column, not {shape}")
         rights = self.rights(cut, computed, bundle)
         works = self._works(target, cut, rights)
-        done = in_hardware and self.scale is not None and target.requantises(self.scale.size)
         y_offset = code_offset("C", self.y_type, target.info.codes) if done else 0
         if done:
             hows = _scales(self, rights, y_offset)
@@ -112,15 +183,23 @@ class QuantisedProduct(Operands):
             ]
 
         def finish(results: list[np.ndarray]) -> np.ndarray:
-            y = cut.join(results)
             if np.any(rest):
-                rows = np.concatenate([left.astype(np.int64).sum(axis=1) for left in cut.lefts])
-                y = y - (rows - cut.lefts[0].shape[1] * self.a_zero)[:, np.newaxis] * rest
-            if self.scale is not None:
-                y = y + y_offset if done else requantise(self, y)
-            return cut.shaped(y).astype(self.y_type)
+                rows = [left.astype(np.int64).sum(axis=1, keepdims=True) for left in cut.lefts]
+                results = [
+                    result - (row - left.shape[1] * self.a_zero) * rest
+                    for result, row, left in zip(results, rows, cut.lefts, strict=True)
+                ]
+            return self._finished(cut, results, done, y_offset)
 
         return Compiled(works=works, cut=cut, finish=finish, macs=self.macs(cut, rights))
+
+    def _finished(self, cut: Cut, results: list[np.ndarray], done: bool, offset: int) -> np.ndarray:
+        """Make y of results."""
+        y = cut.join(results)
+        if self.scale is not None:
+            own = replace(self, scale=self.per_column(self.scale))
+            y = y + offset if done else requantise(own, y)
+        return cut.shaped(y).astype(self.y_type)
 
     def _rest(self, target: Target, b: np.ndarray | None) -> int | np.ndarray:
         """Return the part of a computed B's zero points that the host takes out, from sums.
@@ -140,7 +219,9 @@ class QuantisedProduct(Operands):
         offset = code_offset("A", self.a_type, target.mode.a)
         columns = rights if self.weights is not None else rights[:1]
         width = sum(right.shape[1] for right in columns)
-        bias = np.zeros(width, np.int64) if self.bias is None else self.bias.astype(np.int64)
+        bias = np.zeros(width, np.int64)
+        if self.bias is not None:
+            bias = self.per_column(self.bias.astype(np.int64))
         works = []
         for left, right, own in zip(cut.lefts, rights, self.split(bias, rights), strict=True):
             parts = _terms(target, right)
@@ -200,7 +281,7 @@ def _scales(
 ) -> list[Requantisation]:
     """Make requantisations for the columns of each work: float32 scales, exactly."""
     assert product.scale is not None
-    multiplier, shift = dyadic(product.scale)
+    multiplier, shift = (product.per_column(one) for one in dyadic(product.scale))
     one = len(shift) == 1
     multipliers, shifts = (
         [values] * len(rights) if one else product.split(values, rights)
@@ -208,8 +289,8 @@ def _scales(
     )
     return [
         Requantisation(
-            multiplier=int(factor[0]) if one else factor,
-            shift=int(places[0]) if one else places,
+            multiplier=int(factor[0]) if len(factor) == 1 else factor,
+            shift=int(places[0]) if len(places) == 1 else places,
             zero_point=product.y_zero - offset,
             low=product.low - offset,
             high=product.high - offset,
