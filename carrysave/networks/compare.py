@@ -56,6 +56,7 @@ class Comparison:
         self.found: dict[tuple[str, bool], Difference] = {}
         self.products: dict[str, Difference] = {}
         self._lowered = lowered
+        self._why = {product.operator: product.why for product in lowered.products}
         graph = lowered.graph
         host = {
             node.output[0]: kind
@@ -66,6 +67,13 @@ class Comparison:
             if node.op_type == "DynamicQuantizeLinear":
                 types = (np.uint8, np.float32, np.uint8)
                 host |= dict(zip(node.output, map(np.dtype, types), strict=False))
+        self._layers = {
+            name: layer
+            for layer in lowered.recurrent.values()
+            for name in layer.node.output
+            if name
+        }
+        self._why |= {layer.node.op_type: layer.why for layer in self._layers.values()}
         makers = {name: node for node in lowered.proto.graph.node for name in node.output}
         kinds = {name: node.op_type for name, node in makers.items()}
         kinds |= {product.y: product.operator for product in lowered.products}
@@ -78,8 +86,8 @@ class Comparison:
         inside: Mapping[str, np.dtype[Any]] = {
             product.y: product.y_type for product in lowered.products if _counted(product)
         }
-        self._why = {product.operator: product.why for product in lowered.products}
-        self.oracle = Oracle(graph, {**inside, **host})
+        floats = dict.fromkeys(self._layers, np.dtype(np.float32))
+        self.oracle = Oracle(graph, {**inside, **host, **floats})
 
     def run(self, inputs: dict[str, np.ndarray], multiply: Multiply) -> dict[str, np.ndarray]:
         """Compare a run on these inputs; return the reference's outputs."""
@@ -103,6 +111,8 @@ class Comparison:
             return count(product.operator, True, product.y, y)
 
         def observed(name: str, codes: np.ndarray) -> np.ndarray:
+            if name in self._layers:
+                return count(self._layers[name].node.op_type, True, name, codes)
             return count(self._makers.get(name, "?"), False, name, codes)
 
         evaluate(self._lowered, inputs, multiplied, observed)

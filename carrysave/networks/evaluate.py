@@ -74,6 +74,18 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         ) -> tuple[np.ndarray]:
             return (multiply(lowered.products[index].bound(*late), a, b),)
 
+    class Recurrent(OpRun):
+        op_domain = DOMAIN
+
+        def _run(self, x: np.ndarray, *given: Any) -> tuple[np.ndarray, ...]:
+            layer = lowered.recurrent[self.onnx_node.name]
+            states = (*given, None, None, None)[:3]
+            try:
+                found = layer.run(lambda own, a: multiply(own, a, None), x, *states)
+            except ValueError as error:
+                raise ValueError(f"{place(layer.node)}: {error}") from None
+            return tuple(map(observe, self.onnx_node.output, found))
+
     class QuantizeLinear(host_quantisers.QuantizeLinear):
         def _run(self, *given: Any, **attributes: Any) -> tuple[np.ndarray]:
             (codes,) = super()._run(*given, **attributes)
@@ -86,6 +98,7 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
 
     own = [
         Product,
+        Recurrent,
         QuantizeLinear,
         DynamicQuantizeLinear,
         *OPERATORS,

@@ -10,7 +10,7 @@ from onnx.reference.op_run import OpRun
 
 from .code_types import limits
 
-__all__ = ["DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "along"]
+__all__ = ["DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear", "along", "dynamic_codes"]
 
 
 class QuantizeLinear(OpRun):
@@ -78,13 +78,24 @@ class DynamicQuantizeLinear(OpRun):
     op_domain = ""
 
     def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        if not np.isfinite(x).all():
-            raise ValueError("the values to quantise must be finite")
-        low, high = (np.float32(end(x, initial=0)) for end in (np.min, np.max))
-        scale = (high - low) / np.float32(255) if high > low else np.float32(1)
-        zero = np.rint(np.clip(-low / scale, 0, 255))
-        codes = np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.uint8)
-        return codes, np.array(scale, np.float32), np.array(zero, np.uint8)
+        return dynamic_codes(x)
+
+
+def dynamic_codes(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Quantise floats by their range: return codes of uint8, scale, and zero point.
+
+    Raises
+    ------
+    ValueError
+        Values that are not finite.
+    """
+    if not np.isfinite(x).all():
+        raise ValueError("the values to quantise must be finite")
+    low, high = (np.float32(end(x, initial=0)) for end in (np.min, np.max))
+    scale = (high - low) / np.float32(255) if high > low else np.float32(1)
+    zero = np.rint(np.clip(-low / scale, 0, 255))
+    codes = np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.uint8)
+    return codes, np.array(scale, np.float32), np.array(zero, np.uint8)
 
 
 def along(values: np.ndarray, shape: tuple[int, ...], axis: int, block: int = 0) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
@@ -20,6 +20,7 @@ from .match_products import FLOAT_PRODUCTS, Match, key, match
 from .model import Graph
 from .names import place
 from .product_base import Operands
+from .recurrent import Recurrent, match_recurrent
 from .target import Target
 
 __all__ = ["Lowered", "check_host", "lower"]
@@ -55,12 +56,14 @@ class Lowered:
     proto : the same with nodes of :data:`DOMAIN`.
     products : the products of these nodes.
     host : how often each operator runs on the host.
+    recurrent : layers with several products, by the name of the node.
     """
 
     graph: Graph
     proto: ModelProto
     products: list[Operands]
     host: Mapping[str, int]
+    recurrent: Mapping[str, Recurrent] = field(default_factory=dict)
 
     @property
     def floats(self) -> dict[str, int]:
@@ -97,10 +100,17 @@ def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = N
     whole = expand(graph)
     choices = read(graph) if choices is None else choices
     matches: list[Match] = []
+    recurrent: dict[str, Recurrent] = {}
     wrong = []
     for node in whole.nodes:
         choice = choices.get(key(node))
         try:
+            layer = match_recurrent(whole, node)
+            for one in layer.products if layer else ():
+                one.check(target)
+            if layer is not None:
+                recurrent[key(node)] = layer
+                continue
             found = (
                 match_floats(whole, node, target, choice)
                 if choice
@@ -118,11 +128,13 @@ def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = N
             found.product.check(target)
         except ValueError as error:
             wrong.append(str(error))
-    proto = _replace(whole, matches)
+    proto = _replace(whole, matches, recurrent)
     wrong += _refused_nodes(proto)
     _refuse(wrong)
     host = Counter(node.op_type for node in proto.graph.node if node.domain != DOMAIN)
-    lowered = Lowered(graph, proto, [found.product for found in matches], host)
+    products = [found.product for found in matches]
+    inner = [one for layer in recurrent.values() for one in layer.products]
+    lowered = Lowered(graph, proto, [*products, *inner], host, recurrent)
     if not any(node.domain == DOMAIN for node in proto.graph.node):
         kept = f"; its {lowered.why_floats}" if lowered.why_floats else ""
         raise ValueError(
@@ -133,7 +145,7 @@ def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = N
     return lowered
 
 
-def _replace(graph: Graph, matches: list[Match]) -> ModelProto:
+def _replace(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurrent]) -> ModelProto:
     """Replace each product by a node, and remove unused nodes."""
     at = {id(found.node): (index, found) for index, found in enumerate(matches)}
     dropped = {id(node) for found in matches for node in (found.node, *found.behind)}
@@ -149,6 +161,12 @@ def _replace(graph: Graph, matches: list[Match]) -> ModelProto:
             )
             nodes += found.after
             constants += [numpy_helper.from_array(*one) for one in found.constants]
+        elif key(node) in recurrent:
+            # X, sequence_lens, initial_h, initial_c: the others are constants.
+            inputs = [[*node.input, *[""] * 7][at] for at in (0, 4, 5, 6)]
+            nodes.append(
+                helper.make_node("Recurrent", inputs, node.output, key(node), domain=DOMAIN)
+            )
         elif id(node) not in dropped:
             nodes.append(node)
     wanted = set(graph.outputs)

@@ -93,6 +93,9 @@ def session(model: bytes) -> _Session:
         options = ort.SessionOptions()
         options.log_severity_level = 4
         options.add_session_config_entry("session.x64quantprecision", precision)
+        if b"DynamicQuantizeLSTM" in model:
+            # Threads would each quantise the samples that they have by a range of their own.
+            options.intra_op_num_threads = 1
         # Weights in blocks times floats are products of floats, where the model says no more.
         options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         try:
