@@ -86,6 +86,12 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
                 raise ValueError(f"{place(layer.node)}: {error}") from None
             return tuple(map(observe, self.onnx_node.output, found))
 
+    class Fallback(OpRun):
+        op_domain = DOMAIN
+
+        def _run(self, *given: Any, index: int = 0) -> tuple[Any, ...]:
+            return tuple(lowered.fallbacks[index].run(given))
+
     class QuantizeLinear(host_quantisers.QuantizeLinear):
         def _run(self, *given: Any, **attributes: Any) -> tuple[np.ndarray]:
             (codes,) = super()._run(*given, **attributes)
@@ -99,6 +105,7 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
     own = [
         Product,
         Recurrent,
+        Fallback,
         QuantizeLinear,
         DynamicQuantizeLinear,
         *OPERATORS,

@@ -13,6 +13,7 @@ from onnx.reference.ops import load_op
 from .check_model import DOMAIN
 from .encoded import Choice
 from .expand import expand
+from .fallback import Fallback, has_graphs
 from .floats import match_float_codes, match_floats, read
 from .host_operators import OPERATORS
 from .match_blocked import MATMUL_N_BITS, match_blocked
@@ -42,6 +43,7 @@ _OWN = {
     *((one.op_domain, one.__name__) for one in OPERATORS),
 }
 """Operators that the host has besides those of the reference."""
+_FALLBACK = "Fallback"
 _SHOWN = 5
 """Maximum nodes named in one message."""
 
@@ -57,6 +59,8 @@ class Lowered:
     products : the products of these nodes.
     host : how often each operator runs on the host.
     recurrent : layers with several products, by the name of the node.
+    fallbacks : nodes that onnxruntime runs.
+    kept : products that the host runs, since the block cannot, with reasons.
     """
 
     graph: Graph
@@ -64,6 +68,8 @@ class Lowered:
     products: list[Operands]
     host: Mapping[str, int]
     recurrent: Mapping[str, Recurrent] = field(default_factory=dict)
+    fallbacks: Sequence[Fallback] = ()
+    kept: Sequence[str] = ()
 
     @property
     def floats(self) -> dict[str, int]:
@@ -83,7 +89,13 @@ class Lowered:
         return ""
 
 
-def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = None) -> Lowered:
+def lower(
+    graph: Graph,
+    target: Target,
+    choices: Mapping[str, Choice] | None = None,
+    *,
+    fallback: bool = False,
+) -> Lowered:
     """Find the products of a model, and check that the whole model can run.
 
     Parameters
@@ -91,13 +103,15 @@ def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = N
     graph : the model.
     target : the co-processor.
     choices : formats of float products, by node; None: those in the model.
+    fallback : nodes that can run neither on the block nor on the host go to onnxruntime.
 
     Raises
     ------
     ValueError
         Nodes that cannot run, each with its reason; a model without quantised products.
     """
-    whole = expand(graph)
+    fallbacks: list[Fallback] = []
+    whole = _without_graphs(expand(graph), fallbacks) if fallback else expand(graph)
     choices = read(graph) if choices is None else choices
     matches: list[Match] = []
     recurrent: dict[str, Recurrent] = {}
@@ -123,26 +137,64 @@ def lower(graph: Graph, target: Target, choices: Mapping[str, Choice] | None = N
             continue
         if found is None:
             continue
-        matches.append(found)
         try:
             found.product.check(target)
         except ValueError as error:
             wrong.append(str(error))
+            if fallback:
+                continue
+        matches.append(found)
     proto = _replace(whole, matches, recurrent)
-    wrong += _refused_nodes(proto)
-    _refuse(wrong)
+    kept = wrong if fallback else []
+    if fallback:
+        _fall_back(proto, fallbacks)
+    else:
+        _refuse(wrong + _refused_nodes(proto))
     host = Counter(node.op_type for node in proto.graph.node if node.domain != DOMAIN)
     products = [found.product for found in matches]
     inner = [one for layer in recurrent.values() for one in layer.products]
-    lowered = Lowered(graph, proto, [*products, *inner], host, recurrent)
-    if not any(node.domain == DOMAIN for node in proto.graph.node):
-        kept = f"; its {lowered.why_floats}" if lowered.why_floats else ""
+    lowered = Lowered(graph, proto, [*products, *inner], host, recurrent, fallbacks, kept)
+    if not any(node.domain == DOMAIN and node.op_type != _FALLBACK for node in proto.graph.node):
+        floats = f"; its {lowered.why_floats}" if lowered.why_floats else ""
         raise ValueError(
             "the model has no quantised product that its outputs need; quantise it first, such as"
             " by onnxruntime.quantization.quantize_static, or choose formats by carrysave precision"
-            + kept
+            + floats
         )
     return lowered
+
+
+def _without_graphs(graph: Graph, fallbacks: list[Fallback]) -> Graph:
+    """Replace nodes with subgraphs, so that they say all that they take."""
+    proto = onnx.ModelProto()
+    proto.CopyFrom(graph.proto)
+    for node in proto.graph.node:
+        if has_graphs(node):
+            _fall(node, "subgraphs are not supported", proto, fallbacks)
+    proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))
+    return Graph(proto)
+
+
+def _fall_back(proto: ModelProto, fallbacks: list[Fallback]) -> None:
+    """Replace the nodes that the host cannot run."""
+    version = next(one.version for one in proto.opset_import if not one.domain)
+    for node in proto.graph.node:
+        if reason := _refused(node, version):
+            _fall(node, reason, proto, fallbacks)
+
+
+def _fall(node: NodeProto, reason: str, proto: ModelProto, fallbacks: list[Fallback]) -> None:
+    own = NodeProto()
+    own.CopyFrom(node)
+    opsets = {one.domain: one.version for one in proto.opset_import if one.domain != DOMAIN}
+    found = Fallback(own, reason, opsets)
+    name = key(node)
+    node.Clear()
+    node.CopyFrom(
+        helper.make_node(_FALLBACK, found.inputs, own.output, name, domain=DOMAIN,
+                         index=len(fallbacks))
+    )  # fmt: skip
+    fallbacks.append(found)
 
 
 def _replace(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurrent]) -> ModelProto:
@@ -181,7 +233,8 @@ def _replace(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurre
     proto.graph.node.extend(reversed(kept))
     tensors = [*graph.proto.graph.initializer, *constants]
     proto.graph.initializer.extend(one for one in tensors if one.name in wanted)
-    proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))
+    if not any(one.domain == DOMAIN for one in proto.opset_import):
+        proto.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     return proto
 
 
