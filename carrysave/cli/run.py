@@ -63,6 +63,10 @@ def run_model(
     requantise: Annotated[
         str, Parameter(help="Where to requantise: hardware, or host, as onnxruntime does.")
     ] = "hardware",
+    host_fallback: Annotated[
+        bool,
+        Parameter(negative="", help="Run nodes that are not supported by onnxruntime."),
+    ] = False,
     batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None,
     energy: Annotated[
         str | None,
@@ -115,6 +119,7 @@ def run_model(
         batch=batch,
         library=partial(cells_for_energy, energy),
         block=block,
+        fallback=host_fallback,
     )
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])

@@ -33,10 +33,15 @@ _LONGEST = 1000
 """Characters of a name."""
 
 
-def read_model(path: Path) -> ModelProto:
+def read_model(path: Path, *, subgraphs: bool = False) -> ModelProto:
     """Read a model and the files of its tensors, and check it.
 
     Names of nodes become unique, and ONNX's own operators get the domain "".
+
+    Parameters
+    ----------
+    path : file.
+    subgraphs : nodes may have them.
 
     Raises
     ------
@@ -54,7 +59,7 @@ def read_model(path: Path) -> ModelProto:
         with within_file(path):
             _check_names(proto)
             _normalise(proto)
-            for where, tensor in tensors(proto):
+            for where, tensor in tensors(proto, subgraphs=subgraphs):
                 fill(path, where, tensor)
                 check_tensor(where, tensor)
             _check_graph(proto)

@@ -18,7 +18,7 @@ from .energy import measure
 from .inputs import batch_of, read_inputs, read_labels
 from .lower import lower
 from .model import load
-from .names import within_file
+from .names import place, within_file
 from .outputs import archive, folder_name
 from .run import SIMULATIONS, Block, run
 from .target import Target
@@ -42,6 +42,7 @@ class RunRequest:
     library : loads that of cells, for energy, after the model is read. None: no energy; nor for a
         text, which says why.
     block : what runs the part of the products that `simulate` says; None: the simulated design.
+    fallback : onnxruntime runs the nodes that neither the block nor the host can run.
     """
 
     model: Path
@@ -53,11 +54,14 @@ class RunRequest:
     batch: int | None
     library: Callable[[], Library | str | None]
     block: Block | None = None
+    fallback: bool = False
 
     def __post_init__(self) -> None:
         """Check the choices."""
         check_choice("--simulate", self.simulate, SIMULATIONS)
         check_choice("--requantise", self.requantise, REQUANTISERS)
+        if self.fallback and not installed("onnxruntime"):
+            raise UsageError(f"--host-fallback needs {remedy('onnxruntime')}")
         if self.batch is not None and self.batch < 1:
             raise UsageError(f"--batch must be 1 or more, not {self.batch}")
 
@@ -76,13 +80,13 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
     on what is left out, and ``files``.
     """
     steps.step(f"read {request.model.name}")
-    graph = load(request.model)
+    graph = load(request.model, subgraphs=request.fallback)
     inputs = read_inputs(request.data, graph, "--input")
     batch = batch_of(request.batch, graph, inputs)
     labels = read_labels(request.labels, len(next(iter(inputs.values()))))
     target = Target(request.design)
     with within_file(request.model):
-        lowered = lower(graph, target)
+        lowered = lower(graph, target, fallback=request.fallback)
     library = request.library()
     notes = [f"no energy: {library}"] if isinstance(library, str) else []
     with within_file(request.model):
@@ -96,6 +100,8 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
             block=request.block or simulated(request.design, folder / "runs"),
             steps=steps,
         )
+    notes += [f"by onnxruntime: {place(one.node)}: {one.reason}" for one in lowered.fallbacks]
+    notes += [f"not on the block: {text}" for text in lowered.kept]
     energy = None
     if isinstance(library, Library):
         pairs = [product.formats for product in lowered.products]

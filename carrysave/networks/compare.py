@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from onnx import NodeProto
 
+from .code_types import steps_apart
 from .evaluate import Multiply, evaluate
 from .lower import Lowered
+from .model import Graph
 from .product_base import Operands
 from .reference_runtime import Oracle
 
 __all__ = ["Comparison", "Difference"]
 
-_CAUSES = {
-    True: "rounds sums times a scale once, halves up; onnxruntime rounds to float32 first",
-    False: "runs in floats on the host; onnxruntime has its own kernel for codes",
-}
+_ON_HOST = "runs in floats on the host; onnxruntime has its own kernel for codes"
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Difference:
     Members
     -------
     codes, differ : number of codes, and of differing ones.
-    most : largest difference, in steps.
+    most : largest difference, in steps; of floats, in units in the last place of the largest.
     """
 
     codes: int = 0
@@ -35,7 +35,7 @@ class Difference:
 
     def add(self, ours: np.ndarray, theirs: np.ndarray) -> None:
         """Count the codes of one tensor."""
-        apart = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
+        apart = steps_apart(ours, theirs)
         self.codes += apart.size
         self.differ += int(np.count_nonzero(apart))
         self.most = max(self.most, int(apart.max(initial=0)))
@@ -56,22 +56,38 @@ class Comparison:
         self.found: dict[tuple[str, bool], Difference] = {}
         self.products: dict[str, Difference] = {}
         self._lowered = lowered
+        self._why = {product.operator: product.why for product in lowered.products}
         graph = lowered.graph
         host = {
-            node.output[0]: np.dtype(graph.constants[node.input[2]].dtype)
+            node.output[0]: kind
             for node in lowered.proto.graph.node
-            if node.op_type == "QuantizeLinear" and len(node.input) > 2
+            if node.op_type == "QuantizeLinear" and (kind := _codes_of(graph, node)) is not None
         }
+        for node in lowered.proto.graph.node:
+            if node.op_type == "DynamicQuantizeLinear":
+                types = (np.uint8, np.float32, np.uint8)
+                host |= dict(zip(node.output, map(np.dtype, types), strict=False))
+        self._layers = {
+            name: layer
+            for layer in lowered.recurrent.values()
+            for name in layer.node.output
+            if name
+        }
+        self._why |= {layer.node.op_type: layer.why for layer in self._layers.values()}
         makers = {name: node for node in lowered.proto.graph.node for name in node.output}
+        kinds = {name: node.op_type for name, node in makers.items()}
+        kinds |= {product.y: product.operator for product in lowered.products}
         self._makers = {
-            node.output[0]: makers[node.input[0]].op_type if node.input[0] in makers else "inputs"
+            name: kinds.get(node.input[0], "inputs")
             for node in lowered.proto.graph.node
-            if node.op_type == "QuantizeLinear"
+            if node.op_type in ("QuantizeLinear", "DynamicQuantizeLinear")
+            for name in node.output
         }
         inside: Mapping[str, np.dtype[Any]] = {
-            product.y: product.y_type for product in lowered.products if product.y_type.kind != "f"
+            product.y: product.y_type for product in lowered.products if _counted(product)
         }
-        self.oracle = Oracle(graph, {**inside, **host})
+        floats = dict.fromkeys(self._layers, np.dtype(np.float32))
+        self.oracle = Oracle(graph, {**inside, **host, **floats})
 
     def run(self, inputs: dict[str, np.ndarray], multiply: Multiply) -> dict[str, np.ndarray]:
         """Compare a run on these inputs; return the reference's outputs."""
@@ -80,12 +96,14 @@ class Comparison:
         def count(kind: str, product: bool, name: str, codes: np.ndarray) -> np.ndarray:
             if name not in reference:
                 return codes
+            if codes.dtype == np.float32 and not product:  # a scale, of a tensor's own codes
+                return reference[name]
             self.found.setdefault((kind, product), Difference()).add(codes, reference[name])
             return reference[name]
 
         def multiplied(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
             y = multiply(product, a, b)
-            if y.dtype.kind == "f":
+            if not _counted(product):
                 return y
             if product.y in reference:
                 own = self.products.setdefault(product.name, Difference())
@@ -93,6 +111,8 @@ class Comparison:
             return count(product.operator, True, product.y, y)
 
         def observed(name: str, codes: np.ndarray) -> np.ndarray:
+            if name in self._layers:
+                return count(self._layers[name].node.op_type, True, name, codes)
             return count(self._makers.get(name, "?"), False, name, codes)
 
         evaluate(self._lowered, inputs, multiplied, observed)
@@ -102,7 +122,18 @@ class Comparison:
         """List the operators whose codes differ, with how much and why."""
         return [
             {"operator": kind, "codes": one.codes, "differ": one.differ, "most": one.most,
-             "why": _CAUSES[product]}
+             "why": self._why.get(kind, "") if product else _ON_HOST}
             for (kind, product), one in sorted(self.found.items())
             if one.differ
         ]  # fmt: skip
+
+
+def _counted(product: Operands) -> bool:
+    """Tell whether results are onnxruntime's but for their rounding: formats are not its own."""
+    return not product.formats
+
+
+def _codes_of(graph: Graph, node: NodeProto) -> "np.dtype[Any] | None":
+    """Return the type of a quantiser's codes, if it is known before it runs."""
+    zero = graph.constants.get(node.input[2]) if len(node.input) > 2 else None
+    return graph.types.get(node.output[0]) if zero is None else zero.dtype

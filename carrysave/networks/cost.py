@@ -8,7 +8,7 @@ from golden.soc.blocking import cost, plan
 from .product_base import Compiled
 from .target import Target
 
-__all__ = ["Estimate", "estimate", "rows_within", "work_estimate"]
+__all__ = ["Estimate", "cycles_of", "estimate", "rows_within", "work_estimate"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,15 @@ def estimate(target: Target, compiled: Compiled) -> Estimate:
         work_estimate(target, work, len(work.a)) for work in compiled.works if work.a is not None
     ]
     return sum(parts, Estimate(0, 0, 0))
+
+
+def cycles_of(target: Target, m: int, k: int, n: int, requantised: bool) -> int:
+    """Estimate the cycles of a product of codes, of M x K by K x N."""
+    mode = target.mode
+    stores = mode.stores(target.info.stores)
+    k = -(-k // mode.codes)
+    bits = (target.info.codes if requantised else target.info.sums).bits
+    return cost(stores, plan(stores, m, n, k, bits), m, n, k, bits).cycles
 
 
 def rows_within(target: Target, work: Work, cycles: int) -> int:

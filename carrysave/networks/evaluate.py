@@ -8,8 +8,9 @@ import numpy as np
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-from . import host_operators
+from . import host_quantisers
 from .check_model import DOMAIN
+from .host_operators import OPERATORS
 from .lower import Lowered
 from .memory import limited
 from .names import place
@@ -22,7 +23,9 @@ Multiply = Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]
 """Computes y from a product's A, and from B if it is not constant."""
 
 Observe = Callable[[str, np.ndarray], np.ndarray]
-"""Gets codes computed by the host, by tensor name; returns the codes to continue with."""
+"""Gets codes computed by the host, or their scale or zero point, by tensor name; returns those to
+continue with.
+"""
 
 
 def evaluate(
@@ -63,16 +66,50 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         op_domain = DOMAIN
 
         def _run(
-            self, a: np.ndarray, b: np.ndarray | None = None, *, index: int = 0
+            self,
+            a: np.ndarray,
+            b: np.ndarray | None = None,
+            *late: np.ndarray | None,
+            index: int = 0,
         ) -> tuple[np.ndarray]:
-            return (multiply(lowered.products[index], a, b),)
+            return (multiply(lowered.products[index].bound(*late), a, b),)
 
-    class QuantizeLinear(host_operators.QuantizeLinear):
+    class Recurrent(OpRun):
+        op_domain = DOMAIN
+
+        def _run(self, x: np.ndarray, *given: Any) -> tuple[np.ndarray, ...]:
+            layer = lowered.recurrent[self.onnx_node.name]
+            states = (*given, None, None, None)[:3]
+            try:
+                found = layer.run(lambda own, a: multiply(own, a, None), x, *states)
+            except ValueError as error:
+                raise ValueError(f"{place(layer.node)}: {error}") from None
+            return tuple(map(observe, self.onnx_node.output, found))
+
+    class Fallback(OpRun):
+        op_domain = DOMAIN
+
+        def _run(self, *given: Any, index: int = 0) -> tuple[Any, ...]:
+            return tuple(lowered.fallbacks[index].run(given))
+
+    class QuantizeLinear(host_quantisers.QuantizeLinear):
         def _run(self, *given: Any, **attributes: Any) -> tuple[np.ndarray]:
             (codes,) = super()._run(*given, **attributes)
             return (observe(self.onnx_node.output[0], codes),)
 
-    own = [Product, QuantizeLinear, host_operators.DequantizeLinear, host_operators.GlobalMaxPool]
+    class DynamicQuantizeLinear(host_quantisers.DynamicQuantizeLinear):
+        def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
+            names = self.onnx_node.output
+            return tuple(map(observe, names, super()._run(x)))
+
+    own = [
+        Product,
+        Recurrent,
+        Fallback,
+        QuantizeLinear,
+        DynamicQuantizeLinear,
+        *OPERATORS,
+    ]
     return ReferenceEvaluator(lowered.proto, new_ops=own)
 
 

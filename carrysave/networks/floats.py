@@ -20,9 +20,11 @@ from .model import Graph
 from .names import quoted
 from .target import Target
 
-__all__ = ["match_floats", "read", "with_choices"]
+__all__ = ["match_float_codes", "match_floats", "read", "with_choices"]
 
 _ENTRY = "carrysave.precision"
+_CODES = {"float8_e4m3fn": "e4m3", "float4_e2m1fn": "e2m1"}
+"""Formats of the engine, by numpy's names of the types of codes."""
 
 
 def match_floats(graph: Graph, node: NodeProto, target: Target, choice: Choice) -> Match:
@@ -39,6 +41,13 @@ def match_floats(graph: Graph, node: NodeProto, target: Target, choice: Choice) 
             raise Unsupported(f"the engine must have the format {shown(name, 100)}; it has {has}")
     if node.domain or node.op_type not in FLOAT_PRODUCTS:
         raise Unsupported(f"formats are for {', '.join(FLOAT_PRODUCTS)}")
+    return _encoded(graph, node, target, choice, graph.constants.get(node.input[1]))
+
+
+def _encoded(
+    graph: Graph, node: NodeProto, target: Target, choice: Choice, given: np.ndarray | None
+) -> Match:
+    """Make the product of a node with a constant B, if any, of floats, or of floats' codes."""
     values = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
     a, b, added = [*node.input, ""][:3]
     bias = None
@@ -46,14 +55,17 @@ def match_floats(graph: Graph, node: NodeProto, target: Target, choice: Choice) 
         if added not in graph.constants:
             raise Unsupported(f"bias {quoted(added)} must be a constant")
         bias = row(graph.constants[added]) * np.float32(values.get("beta", 1))
-    given = graph.constants.get(b)
+    own = given is not None and given.dtype.name in _CODES
+    if given is not None and own:
+        given = given.astype(np.float32) * np.float32(choice.b_step)
     if given is not None and (given.dtype.kind != "f" or not np.isfinite(given).all()):
         raise Unsupported("weights must be finite floats")
     weights, windows = arranged(node, given)
     steps = np.full(1, choice.b_step)
     if weights is not None:
         fmt = target.formats[choice.b]
-        steps = steps_of(fmt, columns_of(weights))
+        columns = columns_of(weights)
+        steps = np.full(columns.shape[1], choice.b_step) if own else steps_of(fmt, columns)
         groups = weights.shape[0] if weights.ndim == 3 else 1
         each = steps.reshape(groups, 1, -1) if weights.ndim == 3 else steps
         weights = encode(fmt, weights, each)
@@ -65,6 +77,39 @@ def match_floats(graph: Graph, node: NodeProto, target: Target, choice: Choice) 
         scale=float(values.get("alpha", 1)),
     )
     return Match(product=product, node=node)
+
+
+def match_float_codes(graph: Graph, node: NodeProto, target: Target) -> Match | None:
+    """Return the product of dequantised small floats, if the engine has their formats; else None.
+
+    Raises
+    ------
+    Unsupported
+        It cannot be compiled.
+    """
+    if node.domain or node.op_type not in FLOAT_PRODUCTS:
+        return None
+    if len(node.input) > 2 and node.input[2] and node.input[2] not in graph.constants:
+        return None
+    names, steps, given = [], [], None
+    for name in node.input[:2]:
+        maker = graph.makers.get(name)
+        if maker is None or maker.op_type != "DequantizeLinear" or maker.domain:
+            return None
+        codes, scale = maker.input[0], graph.constants.get(maker.input[1])
+        given = graph.constants.get(codes)
+        kind = graph.types.get(codes) if given is None else given.dtype
+        if kind is None or kind.name not in _CODES or scale is None or scale.size != 1:
+            return None
+        names.append(_CODES[kind.name])
+        steps.append(float(scale.reshape(())))
+    if not set(names) <= set(target.formats):
+        return None
+    for step in steps:
+        if not 0 < step < float("inf"):
+            raise Unsupported(f"scales must be finite and greater than 0, not {step}")
+    choice = Choice(a=names[0], b=names[1], a_step=steps[0], b_step=steps[1])
+    return _encoded(graph, node, target, choice, given)
 
 
 def columns_of(weights: np.ndarray) -> np.ndarray:

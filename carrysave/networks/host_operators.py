@@ -1,57 +1,18 @@
 """Operators the ONNX reference lacks or gets wrong, in numpy, for the host."""
 
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto
 from onnx.helper import tensor_dtype_to_np_dtype
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_scatter_elements import ScatterElements
 
-__all__ = ["DequantizeLinear", "GlobalMaxPool", "QuantizeLinear"]
+from . import host_quantisers
+from .expand import MICROSOFT
+from .match_blocked import BitWeights
 
-
-class QuantizeLinear(OpRun):
-    """Quantises floats; missing in the reference for opsets before 19."""
-
-    op_domain = ""
-
-    def _run(
-        self,
-        x: np.ndarray,
-        scale: np.ndarray,
-        zero: np.ndarray | None = None,
-        *,
-        axis: int = 1,
-        output_dtype: int = 0,
-        block_size: int = 0,
-        **other: Any,
-    ) -> tuple[np.ndarray]:
-        _check_blocks(block_size)
-        if zero is None:
-            zero = np.zeros((), tensor_dtype_to_np_dtype(output_dtype or TensorProto.UINT8))
-        limits = np.iinfo(zero.dtype)
-        codes = np.rint(x / _along(scale, x, axis)) + _along(zero, x, axis)
-        return (np.clip(codes, limits.min, limits.max).astype(zero.dtype),)
-
-
-class DequantizeLinear(OpRun):
-    """Dequantises codes; likewise."""
-
-    op_domain = ""
-
-    def _run(
-        self,
-        x: np.ndarray,
-        scale: np.ndarray,
-        zero: np.ndarray | None = None,
-        *,
-        axis: int = 1,
-        block_size: int = 0,
-        **other: Any,
-    ) -> tuple[np.ndarray]:
-        _check_blocks(block_size)
-        codes = x.astype(np.int64) - (0 if zero is None else _along(zero, x, axis))
-        return (codes.astype(scale.dtype) * _along(scale, x, axis),)
+__all__ = ["OPERATORS"]
 
 
 class GlobalMaxPool(OpRun):
@@ -63,16 +24,101 @@ class GlobalMaxPool(OpRun):
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
 
 
-def _check_blocks(size: int) -> None:
-    if size:
-        raise ValueError("a scale for each block is not supported")
+class GlobalLpPool(OpRun):
+    """Norm of each channel; the reference has none."""
+
+    op_domain = ""
+
+    def _run(self, x: np.ndarray, *, p: int = 2) -> tuple[np.ndarray]:
+        sums = (np.abs(x) ** p).sum(axis=tuple(range(2, x.ndim)), keepdims=True)
+        return ((sums ** (1 / p)).astype(x.dtype),)
 
 
-def _along(values: np.ndarray, x: np.ndarray, axis: int) -> np.ndarray:
-    """Broadcast scales or zero points along an axis of x; as floats, or wide integers."""
-    values = values if values.dtype.kind == "f" else values.astype(np.int64)
-    if values.size == 1:
-        return values.reshape(())
-    shape = [1] * x.ndim
-    shape[axis] = -1
-    return values.reshape(shape)
+class MaxRoiPool(OpRun):
+    """Maximum of each part of a region; the reference has none."""
+
+    op_domain = ""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        regions: np.ndarray,
+        *,
+        pooled_shape: Any = (),
+        spatial_scale: float = 1.0,
+    ) -> tuple[np.ndarray]:
+        rows, columns = pooled_shape
+        y = np.zeros((len(regions), x.shape[1], rows, columns), x.dtype)
+        for number, (sample, *ends) in enumerate(regions):
+            left, top, right, bottom = (_rounded(end * spatial_scale) for end in ends)
+            down = _parts(top, bottom, rows, x.shape[2])
+            across = _parts(left, right, columns, x.shape[3])
+            for row, high in enumerate(down):
+                for column, wide in enumerate(across):
+                    part = x[int(sample), :, high, wide]
+                    if part.size:
+                        y[number, :, row, column] = part.max(axis=(1, 2))
+        return (y,)
+
+
+def _rounded(value: np.float32) -> int:
+    """Round to the nearest integer, halves away from zero."""
+    return int(np.copysign(np.floor(np.abs(value) + np.float32(0.5)), value))
+
+
+def _parts(first: int, last: int, count: int, size: int) -> list[slice]:
+    """Cut a range into parts, which share a number where it does not divide."""
+    length = np.float32(max(last - first + 1, 1)) / np.float32(count)
+    ends = ((floor(part * length), ceil((part + 1) * length)) for part in range(count))
+    return [
+        slice(*(min(max(end + first, 0), size) for end in (start, stop))) for start, stop in ends
+    ]
+
+
+class Multinomial(OpRun):
+    """Draws classes by the logarithms of their weights; the reference has none."""
+
+    op_domain = ""
+
+    def _run(
+        self, x: np.ndarray, *, dtype: int = 6, sample_size: int = 1, seed: float | None = None
+    ) -> tuple[np.ndarray]:
+        rng = np.random.default_rng(None if seed is None else int(np.float32(seed).view(np.uint32)))
+        # The largest of logarithms plus Gumbel noise is a draw by their weights.
+        noise = rng.gumbel(size=(sample_size, *x.shape))
+        drawn = (x + noise).argmax(axis=-1).T
+        return (drawn.astype(tensor_dtype_to_np_dtype(dtype)),)
+
+
+class Scatter(ScatterElements):
+    """Replaces elements: the name of ScatterElements before opset 11."""
+
+    op_domain = ""
+
+
+class MatMulNBits(OpRun):
+    """Multiplies floats and weights in blocks; an operator of onnxruntime."""
+
+    op_domain = MICROSOFT
+
+    def _run(
+        self,
+        a: np.ndarray,
+        codes: np.ndarray,
+        steps: np.ndarray,
+        zeros: np.ndarray | None = None,
+        order: np.ndarray | None = None,
+        bias: np.ndarray | None = None,
+        **numbers: Any,
+    ) -> tuple[np.ndarray]:
+        if order is not None:
+            raise ValueError("g_idx is not supported")
+        y = a.astype(np.float32) @ BitWeights.read(codes, steps, zeros, numbers).floats
+        return ((y if bias is None else y + bias.astype(np.float32)).astype(a.dtype),)
+
+
+OPERATORS = (
+    MatMulNBits,
+    host_quantisers.DequantizeLinear, GlobalLpPool, GlobalMaxPool, MaxRoiPool, Multinomial, Scatter,
+)  # fmt: skip
+"""Classes that implement the operators of their names."""

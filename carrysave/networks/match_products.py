@@ -6,17 +6,32 @@ from typing import Any
 import numpy as np
 from onnx import NodeProto, helper
 
+from .code_types import limits
 from .expand import MICROSOFT
 from .im2col import Windows
 from .model import Graph
 from .names import quoted
+from .patches import Transposed
 from .product_base import Operands
 from .quantised_product import QuantisedProduct
 
-__all__ = ["FLOAT_PRODUCTS", "Match", "Unsupported", "arranged", "key", "match", "places", "row"]
+__all__ = [
+    "FLOAT_PRODUCTS",
+    "Match",
+    "Unsupported",
+    "arranged",
+    "constant",
+    "dequantised",
+    "key",
+    "match",
+    "places",
+    "row",
+]
 
 FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv")
-"""ONNX operators that are quantised products in QDQ form."""
+"""ONNX operators that are products in chosen formats, and in QDQ form."""
+
+_TRANSPOSED = "ConvTranspose"
 
 
 class Unsupported(ValueError):
@@ -52,6 +67,8 @@ class _Codes:
     scale: np.ndarray | None
     zero: np.ndarray
     axis: int | None = None
+    late: str = ""
+    """Name of the zero point, if it is known when the model runs."""
 
     @property
     def number(self) -> int:
@@ -91,7 +108,7 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         ends = (6, 7, 9) if node.op_type == "QGemm" else (8, 6, 8)
         a, b = (_codes(graph, node.input[at : at + 3]) for at in (0, 3))
         names = [name for name in node.input[ends[0] : ends[0] + 1] if name]
-        bias = row(_constant(graph, names[0], "bias")) if names else None
+        bias = row(constant(graph, names[0], "bias")) if names else None
         product = _base(graph, node, a, b, bias)
         result = node.input[ends[1] : ends[2]]
         if not result or not result[0]:
@@ -101,9 +118,9 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         return Match(product=_scaled(product, steps, y), node=node)
     if kind in (("", "MatMulInteger"), ("", "ConvInteger")):
         zeros = [*node.input[2:4], "", ""]
-        a, b = (_codes(graph, [node.input[at], "", zeros[at]]) for at in (0, 1))
+        a, b = (_integers(graph, node.input[at], zeros[at]) for at in (0, 1))
         return Match(product=_base(graph, node, a, b, None), node=node)
-    if kind in {("", name) for name in FLOAT_PRODUCTS}:
+    if kind in {("", name) for name in (*FLOAT_PRODUCTS, _TRANSPOSED)}:
         return _between(graph, node)
     return None
 
@@ -118,14 +135,22 @@ def _codes(graph: Graph, names: list[str], axis: int | None = None) -> _Codes:
     codes, scale, zero = [*names, "", "", ""][:3]
     values = graph.constants.get(codes)
     kind = graph.types.get(codes, np.dtype(np.uint8))
-    found = _constant(graph, zero, "zero point") if zero else np.zeros((), kind)
-    factor = _constant(graph, scale, "scale") if scale else None
+    found = constant(graph, zero, "zero point") if zero else np.zeros((), kind)
+    factor = constant(graph, scale, "scale") if scale else None
     for what, own, legal in (("codes", values, "iu"), ("zero points", found, "iu"),
                              ("scales", factor, "f")):  # fmt: skip
-        if own is not None and (own.dtype.kind not in legal or not own.size):
+        fits = own is None or (own.dtype.kind == "f" if legal == "f" else bool(limits(own.dtype)))
+        if own is not None and not (fits and own.size):
             plain = "integers" if legal == "iu" else "floats"
             raise Unsupported(f"{what} of {quoted(codes)} must be {plain}, not {own.dtype}")
     return _Codes(codes, values, factor, found, axis)
+
+
+def _integers(graph: Graph, name: str, zero: str) -> _Codes:
+    """Read codes without a scale; their zero point may be known only when the model runs."""
+    if not zero or zero in graph.constants:
+        return _codes(graph, [name, "", zero])
+    return replace(_codes(graph, [name]), late=zero)
 
 
 def _product_of(a: _Codes, b: _Codes, factor: Any) -> np.ndarray:
@@ -146,7 +171,8 @@ def row(values: np.ndarray) -> np.ndarray:
     return values.reshape(-1)
 
 
-def _constant(graph: Graph, name: str, what: str) -> np.ndarray:
+def constant(graph: Graph, name: str, what: str) -> np.ndarray:
+    """Return a constant, if it is one."""
     if name not in graph.constants:
         raise Unsupported(f"{what} {quoted(name)} must be a constant")
     return graph.constants[name]
@@ -162,16 +188,17 @@ def _base(
     if b.values is not None:
         zero = b.zero.astype(np.int64)
         _check_columns(node, b)
-        if zero.size > 1 and "Conv" in node.op_type:
+        if zero.size > 1 and node.op_type == _TRANSPOSED:
+            zero = zero.reshape(1, -1, *[1] * (b.values.ndim - 2))
+        elif zero.size > 1 and "Conv" in node.op_type:
             zero = zero.reshape(-1, *[1] * (b.values.ndim - 1))
         elif zero.size > 1 and _attributes(node).get("transB"):
             zero = zero.reshape(-1, 1)
         codes = b.values.astype(np.int64) - zero
-    elif b.zero.size > 1:
-        raise Unsupported("B that is computed must have one zero point")
     weights, windows = arranged(node, codes)
     if bias is not None and weights is not None:
         columns = weights.size // weights.shape[-2]
+        columns //= windows.patch if windows else 1
         if bias.size not in (1, columns) or bias.dtype.kind not in "iu":
             raise Unsupported(f"bias must be {columns} integers, not {bias.size} {bias.dtype}")
         bias = np.broadcast_to(bias, columns)
@@ -179,17 +206,30 @@ def _base(
         **places(node, a.name, b.name, weights, windows),
         a_zero=a.number,
         a_type=a.zero.dtype,
-        b_zero=0 if weights is not None else b.number,
+        b_zero=0 if weights is not None else _zeros(b),
         b_type=None if weights is not None else b.zero.dtype,
+        a_late=a.late,
+        b_late=b.late,
         bias=bias,
     )
+
+
+def _zeros(b: _Codes) -> int | np.ndarray:
+    """Return the zero points of a B that is computed: one, or one for each column."""
+    if b.zero.size == 1:
+        return b.number
+    if b.scale is not None:
+        raise Unsupported("B that is computed must have one zero point")
+    return b.zero.astype(np.int64)
 
 
 def _check_columns(node: NodeProto, b: _Codes) -> None:
     """Refuse scales and zero points that are neither one nor one for each column of weights."""
     assert b.values is not None
-    last = not ("Conv" in node.op_type or _attributes(node).get("transB"))
-    columns = b.values.shape[-1 if last else 0] if b.values.ndim else 0
+    axis = -1
+    if "Conv" in node.op_type or _attributes(node).get("transB"):
+        axis = 1 if node.op_type == _TRANSPOSED else 0
+    columns = b.values.shape[axis] if b.values.ndim > max(axis, 0) else 0
     for what, values in (("scales", b.scale), ("zero points", b.zero)):
         if values is not None and values.size not in (1, columns):
             raise Unsupported(f"{what} of B must be 1 or {columns}, not {values.size}")
@@ -220,7 +260,7 @@ def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, 
     if "Conv" in node.op_type:
         if b is None:
             raise Unsupported("weights must be constants")
-        return _kernel(values, b)
+        return _transposed(values, b) if node.op_type == _TRANSPOSED else _kernel(values, b)
     if b is None:
         if values.get("transB"):
             raise Unsupported("B that is computed must be K x N")
@@ -233,15 +273,39 @@ def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, 
 
 def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
     """Rearrange outputs x inputs x space to groups x K x N."""
-    if kernel.ndim < 3:
-        raise Unsupported(f"weights must have 3 axes or more, not {kernel.ndim}")
+    how = _windows(values, kernel)
     outputs, inputs, *space = kernel.shape
-    axes = len(space)
     groups = values.get("group", 1)
     if groups < 1 or outputs % groups:
         raise Unsupported(f"group must divide {outputs}, not be {groups}")
     depth = inputs * int(np.prod(space))
     weights = kernel.reshape(groups, outputs // groups, depth).transpose(0, 2, 1)
+    return weights, Windows(**how)
+
+
+def _transposed(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
+    """Rearrange inputs x outputs x space to groups x K x N, where rows have patches of outputs."""
+    how = _windows(values, kernel)
+    axes = kernel.ndim - 2
+    groups = values.get("group", 1)
+    if groups < 1 or len(kernel) % groups:
+        raise Unsupported(f"group must divide {len(kernel)}, not be {groups}")
+    extra = tuple(values.get("output_padding", [0] * axes))
+    shape = tuple(values["output_shape"])[-axes:] if "output_shape" in values else None
+    for what, numbers, least in (("output_padding", extra, 0), ("output_shape", shape, 1)):
+        legal = numbers is None or len(numbers) == axes
+        if not legal or not all(least <= number <= _MOST for number in numbers or ()):
+            raise Unsupported(f"{what} must be {axes} numbers, {least}..{_MOST}, not {numbers}")
+    windows = Transposed(**how, extra=extra, shape=shape)
+    return windows.arranged(kernel, groups), windows
+
+
+def _windows(values: dict[str, Any], kernel: np.ndarray) -> dict[str, Any]:
+    """Read the fields of :class:`Windows`."""
+    if kernel.ndim < 3:
+        raise Unsupported(f"weights must have 3 axes or more, not {kernel.ndim}")
+    space = list(kernel.shape[2:])
+    axes = len(space)
     automatic = values.get("auto_pad", b"NOTSET").decode()
     pads = tuple(values.get("pads", [0] * 2 * axes))
     if automatic == "VALID":
@@ -256,13 +320,10 @@ def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Win
             raise Unsupported(f"{what} must be {count} numbers, {least}..{_MOST}, not {numbers}")
     if list(values.get("kernel_shape", space)) != space:
         raise Unsupported(f"kernel_shape must be {space}, as of the weights")
-    return weights, Windows(
-        kernel=tuple(space),
-        strides=strides,
-        dilations=dilations,
-        pads=None if same else pads,
-        auto_pad=automatic if same else "NOTSET",
-    )
+    return {
+        "kernel": tuple(space), "strides": strides, "dilations": dilations,
+        "pads": None if same else pads, "auto_pad": automatic if same else "NOTSET",
+    }  # fmt: skip
 
 
 _MOST = 1 << 20
@@ -275,7 +336,9 @@ def _attributes(node: NodeProto) -> dict[str, Any]:
 
 def _scaled(product: QuantisedProduct, steps: np.ndarray, y: _Codes) -> QuantisedProduct:
     """Make a product output codes; `steps` are the scales of sums."""
-    kind = np.iinfo(y.zero.dtype)
+    ends = limits(y.zero.dtype)
+    if ends is None:
+        raise Unsupported(f"codes of {quoted(y.name)} must be integers, not {y.zero.dtype}")
     number = y.number
     with np.errstate(over="ignore"):
         scale = steps / y.step[0]  # in float32, as onnxruntime does
@@ -286,8 +349,8 @@ def _scaled(product: QuantisedProduct, steps: np.ndarray, y: _Codes) -> Quantise
         scale=scale,
         y_zero=number,
         y_codes=y.zero.dtype,
-        low=int(kind.min),
-        high=int(kind.max),
+        low=ends[0],
+        high=ends[1],
     )
 
 
@@ -296,7 +359,7 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
 
     Relu and Clip become limits of codes, because quantisers are monotonic.
     """
-    a, b = (_dequantised(graph, name) for name in node.input[:2])
+    a, b = (dequantised(graph, name) for name in node.input[:2])
     if a is None or b is None:
         return None
     values = _attributes(node)
@@ -305,6 +368,8 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
     if b.step.size > 1:
         rank = 2 if b.values is None else b.values.ndim
         columns = 0 if node.op_type == "Conv" or values.get("transB") else 1
+        if node.op_type == _TRANSPOSED and values.get("group", 1) > 1:
+            raise Unsupported("with groups, scales of B must be one")
         if b.axis is None or b.axis % rank != columns:
             raise Unsupported("scales of B must be one, or one for each column")
     steps = _product_of(a, b, values.get("alpha", 1))
@@ -323,20 +388,23 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
     return Match(product=replace(product, low=limits[0], high=limits[1]), node=node, behind=behind)
 
 
-def _dequantised(graph: Graph, name: str) -> _Codes | None:
-    """Return the codes of a DequantizeLinear's output."""
+def dequantised(graph: Graph, name: str) -> _Codes | None:
+    """Return the codes of a DequantizeLinear's output, if they are integers with no blocks."""
     maker = graph.makers.get(name)
     if maker is None or maker.domain or maker.op_type != "DequantizeLinear":
         return None
     values = _attributes(maker)
-    if values.get("block_size"):
-        raise Unsupported(f"{quoted(name)} has a scale for each block, which is not supported")
+    codes = graph.constants.get(maker.input[0])
+    kind = graph.types.get(maker.input[0]) if codes is None else codes.dtype
+    # Of floats, or with a scale for each block, it is no product of integers as a whole.
+    if values.get("block_size") or (kind is not None and limits(kind) is None):
+        return None
     return _codes(graph, list(maker.input), values.get("axis", 1))
 
 
 def _sums(graph: Graph, name: str, steps: np.ndarray) -> np.ndarray | None:
     """Return a bias as sums, if its codes have the product's scale."""
-    codes = _dequantised(graph, name)
+    codes = dequantised(graph, name)
     if codes is None or codes.values is None or codes.zero.any():
         return None
     if codes.step.size not in (1, steps.size) or any(size != 1 for size in codes.values.shape[:-1]):
@@ -400,7 +468,7 @@ def _floats(
     ]
     if bias:
         values = graph.constants.get(bias)
-        codes = _dequantised(graph, bias)
+        codes = dequantised(graph, bias)
         if values is None and codes is not None and codes.values is not None:
             values = (codes.values - codes.zero).astype(np.float32) * codes.step
         if values is None:

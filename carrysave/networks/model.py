@@ -121,6 +121,6 @@ class Graph:
                 raise ValueError(f"input {quoted(name)} must be of {kind}, not {array.dtype}")
 
 
-def load(path: Path) -> Graph:
-    """Read a model; errors are those of :func:`carrysave.networks.check_model.read_model`."""
-    return Graph(read_model(path))
+def load(path: Path, *, subgraphs: bool = False) -> Graph:
+    """Read a model, as :func:`carrysave.networks.check_model.read_model` does."""
+    return Graph(read_model(path, subgraphs=subgraphs))

@@ -11,7 +11,7 @@ import numpy as np
 from carrysave.driver.batch import Work
 from hw.emit.user_files import shown
 
-from .im2col import Windows
+from .im2col import Tiles, Windows
 from .names import quoted
 from .target import Target
 
@@ -46,12 +46,17 @@ class Cut:
     shape : of y, without its columns.
     moved : columns are axis 1 of y, not the last.
     batched : each A has its own y; else they share one, by columns.
+    tiles, groups : of a convolution whose rows have patches of outputs.
+    useful : products within groups and kernels; 0: all.
     """
 
     lefts: list[np.ndarray]
     shape: tuple[int, ...]
     moved: bool = False
     batched: bool = False
+    tiles: Tiles | None = None
+    groups: int = 1
+    useful: int = 0
 
     def join(self, results: list[np.ndarray]) -> np.ndarray:
         """Assemble the works' results, M x N each, with all columns along the last axis."""
@@ -60,6 +65,8 @@ class Cut:
     def shaped(self, joined: np.ndarray) -> np.ndarray:
         """Reshape it to y."""
         y = joined.reshape(*self.shape, joined.shape[1])
+        if self.tiles is not None:
+            return self.tiles.placed(y, self.groups)
         return np.moveaxis(y, -1, 1) if self.moved else y
 
 
@@ -89,6 +96,26 @@ class Operands(ABC):
     def formats(self) -> str:
         """Names of the formats of A and B, if chosen."""
         return ""
+
+    @property
+    def why(self) -> str:
+        """Why its results may differ from onnxruntime's."""
+        return "rounds sums times a scale once, halves up; onnxruntime rounds to float32 first"
+
+    @property
+    def late(self) -> tuple[str, ...]:
+        """Names of tensors that tell more about it when it runs."""
+        return ()
+
+    def bound(self, *values: np.ndarray | None) -> "Operands":
+        """Return this product with the values of :attr:`late`; None: there is no such tensor.
+
+        Raises
+        ------
+        ValueError
+            A value that it cannot have; names the node.
+        """
+        return self
 
     @property
     @abstractmethod
@@ -166,7 +193,28 @@ class Operands(ABC):
         rows = seen.reshape(int(np.prod(shape)), groups * depth)
         size = bundle * depth
         lefts = [rows[:, at : at + size] for at in range(0, groups * depth, size)]
-        return Cut(lefts=lefts, shape=shape, moved=True)
+        return Cut(
+            lefts=lefts,
+            shape=shape,
+            moved=True,
+            tiles=self.windows.tiles(a.shape[2:]),
+            groups=groups,
+            useful=self.useful(a.shape),
+        )
+
+    def useful(self, shape: tuple[int, ...]) -> int:
+        """Count the useful products of a convolution, for a shape of A."""
+        assert self.weights is not None
+        assert self.windows is not None
+        uses = shape[0] * self.windows.uses(shape[2:])
+        return uses * self.weights.size // (self.windows.depth * self.windows.patch)
+
+    def per_column(self, values: np.ndarray) -> np.ndarray:
+        """Repeat what each channel has for the columns that it has in a patch."""
+        if self.weights is None or self.windows is None or values.size == 1:
+            return values
+        parts = values.reshape(len(self.weights), 1, -1)
+        return np.repeat(parts, self.windows.patch, axis=1).reshape(-1)
 
     def bundle(self, target: Target, k_max: int) -> int:
         """Return how many groups fill the columns of the engine's tile, as far as K allows."""
@@ -224,6 +272,8 @@ class Operands(ABC):
 
     def macs(self, cut: Cut, rights: list[np.ndarray]) -> int:
         """Count the useful products: those within groups."""
+        if cut.useful:
+            return cut.useful
         if self.weights is None:
             return sum(
                 len(left) * right.size for left, right in zip(cut.lefts, rights, strict=True)

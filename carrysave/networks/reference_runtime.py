@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper
+from onnx import TensorProto, helper
 
 from hw.emit.user_files import shown
 
+from .code_types import limits
 from .memory import limited
 from .model import Graph
+from .tensors import BITS
 
 __all__ = ["Oracle", "session"]
 
@@ -30,15 +32,26 @@ class Oracle:
         known = {one.name for one in proto.graph.output} | set(graph.inputs)
         made = {name for node in graph.nodes for name in node.output}
         names = [name for name in inside if name in made - known]
-        for name in names:
-            kind = helper.np_dtype_to_tensor_dtype(inside[name])
-            proto.graph.output.append(helper.make_tensor_value_info(name, kind, None))
-        self._session = session(proto.SerializeToString())
         self._outputs = [*graph.outputs, *names]
+        self._kinds = {name: inside[name] for name in names}
+        shown = list(self._outputs)
+        for name, kind in self._kinds.items():
+            number = helper.np_dtype_to_tensor_dtype(kind)
+            # onnxruntime hands out none of the types that numpy has not by itself.
+            if number not in BITS:
+                number = TensorProto.INT8 if limits(kind) else TensorProto.FLOAT
+                plain = graph.fresh(f"{name}/plain")
+                proto.graph.node.append(helper.make_node("Cast", [name], [plain], to=number))
+                shown[shown.index(name)] = plain
+            value = helper.make_tensor_value_info(shown[len(proto.graph.output)], number, None)
+            proto.graph.output.append(value)
+        self._shown = shown
+        self._session = session(proto.SerializeToString())
 
     def run(self, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return outputs and the internal tensors, by name."""
-        return dict(zip(self._outputs, self._session.run(self._outputs, inputs), strict=True))
+        found = dict(zip(self._outputs, self._session.run(self._shown, inputs), strict=True))
+        return found | {name: found[name].astype(kind) for name, kind in self._kinds.items()}
 
 
 class _Session:
@@ -80,6 +93,11 @@ def session(model: bytes) -> _Session:
         options = ort.SessionOptions()
         options.log_severity_level = 4
         options.add_session_config_entry("session.x64quantprecision", precision)
+        if b"DynamicQuantizeLSTM" in model:
+            # Threads would each quantise the samples that they have by a range of their own.
+            options.intra_op_num_threads = 1
+        # Weights in blocks times floats are products of floats, where the model says no more.
+        options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         try:
             with limited("to open it by onnxruntime"):
                 found = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])

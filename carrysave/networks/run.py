@@ -62,6 +62,16 @@ class ProductRun:
     cycles: int = 0
     modelled: int = 0
 
+    def with_more(self, other: "ProductRun") -> "ProductRun":
+        """Return this with a further product of the same weights, before any is simulated."""
+        return replace(
+            self,
+            shapes=self.shapes + other.shapes,
+            macs=self.macs + other.macs,
+            estimate=self.estimate + other.estimate,
+            rows=self.rows + other.rows,
+        )
+
     @property
     def total(self) -> int:
         """Cycles of the product: the cost model's, corrected by its error on the simulated part."""
@@ -130,6 +140,7 @@ def run(
         part = {name: array[start : start + batch] for name, array in inputs.items()}
         began = time.monotonic()
         keep = start == 0 or simulation == "all"
+        machine.first = start == 0
         found.append(evaluate(lowered, part, machine.keep if keep else machine.multiply))
         middle = time.monotonic()
         _check_samples(found[-1], min(batch, count - start))
@@ -154,6 +165,7 @@ class _Machine:
     -------
     layers : products of the first batch, by name.
     works : name of the product, work, and its result.
+    first : this is the first batch.
     """
 
     def __init__(self, target: Target, in_hardware: bool, simulation: str) -> None:
@@ -161,6 +173,7 @@ class _Machine:
         self.simulation = simulation
         self.layers: dict[str, ProductRun] = {}
         self.works: list[tuple[str, Work, np.ndarray]] = []
+        self.first = True
         self._in_hardware = in_hardware
 
     def multiply(self, product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
@@ -171,12 +184,15 @@ class _Machine:
         """Compute y, and record its works."""
         compiled, results, y = self._multiply(product, a, b)
         name, pairs = product.name, list(zip(compiled.works, results, strict=True))
-        if name not in self.layers:
+        if self.first or name not in self.layers:
             shapes = [(len(result), *work.b.shape) for work, result in pairs]
             costs = estimate(self.target, compiled)
             rows = sum(m for m, *_ in shapes)
             peak = self.target.peak(compiled.works[0].mode)
-            self.layers[name] = ProductRun(product, shapes, compiled.macs, peak, costs, rows)
+            found = ProductRun(product, shapes, compiled.macs, peak, costs, rows)
+            before = self.layers.get(name)
+            # A recurrent layer multiplies at every step.
+            self.layers[name] = found if before is None else before.with_more(found)
         # Works of a product are alike: sample the first.
         last = {"all": len(pairs), "sample": 1, "none": 0}[self.simulation]
         self.works += [(name, work, result) for work, result in pairs[:last]]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import prod
 from pathlib import Path, PurePosixPath
 
-from onnx import AttributeProto, ModelProto, TensorProto
+from onnx import AttributeProto, GraphProto, ModelProto, TensorProto
 from onnx.external_data_helper import uses_external_data
 from onnx.helper import tensor_dtype_to_field
 
@@ -31,15 +31,22 @@ _CONSTANTS: dict[int, int] = {
 _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
-def tensors(proto: ModelProto) -> Iterator[tuple[str, TensorProto]]:
-    """Return constants with their places."""
-    for one in proto.graph.initializer:
+def tensors(proto: ModelProto, *, subgraphs: bool = False) -> Iterator[tuple[str, TensorProto]]:
+    """Return constants with their places; refuse subgraphs, or return those in them, too."""
+    yield from _tensors(proto.graph, subgraphs)
+
+
+def _tensors(graph: GraphProto, subgraphs: bool) -> Iterator[tuple[str, TensorProto]]:
+    for one in graph.initializer:
         yield f"tensor {quoted(one.name)}", one
-    for node in proto.graph.node:
+    for node in graph.node:
         for attribute in node.attribute:
             where = f"{place(node)}, {quoted(attribute.name)}"
             if attribute.type in _GRAPHS or attribute.HasField("g") or attribute.graphs:
-                raise ValueError(f"{where}: subgraphs are not supported")
+                if not subgraphs:
+                    raise ValueError(f"{where}: subgraphs are not supported")
+                for own in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
+                    yield from _tensors(own, subgraphs)
             if attribute.HasField("sparse_tensor") or attribute.sparse_tensors:
                 raise ValueError(f"{where}: sparse tensors are not supported")
             yield from ((where, one) for one in attribute.tensors)

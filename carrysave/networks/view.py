@@ -68,6 +68,7 @@ def facts(
         "energy": asdict(energy) if energy else None,
         "host": dict(lowered.host),
         "host_float_products": lowered.floats,
+        "why_floats": lowered.why_floats,
         "outputs": _outputs(run, labels),
         "causes": run.comparison.causes() if run.comparison else [],
         "seconds": {name: round(value, 1) for name, value in run.seconds.items()},
@@ -201,7 +202,8 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
         lines.append(f"simulated products: {what}{wrong}")
     if found["host_float_products"]:
         names = ", ".join(f"{count} {name}" for name, count in found["host_float_products"].items())
-        lines.append(f"not quantised, in floats on the host: {names}")
+        why = f"; {found['why_floats']}" if found["why_floats"] else ""
+        lines.append(f"not quantised, in floats on the host: {names}{why}")
     lines.append(
         "cycles: counted if everything is simulated, else the cost model's, corrected by its error"
         " on the simulated part"

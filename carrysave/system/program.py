@@ -194,7 +194,9 @@ class _Compiler:
         """Cut matrices A of addresses, as if these were codes; what else is in them are codes."""
         if a.kind != product.a_type:
             raise ValueError(f"{product.name}: A must be of {product.a_type}, not of {a.kind}")
-        compiled = product.compile(self._target, a.sources + _FAR, None, True)
+        # Addresses can be cut into A alone.
+        laid = replace(product, turns=False)
+        compiled = laid.compile(self._target, a.sources + _FAR, None, True)
         sources = []
         for work in compiled.works:
             assert work.a is not None

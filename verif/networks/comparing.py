@@ -1,0 +1,53 @@
+"""Networks against onnxruntime, on the golden model of a small block."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from carrysave.networks import golden
+from carrysave.networks.compare import Comparison
+from carrysave.networks.evaluate import evaluate
+from carrysave.networks.lower import Lowered, lower
+from carrysave.networks.model import Graph
+from carrysave.networks.product_base import Operands
+from carrysave.networks.target import Target
+from hw.catalog import Design
+from verif.networks.graphs import Builder
+
+__all__ = ["TARGET", "compare", "draw", "lowered", "multiplier"]
+
+TARGET = Target(Design("coprocessor", {"engine": "systolic_os(m=4,n=4)"}))
+
+
+def lowered(builder: Builder, shape: Any, kind: Any, out: Any) -> Lowered:
+    return lower(Graph(builder.model(shape, kind, out)), TARGET)
+
+
+def multiplier(in_hardware: bool) -> Callable[..., np.ndarray]:
+    def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+        compiled = product.compile(TARGET, a, b, in_hardware)
+        return golden.product(TARGET.spec, compiled)
+
+    return multiply
+
+
+def compare(network: Lowered, x: np.ndarray) -> None:
+    """Exactly as onnxruntime where the host requantises; in hardware a step apart, if rarely."""
+    assert network.products
+    comparison = Comparison(network)
+    expected = comparison.run({"x": x}, multiplier(False))
+    found = evaluate(network, {"x": x}, multiplier(False))
+    assert found["y"].dtype == expected["y"].dtype
+    np.testing.assert_array_equal(found["y"], expected["y"])
+    assert not comparison.causes()
+    in_hardware = Comparison(network)
+    in_hardware.run({"x": x}, multiplier(True))
+    for one in in_hardware.found.values():
+        assert one.most <= 1
+        assert one.differ <= 2 + one.codes // 1000
+
+
+def draw(rng: np.random.Generator, shape: Any, kind: Any) -> np.ndarray:
+    limits = np.iinfo(kind)
+    return rng.integers(limits.min, limits.max + 1, shape).astype(kind)
