@@ -18,7 +18,7 @@ from hw.emit.user_files import TENSORS, FileError, parsing, read, shown
 
 from .memory import check_size, limited
 from .names import place, quoted, within_file
-from .tensors import BITS, check_tensor, fill, named, tensors
+from .tensors import BITS, check_tensor, fill, named, outline, tensors
 
 __all__ = ["DOMAIN", "read_model"]
 
@@ -59,15 +59,18 @@ def read_model(path: Path, *, subgraphs: bool = False) -> ModelProto:
         with within_file(path):
             _check_names(proto)
             _normalise(proto)
+            files: dict[Path, bytes] = {}
             for where, tensor in tensors(proto, subgraphs=subgraphs):
-                fill(path, where, tensor)
+                fill(path, where, tensor, files)
                 check_tensor(where, tensor)
+            files.clear()
             _check_graph(proto)
+            plain = outline(proto)
         # ONNX's own rules: the order of nodes, their attributes, types and shapes.
         with parsing(path, "no valid ONNX model"):
-            onnx.checker.check_model(proto, full_check=True)
+            onnx.checker.check_model(plain, full_check=True)
             # Not with values of constants: it would make those of a Range, whatever its length.
-            inferred = onnx.shape_inference.infer_shapes(proto, strict_mode=True)
+            inferred = onnx.shape_inference.infer_shapes(plain, strict_mode=True)
         with within_file(path):
             _check_sizes(inferred.graph)
     return proto

@@ -194,7 +194,9 @@ def _base(
             zero = zero.reshape(-1, *[1] * (b.values.ndim - 1))
         elif zero.size > 1 and _attributes(node).get("transB"):
             zero = zero.reshape(-1, 1)
-        codes = b.values.astype(np.int64) - zero
+        # Codes of 8 bits less their zero point have 9, and a model has many.
+        kind = np.int16 if b.values.dtype.itemsize == 1 and np.abs(zero).max() < 256 else np.int64
+        codes = b.values.astype(kind) - zero.astype(kind)
     weights, windows = arranged(node, codes)
     if bias is not None and weights is not None:
         columns = weights.size // weights.shape[-2]

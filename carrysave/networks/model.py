@@ -13,6 +13,7 @@ from hw.emit.user_files import shown
 
 from .check_model import read_model
 from .names import quoted
+from .tensors import outline
 
 __all__ = ["Graph", "load"]
 
@@ -40,7 +41,7 @@ class Graph:
     @cached_property
     def types(self) -> dict[str, "np.dtype[Any]"]:
         """Types of tensors, where inferred."""
-        graph = onnx.shape_inference.infer_shapes(self.proto).graph
+        graph = onnx.shape_inference.infer_shapes(outline(self.proto)).graph
         kinds = {
             one.name: one.type.tensor_type.elem_type
             for one in (*graph.value_info, *graph.input, *graph.output)

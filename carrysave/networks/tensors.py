@@ -6,13 +6,13 @@ from pathlib import Path, PurePosixPath
 
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto
 from onnx.external_data_helper import uses_external_data
-from onnx.helper import tensor_dtype_to_field
+from onnx.helper import make_tensor_value_info, tensor_dtype_to_field
 
 from hw.emit.user_files import TENSORS, read, shown
 
 from .names import place, quoted
 
-__all__ = ["BITS", "check_tensor", "fill", "named", "tensors"]
+__all__ = ["BITS", "check_tensor", "fill", "named", "outline", "tensors"]
 
 BITS: dict[int, int] = {
     TensorProto.FLOAT: 32, TensorProto.UINT8: 8, TensorProto.INT8: 8, TensorProto.UINT16: 16,
@@ -54,8 +54,15 @@ def _tensors(graph: GraphProto, subgraphs: bool) -> Iterator[tuple[str, TensorPr
                 yield where, attribute.t
 
 
-def fill(path: Path, where: str, tensor: TensorProto) -> None:
-    """Read a tensor of a file beside the model."""
+def fill(path: Path, where: str, tensor: TensorProto, files: dict[Path, bytes]) -> None:
+    """Read a tensor of a file beside the model.
+
+    Parameters
+    ----------
+    path : the model.
+    where, tensor : of the model.
+    files : what was read last, by path: many tensors have one file.
+    """
     if not uses_external_data(tensor):
         return
     facts = {one.key: one.value for one in tensor.external_data}
@@ -72,13 +79,49 @@ def fill(path: Path, where: str, tensor: TensorProto) -> None:
     if not all(text.isascii() and text.isdecimal() and len(text) < 20 for text in numbers):
         raise ValueError(f"{where}: offset and length must be bytes, not {', '.join(numbers)}")
     start, length = map(int, numbers)
-    data = read(file, TENSORS)
+    if file not in files:
+        files.clear()
+        files[file] = read(file, TENSORS)
+    data = files[file]
     end = start + length if "length" in facts else len(data)
     if not start <= end <= len(data):
         raise ValueError(f"{where}: bytes {start}..{end} are beyond the end of {shown(str(name))}")
     tensor.raw_data = data[start:end]
     tensor.data_location = TensorProto.DEFAULT
     del tensor.external_data[:]
+
+
+_LARGE = 1 << 12
+"""Values of a constant that is no shape, and no other thing that types depend on."""
+
+
+def outline(proto: ModelProto) -> ModelProto:
+    """Return a model with inputs in place of its large constants, which types do not depend on.
+
+    ONNX's checks take a copy of what they are given, of 2 GB at most.
+    """
+    found = ModelProto()
+    for field, value in proto.ListFields():
+        if field.name == "graph":
+            for inner, own in value.ListFields():
+                if inner.name != "initializer":
+                    target = getattr(found.graph, inner.name)
+                    if inner.is_repeated:
+                        target.extend(own)
+                    else:
+                        setattr(found.graph, inner.name, own)
+        elif field.is_repeated:
+            getattr(found, field.name).extend(value)
+        else:
+            setattr(found, field.name, value)
+    known = {one.name for one in found.graph.input}
+    for tensor in proto.graph.initializer:
+        if prod(tensor.dims) < _LARGE or not tensor.HasField("raw_data"):
+            found.graph.initializer.append(tensor)
+        elif tensor.name not in known:
+            value = make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            found.graph.input.append(value)
+    return found
 
 
 def check_tensor(where: str, tensor: TensorProto) -> None:
