@@ -7,7 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from carrysave.boards.load import load as load_bitstream
+from carrysave.boards.load import loader_of
 from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
+from carrysave.errors import UsageError
 from carrysave.progress import Steps
 from carrysave.system import command, view
 from carrysave.system.boards import system_board_of
@@ -28,6 +31,13 @@ def make_system(
     simulate: Annotated[
         bool, Parameter(help="Simulate the system with its firmware; else build the bitstream.")
     ] = False,
+    port: Annotated[
+        str | None,
+        Parameter(help="Serial port of a board that has the system: run the network there."),
+    ] = None,
+    load: Annotated[
+        bool, Parameter(help="Load the bitstream into the board first, by openFPGALoader.")
+    ] = False,
     clock: Annotated[float | None, Parameter(help="Clock, MHz. [default: the board's]")] = None,
     baud: Annotated[int, Parameter(help="Baud rate of the serial line.")] = 3_000_000,
     output: Folder = None,
@@ -40,15 +50,21 @@ def make_system(
     classes and codes back (`carrysave.driver.system`). With `--model`, the network's program is
     written beside the system. `--simulate` runs the same system and firmware in Verilator with a
     model of SDRAM: every code of every layer must be the golden model's. Without it, yosys and
-    nextpnr build the bitstream; fails if that does not meet the clock. Parameters are those of
+    nextpnr build the bitstream; fails if that does not meet the clock. `--port` runs the network on
+    a board instead, with the system that was built in the same `--output`. Parameters are those of
     `generate coprocessor`.
 
     **Examples:**
 
     - `carrysave soc --board ulx3s_85f`
     - `carrysave soc --board ulx3s_85f --model model.onnx --input images.npy --simulate --count 2`
+    - `carrysave soc --board ulx3s_85f --model model.onnx --input images.npy --port /dev/ttyUSB0`
     """
     known, chosen = system_board_of(board)
+    if load:
+        if simulate:
+            raise UsageError("--load is for a board, not for --simulate")
+        loader_of(known)
     request = command.SystemRequest(
         board=known,
         chosen=chosen,
@@ -60,13 +76,21 @@ def make_system(
         labels=labels,
         count=count,
         simulated=simulate,
+        port=port,
     )
     folder = output_folder(output)
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
+        if load and port is not None:
+            steps.step(f"load the bitstream into {board}")
+            load_bitstream(known, folder / "soc" / board)
         found = command.execute(request, folder, steps, told)
+        if load and port is None:
+            steps.step(f"load the bitstream into {board}")
+            load_bitstream(known, folder / "soc" / board)
     print_outcome(found, view.show, json_)
-    simulation, bitstream = found["simulation"], found["bitstream"]
-    if simulation is not None and simulation["wrong"]:
+    bitstream = found["bitstream"]
+    ran = found["simulation"] or found["attached"]
+    if ran is not None and ran["wrong"]:
         return 1
     return 1 if bitstream is not None and not bitstream["ok"] else 0

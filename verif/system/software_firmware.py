@@ -1,14 +1,48 @@
-"""What the firmware does with a program, in numpy."""
+"""What the firmware does with a program, in numpy; and at its end of the line."""
+
+from typing import Any
 
 import numpy as np
 
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
-from carrysave.driver.system import Plan
+from carrysave.driver.line import Command
+from carrysave.driver.system import COUNTERS, Plan
 from carrysave.networks import golden
+from golden.soc.serial.host_link import HostLink, frame
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["run"]
+__all__ = ["Firmware", "run"]
+
+
+class Firmware(HostLink):
+    """Takes bytes of the line, and runs programs; each takes 1,000 cycles.
+
+    Parameters
+    ----------
+    spec : of the co-processor.
+    """
+
+    def __init__(self, spec: CoprocessorSpec) -> None:
+        registers: Any = None  # of a system, the line sees none
+        super().__init__(np.zeros(1 << 24, np.uint8), registers)
+        self.spec = spec
+        self.runs = 0
+
+    def _do(self) -> None:
+        super()._do()
+        if self._code == Command.RUN:
+            self.runs += 1
+            execute(self.spec, self.memory, self._address)
+
+    def _answer(self) -> bytes:
+        if self._code != Command.RUN:
+            return super()._answer()
+        self._place, self._last = None, self._sequence
+        _, _, scores, count = self.memory[self._address :][:16].view("<u4").tolist()
+        best = int(np.argmax(self.memory[scores : scores + count].view(np.int8)))
+        data = np.array([1000, best, 0, 0], "<u4").tobytes()
+        return frame(bytes([self._sequence]) + data + bytes([0]))
 
 
 def run(spec: CoprocessorSpec, plan: Plan, inputs: dict[str, np.ndarray]) -> np.ndarray:
@@ -19,12 +53,17 @@ def run(spec: CoprocessorSpec, plan: Plan, inputs: dict[str, np.ndarray]) -> np.
     for name, tensor in plan.inputs.items():
         first, size = tensor.span
         memory[first : first + size] = np.frombuffer(tensor.stored(inputs[name]), np.uint8)
-    words = memory[plan.start :].view("<i4")
+    execute(spec, memory, plan.start)
+    return memory
+
+
+def execute(spec: CoprocessorSpec, memory: np.ndarray, start: int) -> None:
+    """Run the program at an address."""
+    words = memory[start:].view("<i4")
     place = 4
     for _ in range(words[0]):
         kind, place = words[place], place + 1
         place = _gather(memory, words, place) if kind == 1 else _product(spec, memory, words, place)
-    return memory
 
 
 def _gather(memory: np.ndarray, words: np.ndarray, place: int) -> int:
@@ -36,7 +75,8 @@ def _gather(memory: np.ndarray, words: np.ndarray, place: int) -> int:
 
 
 def _product(spec: CoprocessorSpec, memory: np.ndarray, words: np.ndarray, place: int) -> int:
-    count = words[place]
+    count, counters = words[place : place + 2].tolist()
+    memory[counters : counters + 8 * len(COUNTERS)].view("<u8")[:] = 1
     place += 2
     for _ in range(count):
         a, b, c, bias, records, m, n, k, lda, ldb, ldc, flags = words[place : place + 12].tolist()
