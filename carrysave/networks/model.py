@@ -99,6 +99,8 @@ class Graph:
     def check_inputs(self, given: dict[str, np.ndarray]) -> None:
         """Refuse inputs of other names, types or shapes than the model's.
 
+        Sizes of one name must be one size, but that of the first axis, which is the sample.
+
         Raises
         ------
         ValueError
@@ -107,6 +109,7 @@ class Graph:
         if set(given) != set(self.inputs):
             legal, actual = (", ".join(map(shown, names)) for names in (self.inputs, given))
             raise ValueError(f"inputs must be {legal}, not {actual}")
+        sizes: dict[str, tuple[int, str]] = {}
         for name, (kind, shape) in self.inputs.items():
             array = given[name]
             legal = " x ".join(shown(str(size)) for size in shape) or "a number"
@@ -120,6 +123,15 @@ class Graph:
                 raise ValueError(f"input {quoted(name)} must be {legal}, not {found}")
             if array.dtype != kind:
                 raise ValueError(f"input {quoted(name)} must be of {kind}, not {array.dtype}")
+            for symbol, size in zip(shape[1:], array.shape[1:], strict=True):
+                if isinstance(symbol, int) or symbol == "?":
+                    continue
+                first, other = sizes.setdefault(symbol, (size, name))
+                if size != first:
+                    raise ValueError(
+                        f"{shown(symbol)} of input {quoted(name)} must be {first}, as of"
+                        f" {quoted(other)}, not {size}"
+                    )
 
 
 def load(path: Path, *, subgraphs: bool = False) -> Graph:
