@@ -221,6 +221,27 @@ def test_external_data(attempt: Callable[[ModelProto], Outcome], tmp_path: Path)
     assert np.array_equal(np.load(tmp_path / "out/run/m/outputs.npz")["y"], beside)
 
 
+def test_one_file_of_several_tensors(
+    attempt: Callable[[ModelProto], Outcome], tmp_path: Path
+) -> None:
+    """As ONNX writes it: a part of the file for each."""
+    plain = model()
+    assert attempt(plain).code == 0
+    outputs = tmp_path / "out/run/m/outputs.npz"
+    expected = np.load(outputs)["y"]
+    beside = model()
+    onnx.save(beside, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=0,
+              location="all.data")  # fmt: skip
+    loaded = onnx.load(tmp_path / "m.onnx", load_external_data=False)
+    places = {
+        tuple((one.key, one.value) for one in tensor.external_data)
+        for tensor in loaded.graph.initializer
+    }
+    assert len(places) == len(loaded.graph.initializer) > 2
+    assert attempt(loaded).code == 0
+    assert np.array_equal(np.load(outputs)["y"], expected)
+
+
 def named() -> ModelProto:
     """Return a model whose nodes, tensors and graph have hostile names: an output for each."""
     b = Builder(np.random.default_rng(1))
