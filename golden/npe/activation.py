@@ -7,7 +7,7 @@ import numpy as np
 from golden.check import Integer, check_fields, parameter, parameters_of
 from golden.formats.integer import IntFormat
 
-__all__ = ["ActivationSpec", "exp_shift"]
+__all__ = ["ActivationSpec", "exp_parts", "exp_shift"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,23 +69,38 @@ class ActivationSpec:
         return -(-self.quotient_width // self.quotient_bits)
 
 
-def exp_shift(spec: ActivationSpec, x: np.ndarray) -> np.ndarray:
-    """Approximate exp(x * S), as an integer times S * 2^-octaves.
+def exp_parts(inverse_scale: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Split an approximation of exp(x / inverse_scale) into a mantissa and a power of two.
 
     log2(e) is approximated by 1.4375, and 2^-r by 1 - r/2 between powers of two.
 
     Parameters
     ----------
+    inverse_scale : values of x per unit of the exponent.
+    x : int64, 0 or less.
+
+    Returns
+    -------
+    int64 m in inverse_scale + 1 .. 2 * inverse_scale and q, 0 or more: the exponential is
+    m * 2^-q / (2 * inverse_scale).
+    """
+    x = x + (x >> 1) - (x >> 4)
+    whole = x // -inverse_scale
+    return x + inverse_scale * whole + 2 * inverse_scale, whole
+
+
+def exp_shift(spec: ActivationSpec, x: np.ndarray) -> np.ndarray:
+    """Approximate exp(x * S), as an integer times S * 2^-octaves.
+
+    Parameters
+    ----------
     spec : scale and octaves.
-    x : int64, 0 or less; clamped to -octaves after the change of base.
+    x : int64, 0 or less; clamped to -octaves after the change of base of :func:`exp_parts`.
 
     Returns
     -------
     int64, 1 .. `spec.greatest`.
     """
-    x0, octaves = -spec.inverse_scale, spec.octaves
-    x = x + (x >> 1) - (x >> 4)
-    x = np.maximum(x, octaves * x0)
-    whole = x // x0
-    rest = x - x0 * whole
-    return (rest - 2 * x0) << (octaves - whole) >> 1
+    mantissa, whole = exp_parts(spec.inverse_scale, x)
+    mantissa = np.where(whole < spec.octaves, mantissa, 2 * spec.inverse_scale)
+    return mantissa << (spec.octaves - np.minimum(whole, spec.octaves)) >> 1

@@ -1,0 +1,273 @@
+"""Vector arithmetic on rows of integers: softmax, norms, gated activations, sums and products."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from golden.check import Choice, Flag, Integer, Subset, check_fields, parameter, parameters_of
+from golden.formats.integer import IntFormat
+from golden.npe.activation import exp_parts
+from golden.npe.requantiser import Requantisation, RequantiserSpec, requantiser
+
+__all__ = [
+    "GATES", "OPERATIONS", "VectorUnitSpec", "add", "gate", "multiply", "norm", "softmax",
+]  # fmt: skip
+
+OPERATIONS = ("softmax", "layer_norm", "rms_norm")
+GATES = {"gelu": 109, "silu": 64}
+"""Slope of the sigmoid's argument, in units of 2^-6: GELU is near x * sigmoid(1.702 x)."""
+_GATE = Choice("operation", "silu", tuple(GATES))
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorUnitSpec:
+    """Rows of L codes to rows of L codes, L at most `length`.
+
+    Softmax takes codes x that represent x * 2^-scale_width, and makes unsigned codes p that
+    represent p * 2^-exponent, one exponent per row: so that the greatest probability is at least
+    2^(magnitude_width - 1) codes. The rounding error of a code is carried to the next one of the
+    row, so that errors do not add up: the codes of a row sum to 1 within :attr:`sum_error`.
+
+    The norms are of any scale, and make two's complement codes that represent their value times
+    2^-norm_fraction, saturated.
+    """
+
+    operations: str = parameter(Subset("operations built", ",".join(OPERATIONS), OPERATIONS))
+    lanes: int = parameter(Integer("codes per beat", 8, 1, 64, "lanes"))
+    width: int = parameter(Integer("bits of a value, two's complement", 8, 4, 16, "bits"))
+    length: int = parameter(Integer("maximum values in a row", 4096, 1, 4096, "values"))
+    scale_width: int = parameter(
+        Integer("softmax takes values in units of 2^-scale_width", 4, 0, 8, "bits")
+    )
+    out_width: int = parameter(Integer("bits of a code", 8, 7, 16, "bits"))
+    signed: bool = parameter(Flag("probabilities leave a bit for a sign", False))
+    norm_fraction: int = parameter(
+        Integer("bits of a norm after the binary point", 5, 0, 8, "bits")
+    )
+
+    MEAN_FRACTION = 8
+    """Bits of a mean after the binary point."""
+
+    ROOT_FRACTION = 6
+    """Bits of a root after the binary point."""
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_fields(parameters_of(type(self)), vars(self))
+        if self.magnitude_width < 7:
+            raise ValueError(f"out_width must be 8..16 if signed, not {self.out_width!r}")
+
+    @property
+    def in_format(self) -> IntFormat:
+        """Format of a value."""
+        return IntFormat(width=self.width)
+
+    @property
+    def magnitude_width(self) -> int:
+        """Bits of a probability."""
+        return self.out_width - self.signed
+
+    @property
+    def carry_width(self) -> int:
+        """Bits of a probability below its code: at most half a code is lost in a row."""
+        return max((self.length - 1).bit_length() + 1, self.scale_width + 5)
+
+    @property
+    def exponential_width(self) -> int:
+        """Bits of an exponential below its greatest value, which is 2^exponential_width."""
+        return self.magnitude_width + self.carry_width - 1
+
+    @property
+    def reciprocal_width(self) -> int:
+        """Bits of the reciprocal of a row, normalised."""
+        return self.out_width + 4
+
+    @property
+    def sum_error(self) -> float:
+        """Largest error of the sum of a row's probabilities."""
+        return 2.0 ** (1 - self.magnitude_width) + 2.0 ** (-3 - self.magnitude_width)
+
+    @property
+    def out_format(self) -> IntFormat:
+        """Format of a probability."""
+        return IntFormat(width=self.magnitude_width, signed=False)
+
+    @property
+    def norm_spec(self) -> RequantiserSpec:
+        """How a norm is scaled, a row as one column."""
+        return RequantiserSpec(
+            n=1,
+            width=self.width + self.MEAN_FRACTION + 1,
+            multiplier_width=self.reciprocal_width,
+            out_width=self.out_width,
+        )
+
+
+def softmax(spec: VectorUnitSpec, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the softmax of rows.
+
+    Exponentials are those of :func:`golden.npe.activation.exp_parts`, rounded down. Their sum is
+    exact, its reciprocal normalised and rounded down. So are the products, which have
+    `spec.carry_width` bits after the binary point; the row's prefix sums are rounded to the
+    nearest, halves up, and a code is the difference of two of them, at most the greatest.
+
+    Parameters
+    ----------
+    spec : widths.
+    x : of `spec.in_format`, rows along the last axis, 1 .. length values each.
+
+    Returns
+    -------
+    int64 codes of `spec.out_format`, of the shape of `x`; and the exponent of each row.
+    """
+    x = _rows(spec, x)
+    mantissa, whole = exp_parts(1 << spec.scale_width, x - x.max(axis=-1, keepdims=True))
+    whole = np.minimum(whole, 62)
+    top = spec.exponential_width
+    total = (mantissa << top - spec.scale_width - 1 >> whole).sum(axis=-1, keepdims=True)
+    octaves: np.ndarray = _bit_length(total - 1 >> top)
+    digits = octaves + spec.reciprocal_width - spec.signed - 1
+    factor = (np.int64(1) << top + digits) // total
+    products = (mantissa * factor << spec.carry_width - spec.scale_width - 5) >> whole
+    half = 1 << spec.carry_width - 1
+    prefix = np.asarray(np.cumsum(products, axis=-1), dtype=np.int64)
+    rounded = np.right_shift(prefix + half, spec.carry_width)
+    codes = np.minimum(np.diff(rounded, axis=-1, prepend=0), spec.out_format.high)
+    return codes, octaves[..., 0] + spec.magnitude_width - 1
+
+
+def norm(spec: VectorUnitSpec, x: np.ndarray, *, centred: bool) -> np.ndarray:
+    """Divide rows by their root mean square, or by their standard deviation about the mean.
+
+    With the sum s, the sum of squares Q and s = 0 unless `centred`, D is the root of L * Q - s^2,
+    rounded down to 6 bits after the binary point, the mean that of s / L rounded towards zero to 8
+    bits, and L / D is rounded down to `spec.reciprocal_width` bits. Values minus the mean, times
+    L / D, are rounded and saturated by :func:`golden.npe.requantiser.requantiser`. Rows of D = 0
+    are zeros.
+
+    Parameters
+    ----------
+    spec : widths.
+    x : of `spec.in_format`, rows along the last axis, 1 .. length values each.
+    centred : subtract the mean: layer norm; else RMS norm.
+
+    Returns
+    -------
+    int64 codes of out_width bits, two's complement, times 2^-norm_fraction; of the shape of `x`.
+    """
+    x = _rows(spec, x)
+    length, rows = x.shape[-1], x.reshape(-1, x.shape[-1])
+    codes = np.zeros_like(rows)
+    for row, place in zip(rows, codes, strict=True):
+        total = int(row.sum()) * centred
+        power = length * int((row * row).sum()) - total * total
+        if not power:
+            continue
+        root = math.isqrt(power << 2 * spec.ROOT_FRACTION)
+        mean = (abs(total) << spec.MEAN_FRACTION) // length * (1 if total >= 0 else -1)
+        factor, digits = _normalised(length, root, spec.reciprocal_width)
+        shift = digits - spec.ROOT_FRACTION + spec.MEAN_FRACTION - spec.norm_fraction
+        to = Requantisation(
+            multiplier=np.array([factor]), shift=np.array([shift]), zero_point=np.array([0])
+        )
+        z = (row << spec.MEAN_FRACTION) - mean
+        place[:] = requantiser(spec.norm_spec, z[:, None], to)[:, 0]
+    return codes.reshape(x.shape)
+
+
+def gate(
+    spec: VectorUnitSpec, operation: str, x: np.ndarray, out: RequantiserSpec, to: Requantisation
+) -> np.ndarray:
+    """Multiply values by a sigmoid of them, and requantise.
+
+    The sigmoid is E / (E + e) for values of at least zero, and e / (E + e) below, of
+    exponential_width bits, to the nearest; e is the exponential of minus the magnitude of the
+    argument, E that of zero.
+
+    Parameters
+    ----------
+    spec : widths.
+    operation : of :data:`GATES`.
+    x : of `spec.in_format`, in units of 2^-scale_width.
+    out : of one column, and of at least width + exponential_width + 1 bits.
+    to : the requantisation of x times the sigmoid, in units of 2^-(scale_width +
+        exponential_width).
+
+    Returns
+    -------
+    int64 codes of `out`, of the shape of `x`.
+    """
+    _GATE.check("operation", operation)
+    x, top = spec.in_format.check("x", x), spec.exponential_width
+    mantissa, whole = exp_parts(1 << spec.scale_width, -(abs(x) * GATES[operation] >> 6))
+    exponential = mantissa << top - spec.scale_width - 1 >> np.minimum(whole, 62)
+    total = exponential + (1 << top)
+    share = np.where(x < 0, exponential, 1 << top)
+    sigmoid = ((share << top + 1) + total) // (2 * total)
+    return requantiser(out, (x * sigmoid).reshape(-1, 1), to).reshape(x.shape)
+
+
+def add(
+    a: np.ndarray, b: np.ndarray, factors: tuple[int, int], out: RequantiserSpec, to: Requantisation
+) -> np.ndarray:
+    """Add a times the one factor to b times the other, and requantise, element by element.
+
+    Parameters
+    ----------
+    a, b : integers, of one shape; rows along the last axis.
+    factors : integers. The sums are of `out.sum_format`.
+    out, to : how the sums become codes; with one column, or one for each value of a row.
+
+    Returns
+    -------
+    int64 codes of `out`, of the shape of `a`.
+    """
+    first, second = _pair(a, b)
+    return _requantised(first * factors[0] + second * factors[1], out, to)
+
+
+def multiply(a: np.ndarray, b: np.ndarray, out: RequantiserSpec, to: Requantisation) -> np.ndarray:
+    """Multiply element by element, and requantise.
+
+    Parameters
+    ----------
+    a, b : integers, of one shape; rows along the last axis. The products are of `out.sum_format`.
+    out, to : how the products become codes; with one column, or one for each value of a row.
+
+    Returns
+    -------
+    int64 codes of `out`, of the shape of `a`.
+    """
+    first, second = _pair(a, b)
+    return _requantised(first * second, out, to)
+
+
+def _rows(spec: VectorUnitSpec, x: np.ndarray) -> np.ndarray:
+    x = spec.in_format.check("x", x)
+    if not 1 <= x.shape[-1] <= spec.length:
+        raise ValueError(f"rows must be of 1..{spec.length} values, not {x.shape[-1]}")
+    return x
+
+
+def _pair(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    first, second = (np.asarray(values, dtype=np.int64) for values in (a, b))
+    if first.shape != second.shape:
+        raise ValueError(f"b must be of the shape {first.shape}, not {second.shape}")
+    return first, second
+
+
+def _requantised(sums: np.ndarray, out: RequantiserSpec, to: Requantisation) -> np.ndarray:
+    return requantiser(out, sums.reshape(-1, out.n), to).reshape(sums.shape)
+
+
+def _bit_length(values: np.ndarray) -> np.ndarray:
+    """Count the bits of integers below 2^52."""
+    return np.asarray(np.frexp(values.astype(np.float64))[1], dtype=np.int64)
+
+
+def _normalised(dividend: int, divisor: int, width: int) -> tuple[int, int]:
+    """Divide with so many digits after the binary point that the quotient has `width` bits."""
+    digits = width - dividend.bit_length() + divisor.bit_length()
+    quotient = (dividend << digits) // divisor
+    return (quotient, digits) if quotient < 1 << width else (quotient >> 1, digits - 1)
