@@ -23,7 +23,7 @@ __all__ = ["TooLargeError", "build"]
 _ATTEMPTS = 4
 _FIRST_MHZ = 48.0  # for boards whose clock is not known
 _MARGIN = 0.97  # of what was reached, for the next try: placement differs with the clock
-_WORTH = 1.1  # of the clock, from which a faster one is tried
+_WORTH = 1.1  # of the best clock so far, from which a faster one is tried
 _FORMAT = "1"  # of what is kept
 
 
@@ -142,8 +142,8 @@ def _fastest(
         if best is None or (built.ok, built.clock.mhz) > (best.ok, best.clock.mhz):
             best = built
         # What tools do not time is not to be run faster than it was chosen to be.
-        faster = built.ok and fmax > _WORTH * built.clock.mhz and not built.facts["untimed"]
-        if not faster and best.ok:
+        faster = fmax > _WORTH * best.clock.mhz and not built.facts["untimed"]
+        if best.ok and not faster:
             break
         wanted = _MARGIN * fmax
     assert best is not None

@@ -75,6 +75,11 @@ def test_clock_is_what_the_design_reaches(
     _, found = build(board, {"m": "2"}, tmp_path, quiet)
     assert found["ok"]
     assert found["clock_mhz"] <= start < max(tried)
+    # Missed by little, one between is.
+    tried = reached(lambda mhz: 1.5 * start if mhz < 1.4 * start else 1.4 * start)
+    _, found = build(board, {"m": "2"}, tmp_path, quiet)
+    assert found["ok"]
+    assert 1.25 * start < found["clock_mhz"] < 1.4 * start
     # What tools do not time is no reason to run it faster.
     tried = reached(lambda mhz: 1.5 * start, untimed=True)
     _, found = build(board, {"m": "1"}, tmp_path, quiet)
