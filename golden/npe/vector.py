@@ -200,7 +200,9 @@ def gate(
     """
     _GATE.check("operation", operation)
     x, top = spec.in_format.check("x", x), spec.exponential_width
-    mantissa, whole = exp_parts(1 << spec.scale_width, -(abs(x) * GATES[operation] >> 6))
+    argument = x * np.where(x < 0, 1, -1) * GATES[operation]
+    # Its magnitude is rounded down.
+    mantissa, whole = exp_parts(1 << spec.scale_width, -(-argument >> 6))
     exponential = mantissa << top - spec.scale_width - 1 >> np.minimum(whole, 62)
     total = exponential + (1 << top)
     share = np.where(x < 0, exponential, 1 << top)
