@@ -170,9 +170,7 @@ class VectorUnit(wiring.Component):
         m.d.comb += shift.eq(Mux(scaling, row.shift, spec.MEAN_FRACTION))
         factor = Signal(self.factor_width)
         one = 1 << spec.magnitude_width + 3
-        m.d.comb += factor.eq(
-            Mux(scaling, Mux(norm, -row.factor, row.factor), Mux(norm, -1, one))
-        )
+        m.d.comb += factor.eq(Mux(scaling, Mux(norm, -row.factor, row.factor), Mux(norm, -1, one)))
         keep = [~last[0] | (lane <= count) for lane in range(spec.lanes)]
         lanes = [
             self._lane(

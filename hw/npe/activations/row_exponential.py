@@ -11,7 +11,15 @@ from hw.arith.bit_heap import BitHeap
 from hw.arith.shifter import shift_right
 from hw.npe.activations.divide import divide_by_constant
 
-__all__ = ["RowExponential", "Results", "RowMemory", "Values", "add_saturating", "exp_parts", "exp_shift"]
+__all__ = [
+    "RowExponential",
+    "Results",
+    "RowMemory",
+    "Values",
+    "add_saturating",
+    "exp_parts",
+    "exp_shift",
+]
 
 
 class Values(data.StructLayout):

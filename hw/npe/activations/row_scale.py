@@ -117,9 +117,10 @@ class RowScale(wiring.Component):
             with m.State("IDLE"):
                 m.d.comb += self.busy.eq(self.start)
                 m.d.sync += [quotient.eq(0), bits.eq(self.count), operand.eq(self.squares)]
-                m.d.sync += [work.eq(0), divisor.eq(self.total), shift.eq(-5)]
+                m.d.sync += [work.eq(0), divisor.eq(self.total)]
                 m.d.sync += rest.eq(1 << spec.exponential_width - 1)
                 with m.If(self.start):
+                    m.d.sync += shift.eq(-5)
                     m.next = "DIVIDE"
                     with m.If(norm):
                         m.next = "MULTIPLY"

@@ -142,7 +142,9 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
     seed = 30 + 10 * list(SCHEDULES).index(source) + list(SCHEDULES).index(sink)
     rng = generator(seed)
     bench = await VectorBench(dut).start()
-    rows = [(str(rng.choice(BUILT)), draw(rng, int(rng.integers(1, LONGEST + 1)))) for _ in "12345678"]
+    rows = [
+        (str(rng.choice(BUILT)), draw(rng, int(rng.integers(1, LONGEST + 1)))) for _ in "12345678"
+    ]
     await bench.check(rows, source, sink, seed)
 
 
