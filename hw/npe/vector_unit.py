@@ -103,14 +103,17 @@ class VectorUnit(wiring.Component):
     @property
     def latency(self) -> int:
         """Least cycles from a row of one beat to its codes."""
-        return 13
+        least = {"softmax": 19 + self.spec.magnitude_width, "layer_norm": 24, "rms_norm": 18}
+        return min(least[operation] for operation in self.spec.operations.split(","))
 
     @property
     def operations_per_cycle(self) -> float:
         """Sustained in rows of `length`: a subtraction, power, addition and product per value."""
         spec = self.spec
         beats = -(-spec.length // spec.lanes)
-        return 4 * spec.length / (3 * beats + 26 + spec.magnitude_width)
+        # A layer norm reads a row three times, and spends the most cycles on its scale.
+        slow = 4 * beats + 8 * spec.width + 120
+        return 4 * spec.length / (slow if self.norms else 3 * beats + 30 + spec.magnitude_width)
 
     def elaborate(self, platform):
         m = Module()

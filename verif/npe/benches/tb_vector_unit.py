@@ -21,7 +21,7 @@ from carrysave.sim.cocotb.streams import (
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.formats.integer import IntFormat
 from golden.npe.vector import OPERATIONS
-from golden.npe.vector_unit import vector_unit
+from golden.npe.vector_unit import cycles, vector_unit
 
 SPEC = bench_spec()
 LATENCY = bench_parameters()["latency"]
@@ -163,3 +163,20 @@ async def test_reset_forgets(dut: Any) -> None:
         taken.cancel()
         bench = await bench.restart()
         await bench.check([(str(rng.choice(BUILT)), draw(rng, min(3, LONGEST)))])
+
+
+@cocotb.test
+async def test_cycles(dut: Any) -> None:
+    """Rows take the cycles that golden states for their values."""
+    rng = generator(300)
+    bench = await VectorBench(dut).start()
+    shortest = []
+    for length in sorted({1, 2, 3, SPEC.lanes, SPEC.lanes + 1, 3 * SPEC.lanes, LONGEST}):
+        for operation in BUILT * 3:
+            row = draw(rng, min(length, LONGEST))
+            bench.i.cycles.clear()
+            await bench.check([(operation, row)])
+            found = bench.o.cycles[-1] - bench.i.cycles[0] + 1
+            assert found == cycles(SPEC, operation, row), (operation, row.tolist())
+            shortest.append(found - 1)
+    assert min(shortest) >= LATENCY
