@@ -96,9 +96,19 @@ class VectorUnit(wiring.Component):
         operations = spec.operations.split(",")
         self.norms = operations != ["softmax"]
         self.softmaxes = operations[0] == "softmax"
-        # Sums of exponentials and of squares; a sign.
-        self.value_width = max(spec.exponential_width + 2, 2 * spec.width)
-        self.factor_width = max(spec.reciprocal_width, spec.width) + 1
+        # Exponentials, shifted until nothing is left of them; a sign.
+        self.value_width = spec.exponential_width + 2
+        self.factor_width = spec.magnitude_width + 5
+        self.operand_width = spec.carry_width - 2
+        most = spec.exponential_width + 1
+        if self.norms:
+            # Squares; differences from a mean; shifts, of the largest deviation.
+            self.value_width = max(self.value_width, 2 * spec.width)
+            self.factor_width = max(spec.reciprocal_width, spec.width) + 1
+            self.operand_width = spec.width + 1 + spec.MEAN_FRACTION
+            deviation = spec.reciprocal_width + spec.width + spec.MEAN_FRACTION
+            most = max(most, deviation - spec.norm_fraction)
+        self.shift_width = most.bit_length()
 
     @property
     def latency(self) -> int:
@@ -169,12 +179,12 @@ class VectorUnit(wiring.Component):
         m.d.comb += offset.eq(Mux(plain, 0, Mux(norm, mean >> spec.MEAN_FRACTION, top)))
         low = Signal(spec.MEAN_FRACTION)
         m.d.comb += low.eq(Mux(plain, 0, mean[: spec.MEAN_FRACTION]))
-        shift = Signal(6)
+        shift = Signal(self.shift_width)
         m.d.comb += shift.eq(Mux(scaling, row.shift, spec.MEAN_FRACTION))
         factor = Signal(self.factor_width)
         one = 1 << spec.magnitude_width + 3
         m.d.comb += factor.eq(Mux(scaling, Mux(norm, -row.factor, row.factor), Mux(norm, -1, one)))
-        keep = [~last[0] | (lane <= count) for lane in range(spec.lanes)]
+        keep = [~last[0] | (lane <= count) if lane else C(1, 1) for lane in range(spec.lanes)]
         lanes = [
             self._lane(
                 m, lane, move, read.data.word_select(lane, spec.width), keep[lane], norm,
@@ -259,20 +269,20 @@ class VectorUnit(wiring.Component):
 
         below = held("d_below", spec.width + 1, offset.as_signed() - bits.as_signed())
         d_keep = held("d_keep", 1, keep)
-        operand_width = spec.width + 1 + spec.MEAN_FRACTION
+        operand_width, shift_width = self.operand_width, self.shift_width
         linear = Cat(low, below) if self.norms else C(0, operand_width)
         mantissa, whole = exp_parts(m, 1 << spec.scale_width, below[: spec.width], self.adder)
         power = Cat(C(0, spec.carry_width - spec.scale_width - 5), mantissa)
-        beyond = Cat(C(0, 6), whole[6:]).any()
-        octaves = Mux(beyond, 63, whole[:6])
+        beyond = whole[shift_width:].any() if len(whole) > shift_width else C(0, 1)
+        octaves = whole[:shift_width] | beyond.replicate(shift_width)
         a = held("a", operand_width, Mux(norm, linear, power) & d_keep.replicate(operand_width))
         if self.norms:
             factor = Mux(square, below.as_signed(), factor.as_signed())
         a_factor = held("a_factor", self.factor_width, factor)
-        a_shift = held("a_shift", 6, Mux(norm, shift, octaves))
+        a_shift = held("a_shift", shift_width, Mux(norm, shift, octaves))
         width = operand_width + self.factor_width
         p = held("p", width, a.as_signed() * a_factor.as_signed())
-        p_shift = held("p_shift", 6, a_shift)
+        p_shift = held("p_shift", shift_width, a_shift)
         floor, half, _, over = floor_shift(m, p, p_shift, self.value_width)
         return (
             held("s", self.value_width, floor), held("s_half", 1, half),
@@ -283,7 +293,8 @@ class VectorUnit(wiring.Component):
         self, m: Module, carried: Value, products: list[Value]
     ) -> tuple[list[Value], Value]:
         """Round products, each with what is left of the one before."""
-        spec, codes = self.spec, []
+        spec = self.spec
+        codes: list[Value] = []
         for lane, product in enumerate(products):
             grown = Signal(spec.exponential_width + 2, name=f"grown{lane}")
             m.d.comb += grown.eq(product[: spec.exponential_width + 1] + carried)

@@ -68,6 +68,7 @@ class RowScale(wiring.Component):
         m = Module()
         spec = self.spec
         norm, centred = self.norm, self.centred
+        norms = spec.operations != "softmax"
         length_width = len(self.count)
         # Of a norm: |total| and the sum of squares, and length times the latter.
         magnitude_width = min(spec.width - 1 + length_width, len(self.total))
@@ -122,45 +123,47 @@ class RowScale(wiring.Component):
                 with m.If(self.start):
                     m.d.sync += shift.eq(-5)
                     m.next = "DIVIDE"
-                    with m.If(norm):
-                        m.next = "MULTIPLY"
-            with m.State("MULTIPLY"):
-                m.d.comb += self.busy.eq(1)
-                m.d.sync += [operand.eq(operand << 1), bits.eq(bits >> 1)]
-                with m.If(bits[0]):
-                    m.d.sync += work.eq(work + operand)
-                with m.If(bits == 0):
-                    m.d.sync += [operand.eq(magnitude), bits.eq(Mux(centred, magnitude, 0))]
-                    m.next = "SUBTRACT"
-            with m.State("SUBTRACT"):
-                m.d.comb += self.busy.eq(1)
-                m.d.sync += [operand.eq(operand << 1), bits.eq(bits >> 1)]
-                with m.If(bits[0]):
-                    m.d.sync += work.eq(work - operand)
-                with m.If(bits == 0):
-                    m.d.sync += [rest.eq(0), root.eq(0), left.eq(len(root)), factor.eq(0)]
-                    m.next = "ROOT"
-                    with m.If(work == 0):
-                        m.next = "IDLE"
-            with m.State("ROOT"):
-                m.d.comb += [self.busy.eq(1), rooting.eq(1)]
-                m.d.sync += [rest.eq(after), root.eq(Cat(fits, root)), work.eq(work << 2)]
-                m.d.sync += left.eq(left - 1)
-                with m.If(left == 1):
-                    m.d.sync += [rest.eq(0), divisor.eq(self.count)]
-                    m.d.sync += work.eq(magnitude << work_width - magnitude_width)
-                    m.d.sync += left.eq(magnitude_width + spec.MEAN_FRACTION)
-                    m.next = "MEAN"
-            with m.State("MEAN"):
-                m.d.comb += self.busy.eq(1)
-                m.d.sync += [*divide(), left.eq(left - 1)]
-                with m.If(left == 1):
-                    m.d.sync += mean.eq(Mux(centred, Mux(negative, -found, found), 0))
-                    m.d.sync += [rest.eq(0), divisor.eq(root), quotient.eq(0)]
-                    m.d.sync += work.eq(self.count << work_width - length_width)
-                    first = spec.MEAN_FRACTION - spec.ROOT_FRACTION - spec.norm_fraction
-                    m.d.sync += shift.eq(first - length_width)
-                    m.next = "DIVIDE"
+                    if norms:
+                        with m.If(norm):
+                            m.next = "MULTIPLY"
+            if norms:
+                with m.State("MULTIPLY"):
+                    m.d.comb += self.busy.eq(1)
+                    m.d.sync += [operand.eq(operand << 1), bits.eq(bits >> 1)]
+                    with m.If(bits[0]):
+                        m.d.sync += work.eq(work + operand)
+                    with m.If(bits == 0):
+                        m.d.sync += [operand.eq(magnitude), bits.eq(Mux(centred, magnitude, 0))]
+                        m.next = "SUBTRACT"
+                with m.State("SUBTRACT"):
+                    m.d.comb += self.busy.eq(1)
+                    m.d.sync += [operand.eq(operand << 1), bits.eq(bits >> 1)]
+                    with m.If(bits[0]):
+                        m.d.sync += work.eq(work - operand)
+                    with m.If(bits == 0):
+                        m.d.sync += [rest.eq(0), root.eq(0), left.eq(len(root)), factor.eq(0)]
+                        m.next = "ROOT"
+                        with m.If(work == 0):
+                            m.next = "IDLE"
+                with m.State("ROOT"):
+                    m.d.comb += [self.busy.eq(1), rooting.eq(1)]
+                    m.d.sync += [rest.eq(after), root.eq(Cat(fits, root)), work.eq(work << 2)]
+                    m.d.sync += left.eq(left - 1)
+                    with m.If(left == 1):
+                        m.d.sync += [rest.eq(0), divisor.eq(self.count)]
+                        m.d.sync += work.eq(magnitude << work_width - magnitude_width)
+                        m.d.sync += left.eq(magnitude_width + spec.MEAN_FRACTION)
+                        m.next = "MEAN"
+                with m.State("MEAN"):
+                    m.d.comb += self.busy.eq(1)
+                    m.d.sync += [*divide(), left.eq(left - 1)]
+                    with m.If(left == 1):
+                        m.d.sync += mean.eq(Mux(centred, Mux(negative, -found, found), 0))
+                        m.d.sync += [rest.eq(0), divisor.eq(root), quotient.eq(0)]
+                        m.d.sync += work.eq(self.count << work_width - length_width)
+                        first = spec.MEAN_FRACTION - spec.ROOT_FRACTION - spec.norm_fraction
+                        m.d.sync += shift.eq(first - length_width)
+                        m.next = "DIVIDE"
             with m.State("DIVIDE"):
                 m.d.comb += self.busy.eq(1)
                 m.d.sync += [*divide(), shift.eq(shift + 1)]
