@@ -283,7 +283,9 @@ class VectorUnit(wiring.Component):
         width = operand_width + self.factor_width
         p = held("p", width, a.as_signed() * a_factor.as_signed())
         p_shift = held("p_shift", shift_width, a_shift)
-        floor, half, _, over = floor_shift(m, p, p_shift, self.value_width)
+        # A probability is not negative, and fits.
+        bits = p if self.norms else Cat(p[: spec.exponential_width + 1], C(0, 1))
+        floor, half, _, over = floor_shift(m, bits, p_shift, self.value_width)
         return (
             held("s", self.value_width, floor), held("s_half", 1, half),
             held("s_over", 2, Cat(over, p[-1])),

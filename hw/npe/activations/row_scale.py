@@ -74,13 +74,13 @@ class RowScale(wiring.Component):
         magnitude_width = min(spec.width - 1 + length_width, len(self.total))
         square_width = min(2 * spec.width - 1 + length_width, len(self.squares))
         root_width = (length_width + square_width + 1) // 2
-        work_width = max(2 * root_width, magnitude_width)
+        bits_width = max(length_width, magnitude_width)
         divisor_width = max(len(self.total), root_width + spec.ROOT_FRACTION + 1)
         quotient_width = max(spec.reciprocal_width, len(self.mean))
 
-        work = Signal(work_width, reset_less=True)
-        operand = Signal(work_width, reset_less=True)
-        bits = Signal(max(length_width, magnitude_width), reset_less=True)
+        work = Signal(2 * root_width, reset_less=True)
+        operand = Signal(2 * root_width, reset_less=True)
+        bits = Signal(bits_width, reset_less=True)
         rest = Signal(divisor_width, reset_less=True)
         divisor = Signal(divisor_width, reset_less=True)
         quotient = Signal(quotient_width, reset_less=True)
@@ -101,18 +101,23 @@ class RowScale(wiring.Component):
         less = Signal(divisor_width + 3)
         fits, after = Signal(), Signal(divisor_width)
         m.d.comb += [
-            shifted.eq(Mux(rooting, Cat(work[-2:], rest), Cat(work[-1], rest))),
+            shifted.eq(Mux(rooting, Cat(work[-2:], rest), Cat(bits[-1] & norm, rest))),
             taken.eq(Mux(rooting, Cat(C(1, 2), root), divisor)),
             less.eq(shifted - taken),
             fits.eq(~less[-1]),
             after.eq(Mux(fits, less, shifted)),
         ]
+        # The one adder.
+        subtracting = Signal()
+        summed = Signal(2 * root_width)
+        flipped = operand ^ subtracting.replicate(len(operand))
+        m.d.comb += summed.eq(Cat(subtracting, work) + Cat(subtracting, flipped) >> 1)
         found = Signal(quotient_width)
         m.d.comb += found.eq(Cat(fits, quotient))
 
         def divide():
             """Take a digit."""
-            return [rest.eq(after), quotient.eq(found), work.eq(work << 1)]
+            return [rest.eq(after), quotient.eq(found), bits.eq(bits << 1)]
 
         with m.FSM():
             with m.State("IDLE"):
@@ -131,15 +136,15 @@ class RowScale(wiring.Component):
                     m.d.comb += self.busy.eq(1)
                     m.d.sync += [operand.eq(operand << 1), bits.eq(bits >> 1)]
                     with m.If(bits[0]):
-                        m.d.sync += work.eq(work + operand)
+                        m.d.sync += work.eq(summed)
                     with m.If(bits == 0):
                         m.d.sync += [operand.eq(magnitude), bits.eq(Mux(centred, magnitude, 0))]
                         m.next = "SUBTRACT"
                 with m.State("SUBTRACT"):
-                    m.d.comb += self.busy.eq(1)
+                    m.d.comb += [self.busy.eq(1), subtracting.eq(1)]
                     m.d.sync += [operand.eq(operand << 1), bits.eq(bits >> 1)]
                     with m.If(bits[0]):
-                        m.d.sync += work.eq(work - operand)
+                        m.d.sync += work.eq(summed)
                     with m.If(bits == 0):
                         m.d.sync += [rest.eq(0), root.eq(0), left.eq(len(root)), factor.eq(0)]
                         m.next = "ROOT"
@@ -151,7 +156,7 @@ class RowScale(wiring.Component):
                     m.d.sync += left.eq(left - 1)
                     with m.If(left == 1):
                         m.d.sync += [rest.eq(0), divisor.eq(self.count)]
-                        m.d.sync += work.eq(magnitude << work_width - magnitude_width)
+                        m.d.sync += bits.eq(magnitude << bits_width - magnitude_width)
                         m.d.sync += left.eq(magnitude_width + spec.MEAN_FRACTION)
                         m.next = "MEAN"
                 with m.State("MEAN"):
@@ -160,7 +165,7 @@ class RowScale(wiring.Component):
                     with m.If(left == 1):
                         m.d.sync += mean.eq(Mux(centred, Mux(negative, -found, found), 0))
                         m.d.sync += [rest.eq(0), divisor.eq(root), quotient.eq(0)]
-                        m.d.sync += work.eq(self.count << work_width - length_width)
+                        m.d.sync += bits.eq(self.count << bits_width - length_width)
                         first = spec.MEAN_FRACTION - spec.ROOT_FRACTION - spec.norm_fraction
                         m.d.sync += shift.eq(first - length_width)
                         m.next = "DIVIDE"
