@@ -35,7 +35,7 @@ STAGES: dict[str, dict[str, int]] = {
     "npe": {
         "sl8": 21, "sl16": 22, "npe": 23, "aligner": 24, "requantiser": 25, "shiftmax": 26,
         "shift_gelu": 27, "encoder": 28, "float_mac": 29, "float_lut": 30, "block_scale": 31,
-        "group_scale": 32, "aligned_dot": 33,
+        "group_scale": 32, "aligned_dot": 33, "vector_unit": 37,
     },
     "soc": {"coprocessor": 34, "coprocessor_stream": 35, "coprocessor_uart": 36},
 }  # fmt: skip

@@ -48,6 +48,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "requantiser": {"n": 2},
     "float_lut": {"columns": 2},
     "aligned_dot": {"group": 2},
+    "vector_unit": {"lanes": 2, "length": 32},
     "coprocessor": ENGINE | {"sums": 64},
     "coprocessor_stream": ENGINE,
     "coprocessor_uart": ENGINE | {"sums": 64, "memory_bytes": 4096},
@@ -76,7 +77,8 @@ for line in sys.stdin:
 """
 
 # Least operations a cycle of designs that take more than a cycle for a product or a value.
-SLOW = {"opt3": 0.5, "opt4c": 0.5, "opt4e": 0.5, "shiftmax": 1, "shift_gelu": 0.25}
+SLOW = {"opt3": 0.5, "opt4c": 0.5, "opt4e": 0.5, "shiftmax": 1, "shift_gelu": 0.25,
+        "vector_unit": 0.5}  # fmt: skip
 
 
 # Of the module, so that all tests of a design follow each other and share its files.

@@ -11,7 +11,8 @@ from golden.npe.activation import exp_parts
 from golden.npe.requantiser import Requantisation, RequantiserSpec, requantiser
 
 __all__ = [
-    "GATES", "OPERATIONS", "VectorUnitSpec", "add", "gate", "multiply", "norm", "softmax",
+    "GATES", "OPERATIONS", "VectorUnitSpec", "add", "gate", "multiply", "norm", "normalised",
+    "softmax",
 ]  # fmt: skip
 
 OPERATIONS = ("softmax", "layer_norm", "rms_norm")
@@ -166,7 +167,7 @@ def norm(spec: VectorUnitSpec, x: np.ndarray, *, centred: bool) -> np.ndarray:
             continue
         root = math.isqrt(power << 2 * spec.ROOT_FRACTION)
         mean = (abs(total) << spec.MEAN_FRACTION) // length * (1 if total >= 0 else -1)
-        factor, digits = _normalised(length, root, spec.reciprocal_width)
+        factor, digits = normalised(length, root, spec.reciprocal_width)
         shift = digits - spec.ROOT_FRACTION + spec.MEAN_FRACTION - spec.norm_fraction
         to = Requantisation(
             multiplier=np.array([factor]), shift=np.array([shift]), zero_point=np.array([0])
@@ -200,7 +201,9 @@ def gate(
     """
     _GATE.check("operation", operation)
     x, top = spec.in_format.check("x", x), spec.exponential_width
-    mantissa, whole = exp_parts(1 << spec.scale_width, -(abs(x) * GATES[operation] >> 6))
+    argument = x * np.where(x < 0, 1, -1) * GATES[operation]
+    # Its magnitude is rounded down.
+    mantissa, whole = exp_parts(1 << spec.scale_width, -(-argument >> 6))
     exponential = mantissa << top - spec.scale_width - 1 >> np.minimum(whole, 62)
     total = exponential + (1 << top)
     share = np.where(x < 0, exponential, 1 << top)
@@ -266,8 +269,13 @@ def _bit_length(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.frexp(values.astype(np.float64))[1], dtype=np.int64)
 
 
-def _normalised(dividend: int, divisor: int, width: int) -> tuple[int, int]:
-    """Divide with so many digits after the binary point that the quotient has `width` bits."""
+def normalised(dividend: int, divisor: int, width: int) -> tuple[int, int]:
+    """Divide, rounding down, so that the quotient has `width` bits.
+
+    Returns
+    -------
+    The quotient and the number of its digits after the binary point.
+    """
     digits = width - dividend.bit_length() + divisor.bit_length()
     quotient = (dividend << digits) // divisor
     return (quotient, digits) if quotient < 1 << width else (quotient >> 1, digits - 1)

@@ -11,7 +11,15 @@ from hw.arith.bit_heap import BitHeap
 from hw.arith.shifter import shift_right
 from hw.npe.activations.divide import divide_by_constant
 
-__all__ = ["RowExponential", "Results", "RowMemory", "Values", "add_saturating", "exp_shift"]
+__all__ = [
+    "RowExponential",
+    "Results",
+    "RowMemory",
+    "Values",
+    "add_saturating",
+    "exp_parts",
+    "exp_shift",
+]
 
 
 class Values(data.StructLayout):
@@ -28,15 +36,22 @@ class Results(data.StructLayout):
         super().__init__({"data": spec.out_format.width, "last": 1})
 
 
-def exp_shift(m: Module, spec: ActivationSpec, below: Value, adder: str) -> Value:
-    """Compute the exponential of a negative integer.
+def exp_parts(
+    m: Module, inverse_scale: int, below: Value, adder: str, octaves: int | None = None
+) -> tuple[Value, Value]:
+    """Split the exponential of a negative integer into a mantissa and a power of two.
 
     Parameters
     ----------
     m : where the gates go.
-    spec : scale and octaves.
-    below : the integer's magnitude, as wide as the values.
+    inverse_scale : values of `below` per unit of the exponent.
+    below : the integer's magnitude.
     adder : carry propagation, see :func:`hw.arith.adder.resolve`.
+    octaves : the most, if there is such a number: beyond, the exponential is 2^-octaves.
+
+    Returns
+    -------
+    The mantissa, times 2 * inverse_scale, and the octaves.
     """
     # Arithmetic shifts of the negative integer round its magnitude up.
     most = (1 << len(below)) - 1
@@ -49,18 +64,32 @@ def exp_shift(m: Module, spec: ActivationSpec, below: Value, adder: str) -> Valu
     heap.add_bit(below[:4].any(), 0, negative=True)
     turned = resolve(m, heap.compress(m, [2] * heap.width), adder)
 
-    whole, rest = divide_by_constant(m, turned, spec.inverse_scale, most, adder)
-    if most // spec.inverse_scale >= spec.octaves:
-        least = whole >= spec.octaves
-        whole = Mux(least, spec.octaves, whole)
+    whole, rest = divide_by_constant(m, turned, inverse_scale, most, adder)
+    if octaves is not None and most // inverse_scale >= octaves:
+        least = whole >= octaves
+        whole = Mux(least, octaves, whole)
         rest = Mux(least, 0, rest)
     # Two minus the fraction is a number in 1 .. 2, times twice the lower power of two.
-    double = 2 * spec.inverse_scale
+    double = 2 * inverse_scale
     fraction = BitHeap(double.bit_length())
     fraction.constant = double
     for place, bit in enumerate(rest):
         fraction.add_bit(bit, place, negative=True)
     line = resolve(m, fraction.compress(m, [2] * fraction.width), adder)
+    return line, whole
+
+
+def exp_shift(m: Module, spec: ActivationSpec, below: Value, adder: str) -> Value:
+    """Compute the exponential of a negative integer.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    spec : scale and octaves.
+    below : the integer's magnitude, as wide as the values.
+    adder : carry propagation, see :func:`hw.arith.adder.resolve`.
+    """
+    line, whole = exp_parts(m, spec.inverse_scale, below, adder, spec.octaves)
     amount = Signal(range(spec.octaves + 1), name="octaves")
     m.d.comb += amount.eq(whole)
     shifted, _ = shift_right(m, Cat(C(0, spec.octaves), line), amount, "power")

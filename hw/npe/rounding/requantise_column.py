@@ -12,7 +12,7 @@ from hw.arith.product import coded_width, product_planes
 from hw.arith.shifter import shift_right
 from hw.lib.shared_module import SharedModule
 
-__all__ = ["RequantiseColumn", "code", "divide", "rounds_first"]
+__all__ = ["RequantiseColumn", "code", "divide", "floor_shift", "rounds_first"]
 
 _Hold = Callable[..., list[Value]]
 
@@ -229,7 +229,7 @@ def divide(
     first = rounds_first(spec, shift)
     kept = product[: spec.multiplier_width] & ~first.replicate(spec.multiplier_width)
     product = Cat(kept, product[spec.multiplier_width :])
-    floor, half, rest, beyond = _floor(m, product, shift, spec.out_width, hold)
+    floor, half, rest, beyond = floor_shift(m, product, shift, spec.out_width, hold)
     sign = product[-1]
     if hold is not None:
         sign, first = hold(m, sign, first)
@@ -266,7 +266,7 @@ def code(
     return clamped
 
 
-def _floor(
+def floor_shift(
     m: Module, bits: Value, shift: Value, width: int, hold: _Hold | None = None
 ) -> tuple[Value, Value, Value, Value]:
     """Divide a two's complement number by 2^shift.
