@@ -19,6 +19,12 @@ KEPT = recipes.load()
 NAMES = [kept.design["design"] for kept in KEPT]
 
 
+@pytest.fixture(autouse=True)
+def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what was searched on this machine."""
+    monkeypatch.setattr(recipes, "_read", lambda path: None)
+
+
 def designs() -> list[Design]:
     found = []
     for kept in KEPT:
