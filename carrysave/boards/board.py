@@ -109,12 +109,12 @@ BOARDS = {
     board.name: board
     for board in (
         _ulx3s(12, _4),
-        _ulx3s(25, _4),
+        _ulx3s(25, _4, clock_mhz=75),
         _ulx3s(45, _8),
         _ulx3s(85, _12),
         Board(
             name="orangecrab_25f", title="OrangeCrab 25F", family="ecp5", parameters=_4,
-            baud=1_000_000, loader="orangeCrab",
+            clock_mhz=100.8, baud=1_000_000, loader="orangeCrab",
             note="serial line: an adapter of 3.3 V at pins 0 (rx) and 1 (tx)",
         ),
         Board(
@@ -147,14 +147,14 @@ BOARDS = {
         ),
         Board(
             name="ice40_hx8k_b_evn", title="iCE40-HX8K breakout board", family="ice40",
-            loader="ice40_generic", parameters=_SMALL | {
+            loader="ice40_generic", clock_mhz=48, parameters=_SMALL | {
                 "engine": "systolic_os(m=1,n=1,encoding=operator,adder=operator,pe=mac)",
                 "sums": 64, "a_bytes": 128, "b_bytes": 128, "memory_bytes": 8192,
             },
         ),
         Board(
             name="tang_nano_9k", title="Tang Nano 9K", family="gowin", loader="tangnano9k",
-            baud=115_200,
+            clock_mhz=48, baud=115_200,
             parameters=_SMALL | {
                 "engine": _engine("gowin", 2, 2), "sums": 64, "a_bytes": 256, "b_bytes": 256,
                 "memory_bytes": 8192,
@@ -162,7 +162,7 @@ BOARDS = {
         ),
         Board(
             name="tang_nano_20k", title="Tang Nano 20K", family="gowin", loader="tangnano20k",
-            baud=115_200,
+            clock_mhz=48, baud=115_200,
             parameters=_SMALL | {
                 "engine": _engine("gowin", 4, 4), "sums": 256, "a_bytes": 512, "b_bytes": 512,
                 "memory_bytes": 32768,
