@@ -15,7 +15,8 @@ from onnx import ModelProto, NodeProto
 from hw.emit.user_files import shown
 
 from .encoded import Choice, Encoded, encode, steps_of
-from .match_products import FLOAT_PRODUCTS, Match, Unsupported, arranged, key, places, row
+from .kernels import Unsupported, arranged
+from .match_products import FLOAT_PRODUCTS, Match, key, places, row
 from .model import Graph
 from .names import quoted
 from .target import Target

@@ -9,7 +9,8 @@ from onnx import NodeProto, helper
 from .blocked_product import BlockedProduct
 from .code_types import limits
 from .expand import MICROSOFT
-from .match_products import Match, Unsupported, constant, dequantised, key
+from .kernels import Unsupported
+from .match_products import Match, constant, dequantised, key
 from .model import Graph
 from .names import quoted
 

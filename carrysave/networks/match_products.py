@@ -9,17 +9,15 @@ from onnx import NodeProto, helper
 from .code_types import limits
 from .expand import MICROSOFT
 from .im2col import Windows
+from .kernels import TRANSPOSED, Unsupported, arranged, attributes
 from .model import Graph
 from .names import quoted
-from .patches import Transposed
 from .product_base import Operands
 from .quantised_product import QuantisedProduct
 
 __all__ = [
     "FLOAT_PRODUCTS",
     "Match",
-    "Unsupported",
-    "arranged",
     "constant",
     "dequantised",
     "key",
@@ -30,12 +28,6 @@ __all__ = [
 
 FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv")
 """ONNX operators that are products in chosen formats, and in QDQ form."""
-
-_TRANSPOSED = "ConvTranspose"
-
-
-class Unsupported(ValueError):
-    """A quantised product that cannot be compiled; the text is the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,14 +105,14 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         result = node.input[ends[1] : ends[2]]
         if not result or not result[0]:
             raise Unsupported("a result in floats is not supported")
-        steps = _product_of(a, b, _attributes(node).get("alpha", 1))
+        steps = _product_of(a, b, attributes(node).get("alpha", 1))
         y = _codes(graph, [node.output[0], *result])
         return Match(product=_scaled(product, steps, y), node=node)
     if kind in (("", "MatMulInteger"), ("", "ConvInteger")):
         zeros = [*node.input[2:4], "", ""]
         a, b = (_integers(graph, node.input[at], zeros[at]) for at in (0, 1))
         return Match(product=_base(graph, node, a, b, None), node=node)
-    if kind in {("", name) for name in (*FLOAT_PRODUCTS, _TRANSPOSED)}:
+    if kind in {("", name) for name in (*FLOAT_PRODUCTS, TRANSPOSED)}:
         return _between(graph, node)
     return None
 
@@ -188,11 +180,11 @@ def _base(
     if b.values is not None:
         zero = b.zero.astype(np.int64)
         _check_columns(node, b)
-        if zero.size > 1 and node.op_type == _TRANSPOSED:
+        if zero.size > 1 and node.op_type == TRANSPOSED:
             zero = zero.reshape(1, -1, *[1] * (b.values.ndim - 2))
         elif zero.size > 1 and "Conv" in node.op_type:
             zero = zero.reshape(-1, *[1] * (b.values.ndim - 1))
-        elif zero.size > 1 and _attributes(node).get("transB"):
+        elif zero.size > 1 and attributes(node).get("transB"):
             zero = zero.reshape(-1, 1)
         # Codes of 8 bits less their zero point have 9, and a model has many.
         kind = np.int16 if b.values.dtype.itemsize == 1 and np.abs(zero).max() < 256 else np.int64
@@ -229,8 +221,8 @@ def _check_columns(node: NodeProto, b: _Codes) -> None:
     """Refuse scales and zero points that are neither one nor one for each column of weights."""
     assert b.values is not None
     axis = -1
-    if "Conv" in node.op_type or _attributes(node).get("transB"):
-        axis = 1 if node.op_type == _TRANSPOSED else 0
+    if "Conv" in node.op_type or attributes(node).get("transB"):
+        axis = 1 if node.op_type == TRANSPOSED else 0
     columns = b.values.shape[axis] if b.values.ndim > max(axis, 0) else 0
     for what, values in (("scales", b.scale), ("zero points", b.zero)):
         if values is not None and values.size not in (1, columns):
@@ -244,96 +236,8 @@ def places(
     return {
         "name": key(node), "operator": node.op_type, "a": a, "b": "" if weights is not None else b,
         "y": node.output[0], "weights": weights, "windows": windows,
-        "transposed": bool(_attributes(node).get("transA")),
+        "transposed": bool(attributes(node).get("transA")),
     }  # fmt: skip
-
-
-def arranged(node: NodeProto, b: np.ndarray | None) -> tuple[np.ndarray | None, Windows | None]:
-    """Arrange a constant B as K x N, or groups x K x N; and find the kernel's windows.
-
-    Raises
-    ------
-    Unsupported
-        A node whose layout is not supported.
-    """
-    values = _attributes(node)
-    if b is not None and not b.size:
-        raise Unsupported("weights must not be empty")
-    if "Conv" in node.op_type:
-        if b is None:
-            raise Unsupported("weights must be constants")
-        return _transposed(values, b) if node.op_type == _TRANSPOSED else _kernel(values, b)
-    if b is None:
-        if values.get("transB"):
-            raise Unsupported("B that is computed must be K x N")
-        return None, None
-    turned = b.T if values.get("transB") else b
-    if turned.ndim != 2:
-        raise Unsupported(f"constant B must have 2 axes, not {turned.ndim}")
-    return turned, None
-
-
-def _kernel(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
-    """Rearrange outputs x inputs x space to groups x K x N."""
-    how = _windows(values, kernel)
-    outputs, inputs, *space = kernel.shape
-    groups = values.get("group", 1)
-    if groups < 1 or outputs % groups:
-        raise Unsupported(f"group must divide {outputs}, not be {groups}")
-    depth = inputs * int(np.prod(space))
-    weights = kernel.reshape(groups, outputs // groups, depth).transpose(0, 2, 1)
-    return weights, Windows(**how)
-
-
-def _transposed(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray, Windows]:
-    """Rearrange inputs x outputs x space to groups x K x N, where rows have patches of outputs."""
-    how = _windows(values, kernel)
-    axes = kernel.ndim - 2
-    groups = values.get("group", 1)
-    if groups < 1 or len(kernel) % groups:
-        raise Unsupported(f"group must divide {len(kernel)}, not be {groups}")
-    extra = tuple(values.get("output_padding", [0] * axes))
-    shape = tuple(values["output_shape"])[-axes:] if "output_shape" in values else None
-    for what, numbers, least in (("output_padding", extra, 0), ("output_shape", shape, 1)):
-        legal = numbers is None or len(numbers) == axes
-        if not legal or not all(least <= number <= _MOST for number in numbers or ()):
-            raise Unsupported(f"{what} must be {axes} numbers, {least}..{_MOST}, not {numbers}")
-    windows = Transposed(**how, extra=extra, shape=shape)
-    return windows.arranged(kernel, groups), windows
-
-
-def _windows(values: dict[str, Any], kernel: np.ndarray) -> dict[str, Any]:
-    """Read the fields of :class:`Windows`."""
-    if kernel.ndim < 3:
-        raise Unsupported(f"weights must have 3 axes or more, not {kernel.ndim}")
-    space = list(kernel.shape[2:])
-    axes = len(space)
-    automatic = values.get("auto_pad", b"NOTSET").decode()
-    pads = tuple(values.get("pads", [0] * 2 * axes))
-    if automatic == "VALID":
-        pads = (0,) * 2 * axes
-    same = automatic.startswith("SAME")
-    strides, dilations = (tuple(values.get(key, [1] * axes)) for key in ("strides", "dilations"))
-    for what, numbers, count, least in (
-        ("kernel_shape", values.get("kernel_shape", space), axes, 1), ("strides", strides, axes, 1),
-        ("dilations", dilations, axes, 1), ("pads", pads, 2 * axes, 0),
-    ):  # fmt: skip
-        if len(numbers) != count or not all(least <= number <= _MOST for number in numbers):
-            raise Unsupported(f"{what} must be {count} numbers, {least}..{_MOST}, not {numbers}")
-    if list(values.get("kernel_shape", space)) != space:
-        raise Unsupported(f"kernel_shape must be {space}, as of the weights")
-    return {
-        "kernel": tuple(space), "strides": strides, "dilations": dilations,
-        "pads": None if same else pads, "auto_pad": automatic if same else "NOTSET",
-    }  # fmt: skip
-
-
-_MOST = 1 << 20
-"""Largest stride, dilation and pad of a convolution."""
-
-
-def _attributes(node: NodeProto) -> dict[str, Any]:
-    return {one.name: helper.get_attribute_value(one) for one in node.attribute}
 
 
 def _scaled(product: QuantisedProduct, steps: np.ndarray, y: _Codes) -> QuantisedProduct:
@@ -364,13 +268,13 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
     a, b = (dequantised(graph, name) for name in node.input[:2])
     if a is None or b is None:
         return None
-    values = _attributes(node)
+    values = attributes(node)
     if values.get("beta", 1) != 1:
         raise Unsupported(f"beta must be 1, not {values['beta']}")
     if b.step.size > 1:
         rank = 2 if b.values is None else b.values.ndim
         columns = 0 if node.op_type == "Conv" or values.get("transB") else 1
-        if node.op_type == _TRANSPOSED and values.get("group", 1) > 1:
+        if node.op_type == TRANSPOSED and values.get("group", 1) > 1:
             raise Unsupported("with groups, scales of B must be one")
         if b.axis is None or b.axis % rank != columns:
             raise Unsupported("scales of B must be one, or one for each column")
@@ -395,7 +299,7 @@ def dequantised(graph: Graph, name: str) -> _Codes | None:
     maker = graph.makers.get(name)
     if maker is None or maker.domain or maker.op_type != "DequantizeLinear":
         return None
-    values = _attributes(maker)
+    values = attributes(maker)
     codes = graph.constants.get(maker.input[0])
     kind = graph.types.get(maker.input[0]) if codes is None else codes.dtype
     # Of floats, or with a scale for each block, it is no product of integers as a whole.

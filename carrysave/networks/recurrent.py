@@ -9,7 +9,8 @@ from onnx import NodeProto, helper
 from .code_types import limits
 from .expand import MICROSOFT
 from .host_quantisers import dynamic_codes
-from .match_products import Unsupported, constant, key
+from .kernels import Unsupported
+from .match_products import constant, key
 from .model import Graph
 from .quantised_product import QuantisedProduct
 

@@ -8,8 +8,9 @@ import numpy as np
 from onnx import NodeProto
 
 from carrysave.networks.encoded import Choice, steps_of
+from carrysave.networks.kernels import Unsupported, arranged
 from carrysave.networks.lower import check_host
-from carrysave.networks.match_products import FLOAT_PRODUCTS, Unsupported, arranged, key
+from carrysave.networks.match_products import FLOAT_PRODUCTS, key
 from carrysave.networks.model import Graph
 from carrysave.networks.names import place
 from carrysave.networks.reference_runtime import Oracle
