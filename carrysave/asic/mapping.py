@@ -9,19 +9,15 @@ from typing import Any
 
 from carrysave import cache, jobs
 from carrysave.asic import full_adders, hierarchy, resized, sta
+from carrysave.asic.abc_scripts import abc_script
 from carrysave.asic.elaborate import FORMAT, Elaborated, cell_types
 from carrysave.asic.liberty.cells import LIB, Library
 from hw.emit import tools, yosys
 
 __all__ = [
     "FRONTS",
-    "MAPS",
-    "MAPPERS",
-    "PASSES",
-    "SIZERS",
     "Flow",
     "Recipe",
-    "abc_script",
     "area",
     "front_end",
     "fronts",
@@ -41,48 +37,6 @@ FRONTS = {
 }
 
 
-# Technology mapping and sizing in ABC; {D} is the delay target in ps.
-# `map` sees one delay for every cell,
-# times fan-in^B, so what differs is the structure it is given: `dch` collects structural choices,
-# `&nf` and `&synch2` restructure first, `amap -m` keeps XORs and multiplexers and is the smallest.
-def _sized(fan_out: int) -> str:
-    return f"topo; buffer -p -N {fan_out}; upsize -D {{D}}; dnsize -D {{D}}"
-
-
-_SIZE = _sized(16)
-MAPS = {
-    "dch2": f"strash; ifraig; dch -f; dch -f; map -B 0.9 -D {{D}}; {_SIZE}",
-    "wide": f"strash; ifraig; dch -f; dch -f; map -B 0.5 -D {{D}}; {_SIZE}",
-    "nf": "strash; ifraig; &get -n; &dch -f; &nf; &put; strash; dch -f; dch -f; "
-    f"map -B 0.9 -D {{D}}; {_SIZE}",
-    "synch": "strash; ifraig; &get -n; &synch2; &put; dch -f; dch -f; "
-    f"map -B 0.9 -D {{D}}; {_SIZE}",
-    "resyn": "strash; ifraig; balance; rewrite; refactor; balance; rewrite; balance; dch -f; "
-    f"map -B 0.9 -D {{D}}; {_SIZE}",
-    "dch": "strash; dch; map -B 0.9 -D {D}; topo; buffer -c -N 16; upsize -D {D}; dnsize -D {D}",
-    "amap": f"strash; dch -f; amap -m; {_SIZE}",
-}
-
-# What a search of recipes puts together: passes, then one mapper, then one way to size.
-PASSES = {
-    "ifraig": "strash; ifraig",
-    "balance": "strash; balance",
-    "rewrite": "strash; rewrite",
-    "refactor": "strash; refactor",
-    "resub": "strash; resub -K 8",
-    "dc2": "strash; dc2",
-    "sop": "strash; if -g; strash",
-    "synch": "strash; &get -n; &synch2; &put",
-    "syn": "strash; &get -n; &syn4; &put",
-    "nf": "strash; &get -n; &dch -f; &nf; &put; strash",
-    "dch": "dch -f",
-}
-MAPPERS = {
-    **{f"map{b}": f"map -B {b} -D {{D}}" for b in ("1.0", "0.9", "0.7", "0.5")},
-    "amap": "amap -m",
-}
-SIZERS = {f"fan{n}": _sized(n) for n in (8, 12, 16, 24)}
-
 # Flip-flops that share an enable are clock-gated if there are at least so many; below it the gate
 # costs more than the multiplexers it saves.
 CLOCK_GATE_MIN = 4
@@ -94,7 +48,7 @@ class Recipe:
 
     Attributes
     ----------
-    map : a name of ``MAPS``, or words joined by commas, see :func:`abc_script`.
+    map : of :mod:`carrysave.asic.abc_scripts`.
     adders : which full adders are cells of the library, of
         :data:`carrysave.asic.full_adders.ADDERS`; none if empty.
     sizes : what cells are resized for after mapping, see :func:`carrysave.asic.resized.goal`; ABC's
@@ -120,25 +74,6 @@ class Recipe:
         adders = f"+adders@{self.adders}" if self.adders else ""
         sizes = f"+sizes@{self.sizes}" if self.sizes else ""
         return f"{self.front}+{self.map}{adders}{sizes}"
-
-
-def abc_script(mapping: str) -> str:
-    """Return the script of a mapping: its own, or that of passes, a mapper and a way to size.
-
-    Raises
-    ------
-    ValueError
-        It is no mapping.
-    """
-    if mapping in MAPS:
-        return MAPS[mapping]
-    *passes, mapper, sizer = mapping.split(",") if mapping.count(",") else ("", "")
-    if not {*passes} <= {*PASSES} or mapper not in MAPPERS or sizer not in SIZERS:
-        raise ValueError(
-            f"a mapping must be one of {', '.join(MAPS)}, or passes ({', '.join(PASSES)}), one of"
-            f" {', '.join(MAPPERS)} and one of {', '.join(SIZERS)}, with commas, not {mapping!r}"
-        )
-    return "; ".join(["strash", *(PASSES[word] for word in passes), MAPPERS[mapper], SIZERS[sizer]])
 
 
 def fronts(design: Elaborated) -> list[str]:

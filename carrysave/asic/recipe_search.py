@@ -1,11 +1,12 @@
-"""Searches sequences of passes of ABC, beyond the fixed list of :data:`mapping.MAPS`."""
+"""Searches sequences of ABC's passes, beyond the list :data:`carrysave.asic.abc_scripts.MAPS`."""
 
 import random
 from collections.abc import Mapping
 from typing import Any
 
+from carrysave.asic.abc_scripts import MAPPERS, PASSES, SIZERS
 from carrysave.asic.full_adders import ADDERS
-from carrysave.asic.mapping import MAPPERS, PASSES, SIZERS, Recipe, area
+from carrysave.asic.mapping import Recipe, area
 from carrysave.asic.search import Search
 
 __all__ = ["MOST_TRIALS", "search_recipes"]

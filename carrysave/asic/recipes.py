@@ -6,7 +6,7 @@ Figures are never taken from there: they are measured in each run.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -97,10 +97,16 @@ def keep(found: Kept) -> None:
         cache.write(path, text)
 
 
-def kept(design: Design, library: Library, objective: str, hierarchy: str | None) -> Kept | None:
-    """Return the recipe that is kept for exactly this, if there is one.
+def kept(
+    design: Design,
+    library: Library,
+    objective: str,
+    hierarchy: str | None,
+    where: Collection[str] = (PROJECT,),
+) -> Kept | None:
+    """Return the best recipe that is kept for exactly this, if there is one.
 
-    Of any hierarchy, if None is asked for.
+    Of any hierarchy, if None is asked for; `where` it may be kept.
     """
     wanted = (_whole(design), library.sha, objective)
     every = [
@@ -110,7 +116,10 @@ def kept(design: Design, library: Library, objective: str, hierarchy: str | None
     own = _read(_path(*wanted))
     if own is not None:
         every.append(own)
-    fitting = [found for found in every if hierarchy in (None, found.hierarchy)]
+    fitting = [
+        found for found in every
+        if found.place in where and hierarchy in (None, found.hierarchy)
+    ]  # fmt: skip
     return min(fitting, key=lambda found: found.cost, default=None)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from carrysave import jobs
 from carrysave.asic import resized
+from carrysave.asic.abc_scripts import MAPS
 from carrysave.asic.full_adders import ADDERS
-from carrysave.asic.mapping import MAPS, Flow, Recipe, area, front_end, fronts, point, point_job
+from carrysave.asic.mapping import Flow, Recipe, area, front_end, fronts, point, point_job
 from hw.catalog import Design
 
 __all__ = ["OBJECTIVES", "Search", "Variant"]

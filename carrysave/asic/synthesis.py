@@ -12,11 +12,12 @@ from typing import Any
 
 from carrysave import cache, jobs
 from carrysave.asic import placing, recipes, result, sta
+from carrysave.asic.abc_scripts import MAPS
 from carrysave.asic.clocking import REGISTER, is_reset
 from carrysave.asic.elaborate import HIERARCHIES, Elaborated, elaborate, hierarchies
 from carrysave.asic.liberty import cells as liberty
 from carrysave.asic.liberty.cells import Library
-from carrysave.asic.mapping import MAPS, Flow, Recipe
+from carrysave.asic.mapping import Flow, Recipe
 from carrysave.asic.placement.technology import Technology
 from carrysave.asic.placement.technology import technology as technology_of
 from carrysave.asic.power import activity as switching
@@ -106,9 +107,9 @@ def synthesise(
         with ``sweep`` the best few, of which the best so placed is the result.
     technology : of wires and rows, for ``place``; that of the library by default.
     seeds, part : as for :func:`carrysave.fpga.implementation.synthesise`.
-    maps : mappings to try where a period is to be met, of :data:`carrysave.asic.mapping.MAPS`: the
-        next where the last does not meet it, so that the smallest comes first. All by default,
-        and the least area counts.
+    maps : mappings to try where a period is to be met, of
+        :data:`carrysave.asic.abc_scripts.MAPS`: the next where the last does not meet it, so that
+        the smallest comes first. All by default, and the least area counts.
     kept : the only point to run, found by an earlier search.
     more_recipes : after a sweep, search for so many recipes that are not of the fixed list, see
         :func:`carrysave.asic.recipe_search.search_recipes`.
@@ -268,7 +269,7 @@ def synthesise_design(
     target: str | Library,
     *,
     activity: str | None = None,
-    from_kept: bool = False,
+    from_kept: Collection[str] = (),
     hows: Collection[str] = (),
     **options: Any,
 ) -> dict[str, Any]:
@@ -277,7 +278,10 @@ def synthesise_design(
     Power is for :func:`default_activity` unless `activity` says otherwise.
     With ``sweep``, other values of the parameters `hows`, one at a time, are tried, too: see
     :func:`searched`; the result is then that of the best design.
-    `from_kept` takes the recipe that is kept for the design, if there is one and no period to meet.
+    `from_kept` says where recipes may be kept, of :data:`recipes.PROJECT` and
+    :data:`recipes.USER`: the best for the design is taken, if there is one and no period to meet.
+    A comparison takes those of the project only: a design that a user searched, and none of its
+    rivals, would have the better search.
     """
     cells = isinstance(target, Library) or target not in implementation.TARGETS
     if from_kept and options.get("period_ns") is None and cells:
@@ -286,6 +290,7 @@ def synthesise_design(
             target if isinstance(target, Library) else LIBRARIES[target](),
             options.get("objective", "density"),
             options.get("hierarchy"),
+            from_kept,
         )
     component = design.component()
     operations = component.operations_per_cycle

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
+from carrysave.asic.recipes import PROJECT
 from carrysave.cli.options import Folder, Json, console, errors, output_folder
 from carrysave.data import digits
 from carrysave.driver import Requantisation
@@ -110,7 +111,7 @@ def run(steps: Steps, folder: Path, console: Console, sweep: bool = False) -> di
     for design in (DESIGN, BASELINE):
         steps.step(f"synthesise {design.module}")
         result = synthesis.synthesise_design(
-            design, target, sweep=sweep, from_kept=not sweep, progress=steps.note
+            design, target, sweep=sweep, from_kept=() if sweep else (PROJECT,), progress=steps.note
         )
         result["files"] = write_synthesis(folder / "synth", result)
         results.append(result)

@@ -23,8 +23,8 @@ from carrysave.cli.options import (
     print_outcome,
     write_page,
 )
-from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_search, check_wires
-from carrysave.errors import UsageError, needs
+from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_place, check_search
+from carrysave.errors import UsageError
 from carrysave.explore.command import Request, execute
 from carrysave.explore.space import Point, Space
 from carrysave.explore.view import page, show
@@ -104,9 +104,7 @@ def explore(
         target=target, liberty=liberty, period=period, sweep=sweep, objective="density",
         hierarchy=None, time_reset=False, part=part, seeds=seeds, operations=None,
     )  # fmt: skip
-    check_wires({}, place, target)
-    if place:
-        needs("coloquinte")
+    check_place(place, target)
     if space is not None and macs is not None:
         raise UsageError("--macs is in place of a --space")
     if macs is not None and not 1 <= macs <= 4096:

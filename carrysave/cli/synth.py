@@ -12,6 +12,7 @@ from cyclopts.types import ExistingFile
 
 from carrysave.asic import synthesis
 from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
+from carrysave.asic.recipes import PROJECT, USER
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,
@@ -160,16 +161,22 @@ def check_recipes(count: int | None, objective: str) -> None:
         raise UsageError("--search-recipes is for density, period and area, not for energy")
 
 
-def check_wires(sizes: Mapping[str, float | None], place: bool, target: str | None) -> None:
+def check_wires(sizes: Mapping[str, float | None], place: bool) -> None:
     """Refuse sizes of wires, by their options, that are out of range or not asked for."""
-    for (option, size), unit in zip(sizes.items(), (" fF/um", " ohm/um", " um"), strict=False):
+    for (option, size), unit in zip(sizes.items(), (" fF/um", " ohm/um", " um"), strict=True):
         check_positive(option, size, unit)
         if size is not None and not place:
             raise UsageError(f"{option} needs --place")
+
+
+def check_place(place: bool, target: str | None) -> None:
+    """Refuse to place what is not of a cell library, and without a placer."""
     if place and target in implementation.TARGETS:
         raise UsageError(
             f"--place is for cell libraries; {target} is placed where that is possible"
         )
+    if place:
+        needs("coloquinte")
 
 
 def technology_of(
@@ -179,7 +186,6 @@ def technology_of(
     from carrysave.asic.placement.lef import read_lef
     from carrysave.asic.placement.technology import technology
 
-    needs("coloquinte")
     library = synthesis.LIBRARIES[where]() if isinstance(where, str) else where
     try:
         capacitance, resistance, height = sizes.values()
@@ -276,7 +282,8 @@ def synthesise(
     )  # fmt: skip
     on_fpga = target in implementation.TARGETS
     sizes = {"--wire-cap": wire_cap, "--wire-res": wire_res, "--row-height": row_height}
-    check_wires(sizes, place, target)
+    check_wires(sizes, place)
+    check_place(place, target)
     if lef and not place:
         raise UsageError("--lef needs --place")
     if activity is not None and (verilog or on_fpga):
@@ -324,7 +331,7 @@ def synthesise(
                 chosen,
                 where,
                 activity=activity,
-                from_kept=not sweep,
+                from_kept=() if sweep else (PROJECT, USER),
                 hows=_free(chosen, parameter, config) if sweep else (),
                 **options,
             )

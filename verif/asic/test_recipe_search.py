@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from carrysave.asic import mapping, recipe_search, recipes, search
-from carrysave.asic.mapping import MAPS, Recipe, abc_script
+from carrysave.asic import abc_scripts, recipe_search, recipes, search
+from carrysave.asic.abc_scripts import MAPS, abc_script
+from carrysave.asic.liberty import cells
+from carrysave.asic.mapping import Recipe
+from hw.catalog import Design
 from verif.support.command import Run
 from verif.support.schemas import check
 
@@ -48,6 +51,12 @@ def test_the_best_is_kept_and_used(run: Run, tmp_path: Path) -> None:
     assert point["recipe"] == more["recipe"]
     assert worth(again) == worth(more)
     assert "recipe kept in your cache" in again["notes"][0]
+    # A comparison takes the project's only.
+    own = Design("mac", again["parameters"])
+    ask = own, cells.osu018(), "density", None
+    found = recipes.kept(*ask, (recipes.PROJECT, recipes.USER))
+    assert found is not None
+    assert (found.recipe, recipes.kept(*ask)) == (more["recipe"], None)
     # A worse one does not take its place, and one that was damaged is not used.
     (file,) = (tmp_path / "cache" / "recipes").iterdir()
     text = file.read_text()
@@ -72,7 +81,7 @@ def test_what_is_no_mapping(text: str) -> None:
 
 
 def test_a_recipe_that_fails_is_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "PASSES", dict.fromkeys(mapping.PASSES, "no_such_pass"))
+    monkeypatch.setattr(abc_scripts, "PASSES", dict.fromkeys(abc_scripts.PASSES, "no_such_pass"))
     found = check("synthesis", run(*LINE, "--search-recipes", "4").out)
     told = found["recipe_search"]
     assert told["trials"] == 4

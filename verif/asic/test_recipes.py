@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from carrysave.asic import recipes, synthesis
+from carrysave.asic.abc_scripts import MAPS
 from carrysave.asic.elaborate import HIERARCHIES
 from carrysave.asic.liberty import cells
-from carrysave.asic.mapping import FRONTS, MAPS, Recipe
+from carrysave.asic.mapping import FRONTS, Recipe
 from carrysave.cli import demo
 from hw.catalog import Design
 from verif.support.command import Run

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from carrysave.asic import elaborate, mapping, search, synthesis
+from carrysave.asic import abc_scripts, elaborate, search, synthesis
 from golden.check import Choice
 from hw.catalog import CATALOG, Design
 from hw.emit.flat_ports import flat_ports
@@ -36,7 +36,7 @@ def test_a_sweep_tries_every_hierarchy(tmp_path, monkeypatch):
     """Seven adders in a chain, which only a flat design turns into one tree."""
     monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 300)
     monkeypatch.setattr(elaborate, "KEEP_GATES", 90)
-    monkeypatch.setattr(search, "MAPS", {name: mapping.MAPS[name] for name in ("dch2", "amap")})
+    monkeypatch.setattr(search, "MAPS", {name: abc_scripts.MAPS[name] for name in ("dch2", "amap")})
     monkeypatch.setattr(search, "RELAXED", (1.2,))
     source = verilog(tmp_path, CHAIN)
     ask: dict[str, Any] = {"top": "chain", "target": "osu018"}
@@ -68,7 +68,7 @@ SMALL = Design("mac", {"a_width": 3, "b_width": 3, "accumulator_width": 8})
 
 
 def test_a_sweep_tries_other_ways_to_build_a_design(monkeypatch):
-    monkeypatch.setattr(search, "MAPS", {name: mapping.MAPS[name] for name in ("dch2", "amap")})
+    monkeypatch.setattr(search, "MAPS", {name: abc_scripts.MAPS[name] for name in ("dch2", "amap")})
     monkeypatch.setattr(search, "RELAXED", (1.2,))
     assert synthesis.searched(SMALL) == ["encoding", "adder"]
     options: dict[str, Any] = {"sweep": True, "activity": "none"}
@@ -132,7 +132,7 @@ def test_least_energy_for_a_period(monkeypatch):
 
 
 def test_hows_that_are_better_alone_are_combined(monkeypatch):
-    monkeypatch.setattr(search, "MAPS", {"amap": mapping.MAPS["amap"]})
+    monkeypatch.setattr(search, "MAPS", {"amap": abc_scripts.MAPS["amap"]})
     for name in ("RELAXED", "ADDERS"):
         monkeypatch.setattr(search, name, ())
     monkeypatch.setattr(search, "RESIZED", 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from carrysave import jobs
-from carrysave.asic import elaborate, hierarchy, mapping, search, sta, synthesis
+from carrysave.asic import abc_scripts, elaborate, hierarchy, mapping, search, sta, synthesis
 from carrysave.asic.liberty import cells as liberty
 from carrysave.asic.liberty.cells import Library
 from carrysave.jobs.child import MARK
@@ -146,7 +146,7 @@ def test_netlist_equals_rtl(tmp_path, front, gated):
     assert mismatches(tmp_path, "mac", MAC, netlist, library, MAC_PORTS) == (480, 0)
 
 
-@pytest.mark.parametrize("name", list(mapping.MAPS))
+@pytest.mark.parametrize("name", list(abc_scripts.MAPS))
 def test_every_mapping_equals_rtl(tmp_path, name):
     design = elaborate.elaborate([verilog(tmp_path, MAC)], "mac")
     flow = mapping.Flow(design, (), liberty.osu018(), sta.Conditions())
