@@ -72,7 +72,10 @@ class VectorUnit(wiring.Component):
     SPEC = VectorUnitSpec
     SUMMARY = "softmax and norms of rows of up to 4,096 values, several values per cycle"
     BENCH = "tb_vector_unit"
-    EVIDENCE = ("cocotb against numpy: all operations, rows of all kinds, stalls, resets, cycles",)
+    EVIDENCE = (
+        "cocotb against numpy: all operations, rows of all kinds, stalls, resets, cycles",
+        "netlist simulation",
+    )
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         "adder": ADDER,

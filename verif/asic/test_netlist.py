@@ -26,6 +26,7 @@ OWN: dict[str, dict[str, Any]] = {
     "requantiser": {"n": 1, "width": 6, "multiplier_width": 4, "out_width": 3},
     "shiftmax": ROW,
     "shift_gelu": ROW,
+    "vector_unit": {"lanes": 2, "width": 4, "length": 6, "scale_width": 2, "out_width": 7},
     "encoder": {"format": "e2m3", "width": 10, "fraction_width": 5},
     "coprocessor": ENGINE | {
         "outstanding": 2, "narrow": True, "address_width": 20, "dimension_width": 10,
@@ -68,6 +69,7 @@ LONG = (
         "bitserial_core",
         "shift_add_core",
         "ternary_core",
+        "vector_unit",
     ),
 )
 
