@@ -22,6 +22,7 @@ import hw.catalog
 from carrysave.asic.liberty import cells
 from carrysave.errors import EXTRAS, package_of
 from carrysave.fpga import place
+from carrysave.installation.ways import WAYS
 from carrysave.ip import driver_sources
 from hatch_build import MOVED, rewrite
 from hw.catalog import CATALOG, Design
@@ -321,6 +322,8 @@ def test_commands_name_what_they_lack(
     outcome = run(*line.split())
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err.splitlines()[-1] == f"carrysave: {says}"
+    # What `carrysave doctor` has of it.
+    assert any(module in way.needs for way in WAYS[line.split()[0]])
 
 
 def test_run_talks_of_the_model_first(

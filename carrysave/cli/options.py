@@ -260,10 +260,10 @@ def output_folder(output: Path | None) -> Path:
 def print_outcome(
     found: dict[str, Any], show: Callable[[Console, dict[str, Any]], None], raw: bool
 ) -> None:
-    """Print results, as JSON or as tables, and the files written."""
+    """Print results, as JSON or as tables, and the files written, if any."""
     if raw:
         print(json.dumps(found, indent=2))
         return
     show(console, found)
-    for file in found["files"]:
+    for file in found.get("files", ()):
         console.print(f"wrote {shown(file, 4000)}", highlight=False, markup=False, soft_wrap=True)

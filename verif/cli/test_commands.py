@@ -30,6 +30,7 @@ COMMANDS = (
     "reproduce",
     "run",
     "build",
+    "doctor",
     "demo",
 )
 SMALL = ("mac", "-p", "a_width=2", "-p", "b_width=2", "-p", "accumulator_width=6")

