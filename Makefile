@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test prove check bench clean
+.PHONY: help setup demo test prove check bench docs clean
 
 python := .venv/bin/python
 
@@ -27,8 +27,11 @@ check: setup ## lint, format and types
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
 
-bench: setup ## the benchmarks: simulation speed, area, period, power
-	@$(python) scripts/bench.py
+bench: setup ## the benchmarks, into docs/figures: simulation speed, area, period, power
+	@$(python) scripts/bench.py --docs
+
+docs: setup ## the documentation, a site: build/docs/html/index.html
+	@$(python) scripts/docs.py
 
 clean: ## remove what was generated; .venv and the cache in the home folder stay
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -2,7 +2,7 @@
 
     make bench                                  default library, osu018
     .venv/bin/python scripts/bench.py --liberty sky130_fd_sc_hd__tt_025C_1v80.lib.gz
-    .venv/bin/python scripts/bench.py --readme  also rewrites the tables of README.md
+    .venv/bin/python scripts/bench.py --docs  also rewrites the tables of docs/figures
 
 Everything is written to build/bench.json; synthesis results are cached by content.
 """
@@ -29,6 +29,7 @@ from carrysave.progress import Steps
 from carrysave.sim import runner
 from hw.catalog import Design
 from hw.emit.files import generate
+from scripts.pages import write_table
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -185,21 +186,10 @@ def show(console: Console, title: str, rows: list[dict[str, Any]], columns: dict
 
 
 def markdown(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
-    """Format a table for README.md."""
+    """Format a table for the documentation."""
     lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
     lines += ["| " + " | ".join(cells) + " |" for cells in table(rows, columns)]
     return "\n".join(lines)
-
-
-def write_readme(name: str, text: str) -> None:
-    """Replace the text between a table's two marks."""
-    readme = ROOT / "README.md"
-    marks = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    before, found, rest = readme.read_text().partition(marks[0])
-    _, end, after = rest.partition(marks[1])
-    if not (found and end):
-        raise SystemExit(f"README.md must have the marks {marks[0]} and {marks[1]}")
-    cache.write(readme, f"{before}{marks[0]}\n{text}\n{marks[1]}{after}")
 
 
 def main() -> None:
@@ -211,7 +201,7 @@ def main() -> None:
         "--sizes", nargs="+", type=int, default=SIZES, metavar="SIDE", help="of part sizes"
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure")
-    parser.add_argument("--readme", action="store_true", help="rewrite the tables of README.md")
+    parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/figures")
     arguments = parser.parse_args()
     console = Console() if sys.stdout.isatty() else Console(width=140)
     library = liberty.Library.load(arguments.liberty) if arguments.liberty else liberty.osu018()
@@ -242,9 +232,9 @@ def main() -> None:
         record["versions"] = quality[0]["versions"]
         keep("quality", quality)
         console.print(record["versions"])
-        if arguments.readme:
+        if arguments.docs:
             name = "osu018" if arguments.liberty is None else "sky130"
-            write_readme(f"figures {name}", markdown(quality, QOR))
+            write_table(f"figures {name}", markdown(quality, QOR))
     if "sizes" in arguments.parts:
         names = [name for name in SIDES if name in only]
         with steps, jobs.session():
@@ -252,8 +242,8 @@ def main() -> None:
                 names, arguments.sizes, library, steps, lambda rows: keep("sizes", rows)
             )
         show(console, "Cost against size", sizes, SIZE_COLUMNS)
-        if arguments.readme:
-            write_readme("sizes", markdown(sizes, SIZE_COLUMNS))
+        if arguments.docs:
+            write_table("sizes", markdown(sizes, SIZE_COLUMNS))
     if "simulation" in arguments.parts:
         with steps:
             simulation = measure_simulation(steps)

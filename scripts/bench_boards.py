@@ -1,6 +1,6 @@
 """Build the default co-processor of every board that open tools build for.
 
-.venv/bin/python scripts/bench_boards.py [--only BOARD ..] [--readme]
+.venv/bin/python scripts/bench_boards.py [--only BOARD ..] [--docs]
 
 Prints size, clock and GOPS of each. What is built is kept: a run that was ended goes on where it
 was. The clocks of carrysave/boards/board.py are those of this table.
@@ -18,7 +18,8 @@ from carrysave.boards.board import BOARDS
 from carrysave.boards.build import TooLargeError, build
 from carrysave.progress import Steps
 from hw.emit.yosys import YosysError
-from scripts.bench import markdown, show, write_readme
+from scripts.bench import markdown, show
+from scripts.pages import write_table
 
 COLUMNS = {
     "board": "{}", "FPGA": "{}", "engine": "{}", "LUTs": "{}", "DSPs": "{}", "RAMs": "{}",
@@ -31,10 +32,10 @@ def main() -> None:
     known = [name for name, board in BOARDS.items() if board.part is not None]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=known, default=known, help="these boards")
-    parser.add_argument("--readme", action="store_true", help="rewrite the table of README.md")
+    parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
     arguments = parser.parse_args()
-    if arguments.readme and arguments.only != known:
-        parser.error("--readme writes the whole table: leave --only out")
+    if arguments.docs and arguments.only != known:
+        parser.error("--docs writes the whole table: leave --only out")
     console = Console() if sys.stdout.isatty() else Console(width=150)
     rows, failed = [], []
     with Steps(Console(stderr=True)) as steps:
@@ -48,8 +49,8 @@ def main() -> None:
                 console.print(failed[-1], highlight=False)
     show(console, "Default builds of boards", rows, COLUMNS)
     missed = [row["board"] for row in rows if not row["ok"]]
-    if arguments.readme and not failed:
-        write_readme("boards", markdown(rows, COLUMNS))
+    if arguments.docs and not failed:
+        write_table("boards", markdown(rows, COLUMNS))
     sys.exit(bool(failed or missed))
 
 

@@ -25,7 +25,8 @@ from carrysave.sim.parameters import describe
 from carrysave.sim.verilator import build
 from hw.catalog import Design
 from hw.emit.verilog import Emission
-from scripts.bench import markdown, show, write_readme
+from scripts.bench import markdown, show
+from scripts.pages import write_table
 
 ROOT = Path(__file__).resolve().parents[1]
 LATENCY = 50
@@ -128,7 +129,7 @@ def draw(path: Path, rows: list[dict[str, Any]], beat: int = 16) -> None:
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--readme", action="store_true", help="rewrite the table of README.md")
+    parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
     arguments = parser.parse_args()
     console = Console() if sys.stdout.isatty() else Console(width=140)
     rows: list[dict[str, Any]] = []
@@ -137,8 +138,8 @@ def main() -> None:
             steps.step(f"simulate {side} x {side}")
             rows += measure(side, JOBS, ROOT / "build" / "runs")
     show(console, f"Co-processor, 128-bit bus, memory latency {LATENCY} cycles", rows, COLUMNS)
-    if arguments.readme:
-        write_readme("coprocessor", markdown(rows, COLUMNS))
+    if arguments.docs:
+        write_table("coprocessor", markdown(rows, COLUMNS))
     console.print(
         "bound: maximum of engine cycles (operand beats or, where K is short, rows of C), beats"
         " read, beats written; + latency: plus the memory latency before the first beat and after"

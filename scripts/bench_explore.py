@@ -3,7 +3,7 @@
     .venv/bin/python scripts/bench_explore.py                      searches and estimates: minutes
     .venv/bin/python scripts/bench_explore.py --parts estimate
     .venv/bin/python scripts/bench_explore.py --parts enumerate    synthesises the space: an hour
-    .venv/bin/python scripts/bench_explore.py --readme             also rewrites README.md's tables
+    .venv/bin/python scripts/bench_explore.py --docs             also rewrites docs/figures
                                                                    and picture
 
 The space is scripts/spaces/int8.toml. Its figures are the model of osu018 that `carrysave estimate`
@@ -29,11 +29,12 @@ from carrysave.explore.search import search
 from carrysave.explore.space import Point, Space
 from carrysave.progress import Steps
 from carrysave.report.tables import as_text, svg
-from scripts.bench import ROOT, markdown, show, write_readme
+from scripts.bench import ROOT, markdown, show
+from scripts.pages import PAGES, write_table
 
 SPACE = ROOT / "scripts" / "spaces" / "int8.toml"
 MODEL = ROOT / "carrysave" / "explore" / "models" / "osu018.json"
-PICTURE = SPACE.with_suffix(".svg")
+PICTURE = PAGES / "int8.svg"
 PARTS = ("enumerate", "search", "estimate")
 PAIRS = (("area_um2", "gops"), ("gops_per_mm2", "pj_per_mac"))
 METHODS = ("model", "tpe", "nsga2", "random")
@@ -221,7 +222,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS[1:])
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument(
-        "--readme", action="store_true", help="rewrite README.md's tables and picture"
+        "--docs", action="store_true", help="rewrite the tables and the picture of docs/figures"
     )
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
     arguments = parser.parse_args()
@@ -237,7 +238,7 @@ def main() -> None:
         for part in arguments.parts:
             for name, measure in measures.get(part, ()):
                 found[name] = measure(known, steps)
-    if arguments.readme:
+    if arguments.docs:
         cache.write(PICTURE, draw(known))
     if arguments.json:
         print(json.dumps(found, indent=2))
@@ -246,8 +247,8 @@ def main() -> None:
     for name, rows in found.items():
         title, columns = TABLES[name]
         show(console, title, rows, columns)
-        if arguments.readme:
-            write_readme(name, markdown(rows, columns))
+        if arguments.docs:
+            write_table(name, markdown(rows, columns))
 
 
 if __name__ == "__main__":

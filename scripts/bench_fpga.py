@@ -1,6 +1,6 @@
 """Measure arrays on FPGAs against the same written by hand, all in one run.
 
-.venv/bin/python scripts/bench_fpga.py [--narrow] [--quick] [--only ecp5 ..] [--seeds N] [--readme]
+.venv/bin/python scripts/bench_fpga.py [--narrow] [--quick] [--only ecp5 ..] [--seeds N] [--docs]
 
 Each of ours stands beside the plain array of scripts/arrays/plain.sv, and beside the one with
 registers around its multipliers: of the same rows, columns and widths, behind the same registers,
@@ -34,7 +34,8 @@ from carrysave.papers.rivals import WEIGHTS, rivals
 from carrysave.progress import Steps
 from hw.catalog import Design
 from hw.device import NAMES
-from scripts.bench import markdown, show, write_readme
+from scripts.bench import markdown, show
+from scripts.pages import write_table
 
 K = 256
 PLAIN = Path(__file__).with_name("arrays") / "plain.sv"
@@ -248,10 +249,10 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=NAMES, help="these families")
     parser.add_argument("--seeds", type=int, default=3, help="runs of place and route")
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
-    parser.add_argument("--readme", action="store_true", help="rewrite the tables of README.md")
+    parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/figures")
     arguments = parser.parse_args()
-    if arguments.readme and (arguments.only or arguments.quick):
-        parser.error("--readme writes whole tables: leave --only and --quick out")
+    if arguments.docs and (arguments.only or arguments.quick):
+        parser.error("--docs writes whole tables: leave --only and --quick out")
     console = Console() if sys.stdout.isatty() else Console(width=180)
     rows = tuple(row for row in ROWS if row.target in (arguments.only or NAMES))
     try:
@@ -266,9 +267,9 @@ def main() -> None:
                 found = list(measured(rows, options, steps))
     except ModuleNotFoundError as error:
         raise SystemExit(f"bench_fpga needs {remedy(error.name) or error.name}") from None
-    if arguments.readme:
+    if arguments.docs:
         name = "narrow" if arguments.narrow else "fpga"
-        write_readme(name, markdown(found, NARROW_COLUMNS if arguments.narrow else COLUMNS))
+        write_table(name, markdown(found, NARROW_COLUMNS if arguments.narrow else COLUMNS))
     if arguments.json:
         head = {"tile": FPGA_TILE, "k": FPGA_K} if arguments.narrow else {"k": K}
         print(json.dumps({**head, "rows": found}, indent=2))

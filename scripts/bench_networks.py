@@ -21,7 +21,8 @@ from carrysave.data.networks import MODELS, quantise
 from carrysave.networks.command import RunRequest, execute
 from carrysave.progress import Steps
 from hw.catalog import Design
-from scripts.bench import markdown, show, write_readme
+from scripts.bench import markdown, show
+from scripts.pages import write_table
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = {
@@ -70,15 +71,15 @@ def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--readme", action="store_true", help="rewrite the table of README.md")
+    parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
     parser.add_argument("names", nargs="*", default=list(MODELS), help="networks")
     arguments = parser.parse_args()
     console = Console() if sys.stdout.isatty() else Console(width=160)
     with Steps(Console(stderr=True)) as steps:
         rows = [measure(name, ROOT / "build" / "networks", steps) for name in arguments.names]
     show(console, "Networks on an 8 x 8 array, int8; MMACs and cycles per input", rows, COLUMNS)
-    if arguments.readme:
-        write_readme("networks", markdown(rows, COLUMNS))
+    if arguments.docs:
+        write_table("networks", markdown(rows, COLUMNS))
     cache.write(ROOT / "build" / "networks.json", json.dumps(rows, indent=2) + "\n")
 
 

@@ -20,7 +20,8 @@ from carrysave.data.networks import MODELS
 from carrysave.networks.precision.command import PrecisionRequest, execute
 from carrysave.progress import Steps
 from hw.catalog import Design
-from scripts.bench import markdown, show, write_readme
+from scripts.bench import markdown, show
+from scripts.pages import write_table
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMATS = ("int8", "e4m3", "posit8e0", "int4", "e2m1")
@@ -71,7 +72,7 @@ def measure(name: str, folder: Path, steps: Steps) -> list[dict[str, Any]]:
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--readme", action="store_true", help="rewrite the table of README.md")
+    parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
     parser.add_argument("names", nargs="*", default=list(NETWORKS), help="networks")
     arguments = parser.parse_args()
     console = Console() if sys.stdout.isatty() else Console(width=160)
@@ -84,8 +85,8 @@ def main() -> None:
         rows,
         COLUMNS,
     )
-    if arguments.readme:
-        write_readme("precision", markdown(rows, COLUMNS))
+    if arguments.docs:
+        write_table("precision", markdown(rows, COLUMNS))
     cache.write(ROOT / "build" / "precision.json", json.dumps(rows, indent=2) + "\n")
 
 

@@ -1,6 +1,6 @@
 """Measure what a search of recipes gains over the fixed list, for ten designs.
 
-.venv/bin/python scripts/bench_recipes.py [--trials N] [--liberty FILE] [--json] [--readme]
+.venv/bin/python scripts/bench_recipes.py [--trials N] [--liberty FILE] [--json] [--docs]
 
 Both end alike, with full adders of the library and resized cells; designs are flat.
 """
@@ -18,7 +18,8 @@ from carrysave.asic import synthesis
 from carrysave.asic.liberty import cells
 from carrysave.progress import Steps
 from hw.catalog import Design
-from scripts.bench import markdown, show, write_readme
+from scripts.bench import markdown, show
+from scripts.pages import write_table
 
 DESIGNS = (
     Design("mac"),
@@ -60,7 +61,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=100, help="recipes of each design")
     parser.add_argument("--liberty", type=Path, help="cell library; osu018 if there is none")
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
-    parser.add_argument("--readme", action="store_true", help="rewrite the table of README.md")
+    parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
     arguments = parser.parse_args()
     library = cells.Library.load(arguments.liberty) if arguments.liberty else cells.osu018()
     with Steps(Console(stderr=True)) as steps, jobs.session():
@@ -69,8 +70,8 @@ def main() -> None:
         for design in DESIGNS:
             steps.step(design.module)
             rows.append(measure(design, library, arguments.trials, steps))
-    if arguments.readme:
-        write_readme("recipes", markdown(rows, COLUMNS))
+    if arguments.docs:
+        write_table("recipes", markdown(rows, COLUMNS))
     if arguments.json:
         print(json.dumps(rows, indent=2))
         return

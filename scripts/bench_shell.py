@@ -1,10 +1,10 @@
 """Measure the co-processor around its engine on ECP5: resources, Fmax by seed.
 
-.venv/bin/python scripts/bench_shell.py [--seeds N] [-p NAME=VALUE ..] [--readme]
+.venv/bin/python scripts/bench_shell.py [--seeds N] [-p NAME=VALUE ..] [--docs]
 
 The engine is a black box where resources are counted. Where the shell is placed it is a stand-in
 of registers, whose ports behave as an engine's, so that no path of an engine counts. With -p, one
-shell, and what its modules take, each mapped apart; else those of README.md.
+shell, and what its modules take, each mapped apart; else those of docs/figures.
 """
 
 import argparse
@@ -24,7 +24,8 @@ from hw.catalog import Design
 from hw.device import family
 from hw.emit import tools, yosys
 from hw.emit.verilog import Emission
-from scripts.bench import markdown, show, write_readme
+from scripts.bench import markdown, show
+from scripts.pages import write_table
 
 ENGINE = {"m": 8, "n": 8, "pe": "mac", "encoding": "operator", "adder": "operator", "pipeline": 1}
 SHELL: dict[str, Any] = {"data_width": 64, "requantisers": 2}
@@ -59,11 +60,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=0, help="placer seeds; 0: not placed")
     parser.add_argument("-p", action="append", default=[], help="NAME=VALUE of the co-processor")
-    parser.add_argument("--readme", action="store_true", help="rewrite the table of README.md")
+    parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
     arguments = parser.parse_args()
     given = {name: json.loads(value) for name, _, value in (p.partition("=") for p in arguments.p)}
-    if given and arguments.readme:
-        parser.error("--readme writes the whole table: leave -p out")
+    if given and arguments.docs:
+        parser.error("--docs writes the whole table: leave -p out")
     console = Console(width=140)
     rows = []
     with Steps(Console(stderr=True)) as steps, jobs.session():
@@ -83,8 +84,8 @@ def main() -> None:
             row["seeds"] = ", ".join(f"{speed:.0f}" for speed in speeds)
             rows.append(row)
     show(console, "The whole, flattened; Fmax is the median of the seeds", rows, TABLE)
-    if arguments.readme:
-        write_readme("shell", markdown(rows, TABLE))
+    if arguments.docs:
+        write_table("shell", markdown(rows, TABLE))
 
 
 def shell(parameters: Mapping[str, Any]) -> tuple[Design, str]:

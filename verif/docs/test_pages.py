@@ -1,0 +1,75 @@
+"""Pages of the documentation, and README: links, tiers, snippets; README's length and table."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import carrysave
+
+ROOT = Path(carrysave.__file__).parents[1]
+README = ROOT / "README.md"
+FIGURES = sorted((ROOT / "docs" / "figures").glob("*.md"))
+TIERS = ("mapped", "placed", "timed", "simulated", "bounded")
+# Names of files in the tree, as `hw/pe/opt1.py`.
+NAMED = re.compile(r"`((?:carrysave|constraints|docs|golden|hw|scripts|verif)/[\w./]+)`")
+
+
+def pages() -> list[Path]:
+    """Every page that is written by hand."""
+    return [README, *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_readme_is_short() -> None:
+    assert len(README.read_text().splitlines()) <= 150
+
+
+def test_readme_has_the_figures_of_the_pages() -> None:
+    program = [sys.executable, str(ROOT / "scripts" / "pages.py"), "--check"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", [README], ids=["README"])
+def test_snippets_run(path: Path, tmp_path: Path) -> None:
+    """All snippets of a page, one after the other, as one program."""
+    text = "\n".join(re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.M | re.S))
+    assert text
+    program = [sys.executable, "-W", "ignore", "-c", text]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.rglob("*.v"))
+
+
+def broken(page: Path) -> Iterator[str]:
+    """Links to files, and names of files, that are not there."""
+    text = page.read_text()
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text):
+        # Sphinx checks links of the site, some of which are to generated pages.
+        if "://" not in target and page == README and not (page.parent / target).exists():
+            yield target
+    for name in NAMED.findall(text):
+        if not (ROOT / name).exists():
+            yield name
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def test_files_are_there(page: Path) -> None:
+    assert not list(broken(page))
+
+
+@pytest.mark.parametrize("page", FIGURES, ids=lambda page: page.stem)
+def test_every_table_of_figures_says_its_tier(page: Path) -> None:
+    if page.stem == "index":
+        return
+    whole, *sections = re.split(r"^## .*$", page.read_text(), flags=re.M)
+    for section in sections or [whole]:
+        if "| --- |" in section or page.stem == "boards":
+            tier = re.search(r"^Tier: (.*)$", section, re.M)
+            assert tier, section[:80]
+            assert any(word in tier[1] for word in TIERS), tier[1]
+    if sections:
+        assert "| --- |" not in whole
