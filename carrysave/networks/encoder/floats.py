@@ -1,0 +1,90 @@
+"""A text encoder in floats."""
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from .weights import Dense, Encoder, Norm
+
+__all__ = ["Observe", "encode", "rows_of"]
+
+Observe = Callable[[str, np.ndarray], None]
+"""Gets tensors by name, as they are made: rows of tokens, or a sentence's rows of a head."""
+
+
+def encode(
+    encoder: Encoder, sentences: list[np.ndarray], observe: Observe = lambda name, values: None
+) -> np.ndarray:
+    """Compute the vectors of sentences.
+
+    Names are ``embedding``, and of block b ``b.q``, ``b.k``, ``b.v``, ``b.scores`` (divided by the
+    root of a head's width), ``b.context``, ``b.out``, ``b.sum``, ``b.attention``, ``b.up``,
+    ``b.gate``, ``b.down``, ``b.all`` and ``b.feed``.
+
+    Parameters
+    ----------
+    encoder : the model.
+    sentences : numbers of the tokens of each.
+    observe : gets what is inside.
+
+    Returns
+    -------
+    Sentences x width doubles, of length 1.
+    """
+    encoder.check(sentences)
+    places = list(rows_of(sentences))
+    x = np.concatenate([encoder.words[one] + encoder.positions[: one.size] for one in sentences])
+    observe("sums", x)
+    x = _norm(encoder.norm, x)
+    observe("embedding", x)
+    width = encoder.width // encoder.heads
+    for number, block in enumerate(encoder.blocks):
+
+        def show(name: str, values: np.ndarray, number: int = number) -> np.ndarray:
+            observe(f"{number}.{name}", values)
+            return values
+
+        parts = np.split(_dense(block.qkv, x), 3, axis=1)
+        q, k, v = (show(name, part) for name, part in zip("qkv", parts, strict=True))
+        context = np.empty_like(x)
+        for rows in places:
+            for head in range(encoder.heads):
+                columns = slice(head * width, (head + 1) * width)
+                own = show("scores", q[rows, columns] @ k[rows, columns].T / math.sqrt(width))
+                shares = np.exp(own - own.max(axis=1, keepdims=True))
+                shares /= shares.sum(axis=1, keepdims=True)
+                context[rows, columns] = shares @ v[rows, columns]
+        made = show("out", _dense(block.out, show("context", context)))
+        x = show("attention", _norm(block.attention, show("sum", x + made)))
+        up = show("up", _dense(block.up, x))
+        made = show("down", _dense(block.down, show("gate", _gate(encoder.activation, up))))
+        x = show("feed", _norm(block.feed, show("all", x + made)))
+    means = np.stack([x[rows].mean(axis=0) for rows in places])
+    return means / np.sqrt((means * means).sum(axis=1, keepdims=True))
+
+
+def rows_of(sentences: list[np.ndarray]) -> Iterator[slice]:
+    """Return the rows of each sentence, if they follow each other."""
+    start = 0
+    for one in sentences:
+        yield slice(start, start + one.size)
+        start += one.size
+
+
+def _dense(layer: Dense, x: np.ndarray) -> np.ndarray:
+    return x @ layer.weights + layer.bias
+
+
+def _norm(norm: Norm, x: np.ndarray) -> np.ndarray:
+    x = x - x.mean(axis=1, keepdims=True)
+    power = (x * x).mean(axis=1, keepdims=True)
+    return x / np.sqrt(power + 1e-12) * norm.gamma + norm.beta
+
+
+def _gate(activation: str, x: np.ndarray) -> np.ndarray:
+    if activation == "silu":
+        return x / (1 + np.exp(-x))
+    from scipy.special import erf  # slow to load
+
+    return x * (1 + erf(x / math.sqrt(2))) / 2
