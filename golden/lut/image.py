@@ -53,7 +53,7 @@ def pack_image(weights: GroupedWeights, layout: LayoutSpec) -> Image:
 
     - "scales": codes of scales; one alone if there is one for all;
     - "zeros": zero points z' of the odd grid, two's complement (of "uniform");
-    - "offsets": codes of offsets (of "bcq");
+    - "offsets": codes of offsets (of "affine" and "bcq");
     - "column_scales": fp32, n for each block (with scales of "int8");
     - "constants": what negation by "constant" leaves to be added (where codes are folded);
     - "rows": for each row of codes, its row in the original matrix, 32 bits.

@@ -53,17 +53,17 @@ def scale_groups(
     """Scale the sums of groups and accumulate them in fp32, in order of K.
 
     A group's sum times its scale, which is exact, is rounded to fp32, and added in fp32 to the sum
-    so far, from +0; of "bcq" a plane's sum times the plane's scale, the least plane first, and then
-    the activations' sum times the offset. With scales of "int8", sums times scales are added up
-    exactly, and times the column's scale rounded once. All rounding is to nearest even. A NaN
-    scale makes its column NaN.
+    so far, from +0; of "bcq" a plane's sum times the plane's scale, the least plane first; with
+    offsets, then the activations' sum times the offset. With scales of "int8", sums times scales
+    are added up exactly, and times the column's scale rounded once. All rounding is to nearest
+    even. A NaN scale makes its column NaN.
 
     Parameters
     ----------
     weights : scales and their format.
     sums : of activations times :attr:`GroupedWeights.integers`, groups x M x N; of "bcq", of
         activations times signs, W x groups x M x N.
-    activations : of "bcq", their sums, groups x M.
+    activations : with offsets, their sums, groups x M.
     exponents : of powers of two by which activations are scaled, groups x M or, for all groups,
         1 x M; 0 by default.
     invalid : rows of activations with a NaN, M; their results are NaN.
@@ -106,7 +106,7 @@ def _times(sums: np.ndarray, power: np.ndarray, scale: Exact) -> Exact:
 
 
 def _minifloat_offsets(weights: GroupedWeights) -> Exact:
-    """Decode the offsets of BCQ."""
+    """Decode the offsets."""
     assert weights.offsets is not None
     return minifloat(weights.scale_format).decode(weights.offsets)
 

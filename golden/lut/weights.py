@@ -14,7 +14,7 @@ from golden.lut.lookup import odd, planes
 
 __all__ = ["LEVELS", "SCALES", "GroupedWeights", "decode_scales", "encode_scales", "scale_width"]
 
-LEVELS = Choice("meaning of codes", "uniform", ("uniform", "odd", "ternary", "bcq"))
+LEVELS = Choice("meaning of codes", "uniform", ("uniform", "affine", "odd", "ternary", "bcq"))
 SCALES = Choice("format of scales", "fp16", ("fp16", "bf16", "fp32", "e8m0", "int8"))
 _FP32 = minifloat("fp32")
 _E8M0 = MxFormat(element=IntFormat(width=2), block=1)
@@ -27,6 +27,7 @@ class GroupedWeights:
     By `levels`, a code q of W bits, or a weight, is
 
     - "uniform": scale * (q - zero), with an integer zero point for each group;
+    - "affine": scale * q + offset, with an offset for each group;
     - "odd": scale * (2 q - (2^W - 1)), without one;
     - "ternary": scale * (q - 1), q = 0, 1 or 2 in two bits;
     - "bcq": the sum over planes w of scale_w * (1 where bit w is set, else -1), and an offset.
@@ -42,7 +43,7 @@ class GroupedWeights:
     scale_format : fp16, bf16, fp32, e8m0 or int8.
     scales : codes of scales, groups x N; of "bcq" groups x N x W. Or 1 x 1: one for all.
     zeros : of "uniform", int64, shape as scales.
-    offsets : of "bcq", codes in the format of scales, groups x N.
+    offsets : of "affine" and "bcq", codes in the format of scales, groups x N.
     column_scales : with "int8", codes of fp32, N or, of one scale for all, 1.
     rows : original row of row k of codes; None if not reordered.
     """
@@ -78,11 +79,11 @@ class GroupedWeights:
         planes_of = (self.bits,) if self.levels == "bcq" else ()
         self._check("scales", self.scales, (*shape, *planes_of), True)
         self._check("zeros", self.zeros, shape, self.levels == "uniform")
-        self._check("offsets", self.offsets, shape, self.levels == "bcq")
+        self._check("offsets", self.offsets, shape, self.levels in ("affine", "bcq"))
         self._check("column_scales", self.column_scales, shape[1:], self.scale_format == "int8")
-        if self.levels == "bcq" and self.scale_format in ("e8m0", "int8"):
+        if self.offsets is not None and self.scale_format in ("e8m0", "int8"):
             raise ValueError(
-                "scale_format must be one of fp16, bf16, fp32 where levels are bcq, "
+                f"scale_format must be one of fp16, bf16, fp32 where levels are {self.levels}, "
                 f"not {self.scale_format!r}"
             )
         if self.rows is not None and sorted(self.rows) != list(range(codes.shape[0])):
@@ -113,6 +114,8 @@ class GroupedWeights:
             return odd(self.codes, self.bits)
         if self.levels == "ternary":
             return self.codes - 1
+        if self.levels == "affine":
+            return self.codes
         assert self.zeros is not None, self.levels
         return self.codes - self._spread(self.zeros)
 
@@ -125,7 +128,8 @@ class GroupedWeights:
         shape = (self.groups, self.codes.shape[1])
         if self.levels in ("odd", "bcq"):
             return np.zeros(shape, dtype=np.int64)
-        zeros = np.ones(shape, dtype=np.int64) if self.zeros is None else self.zeros
+        absent = np.full(shape, int(self.levels == "ternary"))
+        zeros = absent if self.zeros is None else self.zeros
         return np.broadcast_to(2 * zeros + 1 - (1 << self.bits), shape)
 
     def scale_values(self) -> Exact:
@@ -133,7 +137,7 @@ class GroupedWeights:
         return decode_scales(self.scale_format, self.scales)
 
     def values(self) -> np.ndarray:
-        """Weights as doubles, K x N: exact except for some BCQ weights."""
+        """Weights as doubles, K x N: exact except for some with offsets."""
         scales = self._spread(self.scale_values().to_odd())
         if self.levels == "bcq":
             assert self.offsets is not None
@@ -141,6 +145,9 @@ class GroupedWeights:
             offsets = decode_scales(self.scale_format, self.offsets).to_odd()
             return (signs * scales).sum(axis=2) + self._spread(offsets)
         weights = scales * self.integers
+        if self.offsets is not None:
+            offsets = decode_scales(self.scale_format, self.offsets).to_odd()
+            weights = weights + self._spread(offsets)
         if self.column_scales is not None:
             weights = weights * _FP32.to_float(self.column_scales)
         return weights
