@@ -16,6 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 OPERATIONS = ("softmax", "layer_norm", "rms_norm")
+"""Operations of the vector unit; each one's place is its number."""
 GATES = {"gelu": 109, "silu": 64}
 """Slope of the sigmoid's argument, in units of 2^-6: GELU is near x * sigmoid(1.702 x)."""
 _GATE = Choice("operation", "silu", tuple(GATES))
@@ -47,6 +48,8 @@ class VectorUnitSpec:
         Integer("bits of a norm after the binary point", 5, 0, 8, "bits")
     )
 
+    OPERATIONS = OPERATIONS
+
     MEAN_FRACTION = 8
     """Bits of a mean after the binary point."""
 
@@ -58,6 +61,11 @@ class VectorUnitSpec:
         check_fields(parameters_of(type(self)), vars(self))
         if self.magnitude_width < 7:
             raise ValueError(f"out_width must be 8..16 if signed, not {self.out_width!r}")
+
+    def check_operation(self, operation: str) -> None:
+        """Refuse an operation that is not built."""
+        built = tuple(self.operations.split(","))
+        Choice("operation", built[0], built).check("operation", operation)
 
     @property
     def in_format(self) -> IntFormat:
@@ -122,6 +130,7 @@ def softmax(spec: VectorUnitSpec, x: np.ndarray) -> tuple[np.ndarray, np.ndarray
     -------
     int64 codes of `spec.out_format`, of the shape of `x`; and the exponent of each row.
     """
+    spec.check_operation("softmax")
     x = _rows(spec, x)
     mantissa, whole = exp_parts(1 << spec.scale_width, x - x.max(axis=-1, keepdims=True))
     whole = np.minimum(whole, 62)
@@ -157,6 +166,7 @@ def norm(spec: VectorUnitSpec, x: np.ndarray, *, centred: bool) -> np.ndarray:
     -------
     int64 codes of out_width bits, two's complement, times 2^-norm_fraction; of the shape of `x`.
     """
+    spec.check_operation("layer_norm" if centred else "rms_norm")
     x = _rows(spec, x)
     length, rows = x.shape[-1], x.reshape(-1, x.shape[-1])
     codes = np.zeros_like(rows)

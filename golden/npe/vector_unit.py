@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from golden.check import Choice
 from golden.npe.vector import VectorUnitSpec, norm, normalised, softmax
 
 __all__ = ["cycles", "vector_unit"]
@@ -26,8 +25,7 @@ def vector_unit(spec: VectorUnitSpec, operation: str, x: np.ndarray) -> tuple[np
     -------
     int64 codes, as many as values, and n: a code represents its value times 2^-n.
     """
-    names = tuple(spec.operations.split(","))
-    Choice("operation", names[0], names).check("operation", operation)
+    spec.check_operation(operation)
     if operation == "softmax":
         codes, exponent = softmax(spec, x)
         return codes, int(exponent)
@@ -43,6 +41,7 @@ def cycles(spec: VectorUnitSpec, operation: str, x: np.ndarray) -> int:
     operation : one of `spec.operations`.
     x : of `spec.in_format`, 1 .. length values; the beats and the codes flow without stalls.
     """
+    spec.check_operation(operation)
     beats = -(-x.size // spec.lanes)
     if operation == "softmax":
         _, exponent = softmax(spec, x)

@@ -20,23 +20,28 @@ __all__ = ["CodeBeat", "ValueBeat", "VectorUnit"]
 class ValueBeat(data.StructLayout):
     """Values of a row; of the last beat, ``count`` + 1, the lowest; ``operation`` is the row's.
 
-    Operations are numbers: 0 softmax, 1 layer norm, 2 RMS norm.
+    Operations are numbers: 0 softmax, 1 layer norm, 2 RMS norm. That of the last beat counts.
     """
 
     def __init__(self, spec: VectorUnitSpec):
         super().__init__({
             "data": spec.lanes * spec.width,
-            "operation": 2,
+            "operation": 3,
             "count": range(max(spec.lanes, 2)),
             "last": 1,
         })
 
 
 class CodeBeat(data.StructLayout):
-    """Codes of a row, zeros beyond its end, and the exponent of a softmax."""
+    """Codes of a row, zeros beyond its end; the exponent; whether the operation is not built."""
 
     def __init__(self, spec: VectorUnitSpec):
-        super().__init__({"data": spec.lanes * spec.out_width, "exponent": 6, "last": 1})
+        super().__init__({
+            "data": spec.lanes * spec.out_width,
+            "exponent": 6,
+            "refused": 1,
+            "last": 1,
+        })
 
 
 class VectorUnit(wiring.Component):
@@ -51,13 +56,13 @@ class VectorUnit(wiring.Component):
     Throughput: :func:`golden.npe.vector_unit.cycles` for a row; the input stalls from the last
     beat of a row until the last of its codes are computed. Stalls: ``o.ready`` does not reach
     ``i.ready`` combinationally. Rounding: to the nearest, of a softmax with errors carried along
-    the row; codes saturate.
+    the row; codes saturate. A row of an operation that is not built is refused: its codes and the
+    exponent are zeros, and ``refused`` is set.
 
     Parameters
     ----------
     spec : VectorUnitSpec
-        What: operations, lanes, widths, length of rows. Operations that are not built must not
-        be asked for.
+        What: operations, lanes, widths, length of rows.
     adder : str
         How: carry propagation, see :func:`hw.arith.adder.resolve`.
 
@@ -97,6 +102,7 @@ class VectorUnit(wiring.Component):
             "o": Out(stream.Signature(CodeBeat(spec))),
         })
         operations = spec.operations.split(",")
+        self.numbers = [spec.OPERATIONS.index(operation) for operation in operations]
         self.norms = operations != ["softmax"]
         self.softmaxes = operations[0] == "softmax"
         # Exponentials, shifted until nothing is left of them; a sign.
@@ -136,12 +142,12 @@ class VectorUnit(wiring.Component):
         m.submodules.memory = memory
         write, read = memory.write_port(), memory.read_port()
         at, end = Signal(range(beats)), Signal(range(beats), reset_less=True)
-        operation = Signal(2, reset_less=True)
+        operation = Signal(3, reset_less=True)
         count = Signal(len(layout.count), reset_less=True)
         full, first, move = Signal(), Signal(init=1), Signal()
         reading, squaring, scaling = Signal(), Signal(), Signal()
         top = Signal(spec.width, reset_less=True)
-        norm = Signal()
+        norm, refused = Signal(), Signal(reset_less=True)
         sum_width = self.value_width + spec.length.bit_length()
         total = Signal(sum_width, reset_less=True)
         squares = Signal(sum_width, reset_less=True)
@@ -158,13 +164,15 @@ class VectorUnit(wiring.Component):
             row.total.eq(total), row.squares.eq(squares),
             row.count.eq(end * spec.lanes + count + 1),
         ]  # fmt: skip
+        built = layout.operation.matches(*self.numbers)
         with m.If(write.en):
             m.d.sync += [at.eq(at + 1), first.eq(0), operation.eq(layout.operation)]
             before = Mux(first, spec.in_format.low, top.as_signed())
             m.d.sync += top.eq(self._greatest(m, before))
             with m.If(layout.last):
                 m.d.sync += [at.eq(0), end.eq(at), count.eq(layout.count), first.eq(1)]
-                m.d.sync += [full.eq(1), reading.eq(1), scaling.eq(0), total.eq(0), squares.eq(0)]
+                m.d.sync += [full.eq(1), reading.eq(1), total.eq(0), squares.eq(0)]
+                m.d.sync += [refused.eq(~built), scaling.eq(~built)]
                 m.d.sync += squaring.eq(layout.operation == 2)
 
         # Stages: the memory's output, d: difference, a: operand and factor, p: product, s: shifted.
@@ -187,7 +195,10 @@ class VectorUnit(wiring.Component):
         factor = Signal(self.factor_width)
         one = 1 << spec.magnitude_width + 3
         m.d.comb += factor.eq(Mux(scaling, Mux(norm, -row.factor, row.factor), Mux(norm, -1, one)))
-        keep = [~last[0] | (lane <= count) if lane else C(1, 1) for lane in range(spec.lanes)]
+        keep = [
+            ~refused & (~last[0] | (lane <= count) if lane else C(1, 1))
+            for lane in range(spec.lanes)
+        ]
         lanes = [
             self._lane(
                 m, lane, move, read.data.word_select(lane, spec.width), keep[lane], norm,
@@ -211,7 +222,9 @@ class VectorUnit(wiring.Component):
             with m.If(scaling):
                 m.d.sync += [self.o.valid.eq(1), self.o.payload.last.eq(last[-1])]
                 m.d.sync += [self.o.payload.data.eq(Cat(codes)), carried.eq(after)]
-                m.d.sync += self.o.payload.exponent.eq(Mux(norm, spec.norm_fraction, row.shift))
+                exponent = Mux(norm, spec.norm_fraction, row.shift)
+                m.d.sync += self.o.payload.exponent.eq(Mux(refused, 0, exponent))
+                m.d.sync += self.o.payload.refused.eq(refused)
             with m.Elif(squaring):
                 m.d.sync += squares.eq(squares + added)
             with m.Else():

@@ -10,6 +10,7 @@ import pytest
 
 from golden.npe.requantiser import Requantisation, RequantiserSpec
 from golden.npe.vector import VectorUnitSpec, add, gate, multiply, norm, softmax
+from golden.npe.vector_unit import cycles, vector_unit
 
 LENGTHS = (1, 2, 3, 4, 7, 63, 64, 65, 197, 1000, 2047, 4095, 4096)
 WIDTHS: list[dict[str, Any]] = [
@@ -211,3 +212,16 @@ def test_vector_rejects_out_of_range() -> None:
             function(VectorUnitSpec(length=4), np.zeros(5, dtype=int))
         with pytest.raises(ValueError, match=r"x must be -128\.\.127"):
             function(VectorUnitSpec(), np.array([128]))
+
+
+def test_vector_refuses_operations_that_are_not_built() -> None:
+    x = np.arange(4)
+    for built, asked in (("softmax", "rms_norm"), ("rms_norm", "softmax"), ("rms_norm", "relu")):
+        spec = VectorUnitSpec(operations=built)
+        for function in (vector_unit, cycles):
+            with pytest.raises(ValueError, match=f"must be one of {built}, not '{asked}'"):
+                function(spec, asked, x)
+    with pytest.raises(ValueError, match="must be one of rms_norm, not 'layer_norm'"):
+        norm(VectorUnitSpec(operations="rms_norm"), x, centred=True)
+    with pytest.raises(ValueError, match="must be one of rms_norm, not 'softmax'"):
+        softmax(VectorUnitSpec(operations="rms_norm"), x)

@@ -36,7 +36,7 @@ class VectorBench(Bench):
     def __init__(self, dut: Any) -> None:
         super().__init__(dut)
         self.i = Source(dut, "i", ["data", "operation", "count", "last"])
-        self.o = Sink(dut, "o", ["data", "exponent", "last"])
+        self.o = Sink(dut, "o", ["data", "exponent", "refused", "last"])
 
     async def check(
         self, rows: list[Row], source: str = "flowing", sink: str = "flowing", seed: int = 0
@@ -53,7 +53,8 @@ class VectorBench(Bench):
 
     def compare(self, rows: list[Row]) -> None:
         """Compare the codes taken since the last call with golden."""
-        data, exponents, last = self.o.pop()
+        data, exponents, refused, last = self.o.pop()
+        assert set(refused) == {"0"}
         at = 0
         for operation, values in rows:
             count = -(-len(values) // SPEC.lanes)
@@ -146,6 +147,25 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
         (str(rng.choice(BUILT)), draw(rng, int(rng.integers(1, LONGEST + 1)))) for _ in "12345678"
     ]
     await bench.check(rows, source, sink, seed)
+
+
+@cocotb.test
+async def test_refuses_operations_that_are_not_built(dut: Any) -> None:
+    """Zeros come back, as many as values, and the next row is right."""
+    rng = generator(250)
+    bench = await VectorBench(dut).start()
+    numbers = [OPERATIONS.index(operation) for operation in BUILT]
+    for number in [number for number in range(8) if number not in numbers] * 2:
+        for length in (1, LONGEST):
+            row = (BUILT[0], draw(rng, length))
+            sent = [(word, number, count, last) for word, _, count, last in beats(row)]
+            bench.i.send(sent)
+            await deadline(bench.o.take(len(sent)), 50 + 5 * len(sent), "codes")
+            data, exponents, refused, last = bench.o.pop()
+            assert {int(bits, 2) for bits in (*data, *exponents)} == {0}
+            assert set(refused) == {"1"}
+            assert last == ["0"] * (len(sent) - 1) + ["1"]
+            await bench.check([(str(rng.choice(BUILT)), draw(rng, length))])
 
 
 @cocotb.test
