@@ -1,12 +1,46 @@
-"""Generators of matrix-multiply hardware: Verilog, numpy twins, regressions and figures."""
+"""Generators of matrix-multiply hardware: Verilog, numpy twins, regressions and figures.
 
+    >>> import carrysave
+    >>> design = carrysave.Design("systolic_os", m=8, n=8)
+
+Everything public is loaded when it is first used.
+
+Design       A design of the catalogue with its parameters: writes, verifies, multiplies, simulates.
+Files        What ``Design.generate`` returns: the files, and the manifest.
+Verification What ``Design.verify`` returns: the tests that ran.
+"""
+
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from carrysave.api.design import Design as Design
+    from carrysave.api.files import Files as Files
+    from carrysave.api.verification import Verification as Verification
 
 __version__ = "0.1.0"
+
+_PUBLIC = {"Design": "design", "Files": "files", "Verification": "verification"}
+"""What is public, and its module in ``carrysave.api``."""
+
+__all__ = ["__version__", *_PUBLIC]
 
 if not Path(__file__).with_name("hw").is_dir():
     from carrysave import checkout
 
     checkout.install()
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is public when it is first used."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.api.{_PUBLIC[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List what is public."""
+    return sorted({*globals(), *_PUBLIC})

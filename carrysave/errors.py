@@ -1,5 +1,6 @@
 """Errors that a user can fix."""
 
+import re
 import sys
 from collections.abc import Collection
 from importlib.util import find_spec
@@ -7,6 +8,7 @@ from math import inf
 
 __all__ = [
     "EXTRAS",
+    "ArgumentError",
     "UsageError",
     "check_choice",
     "check_positive",
@@ -67,6 +69,31 @@ _OF_COMMANDS = {
 
 class UsageError(Exception):
     """The command line, or a file it names, is invalid."""
+
+
+class ArgumentError(UsageError, ValueError):
+    """The same, of a call in Python: options have the names of arguments.
+
+    Members
+    -------
+    options : the text, with the names of options.
+    """
+
+    def __init__(self, options: str):
+        self.options = options
+        super().__init__(_OPTION.sub(_argument, options))
+
+
+_OPTION = re.compile(r"`[^`]*`|--([a-z][a-z-]*)")
+"""An option; not in a command line, which is in backticks."""
+_ARGUMENTS = {"input": "x", "output": "folder", "period": "period_ns"}
+"""Arguments whose names are not those of their options."""
+
+
+def _argument(found: re.Match[str]) -> str:
+    """Name the argument of an option."""
+    name = found[1]
+    return found[0] if name is None else _ARGUMENTS.get(name, name.replace("-", "_"))
 
 
 def check_choice(option: str, value: str, legal: Collection[str]) -> None:

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from golden.check import Parameter, parameters_of, spelled
 
-__all__ = ["CATALOG", "FOREIGN", "STAGES", "Catalogue", "Design", "Entry", "nearest"]
+__all__ = ["CATALOG", "FOREIGN", "STAGES", "Catalogue", "Design", "Entry", "check_once", "nearest"]
 
 STAGES: dict[str, dict[str, int]] = {
     "pe": {
@@ -184,6 +184,16 @@ class EngineText(Parameter):
             raise ValueError(f"{name} must take codes as they are, not {text!r}")
         return design
 
+    @classmethod
+    def extended(cls, inside: "Design", more: Mapping[str, Any], *, parse: bool = False) -> str:
+        """Describe an engine with more parameters, given by values or, to `parse`, by texts."""
+        kinds = inside.entry.parameters
+        for key in more:
+            if key not in kinds:
+                raise nearest(key, kinds, f"parameter of {inside.name}")
+        given = {key: kinds[key].parse(key, own) if parse else own for key, own in more.items()}
+        return cls.text(Design(inside.name, {**inside.parameters, **given}))
+
     @staticmethod
     def text(design: "Design") -> str:
         """Describe an engine by the parameters that differ from the defaults."""
@@ -207,6 +217,15 @@ _LONGEST = 120
 """Longest module name, characters; Verilator replaces names longer than 127."""
 
 
+def check_once(engine: str, parameters: Mapping[str, object]) -> None:
+    """Refuse parameters of an engine that its text has, too."""
+    for key, value in parameters.items():
+        if re.search(rf"[(,]\s*{re.escape(key)}\s*=", engine):
+            raise ValueError(
+                f"{key} of engine must be given once, not twice: in {engine!r} and as {value}"
+            )
+
+
 def nearest(name: str, known: Mapping[str, object], what: str) -> ValueError:
     """Make the error for an unknown name, with similar known names."""
     close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
@@ -214,21 +233,9 @@ def nearest(name: str, known: Mapping[str, object], what: str) -> ValueError:
     return ValueError(f"unknown {what} {name!r}; {hint}")
 
 
-def _with(kind: EngineText, own: Mapping[str, str], texts: Mapping[str, str]) -> str:
-    """Describe the engine of a design with the parameters that are not the design's own."""
-    engine = kind.design("engine", own.get("engine", kind.default))
-    kinds = engine.entry.parameters
-    more = {key: text for key, text in texts.items() if key not in own}
-    for key in more:
-        if key not in kinds:
-            raise nearest(key, kinds, f"parameter of {engine.name}")
-    given = {key: kinds[key].parse(key, text) for key, text in more.items()}
-    return kind.text(Design(engine.name, {**engine.parameters, **given}))
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Design:
-    """One entry of the catalogue with all its parameters.
+    """One entry of the catalogue with all its parameters; ``carrysave.Design`` is one that can act.
 
     Parameters
     ----------
@@ -260,7 +267,7 @@ class Design:
         self.spec  # noqa: B018  (a spec may refuse a combination)
 
     @classmethod
-    def parse(cls, name: str, texts: Mapping[str, str]) -> "Design":
+    def parse(cls, name: str, texts: Mapping[str, str]) -> Self:
         """Make a design from parameters as text."""
         if name not in CATALOG:
             raise nearest(name, CATALOG, "design")
@@ -268,8 +275,9 @@ class Design:
         own = {key: text for key, text in texts.items() if key in kinds}
         engine = CATALOG[name].engine
         if len(own) < len(texts) and engine is not None:
-            own["engine"] = _with(engine, own, texts)
-            texts = own
+            inside = engine.design("engine", own.get("engine", engine.default))
+            more = {key: text for key, text in texts.items() if key not in own}
+            texts = {**own, "engine": engine.extended(inside, more, parse=True)}
         for key in texts:
             if key not in kinds:
                 raise nearest(key, kinds, f"parameter of {name}")
@@ -281,10 +289,13 @@ class Design:
         return CATALOG[self.name]
 
     @cached_property
-    def engine(self) -> "Design | None":
+    def engine(self) -> Self | None:
         """The engine inside, if it holds one."""
         kind = self.entry.engine
-        return kind.design("engine", self.parameters["engine"]) if kind is not None else None
+        if kind is None:
+            return None
+        inside = kind.design("engine", self.parameters["engine"])
+        return type(self)(inside.name, inside.parameters)
 
     @cached_property
     def spec(self) -> Any:
@@ -338,6 +349,10 @@ class Design:
     def _hows(self) -> dict[str, Any]:
         """Values of the parameters of how it is built."""
         return {name: self.parameters[name] for name in self.entry.hows}
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the canonical JSON, of classes that add to this one, too."""
+        return self.key == other.key if isinstance(other, Design) else NotImplemented
 
     def __hash__(self) -> int:
         """Hash the canonical JSON."""

@@ -7,7 +7,7 @@
                                                                    and picture
 
 The space is scripts/spaces/int8.toml. Its figures are the model of osu018 that `carrysave estimate`
-has, carrysave/explore/models/osu018.json, which ``enumerate`` writes: power is at an assumed
+has, carrysave/exploration/models/osu018.json, which ``enumerate`` writes: power is at an assumed
 activity. Searches see figures only of what they ask for, and no model but their own.
 """
 
@@ -23,10 +23,10 @@ from rich.console import Console
 
 from carrysave import cache, jobs
 from carrysave.asic.design_job import design_job
-from carrysave.explore.estimate import FIGURES, LEVEL, Estimator, Measured
-from carrysave.explore.front import values_of
-from carrysave.explore.search import search
-from carrysave.explore.space import Point, Space
+from carrysave.exploration.estimate import FIGURES, LEVEL, Estimator, Measured
+from carrysave.exploration.front import values_of
+from carrysave.exploration.search import search
+from carrysave.exploration.space import Point, Space
 from carrysave.progress import Steps
 from carrysave.report.tables import as_text, svg
 from scripts.bench import ROOT, markdown, show

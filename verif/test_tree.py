@@ -35,11 +35,12 @@ FLOORS = (
     ("carrysave.networks",),
     (
         "carrysave.papers",
-        "carrysave.explore",
+        "carrysave.exploration",
         "carrysave.regress",
         "carrysave.system",
         "carrysave.installation",
     ),
+    ("carrysave.api",),
     ("carrysave.cli",),
     ("carrysave.__main__",),
     ("verif",),
@@ -81,6 +82,8 @@ def floor(module: str) -> tuple[int, str] | None:
 def test_no_import_points_up(folder: str) -> None:
     wrong = []
     for path in modules(folder):
+        if path == Path("carrysave/__init__.py"):
+            continue  # it names what is public, and loads it when it is asked for
         own = floor(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
         for module, name in imports(path):
             place = floor(f"{module}.{name}") or floor(module)

@@ -11,6 +11,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
+from carrysave.api.design import Design
+from carrysave.api.device import for_device
 from carrysave.asic import synthesis
 from carrysave.asic.elaborate import elaborate
 from carrysave.cli.libraries import target_of
@@ -20,7 +22,6 @@ from carrysave.cli.options import (
     Html,
     Json,
     Running,
-    built_for,
     check_page,
     console,
     errors,
@@ -48,7 +49,7 @@ from carrysave.report.designs import print_line
 from carrysave.report.synthesis import print_synthesis
 from carrysave.report.synthesis_page import compare_page
 from golden.check import spelled
-from hw.catalog import CATALOG, Design, nearest
+from hw.catalog import CATALOG, nearest
 
 __all__ = ["compare"]
 
@@ -197,7 +198,7 @@ def _entrant(text: str, defaults: dict[str, Any], device: str | None) -> Entrant
     name, texts = found
     if name in CATALOG and "verilog" not in texts:
         design = Design.parse(name, texts)
-        return Entrant(text, built_for(device, design, texts) if device else design, {})
+        return Entrant(text, for_device(device, design) if device else design, {})
     if "verilog" not in texts and not defaults["verilog"]:
         raise UsageError(f"{nearest(name, CATALOG, 'design')}; a module needs --verilog")
     for key in texts:

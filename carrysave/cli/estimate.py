@@ -22,7 +22,7 @@ from carrysave.cli.options import (
     print_outcome,
 )
 from carrysave.errors import UsageError, check_choice, needs
-from carrysave.explore.estimate import LEVEL, Estimator, of_store, shipped
+from carrysave.exploration.estimate import LEVEL, Estimator, of_store, shipped
 from carrysave.report.designs import print_line
 
 __all__ = ["estimate"]

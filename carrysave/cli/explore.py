@@ -9,6 +9,8 @@ from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
 from carrysave import jobs
+from carrysave.api.design import Design
+from carrysave.api.device import for_device
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,
@@ -16,7 +18,6 @@ from carrysave.cli.options import (
     Html,
     Json,
     Running,
-    built_for,
     check_page,
     errors,
     output_folder,
@@ -25,12 +26,12 @@ from carrysave.cli.options import (
 )
 from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_place, check_search
 from carrysave.errors import UsageError
-from carrysave.explore.command import Request, execute
-from carrysave.explore.space import Point, Space
-from carrysave.explore.view import page, show
+from carrysave.exploration.command import Request, execute
+from carrysave.exploration.space import Point, Space
+from carrysave.exploration.view import page, show
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
-from hw.catalog import Design
+from hw import catalog
 
 __all__ = ["explore"]
 
@@ -114,15 +115,10 @@ def explore(
     on_fpga = target in implementation.TARGETS
     default = ["gops", "luts"] if on_fpga else ["gops_per_mm2", "pj_per_mac"]
 
-    def prepare(point: Point) -> Design:
+    def prepare(point: Point) -> catalog.Design:
         if not on_fpga:
             return point.design
-        # As a command line has them.
-        texts = {
-            name: str(value).lower() if isinstance(value, bool) else str(value)
-            for name, value in point.values.items()
-        }
-        return built_for(str(target), point.design, texts)
+        return for_device(str(target), Design(point.design.name, point.values))
 
     options: dict[str, Any] = {"period_ns": period, "sweep": sweep}
     if on_fpga:

@@ -1,11 +1,11 @@
 """Options of the command line and of settings files, checked before any work is done."""
 
-import contextlib
 import json
 import os
-import re
+import shlex
+import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 
+from carrysave.api.design import Design
+from carrysave.api.result import Result
 from carrysave.errors import UsageError, check_positive, needs
 from carrysave.progress import Tally
-from golden.check import Choice
-from hw.catalog import CATALOG, Design
+from hw.catalog import CATALOG, check_once
 from hw.emit.user_files import FileError, parsing, read_text, shown
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_CORES", "Config", "Folder", "Html", "Json", "Name", "Running", "Sets", "StoreFile",
-    "built_for", "check_page", "choose", "console", "errors", "output_folder", "print_outcome",
-    "read_settings", "settings", "write_page",
+    "check_page", "choose", "console", "errors", "output_folder", "present",
+    "print_outcome", "read_settings", "settings", "write_page",
 ]  # fmt: skip
 
 console = Console()
@@ -89,6 +90,26 @@ def write_page(
     return [*found["files"], str(page.write(html, make(found)))]
 
 
+def present(found: Result, html: Path | None, raw: bool, folder: Path | None = None) -> None:
+    """Save a result, write its page if one is asked for, and print it, as JSON or as tables.
+
+    Parameters
+    ----------
+    folder : where files of the result go; None: it has none, or has written them.
+    """
+    found.command = shlex.join(["carrysave", *sys.argv[1:]])
+    if folder is not None:
+        found.save(folder)
+    if html is not None:
+        from carrysave.report import page  # slow to load, and rarely used
+
+        found.add_file(page.write(html, found.page()))
+    if raw:
+        print(found.to_json())
+    else:
+        found.show(console)
+
+
 StoreFile = Annotated[
     Path | None,
     Parameter(help="SQLite file of all results. [default: results.sqlite in the cache]"),
@@ -144,13 +165,8 @@ def choose(
     sets: Sequence[str] | None,
     output: Path | None,
     config: Path | None,
-    target: str | None = None,
 ) -> tuple[Design, Path]:
-    """Merge command line and settings file; the command line has precedence.
-
-    For a `target`, a design or the engine in it is built of that device's blocks, unless a
-    parameter says how it is built.
-    """
+    """Merge command line and settings file; the command line has precedence."""
     chosen = read_settings(config) if config is not None else {}
     name = name or chosen.get("design")
     if name is None:
@@ -158,41 +174,9 @@ def choose(
     texts = {key: str(value) for key, value in chosen.get("parameters", {}).items()}
     texts |= settings(sets)
     design = Design.parse(name, texts)
-    if target is not None:
-        design = built_for(target, design, texts)
     # A file's name is bytes, and those that it is here are those of the settings' text.
     told = Path(os.fsdecode(chosen.get("output", "build").encode()))
     return design, output_folder(output or told)
-
-
-def built_for(target: str, design: Design, texts: Mapping[str, str]) -> Design:
-    """Return a design for a device if nothing else is said.
-
-    Of the device's blocks, if it has a target; says why if it cannot be. Else in the form that is
-    best on FPGAs: carry chains for adders, and the like.
-    """
-    inside = design.engine or design
-    kinds = inside.entry.hows
-    if "target" in kinds:
-        if "target" in texts or inside.parameters["target"] != kinds["target"].default:
-            return design
-        found = Design.parse(design.name, {**texts, "target": target})
-        try:
-            found.component()
-        except ValueError as error:
-            said = shown(f"... built of generic logic: {error}", 4000)
-            errors.print(said, highlight=False, markup=False, soft_wrap=True)
-        else:
-            return found
-    if inside is not design:
-        return design
-    for name, kind in kinds.items():
-        if isinstance(kind, Choice) and kind.on_device is not None and name not in texts:
-            with contextlib.suppress(ValueError):
-                found = Design.parse(design.name, {**texts, name: kind.on_device})
-                found.component()
-                design, texts = found, {**texts, name: kind.on_device}
-    return design
 
 
 def settings(sets: Sequence[str] | None) -> dict[str, str]:
@@ -205,12 +189,7 @@ def settings(sets: Sequence[str] | None) -> dict[str, str]:
         if key.strip() in texts:
             raise UsageError(f"--parameter {key.strip()} must be given once, not twice")
         texts[key.strip()] = value.strip()
-    for key in texts:
-        if re.search(rf"[(,]\s*{re.escape(key)}\s*=", texts.get("engine", "")):
-            raise UsageError(
-                f"{key} of engine must be given once, not twice: in {texts['engine']!r} and as"
-                f" {texts[key]}"
-            )
+    check_once(texts.get("engine", ""), texts)
     return texts
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from carrysave.cli.libraries import library_of
+from carrysave.api.targets import library_of
 from carrysave.cli.options import (
     Folder,
     Html,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
+from carrysave.api.device import for_device
 from carrysave.asic import synthesis
 from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
 from carrysave.asic.recipes import PROJECT, USER
@@ -295,7 +296,9 @@ def synthesise(
     else:
         if not (top is None and clock is None and operations is None):
             raise UsageError("--top, --clock and --operations need --verilog")
-        chosen, folder = choose(design, parameter, output, config, target if on_fpga else None)
+        chosen, folder = choose(design, parameter, output, config)
+        if on_fpga:
+            chosen = for_device(str(target), chosen, Steps(errors).note)
         what = chosen.module
         if activity not in (None, *UNMEASURED):
             Stimulus.parse(chosen, activity)

@@ -1,15 +1,10 @@
 """``carrysave verify``."""
 
-import json
-import shlex
-import sys
-from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
-from carrysave.cli.libraries import library_of
 from carrysave.cli.options import (
     Config,
     Folder,
@@ -19,20 +14,12 @@ from carrysave.cli.options import (
     Sets,
     check_page,
     choose,
-    console,
     errors,
-    write_page,
+    present,
 )
-from carrysave.errors import UsageError, check_choice
 from carrysave.progress import Steps
-from carrysave.report import designs, verification_page
-from carrysave.sim import runner
-from hw.device import models_of
-from hw.emit.user_files import read_text
 
 __all__ = ["verify"]
-
-_LONGEST = 1 << 28  # bytes of Verilog
 
 
 def verify(
@@ -73,49 +60,13 @@ def verify(
     - `carrysave verify opt1 --seed 7`
     - `carrysave verify systolic_os -p m=4 -p n=4 --netlist osu018`
     """
-    if seed is not None and not 0 <= seed < 1 << 31:
-        raise UsageError(f"--seed must be 0..2147483647, not {seed}")
-    check_choice("--simulator", simulator, runner.SIMULATORS)
-    if transactions is not None and transactions < 1:
-        raise UsageError(f"--transactions must be 1 or more, not {transactions}")
-    if transactions is not None and test is None:
-        raise UsageError("--transactions is for one --test: others count on all that they send")
-    if verilog is not None and netlist is not None:
-        raise UsageError("--verilog is in place of a --netlist")
     chosen, folder = choose(design, parameter, output, config)
-    library = library_of(netlist) if netlist is not None else None
-    of = f"netlist {netlist}" if netlist else f"Verilog {verilog}" if verilog else "verilog"
     check_page(html, charts=False)
     with Steps(errors) as steps:
-        sources = None
-        if verilog is not None:
-            sources = [verilog, *models_of(read_text(verilog, _LONGEST))]
-        if library is not None:
-            from carrysave.asic.bench_job import netlist_sources  # slow to load
-
-            steps.step(f"synthesise {chosen.module} for {library.name}")
-            sources = netlist_sources(chosen, library, folder)
-        steps.step(f"verify {chosen.module}")
-        options = {} if transactions is None else {"transactions": transactions}
-        again = partial(
-            runner.verify, chosen, netlist=sources, simulator=simulator, options=options,
-            directory=folder / "runs",
+        found = chosen.verify(
+            seed=seed, waves=waves, netlist=netlist, verilog=verilog, simulator=simulator,
+            test=test, transactions=transactions, show_failure=html is not None, folder=folder,
+            progress=steps,
         )  # fmt: skip
-        result = again(seed=seed, waves=waves, tests=test and runner.named(test))
-        found = designs.verification(chosen, result, of)
-        seen = result
-        name = verification_page.first_failure(result.xml)
-        if html is not None and name is not None and result.waves is None:
-            steps.step(f"record waves of {name}")
-            seen = again(seed=result.seed, waves=True, tests=runner.named(name))
-    if html is not None:
-        told = shlex.join(["carrysave", *sys.argv[1:]])
-        make = partial(verification_page.make, command=told, seen=(seen.xml, seen.waves))
-        found["html"] = write_page(html, make, {**found, "files": []})[-1]
-    if json_:
-        print(json.dumps(found, indent=2))
-    else:
-        designs.print_verification(console, chosen, result, of)
-        if html is not None:
-            designs.print_line(console, f"wrote {html}")
-    return 0 if result.ok else 1
+    present(found, html, json_)
+    return 0 if found.ok else 1

@@ -17,8 +17,8 @@ from carrysave.report.tables import Column, Section, texts
 from hw.emit.user_files import shown
 
 __all__ = [
-    "LARGEST", "Page", "Part", "Picture", "Scatter", "Text", "front", "package_versions",
-    "pictures", "render", "write",
+    "LARGEST", "TEMPLATES", "Page", "Part", "Picture", "Scatter", "Text", "described", "front",
+    "package_versions", "pictures", "render", "write",
 ]  # fmt: skip
 
 LARGEST = 3_000_000
@@ -28,7 +28,7 @@ _ROWS = (10_000, 3_000, 1_000, 300, 100, 30)
 _PROSE = 40
 """Characters of a text that is broken into lines."""
 _STYLES = {"passed": "good", "failed": "bad"}
-_TEMPLATES = Environment(
+TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).with_suffix("")),
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -198,14 +198,14 @@ def pictures(files: Iterable[str], says: str) -> list[Picture]:
 
 def _render(page: Page, most: int) -> str:
     """Return the HTML of a page whose tables have at most a number of rows."""
-    parts = [_part(number, part, most) for number, part in enumerate(page.parts)]
-    return _TEMPLATES.get_template("page.html.j2").render(
+    parts = [described(number, part, most) for number, part in enumerate(page.parts)]
+    return TEMPLATES.get_template("page.html.j2").render(
         page=page, parts=parts,
         vega=Markup(_vega()) if any("chart" in part for part in parts) else "",
     )  # fmt: skip
 
 
-def _part(number: int, part: Part, most: int) -> dict[str, Any]:
+def described(number: int, part: Part, most: int) -> dict[str, Any]:
     """Return what the template writes for a part."""
     table = part.table if isinstance(part, Scatter) else part
     found: dict[str, Any] = {"id": f"part{number}", "title": _headline(table.title)}

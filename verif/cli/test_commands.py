@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from carrysave.cli.options import built_for
+from carrysave.api.design import Design as Public
+from carrysave.api.device import for_device
 from carrysave.sim import runner
 from hw.catalog import CATALOG, Design
 from hw.emit.verilog import verilog_of
@@ -462,5 +463,5 @@ def test_cli_synth_for_an_fpga_builds_for_it_unless_told_otherwise(
 ])  # fmt: skip
 def test_a_design_for_a_device(name: str, texts: dict[str, str], expected: dict[str, str]) -> None:
     """Of its blocks, else in the form that is best on FPGAs; what is told stays."""
-    found = built_for("ecp5", Design.parse(name, texts), texts)
+    found = for_device("ecp5", Public.parse(name, texts))
     assert {key: found.parameters[key] for key in expected} == expected

@@ -10,8 +10,8 @@ import pytest
 
 from carrysave import jobs
 from carrysave.errors import UsageError
-from carrysave.explore.estimate import Estimator, Measured, shipped
-from carrysave.explore.surrogate import Surrogate, features, quantile
+from carrysave.exploration.estimate import Estimator, Measured, shipped
+from carrysave.exploration.surrogate import Surrogate, features, quantile
 from hw.catalog import Design
 from verif.support.command import Run
 from verif.support.schemas import check

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from carrysave import jobs
-from carrysave.explore import command
-from carrysave.explore.front import OBJECTIVES, front
-from carrysave.explore.search import METHODS, Modelled, search
-from carrysave.explore.space import Space
+from carrysave.exploration import command
+from carrysave.exploration.front import OBJECTIVES, front
+from carrysave.exploration.search import METHODS, Modelled, search
+from carrysave.exploration.space import Space
 from hw.catalog import Design
 from verif.support.browser import Browser
 from verif.support.command import Run

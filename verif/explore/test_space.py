@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from carrysave.errors import UsageError
-from carrysave.explore.space import Constraint, Point, Space
+from carrysave.exploration.space import Constraint, Point, Space
 from hw.catalog import Design
 
 TABLE: dict[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from carrysave.explore.front import OBJECTIVES
+from carrysave.exploration.front import OBJECTIVES
 from carrysave.report.designs import print_line
 from carrysave.report.figures import FIGURES, short_versions
 from carrysave.report.page import Page, Part, Scatter, Text, package_versions, pictures
@@ -53,7 +53,7 @@ def _placed_table(chosen: list[dict[str, Any]], names: list[str]) -> Table:
 
 
 def page(found: Mapping[str, Any]) -> Page:
-    """Return the page of a search, see :func:`carrysave.explore.command.execute`."""
+    """Return the page of a search, see :func:`carrysave.exploration.command.execute`."""
     able = [row for row in found["points"] if row["allowed"] and row["verified"] is not False]
     others = [row for row in found["points"] if row not in able]
     axes = list(dict.fromkeys(name for row in able for name in row["values"]))

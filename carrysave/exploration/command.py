@@ -11,9 +11,9 @@ from carrysave.asic.bench_job import bench_job
 from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
 from carrysave.errors import UsageError, check_choice, installed, remedy
-from carrysave.explore.front import check_objectives, front, values_of
-from carrysave.explore.search import METHODS, search
-from carrysave.explore.space import Point, Space
+from carrysave.exploration.front import check_objectives, front, values_of
+from carrysave.exploration.search import METHODS, search
+from carrysave.exploration.space import Point, Space
 from carrysave.progress import Steps
 from carrysave.report.tables import as_text, svg
 from hw.catalog import Design
@@ -35,9 +35,9 @@ class Request:
     ----------
     space : where to search.
     target : a library of cells, or a family of FPGAs.
-    objectives : figures, of :data:`carrysave.explore.front.OBJECTIVES`.
+    objectives : figures, of :data:`carrysave.exploration.front.OBJECTIVES`.
     trials : points that are measured at most.
-    method : of :data:`carrysave.explore.search.METHODS`.
+    method : of :data:`carrysave.exploration.search.METHODS`.
     verify : which points must pass their bench, of :data:`VERIFY`.
     seed : of the search.
     batch : points that are proposed at a time.

@@ -14,7 +14,7 @@ import numpy as np
 
 from carrysave import jobs
 from carrysave.errors import UsageError
-from carrysave.explore.surrogate import Surrogate, features, quantile, traits
+from carrysave.exploration.surrogate import Surrogate, features, quantile, traits
 from hw.catalog import Design
 from hw.emit import user_files
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from carrysave.errors import needs
-from carrysave.explore.space import Point
-from carrysave.explore.surrogate import Surrogate, features, quantile
+from carrysave.exploration.space import Point
+from carrysave.exploration.surrogate import Surrogate, features, quantile
 
 if TYPE_CHECKING:
     import optuna

@@ -1,0 +1,267 @@
+"""The public design: an entry of the catalogue with its parameters, and what one does with it."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+from carrysave.api.call import public
+from carrysave.progress import Steps
+from hw import catalog
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from carrysave.api.files import Files
+    from carrysave.api.verification import Verification
+    from carrysave.asic.liberty.cells import Library
+
+__all__ = ["Design"]
+
+Folder = str | PathLike[str]
+
+
+class Design(catalog.Design):
+    """A design of the catalogue with all its parameters.
+
+    It is a :class:`hw.catalog.Design` that can also be written, verified, multiplied with,
+    simulated, and synthesised. Two of the same name and parameters are equal.
+
+    Parameters
+    ----------
+    name : of the catalogue, as ``carrysave list`` has it.
+    parameters, values : parameters that differ from their defaults, by name; widths in bits. Of a
+        design with an engine, those of the engine, too. ``engine`` is a text, such as
+        ``"systolic_os(m=4,n=4)"``, or a design.
+
+    Members
+    -------
+    module : str       Name of the Verilog module.
+    parameters :       Every parameter, those at their defaults, too.
+    spec :             What is computed: formats, widths, shape of a tile.
+    engine :           The design inside, if it has one.
+    told : frozenset   Names of the parameters that were given; a search may change the others.
+
+    Raises
+    ------
+    ValueError
+        Unknown name or parameter, value out of range.
+    TypeError
+        Value of the wrong kind.
+
+    Examples
+    --------
+    >>> import carrysave
+    >>> design = carrysave.Design("systolic_os", m=2, n=2, k_max=16)
+    >>> design.module
+    'systolic_os_m2_n2_k_max16'
+    >>> design.multiply([[1, 2], [3, 4]], [[1, 0], [0, -1]])
+    array([[ 1, -2],
+           [ 3, -4]])
+    """
+
+    told: frozenset[str]
+
+    def __init__(
+        self, name: str, parameters: Mapping[str, Any] | None = None, **values: Any
+    ) -> None:
+        given = {**(parameters or {}), **values}
+        super().__init__(name, _with_engine(name, given))
+        self._tell(given)
+
+    @classmethod
+    def parse(cls, name: str, texts: Mapping[str, str]) -> Self:
+        """Make a design from parameters as text, as the command line has them."""
+        found = super().parse(name, texts)
+        found._tell(texts)
+        return found
+
+    @classmethod
+    def of(cls, design: catalog.Design) -> Self:
+        """Make one of an entry of the catalogue with parameters, none of them told."""
+        if isinstance(design, cls):
+            return design
+        found = cls(design.name, design.parameters)
+        found._tell(())
+        return found
+
+    def with_values(self, **values: Any) -> Self:
+        """Return it with other parameters, or its engine's; what was told stays told."""
+        kind, kinds = self.entry.engine, self.entry.parameters
+        own = {**self.parameters, **{name: values.pop(name) for name in kinds if name in values}}
+        if values and kind is not None:
+            inside = kind.design("engine", own["engine"])
+            own["engine"] = kind.extended(inside, values)
+            values = {}
+        found = type(self)(self.name, own, **values)
+        found._tell(self.told)
+        return found
+
+    def _tell(self, names: Any) -> None:
+        object.__setattr__(self, "told", frozenset(names))
+
+    def __repr__(self) -> str:
+        kinds = self.entry.parameters
+        parts = [
+            f", {name}={value!r}" for name, value in self.parameters.items()
+            if value != kinds[name].default
+        ]  # fmt: skip
+        return f"{type(self).__name__}({self.name!r}{''.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Return what it is, and its parameters, for a notebook."""
+        from carrysave.report import cell, design_page
+
+        return cell.render(design_page.of_design(self), {})
+
+    @property
+    def twin(self) -> Callable[..., Any]:
+        """The golden function of the design, in numpy; its first argument, the spec, is given."""
+        return partial(getattr(self.entry.golden, self.name), self.spec)
+
+    @public
+    def generate(
+        self,
+        folder: Folder = "build",
+        *,
+        period_ns: float = 10.0,
+        docs: bool = False,
+        progress: Steps | bool = False,
+    ) -> "Files":
+        """Write Verilog-2005, manifest, constraints, file list, FuseSoC core.
+
+        A co-processor becomes a folder with register map, drivers, IP-XACT, a LiteX module and a
+        README, too. What has these names is replaced.
+
+        Parameters
+        ----------
+        folder : where; made if it is not there.
+        period_ns : clock period in the constraints, ns.
+        docs : of a co-processor, write the register map as HTML, too: 9 MB.
+        progress : say on stderr what is done.
+
+        Returns
+        -------
+        The files, and the manifest.
+        """
+        from carrysave.api.files import generate
+
+        return generate(self, folder, period_ns=period_ns, docs=docs, progress=progress)
+
+    @public
+    def verify(
+        self,
+        *,
+        seed: int | None = None,
+        waves: bool = False,
+        netlist: "str | Library | None" = None,
+        verilog: Folder | None = None,
+        simulator: str = "verilator",
+        test: str | None = None,
+        transactions: int | None = None,
+        show_failure: bool = False,
+        folder: Folder = "build",
+        progress: Steps | bool = False,
+    ) -> "Verification":
+        """Run the design's cocotb regression against its numpy twin.
+
+        Parameters
+        ----------
+        seed : of the stimulus, 0..2^31 - 1; drawn if None.
+        waves : record waves (VCD).
+        netlist : run on the netlist synthesised for this library: ``osu018``, ``generic``, a
+            Liberty file, or a library.
+        verilog : run on this file in place of ours: same module, same ports.
+        simulator : ``verilator``, or ``icarus``: slow, knows x.
+        test : run this test alone, by its name in the results.
+        transactions : with `test`: let it send so many at most.
+        show_failure : run the first test that fails once more alone, for a picture of its waves.
+        folder : the run gets a folder of its own in ``folder/runs``.
+        progress : say on stderr what is done.
+        """
+        from carrysave.api.verification import verify
+
+        return verify(
+            self, seed=seed, waves=waves, netlist=netlist, verilog=verilog, simulator=simulator,
+            test=test, transactions=transactions, show_failure=show_failure, folder=folder,
+            progress=progress,
+        )  # fmt: skip
+
+    @public
+    def multiply(self, a: "np.typing.ArrayLike", b: "np.typing.ArrayLike") -> "np.ndarray":
+        """Multiply matrices by the numpy twin: what :meth:`simulate` finds, in no time.
+
+        Parameters
+        ----------
+        a : M x K integers: codes of the engine's format of A.
+        b : K x N integers: codes of B; low-bit weights may stand for other numbers than their
+            codes, see the spec.
+
+        Returns
+        -------
+        M x N int64; of K above ``k_max``, sums of the products of its parts.
+
+        Raises
+        ------
+        TypeError
+            The design is no engine of integers, and no co-processor with one.
+        ValueError
+            Shapes that do not fit, or codes out of range.
+        """
+        from carrysave.sim import twin
+
+        return twin.product(self, a, b)
+
+    @public
+    def simulate(
+        self,
+        a: "np.typing.ArrayLike",
+        b: "np.typing.ArrayLike",
+        *,
+        folder: Folder = "build",
+        progress: Steps | bool = False,
+    ) -> "np.ndarray":
+        """Multiply matrices on the generated Verilog, simulated by Verilator.
+
+        A matrix of any size is cut into tiles; a co-processor does that itself, started by its
+        driver, with the matrices in a simulated memory.
+
+        Parameters
+        ----------
+        a, b : as for :meth:`multiply`.
+        folder : the run gets a folder of its own in ``folder/runs``.
+        progress : say on stderr how far it is.
+
+        Returns
+        -------
+        M x N int64.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`multiply` does.
+        RuntimeError
+            The simulation failed; names the log.
+        """
+        from carrysave.api.simulation import simulate
+
+        return simulate(self, a, b, folder=folder, progress=progress)
+
+
+def _with_engine(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters in which those of the engine are in its text."""
+    if name not in catalog.CATALOG:
+        raise catalog.nearest(name, catalog.CATALOG, "design")
+    kinds, kind = catalog.CATALOG[name].parameters, catalog.CATALOG[name].engine
+    found = dict(values)
+    if kind is None:
+        return found
+    text = found.get("engine", kind.default)
+    if isinstance(text, catalog.Design):
+        found["engine"] = text = kind.text(text)
+    more = {key: found.pop(key) for key in values if key not in kinds}
+    if more:
+        kind.check("engine", text)
+        catalog.check_once(text, more)
+        found["engine"] = kind.extended(kind.design("engine", text), more)
+    return found

@@ -1,0 +1,96 @@
+"""Which cell library or FPGA is meant."""
+
+from collections.abc import Callable
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from carrysave.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from carrysave.asic.liberty import cells
+
+    Target = str | PathLike[str] | Sequence[str | PathLike[str]] | cells.Library | None
+
+__all__ = ["cells_for_energy", "check_suffix", "library_of", "target_of"]
+
+
+def target_of(target: "Target") -> "cells.Library | str":
+    """Return what to synthesise for: the name of a library or an FPGA, or a library.
+
+    Parameters
+    ----------
+    target : a library or a family of FPGAs by its name; a Liberty file, or one for each corner, of
+        which the first is mapped to; a library; None: osu018 if it is there, else the generic one.
+    """
+    from carrysave.asic.liberty import cells  # slow to load, and not always needed
+
+    if target is None:
+        return cells.default()
+    if isinstance(target, cells.Library):
+        return target
+    if isinstance(target, str | PathLike):
+        name = fspath(target)
+        if Path(name).suffix not in _SUFFIXES:
+            return name
+        return cells.Library.load(Path(name))
+    for file in target:
+        check_suffix(fspath(file), "--target", "a name")
+    return cells.Library.load(*map(Path, target))
+
+
+_SUFFIXES = (".lib", ".gz")
+
+
+def check_suffix(name: str, option: str, names: str) -> None:
+    """Refuse what is no name of a Liberty file."""
+    if Path(name).suffix not in _SUFFIXES:
+        raise UsageError(
+            f"{option} must be {names} or a Liberty file (.lib, .lib.gz), not {name!r}"
+        )
+
+
+def library_of(target: str, option: str = "--netlist") -> "cells.Library":
+    """Load the cell library named by an option."""
+    from carrysave.asic.liberty import cells  # slow to load, and not always needed
+
+    if target == "osu018":
+        return cells.osu018()
+    energies = option == "--energy"  # which the generic library has not
+    if target == "generic" and not energies:
+        return cells.generic()
+    check_suffix(target, option, "osu018" if energies else "osu018, generic")
+    path = Path(target)
+    try:
+        return cells.Library.load(path)
+    except FileNotFoundError:
+        raise UsageError(f"{option}: no such file: {target}") from None
+
+
+def _default() -> "cells.Library | str":
+    return target_of(None)
+
+
+def cells_for_energy(
+    energy: str | None, default: "Callable[[], cells.Library | str]" = _default
+) -> "cells.Library | str | None":
+    """Load the library that ``--energy`` names.
+
+    None is what ``none`` names; and if nothing is named, and there is no library with energies or
+    nothing to time it by, a text says so. `default` returns the library if none is named.
+    """
+    if energy == "none":
+        return None
+    if energy is not None:
+        return library_of(energy, "--energy")
+    from carrysave.asic import sta
+
+    try:
+        sta.version()
+        found = default()
+        # Without osu018, its error says what brings it.
+        return library_of("osu018") if isinstance(found, str) else found
+    except (FileNotFoundError, sta.StaError) as error:
+        return str(error)

@@ -1,0 +1,173 @@
+"""Runs of a design's bench."""
+
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from carrysave.api.call import telling
+from carrysave.api.result import Result
+from carrysave.api.targets import library_of
+from carrysave.errors import UsageError, check_choice
+from carrysave.progress import Steps
+from carrysave.report import designs, verification_page
+from carrysave.sim import runner
+from carrysave.sim.results import Case, cases
+from hw.catalog import Design
+from hw.device import models_of
+from hw.emit.user_files import read_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from carrysave.asic.liberty.cells import Library
+    from carrysave.report.page import Page
+
+__all__ = ["Verification", "verify"]
+
+_LONGEST = 1 << 28  # bytes of Verilog
+
+
+class Verification(Result):
+    """A run of a design's cocotb bench against its numpy twin.
+
+    Members
+    -------
+    ok : bool             At least one test ran, and none failed.
+    tests : int           Tests that ran.
+    failures : list       Names of those that failed.
+    seed : int            Of the stimulus: the same gives the same run.
+    seconds : float       Of the simulation, the build excluded.
+    junit, log : Path     Results, and what the simulator printed.
+    waves : Path or None  The waves, VCD.
+    """
+
+    def __init__(
+        self, facts: dict[str, Any], run: runner.Result, seen: runner.Result, design: Design
+    ) -> None:
+        super().__init__(facts)
+        self._run, self._seen, self._design = run, seen, design
+
+    @property
+    def ok(self) -> bool:
+        """Whether at least one test ran, and none failed."""
+        return self._run.ok
+
+    @property
+    def tests(self) -> int:
+        """Tests that ran."""
+        return self._run.tests
+
+    @property
+    def failures(self) -> list[str]:
+        """Names of the tests that failed."""
+        return list(self._run.failed)
+
+    @property
+    def seed(self) -> int:
+        """Seed of the stimulus."""
+        return self._run.seed
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time of the simulation, s."""
+        return self._run.seconds
+
+    @property
+    def junit(self) -> Path:
+        """Results, in JUnit's format."""
+        return self._run.xml
+
+    @property
+    def log(self) -> Path:
+        """What the simulator printed."""
+        return self._run.log
+
+    @property
+    def waves(self) -> Path | None:
+        """The waves, VCD; None if they were not recorded."""
+        return self._run.waves
+
+    @property
+    def cases(self) -> list[Case]:
+        """The tests: name, outcome, time, simulated time in ns, reason of a failure."""
+        return cases(self.junit)
+
+    def show(self, console: "Console") -> None:
+        """Print the outcome, and the tests that failed."""
+        designs.print_verification(console, self._design, self._run, self["of"])
+        if "html" in self:
+            designs.print_line(console, f"wrote {self['html']}")
+
+    def add_file(self, path: Path) -> None:
+        """Note the page."""
+        self.facts["html"] = str(path)
+
+    def page(self) -> "Page":
+        """Return the tests as a page, with waves of those that failed, if there are any."""
+        seen = self._seen.xml, self._seen.waves
+        return verification_page.make(self.facts, command=self.command, seen=seen)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each test: ``test result seconds simulated_ns why``."""
+        return [
+            {
+                "test": case.name, "result": case.outcome, "seconds": case.seconds,
+                "simulated_ns": None if case.start is None or case.stop is None
+                else case.stop - case.start,
+                "why": case.why,
+            }
+            for case in self.cases
+        ]  # fmt: skip
+
+
+def verify(
+    design: Design,
+    *,
+    seed: int | None,
+    waves: bool,
+    netlist: "str | Library | None",
+    verilog: str | PathLike[str] | None,
+    simulator: str,
+    test: str | None,
+    transactions: int | None,
+    show_failure: bool,
+    folder: str | PathLike[str],
+    progress: Steps | bool,
+) -> Verification:
+    """Run a design's bench, see :meth:`carrysave.api.design.Design.verify`."""
+    if seed is not None and not 0 <= seed < 1 << 31:
+        raise UsageError(f"--seed must be 0..2147483647, not {seed}")
+    check_choice("--simulator", simulator, runner.SIMULATORS)
+    if transactions is not None and transactions < 1:
+        raise UsageError(f"--transactions must be 1 or more, not {transactions}")
+    if transactions is not None and test is None:
+        raise UsageError("--transactions is for one --test: others count on all that they send")
+    if verilog is not None and netlist is not None:
+        raise UsageError("--verilog is in place of a --netlist")
+    library = library_of(netlist) if isinstance(netlist, str) else netlist
+    of = f"Verilog {verilog}" if verilog is not None else "verilog"
+    if library is not None:
+        of = f"netlist {netlist if isinstance(netlist, str) else library.name}"
+    with telling(progress) as steps:
+        sources = None
+        if verilog is not None:
+            sources = [Path(verilog), *models_of(read_text(Path(verilog), _LONGEST))]
+        if library is not None:
+            from carrysave.asic.bench_job import netlist_sources  # slow to load
+
+            steps.step(f"synthesise {design.module} for {library.name}")
+            sources = netlist_sources(design, library, Path(folder))
+        steps.step(f"verify {design.module}")
+        options = {} if transactions is None else {"transactions": transactions}
+        again = partial(
+            runner.verify, design, netlist=sources, simulator=simulator, options=options,
+            directory=Path(folder) / "runs",
+        )  # fmt: skip
+        result = again(seed=seed, waves=waves, tests=test and runner.named(test))
+        seen = result
+        name = verification_page.first_failure(result.xml)
+        if show_failure and name is not None and result.waves is None:
+            steps.step(f"record waves of {name}")
+            seen = again(seed=result.seed, waves=True, tests=runner.named(name))
+    return Verification(designs.verification(design, result, of), result, seen, design)

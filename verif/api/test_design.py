@@ -1,0 +1,191 @@
+"""``import carrysave``: it is light, and its designs write, verify, multiply and simulate."""
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import carrysave
+from carrysave.errors import ArgumentError
+from hw import catalog
+from hw.emit.files import generate
+
+SMALL: dict[str, Any] = {"m": 2, "n": 2, "k_max": 16}
+HEAVY = {"amaranth", "cocotb", "cyclopts", "golden", "hw", "jinja2", "matplotlib", "numpy", "rich"}
+
+
+def test_import_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, time; before = time.process_time(); import carrysave;"
+        "print(time.process_time() - before, *{name.partition('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], check=True, capture_output=True, text=True
+    )
+    seconds, *loaded = done.stdout.split()
+    assert float(seconds) < 0.1
+    assert not HEAVY & set(loaded)
+
+
+def test_all_that_is_public_is_there_and_documented() -> None:
+    assert carrysave.__doc__ is not None
+    for name in carrysave.__all__:
+        assert name in dir(carrysave)
+        found = getattr(carrysave, name)
+        if name.startswith("__"):
+            continue
+        assert inspect.getdoc(found), name
+        assert f"\n{name} " in carrysave.__doc__
+        for own, member in vars(found).items() if inspect.isclass(found) else ():
+            if not own.startswith("_"):
+                assert inspect.getdoc(member) or own in str(inspect.getdoc(found)), (name, own)
+    with pytest.raises(AttributeError, match="no attribute 'desing'"):
+        carrysave.desing  # noqa: B018
+
+
+def test_a_design_is_one_of_the_catalogue() -> None:
+    design = carrysave.Design("systolic_os", **SMALL)
+    plain = catalog.Design("systolic_os", SMALL)
+    assert isinstance(design, catalog.Design)
+    assert (design, plain) == (plain, design)
+    assert hash(design) == hash(plain)
+    assert design != carrysave.Design("systolic_os")
+    assert repr(design) == "Design('systolic_os', m=2, n=2, k_max=16)"
+    assert eval(repr(design), {"Design": carrysave.Design}) == design
+    assert design.told == set(SMALL)
+    assert carrysave.Design.parse("mac", {"a_width": "4"}).told == {"a_width"}
+
+
+def test_an_engine_and_its_parameters() -> None:
+    inside = carrysave.Design("systolic_os", m=2)
+    found = carrysave.Design("coprocessor", engine=inside, n=4)
+    assert found == carrysave.Design("coprocessor", engine="systolic_os(m=2,n=4)")
+    assert isinstance(found.engine, carrysave.Design)
+    assert found.with_values(n=8, sums=64) == carrysave.Design(
+        "coprocessor", engine="systolic_os(m=2)", sums=64
+    )
+    assert found.with_values(n=8).told == {"engine", "n"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "says"),
+    [
+        ("systolic", {}, "unknown design 'systolic'; did you mean systolic_ws or systolic_os"),
+        ("mac", {"a_widht": 4}, "unknown parameter of mac 'a_widht'; did you mean a_width"),
+        ("mac", {"a_width": 17}, "a_width must be 2..16 bits, not 17"),
+        ("mac", {"a_width": "8"}, "a_width must be 2..16 bits, not '8'"),
+        ("coprocessor", {"mm": 3}, "unknown parameter of systolic_os 'mm'"),
+        ("coprocessor", {"engine": "systolic_os(m=2)", "m": 3}, "m of engine must be given once"),
+        ("coprocessor", {"engine": 3, "m": 3}, "engine must be one of systolic_os"),
+    ],
+)
+def test_what_is_no_design_is_refused(name: str, values: dict[str, Any], says: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=says.replace("(", r"\(").replace(")", r"\)")):
+        carrysave.Design(name, **values)
+
+
+def test_generate_writes_what_the_command_writes(tmp_path: Path) -> None:
+    design = carrysave.Design("mac", a_width=2, b_width=2, accumulator_width=6)
+    found = design.generate(tmp_path / "one", period_ns=2.5)
+    there = generate(design, tmp_path / "two", period_ns=2.5)
+    assert [path.name for path in found.files] == [path.name for path in there]
+    for mine, other in zip(found.files, there, strict=True):
+        assert mine.read_bytes() == other.read_bytes()
+    assert (found.module, found.latency, found.operations_per_cycle) == (design.module, 2, 2)
+    assert found.verilog.name == f"{design.module}.v"
+    assert json.loads(found.to_json())["ports"][0]["name"] == "clk"
+    assert f"{design.module}: latency 2 cycles" in str(found)
+    html = found._repr_html_()
+    assert "<td>i_a</td><td>input</td><td>2</td>" in html
+    assert found.command.endswith(f".generate('{tmp_path}/one', period_ns=2.5)")
+    assert f"<td>{design.parameters['a_width']}</td>" in design._repr_html_()
+
+
+def test_verify_tells_of_tests(tmp_path: Path) -> None:
+    design = carrysave.Design("mac", a_width=2, b_width=2, accumulator_width=6)
+    found = design.verify(seed=7, folder=tmp_path)
+    assert found.ok
+    assert (found.seed, found.failures) == (7, [])
+    assert found.tests == len([row for row in found.records() if row["result"] == "passed"]) > 10
+    assert str(found).startswith(f"passed  {design.module}: {found.tests} of {found.tests} tests")
+    assert found["junit"] == str(found.junit)
+    assert found.junit.exists()
+    assert "test_matches_golden" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"seed": -1}, "seed must be 0..2147483647, not -1"),
+        ({"simulator": "vcs"}, "simulator must be one of verilator, icarus, not 'vcs'"),
+        ({"transactions": 1}, "transactions is for one test: "),
+        ({"verilog": "a.v", "netlist": "osu018"}, "verilog is in place of a netlist"),
+        ({"netlist": "ecp5"}, "netlist must be osu018, generic or a Liberty file"),
+    ],
+)
+def test_errors_name_arguments(options: dict[str, object], says: str, tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=f"^{says}") as error:
+        carrysave.Design("mac").verify(folder=tmp_path, **options)  # type: ignore[arg-type]
+    assert isinstance(error.value, ValueError)
+    assert error.value.options.startswith("--")
+    assert not list(tmp_path.iterdir())
+
+
+def test_hardware_and_twin_multiply_alike(tmp_path: Path) -> None:
+    design = carrysave.Design("systolic_os", **SMALL)
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-128, 128, (5, 40)), rng.integers(-128, 128, (40, 3))
+    due = design.multiply(a, b)
+    assert np.array_equal(due, a @ b)  # in parts, for K is above k_max
+    assert np.array_equal(design.simulate(a, b, folder=tmp_path), due)
+    assert np.array_equal(design.twin(a[:, :16], b[:16]), a[:, :16] @ b[:16])
+    assert design.multiply(a[:, :0], b[:0]).tolist() == np.zeros((5, 3)).tolist()
+    # A list of Python's integers is a matrix, too.
+    assert design.multiply([[1, 2]], [[3], [4]]).tolist() == [[11]]
+
+
+def test_weights_stand_for_other_numbers_than_their_codes(tmp_path: Path) -> None:
+    design = carrysave.Design(
+        "lut_core", m=1, n=4, lookups=1, table="half", weights="odd", b_signed=False, k_max=64
+    )
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-128, 128, (2, 6)), rng.integers(0, 4, (6, 5))
+    due = design.multiply(a, b)
+    assert np.array_equal(due, a @ (2 * b - 3))
+    assert np.array_equal(design.simulate(a, b, folder=tmp_path), due)
+
+
+def test_a_coprocessor_multiplies(tmp_path: Path) -> None:
+    design = carrysave.Design("coprocessor", engine=carrysave.Design("systolic_os", **SMALL))
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-128, 128, (3, 7)), rng.integers(-128, 128, (7, 5))
+    assert np.array_equal(design.multiply(a, b), a @ b)
+    assert np.array_equal(design.simulate(a, b, folder=tmp_path), a @ b)
+    with pytest.raises(ValueError, match="K at most 16, not 3, 17 and 5"):
+        design.multiply(np.ones((3, 17), int), np.ones((17, 5), int))
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "b", "says"),
+    [
+        ("mac", [[1]], [[1]], "design must be an engine of integers, or .*, not mac"),
+        ("npe", [[1]], [[1]], "not npe"),
+        ("systolic_os", [[128]], [[1]], r"a must be -128..127 \(int8\), not 128"),
+        ("systolic_os", [[0.5]], [[1]], "a must be integers"),
+        ("systolic_os", [[1, 2]], [[1]], r"a and b must be M x K and K x N, not \(1, 2\)"),
+        ("systolic_os", [1], [[1]], r"a and b must be M x K and K x N, not \(1,\)"),
+    ],
+)
+def test_what_cannot_be_multiplied_is_refused(
+    name: str, a: object, b: object, says: str, tmp_path: Path
+) -> None:
+    for action in ("multiply", "simulate"):
+        more = {"folder": tmp_path} if action == "simulate" else {}
+        with pytest.raises((ValueError, TypeError), match=says):
+            getattr(carrysave.Design(name), action)(a, b, **more)
+    assert not list(tmp_path.iterdir())
