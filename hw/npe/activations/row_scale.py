@@ -26,11 +26,12 @@ class RowScale(wiring.Component):
     Members
     -------
     start : In(1)
-        Start; the other inputs are stable from then on.
-    norm, centred : In(1)
-        Which scale: of a norm, and of one about the mean; else of a softmax.
-    total, squares, count : In
-        Sum of exponentials, or of values, two's complement; of squares; number of values.
+        Start.
+    norm, centred, count : In
+        Which scale: of a norm, and of one about the mean; else of a softmax; and number of values:
+        stable while ``busy``.
+    total, squares : In
+        Sum of exponentials, or of values, two's complement; of squares.
     busy : Out(1)
         The outputs are not there yet.
     factor, shift, mean : Out
@@ -88,11 +89,12 @@ class RowScale(wiring.Component):
         left = Signal(range(max(len(root), magnitude_width + spec.MEAN_FRACTION) + 1))
         rooting, negative = Signal(), Signal()
         magnitude = Signal(magnitude_width)
+        total = Signal.like(self.total, reset_less=True)
         factor, shift, mean = (Signal.like(out) for out in (self.factor, self.shift, self.mean))
         m.d.comb += [
             self.factor.eq(factor), self.shift.eq(shift), self.mean.eq(mean),
-            negative.eq(self.total[-1]),
-            magnitude.eq(Mux(negative, -self.total, self.total)),
+            negative.eq(total[-1]),
+            magnitude.eq(Mux(negative, -total, total)),
         ]  # fmt: skip
 
         # The one subtractor: a digit of a quotient or of a root.
@@ -123,7 +125,7 @@ class RowScale(wiring.Component):
             with m.State("IDLE"):
                 m.d.comb += self.busy.eq(self.start)
                 m.d.sync += [quotient.eq(0), bits.eq(self.count), operand.eq(self.squares)]
-                m.d.sync += [work.eq(0), divisor.eq(self.total)]
+                m.d.sync += [work.eq(0), divisor.eq(self.total), total.eq(self.total)]
                 m.d.sync += rest.eq(1 << spec.exponential_width - 1)
                 with m.If(self.start):
                     m.d.sync += shift.eq(-5)

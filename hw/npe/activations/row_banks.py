@@ -1,0 +1,159 @@
+"""Two banks of rows: the next row comes while the last is read."""
+
+from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from golden.npe.vector import VectorUnitSpec
+
+__all__ = ["RowBanks", "RowContext", "ValueBeat"]
+
+
+class ValueBeat(data.StructLayout):
+    """Values of a row; of the last beat, ``count`` + 1, the lowest; ``operation`` is the row's.
+
+    Operations are numbers: 0 softmax, 1 layer norm, 2 RMS norm. That of the last beat counts.
+    """
+
+    def __init__(self, spec: VectorUnitSpec):
+        super().__init__({
+            "data": spec.lanes * spec.width,
+            "operation": 3,
+            "count": range(max(spec.lanes, 2)),
+            "last": 1,
+        })
+
+
+class RowContext(data.StructLayout):
+    """What is known of a row: operation, values in its last beat, that beat, greatest value."""
+
+    def __init__(self, spec: VectorUnitSpec):
+        super().__init__({
+            "operation": 3,
+            "count": range(max(spec.lanes, 2)),
+            "end": range(-(-spec.length // spec.lanes)),
+            "top": signed(spec.width),
+        })
+
+
+class RowBanks(wiring.Component):
+    """Stores two rows in turn, and replays them any number of times.
+
+    Latency: beats are in `o_data` in the cycle after ``reading``. Throughput: one beat per cycle on
+    either side. The bank of a row that is read for the last time is written behind that.
+
+    Parameters
+    ----------
+    spec : VectorUnitSpec
+        What: lanes, width, length.
+
+    Members
+    -------
+    i : In(stream)
+        :class:`ValueBeat`.
+    full : Out(2)
+        Whether a bank has a row that has not been read for the last time, nor is.
+    o_row0, o_row1 : Out
+        :class:`RowContext` of each bank, until its next row is complete.
+    move : In(1)
+        Clock enable of the reading side.
+    start, bank, final : In(1)
+        Read a bank from the next cycle on; it is the last time.
+    reading, last : Out(1)
+        A beat is read; it is the row's last.
+    o_data : Out
+        The beat that was read.
+    """
+
+    i: stream.Interface
+    full: Signal
+    o_row0: data.View
+    o_row1: data.View
+    move: Signal
+    start: Signal
+    bank: Signal
+    final: Signal
+    reading: Signal
+    last: Signal
+    o_data: Signal
+
+    def __init__(self, spec: VectorUnitSpec):
+        self.spec = spec
+        super().__init__({
+            "i": In(stream.Signature(ValueBeat(spec))),
+            "full": Out(2),
+            "o_row0": Out(RowContext(spec)),
+            "o_row1": Out(RowContext(spec)),
+            **dict.fromkeys(("move", "start", "bank", "final"), In(1)),
+            **dict.fromkeys(("reading", "last"), Out(1)),
+            "o_data": Out(spec.lanes * spec.width),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        spec, layout = self.spec, self.i.payload
+        beats = -(-spec.length // spec.lanes)
+        at, behind = Signal(range(beats)), Signal(range(beats))
+        memory: Memory[int, Value] = Memory(shape=len(layout.data), depth=2 << len(at), init=[])
+        m.submodules.memory = memory
+        write, read = memory.write_port(), memory.read_port()
+        into, source = Signal(), Signal()
+        full, draining, first = Signal(2), Signal(), Signal(init=1)
+        rows = [
+            data.View(RowContext(spec), Signal(RowContext(spec).size, name=f"row{bank}",
+                                               reset_less=True))
+            for bank in (0, 1)
+        ]  # fmt: skip
+        top = Signal(signed(spec.width), reset_less=True)
+        most = Signal(signed(spec.width))
+        m.d.comb += [
+            # Beats of a row that leaves make place once they are read.
+            self.i.ready.eq(~full.bit_select(into, 1)
+                            & (~draining | (source != into) | (behind < at))),
+            most.eq(self._greatest(m, Mux(first, spec.in_format.low, top))),
+            write.en.eq(self.i.valid & self.i.ready),
+            write.addr.eq(Cat(behind, into)), write.data.eq(layout.data),
+            read.en.eq(self.move), read.addr.eq(Cat(at, source)),
+            self.full.eq(full), self.o_row0.eq(rows[0]), self.o_row1.eq(rows[1]),
+            self.o_data.eq(read.data),
+        ]  # fmt: skip
+        end = Signal.like(at, reset_less=True)
+        m.d.comb += self.last.eq(at == end)
+        with m.If(self.move & self.reading):
+            m.d.sync += at.eq(at + 1)
+            with m.If(self.last):
+                m.d.sync += [at.eq(0), self.reading.eq(0), draining.eq(0)]
+        with m.If(self.start):
+            m.d.sync += [source.eq(self.bank), draining.eq(self.final), self.reading.eq(1)]
+            m.d.sync += end.eq(Mux(self.bank, rows[1].end, rows[0].end))
+        with m.If(write.en):
+            m.d.sync += [behind.eq(behind + 1), first.eq(layout.last), top.eq(most)]
+            with m.If(layout.last):
+                m.d.sync += [behind.eq(0), into.eq(~into)]
+        for bank, row in enumerate(rows):
+            with m.If(write.en & layout.last & (into == bank)):
+                m.d.sync += [full[bank].eq(1), row.top.eq(most), row.end.eq(behind)]
+                m.d.sync += [row.operation.eq(layout.operation), row.count.eq(layout.count)]
+            with m.Elif(self.start & self.final & (self.bank == bank)):
+                m.d.sync += full[bank].eq(0)
+        return m
+
+    def _greatest(self, m: Module, before: Value) -> Value:
+        """Find the greatest value of a beat and of those before it."""
+        spec, payload = self.spec, self.i.payload
+        values: list[Value] = [before]
+        for lane in range(spec.lanes):
+            value = payload.data.word_select(lane, spec.width).as_signed()
+            beyond = payload.last & (lane > payload.count)
+            values.append(Mux(beyond, spec.in_format.low, value) if lane else value)
+        level = 0
+        while len(values) > 1:
+            pairs = []
+            for number, (a, b) in enumerate(zip(values[::2], values[1::2], strict=False)):
+                most = Signal(signed(spec.width), name=f"most{level}_{number}")
+                m.d.comb += most.eq(Mux(a > b, a, b))
+                pairs.append(most)
+            values = pairs + values[len(pairs) * 2 :]
+            level += 1
+        return values[0]

@@ -1,0 +1,119 @@
+"""Which of two rows is read next, and what for."""
+
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.npe.vector import VectorUnitSpec
+from hw.npe.activations.row_banks import RowContext
+
+__all__ = ["RowSchedule"]
+
+
+class RowSchedule(wiring.Component):
+    """Orders the passes over rows: one row is summed up while the scale of the last is found.
+
+    A row is read for each of its sums, then waits until the row before it has left, has its scale
+    found, and is read once more to be scaled. Passes do not overlap.
+
+    Parameters
+    ----------
+    spec : VectorUnitSpec
+        What: operations, lanes, length.
+
+    Members
+    -------
+    full, i_row0, i_row1 : In
+        Of :class:`~hw.npe.activations.row_banks.RowBanks`.
+    start, bank, final : Out(1)
+        To it.
+    done : In(1)
+        The last beat of a pass is through.
+    begin, busy : Out(1), In(1)
+        Find the scale of `o_found`; it is not found yet.
+    now, o_found : Out
+        :class:`RowContext` of the pass, and of the row whose scale is found.
+    scaling, squaring : Out(1)
+        The pass is the row's last; or sums squares, else values or exponentials.
+    refused : Out(1)
+        Its operation is not built.
+    """
+
+    full: Signal
+    i_row0: data.View
+    i_row1: data.View
+    start: Signal
+    bank: Signal
+    final: Signal
+    done: Signal
+    begin: Signal
+    busy: Signal
+    now: data.View
+    o_found: data.View
+    scaling: Signal
+    squaring: Signal
+    refused: Signal
+
+    def __init__(self, spec: VectorUnitSpec):
+        self.spec = spec
+        built = spec.operations.split(",")
+        self.numbers = [spec.OPERATIONS.index(operation) for operation in built]
+        row = RowContext(spec)
+        super().__init__({
+            "full": In(2),
+            "i_row0": In(row),
+            "i_row1": In(row),
+            **dict.fromkeys(("start", "bank", "final", "begin"), Out(1)),
+            **dict.fromkeys(("done", "busy"), In(1)),
+            "now": Out(row),
+            "o_found": Out(row),
+            **dict.fromkeys(("scaling", "squaring", "refused"), Out(1)),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        layout = RowContext(self.spec)
+
+        def row(bank: Value) -> data.View:
+            rows = (Value.cast(self.i_row1), Value.cast(self.i_row0))
+            return data.View(layout, Mux(bank, *rows))
+
+        # The row that is or will be summed, and the one before it, whose scale is or will be known.
+        summing, summed, known, known_bank = Signal(), Signal(), Signal(), Signal()
+        idle, again = Signal(init=1), Signal()
+        following, now = row(summing), row(self.bank)
+        built = following.operation.matches(*self.numbers)
+        layer_norm, rms_norm = (
+            self.spec.OPERATIONS.index(name) for name in ("layer_norm", "rms_norm")
+        )
+        held = Signal(layout.size, reset_less=True)
+        m.d.comb += [
+            Value.cast(self.now).eq(held),
+            Value.cast(self.o_found).eq(row(Mux(known, known_bank, summing))),
+            self.refused.eq(~self.now.operation.matches(*self.numbers)),
+            self.final.eq(idle & known & ~self.busy),
+            self.bank.eq(Mux(self.final, known_bank, summing)),
+        ]
+        with m.If(summed & ~known):
+            m.d.comb += self.begin.eq(built)
+            m.d.sync += [known.eq(1), known_bank.eq(summing), summed.eq(0), summing.eq(~summing)]
+        with m.If(self.final):
+            m.d.comb += self.start.eq(1)
+        with m.Elif(idle & self.full.bit_select(summing, 1) & ~summed):
+            m.d.comb += self.start.eq(built)
+            m.d.sync += summed.eq(~built)
+        with m.If(self.start):
+            m.d.sync += [idle.eq(0), held.eq(Value.cast(now)), self.scaling.eq(self.final)]
+            m.d.sync += self.squaring.eq(now.operation == rms_norm)
+        with m.If(self.done):
+            m.d.sync += idle.eq(1)
+            with m.If(self.scaling):
+                m.d.sync += known.eq(0)
+            with m.Elif((self.now.operation == layer_norm) & ~self.squaring):
+                m.d.comb += again.eq(1)
+            with m.Else():
+                m.d.sync += summed.eq(1)
+        with m.If(again):
+            m.d.comb += self.start.eq(1)
+            m.d.sync += [idle.eq(0), self.squaring.eq(1)]
+        return m
