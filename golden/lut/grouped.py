@@ -1,0 +1,76 @@
+"""Products of many rows with weights in groups: :mod:`golden.lut.scale`, fast."""
+
+import numpy as np
+
+from golden.lut.weights import GroupedWeights
+
+__all__ = ["MOST_POWER", "FastWeights"]
+
+MOST_POWER = 60
+"""Largest magnitude of an exponent of activations: terms are far from fp32's subnormals."""
+
+
+class FastWeights:
+    """Weights whose products are made group by group, in float32.
+
+    A group's sum is an integer below 2^24, so float32 has it exactly. Products are those of
+    :func:`golden.lut.scale.scale_groups`, bit by bit.
+
+    Parameters
+    ----------
+    weights : "uniform" or "affine", with scales of fp16, in whole groups.
+    """
+
+    def __init__(self, weights: GroupedWeights):
+        k, columns = weights.codes.shape
+        if weights.levels not in ("uniform", "affine") or weights.scale_format != "fp16":
+            raise ValueError(
+                f"levels must be uniform or affine, with scales of fp16, not {weights.levels} with "
+                f"{weights.scale_format}"
+            )
+        if k % weights.group:
+            raise ValueError(f"rows must be whole groups of {weights.group}, not {k}")
+        integers = weights.integers
+        self.greatest = int(np.abs(integers).max())
+        self.integers = integers.reshape(-1, weights.group, columns).astype(np.float32)
+        self.scales = weights.scales.astype(np.uint16).view(np.float16).astype(np.float32)
+        self.offsets = None
+        if weights.offsets is not None:
+            self.offsets = weights.offsets.astype(np.uint16).view(np.float16).astype(np.float32)
+
+    def product(self, a: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """Multiply rows of integers by the weights.
+
+        Parameters
+        ----------
+        a : integers of at most 8 bits, M x K.
+        powers : exponents of the powers of two that scale a group of a row, M x groups.
+
+        Returns
+        -------
+        float32, M x N.
+        """
+        groups, size, columns = self.integers.shape
+        a, powers = np.asarray(a), np.asarray(powers)
+        if a.ndim != 2 or a.shape[1] != groups * size or powers.shape != (len(a), groups):
+            raise ValueError(
+                f"a must be M x {groups * size} and powers M x {groups}, not {a.shape} and "
+                f"{powers.shape}"
+            )
+        if np.abs(powers).max(initial=0) > MOST_POWER:
+            raise ValueError(f"powers must be -{MOST_POWER}..{MOST_POWER}, not beyond")
+        if int(np.abs(a).max(initial=0)) * self.greatest * size >= 1 << 24:
+            raise ValueError("sums of groups must be below 2^24")
+        rows = a.reshape(-1, groups, size).astype(np.float32)
+        factors = np.ldexp(np.float32(1), powers).astype(np.float32)
+        ones = rows.sum(axis=2)
+        total = np.zeros((len(a), columns), dtype=np.float32)
+        for group in range(groups):
+            factor = factors[:, group, None]
+            term = rows[:, group] @ self.integers[group]
+            term *= self.scales[group]
+            term *= factor
+            total += term
+            if self.offsets is not None:
+                total += ones[:, group, None] * self.offsets[group] * factor
+        return total

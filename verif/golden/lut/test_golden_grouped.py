@@ -1,0 +1,53 @@
+"""Fast products of weights in groups are those of the slow ones, bit by bit."""
+
+import numpy as np
+import pytest
+
+from golden.lut.grouped import FastWeights
+from golden.lut.scale import activation_sums, group_sums, scale_groups
+from golden.lut.weights import GroupedWeights
+
+
+def weights(rng: np.random.Generator, levels: str, bits: int, k: int = 96) -> GroupedWeights:
+    def halves(scale: float) -> np.ndarray:
+        values = rng.normal(0, scale, (k // 32, 7)).astype(np.float16)
+        return values.view(np.uint16).astype(np.int64)
+
+    return GroupedWeights(
+        codes=rng.integers(0, 1 << bits, (k, 7)),
+        bits=bits,
+        levels=levels,
+        group=32,
+        scale_format="fp16",
+        scales=halves(0.01),
+        zeros=np.full((k // 32, 7), 1 << bits - 1) if levels == "uniform" else None,
+        offsets=halves(0.1) if levels == "affine" else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("levels", "bits"), [("affine", 4), ("uniform", 4), ("uniform", 8), ("affine", 5)]
+)
+def test_fast_products_are_those_of_scale_groups(levels: str, bits: int) -> None:
+    rng = np.random.default_rng(bits)
+    whole = weights(rng, levels, bits)
+    a, powers = rng.integers(-127, 128, (5, 96)), rng.integers(-20, 20, (5, 3))
+    sums = group_sums(a, whole.integers, 32)
+    wanted = scale_groups(whole, sums, activation_sums(a, 32), exponents=powers.T)
+    found = FastWeights(whole).product(a, powers)
+    assert np.array_equal(found.view(np.uint32), wanted.view(np.uint32))
+
+
+def test_fast_products_refuse_what_is_not_exact() -> None:
+    rng = np.random.default_rng(1)
+    fast = FastWeights(weights(rng, "uniform", 8))
+    zeros = np.zeros((1, 3), np.int64)
+    for a, powers, says in (
+        (np.ones((1, 95), np.int64), zeros, "a must be M x 96"),
+        (np.ones((1, 96), np.int64), zeros + 61, "powers must be -60..60"),
+        (np.full((1, 96), 1 << 13), zeros, "sums of groups must be below"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            fast.product(a, powers)
+    with pytest.raises(ValueError, match="whole groups of 32"):
+        FastWeights(weights(rng, "uniform", 4).replaced(codes=np.zeros((95, 7), np.int64)))
