@@ -26,6 +26,7 @@ _COMMANDS = (
     ("explore", "explore", "Search designs and parameters for several objectives."),
     ("estimate", "estimate", "Estimate area, period and power before anything is built."),
     ("pack", "pack", "Pack low-bit weights into the memory image of the LUT cores."),
+    ("vectors", "vectors", "Write test vectors of number formats, for others to check theirs."),
     ("results", "results", "Print what all jobs found, as a table, CSV, JSON or Parquet."),
     ("reproduce", "reproduce", "Reproduce a paper's table."),
     ("run", "run_model", "Run a quantised network on the co-processor."),

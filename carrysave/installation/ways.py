@@ -68,6 +68,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "estimate": (Way("", ("sklearn",)),),
     "pack": (Way("", ()), Way("of .safetensors", ("safetensors",))),
+    "vectors": (Way("", ()),),
     "results": (Way("", ()), Way("--parquet", ("pyarrow",))),
     "reproduce": (
         Way("", ("matplotlib", *_CELLS)),

@@ -27,6 +27,7 @@ COMMANDS = (
     "synth",
     "compare",
     "pack",
+    "vectors",
     "results",
     "reproduce",
     "run",

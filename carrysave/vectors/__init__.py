@@ -1,0 +1,1 @@
+"""Test vectors of number formats, for others to check theirs."""
