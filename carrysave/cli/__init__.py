@@ -35,6 +35,7 @@ _COMMANDS = (
     ("build", "build", "Build the bitstream of a co-processor for a board."),
     ("soc", "make_system", "Build a system for a board: processor, SDRAM, firmware."),
     ("doctor", "doctor", "Say what is installed, and what each command still needs."),
+    ("selftest", "selftest", "Prove an installation in a minute."),
     ("demo", "demo", "Run the demo: Verilog, regression, digits on the hardware, figures."),
 )
 """Commands in the order of first use: file, function, help text."""

@@ -98,6 +98,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("--port", ("serial",)),
     ),
     "doctor": (Way("", ()),),
+    "selftest": (Way("", _SIMULATE), Way("netlist of gates", ("sta", *_SIMULATE))),
     "demo": (Way("", _CELLS), Way("for osu018", ("osu018", *_CELLS))),
 }
 """Ways of each command, the first one its default."""

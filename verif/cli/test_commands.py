@@ -33,6 +33,7 @@ COMMANDS = (
     "run",
     "build",
     "doctor",
+    "selftest",
     "demo",
 )
 SMALL = ("mac", "-p", "a_width=2", "-p", "b_width=2", "-p", "accumulator_width=6")
