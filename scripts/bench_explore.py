@@ -44,7 +44,7 @@ SEEDS = range(1, 21)
 BATCH = 4
 WORST = 1.1
 """Reference of the hypervolume: the worst figure of the space is 1, the best 0."""
-FOLDS = 5
+FOLDS = {"designs": 5, "shapes": 10}
 
 
 def enumerate_space(steps: Steps, workers: int | None) -> None:
@@ -145,19 +145,19 @@ def measure_stages(known: Estimator, steps: Steps) -> list[dict[str, Any]]:
 def measure_estimates(known: Estimator, steps: Steps) -> list[dict[str, Any]]:
     """Estimate designs from models that did not see them: a fifth, or all of a shape."""
     count = len(known.measured)
-    random = np.random.default_rng(2).permutation(count) % FOLDS
+    random = np.random.default_rng(2).permutation(count) % FOLDS["designs"]
     shapes: dict[Any, int] = {}
     own = [
         shapes.setdefault((one.design.name, *(one.design.parameters.get(n) for n in "mnk")),
                           len(shapes))
         for one in known.measured
     ]  # fmt: skip
-    shape = np.random.default_rng(3).permutation(len(shapes))[own] % FOLDS
+    shape = np.random.default_rng(3).permutation(len(shapes))[own] % FOLDS["shapes"]
     rows = []
     for what, part in (("designs", random), ("shapes", shape)):
         found: dict[str, list[tuple[float, bool, float]]] = {}
-        for fold in range(FOLDS):
-            steps.step(f"estimate {what}, part {fold + 1} of {FOLDS}")
+        for fold in range(FOLDS[what]):
+            steps.step(f"estimate {what}, part {fold + 1} of {FOLDS[what]}")
             inside = [one for one, own in zip(known.measured, part, strict=True) if own != fold]
             made = Estimator.fit(known.target, known.activity, {}, inside)
             outside = [one for one, own in zip(known.measured, part, strict=True) if own == fold]

@@ -27,7 +27,7 @@ from carrysave.report.designs import print_line
 
 __all__ = ["estimate"]
 
-_SHAPE = "no design of this shape (m, n, k) was measured: the truth may well be outside"
+_SHAPE = "no design of this shape (m, n, k) was measured: intervals are wider, as of such shapes"
 
 
 def estimate(
@@ -95,7 +95,12 @@ def estimate(
 def _fitted(made: Estimator, path: Path) -> dict[str, Any]:
     return {
         "target": made.target, "activity": made.activity, "measured": len(made.measured),
-        "errors": {name: fit.error for name, fit in made.fits.items()}, "files": [str(path)],
+        "errors": {name: fit.error for name, fit in made.fits.items()},
+        "errors_of_shapes": {
+            name: fit.error_of_shapes
+            for name, fit in made.fits.items() if fit.error_of_shapes is not None
+        },
+        "files": [str(path)],
     }  # fmt: skip
 
 
@@ -103,6 +108,8 @@ def _show_fitted(console: Console, found: dict[str, Any]) -> None:
     print_line(console, f"{found['measured']} designs on {found['target']}")
     for name, error in found["errors"].items():
         print_line(console, f"{name}: median error {error:.1%} on designs that were left out")
+    for name, error in found["errors_of_shapes"].items():
+        print_line(console, f"{name}: median error {error:.1%} on shapes that were left out")
 
 
 def _show(console: Console, found: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from carrysave import jobs
 from carrysave.errors import UsageError
-from carrysave.exploration.surrogate import Surrogate, features, quantile, traits
+from carrysave.exploration.surrogate import Surrogate, features, traits
 from hw.catalog import Design
 from hw.emit import user_files
 
@@ -28,7 +28,8 @@ LEVEL = 0.9
 """Share of designs whose figure is in its interval."""
 FEWEST = 20
 """Designs that a model needs."""
-_FORMAT = 1
+_FORMAT = 2
+_SHAPE = ("design", "m", "n", "k")
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,19 @@ class _Fit:
     theta : hyperparameters.
     factor : deviations of an interval, on each side.
     error : median relative error on designs that were left out.
+    factor_of_shapes, error_of_shapes : the same, with all designs of a shape left out at a time;
+        None if there is one shape.
     """
 
     theta: Sequence[float]
     factor: float
     error: float
+    factor_of_shapes: float | None = None
+    error_of_shapes: float | None = None
+
+    def reach(self, known: bool) -> float:
+        """Return the deviations of a design's interval, whose shape is known or not."""
+        return self.factor if known else self.factor_of_shapes or self.factor
 
 
 class Estimator:
@@ -85,17 +94,17 @@ class Estimator:
                 f" not {len(measured)}"
             )
         rows = [features(one.design) for one in measured]
+        numbers: dict[Any, int] = {}
+        shapes = [numbers.setdefault(_shape(one.design), len(numbers)) for one in measured]
         fits = {}
         for name in FIGURES:
             if not all(name in one.figures for one in measured):
                 continue
             values = np.log1p([one.figures[name] for one in measured])
-            model = Surrogate(rows, values)
-            mean, deviation = model.crossed()
-            true = np.expm1(values)
-            errors = np.abs(np.expm1(mean) - true) / np.where(true > 0, true, 1.0)
-            factor = quantile(np.abs(mean - values) / deviation, LEVEL)
-            fits[name] = _Fit(model.theta, factor, float(np.median(errors)))
+            model = Surrogate(rows, values, linear=True)
+            known = model.tried(LEVEL)
+            other = model.tried(LEVEL, shapes) if len(numbers) > 1 else (None, None)
+            fits[name] = _Fit(model.theta, *known, *other)
         return cls(target, activity, versions, measured, fits)
 
     @classmethod
@@ -160,22 +169,22 @@ class Estimator:
         """Return the same of designs, of whatever kind."""
         rows = [features(one.design) for one in self.measured]
         wanted = [features(design) for design in designs]
+        known = [self.has_shape(design) for design in designs]
         found: list[dict[str, dict[str, float]]] = [{} for _ in designs]
         for name, fit in self.fits.items():
             values = np.log1p([one.figures[name] for one in self.measured])
-            mean, deviation = Surrogate(rows, values, fit.theta, search=False).predict(wanted)
-            parts = (mean, mean - fit.factor * deviation, mean + fit.factor * deviation)
+            model = Surrogate(rows, values, fit.theta, search=False, linear=True)
+            mean, deviation = model.predict(wanted)
+            reach = deviation * [fit.reach(one) for one in known]
+            parts = (mean, mean - reach, mean + reach)
             for one, *each in zip(found, *parts, strict=True):
                 middle, low, high = (max(float(np.expm1(value)), 0.0) for value in each)
                 one[name] = {"estimate": middle, "low": low, "high": high}
         return found
 
     def has_shape(self, design: Design) -> bool:
-        """Tell whether a design of the same name, m, n and k was measured: else intervals fail."""
-        names = ("design", "m", "n", "k")
-        wanted = [traits(design).get(name) for name in names]
-        every = (traits(one.design) for one in self.measured)
-        return any([own.get(name) for name in names] == wanted for own in every)
+        """Tell whether a design of the same name, m, n and k was measured."""
+        return _shape(design) in {_shape(one.design) for one in self.measured}
 
     def _check(self, design: Design) -> None:
         """Refuse a design unlike all that were measured."""
@@ -198,6 +207,11 @@ class Estimator:
                     f"{what} of {design.name} must be {legal}, as it was measured for"
                     f" {self.target}, not {_plain(value)}"
                 )
+
+
+def _shape(design: Design) -> tuple[Any, ...]:
+    own = traits(design)
+    return tuple(own.get(name) for name in _SHAPE)
 
 
 def _plain(value: Any) -> str:

@@ -15,6 +15,7 @@ __all__ = ["Surrogate", "features", "quantile", "traits"]
 
 Floats = NDArray[np.float64]
 _STEPS = 15
+_FOLDS, _GROUP_FOLDS = 5, 10
 Features = Mapping[str, float | str]
 
 
@@ -42,6 +43,8 @@ class Surrogate:
     values : a number of each; logarithms, if it is a figure that sizes multiply.
     theta : hyperparameters.
     search : look for better ones.
+    linear : values go on in a straight line where no design was measured, as logarithms of areas
+        do with those of sizes; else they fall back to the mean of all.
     """
 
     def __init__(
@@ -51,22 +54,30 @@ class Surrogate:
         theta: Sequence[float] | None = None,
         *,
         search: bool = True,
+        linear: bool = False,
     ) -> None:
         needs("sklearn")
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.feature_extraction import DictVectorizer
         from sklearn.gaussian_process import GaussianProcessRegressor
-        from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+        from sklearn.gaussian_process.kernels import (
+            ConstantKernel,
+            DotProduct,
+            Matern,
+            WhiteKernel,
+        )
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
         from threadpoolctl import threadpool_limits
 
-        self._rows, self._values = list(rows), np.asarray(values, float)
+        self._rows, self._values, self._linear = list(rows), np.asarray(values, float), linear
         self._scale = make_pipeline(DictVectorizer(sparse=False), StandardScaler())
         places = self._scale.fit_transform(self._rows)
         kernel = ConstantKernel(1.0, (1e-2, 1e3)) * Matern(
             np.full(places.shape[1], 3.0), (0.3, 100.0), nu=2.5
         ) + WhiteKernel(1e-2, (1e-6, 1.0))
+        if linear:
+            kernel += ConstantKernel(1.0, (1e-3, 1e3)) * DotProduct(1.0, (1e-2, 1e2))
         if theta is not None:
             kernel = kernel.clone_with_theta(theta)
         self._process = GaussianProcessRegressor(
@@ -98,13 +109,34 @@ class Surrogate:
         scores: Floats = np.abs(self._process.alpha_.reshape(-1)) / np.sqrt(precision)
         return scores
 
-    def crossed(self, folds: int = 5) -> tuple[Floats, Floats]:
-        """Return the same of its own designs, each from a process that did not see it."""
-        part = np.random.default_rng(1).permutation(len(self._values)) % folds
-        mean, deviation = np.empty((2, len(self._values)))
+    def tried(self, level: float, groups: Sequence[int] | None = None) -> tuple[float, float]:
+        """Predict its own designs, each by a process that did not see its group.
+
+        Parameters
+        ----------
+        level : share of designs that an interval is to hold.
+        groups : 0 and up, of each design; by default each is a group by itself.
+
+        Returns
+        -------
+        tuple
+            Deviations that an interval has on each side, and the median relative error.
+        """
+        mean, deviation = self._crossed(groups)
+        true = np.expm1(self._values)
+        errors = np.abs(np.expm1(mean) - true) / np.where(true > 0, true, 1.0)
+        scores = np.abs(mean - self._values) / deviation
+        return quantile(scores, level), float(np.median(errors))
+
+    def _crossed(self, groups: Sequence[int] | None) -> tuple[Floats, Floats]:
+        own = np.arange(len(self._values)) if groups is None else np.asarray(groups)
+        folds = min(_FOLDS if groups is None else _GROUP_FOLDS, int(own.max()) + 1)
+        part = (np.random.default_rng(1).permutation(own.max() + 1) % folds)[own]
+        mean, deviation = np.empty((2, len(own)))
         for fold in range(folds):
             inside, outside = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
-            other = Surrogate([self._rows[one] for one in inside], self._values[inside])
+            rows = [self._rows[one] for one in inside]
+            other = Surrogate(rows, self._values[inside], linear=self._linear)
             found = other.predict([self._rows[one] for one in outside])
             mean[outside], deviation[outside] = found
         return mean, deviation

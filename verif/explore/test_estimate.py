@@ -51,6 +51,36 @@ def test_estimates_of_designs_that_were_left_out() -> None:
         assert 0.005 < made.fits[name].error < 0.03
 
 
+def test_shapes_that_were_left_out() -> None:
+    """Their intervals are wider than those of known shapes, and hold."""
+    rng = np.random.default_rng(2)
+    shapes = [(m, n) for m in (2, 4, 6, 8) for n in (2, 4, 6, 8)]
+    every = []
+    for m, n in shapes:
+        # What no parameter tells: a few per cent of each shape's own.
+        own = math.exp(0.05 * rng.standard_normal())
+        for width in (4, 6, 8, 10):
+            area = own * (m * n * width**2 + 30 * (m + n)) * math.exp(0.01 * rng.standard_normal())
+            design = Design("systolic_os", {"m": m, "n": n, "a_width": width})
+            every.append(Measured(design, {"area_um2": area}))
+    order = rng.permutation(len(shapes))
+    new = {shapes[place] for place in order[:4]}
+    seen = [one for one in every if (one.design.spec.m, one.design.spec.n) not in new]
+    hidden = [one for one in every if (one.design.spec.m, one.design.spec.n) in new]
+    made = Estimator.fit("osu018", "none", {}, seen)
+    fit = made.fits["area_um2"]
+    assert fit.error_of_shapes is not None
+    assert fit.error < fit.error_of_shapes < 0.1
+    reach = {}
+    for kind, designs in (("seen", seen), ("hidden", hidden)):
+        found = [one["area_um2"] for one in made.guess([one.design for one in designs])]
+        true = [one.figures["area_um2"] for one in designs]
+        inside = [one["low"] <= own <= one["high"] for one, own in zip(found, true, strict=True)]
+        assert np.mean(inside) > 0.8
+        reach[kind] = np.median([one["high"] / one["low"] for one in found])
+    assert 1.0 < reach["seen"] < reach["hidden"] < 1.6
+
+
 def test_model_is_the_same_from_a_file(tmp_path: Path) -> None:
     made = Estimator.fit("osu018", "none", {"yosys": "0.70"}, made_up()[:40])
     path = tmp_path / "a.json"
@@ -121,7 +151,7 @@ def test_command(run: Run) -> None:
 )  # fmt: skip
 def test_what_is_refused(run: Run, tmp_path: Path, line: list[str], says: str) -> None:
     (tmp_path / "own.json").write_text(
-        '{"format": 1, "figures": {}, "parameters": [], "rows": [[1]]}'
+        '{"format": 2, "figures": {}, "parameters": [], "rows": [[1]]}'
     )
     found = run("estimate", *line)
     assert (found.code, found.out) == (2, "")
