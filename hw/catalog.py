@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from golden.check import Parameter, parameters_of, spelled
 
@@ -110,6 +110,12 @@ class Entry:
         default = getattr(self.component, "ENGINE", None)
         return default and EngineText("engine and its parameters", default)
 
+    @cached_property
+    def vector(self) -> "VectorText | None":
+        """The parameter ``vector``, if the component can hold a vector unit."""
+        default = getattr(self.component, "VECTOR", None)
+        return default and VectorText("unit for rows of matrices, beside the engine", default)
+
     @property
     def hows(self) -> dict[str, Parameter]:
         """Parameters of how it is built; they change no result."""
@@ -119,8 +125,9 @@ class Entry:
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
         """Every parameter: first what is computed, then how it is built."""
-        engine = {} if self.engine is None else {"engine": self.engine}
-        return {**engine, **parameters_of(self.spec), **self.hows}
+        inside = {"engine": self.engine, "vector": self.vector}
+        held = {name: kind for name, kind in inside.items() if kind is not None}
+        return {**held, **parameters_of(self.spec), **self.hows}
 
 
 class Catalogue(Mapping[str, Entry]):
@@ -203,6 +210,39 @@ class EngineText(Parameter):
         return f"{design.name}({','.join(parts)})" if parts else design.name
 
 
+@dataclass(frozen=True)
+class VectorText(Parameter):
+    """A vector unit with its parameters, as in ``vector_unit(lanes=4)``, or ``none``."""
+
+    NAME: ClassVar[str] = "vector_unit"
+
+    @property
+    def legal(self) -> str:
+        """Both."""
+        return f"none or {self.NAME}, with parameters as in {self.NAME}(lanes=4)"
+
+    def check(self, name: str, value: Any) -> Any:
+        """Refuse text that does not describe a vector unit."""
+        if not isinstance(value, str):
+            raise self.refuse(name, value, TypeError)
+        self.design(name, value)
+        return value
+
+    def parse(self, name: str, text: str) -> str:
+        """Parse a vector unit; parameters at their defaults are left out."""
+        found = self.design(name, text)
+        return "none" if found is None else EngineText.text(found)
+
+    def design(self, name: str, text: str) -> "Design | None":
+        """Make the vector unit that a text describes."""
+        if text == "none":
+            return None
+        found = spelled(name, text)
+        if found is None or found[0] != self.NAME:
+            raise self.refuse(name, text)
+        return Design.parse(*found)
+
+
 def _is_engine(entry: Entry) -> bool:
     """Tell whether a co-processor can hold it."""
     from golden.engine import EngineSpec
@@ -212,6 +252,9 @@ def _is_engine(entry: Entry) -> bool:
 
 
 CATALOG = Catalogue()
+
+LATER = ("vector",)
+"""Parameters that came later: at their defaults, all is as it was, to the digest of a design."""
 
 _LONGEST = 120
 """Longest module name, characters; Verilator replaces names longer than 127."""
@@ -298,10 +341,18 @@ class Design:
         return type(self)(inside.name, inside.parameters)
 
     @cached_property
+    def vector(self) -> "Design | None":
+        """The vector unit inside, if it holds one."""
+        kind = self.entry.vector
+        return kind.design("vector", self.parameters["vector"]) if kind is not None else None
+
+    @cached_property
     def spec(self) -> Any:
         """What is computed."""
         names = parameters_of(self.entry.spec)
         inside = {} if self.engine is None else {"engine": self.engine.spec}
+        if self.vector is not None:
+            inside["vector"] = self.vector.spec
         return self.entry.spec(**{name: self.parameters[name] for name in names}, **inside)
 
     @cached_property
@@ -323,10 +374,14 @@ class Design:
 
     @cached_property
     def key(self) -> str:
-        """Canonical JSON of name and parameters."""
-        return json.dumps(
-            {"design": self.name, **self.parameters}, sort_keys=True, separators=(",", ":")
-        )
+        """Canonical JSON of name and parameters, those of :data:`LATER` only if they differ."""
+        kinds = self.entry.parameters
+        values = {
+            name: value
+            for name, value in self.parameters.items()
+            if name not in LATER or value != kinds[name].default
+        }
+        return json.dumps({"design": self.name, **values}, sort_keys=True, separators=(",", ":"))
 
     @property
     def digest(self) -> str:
@@ -343,6 +398,8 @@ class Design:
                 "number": self.engine.entry.number,
                 "digest": int(self.digest, 16),
             }
+        if self.vector is not None:
+            hows["vector"] = self.vector.component()
         return self.entry.component(self.spec, **hows)
 
     @property

@@ -5,13 +5,14 @@ generators.
 """
 
 from .coprocessor import Coprocessor
-from .device_info import Counters, Info
+from .device_info import Counters, Info, VectorInfo
 from .errors import CoprocessorError, JobError, JobTimeout, LinkError
 from .job import Job, Requantisation, descriptor, descriptors
 from .matrix import Matrix, Product
 from .mode import Mode
 from .number import Number
 from .stream import CoprocessorStream
+from .vector import VectorWork
 
 __all__ = [
     "Coprocessor",
@@ -28,6 +29,8 @@ __all__ = [
     "Number",
     "Product",
     "Requantisation",
+    "VectorInfo",
+    "VectorWork",
     "descriptor",
     "descriptors",
 ]

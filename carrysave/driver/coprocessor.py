@@ -8,28 +8,30 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .blocking import Blocks, plan
-from .control import Control
 from .device_info import Counters
 from .errors import LinkError
 from .job import Job, Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
 from .number import Number
+from .vector import VectorControl, VectorWork
 
 __all__ = ["Coprocessor"]
 
 
-class Coprocessor(Control):
+class Coprocessor(VectorControl):
     """Multiplies matrices of codes on a matmul co-processor: C = requantise(A x B + bias).
 
-    Parameters and members are those of :class:`Control`.
+    Parameters and members are those of :class:`~.control.Control`.
     """
 
     STREAM: ClassVar[bool] = False
     """Whether matrices are on streams, not in memory."""
 
-    def run(self, products: Sequence[Product], *, timeout: float | None = None) -> Counters:
-        """Run products in order; each may read the results of earlier ones.
+    def run(
+        self, products: Sequence[Product | VectorWork], *, timeout: float | None = None
+    ) -> Counters:
+        """Run products and vector jobs in order; each may read the results of earlier ones.
 
         They run on one start, or one by one if the build has no ring; counters cover all.
 

@@ -8,9 +8,9 @@ from .blocking import Stores
 from .errors import CoprocessorError
 from .mode import Mode
 from .number import FP32, Number
-from .registers import ABI, FIELDS, MAGIC
+from .registers import ABI, FIELDS, MAGIC, OPERATIONS
 
-__all__ = ["Counters", "Info"]
+__all__ = ["Counters", "Info", "VectorInfo"]
 
 _FEATURES = tuple(name[9:] for name in FIELDS if name.startswith("features_"))
 _STORES = (
@@ -30,6 +30,63 @@ _LEGAL = {
 """What fields can be; what one divides by, or counts up to, above all."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class VectorInfo:
+    """The discovery registers of a vector unit.
+
+    Members
+    -------
+    operations : names of what it does with rows.
+    length : most codes in a row.
+    width : bits of a code that it takes, two's complement, in 1 byte or, if they are more, in 2.
+    out_width : bits of a code that it makes.
+    signed : codes of a softmax leave a bit for a sign, which is 0.
+    scale_width : a softmax takes codes in units of 2^-scale_width.
+    norm_fraction : norms make codes in units of 2^-norm_fraction.
+    """
+
+    operations: tuple[str, ...]
+    length: int
+    width: int
+    out_width: int
+    signed: bool
+    scale_width: int
+    norm_fraction: int
+
+    @classmethod
+    def read(cls, field: Callable[[str], int]) -> "VectorInfo":
+        """Read the registers, by names of fields; CoprocessorError as :meth:`Info.read`."""
+        found = {
+            name: field(f"vector_format_{name}")
+            for name in ("width", "out_width", "scale_width", "norm_fraction")
+        }
+        length = field("vector_length")
+        for name, value, most in (("width", found["width"], 16),
+                                  ("out_width", found["out_width"], 16),
+                                  ("length", length, 1 << 24)):  # fmt: skip
+            if not 1 <= value <= most:
+                raise CoprocessorError(f"vector_{name} must be 1..{most}, not {value}")
+        built = field("vector")
+        return cls(
+            operations=tuple(name for name, bit in OPERATIONS.items() if built >> bit - 1 & 1),
+            length=length,
+            signed=bool(field("vector_format_signed_codes")),
+            **found,
+        )
+
+    @property
+    def a(self) -> tuple[Number, ...]:
+        """Codes that it takes: in 1 byte, and in 2, if it takes any."""
+        sizes = (8, 16) if self.width > 8 else (8,)
+        return tuple(Number.of(bits, min(bits, self.width), True) for bits in sizes)
+
+    def codes(self, operation: str) -> Number:
+        """Return the codes that an operation makes."""
+        positive = operation == "softmax"
+        bits = 8 if self.out_width <= 8 else 16
+        return Number.of(bits, self.out_width - (positive and self.signed), not positive)
+
+
 @dataclass(frozen=True)
 class Info:
     """The discovery registers of a co-processor.
@@ -41,9 +98,10 @@ class Info:
     k_max, address_width, dimension_width : largest K, and bits of an address, of M, N and K.
     a, b, sums, codes : numbers of A, of B, of C without and with requantisation; sums are float32
         if there are block scales.
-    features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``;
-        deviations from the usual build: ``fixed_blocks``, ``uncounted``, ``narrow``.
+    features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``,
+        ``vector``; deviations from the usual build: ``fixed_blocks``, ``uncounted``, ``narrow``.
     stores : tile and stores, which limit blocks.
+    vector : the vector unit, if there is one.
     """
 
     version: tuple[int, int, int]
@@ -58,6 +116,7 @@ class Info:
     codes: Number
     features: frozenset[str]
     stores: Stores
+    vector: VectorInfo | None = None
 
     @classmethod
     def read(cls, field: Callable[[str], int]) -> "Info":
@@ -110,6 +169,7 @@ class Info:
             codes=number("c", field("c_bits")),
             features=features,
             stores=stores,
+            vector=VectorInfo.read(field) if "vector" in features else None,
         )
 
     @cached_property

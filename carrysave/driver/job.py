@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .number import Number
-from .registers import FIELDS, JOB, JOB_BYTES
+from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 
 __all__ = ["RECORD_BYTES", "Job", "Requantisation", "descriptor", "descriptors"]
 
@@ -76,12 +76,15 @@ class Requantisation:
 
 @dataclass(frozen=True)
 class Job:
-    """One product: addresses, sizes, row strides in bytes, and options.
+    """One product, or vector job: addresses, sizes, row strides in bytes, and options.
 
     `bias` and `records` are addresses, of sums and of requantisations of columns, None without.
     `encode` rounds sums to the engine's result format; `a_scales`, `b_scales`, `ldsa`, `ldsb` are
     addresses and strides of block scales, if the engine has them.
     Blocks of C are block_m x block_n tiles and block_k beats; 0 leaves that to the hardware.
+
+    With `vector`, the name of an operation, each of m rows of n codes of A, of a_format + 1 bytes
+    each, becomes a row of C; all else is 0 or None.
     """
 
     a: int
@@ -108,6 +111,7 @@ class Job:
     block_n: int = 0
     block_k: int = 0
     by_columns: bool = False
+    vector: str | None = None
 
 
 def descriptor(job: Job) -> bytes:
@@ -149,6 +153,8 @@ def descriptor(job: Job) -> bytes:
     for name in ("a_format", "b_format", "accumulate"):
         put(f"mode_{name}", int(getattr(job, name)))
     put("mode_order", int(job.by_columns))
+    if job.vector is not None:
+        put("mode_vector", OPERATIONS[job.vector])
     if job.bias is not None:
         put("mode_bias", 1)
         put_address("bias", job.bias)

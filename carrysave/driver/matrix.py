@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +78,23 @@ class Matrix:
         except BaseException:
             self.free()
             raise
+
+    def first(self, columns: int) -> "Matrix":
+        """Return its first columns: the same memory, which is freed with either.
+
+        Raises
+        ------
+        ValueError
+            It has fewer.
+        """
+        rows, most = self.shape
+        if not 1 <= columns <= most:
+            raise ValueError(f"columns must be 1..{most}, not {columns}")
+        part = copy(self)
+        part.shape = rows, columns
+        part.row_bytes = self.number.row_bytes(columns)
+        part._rows = self._rows[:, : part.row_bytes]
+        return part
 
     def write(self, values: Any, name: str = "values") -> None:
         """Copy numbers to the device; the errors of :meth:`Number.check`."""

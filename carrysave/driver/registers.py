@@ -1,10 +1,10 @@
 """Addresses, fields and codes of the register map.
 
 Made from its SystemRDL source by scripts/driver_registers.py. FIELDS has the address,
-lowest bit and width of each field.
+lowest bit and width of each field; OPERATIONS are those of vector jobs.
 """
 
-__all__ = ["ABI", "ERRORS", "FIELDS", "JOB", "JOB_BYTES", "MAGIC", "RESPONSES"]
+__all__ = ["ABI", "ERRORS", "FIELDS", "JOB", "JOB_BYTES", "MAGIC", "OPERATIONS", "RESPONSES"]
 
 FIELDS = {
     "ctrl_start": (0, 0, 1),
@@ -47,6 +47,7 @@ FIELDS = {
     "job_mode_accumulate": (104, 11, 1),
     "job_mode_relu": (104, 12, 1),
     "job_mode_order": (104, 13, 1),
+    "job_mode_vector": (104, 16, 4),
     "job_multiplier": (108, 0, 31),
     "job_shift": (112, 0, 6),
     "job_zero_point": (116, 0, 16),
@@ -110,6 +111,7 @@ FIELDS = {
     "features_fixed_blocks": (320, 8, 1),
     "features_uncounted": (320, 9, 1),
     "features_narrow": (320, 10, 1),
+    "features_vector": (320, 11, 1),
     "hash_lo": (324, 0, 32),
     "hash_hi": (328, 0, 32),
     "c_bits": (332, 0, 32),
@@ -123,6 +125,13 @@ FIELDS = {
     "numbers_c_signed": (336, 31, 1),
     "outstanding": (340, 0, 32),
     "dimension_width": (344, 0, 32),
+    "vector": (348, 0, 32),
+    "vector_format_width": (352, 0, 8),
+    "vector_format_out_width": (352, 8, 8),
+    "vector_format_scale_width": (352, 16, 4),
+    "vector_format_norm_fraction": (352, 20, 4),
+    "vector_format_signed_codes": (352, 24, 1),
+    "vector_length": (356, 0, 32),
 }
 ERRORS = {
     0: ("none", "No error."),
@@ -133,11 +142,13 @@ ERRORS = {
     5: ("unsupported mode", "MODE asks for what FEATURES does not list."),
     6: ("bad block", "A block is larger than the stores or no multiple of the tile."),
     7: ("short row", "A leading dimension is less than the bytes of a row."),
+    8: ("row too long", "N of a vector job is more than VECTOR_LENGTH."),
     16: ("read error", "Memory answered a read with an error."),
     17: ("write error", "Memory answered a write with an error."),
     18: ("descriptor read error", "Memory answered the read of a job's descriptor with an error."),
 }
 RESPONSES = {0: "OKAY", 1: "EXOKAY", 2: "SLVERR", 3: "DECERR"}
+OPERATIONS = {"softmax": 1, "layer_norm": 2, "rms_norm": 3}
 MAGIC = 1129535025
 ABI = 1
 JOB = 16

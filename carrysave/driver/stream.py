@@ -12,6 +12,7 @@ from .coprocessor import Coprocessor
 from .device_info import Counters
 from .job import RECORD_BYTES, Job
 from .matrix import Allocate, Product
+from .vector import VectorWork
 
 __all__ = ["Channel", "CoprocessorStream", "gather", "scatter"]
 
@@ -146,8 +147,12 @@ class CoprocessorStream(Coprocessor):
         beat = self._beat
         return sum(-(-p.bytes // beat) * beat for p in self._parts(product) if p.name == "c")
 
-    def run(self, products: Sequence[Product], *, timeout: float | None = None) -> Counters:
+    def run(
+        self, products: Sequence[Product | VectorWork], *, timeout: float | None = None
+    ) -> Counters:
         """Run products in order, one start each; counters cover all.
+
+        Vector jobs are refused: their rows are in memory.
 
         Raises
         ------
@@ -156,7 +161,10 @@ class CoprocessorStream(Coprocessor):
         """
         if not products:
             raise ValueError("products must be one or more, not none")
-        return self._run_each([partial(self._run, product) for product in products], timeout)
+        found = [one for one in products if isinstance(one, Product)]
+        if len(found) < len(products):
+            raise ValueError("products must be products, not vector jobs, between streams")
+        return self._run_each([partial(self._run, product) for product in found], timeout)
 
     def _run(self, product: Product, timeout: float) -> Counters:
         """Run one product through DMA buffers."""

@@ -31,6 +31,7 @@ class Constants(NamedTuple):
     FIELDS: dict[str, tuple[int, int, int]]
     ERRORS: dict[int, tuple[str, str]]
     RESPONSES: dict[int, str]
+    OPERATIONS: dict[str, int]
     MAGIC: int
     ABI: int
     JOB: int
@@ -39,8 +40,8 @@ class Constants(NamedTuple):
 
 @functools.cache
 def constants() -> Constants:
-    """Read them from the SystemRDL source; they are the same in every build."""
-    top = register_map(dict.fromkeys(parameters_of(), 0))
+    """Read them from the SystemRDL source; they are the same in every build that has them."""
+    top = register_map(dict.fromkeys(parameters_of(), 0) | {"vector": 1})
     fields = {field.name: field for field in fields_of(top)}
     job = top.get_child_by_name("JOB")
     assert isinstance(job, RegfileNode)
@@ -51,6 +52,9 @@ def constants() -> Constants:
         },
         ERRORS={code.value: (code.name, code.meaning) for code in fields["error_code"].codes},
         RESPONSES={code.value: code.name.upper() for code in fields["error_response"].codes},
+        OPERATIONS={
+            code.identifier: code.value for code in fields["job_mode_vector"].codes if code.value
+        },
         MAGIC=fields["magic"].reset,
         ABI=fields["abi"].reset,
         JOB=job.absolute_address,
@@ -92,7 +96,7 @@ def registers() -> str:
         '"""Addresses, fields and codes of the register map.',
         "",
         "Made from its SystemRDL source by scripts/driver_registers.py. FIELDS has the address,",
-        "lowest bit and width of each field.",
+        "lowest bit and width of each field; OPERATIONS are those of vector jobs.",
         '"""',
         "",
         f"__all__ = {sorted(values)}",

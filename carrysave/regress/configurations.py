@@ -13,7 +13,7 @@ from golden.formats.minifloat import SHORT_NAMES
 from golden.formats.names import FormatName
 from golden.npe.float_sum import MinifloatName
 from golden.npe.result import ResultName
-from hw.catalog import CATALOG, Design, EngineText
+from hw.catalog import CATALOG, Design, EngineText, VectorText
 
 __all__ = ["configurations", "draw", "options", "pairs", "samples"]
 
@@ -205,6 +205,9 @@ def _value(random: Random, key: str, kind: Parameter) -> Any:
             while engine.parameters.get("k_max", _K_MAX) < _K_MAX:
                 engine = _design(random, engine.name)
             return EngineText.text(engine)
+        case VectorText():
+            unit = _design(random, kind.NAME)
+            return random.choice([kind.default, EngineText.text(unit)])
         case MinifloatName() | ResultName() | FormatName():
             return _format(random, key, kind)
     raise AssertionError(f"{key} is of an unknown kind, {kind!r}")

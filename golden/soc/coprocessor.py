@@ -1,11 +1,16 @@
-"""The matmul co-processor: C = requantise(A x B + bias) on matrices in memory, of any size."""
+"""The matmul co-processor: C = requantise(A x B + bias) on matrices in memory, of any size.
+
+With a vector unit, also operations on rows of a matrix.
+"""
 
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from golden.formats.integer import IntFormat
 from golden.npe.requantiser import Requantisation, requantiser
+from golden.npe.vector_unit import vector_unit
 from golden.soc.job import Error, Job, error_of, matrices
 from golden.soc.mode import wrap
 from golden.soc.spec import CoprocessorSpec
@@ -31,6 +36,9 @@ def coprocessor(spec: CoprocessorSpec, memory: np.ndarray, job: Job) -> Error:
     error = error_of(spec, job)
     if error:
         return error
+    if job.vector is not None:
+        _rows(spec, memory, job, job.vector)
+        return Error.NONE
     found, inside = matrices(spec, job), spec.inside
     pair = job.a_format, job.b_format
     a, b = (found[side].load(memory) for side in "ab")
@@ -50,6 +58,18 @@ def coprocessor(spec: CoprocessorSpec, memory: np.ndarray, job: Job) -> Error:
         sums = requantise(spec, sums.astype(np.int64), how)
     found["c"].store(memory, sums)
     return Error.NONE
+
+
+def _rows(spec: CoprocessorSpec, memory: np.ndarray, job: Job, operation: str) -> None:
+    """Compute rows by the vector unit."""
+    unit, found = spec.vector, matrices(spec, job)
+    assert unit is not None
+    taken = IntFormat(width=min(unit.width, found["a"].bits))
+    codes = []
+    for row in taken.wrap(found["a"].load(memory)):
+        values, exponent = vector_unit(unit, operation, row)
+        codes.append([*values, exponent][: found["c"].columns])
+    found["c"].store(memory, np.array(codes))
 
 
 def requantise(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> np.ndarray:

@@ -22,6 +22,7 @@ class Error(IntEnum):
     MODE = 5
     BLOCKS = 6
     LEADING_DIMENSION = 7
+    LONG_ROW = 8
     READ = 16
     WRITE = 17
     DESCRIPTOR = 18
@@ -29,7 +30,7 @@ class Error(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One product. Addresses and row strides (ld*) are in bytes.
+    """One product, or one vector job. Addresses and row strides (ld*) are in bytes.
 
     a_format, b_format are indices of the engine's formats. C holds sums; or codes, with a
     requantisation, whose multiplier, shift and zero point come from `records` in memory if given;
@@ -38,6 +39,11 @@ class Job:
     and those of B, blocks x N. block_m, block_n are the tiles of a block of C, block_k its beats of
     K; 0 leaves them to the hardware. Blocks are computed row by row, or by_columns. Blocks are
     written before all input is read: C must not overlap anything but the C it accumulates into.
+
+    A `vector` job is an operation of :func:`golden.npe.vector_unit.vector_unit` on each of m rows
+    of n codes of A, of a_format + 1 bytes each, with sign. C has a row of n codes for each, 1 or 2
+    bytes each; of a softmax n + 1, the last of which is the row's exponent. Rows of C may be where
+    those of A are, one upon one. b, k, ldb are not looked at, and all else is 0.
     """
 
     a: int
@@ -64,6 +70,7 @@ class Job:
     block_n: int = 0
     block_k: int = 0
     by_columns: bool = False
+    vector: str | None = None
 
     @property
     def codes(self) -> bool:
@@ -81,6 +88,8 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
 
     a and b consist of words, see :class:`golden.soc.mode.FormatMode`.
     """
+    if job.vector is not None:
+        return _vector_matrices(spec, job)
     mode = mode_of(spec, job) or spec.kinds[0]
     bits = spec.code_bits if job.codes else 8 * spec.sum_bytes
     words = -(-job.k // mode.codes)
@@ -108,8 +117,11 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
 
 def error_of(spec: CoprocessorSpec, job: Job) -> Error:
     """Check a job before anything is read or written; return the first error."""
-    if not all(0 < size < 1 << spec.dimension_width for size in (job.m, job.n, job.k)):
+    sizes = (job.m, job.n) if job.vector is not None else (job.m, job.n, job.k)
+    if not all(0 < size < 1 << spec.dimension_width for size in sizes):
         return Error.DIMENSION
+    if job.vector is not None:
+        return _vector_mode(spec, job) or _range_of(spec, job)
     mode = mode_of(spec, job)
     by_columns = job.records is not None
     if (
@@ -125,6 +137,42 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         return Error.MODE
     if job.k > mode.k_max:
         return Error.K_TOO_LARGE
+    blocks = job.block_m, job.block_n, job.block_k
+    error = _range_of(spec, job)
+    if not error and all(blocks) and not spec.fits(*blocks, mode):
+        return Error.BLOCKS
+    return error
+
+
+def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
+    """Check the operation of a vector job, its codes, and the length of its rows."""
+    unit = spec.vector
+    more = (
+        job.b_format, job.codes, job.bias is not None, job.records is not None, job.accumulate,
+        job.by_columns, job.block_m, job.block_n, job.block_k,
+    )  # fmt: skip
+    if (
+        unit is None
+        or job.vector not in unit.operations.split(",")
+        or job.a_format >= spec.vector_in_bytes
+        or any(more)
+    ):
+        return Error.MODE
+    return Error.LONG_ROW if job.n > unit.length else Error.NONE
+
+
+def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
+    """Lay out the two matrices of a vector job."""
+    bits, columns = 8 * max(spec.vector_out_bytes, 1), job.n + (job.vector == "softmax")
+    read = 8 * (job.a_format + 1)
+    return {
+        "a": Matrix(address=job.a, rows=job.m, columns=job.n, distance=job.lda, bits=read),
+        "c": Matrix(address=job.c, rows=job.m, columns=columns, distance=job.ldc, bits=bits),
+    }
+
+
+def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
+    """Check row strides and addresses."""
     found = {} if spec.STREAM else matrices(spec, job)
     if any(
         matrix.distance < matrix.row_bytes
@@ -134,7 +182,4 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         return Error.LEADING_DIMENSION
     if any(matrix.end > 1 << spec.address_width for matrix in found.values()):
         return Error.WRAPS
-    blocks = job.block_m, job.block_n, job.block_k
-    if all(blocks) and not spec.fits(*blocks, mode):
-        return Error.BLOCKS
     return Error.NONE

@@ -8,6 +8,7 @@ from golden.check import Flag, Integer, check_fields, parameter, parameters_of
 from golden.engine import EngineSpec
 from golden.npe.npe import NpeSpec
 from golden.npe.requantiser import RequantiserSpec
+from golden.npe.vector import VectorUnitSpec
 from golden.soc.blocking import Stores, word_bytes
 from golden.soc.bus import BusSpec
 from golden.soc.mode import FormatMode, Inside, container, inside
@@ -23,10 +24,11 @@ class CoprocessorSpec(BusSpec):
     Operand stores are multi-buffered: buffers fill while one is multiplied, which hides the memory
     latency. The sum store is double-buffered: one half leaves while the other accumulates. A block
     of C is computed as a whole, tile by tile, over all of K, so that each code of A and of B is
-    reused for several tiles.
+    reused for several tiles. A vector unit beside the engine, if any, works on rows of matrices.
     """
 
     engine: EngineSpec | NpeSpec = field(default_factory=SystolicOsSpec)
+    vector: VectorUnitSpec | None = None
     sums: int = parameter(Integer("maximum numbers of C in a block", 4096, 1, 1 << 16))
     a_bytes: int = parameter(Integer("one buffer of the store of A", 4096, 64, 1 << 20, "bytes"))
     b_bytes: int = parameter(Integer("one buffer of the store of B", 4096, 64, 1 << 20, "bytes"))
@@ -74,6 +76,8 @@ class CoprocessorSpec(BusSpec):
                 f"requantise must be false with sums of {inside.sum_width} bits: "
                 f"the requantiser takes up to {_WIDEST}"
             )
+        if self.vector is not None and self.STREAM:
+            raise ValueError("vector must be none between streams, not a vector unit")
         self._default_blocks  # noqa: B018  (refuses stores without a block)
 
     @cached_property
@@ -170,7 +174,11 @@ class CoprocessorSpec(BusSpec):
         """Bits of the bytes of a row, which is at most a block's, or a descriptor."""
         inside = self.inside
         column = max(self.sum_bytes, self.RECORD_BYTES if self.requantises_columns else 1)
+        rows = 0
+        if self.vector is not None:
+            rows = max(self.vector_in_bytes, self.vector_out_bytes) * (self.vector.length + 1)
         most = max(
+            rows,
             self.a_words * self.a_word_bytes,
             self.b_words * self.b_word_bytes,
             self.rows // inside.m * inside.n * column,
@@ -206,6 +214,22 @@ class CoprocessorSpec(BusSpec):
     def b_scale_bytes(self) -> int:
         """Bytes of a word of the store of B's scales: one for each column of a tile, or more."""
         return word_bytes(self.data_width, 8 * self.inside.n)
+
+    @property
+    def vector_in_bytes(self) -> int:
+        """Most bytes of a code that the vector unit takes."""
+        return 0 if self.vector is None else max(container(self.vector.width) // 8, 1)
+
+    @property
+    def vector_out_bytes(self) -> int:
+        """Bytes of a code that the vector unit makes."""
+        return 0 if self.vector is None else max(container(self.vector.out_width) // 8, 1)
+
+    @property
+    def vector_word_bytes(self) -> int:
+        """Bytes of a word of a row for the vector unit: its lanes, or as many as fill a beat."""
+        lanes = 0 if self.vector is None else self.vector.lanes
+        return word_bytes(self.data_width, 8 * lanes * self.vector_in_bytes)
 
     @property
     def code_bits(self) -> int:

@@ -87,7 +87,10 @@ class Emission:
             "design": design.name,
             "module": design.module,
             "parameters": dict(design.parameters),
-            "spec": {"type": type(design.spec).__name__, **asdict(design.spec)},
+            "spec": {
+                "type": type(design.spec).__name__,
+                **{name: value for name, value in asdict(design.spec).items() if value is not None},
+            },
             "hash": _hash(design.key),
             "ports": self.ports,
             "interfaces": [interface._asdict() for interface in self.interfaces],

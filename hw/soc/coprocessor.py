@@ -10,6 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.check import Integer, Parameter, check_fields
+from golden.npe.vector import VectorUnitSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantiser
@@ -17,6 +18,7 @@ from hw.soc.bus.axi import Axi4Lite
 from hw.soc.core import Core, memory_ports
 from hw.soc.registers.coprocessor import CountersLayout, Registers
 from hw.soc.registers.counters import Counters
+from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.job_queue import JobQueue
 
 __all__ = ["Coprocessor"]
@@ -34,6 +36,8 @@ class Coprocessor(wiring.Component):
         What: engine, bus, stores.
     engine : wiring.Component
         How: the engine of that spec.
+    vector : VectorUnit
+        How: the vector unit of that spec, or None.
     requantiser_encoding, requantiser_adder : str
         How: ``encoding`` and ``adder`` of :class:`hw.npe.requantiser.Requantiser`; without the
         prefix they are the engine's.
@@ -66,6 +70,8 @@ class Coprocessor(wiring.Component):
     )
     ENGINE = "systolic_os"
     """The default engine."""
+    VECTOR: ClassVar[str | None] = "none"
+    """The default vector unit."""
 
     HOWS: ClassVar[dict[str, Parameter]] = {
         # The tool's own multipliers map to DSP blocks.
@@ -87,6 +93,7 @@ class Coprocessor(wiring.Component):
         spec: CoprocessorSpec,
         *,
         engine: Any,
+        vector: Any = None,
         number: int = 0,
         digest: int = 0,
         requantiser_encoding: str = "operator",
@@ -111,6 +118,7 @@ class Coprocessor(wiring.Component):
             adder=requantiser_adder,
             across=_across(spec, requantisers),
             copies=sum_copies,
+            vector=vector,
         )
         self.registers = Registers(discovery(spec, number, digest), argument_widths(spec))
         super().__init__({
@@ -211,13 +219,14 @@ def _across(spec: CoprocessorSpec, requantisers: int) -> int:
 
 def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, int]:
     """Return the values of a build's discovery registers."""
+    unit = spec.vector
     parts = [int(part) for part in version("carrysave").split(".")[:3]]
     inside = spec.inside
     features = {
         0: spec.requantise, 1: spec.requantises_columns, 2: spec.bias,
         3: spec.accumulates, 4: spec.follows_ring, 5: spec.inside.block != 0, 6: spec.STREAM,
         7: len(spec.inside.modes) > 1, 8: not spec.blocks, 9: not spec.counters,
-        10: spec.narrow,
+        10: spec.narrow, 11: unit is not None,
     }  # fmt: skip
     return {
         "version": sum(part << shift for part, shift in zip(parts, (16, 8, 0), strict=True)),
@@ -244,6 +253,21 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         ),
         "outstanding": spec.outstanding,
         "dimension_width": spec.dimension_width,
+        "vector": 0,
+        "vector_format": 0,
+        "vector_length": 0,
+        **({} if unit is None else _of_vector(unit)),
+    }
+
+
+def _of_vector(unit: VectorUnitSpec) -> Mapping[str, int]:
+    """Return the values of the discovery registers of a vector unit."""
+    numbers = codes_of("job_mode_vector")
+    fields = (unit.width, 0), (unit.out_width, 8), (unit.scale_width, 16), (unit.norm_fraction, 20)
+    return {
+        "vector": sum(1 << numbers[name] - 1 for name in unit.operations.split(",")),
+        "vector_format": sum(value << low for value, low in fields) | unit.signed << 24,
+        "vector_length": unit.length,
     }
 
 

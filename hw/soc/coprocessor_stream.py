@@ -37,6 +37,8 @@ class CoprocessorStream(Coprocessor):
     EVIDENCE = ("cocotb against numpy: random jobs, every beat; stalls, resets, illegal jobs",)
     ENGINE = "systolic_os"
     """The default engine."""
+    VECTOR = None
+    """Rows of vector jobs are in memory."""
 
     def __init__(self, spec: CoprocessorStreamSpec, **more: Any):
         if not isinstance(spec, CoprocessorStreamSpec):

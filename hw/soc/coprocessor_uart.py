@@ -28,7 +28,7 @@ class CoprocessorUart(wiring.Component):
     ----------
     spec : CoprocessorUartSpec
         What: engine, bus, stores, memory, length of a bit.
-    engine, number, digest
+    engine, vector, number, digest
         As in :class:`hw.soc.coprocessor.Coprocessor`.
 
     Members
@@ -45,6 +45,8 @@ class CoprocessorUart(wiring.Component):
     EVIDENCE = ("cocotb against numpy: the host driver, through the serial pins",)
     ENGINE = "systolic_os"
     """The default engine."""
+    VECTOR = "none"
+    """The default vector unit."""
 
     HOWS: ClassVar[dict[str, Parameter]] = Coprocessor.HOWS
 

@@ -47,6 +47,8 @@ class Core(wiring.Component):
         How: columns of C that leave per cycle.
     copies : int
         How: of sums, see :class:`hw.soc.stores.sum_store.SumStore`.
+    vector : VectorUnit
+        How: the vector unit of that spec, or None.
 
     Members
     -------
@@ -98,11 +100,18 @@ class Core(wiring.Component):
         adder: str,
         across: int,
         copies: int,
+        vector: Any = None,
     ):
         self.spec = spec
         self.engine = engine
         self.path = Datapath(
-            spec, engine, encoding=encoding, adder=adder, across=across, copies=copies
+            spec,
+            engine,
+            encoding=encoding,
+            adder=adder,
+            across=across,
+            copies=copies,
+            vector=vector,
         )
         super().__init__({
             **memory_ports(spec),

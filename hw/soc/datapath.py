@@ -15,6 +15,7 @@ from hw.soc.path.accumulate_in import AccumulateIn
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.result_writer import ResultWriter
+from hw.soc.path.vector_rows import VECTOR, VectorRows
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.geometry import Geometry, block_widths, pick
@@ -57,6 +58,8 @@ class Datapath(wiring.Component):
         How: columns of C that leave per cycle.
     copies : int
         How: of sums, see :class:`hw.soc.stores.sum_store.SumStore`.
+    vector : VectorUnit
+        How: the vector unit of that spec, or None.
 
     Members
     -------
@@ -109,12 +112,14 @@ class Datapath(wiring.Component):
         adder: str,
         across: int,
         copies: int,
+        vector: Any = None,
     ):
         self.spec = spec
         self.engine = engine
         self.operands = {name: OperandFeed(spec, side) for name, side in sides(spec).items()}
         self.sums = SumStore(spec, copies=copies)
         self.drain = ResultWriter(spec, encoding=encoding, adder=adder, across=across)
+        self.rows = None if spec.vector is None else VectorRows(spec, vector)
         self.columns: dict[int, ColumnStore] = {}
         most = parts(spec)
         if spec.bias:
@@ -153,8 +158,10 @@ class Datapath(wiring.Component):
         stores = [operand.store for operand in self.operands.values()]
         banks = [cell for store in stores for cell in store.shared_modules]
         banks += [cell for store in self.columns.values() for cell in store.shared_modules]
+        units = () if self.rows is None else self.rows.unit.shared_modules
         return (
             *self.engine.shared_modules,
+            *units,
             *banks,
             *self.sums.shared_modules,
             *self.drain.shared_modules,
@@ -173,7 +180,12 @@ class Datapath(wiring.Component):
         m.submodules.blocks = blocks = Fifo(BlockDone(spec), 4)
         takers: tuple[Any, ...] = (loader, tiles, sums, drain, *self.operands.values())
         m.d.comb += [part.i_geometry.eq(job) for part in takers]
-        m.d.comb += [part.i_start.eq(self.i_start) for part in (loader, drain)]
+        # Vector jobs have nothing to do with the engine.
+        starts, rows = self.i_start, self.rows
+        if rows is not None:
+            starts = Signal(name="starts_product")
+            m.d.comb += starts.eq(self.i_start & ~self._of_rows)
+        m.d.comb += [part.i_start.eq(starts) for part in (loader, drain)]
         m.d.comb += [part.i_base.eq(self.i_base) for part in (loader, drain)]
         m.d.comb += self.o_writes.eq(loader.o_writes | drain.o_writes)
         connect(m, loader.o_block, loads.i)
@@ -229,16 +241,19 @@ class Datapath(wiring.Component):
         area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
         ended, computes = Signal(), Signal()
         begun = Signal(3)  # jobs whose tiles have not all been requested
+        idle = loader.o_idle if rows is None else loader.o_idle & rows.o_ready
+        done = drain.o_idle if rows is None else drain.o_idle & rows.o_ready
         m.d.sync += [area.eq(tiles.o_area), codes.eq(tiles.o_codes)]
-        m.d.sync += [begun.eq(begun + self.i_start - ended), self.o_events.macs.eq(area * codes)]
+        m.d.sync += [begun.eq(begun + starts - ended), self.o_events.macs.eq(area * codes)]
+        stalls = ~computes & ~(engine.i_a.valid & engine.i_b.valid)
         m.d.comb += [
             ended.eq(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last),
             computes.eq(engine.i_a.valid & engine.i_a.ready),
-            self.o_ready.eq(loader.o_idle),
-            self.o_done.eq((begun == 0) & drain.o_idle & ~written.o.valid),
+            self.o_ready.eq(idle),
+            self.o_done.eq((begun == 0) & done & ~written.o.valid),
             self.o_events.compute.eq(computes),
             # Some engines take A before the first B arrives.
-            self.o_events.stall_load.eq(~computes & ~(engine.i_a.valid & engine.i_b.valid)),
+            self.o_events.stall_load.eq(stalls if rows is None else stalls & ~self._of_rows),
             self.o_events.stall_store.eq(engine.o_c.valid & ~engine.o_c.ready),
             self.o_events.invalid.eq(drain.o_invalid),
         ]
@@ -262,8 +277,13 @@ class Datapath(wiring.Component):
                 tiles.i_full_c.eq(addends.o_full),
             ]
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
+        if self.rows is not None:
+            words[VECTOR] = spec.vector_word_bytes
         m.submodules.receiver = receiver = LoadRouter(spec, words)
-        connect(m, loader.o, receiver.i_row)
+        if self.rows is None:
+            connect(m, loader.o, receiver.i_row)
+        else:
+            self._place_rows(m, self.rows, loader, receiver)
         m.submodules.asked = asked = Fifo(Row(spec), 2)
         connect(m, receiver.o_row, asked.i)
         connect(m, asked.o, flipped(self.o_row))
@@ -276,6 +296,33 @@ class Datapath(wiring.Component):
                 m.submodules[f"columns{to}"] = store
             else:
                 m.d.comb += store.i_end.eq(receiver.o_end[to])
+
+    @property
+    def _of_rows(self) -> Value:
+        """Whether the job is a vector job."""
+        mode: Any = self.i_job.mode
+        return mode.vector != 0
+
+    def _place_rows(self, m: Module, rows: VectorRows, loader: Loader, receiver: Any) -> None:
+        """Let vector jobs use the loader's way to the bus, and the drain's."""
+        m.submodules.rows = rows
+        drain: Any = self.drain
+        here = self._of_rows
+        m.d.comb += [
+            rows.i_geometry.eq(self.i_geometry),
+            rows.i_mode.operation.eq(self.i_job.mode.vector),
+            rows.i_mode.wide.eq(self.i_job.mode.a_format),
+            rows.i_start.eq(self.i_start & here),
+            rows.i_base.eq(self.i_base),
+            receiver.i_row.valid.eq(Mux(here, rows.o_row.valid, loader.o.valid)),
+            receiver.i_row.payload.eq(Mux(here, rows.o_row.payload, loader.o.payload)),
+            rows.o_row.ready.eq(here & receiver.i_row.ready),
+            loader.o.ready.eq(~here & receiver.i_row.ready),
+            drain.i_of_rows.eq(here),
+        ]
+        connect(m, getattr(receiver, f"o{VECTOR}"), rows.i)
+        connect(m, rows.o_rows, drain.i_rows)
+        connect(m, rows.o, drain.i_words)
 
     def _multiply(self, m: Module) -> None:
         """Connect the engine."""

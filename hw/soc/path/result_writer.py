@@ -68,6 +68,9 @@ class ResultWriter(wiring.Component):
         The half can be refilled.
     o_invalid : Out(1)
         In this cycle a row with a NaN sum leaves.
+    i_of_rows, i_rows, i_words : In(1), In(stream), In(stream)
+        With a vector unit: what follows is a vector job's, rows of C, see
+        :class:`hw.soc.bus.burst.Row`, and their words, see :class:`hw.soc.bus.packer.Word`.
     o_rows : Out(stream)
         :class:`hw.soc.bus.burst.Row`: addresses of the rows of C.
     o : Out(stream)
@@ -93,6 +96,9 @@ class ResultWriter(wiring.Component):
     o_last: Signal
     o_free: Signal
     o_invalid: Signal
+    i_of_rows: Signal
+    i_rows: stream.Interface
+    i_words: stream.Interface
     o_rows: stream.Interface
     o: stream.Interface
     o_idle: Signal
@@ -106,6 +112,7 @@ class ResultWriter(wiring.Component):
             if spec.requantise
             else None
         )
+        self.row_bytes = 0 if spec.vector is None else spec.vector.lanes * spec.vector_out_bytes
         ports = {
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
@@ -129,6 +136,10 @@ class ResultWriter(wiring.Component):
         }
         if spec.requantise and spec.inside.result is None:
             ports["i_how"] = In(Requantisation(self.requantiser))
+        if self.row_bytes:
+            ports["i_of_rows"] = In(1)
+            ports["i_rows"] = In(stream.Signature(Row(spec)))
+            ports["i_words"] = In(stream.Signature(Word(self.row_bytes)))
         super().__init__(ports)
 
     @property
@@ -149,6 +160,8 @@ class ResultWriter(wiring.Component):
 
         sizes = [across * spec.sum_bytes]
         sizes += [across * spec.code_bits // 8] if spec.requantise else []
+        kind = codes if not self.row_bytes else Mux(self.i_of_rows, len(sizes), codes)
+        sizes += [self.row_bytes] if self.row_bytes else []
         m.submodules.packer = packer = Packer(spec.bytes, *sizes, length_width=spec.length_width)
 
         # Sums, row by row of the block, as they complete; the last one when the half is complete.
@@ -165,6 +178,9 @@ class ResultWriter(wiring.Component):
         m.submodules.places = places = ResultAddresses(spec)
         m.submodules.told = told = Fifo(BlockDone(spec), 2)
         m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), 2)
+        rows: Any = places.o
+        if self.row_bytes:
+            rows = self._joined(m, "rows", places.o, self.i_rows)
         connect(m, told.o, places.i)
         connect(m, spans.o, packer.i_row)
         m.d.comb += [
@@ -173,13 +189,13 @@ class ResultWriter(wiring.Component):
             places.i_base.eq(self.i_base),
             self.o_writes.eq(places.o_writes),
             places.i_come.eq(self.en & (column == 0)),
-            self.o_rows.payload.eq(places.o.payload),
-            self.o_rows.valid.eq(places.o.valid & spans.i.ready),
-            packer.i_kind.eq(codes),
-            spans.i.valid.eq(places.o.valid & self.o_rows.ready),
-            spans.i.payload.offset.eq(0 if spec.STREAM else places.o.payload.address),
-            spans.i.payload.bytes.eq(places.o.payload.bytes),
-            places.o.ready.eq(self.o_rows.ready & spans.i.ready),
+            self.o_rows.payload.eq(rows.payload),
+            self.o_rows.valid.eq(rows.valid & spans.i.ready),
+            packer.i_kind.eq(kind),
+            spans.i.valid.eq(rows.valid & self.o_rows.ready),
+            spans.i.payload.offset.eq(0 if spec.STREAM else rows.payload.address),
+            spans.i.payload.bytes.eq(rows.payload.bytes),
+            rows.ready.eq(self.o_rows.ready & spans.i.ready),
         ]
 
         right, final = columns <= n, Signal()
@@ -269,11 +285,27 @@ class ResultWriter(wiring.Component):
         ]  # fmt: skip
         m.submodules.ripe = ripe = Fifo(Word(max(sizes)), 2)
         connect(m, ripe.o, packer.i)
-        m.d.comb += sent.eq(self._send(m, ripe.i, numbers, codes, waits))
+        sums: Any = ripe.i
+        if self.row_bytes:
+            sums = stream.Signature(Word(max(sizes))).create(path=("sums",))
+            connect(m, self._joined(m, "words", sums, self.i_words), ripe.i)
+        m.d.comb += sent.eq(self._send(m, sums, numbers, codes, waits))
         if spec.inside.flags:
             flags = Cat(self.i_row.word_select(column, bits)[-1] for column in range(n)) & inside
             m.d.comb += self.o_invalid.eq(done & flags.any())
         return m
+
+    def _joined(self, m: Module, name: str, sums: Any, rows: Any) -> Any:
+        """Return the stream of a product or, in a vector job, that of its rows."""
+        joined: Any = stream.Signature(sums.payload.shape()).create(path=(name,))
+        here = self.i_of_rows
+        m.d.comb += [
+            joined.valid.eq(Mux(here, rows.valid, sums.valid)),
+            Value.cast(joined.payload).eq(Mux(here, rows.payload, sums.payload)),
+            sums.ready.eq(joined.ready & ~here),
+            rows.ready.eq(joined.ready & here),
+        ]
+        return joined
 
     def _send(self, m: Module, to: Any, numbers: list[Value], codes: Value, valid: Value) -> Value:
         """Send rows of sums to a stream, or through the requantiser; return ready."""

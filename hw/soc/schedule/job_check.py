@@ -11,6 +11,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.soc.registers.coprocessor import JobLayout, error_code
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
 from hw.soc.schedule.loader import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Bases
+from hw.soc.schedule.vector_check import vector_check
 
 __all__ = ["JobCheck"]
 
@@ -154,11 +155,20 @@ class JobCheck(wiring.Component):
             | ((mode.order | Cat(chosen).any()) & (not spec.blocks))
         )
         split = self._split(block_n, block_k, kind)
+        long = job.k > limit
+        of_rows = vector_check(spec, job, out.n)
+        if of_rows is not None:
+            here = of_rows.here
+            zero, large = Mux(here, of_rows.zero, zero), Mux(here, of_rows.large, large)
+            unsupported = Mux(here, of_rows.unsupported, unsupported)
+            long &= ~here
         reasons = [
             (zero | large, error_code("zero_dimension")),
             (unsupported, error_code("unsupported")),
-            (job.k > limit, error_code("long_k")),
+            (long, error_code("long_k")),
         ]
+        if of_rows is not None:
+            reasons.append((of_rows.here & of_rows.long, error_code("long_row")))
 
         # Then multiplications, one after the other: x * y + sum.
         distance, address = spec.distance_width, spec.address_width
@@ -169,21 +179,26 @@ class JobCheck(wiring.Component):
         of_a = pick(lambda bits: _last(words, bits), [kind.a_bits for kind in spec.kinds], kind)
         of_b = pick(lambda bits: _last(columns, bits), [kind.b_bits for kind in spec.kinds], kind)
         sums = _last(columns, 8 * spec.sum_bytes)
-        codes_of_c = _last(columns, spec.code_bits)
+        of_c = Mux(mode.requantise, _last(columns, spec.code_bits), sums)
         always = C(1)
+        of_product: Value = always
+        if of_rows is not None:
+            of_a = Mux(of_rows.here, of_rows.bytes_a, of_a)
+            of_c = Mux(of_rows.here, of_rows.bytes_c, of_c)
+            of_product = ~of_rows.here
         # Rows, stride, bytes of a row, both sizes less one; whether the job has the matrix.
         ends = [
             _End(A, rows, job.lda, of_a, always),
-            _End(B, words, job.ldb, of_b, always),
-            _End(ADDEND, rows, job.ldc, Mux(mode.requantise, codes_of_c, sums), always),
+            _End(B, words, job.ldb, of_b, of_product),
+            _End(ADDEND, rows, job.ldc, of_c, always),
             _End(BIAS, C(0), None, sums, mode.bias),
             _End(RECORD, C(0), None, _last(columns, 8 * spec.RECORD_BYTES), mode.per_column),
         ]
         if inside.block:
             scales = pick(lambda count: words // (inside.block // count), codes, kind)
             ends += [
-                _End(A_SCALES, rows, job.ldsa, scales, always),
-                _End(B_SCALES, scales, job.ldsb, columns, always),
+                _End(A_SCALES, rows, job.ldsa, scales, of_product),
+                _End(B_SCALES, scales, job.ldsb, columns, of_product),
             ]
         if spec.STREAM:
             ends = []
@@ -231,7 +246,10 @@ class JobCheck(wiring.Component):
                         with m.Case(number):
                             m.d.sync += [x.eq(end.above), length.eq(end.last), ending.eq(end.used)]
                             if end.stride is not None:
-                                m.d.sync += [y.eq(_fold(end.stride, distance)), striding.eq(1)]
+                                m.d.sync += [
+                                    y.eq(_fold(end.stride, distance)),
+                                    striding.eq(end.used),
+                                ]
                             m.d.comb += [self.o_base.valid.eq(1), self.o_base.to.eq(end.to)]
                     for number, (factor, other, _) in enumerate(sizes, len(ends)):
                         with m.Case(number):

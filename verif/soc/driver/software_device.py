@@ -8,11 +8,12 @@ import numpy as np
 from golden.npe.requantiser import Requantisation
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor
 from hw.soc.coprocessor import discovery
-from hw.soc.registers.rdl import fields_of, layout_of, register_map
+from hw.soc.registers.rdl import codes_of, fields_of, layout_of, register_map
 
 __all__ = ["SoftwareDevice", "decode"]
 
 _JOB = layout_of("JOB")
+_OPERATIONS = {number: name for name, number in codes_of("job_mode_vector").items() if number}
 
 
 def decode(image: bytes) -> tuple[Job, Any]:
@@ -44,6 +45,7 @@ def decode(image: bytes) -> tuple[Job, Any]:
         accumulate=bool(mode.accumulate),
         requantisation=how,
         by_columns=bool(mode.order),
+        vector=_OPERATIONS[mode.vector] if mode.vector else None,
     )
     return job, fields
 
@@ -135,7 +137,7 @@ class SoftwareDevice:
         macs = 0
         for number, image in enumerate(images or [registers]):
             job, fields = decode(image)
-            if self.constants["features_formats"]:
+            if self.constants["features_formats"] or job.vector is not None:
                 job = replace(job, a_format=fields.mode.a_format, b_format=fields.mode.b_format)
             self.done.append(fields)
             fault = self.fault if number == self.fault_at else None
@@ -145,7 +147,7 @@ class SoftwareDevice:
                 self._stored[0xA4] = number
                 self._stored[0xA8], self._stored[0xAC] = address & 0xFFFFFFFF, address >> 32
                 break
-            macs += job.m * job.n * job.k
+            macs += 0 if job.vector is not None else job.m * job.n * job.k
             self._stored[0x9C] = number + 1
         counters = {"cycles": 3 * macs + (5 << 32), "macs": macs, "read_beats": 77}
         for name, value in counters.items() if self.spec.counters else ():

@@ -22,7 +22,7 @@ ERROR, IGNORED = 0xA0, 1 << 16
 # The map, by hand: what a host relies on.
 WRITABLE = {
     **dict.fromkeys(range(0x10, 0x68, 4), 0xFFFFFFFF),  # A_LO to LDSB
-    0x68: 0x3FFF, 0x6C: 0x7FFFFFFF, 0x70: 0x3F, 0x74: 0xFFFF, 0x78: 0xFFFF, 0x7C: 0xFFFF,
+    0x68: 0xF3FFF, 0x6C: 0x7FFFFFFF, 0x70: 0x3F, 0x74: 0xFFFF, 0x78: 0xFFFF, 0x7C: 0xFFFF,
     **dict.fromkeys((0x80, 0x84, 0x88), 0xFFFFFFFF),  # BLOCK_M, BLOCK_N, BLOCK_K
     **dict.fromkeys((0x90, 0x94, 0x98), 0xFFFFFFFF),  # RING_LO, RING_HI, RING_COUNT
 }  # fmt: skip
@@ -44,11 +44,14 @@ BUILD = {
     "sums": 192,
     "a_bytes": 4096,
     "b_bytes": 2048,
-    "features": 0b101101,
+    "features": 0b1000_0010_1101,
     "hash": 0x0123456789ABCDEF,
     "numbers": 0x87_2B_85_0C,
     "outstanding": 23,
     "dimension_width": 21,
+    "vector": 0b110,
+    "vector_format": 0x1530C0A,
+    "vector_length": 1234,
 }
 
 

@@ -23,10 +23,11 @@ from verif.soc.registers.bench import (
 DISCOVERY = {
     0x100: 0x43535631, 0x104: 0x030E0F, 0x108: 1, 0x10C: 5, 0x110: 16, 0x114: 12, 0x118: 4,
     0x11C: 8, 0x120: 2, 0x124: 6, 0x128: 256, 0x12C: 40, 0x130: 0xFFFFFFFF, 0x134: 192,
-    0x138: 4096, 0x13C: 2048, 0x140: 0b101101, 0x144: 0x89ABCDEF, 0x148: 0x01234567, 0x14C: 7,
-    0x150: 0x872B850C, 0x154: 23, 0x158: 21,
+    0x138: 4096, 0x13C: 2048, 0x140: 0x82D, 0x144: 0x89ABCDEF, 0x148: 0x01234567, 0x14C: 7,
+    0x150: 0x872B850C, 0x154: 23, 0x158: 21, 0x15C: 0b110,
+    0x160: 0x1530C0A, 0x164: 1234,
 }  # fmt: skip
-MAPPED = {*range(0, 0xE8, 4), *range(0x100, 0x15C, 4)}
+MAPPED = {*range(0, 0xE8, 4), *range(0x100, 0x168, 4)}
 
 
 def test_registers_parameters_are_checked() -> None:
@@ -60,6 +61,20 @@ def test_registers_read_their_reset_values_and_slverr_elsewhere() -> None:
             assert value == expected, hex(address)
 
     simulate(bench)
+
+
+def test_registers_of_vector_jobs_are_there_only_with_a_unit() -> None:
+    def addresses(vector: int) -> dict[str, int]:
+        top = register_map({**BUILD, "vector": vector})
+        return {field.name: field.register.absolute_address for field in fields_of(top)}
+
+    without, found = addresses(0), addresses(1)
+    assert without.items() <= found.items()
+    assert set(found) - set(without) == {
+        "job_mode_vector", "vector", "vector_length", "vector_format_width",
+        "vector_format_out_width", "vector_format_scale_width", "vector_format_norm_fraction",
+        "vector_format_signed_codes",
+    }  # fmt: skip
 
 
 def test_narrow_registers_tell_what_is_beyond() -> None:
@@ -129,7 +144,7 @@ def test_registers_job_layout_is_the_descriptor() -> None:
     assert {name: (field.offset // 8 + 0x10, field.width) for name, field in layout} == fields
     mode = {"a_format": (0, 4), "b_format": (4, 4), "requantise": (8, 1), "bias": (9, 1),
             "per_column": (10, 1), "accumulate": (11, 1), "relu": (12, 1),
-            "order": (13, 1)}  # fmt: skip
+            "order": (13, 1), "vector": (16, 4)}  # fmt: skip
     shape = layout["mode"].shape
     assert isinstance(shape, data.FlexibleLayout)
     assert {name: (field.offset, field.width) for name, field in shape} == mode

@@ -1,0 +1,236 @@
+"""Vector jobs: rows of A through the vector unit, to rows of C."""
+
+from typing import Any
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.soc.spec import CoprocessorSpec
+from hw.soc.bus.burst import Beat, Row
+from hw.soc.bus.packer import Word
+from hw.soc.registers.rdl import codes_of
+from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
+from hw.soc.schedule.loader import ADDEND, A, Bases, RowRequest
+
+__all__ = ["VECTOR", "VectorRows"]
+
+VECTOR = 7
+"""Destination of rows, besides those of :mod:`hw.soc.schedule.loader`."""
+
+
+class VectorRows(wiring.Component):
+    """Reads rows of A, has the vector unit work on them, and writes rows of C.
+
+    Rows are requested up to :attr:`AHEAD` ahead of the one that the unit takes. The address of a
+    row of C follows its first codes, and the next job's first row this one's last. A row of a
+    softmax ends with its exponent, which takes a word of its own where the codes fill theirs.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: the bus, the vector unit.
+    unit : VectorUnit
+        How: the vector unit of that spec.
+
+    Members
+    -------
+    i_geometry, i_mode : In
+        The job: its derived values, and the register MODE.
+    i_start : In(1)
+        Begin; only while ``o_ready``.
+    o_ready : Out(1)
+        All rows have been handed over.
+    i_base : In
+        :class:`hw.soc.schedule.loader.Bases`, of A and C at least, before ``i_start``.
+    o_row : Out(stream)
+        :class:`hw.soc.schedule.loader.RowRequest`, to read.
+    i : In(stream)
+        :class:`hw.soc.bus.burst.Beat`: words of the rows.
+    o_rows : Out(stream)
+        :class:`hw.soc.bus.burst.Row`, to write.
+    o : Out(stream)
+        :class:`hw.soc.bus.packer.Word`: codes of the rows.
+    """
+
+    AHEAD = 4
+    """Rows that are on their way, or come."""
+
+    i_geometry: data.View
+    i_mode: data.View
+    i_start: Signal
+    o_ready: Signal
+    i_base: data.View
+    o_row: stream.Interface
+    i: stream.Interface
+    o_rows: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, spec: CoprocessorSpec, unit: Any):
+        assert spec.vector is not None
+        self.spec = spec
+        self.unit = unit
+        self.vector = spec.vector
+        self.lanes = spec.vector.lanes
+        self.word_bytes = self.lanes * spec.vector_out_bytes
+        self.numbers = codes_of("job_mode_vector")
+        super().__init__({
+            "i_geometry": In(Geometry(spec)),
+            "i_mode": In(data.StructLayout({"operation": 4, "wide": 1})),
+            "i_start": In(1),
+            "o_ready": Out(1),
+            "i_base": In(Bases(spec)),
+            "o_row": Out(stream.Signature(RowRequest(spec))),
+            "i": In(stream.Signature(Beat(8 * spec.vector_word_bytes))),
+            "o_rows": Out(stream.Signature(Row(spec))),
+            "o": Out(stream.Signature(Word(self.word_bytes))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.unit = self.unit
+        job = self.i_geometry
+        width = self.spec.address_width
+        bases = {
+            to: Signal(width, name=name, reset_less=True)
+            for to, name in ((A, "base_a"), (ADDEND, "base_c"))
+        }
+        for to, base in bases.items():
+            with m.If(self.i_base.valid & (self.i_base.to == to)):
+                m.d.sync += base.eq(self.i_base.address)
+        # Codes of a row that are left to take and to give, less one.
+        taking, giving = (
+            Signal(range(self.vector.length), name=name, reset_less=True)
+            for name in ("taking", "giving")
+        )
+        with m.If(self.i_start):
+            m.d.sync += [taking.eq(job.n), giving.eq(job.n)]
+        taken = self._take(m, taking)
+        asks = self._ask(m, bases[A], taken)
+        writes = self._give(m, bases[ADDEND], giving)
+        m.d.comb += self.o_ready.eq(~asks & ~writes)
+        return m
+
+    def _walk(
+        self, m: Module, name: str, base: Value, stride: Value, moves: Value
+    ) -> tuple[Value, Value, Value]:
+        """Step from row to row; return whether there is one, its address, and that it is last."""
+        job = self.i_geometry
+        there, at = Signal(name=name), Signal(self.spec.address_width, name=f"{name}_at")
+        left = Signal(self.spec.dimension_width, name=f"{name}_left")
+        last = left == 0
+        with m.If(self.i_start):
+            m.d.sync += [there.eq(1), at.eq(base), left.eq(job.m)]
+        with m.Elif(moves):
+            m.d.sync += [there.eq(~last), at.eq(at + stride[:BYTES_WIDTH]), left.eq(left - 1)]
+        return there, at, last
+
+    def _ask(self, m: Module, base: Value, taken: Value) -> Value:
+        """Request rows of A; return whether there are more."""
+        row, moves = self.o_row.payload, Signal()
+        ahead = Signal(range(self.AHEAD + 1))
+        there, at, last = self._walk(m, "asks", base, self.i_geometry.lda, moves)
+        wide = self.i_mode.wide if self.spec.vector_in_bytes > 1 else C(0, 1)
+        codes = self.i_geometry.n + 1
+        m.d.sync += ahead.eq(ahead + moves - taken)
+        m.d.comb += [
+            moves.eq(self.o_row.valid & self.o_row.ready),
+            self.o_row.valid.eq(there & (ahead != self.AHEAD)),
+            row.address.eq(at),
+            row.bytes.eq(Mux(wide, codes << 1, codes)),
+            row.to.eq(VECTOR),
+            row.last.eq(last),
+            row.final.eq(last),
+        ]
+        return there
+
+    def _take(self, m: Module, left: Signal) -> Value:
+        """Hand rows to the unit, beat by beat; return whether a row ends."""
+        spec, unit, lanes = self.spec, self.unit, self.lanes
+        beat, width = unit.i.payload, self.vector.width
+        choices = []
+        for size in range(1, spec.vector_in_bytes + 1):
+            # A code per lane, as many beats as there are in a word.
+            bits = self.i.payload.data
+            slices = spec.vector_word_bytes // (lanes * size)
+            choices.append((size, slices, bits))
+        most = choices[0][1]
+        slice_, ends, final = Signal(range(most)), Signal(), Signal()
+        values: list[Value] = []
+        finals: list[Value] = []
+        for size, slices, bits in choices:
+            here = Signal(8 * lanes * size, name=f"codes{size}")
+            place = slice_[: (slices - 1).bit_length()]
+            m.d.comb += here.eq(bits.word_select(place, len(here)) if slices > 1 else bits)
+            values.append(Cat(
+                _fitted(here.word_select(lane, 8 * size), width) for lane in range(lanes)
+            ))  # fmt: skip
+            finals.append(place == slices - 1 if slices > 1 else C(1, 1))
+        moves = Signal()
+        m.d.comb += [
+            ends.eq(left < lanes),
+            final.eq(_either(self.i_mode.wide, finals)),
+            moves.eq(unit.i.valid & unit.i.ready),
+            unit.i.valid.eq(self.i.valid),
+            self.i.ready.eq(unit.i.ready & (final | ends)),
+            beat.data.eq(_either(self.i_mode.wide, values)),
+            beat.operation.eq(self.i_mode.operation - self.numbers["softmax"]),
+            beat.count.eq(Mux(ends, left, lanes - 1)),
+            beat.last.eq(ends),
+        ]
+        with m.If(moves):
+            m.d.sync += [
+                left.eq(Mux(ends, self.i_geometry.n, left - lanes)),
+                slice_.eq(Mux(final | ends, 0, slice_ + 1)),
+            ]
+        return moves & ends
+
+    def _give(self, m: Module, base: Value, left: Signal) -> Value:
+        """Write what the unit makes; return whether there is more."""
+        spec, unit, lanes, row = self.spec, self.unit, self.lanes, self.o_rows.payload
+        codes, width, size = unit.o.payload, self.vector.out_width, 8 * spec.vector_out_bytes
+        told, alone, ends, pops = Signal(), Signal(), Signal(), Signal()
+        softmax = self.i_mode.operation == self.numbers["softmax"]
+        tells, more, sent = Signal(), Signal(), Signal()
+        there, at, last = self._walk(m, "writes", base, self.i_geometry.ldc, pops & ends)
+        m.d.comb += [
+            tells.eq(self.o_rows.valid & self.o_rows.ready),
+            self.o_rows.valid.eq(unit.o.valid & ~told),
+            row.address.eq(at),
+            row.bytes.eq((self.i_geometry.n + 1 + softmax) * spec.vector_out_bytes),
+            row.final.eq(last),
+            ends.eq(left < lanes),
+            # The exponent has no place behind the codes: it follows in a word of its own.
+            more.eq(softmax & (left == lanes - 1) & ~alone),
+            self.o.valid.eq(unit.o.valid & (told | tells)),
+            sent.eq(self.o.valid & self.o.ready),
+            unit.o.ready.eq(sent & ~more),
+            pops.eq(sent & ~more),
+        ]
+        with m.If(tells):
+            m.d.sync += told.eq(1)
+        with m.If(sent):
+            m.d.sync += alone.eq(more)
+        with m.If(pops):
+            m.d.sync += left.eq(Mux(ends, self.i_geometry.n, left - lanes))
+            with m.If(ends):
+                m.d.sync += told.eq(0)
+        words = []
+        for lane in range(lanes):
+            code = codes.data.word_select(lane, width)
+            extended = Cat(code, (code[-1] & ~softmax).replicate(size - width))
+            place = Mux(alone, lane == 0, ends & (left == lane - 1) if lane else 0)
+            words.append(Mux(softmax & place, codes.exponent,
+                             extended & (~alone).replicate(size))[:size])  # fmt: skip
+        m.d.comb += self.o.payload.data.eq(Cat(words))
+        return there
+
+
+def _fitted(code: Value, width: int) -> Value:
+    """Return a code in two's complement of some bits."""
+    return Cat(code[:width], code[-1].replicate(max(width - len(code), 0)))
+
+
+def _either(wide: Value, values: list[Value]) -> Value:
+    """Choose between what is for codes of one byte, and of two, if there are any."""
+    return values[0] if len(values) == 1 else Mux(wide, values[1], values[0])

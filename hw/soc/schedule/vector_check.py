@@ -1,0 +1,55 @@
+"""What is looked at of a vector job before it begins."""
+
+from typing import Any, NamedTuple
+
+from amaranth import C, Cat, Mux, Value
+
+from golden.soc.spec import CoprocessorSpec
+from hw.soc.registers.rdl import codes_of
+
+__all__ = ["VectorCheck", "vector_check"]
+
+
+class VectorCheck(NamedTuple):
+    """Of a job: whether it is a vector job, what is wrong with it, bytes of its rows less one."""
+
+    here: Value
+    zero: Value
+    large: Value
+    unsupported: Value
+    long: Value
+    bytes_a: Value
+    bytes_c: Value
+
+
+def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck | None:
+    """Look at a job; None in a build without a vector unit.
+
+    Parameters
+    ----------
+    spec : the build.
+    job : :class:`~hw.soc.registers.coprocessor.JobLayout`.
+    above : its N less one.
+    """
+    unit, mode, size = spec.vector, job.mode, spec.dimension_width
+    if unit is None:
+        return None
+    numbers = codes_of("job_mode_vector")
+    built = mode.vector.matches(*(numbers[name] for name in unit.operations.split(",")))
+    others = mode.as_value()[4 : mode.shape()["vector"].offset]
+    softmax = mode.vector == numbers["softmax"]
+    # A softmax has one more code, the exponent.
+    last_c = above + softmax
+    wide = mode.a_format == 1
+    return VectorCheck(
+        here=mode.vector != 0,
+        zero=(job.m == 0) | (job.n == 0),
+        large=(job.m >> size != 0) | (job.n >> size != 0),
+        unsupported=~built
+        | (mode.a_format >= spec.vector_in_bytes)
+        | others.any()
+        | Cat(job.block_m, job.block_n, job.block_k).any(),
+        long=job.n > unit.length,
+        bytes_a=Mux(wide, Cat(C(1, 1), above), above),
+        bytes_c=Cat(C(1, 1), last_c) if spec.vector_out_bytes > 1 else last_c,
+    )

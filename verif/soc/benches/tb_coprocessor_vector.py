@@ -1,0 +1,278 @@
+"""Bench of vector jobs in the co-processor: every byte of memory is compared with the twin's."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ClockCycles
+
+from carrysave.driver.registers import FIELDS, OPERATIONS
+from carrysave.sim.cocotb import system
+from carrysave.sim.cocotb.axi_memory import CHANNELS, Memory
+from carrysave.sim.cocotb.host import Host, descriptors
+from carrysave.sim.cocotb.streams import SCHEDULES, generator, limited, schedule
+from carrysave.sim.parameters import bench_spec
+from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, matrices
+from verif.soc.benches import jobs
+from verif.soc.benches.tb_coprocessor_formats import run
+
+SPEC: CoprocessorSpec = bench_spec()
+UNIT: Any = SPEC.vector
+BUILT = UNIT.operations.split(",")
+SIZE = 1 << 17
+LENGTHS = sorted({1, 2, UNIT.lanes, UNIT.lanes + 1, 3 * UNIT.lanes - 1, UNIT.length})
+
+
+def draw(
+    rng: np.random.Generator, m: int, n: int, operation: str | None = None, **more: Any
+) -> Job:
+    """Place a vector job somewhere in memory, rows at any byte and at any distance."""
+    operation = operation or str(rng.choice(BUILT))
+    wide = int(rng.integers(SPEC.vector_in_bytes))
+    job = Job(
+        a=0, b=int(rng.integers(1 << 40)), c=0, m=m, n=n, k=int(rng.integers(1 << 32)), lda=0,
+        ldb=int(rng.integers(1 << 31)), ldc=0, a_format=wide, vector=operation,
+    )  # fmt: skip
+    place = int(rng.integers(64))
+    for name, matrix in matrices(SPEC, job).items():
+        distance = matrix.row_bytes + int(rng.integers(9))
+        where: dict[str, Any] = {name: place, f"ld{name}": distance}
+        job = replace(job, **where)
+        place += (m - 1) * distance + matrix.row_bytes + int(rng.integers(40))
+    assert place <= SIZE - 4096, "the matrices do not fit into the memory"
+    return replace(job, **more)
+
+
+def fill(memory: Memory, rng: np.random.Generator, job: Job) -> None:
+    """Write rows of some spread, so that not all codes are at a limit."""
+    matrix = matrices(SPEC, job)["a"]
+    high = (1 << min(matrix.bits, UNIT.width) - 1) - 1
+    spread = 2.0 ** rng.uniform(0, high.bit_length(), (job.m, 1))
+    values = rng.normal(0, spread, (job.m, job.n)) + rng.choice([0, 0, -high, high])
+    matrix.store(memory.data, np.clip(np.rint(values), -high - 1, high).astype(np.int64))
+
+
+def sizes(rng: np.random.Generator) -> tuple[int, int]:
+    """Draw rows, and codes in a row, few of each at most times."""
+    longest = min(UNIT.length, 6 * UNIT.lanes + 1)
+    return int(rng.integers(1, 6)), int(rng.integers(1, longest + 1))
+
+
+@cocotb.test
+async def test_lengths(dut: Any) -> None:
+    """Rows of one code and of the most, of every operation, one row and several."""
+    host, memory = await system.start(dut, size=SIZE)
+    rng = generator(1)
+    for operation in BUILT:
+        for n in LENGTHS:
+            for m in (1, 3):
+                job = draw(rng, m, n, operation)
+                fill(memory, rng, job)
+                await run(host, memory, job)
+
+
+@cocotb.test
+@cocotb.parametrize(kind=list(SCHEDULES))
+async def test_stalls(dut: Any, kind: str) -> None:
+    """Memory stalls on all channels, beside a latency."""
+    rng = generator(2)
+    stalls = {channel: schedule(kind, generator(3, i)) for i, channel in enumerate(CHANNELS)}
+    host, memory = await system.start(dut, size=SIZE, latency=20, stalls=stalls)
+    for _ in range(limited(10)):
+        job = draw(rng, *sizes(rng))
+        fill(memory, rng, job)
+        await run(host, memory, job)
+
+
+@cocotb.test
+async def test_in_place(dut: Any) -> None:
+    """Rows of C where those of A are."""
+    host, memory = await system.start(dut, size=SIZE, latency=3)
+    rng = generator(4)
+    for operation in BUILT:
+        job = draw(rng, 9, sizes(rng)[1], operation)
+        distance = max(job.lda, job.ldc)
+        job = replace(job, c=job.a, lda=distance, ldc=distance)
+        fill(memory, rng, job)
+        await run(host, memory, job)
+
+
+@cocotb.test
+async def test_refused(dut: Any) -> None:
+    """Whatever is wrong with a vector job, it is told, and nothing is read or written."""
+    host, memory = await system.start(dut, size=SIZE)
+    rng = generator(5)
+    good = draw(rng, 5, min(UNIT.length, 7), a_format=0)
+    high = 1 << SPEC.address_width
+    longer = {"n": UNIT.length + 1, "lda": 1 << 17, "ldc": 1 << 17}
+    wrong: list[tuple[Error, dict[str, Any]]] = [
+        (Error.DIMENSION, {"m": 0}), (Error.DIMENSION, {"n": 0}),
+        (Error.DIMENSION, {"m": 1 << SPEC.dimension_width}), (Error.DIMENSION, {"n": 1 << 31}),
+        (Error.MODE, {"a_format": SPEC.vector_in_bytes}), (Error.MODE, {"a_format": 15}),
+        (Error.MODE, {"b_format": 1}), (Error.MODE, {"bias": 0}),
+        (Error.MODE, {"accumulate": True}), (Error.MODE, {"by_columns": True}),
+        (Error.MODE, {"requantisation": jobs.requantisation(rng)}),
+        (Error.MODE, {"block_m": 1}), (Error.MODE, {"block_n": 1}), (Error.MODE, {"block_k": 1}),
+        (Error.LONG_ROW, longer), (Error.LONG_ROW, longer | {"n": (1 << SPEC.dimension_width) - 1}),
+        (Error.LEADING_DIMENSION, {"lda": good.n - 1}),
+        (Error.LEADING_DIMENSION, {"ldc": good.n * SPEC.vector_out_bytes - 1}),
+        (Error.WRAPS, {"a": high - good.n + 1, "m": 1}), (Error.WRAPS, {"c": high - 1}),
+        (Error.WRAPS, {"a": high - 4 * good.lda - good.n + 1}),
+        (Error.WRAPS, {"m": (1 << SPEC.dimension_width) - 1, "lda": (1 << 32) - 1,
+                       "a": high - (1 << SPEC.dimension_width)}),
+    ]  # fmt: skip
+    wrong += [(Error.MODE, {"vector": name}) for name in OPERATIONS if name not in BUILT]
+    if "softmax" in BUILT:
+        softmax = {"vector": "softmax", "ldc": good.n * SPEC.vector_out_bytes}
+        wrong.append((Error.LEADING_DIMENSION, softmax))
+    for error, changes in wrong:
+        job = replace(good, **changes)
+        assert coprocessor(SPEC, memory.data, job) == error, changes
+        await run(host, memory, job)
+        assert memory.read_beats == memory.write_beats == 0, changes
+    for number in range(max(OPERATIONS.values()) + 1, 16):
+        await host.start(replace(good, m=0))
+        assert await host.wait() == Error.DIMENSION
+        await host.write(FIELDS["job_m"][0], good.m)
+        address, low, _ = FIELDS["job_mode_vector"]
+        await host.write(address, number << low)
+        await host.write(0, 1)
+        assert await host.wait() == Error.MODE, number
+    assert memory.read_beats == memory.write_beats == 0
+    fill(memory, rng, good)
+    await run(host, memory, good)
+
+
+@cocotb.test
+@cocotb.parametrize(way=("r", "w"), response=(2, 3))
+async def test_errors_of_memory(dut: Any, way: str, response: int) -> None:
+    """An error on any beat ends the job, with its address; the next one is right."""
+    rng = generator(6, response)
+    stalls = {channel: schedule("bursts", generator(7, i)) for i, channel in enumerate(CHANNELS)}
+    host, memory = await system.start(dut, size=SIZE, latency=10, stalls=stalls)
+    for _ in range(limited(6)):
+        job = draw(rng, *sizes(rng))
+        found = matrices(SPEC, job)
+        places = found["a" if way == "r" else "c"].places()
+        address = int(rng.choice(places.reshape(-1))) // SPEC.bytes * SPEC.bytes
+        memory.faults[way] = {address: response}
+        before = memory.data.copy()
+        await host.start(job)
+        assert await host.wait() == (Error.READ if way == "r" else Error.WRITE)
+        assert await host.read(0xA0) >> 8 & 3 == response
+        told = await host.read(0xA8) | await host.read(0xAC) << 32
+        assert any(
+            at == told and at <= address < at + beats * SPEC.bytes for _, at, beats in memory.bursts
+        )
+        assert memory.busy == 0
+        outside = np.ones(len(before), bool)
+        outside[found["c"].places()] = False
+        assert np.array_equal(memory.data[outside], before[outside])
+        memory.faults[way] = {}
+        await run(host, memory, draw(rng, *sizes(rng)))
+
+
+@cocotb.test
+async def test_resets(dut: Any) -> None:
+    """After a soft reset at any moment the co-processor is idle, and the next job is right."""
+    rng = generator(8)
+    stalls = {channel: schedule("rare", generator(9, i)) for i, channel in enumerate(CHANNELS)}
+    host, memory = await system.start(dut, size=SIZE, latency=30, stalls=stalls)
+    for number in range(limited(20)):
+        await host.start(draw(rng, 9, min(UNIT.length, 4 * UNIT.lanes + 1)))
+        await ClockCycles(dut.aclk, int(rng.integers(1, 900)))
+        await host.write(0, 1 << 31)
+        while await host.read(0) & 1 << 31:
+            pass
+        assert memory.busy == 0
+        assert await host.read(0) & 4
+        # A product, now and then, has to find nothing of the rows.
+        await run(host, memory, draw(rng, 2, 3) if number % 2 else jobs.draw(SPEC, rng, 5, 3, 6))
+
+
+async def run_ring(host: Host, memory: Memory, ring: list[Job]) -> None:
+    """Run jobs on one start, those marked that may overlap, and compare every byte."""
+    image = np.frombuffer(descriptors(ring, SPEC.sum_bytes), np.uint8)
+    start = SIZE - 4096
+    memory.data[start : start + len(image)] = image
+    expected = memory.data.copy()
+    assert not any(coprocessor(SPEC, expected, job) for job in ring)
+    await host.start_ring(start, len(ring))
+    assert await host.wait() == Error.NONE
+    wrong = np.flatnonzero(memory.data != expected)
+    assert not len(wrong), f"{len(wrong)} bytes from {wrong[0]} on differ: {ring}"
+    assert await host.read(0x9C) == len(ring)
+
+
+@cocotb.test(skip=not SPEC.follows_ring)
+@cocotb.parametrize(kind=("flowing", "bursts"))
+async def test_ring_of_rows(dut: Any, kind: str) -> None:
+    """Jobs that differ only in their addresses, some of which read what others write."""
+    rng = generator(10)
+    stalls = {channel: schedule(kind, generator(11, i)) for i, channel in enumerate(CHANNELS)}
+    host, memory = await system.start(dut, size=SIZE, latency=9, stalls=stalls)
+    for operation in BUILT:
+        first = draw(rng, *sizes(rng), operation, a_format=0)
+        first = replace(first, ldc=max(first.ldc, first.lda))
+        found = matrices(SPEC, first)
+        step = max(matrix.rows * matrix.distance for matrix in found.values()) + 5
+        moved = [replace(first, a=2 * at * step, c=(2 * at + 1) * step) for at in range(6)]
+        await run_ring(host, memory, moved)
+        # Each reads what the one before wrote.
+        await run_ring(host, memory, [replace(first, a=at * step, c=(at + 1) * step)
+                                      for at in range(5)])  # fmt: skip
+
+
+@cocotb.test(skip=not SPEC.follows_ring)
+@cocotb.parametrize(kind=("flowing", "rare"))
+async def test_ring_with_products(dut: Any, kind: str) -> None:
+    """Products and vector jobs in turn, each of which reads what the one before wrote."""
+    rng = generator(12)
+    stalls = {channel: schedule(kind, generator(13, i)) for i, channel in enumerate(CHANNELS)}
+    host, memory = await system.start(dut, size=SIZE, latency=9, stalls=stalls)
+    codes = SPEC.requantise and SPEC.inside.result is None
+    how = {"requantisation": jobs.requantisation(rng)} if codes else {}
+    bits = SPEC.code_bits if codes else 8 * SPEC.sum_bytes
+    for _ in range(limited(4)):
+        m, n = int(rng.integers(1, 7)), int(rng.integers(1, min(UNIT.length, 20) + 1))
+        ring: list[Job] = []
+        place = 0
+        for number, operation in enumerate([None, *BUILT, None]):
+            job = (
+                jobs.draw(SPEC, rng, m, n, n, **how)
+                if operation is None
+                else draw(rng, m, n, operation, a_format=0)
+            )
+            if number:
+                # Its first codes, of however many bits, are those of this one.
+                job = replace(job, a=ring[-1].c, lda=ring[-1].ldc)
+            apart = 8 + max(m, n) * max(job.ldc, job.ldb if operation is None else 0)
+            place += apart + int(rng.integers(8))
+            job = replace(job, c=place, b=place + apart)
+            place += apart
+            ring.append(job)
+        assert all(
+            matrices(SPEC, one)["c"].row_bytes >= matrices(SPEC, two)["a"].row_bytes or bits < 8
+            for one, two in pairwise(ring)
+        )
+        assert place + apart < SIZE - 4096
+        await run_ring(host, memory, ring)
+
+
+@cocotb.test(skip=not SPEC.counters)
+async def test_counters(dut: Any) -> None:
+    """Beats are counted; a vector job has no products, and stalls for none."""
+    host, memory = await system.start(dut, size=SIZE, latency=9)
+    rng = generator(14)
+    for _ in range(3):
+        job = draw(rng, *sizes(rng))
+        beats = memory.read_beats, memory.write_beats
+        cycles = await run(host, memory, job)
+        names = ("cycles", "compute", "stall_load", "stall_store", "read", "write", "macs")
+        values = {name: await host.read(0xB0 + 8 * i) for i, name in enumerate(names)}
+        assert values["read"] == memory.read_beats - beats[0] > 0
+        assert values["write"] == memory.write_beats - beats[1] > 0
+        assert values["macs"] == values["compute"] == values["stall_store"] == 0
+        assert 0 < values["cycles"] <= cycles

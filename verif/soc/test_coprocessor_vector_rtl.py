@@ -1,0 +1,37 @@
+"""Vector jobs of the co-processor in Verilator against golden."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hw.catalog import Design
+from verif.soc.test_coprocessor_rtl import SMALL, run_bench
+from verif.support.cases import case_name, long
+
+CASES: list[dict[str, Any]] = [
+    SMALL | {"engine": "systolic_os(m=4,n=4)", "vector": "vector_unit(lanes=4,length=64)"},
+]
+LONG: list[dict[str, Any]] = [
+    # Lanes that are no power of two, wide codes, wide beats.
+    {
+        "engine": "systolic_os(m=3,n=3)", "data_width": 128, "sums": 64, "a_bytes": 128,
+        "b_bytes": 128,
+        "vector": "vector_unit(lanes=3,length=100,width=16,out_width=12,signed=True)",
+    },
+    # One lane, one operation, registers of few bits, all left out that can be.
+    {
+        "engine": "systolic_os(m=2,n=3)", "data_width": 32, "sums": 64, "a_bytes": 128,
+        "b_bytes": 128, "address_width": 20, "dimension_width": 12, "burst": 8, "outstanding": 1,
+        "bias": False, "requantise": False, "accumulate": False, "blocks": False, "ring": False,
+        "counters": False, "narrow": True,
+        "vector": "vector_unit(operations=softmax,lanes=1,length=9,width=4)",
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", [*CASES, *long(LONG)], ids=case_name)
+def test_coprocessor_vector_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
+    run_bench(
+        Design("coprocessor", parameters), "verif.soc.benches.tb_coprocessor_vector", tmp_path
+    )
