@@ -6,8 +6,13 @@
 Everything public is loaded when it is first used.
 
 Design       A design of the catalogue with its parameters: writes, verifies, multiplies, simulates.
+Verilog      Somebody's module: files, top, clock.
+synthesise   Area, timing and power of a design, or of somebody's Verilog; ``Design.synthesise``.
+compare      Designs and Verilog side by side, by one search.
 Files        What ``Design.generate`` returns: the files, and the manifest.
 Verification What ``Design.verify`` returns: the tests that ran.
+Synthesis    What ``synthesise`` returns: figures, conditions, critical path, netlist.
+Comparison   What ``compare`` returns: each with its ratios to the first.
 """
 
 from importlib import import_module
@@ -15,13 +20,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from carrysave.api.comparison import Comparison as Comparison
+    from carrysave.api.comparison import compare as compare
     from carrysave.api.design import Design as Design
     from carrysave.api.files import Files as Files
+    from carrysave.api.synthesis import Synthesis as Synthesis
+    from carrysave.api.synthesis import Verilog as Verilog
+    from carrysave.api.synthesis import synthesise as synthesise
     from carrysave.api.verification import Verification as Verification
 
 __version__ = "0.1.0"
 
-_PUBLIC = {"Design": "design", "Files": "files", "Verification": "verification"}
+_PUBLIC = {
+    "Design": "design", "Verilog": "synthesis", "synthesise": "synthesis", "compare": "comparison",
+    "Files": "files", "Verification": "verification", "Synthesis": "synthesis",
+    "Comparison": "comparison",
+}  # fmt: skip
 """What is public, and its module in ``carrysave.api``."""
 
 __all__ = ["__version__", *_PUBLIC]

@@ -45,6 +45,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "pythondata_cpu_vexriscv",
     ),
     "docs": ("peakrdl_html",),
+    "pandas": ("pandas",),
     "parquet": ("pyarrow",),
     "report": ("vl_convert",),
 }

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from carrysave.api.files import Files
+    from carrysave.api.synthesis import Synthesis
+    from carrysave.api.targets import Target
     from carrysave.api.verification import Verification
     from carrysave.asic.liberty.cells import Library
 
@@ -186,6 +188,20 @@ class Design(catalog.Design):
             test=test, transactions=transactions, show_failure=show_failure, folder=folder,
             progress=progress,
         )  # fmt: skip
+
+    @public
+    def synthesise(self, target: "Target" = None, **options: Any) -> "Synthesis":
+        """Synthesise it: area, timing, power; see :func:`carrysave.synthesise`.
+
+        Parameters
+        ----------
+        target : a cell library or a family of FPGAs by its name, a Liberty file or several, or a
+            library.
+        options : of :func:`carrysave.synthesise`, such as ``period_ns=2.5`` or ``place=True``.
+        """
+        from carrysave.api.synthesis import synthesise
+
+        return synthesise(self, target, **options)
 
     @public
     def multiply(self, a: "np.typing.ArrayLike", b: "np.typing.ArrayLike") -> "np.ndarray":

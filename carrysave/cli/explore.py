@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
 from carrysave import jobs
+from carrysave.api.checks import check_place, check_search
 from carrysave.api.design import Design
 from carrysave.api.device import for_device
 from carrysave.cli.libraries import target_of
@@ -24,7 +25,7 @@ from carrysave.cli.options import (
     print_outcome,
     write_page,
 )
-from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_place, check_search
+from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_libraries
 from carrysave.errors import UsageError
 from carrysave.exploration.command import Request, execute
 from carrysave.exploration.space import Point, Space
@@ -101,8 +102,9 @@ def explore(
     - `carrysave explore --macs 64 --liberty sky130_fd_sc_hd__tt_025C_1v80.lib --place`
     - `carrysave explore --space space.toml --target ecp5 --objective gops --objective luts`
     """
+    check_libraries(target, liberty)
     check_search(
-        target=target, liberty=liberty, period=period, sweep=sweep, objective="density",
+        target=target, period=period, sweep=sweep, objective="density",
         hierarchy=None, time_reset=False, part=part, seeds=seeds, operations=None,
     )  # fmt: skip
     check_place(place, target)

@@ -1,19 +1,16 @@
 """``carrysave synth``."""
 
-import json
-import shlex
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
-from carrysave.api.device import for_device
+from carrysave.api import synthesis as api
+from carrysave.api.design import Design
+from carrysave.api.synthesis import Verilog
 from carrysave.asic import synthesis
-from carrysave.asic.power.stimulus import UNMEASURED, Stimulus
-from carrysave.asic.recipes import PROJECT, USER
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,
@@ -26,23 +23,12 @@ from carrysave.cli.options import (
     Sets,
     check_page,
     choose,
-    console,
     errors,
     output_folder,
-    read_settings,
-    settings,
-    write_page,
+    present,
 )
-from carrysave.errors import UsageError, check_choice, check_positive, needs
-from carrysave.fpga import implementation
+from carrysave.errors import UsageError, check_choice, check_positive
 from carrysave.progress import Steps
-from carrysave.report.synthesis import print_synthesis, write_synthesis
-from carrysave.report.synthesis_page import synthesis_page
-from hw.catalog import Design
-
-if TYPE_CHECKING:
-    from carrysave.asic.liberty.cells import Library
-    from carrysave.asic.placement.technology import Technology
 
 __all__ = ["synthesise"]
 
@@ -111,89 +97,12 @@ Clock = Annotated[str | None, Parameter(help="Clock port of --verilog. [default:
 Operations = Annotated[float | None, Parameter(help="Operations per cycle of --verilog, for GOPS.")]
 
 
-def check_search(
-    *,
-    target: str | None,
-    liberty: Sequence[Path] | None,
-    period: float | None,
-    sweep: bool,
-    objective: str,
-    hierarchy: str | None,
-    time_reset: bool,
-    part: str | None,
-    seeds: int | None,
-    operations: float | None,
-) -> None:
-    """Refuse options of a synthesis that are out of range, or exclude each other."""
-    check_positive("--period", period, " ns")
-    check_positive("--operations", operations)
-    if objective == "energy" and period is None:
-        raise UsageError("--objective energy needs --period: the least energy of all that meet it")
-    if period is not None and sweep and objective != "energy":
-        raise UsageError("--period and --sweep exclude each other, but for --objective energy")
+def check_libraries(target: str | None, liberty: Sequence[Path] | None) -> None:
+    """Refuse two ways to say what is synthesised for, and what is no name of a target."""
     if target is not None and liberty is not None:
         raise UsageError("--target and --liberty exclude each other")
     if target is not None:
         check_choice("--target", target, synthesis.TARGETS)
-    on_fpga = target in implementation.TARGETS
-    if on_fpga and (period is not None or sweep or hierarchy is not None or time_reset):
-        raise UsageError(
-            "--period, --sweep, --hierarchy and --time-reset are for cell libraries, not for"
-            f" {target}"
-        )
-    if not on_fpga and (part is not None or seeds is not None):
-        raise UsageError(f"--part and --seeds need --target {'|'.join(implementation.TARGETS)}")
-    if seeds is not None and not 1 <= seeds <= implementation.MOST_SEEDS:
-        raise UsageError(f"--seeds must be 1 to {implementation.MOST_SEEDS}, not {seeds}")
-    if part is not None:
-        implementation.part_of(str(target), part)
-    if hierarchy is not None:
-        check_choice("--hierarchy", hierarchy, synthesis.HIERARCHIES)
-    check_choice("--objective", objective, synthesis.OBJECTIVES)
-
-
-def check_recipes(count: int | None, objective: str) -> None:
-    """Refuse a search of recipes that is out of range, or for an objective that has none."""
-    if count is None:
-        return
-    if not 1 <= count <= synthesis.MOST_TRIALS:
-        raise UsageError(f"--search-recipes must be 1 to {synthesis.MOST_TRIALS}, not {count}")
-    if objective == "energy":
-        raise UsageError("--search-recipes is for density, period and area, not for energy")
-
-
-def check_wires(sizes: Mapping[str, float | None], place: bool) -> None:
-    """Refuse sizes of wires, by their options, that are out of range or not asked for."""
-    for (option, size), unit in zip(sizes.items(), (" fF/um", " ohm/um", " um"), strict=True):
-        check_positive(option, size, unit)
-        if size is not None and not place:
-            raise UsageError(f"{option} needs --place")
-
-
-def check_place(place: bool, target: str | None) -> None:
-    """Refuse to place what is not of a cell library, and without a placer."""
-    if place and target in implementation.TARGETS:
-        raise UsageError(
-            f"--place is for cell libraries; {target} is placed where that is possible"
-        )
-    if place:
-        needs("coloquinte")
-
-
-def technology_of(
-    where: "Library | str", sizes: Mapping[str, float | None], lef: Sequence[Path]
-) -> "Technology":
-    """Return the wires of a library, but for what is given."""
-    from carrysave.asic.placement.lef import read_lef
-    from carrysave.asic.placement.technology import technology
-
-    library = synthesis.LIBRARIES[where]() if isinstance(where, str) else where
-    try:
-        capacitance, resistance, height = sizes.values()
-        found = read_lef(lef) if lef else None
-        return technology(library, capacitance, resistance, height, found)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def synthesise(
@@ -275,82 +184,25 @@ def synthesise(
     - `carrysave synth --verilog a.sv --top a --target ice40 --part iCE40UP5K-SG48 --seeds 5`
     - `carrysave synth --verilog a.v b.v --top a --clock clk_i --operations 2`
     """
-    check_recipes(search_recipes, objective)
-    sweep = sweep or search_recipes is not None
-    check_search(
-        target=target, liberty=liberty, period=period, sweep=sweep, objective=objective,
-        hierarchy=hierarchy, time_reset=time_reset, part=part, seeds=seeds, operations=operations,
-    )  # fmt: skip
-    on_fpga = target in implementation.TARGETS
-    sizes = {"--wire-cap": wire_cap, "--wire-res": wire_res, "--row-height": row_height}
-    check_wires(sizes, place)
-    check_place(place, target)
-    if lef and not place:
-        raise UsageError("--lef needs --place")
-    if activity is not None and (verilog or on_fpga):
-        raise UsageError("--activity is for designs of the catalogue on a cell library")
+    check_libraries(target, liberty)
+    what: Design | Verilog
     if verilog:
         if design is not None or parameter or config is not None or top is None:
             raise UsageError("--verilog needs --top, and no design, parameters or --config")
-        what, folder = top, output_folder(output)
+        check_positive("--operations", operations)
+        what, folder = Verilog(verilog, top, clock or "clk", operations), output_folder(output)
     else:
         if not (top is None and clock is None and operations is None):
             raise UsageError("--top, --clock and --operations need --verilog")
-        chosen, folder = choose(design, parameter, output, config)
-        if on_fpga:
-            chosen = for_device(str(target), chosen, Steps(errors).note)
-        what = chosen.module
-        if activity not in (None, *UNMEASURED):
-            Stimulus.parse(chosen, activity)
+        what, folder = choose(design, parameter, output, config)
     where = target_of(target, liberty, config)
-    technology = technology_of(where, sizes, lef or ()) if place else None
     check_page(html)
     with Steps(errors) as steps, running.session():
-        steps.step(f"synthesise {what}")
-        options: dict[str, Any] = {
-            "period_ns": period,
-            "sweep": sweep,
-            "more_recipes": search_recipes or 0,
-            "objective": objective,
-            "hierarchy": hierarchy,
-            "time_reset": time_reset,
-            "place": place or None,
-            "technology": technology,
-            "part": part,
-            "seeds": seeds or 3,
-            "progress": steps.note,
-        }
-        if verilog:
-            result = synthesis.synthesise(
-                verilog,
-                top=what,
-                target=where,
-                clock=clock or "clk",
-                operations_per_cycle=operations,
-                **options,
-            )
-        else:
-            result = synthesis.synthesise_design(
-                chosen,
-                where,
-                activity=activity,
-                from_kept=() if sweep else (PROJECT, USER),
-                hows=_free(chosen, parameter, config) if sweep else (),
-                **options,
-            )
-    result["command"] = shlex.join(["carrysave", *sys.argv[1:]])
-    result["files"] = write_synthesis(folder / "synth", result)
-    result["files"] = write_page(html, synthesis_page, result)
-    if json_:
-        print(json.dumps(result, indent=2))
-    else:
-        print_synthesis(console, [result])
+        found = api.synthesise(
+            what, where, period_ns=period, sweep=sweep, search_recipes=search_recipes,
+            objective=objective, activity=activity, part=part, seeds=seeds, hierarchy=hierarchy,
+            time_reset=time_reset, place=place, wire_cap=wire_cap, wire_res=wire_res,
+            row_height=row_height, lef=lef or (), progress=steps,
+        )  # fmt: skip
+    present(found, html, json_, folder / "synth")
     return 0
-
-
-def _free(design: Design, sets: Sequence[str] | None, config: Path | None) -> list[str]:
-    """Return the parameters that a search may change: those that the user has not set."""
-    told = settings(sets)
-    if config is not None:
-        told |= read_settings(config).get("parameters", {})
-    return [name for name in synthesis.searched(design) if name not in told]

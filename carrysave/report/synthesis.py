@@ -1,7 +1,7 @@
 """Command-line output of synthesis: tables, JSON, pictures."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from carrysave.report.figures import (
 )
 from carrysave.report.tables import show, svg
 
-__all__ = ["print_board", "print_synthesis", "write_synthesis"]
+__all__ = ["pictures", "print_board", "print_synthesis", "write_synthesis"]
 
 
 def print_synthesis(
@@ -155,25 +155,36 @@ def write_synthesis(folder: Path, result: dict[str, Any]) -> list[str]:
         netlist = folder / f"{stem}.netlist.v"
         cache.write(netlist, Path(result["netlist"]).read_bytes())
         files.append(netlist)
-    pictures = []
-    if len(result.get("sweep") or ()) > 1:
-        pictures.append(("sweep", draw_sweep))
     if placed := result.get("placed"):
         netlist = folder / f"{stem}.placed.v"
         cache.write(netlist, Path(placed["netlist"]).read_bytes())
         files.append(netlist)
-        pictures.append(("floor", floor_plan.draw))
-    for name, draw in pictures if installed("matplotlib") else ():
-        picture = folder / f"{stem}.{name}.svg"
-        cache.write(picture, draw(result))
-        files.append(picture)
-    if pictures and not installed("matplotlib"):
+    drawn = pictures(result) if installed("matplotlib") else {}
+    files += [
+        cache.write(folder / f"{stem}.{name}.svg", picture) for name, picture in drawn.items()
+    ]
+    if _drawers(result) and not installed("matplotlib"):
         note = f"no picture, which needs {remedy('matplotlib')}"
         result["notes"] = [*result.get("notes", ()), note]
     path = folder / f"{stem}.json"
     names = [str(file) for file in (*files, path)]
     cache.write(path, json.dumps({**result, "files": names}, indent=2) + "\n")
     return names
+
+
+def pictures(result: dict[str, Any]) -> dict[str, bytes]:
+    """Draw what a result has pictures of, SVG by name: ``sweep`` and ``floor``."""
+    return {name: draw(result) for name, draw in _drawers(result).items()}
+
+
+def _drawers(result: dict[str, Any]) -> dict[str, Callable[[dict[str, Any]], bytes]]:
+    """Return what draws the pictures of a result."""
+    found: dict[str, Callable[[dict[str, Any]], bytes]] = {}
+    if len(result.get("sweep") or ()) > 1:
+        found["sweep"] = draw_sweep
+    if result.get("placed"):
+        found["floor"] = floor_plan.draw
+    return found
 
 
 def draw_sweep(result: dict[str, Any]) -> bytes:
