@@ -2,6 +2,8 @@
 
 import re
 
+from numpydoc.docscrape import NumpyDocString
+
 import carrysave
 
 project = "carrysave"
@@ -21,6 +23,9 @@ suppress_warnings = ["misc.highlighting_failure"]  # shell commands with ... in 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 numpydoc_show_class_members = False
+
+
+NumpyDocString.sections["Members"] = []  # ours, of ports and fields
 
 
 def _members(app, what, name, obj, options, lines):  # type: ignore[no-untyped-def]

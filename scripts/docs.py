@@ -9,7 +9,11 @@ import shutil
 import sys
 from pathlib import Path
 
+from rich.console import Console
 from sphinx.cmd.build import main as sphinx
+
+from carrysave.docs import site
+from carrysave.progress import Steps
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -24,6 +28,8 @@ def main() -> int:
     shutil.copytree(ROOT / "docs", source)
     for page in ROOT.glob("*.md"):  # pages of docs/project include them, by the same paths
         shutil.copy(page, output)
+    with Steps(Console(stderr=True)) as steps:
+        site.write(source, steps.step)
     told = ["--fail-on-warning", "--keep-going", "--quiet", "--fresh-env", "-b", "html"]
     code = sphinx([*told, str(source), str(output / "html")])
     if not code:

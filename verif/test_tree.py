@@ -48,6 +48,7 @@ FLOORS = (
     ),
     ("carrysave.api",),
     ("carrysave.cli",),
+    ("carrysave.docs",),
     ("carrysave.__main__",),
     ("verif",),
     ("scripts",),

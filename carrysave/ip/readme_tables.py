@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from carrysave.ip.facts import Facts
 from hw.soc.registers.rdl import MapField, fields_of
 
-__all__ = ["errors", "ports", "registers", "table"]
+__all__ = ["access", "errors", "ports", "registers", "table"]
 
 
 _PROTOCOLS = {"AXI4": "AXI4", "AXI4LITE": "AXI4-Lite", "AXI4STREAM": "AXI4-Stream"}
@@ -47,7 +47,7 @@ def registers(block: Facts) -> str:
             f"{field.register.absolute_address:#05x}",
             name if whole else f"{name}.{node.inst_name}",
             bits,
-            _access(field),
+            access(field),
             "-" if field.kind == "wire" else f"{field.reset:#x}",
             " ".join(meaning.split()),
         ))
@@ -72,7 +72,7 @@ _EFFECTS = {
 }
 
 
-def _access(field: MapField) -> str:
+def access(field: MapField) -> str:
     """Describe the software access of a field."""
     parts = ["read, write" if field.node.is_sw_writable else "read"]
     for name, texts in _EFFECTS.items():

@@ -1,0 +1,1 @@
+"""Generated pages of the documentation: designs, formats, registers, commands, from the code."""

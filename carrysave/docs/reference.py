@@ -1,0 +1,213 @@
+"""Generated pages that are of no design: commands, formats, registers, files, modules, status."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from carrysave.cli import command_line
+from carrysave.docs.evidence import KINDS, kinds_of, tests_of
+from carrysave.docs.figures import tiers_of
+from carrysave.docs.markdown import autodoc, table
+from carrysave.docs.sources import ROOT
+from carrysave.ip.readme_tables import access
+from golden.formats.block import BlockFormat
+from golden.formats.element import ElementFormat
+from golden.formats.minifloat import SHORT_NAMES
+from golden.formats.mx import MxFormat
+from golden.formats.names import parse
+from golden.formats.nvfp4 import NvFormat
+from hw.catalog import CATALOG, STAGES, EngineText
+from hw.soc.registers.rdl import fields_of, parameters_of, register_map
+
+__all__ = ["commands", "files", "formats", "modules", "registers", "status"]
+
+_NAMED = (
+    "int2", "int3", "int4", "int8", "int16", "uint4", "uint8", *SHORT_NAMES, "posit4e1",
+    "posit8e0", "posit16e1",
+)  # fmt: skip
+_BLOCKS = ("mx_e4m3", "mx_e5m2", "mx_e2m3", "mx_e3m2", "mx_e2m1", "mx_int8f6", "nvfp4")
+
+
+def commands() -> str:
+    """Write the reference of the command line, from its own help."""
+    text = command_line([]).generate_docs(output_format="markdown")
+    _, _, text = text.partition("\n## carrysave ")
+    # Words in angle brackets would be taken for HTML.
+    text = re.sub(r"<(?=[A-Za-z])", "&lt;", text)
+    return f"# Commands\n\nOf `carrysave`; from `--help`.\n\n## carrysave {text.rstrip()}\n"
+
+
+def formats() -> str:
+    """Write the number formats that have names."""
+    rows = [_format(parse(name)) for name in _NAMED]
+    blocks = [
+        (f"`{one.name}`", f"`{one.element.name}`", one.block, f"`{one.scale_format.name}`")
+        for one in map(parse, _BLOCKS)
+        if isinstance(one, (MxFormat, NvFormat))
+    ]
+    return "\n\n".join([
+        "# Number formats",
+        "By name, as a parameter or in Python (`golden.formats.names.parse`). Other names follow"
+        " the same pattern: `int5`, `uint8f4` (4 bits of fraction), `e4m3fnuz`, `posit6e1`.",
+        "## Elements",
+        table(("format", "bits", "least number > 0", "numbers", "not numbers"), rows),
+        "## Blocks",
+        "Elements that share a scale.",
+        table(("format", "elements", "in a block", "scale"), blocks),
+        *(
+            autodoc("class", f"golden.formats.{name}", "noindex")
+            for name in ("integer.IntFormat", "minifloat.MinifloatFormat", "posit.PositFormat",
+                         "mx.MxFormat", "nvfp4.NvFormat")
+        ),
+    ]) + "\n"  # fmt: skip
+
+
+def _format(one: ElementFormat | BlockFormat) -> tuple[object, ...]:
+    """Return the row of an element format; small ones are counted, code by code."""
+    assert isinstance(one, ElementFormat)
+    least, greatest = 2.0**one.lsb, one.bounds[1] * 2.0**one.lsb
+    special = [
+        word for word, key in (("infinity", "infinity_code"), ("NaN", "nan_code"))
+        if getattr(one, key, None) is not None
+    ]  # fmt: skip
+    low = one.bounds[0] * 2.0**one.lsb
+    return (
+        f"`{one.name}`", one.width, f"{least:.6g}",
+        f"{low:.6g} .. {greatest:.6g}", ", ".join(special) or "none",
+    )  # fmt: skip
+
+
+def registers() -> str:
+    """Write the co-processor's register map, from its RDL; resets of a build's own are of zeros."""
+    top = register_map(dict.fromkeys(parameters_of(), 0))
+    rows = []
+    for field in fields_of(top):
+        node = field.node
+        name = ".".join(field.register.get_path_segments()[1:])
+        bits = str(node.low) if node.width == 1 else f"{node.high}:{node.low}"
+        meaning = node.get_property("desc") or field.register.get_property("desc") or ""
+        rows.append((
+            f"`{field.register.absolute_address:#05x}`",
+            f"`{name if node.inst_name == 'value' else f'{name}.{node.inst_name}'}`",
+            bits, access(field), meaning,
+        ))  # fmt: skip
+    codes = [
+        (code.value, code.name, code.meaning)
+        for field in fields_of(top) if field.name == "error_code" for code in field.codes
+    ]  # fmt: skip
+    return (
+        "\n\n".join([
+            "# Registers of the co-processor",
+            "From `hw/soc/registers/coprocessor.rdl`. `carrysave generate coprocessor` writes the"
+            " same map of a build as C header, IP-XACT, Python and pyuvm models.",
+            table(("address", "field", "bits", "access", "meaning"), rows),
+            "## Error codes",
+            table(("code", "name", "meaning"), codes),
+        ])
+        + "\n"
+    )
+
+
+def files() -> str:
+    """Write what is in the files and outputs that have a schema; tests check them by it."""
+    parts = [
+        "# Files",
+        "JSON that commands write or print, from the schemas that tests check it by.",
+    ]
+    for path in sorted((ROOT / "verif" / "schemas").glob("*.json")):
+        schema = json.loads(path.read_text())
+        parts += [f"## {path.stem}", schema.get("title", "")]
+        rows = list(_fields(schema, schema))
+        if rows:
+            parts.append(table(("field", "type", ""), rows))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _fields(
+    schema: Mapping[str, Any], root: Mapping[str, Any], path: str = "", depth: int = 0
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the fields of an object, and of those in it: path, type, whether it may be absent."""
+    while "$ref" in schema:
+        schema = root["definitions"][schema["$ref"].rpartition("/")[2]]
+    if schema.get("type") == "array" and isinstance(schema.get("items"), dict):
+        yield from _fields(schema["items"], root, f"{path}[]", depth)
+        return
+    for key, one in schema.get("properties", {}).items():
+        while "$ref" in one:
+            one = root["definitions"][one["$ref"].rpartition("/")[2]]
+        kind = one.get("type", "any of" if "enum" in one else "")
+        words = ", ".join(map(str, kind if isinstance(kind, list) else [kind]))
+        if "enum" in one:
+            words = ", ".join(map(str, one["enum"]))
+        name = f"{path}.{key}" if path else key
+        yield f"`{name}`", words, "" if key in schema.get("required", ()) else "optional"
+        if depth < 2:
+            yield from _fields(one, root, name, depth + 1)
+
+
+_MODULES = {
+    "carrysave": ("carrysave.api.design", "carrysave.api.files", "carrysave.api.verification"),
+    "Designs": ("hw.catalog",),
+    "Verilog": ("hw.emit.files", "hw.emit.verilog", "hw.emit.instance"),
+    "Formats": (
+        "golden.formats.names", "golden.formats.element", "golden.formats.integer",
+        "golden.formats.minifloat", "golden.formats.posit", "golden.formats.mx",
+        "golden.formats.nvfp4", "golden.formats.quire",
+    ),
+    "Golden models": ("golden.engine", "golden.gemm", "golden.nest.nest", "golden.soc.blocking"),
+    "The heap of bits": (
+        "hw.arith.bit_heap", "hw.arith.product", "hw.arith.schedule", "hw.arith.adder",
+        "hw.arith.carry_save",
+    ),
+    "Driver": ("carrysave.driver.coprocessor", "carrysave.driver.stream", "carrysave.driver.uart"),
+    "Jobs": ("carrysave.jobs.job", "carrysave.jobs.options"),
+}  # fmt: skip
+
+
+def modules() -> str:
+    """Write the page of the Python modules that are meant for others, from their docstrings."""
+    parts = ["# Python",
+             "In your own code the modules are below `carrysave`: `from carrysave.hw.catalog import"
+             " Design`. In a checkout they have the names below."]  # fmt: skip
+    for title, names in _MODULES.items():
+        parts += [f"## {title}", *(autodoc("module", name, "members") for name in names)]
+    return "\n\n".join(parts) + "\n"
+
+
+def status(figures: Path) -> str:
+    """Write what proves each design, and for which targets there are figures.
+
+    Parameters
+    ----------
+    figures : the folder with the pages of figures.
+    """
+    parts = [
+        "# Status",
+        "What proves each design, from the catalogue; the tier of what was measured, from the"
+        " tables of figures; files with tests that name it. Targets: cell libraries take every"
+        " design; the devices named are those whose own blocks it can be built of.",
+    ]
+    for stage, names in STAGES.items():
+        rows = [_status(name, figures) for name in names]
+        heads = ("design", *KINDS, "figures", "blocks of", "engine", "files of tests")
+        parts += [f"## {stage}", table(heads, rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _status(name: str, figures: Path) -> tuple[object, ...]:
+    """Return the row of a design."""
+    entry = CATALOG[name]
+    has = kinds_of(entry.evidence)
+    target = entry.parameters.get("target")
+    devices = [one for one in getattr(target, "options", ()) if one != "generic"]
+    engines = EngineText("", "systolic_os").legal.removeprefix("one of ").split(", ")
+    return (
+        f"[{name}](designs/{name}.md)",
+        *("yes" if kind in has else "" for kind in KINDS),
+        ", ".join(tiers_of(name, figures)),
+        ", ".join(devices),
+        "yes" if name in engines else "",
+        len(list(tests_of(name))),
+    )

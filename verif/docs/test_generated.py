@@ -1,0 +1,95 @@
+"""Generated pages: they say what the code says, and their pictures are what the netlist is."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from carrysave.docs import block_diagram, design_page, reference
+from carrysave.docs.evidence import KINDS
+from carrysave.docs.figures import figures_of, tiers_of
+from carrysave.docs.samples import command_of, sample
+from carrysave.docs.sources import ROOT
+from carrysave.docs.structure import OWN, Link, structure_of
+from hw.catalog import CATALOG, Design
+
+FIGURES = ROOT / "docs" / "figures"
+
+
+def test_structure_is_that_of_the_netlist() -> None:
+    """Columns in a chain, between the streams; the control beside them makes no data."""
+    found = structure_of(Design("systolic_os", {"m": 2, "n": 3, "pe": "mac"}))
+    parts = {part.name: part for part in found.parts}
+    assert parts["column"].count == 3
+    assert parts["column"].chained
+    assert "2 x mac" in parts["column"].lines
+    assert (found.inputs, found.outputs) == (("i_a", "i_b"), ("o_c",))
+    links = set(found.links)
+    assert {Link("i_a", "column", 16), Link("i_b", "column", 8)} <= links
+    assert any((one.source, one.target) == ("column", "o_c") and one.bits >= 32 for one in links)
+
+
+def test_a_design_without_submodules_is_one_part() -> None:
+    found = structure_of(Design("encoder"))
+    assert [part.name for part in found.parts] == [OWN]
+    assert {(one.source, one.target) for one in found.links} == {("i", OWN), (OWN, "o")}
+
+
+def test_a_picture_has_every_part_and_stream() -> None:
+    found = structure_of(Design("systolic_os", {"m": 2, "n": 3, "pe": "mac"}))
+    tree = ElementTree.fromstring(block_diagram.draw(found))
+    texts = [text.text for text in tree.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"3 x column, in a chain", "feed", "rows", "i_a", "i_b", "o_c"} <= set(texts)
+
+
+def test_page_of_a_design(tmp_path: Path) -> None:
+    """Every parameter and port is there; both pictures are well-formed; the streams move."""
+    design_page.write("lmul", tmp_path, FIGURES)
+    page = (tmp_path / "lmul.md").read_text()
+    for name, kind in CATALOG["lmul"].parameters.items():
+        assert f"| `{name}` |" in page
+        assert kind.doc in page
+    assert "| `i_valid` | input | 1 |" in page
+    for picture in ("block", "timing"):
+        ElementTree.parse(tmp_path / f"lmul.{picture}.svg")
+    assert "o_valid = 1" in (tmp_path / "lmul.timing.svg").read_text()
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_samples_are_what_their_commands_say(name: str) -> None:
+    design = sample(name)
+    words = command_of(design).replace("'", "").split(" -p ")
+    assert words[0] == name
+    assert Design.parse(name, dict(word.split("=", 1) for word in words[1:])) == design
+
+
+def test_figures_are_those_of_the_design() -> None:
+    """The longest name counts: `lut_core` is no row of `lut_unit`, `mac_pipeline1` one of `mac`."""
+    rows = [row[0] for one in figures_of("mac", FIGURES) for row in one.rows]
+    assert "mac_pipeline1" in rows
+    assert not any(row.startswith("opt1") for row in rows)
+    assert all(one.tier for name in CATALOG for one in figures_of(name, FIGURES))
+    assert "mapped" in tiers_of("opt1", FIGURES)
+
+
+def test_status_has_every_design() -> None:
+    lines = reference.status(FIGURES).splitlines()
+    for name, entry in CATALOG.items():
+        (line,) = [one for one in lines if one.startswith(f"| [{name}](")]
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        for kind, cell in zip(KINDS, cells[1:], strict=False):
+            assert (cell == "yes") == any(kind in one for one in entry.evidence), (name, kind)
+
+
+def test_formats_and_registers() -> None:
+    formats = reference.formats()
+    assert "| `e4m3` | 8 | 0.00195312 | -448 .. 448 | NaN |" in formats  # OCP's OFP8
+    assert "| `posit8e0` | 8 | 0.015625 | -64 .. 64 | NaN |" in formats
+    assert "`CTRL.start` | 0 | read, write; writing 1 sets" in reference.registers()
+
+
+def test_commands_are_all_there() -> None:
+    text = reference.commands()
+    for name in ("list", "generate", "verify", "synth", "demo"):
+        assert f"## carrysave {name}\n" in text
+    assert "`--netlist STR`" in text
