@@ -4,21 +4,36 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from carrysave.api import design, verification
+from carrysave.api import files as files_of_design
 from carrysave.cli import command_line
 from carrysave.docs.evidence import KINDS, kinds_of, tests_of
 from carrysave.docs.figures import tiers_of
 from carrysave.docs.markdown import autodoc, table
 from carrysave.docs.sources import ROOT
+from carrysave.driver import coprocessor, stream, uart
 from carrysave.ip.readme_tables import access
+from carrysave.jobs import job, options
+from golden import engine, gemm
+from golden.formats import element, integer, minifloat, mx, names, nvfp4, posit, quire
 from golden.formats.block import BlockFormat
 from golden.formats.element import ElementFormat
-from golden.formats.minifloat import SHORT_NAMES
+from golden.formats.integer import IntFormat
+from golden.formats.minifloat import SHORT_NAMES, MinifloatFormat
 from golden.formats.mx import MxFormat
 from golden.formats.names import parse
 from golden.formats.nvfp4 import NvFormat
+from golden.formats.posit import PositFormat
+from golden.nest import nest
+from golden.soc import blocking
+from hw import catalog
+from hw.arith import adder, bit_heap, carry_save, product, schedule
 from hw.catalog import CATALOG, STAGES, EngineText
+from hw.emit import files as emit_files
+from hw.emit import instance, verilog
 from hw.soc.registers.rdl import fields_of, parameters_of, register_map
 
 __all__ = ["commands", "files", "formats", "modules", "registers", "status"]
@@ -57,9 +72,8 @@ def formats() -> str:
         "Elements that share a scale.",
         table(("format", "elements", "in a block", "scale"), blocks),
         *(
-            autodoc("class", f"golden.formats.{name}", "noindex")
-            for name in ("integer.IntFormat", "minifloat.MinifloatFormat", "posit.PositFormat",
-                         "mx.MxFormat", "nvfp4.NvFormat")
+            autodoc("class", f"{one.__module__}.{one.__qualname__}", "noindex")
+                for one in (IntFormat, MinifloatFormat, PositFormat, MxFormat, NvFormat)
         ),
     ]) + "\n"  # fmt: skip
 
@@ -147,23 +161,16 @@ def _fields(
             yield from _fields(one, root, name, depth + 1)
 
 
-_MODULES = {
-    "carrysave": ("carrysave.api.design", "carrysave.api.files", "carrysave.api.verification"),
-    "Designs": ("hw.catalog",),
-    "Verilog": ("hw.emit.files", "hw.emit.verilog", "hw.emit.instance"),
-    "Formats": (
-        "golden.formats.names", "golden.formats.element", "golden.formats.integer",
-        "golden.formats.minifloat", "golden.formats.posit", "golden.formats.mx",
-        "golden.formats.nvfp4", "golden.formats.quire",
-    ),
-    "Golden models": ("golden.engine", "golden.gemm", "golden.nest.nest", "golden.soc.blocking"),
-    "The heap of bits": (
-        "hw.arith.bit_heap", "hw.arith.product", "hw.arith.schedule", "hw.arith.adder",
-        "hw.arith.carry_save",
-    ),
-    "Driver": ("carrysave.driver.coprocessor", "carrysave.driver.stream", "carrysave.driver.uart"),
-    "Jobs": ("carrysave.jobs.job", "carrysave.jobs.options"),
-}  # fmt: skip
+_MODULES: dict[str, tuple[ModuleType, ...]] = {
+    "carrysave": (design, files_of_design, verification),
+    "Designs": (catalog,),
+    "Verilog": (emit_files, verilog, instance),
+    "Formats": (names, element, integer, minifloat, posit, mx, nvfp4, quire),
+    "Golden models": (engine, gemm, nest, blocking),
+    "The heap of bits": (bit_heap, product, schedule, adder, carry_save),
+    "Driver": (coprocessor, stream, uart),
+    "Jobs": (job, options),
+}
 
 
 def modules() -> str:
@@ -171,8 +178,8 @@ def modules() -> str:
     parts = ["# Python",
              "In your own code the modules are below `carrysave`: `from carrysave.hw.catalog import"
              " Design`. In a checkout they have the names below."]  # fmt: skip
-    for title, names in _MODULES.items():
-        parts += [f"## {title}", *(autodoc("module", name, "members") for name in names)]
+    for title, own in _MODULES.items():
+        parts += [f"## {title}", *(autodoc("module", one.__name__, "members") for one in own)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -189,8 +196,8 @@ def status(figures: Path) -> str:
         " tables of figures; files with tests that name it. Targets: cell libraries take every"
         " design; the devices named are those whose own blocks it can be built of.",
     ]
-    for stage, names in STAGES.items():
-        rows = [_status(name, figures) for name in names]
+    for stage, inside in STAGES.items():
+        rows = [_status(name, figures) for name in inside]
         heads = ("design", *KINDS, "figures", "blocks of", "engine", "files of tests")
         parts += [f"## {stage}", table(heads, rows)]
     return "\n\n".join(parts) + "\n"
