@@ -149,6 +149,7 @@ def test_digits(run: Run, task: Task, files: list[Any], tmp_path: Path) -> None:
     assert noise == pytest.approx(chosen["noise"], rel=1e-3)
 
 
+@pytest.mark.prove
 def test_pairs_and_energy(run: Run, files: list[Any], tmp_path: Path) -> None:
     """Weights of fewer bits than activations; a budget of cycles and one of energy."""
     found = run("precision", *files[:3], "-p", "m=1", "-p", "n=2", "-p", "formats=int8,int4",

@@ -28,7 +28,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(
     ("design", "parameters"),
-    long(CASES, 0, 1, 2, 4, 6, 7),
+    long(CASES, 0, 1, 2, 4, 5, 6, 7),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_shift_rtl_matches_golden(design: str, parameters: dict[str, Any], tmp_path: Path) -> None:
