@@ -23,6 +23,8 @@ __all__ = ["Stamps", "deselect", "everything", "wanted"]
 
 _OWN = "stamps"
 _IGNORED = {"build", "dist", "__pycache__", "node_modules"}
+_HIDDEN = {".ci", ".github", ".gitignore", ".pre-commit-config.yaml"}
+"""Of the names that begin with a dot, those that tests read."""
 _TOOLS = ("c++", "cc", "gcc", "g++", "clang", "make", "ar", "iverilog", "vvp", "sta", "git")
 _VARIABLES = ("CARRYSAVE", "PYTHON", "PYTEST", "COCOTB", "VERILATOR", "LC_", "LANG", "LD_")
 _OTHERS = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "PATH", "HOME", "XDG_CACHE_HOME")
@@ -81,7 +83,7 @@ def _identity(path: Path) -> str:
 def _contents(root: Path) -> Iterator[str | bytes]:
     """Yield name and contents of each file of the checkout, in order."""
     for path in sorted(root.iterdir()):
-        if path.name.startswith(".") and path.name not in (".ci", ".gitignore"):
+        if path.name.startswith(".") and path.name not in _HIDDEN:
             continue
         if path.is_dir() and path.name not in _IGNORED:
             yield from _contents(path)
