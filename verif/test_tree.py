@@ -38,7 +38,7 @@ FLOORS = (
     ("carrysave.sim", "carrysave.fpga"),
     ("carrysave.asic", "carrysave.ip", "carrysave.report"),
     ("carrysave.boards",),
-    ("carrysave.networks",),
+    ("carrysave.networks", "carrysave.language"),
     (
         "carrysave.papers",
         "carrysave.exploration",

@@ -30,6 +30,7 @@ _COMMANDS = (
     ("results", "results", "Print what all jobs found, as a table, CSV, JSON or Parquet."),
     ("reproduce", "reproduce", "Reproduce a paper's table."),
     ("run", "run_model", "Run a quantised network on the co-processor."),
+    ("chat", "chat", "Have a language model answer, in golden's arithmetic."),
     ("precision", "precision", "Choose a number format for each layer of a network."),
     ("boards", "list_boards", "List the boards that build knows."),
     ("build", "build", "Build the bitstream of a co-processor for a board."),

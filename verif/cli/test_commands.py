@@ -31,6 +31,7 @@ COMMANDS = (
     "results",
     "reproduce",
     "run",
+    "chat",
     "build",
     "doctor",
     "selftest",

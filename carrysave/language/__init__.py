@@ -1,0 +1,1 @@
+"""Language models: decoders in integers, as golden has them, from prompts to words."""

