@@ -20,16 +20,11 @@ HEAVY = {"amaranth", "cocotb", "cyclopts", "golden", "hw", "jinja2", "matplotlib
 
 
 def test_import_loads_nothing_heavy() -> None:
-    program = (
-        "import sys, time; before = time.process_time(); import carrysave;"
-        "print(time.process_time() - before, *{name.partition('.')[0] for name in sys.modules})"
-    )
+    program = "import sys, carrysave; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], check=True, capture_output=True, text=True
     )
-    seconds, *loaded = done.stdout.split()
-    assert float(seconds) < 0.1
-    assert not HEAVY & set(loaded)
+    assert not HEAVY & set(done.stdout.split())
 
 
 def test_all_that_is_public_is_there_and_documented() -> None:
@@ -160,6 +155,7 @@ def test_weights_stand_for_other_numbers_than_their_codes(tmp_path: Path) -> Non
     assert np.array_equal(design.simulate(a, b, folder=tmp_path), due)
 
 
+@pytest.mark.prove
 def test_a_coprocessor_multiplies(tmp_path: Path) -> None:
     design = carrysave.Design("coprocessor", engine=carrysave.Design("systolic_os", **SMALL))
     rng = np.random.default_rng(1)
