@@ -36,7 +36,7 @@ FLOORS = (
         "carrysave.vectors",
     ),
     ("carrysave.sim", "carrysave.fpga"),
-    ("carrysave.asic", "carrysave.ip", "carrysave.report"),
+    ("carrysave.asic", "carrysave.contract", "carrysave.ip", "carrysave.report"),
     ("carrysave.boards",),
     ("carrysave.networks", "carrysave.language"),
     (

@@ -1,0 +1,65 @@
+"""``carrysave contract``."""
+
+import json
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from carrysave.cli.options import Config, Json, Name, Sets, choose, console, errors
+from carrysave.contract.contract import contract_of, data, describe
+from carrysave.contract.handshakes import handshakes_of
+from carrysave.contract.miter import Verdict
+from carrysave.errors import UsageError, check_positive
+from carrysave.progress import Steps
+from hw.catalog import nearest
+
+__all__ = ["contract"]
+
+
+def contract(
+    design: Name = None,
+    /,
+    *,
+    parameter: Sets = None,
+    config: Config = None,
+    secret: Annotated[
+        list[str] | None,
+        Parameter(help="Fail unless timing is proven not to depend on this input; repeatable."),
+    ] = None,
+    seconds: Annotated[
+        float, Parameter(help="For each search of a counterexample, and for each proof.")
+    ] = 20,
+    json_: Json = False,
+) -> int:
+    """Print what a design's timing depends on: which inputs move a valid, ready or last.
+
+    Two copies of the design run with the same inputs but one. Its answer is `never`, since no gate
+    or register leads from it to a handshake, or by a proof over all cycles; or `yes`, with two runs
+    that differ (`--json` has them in full); or `unknown`, if neither is found in time. Senders keep
+    what they offer until it is taken; power and caches of memories outside are not looked at.
+
+    **Examples:**
+
+    - `carrysave contract systolic_os --secret i_a_data --secret i_b_data`
+    - `carrysave contract digit_column -p m=2 -p constant_time=true`
+    - `carrysave contract opt3 --json`
+    """
+    check_positive("--seconds", seconds, " s")
+    chosen, _ = choose(design, parameter, None, config)
+    with Steps(errors) as steps:
+        steps.step(f"cut the handshakes out of {chosen.module}")
+        core = handshakes_of(chosen)
+        for name in secret or ():
+            if name in core.controls:
+                raise UsageError(f"--secret must be an input that is no handshake, not {name}")
+            if name not in core.fields:
+                raise nearest(name, core.fields, "input")
+        found = contract_of(chosen, core, seconds, steps.step)
+    told = [name for name in secret or () if name in found.named(Verdict.DEPENDS, Verdict.OPEN)]
+    if json_:
+        print(json.dumps(data(found), indent=2))
+    else:
+        console.print(describe(found), highlight=False, markup=False, soft_wrap=True)
+    if told:
+        errors.print(f"not proven secret: {', '.join(told)}", highlight=False, markup=False)
+    return 1 if told else 0

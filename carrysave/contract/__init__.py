@@ -1,0 +1,1 @@
+"""What the timing of a design depends on: proofs and counterexamples."""

@@ -1,0 +1,168 @@
+"""Two copies of a design with one input that differs: whether their handshakes ever do."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from math import ceil
+from pathlib import Path
+
+from carrysave.contract.handshakes import CORE, Handshakes
+from hw.emit import tools, yosys
+
+__all__ = ["DEPTH", "Answer", "Verdict", "Witness", "compare"]
+
+DEPTH = 64
+"""Cycles in which the shortest counterexample is looked for."""
+
+
+class Verdict(Enum):
+    """What is known of the handshakes and one input."""
+
+    STRUCTURE = "never: no path"
+    INDUCTION = "never: proven by induction"
+    DEPENDS = "yes"
+    OPEN = "unknown"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Two runs from power-up whose handshakes differ in the last cycle.
+
+    Members
+    -------
+    inputs : of each cycle, values by name; those of the first run for the field.
+    other : of each cycle, the field's value in the second run.
+    """
+
+    inputs: tuple[Mapping[str, int], ...]
+    other: tuple[int, ...]
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of both runs."""
+        return len(self.inputs)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Whether timing depends on a field, with a witness if it does."""
+
+    verdict: Verdict
+    witness: Witness | None = None
+
+
+def compare(core: Handshakes, field: str, seconds: float) -> Answer:
+    """Decide whether the handshakes depend on a field.
+
+    Two copies start alike, and have all inputs in common but the field. Senders keep the rule of
+    their stream, in both: what is offered stays, unchanged, until it is taken.
+
+    Parameters
+    ----------
+    seconds : for each of two attempts: a search for the shortest counterexample, and a proof.
+    """
+    if field not in core.reaching:
+        return Answer(Verdict.STRUCTURE)
+    with tools.workplace() as folder:
+        (folder / "core.il").write_text(core.netlist)
+        (folder / "miter.v").write_text(_miter(core, field))
+        yosys.run(
+            "read_rtlil core.il\nread_verilog miter.v\nhierarchy -top miter__\nproc\nflatten\n"
+            "setundef -zero\nopt -full\nopt_clean -purge\nmemory_map\nopt -full\n"
+            "techmap\nopt -full\ndffunmap\naigmap\nopt_clean -purge\n"
+            "write_aiger -zinit -map miter.map miter.aig",
+            cwd=folder,
+        )
+        limit = ceil(seconds)
+        found = _abc(folder, f"bmc3 -F {DEPTH} -T {limit}; write_cex -a cex", seconds)
+        if "was asserted" not in found:
+            # `sat` is for what has no registers left, which `pdr` does not decide.
+            prove = f"scorr; dc2; pdr -T {limit}; write_cex -a cex; sat -C 1000"
+            found = _abc(folder, prove, seconds)
+        if "was asserted" in found:
+            return Answer(Verdict.DEPENDS, _witness(core, field, folder))
+    proven = "Property proved" in found or "UNSATISFIABLE" in found
+    return Answer(Verdict.INDUCTION if proven else Verdict.OPEN)
+
+
+def _abc(folder: Path, script: str, seconds: float) -> str:
+    """Run ABC on the miter; return what it says. Not all of its commands look at the clock."""
+    command: list[str | Path] = [yosys.abc(), "-c", f"read_aiger miter.aig; {script}"]
+    return tools.run(command, cwd=folder, deadline=seconds + 10).output
+
+
+def _widths(core: Handshakes) -> dict[str, int]:
+    """Name the inputs of one copy, with their widths."""
+    one = dict.fromkeys((core.clock, core.reset, *core.controls), 1)
+    return one | {name: core.fields[name] for name in core.reaching}
+
+
+def _miter(core: Handshakes, field: str) -> str:
+    """Write the Verilog of both copies and of what compares them."""
+    widths = _widths(core)
+    ports = {**widths, "other__": widths[field]}
+    lines = [f"module miter__ (differ__, {', '.join(ports)});", "output differ__;"]
+    lines += [f"input [{width - 1}:0] {yosys.word(name)};" for name, width in ports.items()]
+    last = len(core.outputs) - 1
+    for copy, value in (("one__", field), ("two__", "other__")):
+        lines.append(f"wire [{last}:0] {copy};")
+        pins = [f".{name}({value if name == field else name})" for name in widths]
+        pins += [f".{name}({copy}[{place}])" for place, name in enumerate(core.outputs)]
+        lines.append(f"{CORE} copy_{copy} ({', '.join(pins)});")
+    broken = []
+    for valid in (name for name in core.controls if name.endswith("valid")):
+        ready = f"{valid.removesuffix('valid')}ready"
+        if ready in core.outputs:
+            lines += _rule(core, field, valid, core.outputs.index(ready))
+            broken.append(f"broken_{valid}__")
+    return "\n".join([
+        *lines,
+        f"wire broken__ = {' || '.join(broken) or 0};",
+        "reg before__ = 0;",
+        f"always @(posedge {core.clock}) before__ <= before__ || broken__;",
+        "assign differ__ = !before__ && !broken__ && one__ != two__;",
+        "endmodule\n",
+    ])
+
+
+def _rule(core: Handshakes, field: str, valid: str, ready: int) -> list[str]:
+    """Check that a sender keeps what it offers until it is taken; `ready` is an output's place.
+
+    Until handshakes differ, the second copy is ready when the first one is.
+    """
+    prefix = valid.removesuffix("valid")
+    parts = [valid, *(name for name in core.reaching if name.startswith(prefix))]
+    parts += ["other__"] if field in parts else []
+    bits = sum(_widths(core)[field if part == "other__" else part] for part in parts)
+    payload = f"{{{', '.join(parts)}}}"
+    active = f"!{core.reset}" if core.reset.endswith("n") else core.reset
+    waits, held = f"waits_{valid}__", f"held_{valid}__"
+    return [
+        f"reg [{bits - 1}:0] {held};\nreg {waits} = 0;",
+        f"always @(posedge {core.clock}) {held} <= {payload};",
+        f"always @(posedge {core.clock}) {waits} <= {valid} && !one__[{ready}] && !({active});",
+        f"wire broken_{valid}__ = {waits} && {payload} != {held};",
+    ]
+
+
+def _witness(core: Handshakes, field: str, folder: Path) -> Witness:
+    """Read ABC's counterexample: a line of bits for each cycle, after one of registers."""
+    places = {
+        int(place): (name, int(bit))
+        for place, bit, name in re.findall(
+            r"^input (\d+) (\d+) (\S+)$", (folder / "miter.map").read_text(), re.MULTILINE
+        )
+    }
+    # The first line is of registers, and empty if none are left.
+    lines = (folder / "cex").read_text().splitlines()[1:]
+    cycles = []
+    for line in (line for line in lines if re.fullmatch("[01x]+", line)):
+        values = dict.fromkeys(_widths(core) | {"other__": 1}, 0)
+        for place, (name, bit) in places.items():
+            values[name] |= (line[place] == "1") << bit
+        cycles.append(values)
+    other = tuple(values.pop("other__") for values in cycles)
+    for values in cycles:
+        del values[core.clock]
+    return Witness(tuple(cycles), other)

@@ -1,0 +1,168 @@
+"""Contracts of timing: what moves handshakes, and two runs in simulation that show it."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from carrysave.contract.contract import contract_of, data
+from carrysave.contract.handshakes import handshakes_of
+from carrysave.contract.miter import Verdict, Witness, compare
+from hw.catalog import Design
+from hw.emit import tools
+from hw.emit.verilog import Emission
+from verif.support.cases import case_name, long
+from verif.support.command import Run
+from verif.support.schemas import check
+
+SECONDS = 20
+SMALL = {"a_width": 3, "b_width": 3}
+ARRAY = {"m": 2, "n": 2, **SMALL, "k_max": 9}
+LUT = {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "k_max": 9}
+Case = tuple[str, dict[str, Any], set[str]]
+CONSTANT: list[Case] = [
+    ("mac", SMALL, {"i_last"}),
+    ("opt3", SMALL | {"constant_time": True}, {"i_last"}),
+    ("digit_column", ARRAY | {"constant_time": True}, {"i_a_last"}),
+    ("systolic_os", ARRAY, {"i_a_last"}),
+]
+CONSTANT_LONG: list[Case] = [
+    ("opt1", SMALL, {"i_last"}),
+    ("opt2", SMALL | {"k": 2}, {"i_last"}),
+    ("opt4c", SMALL | {"constant_time": True}, {"i_last"}),
+    ("opt4e", SMALL | {"constant_time": True}, {"i_last"}),
+    ("lmul", {}, set()),
+    ("systolic_ws", ARRAY | {"k": 2}, {"i_a_last"}),
+    ("matrix_2d", ARRAY, {"i_a_last"}),
+    ("cube", ARRAY | {"k": 2}, {"i_a_last"}),
+    ("adder_tree", {"n": 2, "k": 4, **SMALL, "k_max": 9}, {"i_a_last"}),
+    ("lut_core", LUT, {"i_a_last"}),
+    ("lut_tables", {"lookups": 1, "a_width": 3}, {"i_last"}),
+    ("bitserial_core", {"m": 2, "n": 2, "k": 2, "a_width": 3, "k_max": 9}, {"i_a_last"}),
+    ("shift_add_core", {"m": 2, "n": 2, "k": 2, "a_width": 3, "k_max": 9}, {"i_a_last"}),
+    ("ternary_core", {"m": 2, "n": 2, "k": 2, "a_width": 3, "k_max": 9}, {"i_a_last"}),
+    ("over_weights", ARRAY | {"group": 2}, {"i_a_last"}),
+    ("sl8", {"formats": "int4,e2m3", "accumulator_width": 13}, {"i_last"}),
+    # Some formats take two passes.
+    ("sl16", {}, {"i_a_format", "i_b_format", "i_last"}),
+    ("npe", {"m": 2, "n": 2}, {"i_a_last"}),
+    ("lut_unit", {"m": 2, "n": 2, "k_max": 8}, {"i_op_data"}),
+]
+CASES = [*CONSTANT, *long(CONSTANT_LONG)]
+LEAKS: list[Case] = [
+    ("opt3", SMALL, {"i_a"}),
+    ("digit_column", ARRAY, {"i_a_data"}),
+    ("laconic", SMALL | {"k": 2}, {"i_a", "i_b"}),
+    ("opt4c", SMALL, {"i_a"}),
+    ("opt4e", SMALL, {"i_a"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "depends"),
+    CASES,
+    ids=[f"{name}-{case_name(how)}" for name, how, _ in (*CONSTANT, *CONSTANT_LONG)],
+)
+def test_time_is_constant(name: str, parameters: dict[str, Any], depends: set[str]) -> None:
+    """Timing depends on what steers a design, and on no operand."""
+    design = Design(name, parameters)
+    found = contract_of(design, handshakes_of(design), SECONDS)
+    assert set(found.named(Verdict.DEPENDS)) == depends
+    assert not found.named(Verdict.OPEN)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "fields"),
+    [LEAKS[0], *long(LEAKS[1:])],
+    ids=[f"{name}-{case_name(how)}" for name, how, _ in LEAKS],
+)
+def test_counterexample_is_one_in_simulation(
+    name: str, parameters: dict[str, Any], fields: set[str]
+) -> None:
+    """Icarus, which has no part in finding them, sees both runs differ at the end alone."""
+    design = Design(name, parameters)
+    core = handshakes_of(design)
+    for field in fields:
+        answer = compare(core, field, SECONDS)
+        assert answer.verdict is Verdict.DEPENDS
+        assert answer.witness is not None
+        one, two = (simulate(design, run, core.outputs) for run in runs(answer.witness, field))
+        assert one[:-1] == two[:-1]
+        assert one[-1] != two[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "field"),
+    [("opt3", SMALL | {"constant_time": True}, "i_a"), ("mac", SMALL, "i_b")],
+    ids=["opt3", "mac"],
+)
+def test_other_operands_take_the_same_time(
+    name: str, parameters: dict[str, Any], field: str
+) -> None:
+    design = Design(name, parameters)
+    core = handshakes_of(design)
+    rng = random.Random(1)
+    widths = dict(core.fields) | dict.fromkeys(core.controls, 1)
+    cycles = [{key: rng.getrandbits(width) for key, width in widths.items()} for _ in range(300)]
+    other = [values | {field: rng.getrandbits(core.fields[field])} for values in cycles]
+    one, two = (simulate(design, run, core.outputs) for run in (cycles, other))
+    assert one == two
+    assert len(set(one)) > 2
+
+
+def runs(witness: Witness, field: str) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
+    first = [dict(values) for values in witness.inputs]
+    pairs = zip(first, witness.other, strict=True)
+    return first, [values | {field: other} for values, other in pairs]
+
+
+def simulate(design: Design, cycles: list[dict[str, int]], outputs: tuple[str, ...]) -> list[str]:
+    """Return the outputs in each cycle, before the clock's edge."""
+    names = {name: None for values in cycles for name in values}
+    pins = ", ".join(f".{name}({name})" for name in ("clk", *names, *outputs))
+    lines = ["module bench;", "reg clk = 0;", f"wire {', '.join(outputs)};"]
+    emission = Emission(design)
+    widths = {port["name"]: port["width"] for port in emission.ports}
+    lines += [f"reg [{widths[name] - 1}:0] {name} = 0;" for name in names]
+    lines += [f"{design.module} dut ({pins});", "initial begin"]
+    for values in cycles:
+        lines += [f"{name} = {widths[name]}'d{value};" for name, value in values.items()]
+        lines.append(f'#1 $display("at %b", {{{", ".join(outputs)}}}); clk = 1; #1 clk = 0;')
+    with tools.workplace() as folder:
+        (folder / "bench.v").write_text("\n".join([*lines, "end", "endmodule", ""]))
+        (folder / "design.v").write_text(emission.verilog)
+        built = tools.run(["iverilog", "-g2005", "-o", "it", "bench.v", "design.v"], cwd=folder)
+        assert built.code == 0, built.output
+        told = tools.run(["vvp", "it"], cwd=folder).output
+    found = [line.partition(" ")[2] for line in told.splitlines() if line.startswith("at ")]
+    assert len(found) == len(cycles)
+    assert not set("".join(found)) - set("01")
+    return found
+
+
+def test_json_has_its_schema(run: Run) -> None:
+    told = run("contract", "opt3", "-p", "a_width=3", "--json", "--secret", "i_b")
+    assert told.code == 0
+    found = check("contract", told.out)
+    assert found["depends_on"] == ["i_a", "i_last"]
+    assert found["independent_of"] == ["i_b"]
+    design = Design("opt3", {"a_width": 3})
+    again = data(contract_of(design, handshakes_of(design), SECONDS))
+    assert json.loads(json.dumps(again)) == found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("opt3", "--secret", "i_a"), 1, "not proven secret: i_a"),
+        (("mac", "--secret", "i_valid"), 2, "--secret must be an input that is no handshake"),
+        (("mac", "--secret", "i_c"), 2, "unknown input 'i_c'"),
+        (("mac", "--seconds", "0"), 2, "--seconds must be greater than 0 s"),
+        (("coprocessor_uart",), 2, "design must have streams or buses"),
+    ],
+)
+def test_exit_codes(run: Run, arguments: tuple[str, ...], code: int, says: str) -> None:
+    told = run("contract", *arguments)
+    assert told.code == code
+    assert says in told.err
