@@ -41,6 +41,7 @@ _SEARCH = ("simpleeval", "sklearn", "moocore", "matplotlib")
 WAYS: dict[str, tuple[Way, ...]] = {
     "list": (Way("", ()),),
     "show": (Way("", ()),),
+    "contract": (Way("", _YOSYS),),
     "generate": (Way("", _YOSYS), Way("--docs", ("peakrdl_html",))),
     "verify": (
         Way("", _SIMULATE),
@@ -83,6 +84,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("a picture", ("matplotlib",)),
         _PAGE,
     ),
+    "chat": (Way("", ("tokenizers",)),),
     "precision": (Way("", ("onnxruntime", "scipy", "matplotlib")),),
     "boards": (Way("", ()),),
     "build": (
