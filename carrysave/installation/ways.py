@@ -61,6 +61,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         _PAGE,
     ),
     "compare": (Way("", _CELLS), *_FPGAS, _PAGE),
+    "changes": (Way("", ()),),
     "explore": (
         Way("", (*_SEARCH, *_CELLS)),
         Way("--method tpe, nsga2", ("optuna", *_SEARCH, *_CELLS)),

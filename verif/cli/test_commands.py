@@ -26,6 +26,7 @@ COMMANDS = (
     "regress",
     "synth",
     "compare",
+    "changes",
     "pack",
     "vectors",
     "results",

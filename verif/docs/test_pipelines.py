@@ -1,0 +1,153 @@
+"""Pipelines of the project, and those for users: their schemas, and the commands in them."""
+
+import copy
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import fastjsonschema
+import pytest
+import yaml
+from cyclopts import CycloptsError
+
+import carrysave
+
+ROOT = Path(carrysave.__file__).parents[1]
+GITHUB = (*sorted((ROOT / ".github" / "workflows").glob("*.yml")), ROOT / "docs/ci/github.yml")
+GITLAB = (ROOT / ".gitlab-ci.yml", ROOT / "docs/ci/gitlab.yml")
+FILES = (*GITHUB, *GITLAB)
+TEMPLATES = (GITHUB[-1], GITLAB[-1])
+
+
+class Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """YAML 1.2, as both services read it: of the booleans `on` is none."""
+
+
+Loader.yaml_implicit_resolvers = {
+    letter: [one for one in resolvers if one[0] != "tag:yaml.org,2002:bool"]
+    for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true|false"), ["t", "f"])
+
+
+def load(path: Path) -> dict[str, Any]:
+    return yaml.load(path.read_text(), Loader)
+
+
+@cache
+def validator(name: str) -> Callable[[Any], Any]:
+    """Compile a published schema; of the package that has them only files are read."""
+    spec = find_spec("check_jsonschema")
+    assert spec is not None
+    assert spec.origin is not None
+    path = Path(spec.origin).parent / "builtin_schemas" / "vendor" / f"{name}.json"
+    found: Callable[[Any], Any] = fastjsonschema.compile(
+        json.loads(path.read_text()), use_default=False
+    )
+    return found
+
+
+def of(path: Path) -> Callable[[Any], Any]:
+    return validator("github-workflows" if path in GITHUB else "gitlab-ci")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_pipeline_is_as_published(path: Path) -> None:
+    of(path)(load(path))
+
+
+@pytest.mark.parametrize(("path", "change"), [
+    (GITHUB[0], lambda found: found.pop("on")),
+    (GITHUB[0], lambda found: found["jobs"]["make"].pop("runs-on")),
+    (GITHUB[0], lambda found: found["jobs"]["make"].update(step=[])),
+    (GITHUB[0], lambda found: found.update(permissions={"contents": "all"})),
+    (GITLAB[0], lambda found: found["test"].update(scripts=["make test"])),
+    (GITLAB[0], lambda found: found["test"]["artifacts"].update(when="sometimes")),
+    (GITLAB[1], lambda found: found["regress"].update(parallel=0)),
+])  # fmt: skip
+def test_broken_pipeline_is_refused(path: Path, change: Callable[[Any], Any]) -> None:
+    broken = copy.deepcopy(load(path))
+    change(broken)
+    with pytest.raises(fastjsonschema.JsonSchemaValueException):
+        of(path)(broken)
+
+
+def lines(path: Path) -> Iterator[str]:
+    """Yield the lines of all scripts of a pipeline."""
+    found = load(path)
+    if path in GITHUB:
+        steps = [step for job in found["jobs"].values() for step in job["steps"]]
+        scripts = [step["run"] for step in steps if "run" in step]
+    else:
+        jobs = [found["default"], *(one for one in found.values() if "script" in one)]
+        scripts = [line for job in jobs for key in ("before_script", "script")
+                   for line in job.get(key, ())]  # fmt: skip
+    for script in scripts:
+        yield from (line.strip() for line in script.splitlines())
+
+
+def variables(path: Path) -> dict[str, str]:
+    """Return what a template sets, and what its service does."""
+    found = load(path)
+    return {
+        **(found.get("env") or found.get("variables") or {}),
+        "CI_NODE_INDEX": "3", "CI_NODE_TOTAL": "4", "code": "1",
+    }  # fmt: skip
+
+
+def commands(path: Path) -> list[list[str]]:
+    """Return what `carrysave` is called with, as a shell would have it."""
+    known = variables(path)
+    found = []
+    for line in lines(path):
+        if not line.startswith("carrysave "):
+            continue
+        line = line.replace("${{ matrix.shard }}/${{ strategy.job-total }}", "3/4")
+        line = re.sub(r"\$(\w+)", lambda match: known[match[1]], line)
+        found.append(shlex.split(re.split(r" (?:>|\|\|) ", line)[0])[1:])
+    return found
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=name)
+def test_templates_call_commands_that_there_are(path: Path) -> None:
+    from carrysave.cli import command_line  # slow to load
+
+    called = commands(path)
+    assert [words[0] for words in called] == ["generate", "regress", "synth", "changes"]
+    for words in called:
+        _, bound, _ = command_line(words).parse_args(words, exit_on_error=False, print_error=False)
+        if words[0] == "regress":
+            assert bound.arguments["shard"] == "3/4"
+    words = ["regress", "--shards", "1/2"]
+    with pytest.raises(CycloptsError, match="--shards"):
+        command_line(words).parse_args(words, exit_on_error=False, print_error=False)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=name)
+def test_designs_of_templates_are_legal(path: Path) -> None:
+    from carrysave.api.design import Design
+    from carrysave.cli.options import settings
+    from hw.catalog import CATALOG
+
+    known = variables(path)
+    design, *rest = known["DESIGN"].split()
+    assert Design.parse(design, settings(rest[1::2])).module
+    assert set(known["DESIGNS"].split(",")) <= set(CATALOG)
+
+
+@pytest.mark.parametrize("path", [GITHUB[0], GITLAB[0]], ids=name)
+def test_own_pipelines_make_what_there_is(path: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    matrix = load(path)["jobs"]["make"]["strategy"]["matrix"] if path in GITHUB else {}
+    text = "\n".join(lines(path))
+    made = {*re.findall(r"^make (\w+)", text, re.M), *matrix.get("target", ())}
+    assert {"setup", "check", "test"} <= made <= targets
