@@ -37,8 +37,8 @@ def test_ways_are_of_commands_and_parts() -> None:
     every = {module for own in EXTRAS.values() for module in own}
     modules = {module for module in every if re.search(rf"\b{module}\b", sources)}
     used = {need for ways in WAYS.values() for way in ways for need in way.needs}
-    # FuseSoC has PyYAML, and calls us by itself; pandas is Python callers'; whether the cache can be
-    # written is no command's.
+    # FuseSoC has PyYAML, and calls us by itself; pandas is Python callers'; whether the cache can
+    # be written is no command's.
     assert used == modules - {"yaml", "pandas"} | set(parts.SYSTEM) - {"cache"}
 
 
