@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test prove check bench docs clean
+.PHONY: help setup demo test prove check bench docs dist clean
 
 python := .venv/bin/python
 
@@ -32,6 +32,9 @@ bench: setup ## the benchmarks, into docs/figures: simulation speed, area, perio
 
 docs: setup ## the documentation, a site: build/docs/html/index.html
 	@$(python) scripts/docs.py
+
+dist: setup ## wheel and sdist of the last commit, built twice to the same bytes: dist
+	@$(python) scripts/dist.py
 
 clean: ## remove what was generated; .venv and the cache in the home folder stay
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
