@@ -9,10 +9,12 @@ Design       A design of the catalogue with its parameters: writes, verifies, mu
 Verilog      Somebody's module: files, top, clock.
 synthesise   Area, timing and power of a design, or of somebody's Verilog; ``Design.synthesise``.
 compare      Designs and Verilog side by side, by one search.
+estimate     Area, period and power of a design before anything is built.
 Files        What ``Design.generate`` returns: the files, and the manifest.
 Verification What ``Design.verify`` returns: the tests that ran.
 Synthesis    What ``synthesise`` returns: figures, conditions, critical path, netlist.
 Comparison   What ``compare`` returns: each with its ratios to the first.
+Estimate     What ``estimate`` returns: figures with intervals.
 """
 
 from importlib import import_module
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from carrysave.api.comparison import Comparison as Comparison
     from carrysave.api.comparison import compare as compare
     from carrysave.api.design import Design as Design
+    from carrysave.api.estimate import Estimate as Estimate
+    from carrysave.api.estimate import estimate as estimate
     from carrysave.api.files import Files as Files
     from carrysave.api.synthesis import Synthesis as Synthesis
     from carrysave.api.synthesis import Verilog as Verilog
@@ -34,7 +38,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "Design": "design", "Verilog": "synthesis", "synthesise": "synthesis", "compare": "comparison",
     "Files": "files", "Verification": "verification", "Synthesis": "synthesis",
-    "Comparison": "comparison",
+    "Comparison": "comparison", "estimate": "estimate", "Estimate": "estimate",
 }  # fmt: skip
 """What is public, and its module in ``carrysave.api``."""
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 from rich.console import Console
-from rich.table import Table
 
 from carrysave import cache, jobs
+from carrysave.api import estimate as api
 from carrysave.asic.synthesis import TARGETS
 from carrysave.cli.options import (
     Config,
@@ -19,15 +19,14 @@ from carrysave.cli.options import (
     StoreFile,
     choose,
     output_folder,
+    present,
     print_outcome,
 )
 from carrysave.errors import UsageError, check_choice, needs
-from carrysave.exploration.estimate import LEVEL, Estimator, of_store, shipped
+from carrysave.exploration.estimate import Estimator, of_store
 from carrysave.report.designs import print_line
 
 __all__ = ["estimate"]
-
-_SHAPE = "no design of this shape (m, n, k) was measured: intervals are wider, as of such shapes"
 
 
 def estimate(
@@ -72,23 +71,7 @@ def estimate(
     if store is not None:
         raise UsageError("--store is for --fit")
     chosen, _ = choose(design, parameter, output, config)
-    path = model if model is not None else shipped(target)
-    if path is None:
-        raise UsageError(
-            f"--target must be one of {', '.join(name for name in TARGETS if shipped(name))}, of"
-            f" which carrysave has a model, not {target}; --fit makes one of what you measured"
-        )
-    known = Estimator.read(Path(path))
-    if known.target != target:
-        raise UsageError(f"--model must be of --target {target}, not of {known.target}")
-    found = {
-        "design": chosen.name, "module": chosen.module, "parameters": dict(chosen.parameters),
-        "target": known.target, "level": LEVEL, "figures": known.estimate(chosen),
-        "activity": known.activity, "measured": len(known.measured), "model": str(path),
-        "versions": dict(known.versions), "files": [],
-        "notes": [] if known.has_shape(chosen) else [_SHAPE],
-    }  # fmt: skip
-    print_outcome(found, _show, json_)
+    present(api.estimate(chosen, target, model=model), None, json_)
     return 0
 
 
@@ -110,19 +93,3 @@ def _show_fitted(console: Console, found: dict[str, Any]) -> None:
         print_line(console, f"{name}: median error {error:.1%} on designs that were left out")
     for name, error in found["errors_of_shapes"].items():
         print_line(console, f"{name}: median error {error:.1%} on shapes that were left out")
-
-
-def _show(console: Console, found: dict[str, Any]) -> None:
-    title = f"{found['module']} on {found['target']}, estimated"
-    table = Table("figure", title=title, title_justify="left")
-    for head in ("estimate", f"{found['level']:.0%} between", "and"):
-        table.add_column(head, justify="right")
-    for name, one in found["figures"].items():
-        table.add_row(name, *(f"{one[part]:,.5g}" if one[part] < 1e5 else f"{one[part]:,.0f}"
-                              for part in ("estimate", "low", "high")))  # fmt: skip
-    console.print(table)
-    print_line(console, f"from {found['measured']} designs that were measured")
-    for note in found["notes"]:
-        print_line(console, note)
-    if "power_mw" in found["figures"]:
-        print_line(console, f"power at: {found['activity']}")

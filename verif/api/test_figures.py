@@ -117,3 +117,25 @@ def test_tables_of_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pytest.importorskip("pandas").DataFrame(found.records())
     assert found.to_pandas().equals(table)
     assert table["area_um2"][0] == found.area_um2
+
+
+def test_an_estimate_is_that_of_the_command(run: Run, tmp_path: Path) -> None:
+    design = carrysave.Design("systolic_os", m=4, n=4, k_max=1024)
+    found = carrysave.estimate(design)
+    said = run("estimate", "systolic_os", "-p", "m=4", "-p", "n=4", "-p", "k_max=1024", "--json")
+    assert check("estimate", said.out) == found.facts
+    area = found.figures["area_um2"]
+    assert area["low"] < area["estimate"] < area["high"]
+    assert (found.level, found.notes) == (0.9, [])
+    assert found.records()[0] == {"figure": "area_um2", **area}
+    for text in (str(found), found._repr_html_()):
+        assert f"{area['estimate']:,.0f}" in text
+        assert f"from {found.measured} designs that were measured" in text
+    assert found.command == f"carrysave.estimate({design!r})"
+    with pytest.raises(ArgumentError, match=r"^target must be one of osu018, of which carrysave"):
+        carrysave.estimate(design, "ecp5")
+    with pytest.raises(ArgumentError, match="k_max of systolic_os must be 1024"):
+        carrysave.estimate(carrysave.Design("systolic_os", m=4, n=4, k_max=64))
+    (tmp_path / "own.json").write_text("{}")
+    with pytest.raises(ArgumentError, match=r"own\.json: not what"):
+        carrysave.estimate(design, model=tmp_path / "own.json")
