@@ -1,12 +1,15 @@
 """What a decoder does between products, by golden's units: align, norm, gate, softmax, caches."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
 from golden.lut.align import aligned_format
 from golden.npe.requantiser import Requantisation, RequantiserSpec, dyadic
 from golden.npe.vector import VectorUnitSpec, gate, norm, softmax
 
-__all__ = ["GROUP", "aligned", "gated", "hadamard", "kept", "normed", "probabilities", "rotated"]
+__all__ = ["FLOATS", "GOLDEN", "GROUP", "Units", "hadamard", "rotated"]
 
 GROUP = 32
 _LEAST = -60
@@ -92,3 +95,51 @@ def kept(x: np.ndarray, bits: int, block: int) -> np.ndarray:
     step = step.astype(np.float16).astype(np.float64)
     codes = np.clip(np.rint((parts - low) / np.where(step > 0, step, 1)), 0, 15)
     return (codes * step + low).reshape(x.shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """How each step of a decoder is computed.
+
+    Parameters
+    ----------
+    aligned : rows, a width and a block to codes of that width, and exponents of blocks.
+    normed : rows and gains to rows of a root mean square of 1, times the gains.
+    gated : gates and values to the SiLU of the gates times the values.
+    probabilities : rows of scores to their softmax.
+    kept : keys or values to those that the cache has, of some bits, scaled by blocks.
+    """
+
+    aligned: Callable[..., tuple[np.ndarray, np.ndarray]] = aligned
+    normed: Callable[[np.ndarray, np.ndarray], np.ndarray] = normed
+    gated: Callable[[np.ndarray, np.ndarray], np.ndarray] = gated
+    probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
+    kept: Callable[[np.ndarray, int, int], np.ndarray] = kept
+
+
+GOLDEN = Units()
+
+
+def _as_it_is(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.ndarray, np.ndarray]:
+    return x, np.zeros((*x.shape[:-1], -(-x.shape[-1] // block)), dtype=np.int64)
+
+
+def _normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    root = np.sqrt((x.astype(np.float64) ** 2).mean(axis=-1, keepdims=True))
+    return np.divide(x, root, out=np.zeros(x.shape), where=root > 0).astype(np.float32) * gain
+
+
+def _gated(gates: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return (gates / (1 + np.exp(-gates.astype(np.float64)))).astype(np.float32) * values
+
+
+def _probabilities(scores: np.ndarray) -> np.ndarray:
+    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return shares / shares.sum(axis=-1, keepdims=True)
+
+
+FLOATS = Units(
+    aligned=_as_it_is, normed=_normed, gated=_gated, probabilities=_probabilities,
+    kept=lambda x, bits, block: x.astype(np.float64),
+)  # fmt: skip
+"""The same in floats: what the cost of golden's units is measured against."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from carrysave.errors import UsageError
 from carrysave.language.decoder import Decoder
 from carrysave.language.model import load
 from carrysave.language.tokens import Vocabulary
+from carrysave.language.units import FLOATS, GOLDEN, Units
 from carrysave.weights.gguf import read_gguf
 from verif.support.command import Run
 
@@ -108,6 +110,24 @@ def test_decoder_is_near_its_floats(tmp_path: Path, bits: int, most: float) -> N
     wanted = floats(path, tokens)
     error = np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
     assert 0.001 < error < most
+
+
+def test_decoder_in_floats_is_its_floats(tmp_path: Path) -> None:
+    """So that what it differs by with golden's units is theirs; each by itself moves the result."""
+    path = write(tmp_path / "m.gguf")
+    tokens = np.random.default_rng(1).integers(0, len(TOKENS), 24)
+    model, wanted = load(read_gguf(path)), floats(path, tokens)
+
+    def error(units: Units, bits: int = 8) -> float:
+        found = Decoder(model, cache=32, bits=bits, units=units).step(tokens)
+        return float(np.linalg.norm(found - wanted) / np.linalg.norm(wanted))
+
+    assert error(FLOATS) < 1e-6
+    # Keys are turned, and so are queries, which changes no score.
+    assert error(FLOATS, bits=4) < 1e-6
+    for one in fields(Units):
+        alone = replace(FLOATS, **{one.name: getattr(GOLDEN, one.name)})
+        assert 1e-5 < error(alone) < 0.04
 
 
 @pytest.mark.parametrize("bits", [8, 4])

