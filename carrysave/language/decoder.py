@@ -79,7 +79,7 @@ class Decoder:
             q, k = hadamard(q), hadamard(k)
             scale /= shape.head
         own = self._kept[number]
-        own[0, :, places] = units.kept(k, self.bits, shape.head).swapaxes(0, 1)
+        own[0, :, places] = units.kept(k, self.bits, GROUP).swapaxes(0, 1)
         own[1, :, places] = units.kept(v, self.bits, GROUP).swapaxes(0, 1)
         codes, powers = units.aligned(q, 8, shape.head)
         queries = np.ldexp(codes.astype(np.float64), powers)
