@@ -148,17 +148,16 @@ class VectorRows(wiring.Component):
         """Hand rows to the unit, beat by beat; return whether a row ends."""
         spec, unit, lanes = self.spec, self.unit, self.lanes
         beat, width = unit.i.payload, self.vector.width
-        choices = []
-        for size in range(1, spec.vector_in_bytes + 1):
-            # A code per lane, as many beats as there are in a word.
-            bits = self.i.payload.data
-            slices = spec.vector_word_bytes // (lanes * size)
-            choices.append((size, slices, bits))
-        most = choices[0][1]
-        slice_, ends, final = Signal(range(most)), Signal(), Signal()
+        # Beats of the unit, a code per lane, that are in a word, by the bytes of a code.
+        counts = {
+            size: spec.vector_word_bytes // (lanes * size)
+            for size in range(1, spec.vector_in_bytes + 1)
+        }
+        slice_, ends, final = Signal(range(counts[1])), Signal(), Signal()
         values: list[Value] = []
         finals: list[Value] = []
-        for size, slices, bits in choices:
+        bits = self.i.payload.data
+        for size, slices in counts.items():
             here = Signal(8 * lanes * size, name=f"codes{size}")
             place = slice_[: (slices - 1).bit_length()]
             m.d.comb += here.eq(bits.word_select(place, len(here)) if slices > 1 else bits)

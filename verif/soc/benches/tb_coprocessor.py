@@ -98,4 +98,4 @@ async def test_ring_of_results(env: Environment) -> None:
 @within
 async def test_overlap(env: Environment) -> None:
     """Jobs that differ only in their addresses, each begun before the last one ends."""
-    await scenarios.overlap(env, 8 if CLOSE else 3)
+    await scenarios.overlap(env, 20 if CLOSE else 3)
