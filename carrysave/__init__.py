@@ -10,11 +10,13 @@ Verilog      Somebody's module: files, top, clock.
 synthesise   Area, timing and power of a design, or of somebody's Verilog; ``Design.synthesise``.
 compare      Designs and Verilog side by side, by one search.
 estimate     Area, period and power of a design before anything is built.
+explore      Search designs and parameters for the best in several figures at once.
 Files        What ``Design.generate`` returns: the files, and the manifest.
 Verification What ``Design.verify`` returns: the tests that ran.
 Synthesis    What ``synthesise`` returns: figures, conditions, critical path, netlist.
 Comparison   What ``compare`` returns: each with its ratios to the first.
 Estimate     What ``estimate`` returns: figures with intervals.
+Exploration  What ``explore`` returns: what was measured, and the front.
 """
 
 from importlib import import_module
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from carrysave.api.design import Design as Design
     from carrysave.api.estimate import Estimate as Estimate
     from carrysave.api.estimate import estimate as estimate
+    from carrysave.api.exploration import Exploration as Exploration
+    from carrysave.api.exploration import explore as explore
     from carrysave.api.files import Files as Files
     from carrysave.api.synthesis import Synthesis as Synthesis
     from carrysave.api.synthesis import Verilog as Verilog
@@ -39,6 +43,7 @@ _PUBLIC = {
     "Design": "design", "Verilog": "synthesis", "synthesise": "synthesis", "compare": "comparison",
     "Files": "files", "Verification": "verification", "Synthesis": "synthesis",
     "Comparison": "comparison", "estimate": "estimate", "Estimate": "estimate",
+    "explore": "exploration", "Exploration": "exploration",
 }  # fmt: skip
 """What is public, and its module in ``carrysave.api``."""
 

@@ -1,17 +1,12 @@
 """``carrysave explore``."""
 
-import shlex
-import sys
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.types import ExistingFile
 
-from carrysave import jobs
-from carrysave.api.checks import check_place, check_search
-from carrysave.api.design import Design
-from carrysave.api.device import for_device
+from carrysave.api import exploration as api
+from carrysave.api.checks import check_place
 from carrysave.cli.libraries import target_of
 from carrysave.cli.options import (
     ALL_CORES,
@@ -22,17 +17,10 @@ from carrysave.cli.options import (
     check_page,
     errors,
     output_folder,
-    print_outcome,
-    write_page,
+    present,
 )
 from carrysave.cli.synth import Liberty, Part, Period, Seeds, Target, check_libraries
-from carrysave.errors import UsageError
-from carrysave.exploration.command import Request, execute
-from carrysave.exploration.space import Point, Space
-from carrysave.exploration.view import page, show
-from carrysave.fpga import implementation
 from carrysave.progress import Steps
-from hw import catalog
 
 __all__ = ["explore"]
 
@@ -103,45 +91,15 @@ def explore(
     - `carrysave explore --space space.toml --target ecp5 --objective gops --objective luts`
     """
     check_libraries(target, liberty)
-    check_search(
-        target=target, period=period, sweep=sweep, objective="density",
-        hierarchy=None, time_reset=False, part=part, seeds=seeds, operations=None,
-    )  # fmt: skip
     check_place(place, target)
-    if space is not None and macs is not None:
-        raise UsageError("--macs is in place of a --space")
-    if macs is not None and not 1 <= macs <= 4096:
-        raise UsageError(f"--macs must be 1..4096, not {macs}")
-    if seed < 0:
-        raise UsageError(f"--seed must be 0 or more, not {seed}")
-    on_fpga = target in implementation.TARGETS
-    default = ["gops", "luts"] if on_fpga else ["gops_per_mm2", "pj_per_mac"]
-
-    def prepare(point: Point) -> catalog.Design:
-        if not on_fpga:
-            return point.design
-        return for_device(str(target), Design(point.design.name, point.values))
-
-    options: dict[str, Any] = {"period_ns": period, "sweep": sweep}
-    if on_fpga:
-        options = {"part": part, "seeds": seeds or 3}
-    if space is not None:
-        where = Space.read(Path(space))
-    else:
-        where = Space.of_macs(macs or 16, blocks=on_fpga)
-    request = Request(
-        space=where,
-        target=target_of(target, liberty),
-        objectives=tuple(objective or default),
-        trials=trials, method=method, verify=verify, seed=seed,
-        batch=2 * (running.jobs or jobs.cores()), skip=not no_estimate,
-        options=options, place=place,
-        prepare=prepare,
-    )  # fmt: skip
     folder = output_folder(output)
     check_page(html)
+    where = target_of(target, liberty)
     with Steps(errors) as steps, running.session():
-        found = execute(request, folder, steps, shlex.join(["carrysave", *sys.argv[1:]]))
-    found["files"] = write_page(html, page, found)
-    print_outcome(found, show, json_)
-    return 1 if found["wrong"] or not found["front"] else 0
+        found = api.explore(
+            space, macs=macs, objective=objective, target=where, trials=trials, method=method,
+            estimate=not no_estimate, verify=verify, seed=seed, period_ns=period, sweep=sweep,
+            place=place, part=part, seeds=seeds, progress=steps,
+        )  # fmt: skip
+    present(found, html, json_, folder / "explore")
+    return 0 if found.ok else 1

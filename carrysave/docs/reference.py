@@ -1,5 +1,6 @@
 """Generated pages that are of no design: commands, formats, registers, files, modules, status."""
 
+import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -7,8 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from carrysave.api import design, verification
-from carrysave.api import files as files_of_design
+import carrysave
 from carrysave.cli import command_line
 from carrysave.docs.evidence import KINDS, kinds_of, tests_of
 from carrysave.docs.figures import tiers_of
@@ -162,7 +162,6 @@ def _fields(
 
 
 _MODULES: dict[str, tuple[ModuleType, ...]] = {
-    "carrysave": (design, files_of_design, verification),
     "Designs": (catalog,),
     "Verilog": (emit_files, verilog, instance),
     "Formats": (names, element, integer, minifloat, posit, mx, nvfp4, quire),
@@ -177,7 +176,13 @@ def modules() -> str:
     """Write the page of the Python modules that are meant for others, from their docstrings."""
     parts = ["# Python",
              "In your own code the modules are below `carrysave`: `from carrysave.hw.catalog import"
-             " Design`. In a checkout they have the names below."]  # fmt: skip
+             " Design`. In a checkout they have the names below.",
+             "## carrysave"]  # fmt: skip
+    for name in carrysave.__all__:
+        if not name.startswith("__"):
+            kind = "class" if inspect.isclass(getattr(carrysave, name)) else "function"
+            options = ("members", "inherited-members") if kind == "class" else ()
+            parts.append(autodoc(kind, f"carrysave.{name}", *options))
     for title, own in _MODULES.items():
         parts += [f"## {title}", *(autodoc("module", one.__name__, "members") for one in own)]
     return "\n\n".join(parts) + "\n"

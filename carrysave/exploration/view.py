@@ -1,18 +1,22 @@
-"""A search as a table on a terminal, and as a page."""
+"""A search as a table on a terminal, as a page, and as files."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from carrysave import cache
+from carrysave.errors import installed, remedy
 from carrysave.exploration.front import OBJECTIVES
 from carrysave.report.designs import print_line
 from carrysave.report.figures import FIGURES, short_versions
 from carrysave.report.page import Page, Part, Scatter, Text, package_versions, pictures
-from carrysave.report.tables import Column, Section
+from carrysave.report.tables import Column, Section, as_text, svg
 
-__all__ = ["page", "show"]
+__all__ = ["draw", "page", "show", "write"]
 
 _VERIFIED = {True: "yes", False: "FAILS", None: "-"}
 
@@ -53,7 +57,7 @@ def _placed_table(chosen: list[dict[str, Any]], names: list[str]) -> Table:
 
 
 def page(found: Mapping[str, Any]) -> Page:
-    """Return the page of a search, see :func:`carrysave.exploration.command.execute`."""
+    """Return the page of a search, see :func:`carrysave.exploration.run.run`."""
     able = [row for row in found["points"] if row["allowed"] and row["verified"] is not False]
     others = [row for row in found["points"] if row not in able]
     axes = list(dict.fromkeys(name for row in able for name in row["values"]))
@@ -125,3 +129,41 @@ def _plain(value: Any) -> Any:
 
 def _best(rows: list[dict[str, Any]], name: str) -> float:
     return min((row[name] for row in rows), key=lambda value: OBJECTIVES[name] * value)
+
+
+def write(folder: Path, found: dict[str, Any]) -> list[str]:
+    """Write a search as JSON and a picture; note if there is none."""
+    files = []
+    if installed("matplotlib"):
+        files.append(cache.write(folder / "explore.svg", draw(found)))
+    else:
+        found["notes"].append(f"no picture, which needs {remedy('matplotlib')}")
+    path = folder / "explore.json"
+    names = [str(file) for file in (*files, path)]
+    cache.write(path, json.dumps({**found, "files": names}, indent=2) + "\n")
+    return names
+
+
+def draw(facts: Mapping[str, Any]) -> bytes:
+    """Draw the points by the first two objectives, and the front, as SVG."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    names = facts["objectives"]
+    x, y = names[0], names[min(1, len(names) - 1)]
+    points = [row for row in facts["points"] if row["allowed"]]
+    with as_text():
+        figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+        for design in dict.fromkeys(row["design"] for row in points):
+            own = [row for row in points if row["design"] == design]
+            axes.scatter([row[x] for row in own], [row[y] for row in own], s=12, label=design)
+        line = sorted((row[x], row[y]) for row in points if row["front"])
+        if line:
+            axes.plot(*zip(*line, strict=True), color="0.3", linewidth=0.8, label="front")
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        if points:
+            axes.legend(fontsize=7)
+        return svg(figure)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from carrysave import jobs
-from carrysave.exploration import command
+from carrysave.exploration import run as runs
 from carrysave.exploration.front import OBJECTIVES, front
 from carrysave.exploration.search import METHODS, Modelled, search
 from carrysave.exploration.space import Space
@@ -75,8 +75,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
     def bench(design: Design) -> jobs.Job:
         return jobs.Job(function=checked, arguments={"parameters": dict(design.parameters)})
 
-    monkeypatch.setattr(command, "design_job", job)
-    monkeypatch.setattr(command, "bench_job", bench)
+    monkeypatch.setattr(runs, "design_job", job)
+    monkeypatch.setattr(runs, "bench_job", bench)
 
 
 def options(tmp_path: Path, *more: str) -> list[Any]:
@@ -204,7 +204,7 @@ def test_designs_for_a_device(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
         asked.append(design)
         return jobs.Job(function=counted, arguments={"name": design.name}, facts=facts)
 
-    monkeypatch.setattr(command, "design_job", job)
+    monkeypatch.setattr(runs, "design_job", job)
     (tmp_path / "space.toml").write_text(
         'designs = ["systolic_os"]\n[parameters]\nm = [2, 4]\nn = [2]\na_signed = [true, false]\n'
     )

@@ -1,24 +1,21 @@
-"""``carrysave explore``: proposes points, has them measured and verified, keeps the front."""
+"""A search of designs: proposes points, has them measured and verified, keeps the front."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from carrysave import cache, jobs
+from carrysave import jobs
 from carrysave.asic.bench_job import bench_job
 from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
-from carrysave.errors import UsageError, check_choice, installed, remedy
+from carrysave.errors import UsageError, check_choice
 from carrysave.exploration.front import check_objectives, front, values_of
 from carrysave.exploration.search import METHODS, search
 from carrysave.exploration.space import Point, Space
 from carrysave.progress import Steps
-from carrysave.report.tables import as_text, svg
 from hw.catalog import Design
 
-__all__ = ["VERIFY", "Request", "draw", "execute"]
+__all__ = ["VERIFY", "Request", "run"]
 
 VERIFY = ("front", "all", "none")
 
@@ -204,14 +201,14 @@ def _less(row: Mapping[str, Any], objectives: Sequence[str]) -> list[float]:
     return values
 
 
-def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
-    """Search, verify, and write JSON and a picture.
+def run(request: Request, steps: Steps) -> dict[str, Any]:
+    """Search, verify, and place.
 
     Returns
     -------
     ``objectives points front verified wrong failed space_points trials hopeless method command
     versions notes files``; of each point ``design module parameters values front verified allowed
-    error`` and every objective, those of the front first.
+    error`` and every objective, those of the front first. No file is written.
     """
     found = _Exploration(request, steps)
     found.measure()
@@ -223,7 +220,7 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
                          values_of(row, request.objectives[:1]) or []),
     )  # fmt: skip
     library = request.target if isinstance(request.target, Library) else None
-    facts: dict[str, Any] = {
+    return {
         "objectives": list(request.objectives),
         "target": library.name if library else request.target,
         "points": rows,
@@ -234,42 +231,8 @@ def execute(request: Request, folder: Path, steps: Steps, command: str) -> dict[
         "trials": len(rows),
         "hopeless": found.search.hopeless,
         "method": request.method,
-        "command": command,
+        "command": "",
         "versions": found.versions,
         "notes": [],
+        "files": [],
     }
-    if not installed("matplotlib"):
-        facts["notes"].append(f"no picture, which needs {remedy('matplotlib')}")
-    own = folder / "explore"
-    contents: dict[str, bytes] = {}
-    if installed("matplotlib"):
-        contents["explore.svg"] = draw(facts)
-    files = [cache.write(own / name, content) for name, content in contents.items()]
-    facts["files"] = [str(path) for path in (*files, own / "explore.json")]
-    cache.write(own / "explore.json", json.dumps(facts, indent=2) + "\n")
-    return facts
-
-
-def draw(facts: Mapping[str, Any]) -> bytes:
-    """Draw the points by the first two objectives, and the front, as SVG."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    names = facts["objectives"]
-    x, y = names[0], names[min(1, len(names) - 1)]
-    points = [row for row in facts["points"] if row["allowed"]]
-    with as_text():
-        figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
-        for design in dict.fromkeys(row["design"] for row in points):
-            own = [row for row in points if row["design"] == design]
-            axes.scatter([row[x] for row in own], [row[y] for row in own], s=12, label=design)
-        line = sorted((row[x], row[y]) for row in points if row["front"])
-        if line:
-            axes.plot(*zip(*line, strict=True), color="0.3", linewidth=0.8, label="front")
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
-        if points:
-            axes.legend(fontsize=7)
-        return svg(figure)
