@@ -253,7 +253,7 @@ def _is_engine(entry: Entry) -> bool:
 
 CATALOG = Catalogue()
 
-LATER = ("vector",)
+LATER = ("vector", "id_width")
 """Parameters that came later: at their defaults, all is as it was, to the digest of a design."""
 
 _LONGEST = 120

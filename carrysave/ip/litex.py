@@ -18,7 +18,15 @@ def module(block: Facts) -> str:
     connections = {
         f"{block.port(port)['direction'][0]}_{port}": signal for port, signal in _connections(block)
     }
-    return fill("litex.py", block=block, spec=block.spec, name=CLASS, connections=connections)
+    id_width = sum(int(bus.parameters["ID_WIDTH"]) for bus in block.interfaces("AXI4"))
+    return fill(
+        "litex.py",
+        block=block,
+        spec=block.spec,
+        name=CLASS,
+        connections=connections,
+        id_width=id_width,
+    )
 
 
 def _connections(block: Facts) -> Iterator[tuple[str, str]]:

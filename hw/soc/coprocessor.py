@@ -15,7 +15,7 @@ from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantiser
 from hw.soc.bus.axi import Axi4Lite
-from hw.soc.core import Core, memory_ports
+from hw.soc.core import Core
 from hw.soc.registers.coprocessor import CountersLayout, Registers
 from hw.soc.registers.counters import Counters
 from hw.soc.registers.rdl import codes_of
@@ -46,6 +46,9 @@ class Coprocessor(wiring.Component):
         of them. Fewer are smaller, and enough where K is long.
     sum_copies : int
         How: of sums in block RAM. 2 take twice the blocks, and fewer lookup tables.
+    id_width : int
+        How: bits of the IDs of ``m_axi``; 0 for none. All bursts have ID 0, so the bus answers them
+        in order (IHI 0022, "Transaction identifiers"), and IDs that come back are not looked at.
     number, digest : int
         Values of discovery registers: the engine's kind, and a hash of all parameters.
 
@@ -79,6 +82,7 @@ class Coprocessor(wiring.Component):
         "requantiser_adder": replace(Requantiser.HOWS["adder"], default="operator"),
         "requantisers": Integer("columns of C converted per cycle; 0: all of a tile", 0, 0, 4096),
         "sum_copies": Integer("copies of sums: 2 take more block RAM, and less logic", 1, 1, 2),
+        "id_width": Integer("IDs of m_axi, all 0; of 0 bits: no such ports", 0, 0, 8, "bits"),
     }
     CLOCK: ClassVar[str] = "aclk"
     RESET: ClassVar[str] = "aresetn"
@@ -100,6 +104,7 @@ class Coprocessor(wiring.Component):
         requantiser_adder: str = "operator",
         requantisers: int = 0,
         sum_copies: int = 1,
+        id_width: int = 0,
     ):
         if not isinstance(spec, CoprocessorSpec):
             raise TypeError(f"spec must be a CoprocessorSpec, not {spec!r}")
@@ -109,8 +114,11 @@ class Coprocessor(wiring.Component):
             "requantiser_adder": requantiser_adder,
             "requantisers": requantisers,
             "sum_copies": sum_copies,
+            "id_width": id_width,
         }
-        check_fields(self.HOWS, hows)
+        check_fields(Coprocessor.HOWS, hows)
+        if spec.STREAM and id_width:
+            raise ValueError(f"id_width must be 0 between streams, not {id_width}")
         self.core = Core(
             spec,
             engine,
@@ -118,12 +126,13 @@ class Coprocessor(wiring.Component):
             adder=requantiser_adder,
             across=_across(spec, requantisers),
             copies=sum_copies,
+            id_width=id_width,
             vector=vector,
         )
         self.registers = Registers(discovery(spec, number, digest), argument_widths(spec))
         super().__init__({
             "s_axi": In(Axi4Lite(self.registers.file.address_width)),
-            **memory_ports(spec),
+            **self.core.memory_ports,
             "interrupt": Out(1),
         })
 
@@ -147,7 +156,7 @@ class Coprocessor(wiring.Component):
         m.submodules.registers = registers = self.registers
         m.submodules.core = core = self.core
         connect(m, flipped(self.s_axi), registers.s_axi)
-        for name, member in memory_ports(self.spec).items():
+        for name, member in self.core.memory_ports.items():
             ends = getattr(core, name), flipped(getattr(self, name))
             connect(m, *(ends if member.flow == Out else reversed(ends)))
         m.submodules.jobs = jobs = JobQueue(self.spec)

@@ -1,7 +1,8 @@
 """The matmul co-processor between streams."""
 
-from typing import Any
+from typing import Any, ClassVar
 
+from golden.check import Parameter
 from golden.soc.spec import CoprocessorStreamSpec
 from hw.soc.coprocessor import Coprocessor
 
@@ -39,6 +40,11 @@ class CoprocessorStream(Coprocessor):
     """The default engine."""
     VECTOR = None
     """Rows of vector jobs are in memory."""
+
+    # Without the parameters of m_axi.
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        name: kind for name, kind in Coprocessor.HOWS.items() if name != "id_width"
+    }
 
     def __init__(self, spec: CoprocessorStreamSpec, **more: Any):
         if not isinstance(spec, CoprocessorStreamSpec):

@@ -10,6 +10,7 @@ from golden.check import Parameter
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
 from hw.lib.shared_module import SharedModule
 from hw.soc.coprocessor import Coprocessor
+from hw.soc.coprocessor_stream import CoprocessorStream
 from hw.soc.serial.framing import Deframer, Framer
 from hw.soc.serial.host_link import HostLink
 from hw.soc.serial.uart import UartReceiver, UartTransmitter
@@ -48,7 +49,7 @@ class CoprocessorUart(wiring.Component):
     VECTOR = "none"
     """The default vector unit."""
 
-    HOWS: ClassVar[dict[str, Parameter]] = Coprocessor.HOWS
+    HOWS: ClassVar[dict[str, Parameter]] = CoprocessorStream.HOWS
 
     rx: Signal
     tx: Signal

@@ -21,10 +21,10 @@ from hw.soc.schedule.jobs_ahead import JobsAhead
 __all__ = ["Core", "memory_ports"]
 
 
-def memory_ports(spec: CoprocessorSpec) -> dict[str, wiring.Member]:
+def memory_ports(spec: CoprocessorSpec, id_width: int = 0) -> dict[str, wiring.Member]:
     """List the memory ports: AXI4, or streams of A, of all other inputs, and of C."""
     if not spec.STREAM:
-        return {"m_axi": Out(Axi4(spec))}
+        return {"m_axi": Out(Axi4(spec, id_width))}
     one = Axi4Stream(spec)
     return {"s_axis_a": In(one), "s_axis_b": In(one), "m_axis_c": Out(one)}
 
@@ -47,6 +47,8 @@ class Core(wiring.Component):
         How: columns of C that leave per cycle.
     copies : int
         How: of sums, see :class:`hw.soc.stores.sum_store.SumStore`.
+    id_width : int
+        How: bits of the IDs of ``m_axi``, which nothing drives: they are 0.
     vector : VectorUnit
         How: the vector unit of that spec, or None.
 
@@ -100,9 +102,11 @@ class Core(wiring.Component):
         adder: str,
         across: int,
         copies: int,
+        id_width: int = 0,
         vector: Any = None,
     ):
         self.spec = spec
+        self.memory_ports = memory_ports(spec, id_width)
         self.engine = engine
         self.path = Datapath(
             spec,
@@ -114,7 +118,7 @@ class Core(wiring.Component):
             vector=vector,
         )
         super().__init__({
-            **memory_ports(spec),
+            **self.memory_ports,
             "o_part": Out(range(JobLayout().size // PART)),
             "i_part": In(PART),
             "i_start": In(1),

@@ -39,6 +39,7 @@ PARAMETERS = {
     "requantise": False,
 }  # fmt: skip
 NAMES = ("coprocessor", "coprocessor_stream")
+IDS = {"coprocessor": {"id_width": 3}}
 DOCUMENTED = "coprocessor_stream"
 SPACE = {"x": "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"}
 PERIOD = 8.0
@@ -77,9 +78,10 @@ class Made(NamedTuple):
 
 @pytest.fixture(scope="module", params=NAMES)
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    design = Design.parse(request.param, {key: str(value) for key, value in PARAMETERS.items()})
+    parameters = {**PARAMETERS, **IDS.get(request.param, {})}
+    design = Design.parse(request.param, {key: str(value) for key, value in parameters.items()})
     output = tmp_path_factory.mktemp("generated")
-    arguments = [f"-p{key}={value}" for key, value in PARAMETERS.items()]
+    arguments = [f"-p{key}={value}" for key, value in parameters.items()]
     arguments += ["-o", str(output), "--period", str(PERIOD), "--json"]
     arguments += ["--docs"] * (request.param == DOCUMENTED)
     printed = io.StringIO()
@@ -172,7 +174,7 @@ def test_pack_verilog_says_what_ports_are_for(made: Made) -> None:
         for name in ("s_axis_a", "s_axis_b", "m_axis_c")
     }
     memory = {
-        "XIL_INTERFACENAME m_axi, PROTOCOL AXI4, DATA_WIDTH 64, ADDR_WIDTH 40, ID_WIDTH 0,"
+        "XIL_INTERFACENAME m_axi, PROTOCOL AXI4, DATA_WIDTH 64, ADDR_WIDTH 40, ID_WIDTH 3,"
         " MAX_BURST_LENGTH 16, NUM_READ_OUTSTANDING 4, NUM_WRITE_OUTSTANDING 4,"
         " SUPPORTS_NARROW_BURST 0, HAS_LOCK 0, HAS_QOS 0, HAS_REGION 0",
     }
@@ -309,7 +311,9 @@ def test_fusesoc_generates(tmp_path: Path) -> None:
 
 def test_fusesoc_generates_packs(block: Facts, tmp_path: Path) -> None:
     request = tmp_path / "request.yml"
-    asked = {"design": block.design.name, "parameters": PARAMETERS, "period": 5.5}
+    name = block.design.name
+    parameters = {**PARAMETERS, **IDS.get(name, {})}
+    asked = {"design": name, "parameters": parameters, "period": 5.5}
     request_text = json.dumps({"parameters": asked, "vlnv": "me::system-matmul:1"})
     request.write_text(request_text)
     generator.main(request, tmp_path)

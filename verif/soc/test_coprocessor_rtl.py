@@ -11,7 +11,9 @@ from carrysave.sim.parameters import describe
 from carrysave.sim.runner import run, verify
 from carrysave.sim.verilator import build
 from hw.catalog import Design
+from hw.emit.flat_ports import flat_ports
 from hw.emit.verilog import Emission
+from hw.soc.coprocessor_stream import CoprocessorStream
 from verif.support.cases import case_name, long
 
 SMALL = {"data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes": 512}
@@ -64,8 +66,25 @@ ALL: list[dict[str, Any]] = [
 # The two others in one: widths that are no powers of two, and all left out that can be.
 SHORT: dict[str, Any] = CASES[2] | {
     "engine": "cube(m=3,n=5,k=3,a_width=4,b_width=6,k_max=300)", "sums": 60, "b_bytes": 256,
-    "burst": 4, "sum_copies": 2,
+    "burst": 4, "sum_copies": 2, "id_width": 3,
 }  # fmt: skip
+
+
+def test_coprocessor_ids_are_ports_and_no_more() -> None:
+    """Of 0 bits they change nothing, not even the digest; in a stream there are none."""
+    plain, wide = (Design("coprocessor", SMALL | {"id_width": width}) for width in (0, 8))
+    assert plain.digest == Design("coprocessor", SMALL).digest != wide.digest
+    ports, more = (
+        {(port.name, len(port.value), port.inward) for port in flat_ports(design.component())}
+        for design in (plain, wide)
+    )
+    names = [("m_axi_arid", False), ("m_axi_rid", True), ("m_axi_awid", False), ("m_axi_bid", True)]
+    assert more - ports == {(name, 8, inward) for name, inward in names}
+    assert ports < more
+    streams = Design("coprocessor_stream", SMALL)
+    assert streams.engine is not None
+    with pytest.raises(ValueError, match="id_width must be 0 between streams, not 8"):
+        CoprocessorStream(streams.spec, engine=streams.engine.component(), id_width=8)
 
 
 @pytest.mark.parametrize("parameters", [SHORT], ids=case_name)

@@ -20,8 +20,8 @@ class Memory:
     """Bytes from address `base` on, read and written by bursts in order.
 
     All rules for a manager are checked: valid payloads are stable, bursts are INCR, of whole
-    aligned beats, within 4 KiB and the memory; WLAST is right; at most `outstanding` bursts are in
-    flight.
+    aligned beats, within 4 KiB and the memory; WLAST is right; IDs, where there are any, are 0; at
+    most `outstanding` bursts are in flight.
 
     Members
     -------
@@ -61,6 +61,9 @@ class Memory:
         self._held: dict[str, tuple[str, ...] | None] = dict.fromkeys(CHANNELS)
         for name in ("arready", "rvalid", "awready", "wready", "bvalid"):
             getattr(dut, f"m_axi_{name}").value = 0
+        self._ids = hasattr(dut, "m_axi_arid")
+        if self._ids:
+            dut.m_axi_rid.value = dut.m_axi_bid.value = 0
 
     @property
     def busy(self) -> int:
@@ -86,6 +89,7 @@ class Memory:
             int(self._port(f"{channel}{name}").value) for name in ("addr", "len", "size", "burst")
         )
         end = address + (length + 1) * self.bytes
+        assert not (self._ids and int(self._port(f"{channel}id").value)), "an ID is not 0"
         assert burst == 1, f"burst {burst} is not INCR"
         assert 1 << size == self.bytes, f"size {size}"
         assert address % self.bytes == 0, f"address {address:#x} is inside of a beat"

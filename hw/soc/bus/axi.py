@@ -55,20 +55,30 @@ class Axi4Write(wiring.Signature):
 
 
 class Axi4(wiring.Signature):
-    """All channels of an AXI4 manager without IDs."""
+    """All channels of an AXI4 manager; with IDs of some bits, or without."""
 
-    def __init__(self, spec: BusSpec):
-        super().__init__({**Axi4Write(spec).members, **Axi4Read(spec).members})
+    def __init__(self, spec: BusSpec, id_width: int = 0):
+        super().__init__({
+            **self.ids(id_width),
+            **Axi4Write(spec).members,
+            **Axi4Read(spec).members,
+        })
         self.bus = Bus("AXI4", {
             "DATA_WIDTH": spec.data_width,
             "ADDR_WIDTH": spec.address_width,
-            "ID_WIDTH": 0,
+            "ID_WIDTH": id_width,
             "MAX_BURST_LENGTH": spec.burst,
             "NUM_READ_OUTSTANDING": spec.outstanding,
             "NUM_WRITE_OUTSTANDING": spec.outstanding,
             "SUPPORTS_NARROW_BURST": 0,
             **dict.fromkeys(("HAS_LOCK", "HAS_QOS", "HAS_REGION"), 0),
         })  # fmt: skip
+
+    @staticmethod
+    def ids(width: int) -> dict[str, wiring.Member]:
+        """List the members of IDs; of 0 bits, none."""
+        ways = {"awid": Out, "bid": In, "arid": Out, "rid": In}
+        return {name: way(width) for name, way in ways.items() if width}
 
 
 class Axi4Lite(wiring.Signature):
