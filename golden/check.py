@@ -3,9 +3,10 @@
 import dataclasses
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar, cast
 
 __all__ = [
     "Choice", "Flag", "Integer", "Parameter", "Subset", "check_fields", "complete", "parameter",
@@ -163,8 +164,13 @@ def parameter(kind: Parameter) -> Any:
     return dataclasses.field(default=kind.default, metadata={"parameter": kind})
 
 
-def parameters_of(spec: type) -> dict[str, Parameter]:
+def parameters_of(spec: type) -> Mapping[str, Parameter]:
     """Parameters of a spec, its own before those of its base classes."""
+    return _parameters_of(cast(Hashable, spec))
+
+
+@cache
+def _parameters_of(spec: Any) -> Mapping[str, Parameter]:
     fields = {field.name: field.metadata for field in dataclasses.fields(spec)}
     names = [name for base in spec.__mro__ for name in inspect.get_annotations(base)]
     return {

@@ -1,7 +1,7 @@
 """Vector arithmetic on rows of integers: softmax, norms, gated activations, sums and products."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,8 @@ OPERATIONS = ("softmax", "layer_norm", "rms_norm")
 """Operations of the vector unit; each one's place is its number."""
 GATES = {"gelu": 109, "silu": 64}
 """Slope of the sigmoid's argument, in units of 2^-6: GELU is near x * sigmoid(1.702 x)."""
+_ROWS = 256
+"""Rows of a norm at once."""
 _GATE = Choice("operation", "silu", tuple(GATES))
 
 
@@ -169,21 +171,24 @@ def norm(spec: VectorUnitSpec, x: np.ndarray, *, centred: bool) -> np.ndarray:
     spec.check_operation("layer_norm" if centred else "rms_norm")
     x = _rows(spec, x)
     length, rows = x.shape[-1], x.reshape(-1, x.shape[-1])
-    codes = np.zeros_like(rows)
-    for row, place in zip(rows, codes, strict=True):
-        total = int(row.sum()) * centred
-        power = length * int((row * row).sum()) - total * total
-        if not power:
-            continue
-        root = math.isqrt(power << 2 * spec.ROOT_FRACTION)
-        mean = (abs(total) << spec.MEAN_FRACTION) // length * (1 if total >= 0 else -1)
-        factor, digits = normalised(length, root, spec.reciprocal_width)
-        shift = digits - spec.ROOT_FRACTION + spec.MEAN_FRACTION - spec.norm_fraction
+    factors, shifts, means = (np.zeros(len(rows), np.int64) for _ in range(3))
+    totals = rows.sum(axis=1) * centred
+    powers = length * (rows * rows).sum(axis=1) - totals * totals
+    for place in np.flatnonzero(powers):
+        total = int(totals[place])
+        root = math.isqrt(int(powers[place]) << 2 * spec.ROOT_FRACTION)
+        means[place] = (abs(total) << spec.MEAN_FRACTION) // length * (1 if total >= 0 else -1)
+        factors[place], digits = normalised(length, root, spec.reciprocal_width)
+        shifts[place] = digits - spec.ROOT_FRACTION + spec.MEAN_FRACTION - spec.norm_fraction
+    z = (rows << spec.MEAN_FRACTION) - means[:, None]
+    codes = np.empty_like(rows)
+    for start in range(0, len(rows), _ROWS):
+        own = slice(start, start + _ROWS)
         to = Requantisation(
-            multiplier=np.array([factor]), shift=np.array([shift]), zero_point=np.array([0])
+            multiplier=factors[own], shift=shifts[own], zero_point=np.zeros_like(shifts[own])
         )
-        z = (row << spec.MEAN_FRACTION) - mean
-        place[:] = requantiser(spec.norm_spec, z[:, None], to)[:, 0]
+        unit = replace(spec.norm_spec, n=len(shifts[own]), per_column=True)
+        codes[own] = requantiser(unit, z[own].T, to).T
     return codes.reshape(x.shape)
 
 
