@@ -1,0 +1,242 @@
+"""A text encoder in integers to one list of jobs: embeddings in, vectors of sentences out."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from carrysave.driver import Requantisation
+from carrysave.networks.joblist.jobs import (
+    Add,
+    Gate,
+    Job,
+    Multiply,
+    Norm,
+    Product,
+    Scaling,
+    Softmax,
+    Transpose,
+)  # fmt: skip
+from carrysave.networks.joblist.matrices import Memory, View
+from carrysave.networks.target import Target
+
+from .codes import DenseCodes, IntegerBlock, IntegerEncoder, NormCodes, Row
+from .floats import rows_of
+
+__all__ = ["JobList", "compiled"]
+
+_ONE = View("one")
+_MEAN = 1 << 7
+"""Codes of 16 bits that the mean of a sentence's codes of 8 bits becomes."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JobList:
+    """Jobs, and the memory that they work on.
+
+    Members
+    -------
+    jobs : in order.
+    memory : with embeddings, weights and room for results.
+    vectors : where the vectors of sentences go, one each in a row.
+    """
+
+    jobs: list[Job]
+    memory: Memory
+    vectors: View
+
+    def run(self) -> np.ndarray:
+        """Compute by golden; returns sentences x width codes of 16 bits."""
+        for job in self.jobs:
+            job.run(self.memory)
+        return self.memory.read(self.vectors)
+
+
+def compiled(encoder: IntegerEncoder, sentences: list[np.ndarray], target: Target) -> JobList:
+    """Gather embeddings, and list the jobs after that.
+
+    Parameters
+    ----------
+    encoder : in integers.
+    sentences : numbers of the tokens of each.
+    target : the co-processor.
+    """
+    return _Compiler(encoder, sentences, target).compiled()
+
+
+class _Compiler:
+    """Lists jobs."""
+
+    def __init__(
+        self, encoder: IntegerEncoder, sentences: list[np.ndarray], target: Target
+    ) -> None:
+        self.encoder = encoder
+        self.target = target
+        self.sentences = sentences
+        self.places = [(rows.start, rows.stop) for rows in rows_of(sentences)]
+        self.tokens = self.places[-1][1]
+        self.width = encoder.words.shape[1]
+        self.memory = Memory()
+        self.jobs: list[Job] = []
+
+    def compiled(self) -> JobList:
+        memory, encoder = self.memory, self.encoder
+        words = encoder.words[np.concatenate(self.sentences)]
+        places = np.concatenate([encoder.positions[: one.size] for one in self.sentences])
+        memory.place("words", words, 16)
+        memory.place("positions", places, 16)
+        memory.place("one", np.ones((1, 1), np.int64), 16)
+        sums = self.room("sums", self.width, 16)
+        self.jobs.append(
+            Add(layer="embedding", a=View("words"), b=View("positions"), factors=(1, 1), c=sums,
+                scaling=Scaling(scale=1.0, bits=16))
+        )  # fmt: skip
+        first = encoder.blocks[0].before
+        x, residual = self.norm("embedding", sums, first)
+        for number, block in enumerate(encoder.blocks):
+            after = [*[one.before for one in encoder.blocks[1:]], encoder.last][number]
+            x, residual = self.block(number, block, after, x, residual)
+        return JobList(jobs=self.jobs, memory=memory, vectors=self.pool(x))
+
+    def room(self, name: str, columns: int, bits: int) -> View:
+        return self.memory.reserve(name, self.tokens, columns, bits)
+
+    def shared(self, name: str, rows: int, columns: int, bits: int) -> View:
+        """Make room that others of the name have too."""
+        if name in self.memory.matrices:
+            return View(name)
+        return self.memory.reserve(name, rows, columns, bits)
+
+    def scaled(self, layer: str, name: str, x: View, row: Row, columns: int, bits: int) -> View:
+        """Multiply columns by factors."""
+        self.memory.place(f"{name}.row", row.codes, 16)
+        c = self.room(name, columns, bits)
+        self.jobs.append(
+            Multiply(layer=layer, a=x, b=View(f"{name}.row"), c=c,
+                     scaling=Scaling(scale=row.scale, bits=bits))
+        )  # fmt: skip
+        return c
+
+    def norm(self, layer: str, sums: View, after: NormCodes) -> tuple[View, View]:
+        """Normalise rows; returns operands of the next product, and what is added later."""
+        normal = self.room(f"{layer}.normal", self.width, 16)
+        self.jobs.append(Norm(layer=layer, x=sums, c=normal, centred=True, spec=self.encoder.unit))
+        x = self.scaled(layer, f"{layer}.x", normal, after.operand, self.width, 8)
+        if after.residual is None:
+            return x, normal
+        return x, self.scaled(layer, f"{layer}.rest", normal, after.residual, self.width, 16)
+
+    def dense(
+        self, layer: str, x: View, codes: DenseCodes, how: Requantisation | None = None
+    ) -> View:
+        """Multiply by weights."""
+        self.memory.place(f"{layer}.weights", codes.weights, 8)
+        self.memory.place(f"{layer}.bias", codes.bias, 32)
+        c = self.room(f"{layer}.c", codes.weights.shape[1], 32 if how is None else 8)
+        self.jobs.append(
+            Product(layer=layer, a=x, b=View(f"{layer}.weights"), bias=View(f"{layer}.bias"), c=c,
+                    how=how, target=self.target)
+        )  # fmt: skip
+        return c
+
+    def block(
+        self, number: int, block: IntegerBlock, after: NormCodes, x: View, residual: View
+    ) -> tuple[View, View]:
+        """List the jobs of a layer."""
+        b = f"{number}."
+        qkv = self.dense(f"{b}qkv", x, block.qkv, block.to_qkv)
+        context = self.attention(b, block, qkv)
+        made = self.dense(f"{b}out", context, block.out)
+        x, residual = self.added(f"{b}attention", made, block.mixed, residual, block.between)
+        up = self.dense(f"{b}up", x, block.up)
+        wide = block.up.weights.shape[1]
+        raised = self.scaled(f"{b}gate", f"{b}raised", up, block.raised, wide, 16)
+        gate = self.room(f"{b}gate", wide, 8)
+        encoder = self.encoder
+        self.jobs.append(
+            Gate(layer=f"{b}gate", x=raised, c=gate, operation=encoder.activation,
+                 spec=encoder.unit,
+                 scaling=Scaling(scale=block.gate, bits=8, zero_point=block.gate_zero))
+        )  # fmt: skip
+        made = self.dense(f"{b}down", gate, block.down)
+        return self.added(f"{b}feed", made, block.fed, residual, after)
+
+    def added(
+        self, layer: str, made: View, row: Row, residual: View, after: NormCodes
+    ) -> tuple[View, View]:
+        """Add what a product made to what it took, and normalise."""
+        y = self.scaled(layer, f"{layer}.made", made, row, self.width, 16)
+        sums = self.room(f"{layer}.sums", self.width, 16)
+        self.jobs.append(
+            Add(layer=layer, a=residual, b=y, factors=(1, 1), c=sums,
+                scaling=Scaling(scale=1.0, bits=16))
+        )  # fmt: skip
+        return self.norm(layer, sums, after)
+
+    def attention(self, b: str, block: IntegerBlock, qkv: View) -> View:
+        """List the jobs of all heads, sentence by sentence."""
+        context = self.room(f"{b}context", self.width, 8)
+        heads, width = self.encoder.heads, self.width
+        each = width // heads
+        for rows in self.places:
+            for head in range(heads):
+                q, k, v = (
+                    View(qkv.name, rows, (at + head * each, at + (head + 1) * each))
+                    for at in (0, width, 2 * width)
+                )
+                out = View(context.name, rows, (head * each, (head + 1) * each))
+                self.head(b, block, head, (q, k, v), out)
+        return context
+
+    def head(
+        self, b: str, block: IntegerBlock, head: int, qkv: tuple[View, View, View], out: View
+    ) -> None:
+        """List the jobs of a head and a sentence: what is between them is written over."""
+        memory, spec, target = self.memory, self.encoder.unit, self.target
+        q, k, v = qkv
+        length, each = memory.read(q).shape
+        turned, sums, scores, wide, shares, factors, mixed = (
+            self.shared(f"{name}.{length}", rows, columns, bits)
+            for name, rows, columns, bits in (
+                ("turned", each, length, 8), ("sums", length, length, 32),
+                ("scores", length, length, 16), ("wide", length, length, 16),
+                ("shares", length, length, 8), ("factors", length, 1, 16),
+                ("mixed", length, each, 32),
+            )
+        )  # fmt: skip
+        most = Softmax.exponent(spec, length)
+        narrow = spec.magnitude_width - 7
+        self.jobs += [
+            Transpose(layer=f"{b}scores", x=k, c=turned),
+            Product(layer=f"{b}scores", a=q, b=turned, c=sums, target=target),
+            Multiply(layer=f"{b}scores", a=sums, b=_ONE, c=scores,
+                     scaling=Scaling(scale=float(block.scores[head]), bits=16)),
+            Softmax(layer=f"{b}shares", x=scores, c=wide, factors=factors, spec=spec),
+            Multiply(layer=f"{b}shares", a=wide, b=_ONE, c=shares,
+                     scaling=Scaling(scale=2.0**-narrow, bits=8)),
+            Product(layer=f"{b}context", a=shares, b=v, c=mixed, target=target),
+            Multiply(layer=f"{b}context", a=mixed, b=factors, c=out,
+                     scaling=Scaling(scale=block.context * 2.0 ** (narrow - most), bits=8)),
+        ]  # fmt: skip
+
+    def pool(self, x: View) -> View:
+        """Sum the codes of each sentence, and scale columns."""
+        memory, encoder, count = self.memory, self.encoder, len(self.sentences)
+        sums = memory.reserve("pool.sums", count, self.width, 32)
+        vectors = memory.reserve("vectors", count, self.width, 16)
+        longest = max(stop - start for start, stop in self.places)
+        memory.place("ones", np.ones((1, longest), np.int64), 8)
+        row = Row.of(encoder.last.steps / encoder.last.steps.max())
+        memory.place("pool.row", row.codes, 16)
+        for number, (start, stop) in enumerate(self.places):
+            length, own = stop - start, (number, number + 1)
+            bias = np.rint(encoder.beta * length).astype(np.int64)[None]
+            memory.place(f"pool.{number}.bias", bias, 32)
+            made = View(sums.name, own)
+            self.jobs += [
+                Product(layer="pool", a=View("ones", None, (0, length)),
+                        b=View(x.name, (start, stop)), bias=View(f"pool.{number}.bias"),
+                        c=made, target=self.target),
+                Multiply(layer="pool", a=made, b=View("pool.row"), c=View(vectors.name, own),
+                         scaling=Scaling(scale=row.scale * _MEAN / length, bits=16)),
+            ]  # fmt: skip
+        return vectors
