@@ -11,12 +11,14 @@ synthesise   Area, timing and power of a design, or of somebody's Verilog; ``Des
 compare      Designs and Verilog side by side, by one search.
 estimate     Area, period and power of a design before anything is built.
 explore      Search designs and parameters for the best in several figures at once.
+run          Run a quantised network on a co-processor: its products, and the rest beside it.
 Files        What ``Design.generate`` returns: the files, and the manifest.
 Verification What ``Design.verify`` returns: the tests that ran.
 Synthesis    What ``synthesise`` returns: figures, conditions, critical path, netlist.
 Comparison   What ``compare`` returns: each with its ratios to the first.
 Estimate     What ``estimate`` returns: figures with intervals.
 Exploration  What ``explore`` returns: what was measured, and the front.
+NetworkRun   What ``run`` returns: outputs, products with their cycles, how they compare.
 """
 
 from importlib import import_module
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from carrysave.api.exploration import Exploration as Exploration
     from carrysave.api.exploration import explore as explore
     from carrysave.api.files import Files as Files
+    from carrysave.api.network import NetworkRun as NetworkRun
+    from carrysave.api.network import run as run
     from carrysave.api.synthesis import Synthesis as Synthesis
     from carrysave.api.synthesis import Verilog as Verilog
     from carrysave.api.synthesis import synthesise as synthesise
@@ -43,7 +47,8 @@ _PUBLIC = {
     "Design": "design", "Verilog": "synthesis", "synthesise": "synthesis", "compare": "comparison",
     "Files": "files", "Verification": "verification", "Synthesis": "synthesis",
     "Comparison": "comparison", "estimate": "estimate", "Estimate": "estimate",
-    "explore": "exploration", "Exploration": "exploration",
+    "explore": "exploration", "Exploration": "exploration", "run": "network",
+    "NetworkRun": "network",
 }  # fmt: skip
 """What is public, and its module in ``carrysave.api``."""
 

@@ -13,14 +13,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
+import carrysave
 from carrysave import cache
 from carrysave.data.networks import MODELS, quantise
-from carrysave.networks.command import RunRequest, execute
 from carrysave.progress import Steps
-from hw.catalog import Design
 from scripts.bench import markdown, show
 from scripts.pages import write_table
 
@@ -37,17 +35,13 @@ def measure(name: str, folder: Path, steps: Steps) -> dict[str, Any]:
     steps.step(f"quantise {name}")
     task = MODELS[name](folder)
     model = quantise(task, folder / f"{name}.onnx")
-    files = {}
-    for part, array in (("inputs", task.inputs), ("labels", task.labels)):
-        files[part] = folder / f"{name}.{part}.npy"
-        np.save(files[part], array)
-    request = RunRequest(
-        model=model, data=files["inputs"], labels=files["labels"], design=Design("coprocessor"),
-        simulate="sample", requantise="hardware", batch=None, library=lambda: None,
-    )  # fmt: skip
-    found = execute(request, ROOT / "build", steps, f"scripts/bench_networks.py: {name}")
-    if found["wrong"]:
-        raise SystemExit(f"{name}: simulated products are wrong: {', '.join(found['wrong'])}")
+    found = carrysave.run(
+        model, task.inputs, labels=task.labels, energy="none", folder=ROOT / "build", progress=steps
+    )
+    found.command = f"scripts/bench_networks.py: {name}"
+    found.save(ROOT / "build" / "run" / name)
+    if not found.ok:
+        raise SystemExit(f"{name}: simulated products are wrong: {', '.join(found.wrong)}")
     (output,) = found["outputs"]
     rows = found["layers"]
     apart = sum(row["differ"] or 0 for row in rows)

@@ -1,14 +1,13 @@
 """``carrysave run``."""
 
-import shlex
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from carrysave.boards import attached
+from carrysave.api import network as api
+from carrysave.api.design import Design
 from carrysave.boards.board import board_of, design_of
 from carrysave.cli.libraries import cells_for_energy
 from carrysave.cli.options import (
@@ -19,14 +18,12 @@ from carrysave.cli.options import (
     check_page,
     errors,
     output_folder,
-    print_outcome,
+    present,
     settings,
-    write_page,
 )
 from carrysave.errors import UsageError
-from carrysave.networks import command, view
+from carrysave.networks.outputs import folder_name
 from carrysave.progress import Steps
-from hw.catalog import Design
 
 __all__ = ["run_model"]
 
@@ -98,33 +95,18 @@ def run_model(
     """
     folder = output_folder(output)
     check_page(html)
-    block = None
+    if port is not None and parameter:
+        raise UsageError("-p is not for --port: the design is the one that was built")
+    design = None
     if board is None:
-        if port is not None or baud is not None:
-            raise UsageError("--port and --baud need --board")
-        chosen = Design.parse("coprocessor", settings(parameter))
-    elif port is not None:
-        if parameter:
-            raise UsageError("-p is not for --port: the design is the one that was built")
-        chosen, rate = attached.built(board_of(board), folder / "boards")
-        block = attached.block(board_of(board), chosen, port, baud or rate)
-    else:
-        chosen = design_of(board_of(board), settings(parameter), baud=baud or 0)
-    request = command.RunRequest(
-        model=model,
-        data=input_,
-        labels=labels,
-        design=chosen,
-        simulate=simulate_,
-        requantise=requantise,
-        batch=batch,
-        library=partial(cells_for_energy, energy),
-        block=block,
-        fallback=host_fallback,
-    )
+        design = Design.parse("coprocessor", settings(parameter))
+    elif port is None:
+        design = Design.of(design_of(board_of(board), settings(parameter), baud=baud or 0))
     with Steps(errors) as steps:
-        told = shlex.join(["carrysave", *sys.argv[1:]])
-        found = command.execute(request, folder, steps, told)
-    found["files"] = write_page(html, view.page, found)
-    print_outcome(found, view.show, json_)
-    return 1 if found["wrong"] else 0
+        found = api.run(
+            model, input_, design, labels=labels, board=board, port=port, baud=baud,
+            simulate=simulate_, requantise=requantise, host_fallback=host_fallback, batch=batch,
+            energy=partial(cells_for_energy, energy), folder=folder, progress=steps,
+        )  # fmt: skip
+    present(found, html, json_, folder / "run" / folder_name(model))
+    return 0 if found.ok else 1

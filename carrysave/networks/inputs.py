@@ -1,5 +1,6 @@
-"""Inputs and labels from files, checked against a model."""
+"""Inputs and labels, of files or not, checked against a model."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +15,26 @@ __all__ = ["batch_of", "read_inputs", "read_labels"]
 _BATCH = 8
 
 
-def read_inputs(path: Path, graph: Graph, option: str) -> dict[str, np.ndarray]:
-    """Read inputs: an array for the only one, or an archive with all by name.
+def read_inputs(
+    data: Path | np.ndarray | Mapping[str, np.ndarray], graph: Graph, option: str
+) -> dict[str, np.ndarray]:
+    """Return inputs: an array for the only one, or all by name; of a file, or as they are.
 
     Raises
     ------
     FileNotFoundError, FileError, UsageError, ValueError
         A file that is missing or damaged, or inputs that do not fit the model.
     """
-    found = read_arrays(path)
-    if not isinstance(found, dict):
+    found = read_arrays(data) if isinstance(data, Path) else data
+    if not isinstance(found, Mapping):
         if len(graph.inputs) != 1:
             raise UsageError(
                 f"{option} must be an .npz with {', '.join(graph.inputs)}, not one array"
+                if isinstance(data, Path)
+                else f"{option} must be arrays by name, {', '.join(graph.inputs)}, not one"
             )
         found = {next(iter(graph.inputs)): found}
+    found = {name: np.asarray(array) for name, array in found.items()}
     sizes = {array.shape[:1] for array in found.values()}
     if len(sizes) != 1 or sizes == {()} or sizes == {(0,)}:
         raise UsageError(f"{option} must hold as many inputs, one or more, in each array")
@@ -50,11 +56,11 @@ def batch_of(batch: int | None, graph: Graph, inputs: dict[str, np.ndarray]) -> 
     return size
 
 
-def read_labels(path: Path | None, count: int) -> np.ndarray | None:
-    """Read the labels of the inputs, if there is a file."""
-    if path is None:
+def read_labels(data: Path | np.ndarray | None, count: int) -> np.ndarray | None:
+    """Return the labels of the inputs, if there are any, of a file or not."""
+    if data is None:
         return None
-    labels = read_arrays(path)
+    labels = read_arrays(data) if isinstance(data, Path) else np.asarray(data)
     if (
         not isinstance(labels, np.ndarray)
         or labels.shape != (count,)

@@ -112,7 +112,7 @@ def test_without_onnxruntime(run: Run, tmp_path: Path, monkeypatch: Any) -> None
     np.save(tmp_path / "x.npy", np.zeros((2, 8), F32))
     present = errors.installed
     monkeypatch.setattr(
-        "carrysave.networks.command.installed",
+        "carrysave.networks.request.installed",
         lambda name: name != "onnxruntime" and present(name),
     )
     found = run("run", "m.onnx", "--input", "x.npy", *PLAIN, "--host-fallback")

@@ -10,10 +10,10 @@ from rich.console import Console
 
 from carrysave.errors import UsageError
 from carrysave.networks import view
-from carrysave.networks.command import simulated
 from carrysave.networks.lower import lower
 from carrysave.networks.model import Graph, load
 from carrysave.networks.outputs import archive
+from carrysave.networks.request import simulated
 from carrysave.networks.run import run
 from carrysave.networks.target import Target
 from carrysave.progress import Steps

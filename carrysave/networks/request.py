@@ -1,10 +1,12 @@
-"""``carrysave run``: its options, checked before anything runs, and its output files."""
+"""A run of a network as it is asked for, checked before anything runs, and its output files."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
@@ -19,11 +21,11 @@ from .inputs import batch_of, read_inputs, read_labels
 from .lower import lower
 from .model import load
 from .names import place, within_file
-from .outputs import archive, folder_name
+from .outputs import archive
 from .run import SIMULATIONS, Block, run
 from .target import Target
 
-__all__ = ["REQUANTISERS", "RunRequest", "execute", "simulated"]
+__all__ = ["REQUANTISERS", "RunRequest", "execute", "simulated", "write"]
 
 REQUANTISERS = ("hardware", "host")
 
@@ -34,7 +36,8 @@ class RunRequest:
 
     Parameters
     ----------
-    model, data, labels : files.
+    model : file.
+    data, labels : files, or what they have.
     design : a co-processor.
     simulate : one of :data:`carrysave.networks.run.SIMULATIONS`.
     requantise : one of :data:`REQUANTISERS`.
@@ -46,8 +49,8 @@ class RunRequest:
     """
 
     model: Path
-    data: Path
-    labels: Path | None
+    data: Path | np.ndarray | Mapping[str, np.ndarray]
+    labels: Path | np.ndarray | None
     design: Design
     simulate: str
     requantise: str
@@ -71,13 +74,19 @@ def simulated(design: Design, folder: Path) -> Block:
     return lambda works, progress: run_works(design, works, folder, progress=progress)
 
 
-def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
-    """Run a model, and write outputs, figures, table and picture.
+def execute(
+    request: RunRequest, runs: Path, steps: Steps
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Run a model.
+
+    Parameters
+    ----------
+    runs : each simulation gets a folder of its own there.
 
     Returns
     -------
     The facts of :func:`carrysave.networks.view.facts`, with ``model``, ``command``, ``notes``
-    on what is left out, and ``files``.
+    on what is left out, and ``files``, none yet; and the outputs by name.
     """
     steps.step(f"read {request.model.name}")
     graph = load(request.model, subgraphs=request.fallback)
@@ -97,7 +106,7 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
             batch=batch,
             simulation=request.simulate,
             in_hardware=request.requantise == "hardware",
-            block=request.block or simulated(request.design, folder / "runs"),
+            block=request.block or simulated(request.design, runs),
             steps=steps,
         )
     notes += [f"by onnxruntime: {place(one.node)}: {one.reason}" for one in lowered.fallbacks]
@@ -108,19 +117,20 @@ def execute(request: RunRequest, folder: Path, steps: Steps, command: str) -> di
         energy = measure(target, pairs, library, steps)
     if found.comparison is None:
         notes.append(f"no comparison, which needs {remedy('onnxruntime')}")
+    return {
+        "model": request.model.name, "command": "",
+        **view.facts(found, lowered, target, labels, energy), "notes": notes, "files": [],
+    }, found.outputs  # fmt: skip
+
+
+def write(folder: Path, facts: dict[str, Any], outputs: Mapping[str, np.ndarray]) -> list[str]:
+    """Write outputs, table, JSON and a picture; note if there is none."""
     if not installed("matplotlib"):
-        notes.append(f"no picture, which needs {remedy('matplotlib')}")
-    facts: dict[str, Any] = {
-        "model": request.model.name,
-        "command": command,
-        **view.facts(found, lowered, target, labels, energy),
-        "notes": notes,
-    }
-    own = folder / "run" / folder_name(request.model)
-    contents = {"outputs.npz": archive(found.outputs), "layers.md": view.markdown(facts).encode()}
+        facts["notes"].append(f"no picture, which needs {remedy('matplotlib')}")
+    contents = {"outputs.npz": archive(outputs), "layers.md": view.markdown(facts).encode()}
     if installed("matplotlib"):
         contents["layers.svg"] = view.draw(facts)
-    files = [cache.write(own / name, content) for name, content in contents.items()]
-    facts["files"] = [str(path) for path in (*files, own / "run.json")]
-    cache.write(own / "run.json", json.dumps(facts, indent=2) + "\n")
-    return facts
+    files = [cache.write(folder / name, content) for name, content in contents.items()]
+    names = [str(path) for path in (*files, folder / "run.json")]
+    cache.write(folder / "run.json", json.dumps({**facts, "files": names}, indent=2) + "\n")
+    return names

@@ -1,0 +1,231 @@
+"""Quantised networks on a co-processor."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from carrysave.api.call import public, telling
+from carrysave.api.design import Design
+from carrysave.api.result import Result
+from carrysave.api.targets import cells_for_energy
+from carrysave.boards import attached
+from carrysave.boards.board import board_of, design_of
+from carrysave.errors import UsageError, installed
+from carrysave.networks import view
+from carrysave.networks.request import RunRequest, execute, write
+from carrysave.progress import Steps
+from carrysave.report.designs import print_line
+from golden.soc.coprocessor import CoprocessorSpec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from onnx import ModelProto
+    from rich.console import Console
+
+    from carrysave.asic.liberty.cells import Library
+    from carrysave.report.page import Page
+
+    Path_ = str | PathLike[str]
+    Energy = Callable[[], Library | str | None] | Library | str | None
+
+__all__ = ["NetworkRun", "run"]
+
+
+class NetworkRun(Result):
+    """A network that ran on a co-processor.
+
+    Members
+    -------
+    ok : bool            What was simulated is what the golden model computes, bit for bit.
+    outputs : dict       Arrays by name; the first axis is the sample.
+    layers : list        Products as dicts: ``layer operator formats shapes macs cycles ...``.
+    cycles : int         Of a batch; the cost model's, corrected where a part was simulated.
+    macs : int           Of a batch, useful ones.
+    utilisation : float  Of what the engine could multiply in these cycles, 0..1.
+    energy_uj : float    Of a batch, of the engine, uJ; None if no cells were given.
+    compared : list      How each output compares with onnxruntime's, and with labels, as dicts.
+    wrong : list of str  Products whose simulation differs.
+    notes : list of str  What is left out, and why.
+    """
+
+    def __init__(self, facts: dict[str, Any], outputs: "dict[str, np.ndarray]") -> None:
+        super().__init__(facts)
+        self.outputs = outputs
+
+    @property
+    def ok(self) -> bool:
+        """Whether all that was simulated is what the golden model computes."""
+        return not self["wrong"]
+
+    @property
+    def layers(self) -> list[dict[str, Any]]:
+        """Products in the order in which they run."""
+        return self["layers"]
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of a batch."""
+        return self["cycles"]
+
+    @property
+    def macs(self) -> int:
+        """Useful multiply-accumulates of a batch."""
+        return self["macs"]
+
+    @property
+    def utilisation(self) -> float:
+        """Share of what the engine could multiply in these cycles."""
+        return self["utilisation"]
+
+    @property
+    def energy_uj(self) -> float | None:
+        """Energy of the engine for a batch, uJ."""
+        return self["energy_uj"]
+
+    @property
+    def compared(self) -> list[dict[str, Any]]:
+        """``name equal most top1_equal accuracy accuracy_onnxruntime`` of each output."""
+        return self["outputs"]
+
+    @property
+    def wrong(self) -> list[str]:
+        """Products whose simulation differs from the golden model."""
+        return self["wrong"]
+
+    @property
+    def notes(self) -> list[str]:
+        """What is left out, and why."""
+        return self["notes"]
+
+    def show(self, console: "Console") -> None:
+        """Print products, how outputs compare, and the files that it was saved to."""
+        view.show(console, self.facts)
+        for file in self["files"]:
+            print_line(console, f"wrote {file}")
+
+    def page(self) -> "Page":
+        """Return the run as a page."""
+        return view.page(self.facts)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each product: its first shape, cycles, bytes, energy, what differs."""
+        keys = ("macs", "cycles", "utilisation", "bytes", "energy_uj", "codes", "differ")
+        return [
+            {
+                **{key: row[key] for key in ("layer", "operator", "formats")},
+                **dict(zip("mkn", row["shapes"][0], strict=True)), "products": len(row["shapes"]),
+                **{key: row[key] for key in keys},
+            }
+            for row in self.layers
+        ]  # fmt: skip
+
+    def pictures(self) -> dict[str, bytes]:
+        """Return ``layers``: useful and lost cycles of each product, and bytes moved."""
+        return {"layers": view.draw(self.facts)} if installed("matplotlib") else {}
+
+    def save(self, folder: str | PathLike[str]) -> list[Path]:
+        """Write outputs, JSON, a table as Markdown, and a picture."""
+        self.facts["files"] = write(Path(folder), self.facts, self.outputs)
+        return [Path(file) for file in self["files"]]
+
+
+@public
+def run(
+    model: "Path_ | ModelProto",
+    x: "np.ndarray | Mapping[str, np.ndarray] | Path_",
+    design: Design | None = None,
+    *,
+    labels: "np.ndarray | Path_ | None" = None,
+    board: str | None = None,
+    port: str | None = None,
+    baud: int | None = None,
+    simulate: str = "sample",
+    requantise: str = "hardware",
+    host_fallback: bool = False,
+    batch: int | None = None,
+    energy: "Energy" = None,
+    folder: str | PathLike[str] = "build",
+    progress: Steps | bool = False,
+) -> NetworkRun:
+    """Run a quantised network on a co-processor; compare it with onnxruntime if that is there.
+
+    Quantised products go to the co-processor, everything else to the host. The golden model
+    computes the results; a part also runs on the simulated block, or on a board, and must match.
+
+    Parameters
+    ----------
+    model : a quantised ONNX model: a file, or what ``onnx.load`` returns.
+    x : inputs, of the model's type, the first axis the sample: an array; arrays by name; or a file,
+        .npy or .npz.
+    design : a co-processor; None: ``Design("coprocessor")``, or that of the board.
+    labels : classes of the inputs, integers, or an .npy file.
+    board : use the co-processor of `build` for this board, through its serial pins.
+    port, baud : the board's serial port, such as ``/dev/ttyUSB0``: run there, not simulated.
+    simulate : products to run on the block: ``all``, ``sample`` (some rows) or ``none``.
+    requantise : where: ``hardware``, or ``host``, as onnxruntime does.
+    host_fallback : onnxruntime runs nodes that are not supported.
+    batch : inputs at once; None: the model's, or 8.
+    energy : cells for the engine's energy: ``osu018``, a Liberty file, a library, ``none``, or a
+        function that returns one of them; None: osu018 if it is there.
+    folder : each simulation gets a folder of its own in ``folder/runs``; reports of `build` are in
+        ``folder/boards``.
+    progress : say on stderr what is done.
+
+    Raises
+    ------
+    ArgumentError
+        Arguments out of range, or inputs that are no fit.
+    FileError
+        The model cannot run; names node or tensor.
+    """
+    folder = Path(folder)
+    block = None
+    if board is None and (port is not None or baud is not None):
+        raise UsageError("--port and --baud need --board")
+    if board is not None and port is not None:
+        if design is not None:
+            raise UsageError("--port takes no design: it is the one that was built")
+        built, rate = attached.built(board_of(board), folder / "boards")
+        block = attached.block(board_of(board), built, port, baud or rate)
+        design = Design.of(built)
+    elif design is None:
+        own = None if board is None else design_of(board_of(board), {}, baud=baud or 0)
+        design = Design("coprocessor") if own is None else Design.of(own)
+    if not isinstance(design.spec, CoprocessorSpec):
+        raise UsageError(f"design must be a co-processor, not {design.name}")
+    with telling(progress) as steps, _file(model) as path:
+        request = RunRequest(
+            model=path, data=_given(x), labels=None if labels is None else _given(labels),
+            design=design, simulate=simulate, requantise=requantise, batch=batch,
+            library=_library(energy), block=block, fallback=host_fallback,
+        )  # fmt: skip
+        return NetworkRun(*execute(request, folder / "runs", steps))
+
+
+@contextlib.contextmanager
+def _file(model: "Path_ | ModelProto") -> Iterator[Path]:
+    """Return the file of a model; one that is in memory is written for that time."""
+    if isinstance(model, str | PathLike):
+        yield Path(model)
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "model.onnx")
+        path.write_bytes(model.SerializeToString())
+        yield path
+
+
+def _given(data: Any) -> Any:
+    """Return a path as one, and what is no path as it is."""
+    return Path(data) if isinstance(data, str | PathLike) else data
+
+
+def _library(energy: "Energy") -> "Callable[[], Library | str | None]":
+    """Return what loads a library of cells, once the model has been read."""
+    if callable(energy):
+        return energy
+    if energy is None or isinstance(energy, str):
+        return lambda: cells_for_energy(energy)
+    return lambda: energy
