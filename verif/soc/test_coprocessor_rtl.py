@@ -18,7 +18,7 @@ from verif.support.cases import case_name, long
 
 SMALL = {"data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes": 512}
 CASES: list[dict[str, Any]] = [
-    SMALL | {"engine": "systolic_os(m=4,n=4)"},
+    SMALL | {"engine": "systolic_os(m=4,n=4)", "id_width": 3},
     # Widths that are no powers of two, a bus of 32 bits, sums alone, registers of few bits.
     {
         "engine": "cube(m=3,n=5,k=3,a_width=4,b_width=6,k_max=300)",
@@ -66,7 +66,7 @@ ALL: list[dict[str, Any]] = [
 # The two others in one: widths that are no powers of two, and all left out that can be.
 SHORT: dict[str, Any] = CASES[2] | {
     "engine": "cube(m=3,n=5,k=3,a_width=4,b_width=6,k_max=300)", "sums": 60, "b_bytes": 256,
-    "burst": 4, "sum_copies": 2, "id_width": 3,
+    "burst": 4, "sum_copies": 2,
 }  # fmt: skip
 
 
@@ -107,6 +107,24 @@ def test_coprocessor_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Pa
 @pytest.mark.parametrize("parameters", long(ALL), ids=case_name)
 def test_coprocessor_rtl_all_combinations(parameters: dict[str, Any], tmp_path: Path) -> None:
     run_bench(Design("coprocessor", parameters), "verif.soc.benches.tb_coprocessor_long", tmp_path)
+
+
+# What cocotbext-axi needs: IDs. The longer list has every bus width, and one burst at a time.
+OTHERS: list[dict[str, Any]] = [
+    SMALL | {"engine": "systolic_os(m=3,n=2)", "data_width": width, "id_width": 1, "burst": burst,
+             "outstanding": bursts, "a_bytes": 2048, "b_bytes": 2048}
+    for width, burst, bursts in ((32, 3, 1), (128, 64, 16), (256, 1, 3), (512, 256, 64))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", [*CASES[:1], *long(OTHERS)], ids=case_name)
+def test_coprocessor_rtl_matches_golden_at_cocotbext_axi(
+    parameters: dict[str, Any], tmp_path: Path
+) -> None:
+    """Memory and host are those of another project."""
+    bench = "verif.soc.benches.tb_coprocessor_cocotbext"
+    jobs = 4 if parameters in CASES else 25
+    run_bench(Design("coprocessor", parameters), bench, tmp_path, jobs=jobs)
 
 
 def run_bench(design: Design, bench: str, folder: Path, **options: Any) -> None:
@@ -163,6 +181,15 @@ LONG_STREAMS: list[dict[str, Any]] = [
         "bias": False, "requantise": False,
     },
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", [*STREAMS, *long(LONG_STREAMS)], ids=case_name)
+def test_coprocessor_stream_rtl_matches_golden_at_cocotbext_axi(
+    parameters: dict[str, Any], tmp_path: Path
+) -> None:
+    bench = "verif.soc.benches.tb_coprocessor_stream_cocotbext"
+    jobs = 3 if parameters in STREAMS else 25
+    run_bench(Design("coprocessor_stream", parameters), bench, tmp_path, jobs=jobs)
 
 
 @pytest.mark.parametrize("parameters", [*STREAMS, *long(LONG_STREAMS)], ids=case_name)
