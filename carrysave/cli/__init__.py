@@ -32,6 +32,7 @@ _COMMANDS = (
     ("results", "results", "Print what all jobs found, as a table, CSV, JSON or Parquet."),
     ("reproduce", "reproduce", "Reproduce a paper's table."),
     ("run", "run_model", "Run a quantised network on the co-processor."),
+    ("embed", "embed", "Turn sentences into vectors by a text encoder in int8."),
     ("chat", "chat", "Have a language model answer, in golden's arithmetic."),
     ("precision", "precision", "Choose a number format for each layer of a network."),
     ("boards", "list_boards", "List the boards that build knows."),

@@ -85,6 +85,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("a picture", ("matplotlib",)),
         _PAGE,
     ),
+    "embed": (Way("", ("tokenizers", "safetensors", "scipy")),),
     "chat": (Way("", ("tokenizers",)),),
     "precision": (Way("", ("onnxruntime", "scipy", "matplotlib")),),
     "boards": (Way("", ()),),

@@ -9,10 +9,10 @@ from .im2col import Windows
 from .patches import Patched
 from .target import Target
 
-__all__ = ["Mapping", "choose"]
+__all__ = ["START", "Mapping", "choose"]
 
 _SIZES = (1, 2, 3, 4, 6, 8)
-_START = 200
+START = 200
 """Cycles that a work takes besides those of the cost model, measured in simulation."""
 
 Mapping = tuple[Patched, bool]
@@ -64,13 +64,13 @@ def choose(
             continue
         bundle = min(groups, max(1, min(tile_n // wide, most // deep)))
         whole, rest = divmod(groups, bundle)
-        each = _START + cycles_of(target, rows, bundle * deep, bundle * wide, requantised)
+        each = START + cycles_of(target, rows, bundle * deep, bundle * wide, requantised)
         cycles = whole * each
         if rest:
-            cycles += _START + cycles_of(target, rows, rest * deep, rest * wide, requantised)
+            cycles += START + cycles_of(target, rows, rest * deep, rest * wide, requantised)
         found = [(cycles, (own, False) if wide > columns else None)]
         if turns:
-            each = _START + cycles_of(target, wide, deep, rows, requantised)
+            each = START + cycles_of(target, wide, deep, rows, requantised)
             found.append((groups * each, (own, True)))
         for one in found:
             if best is None or one[0] < best[0]:

@@ -7,9 +7,9 @@ import numpy as np
 
 from golden.npe.vector import VectorUnitSpec, norm, normalised, softmax
 
-__all__ = ["cycles", "vector_unit"]
+__all__ = ["PASS", "cycles", "vector_unit"]
 
-_PASS = 5
+PASS = 5
 """Cycles of a pass beyond one for each beat."""
 
 SUMS = {"softmax": 1, "layer_norm": 2, "rms_norm": 1}
@@ -62,16 +62,16 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
         begin = max(free, written, found)
         if known is not None and known <= begin:
             left = max(free, known)
-            scaled = free = left + before + _PASS + 1
+            scaled = free = left + before + PASS + 1
             begin, known = max(free, begin), None
-        summed = begin + SUMS[operation] * (beats + _PASS) + 1
+        summed = begin + SUMS[operation] * (beats + PASS) + 1
         free = summed
         if known is not None:
             left = max(free, known)
-            scaled = free = left + before + _PASS + 1
+            scaled = free = left + before + PASS + 1
         found = max(summed, scaled) + 1
         known = found + _scale_cycles(spec, operation, x)
-    return max(free, known or 0) + beats + _PASS + 2
+    return max(free, known or 0) + beats + PASS + 2
 
 
 def _scale_cycles(spec: VectorUnitSpec, operation: str, x: np.ndarray) -> int:
@@ -79,7 +79,7 @@ def _scale_cycles(spec: VectorUnitSpec, operation: str, x: np.ndarray) -> int:
     if operation == "softmax":
         _, exponent = softmax(spec, x)
         # Digits of the reciprocal, after the zeros of as many octaves as the sum has.
-        return int(exponent) + _PASS
+        return int(exponent) + PASS
     centred = operation == "layer_norm"
     total, count_width = abs(int(x.sum())), spec.length.bit_length()
     power = x.size * int((x * x).sum()) - total * total * centred

@@ -32,6 +32,7 @@ COMMANDS = (
     "results",
     "reproduce",
     "run",
+    "embed",
     "chat",
     "build",
     "doctor",

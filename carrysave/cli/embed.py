@@ -1,0 +1,62 @@
+"""``carrysave embed``."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from carrysave.cli.options import Folder, Json, Sets, errors, output_folder, print_outcome, settings
+from carrysave.networks.encoder import command, view
+from carrysave.progress import Steps
+from hw.catalog import Design
+
+__all__ = ["embed"]
+
+
+def embed(
+    model: Annotated[
+        Path,
+        Parameter(help="A text encoder: folder of config.json, model.safetensors, tokenizer.json."),
+    ],
+    text: Annotated[Path, Parameter(help="Text, a sentence in each line.")],
+    /,
+    *,
+    calibration: Annotated[
+        Path | None,
+        Parameter(help="Sentences that steps are chosen for. [default: those of the text]"),
+    ] = None,
+    parameter: Sets = None,
+    batch: Annotated[int, Parameter(help="Sentences in one list of jobs.")] = 32,
+    output: Folder = None,
+    json_: Json = False,
+) -> int:
+    """Turn sentences into vectors by a text encoder in int8, as one list of jobs.
+
+    Encoders are those of BERT's kind, such as all-MiniLM-L6-v2, as floats. Weights and operands are
+    rounded to int8, sums between layers to 16 bits. Embeddings are gathered, and vectors divided by
+    their length; everything between is a list of jobs on the co-processor and its vector unit,
+    computed by their golden models. The table counts the cycles of a list, by models; GELU, sums,
+    products and transposition of elements are not in the hardware yet. Vectors are compared with
+    those in floats. Parameters are those of `generate coprocessor`.
+
+    **Examples:**
+
+    - `carrysave embed all-MiniLM-L6-v2 sentences.txt --calibration others.txt`
+    - `carrysave embed all-MiniLM-L6-v2 sentences.txt -p m=16 -p n=16 --batch 8`
+    """
+    folder = output_folder(output)
+    texts = {"vector": command.UNIT} | settings(parameter)
+    request = command.EmbedRequest(
+        model=model,
+        text=text,
+        calibration=calibration,
+        design=Design.parse("coprocessor", texts),
+        batch=batch,
+    )
+    with Steps(errors) as steps:
+        told = shlex.join(["carrysave", *sys.argv[1:]])
+        found = command.execute(request, folder, steps, told)
+    print_outcome(found, view.show, json_)
+    return 0

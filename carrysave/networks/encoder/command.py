@@ -1,0 +1,145 @@
+"""``carrysave embed``: its options, checked before anything runs, and its output files."""
+
+import io
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from carrysave import cache
+from carrysave.errors import UsageError, needs
+from carrysave.networks.outputs import folder_name
+from carrysave.networks.target import Target
+from carrysave.progress import Steps
+from hw.catalog import Design
+from hw.emit.user_files import FileError, read_text
+
+from . import view
+from .compile import compiled
+from .evaluate import batches, cosines, normalised, rank_correlation, taken
+from .floats import encode
+from .integers import quantise
+from .ranges import ranges
+from .tokens import read_tokens
+from .weights import read_encoder
+
+__all__ = ["UNIT", "EmbedRequest", "execute", "unit_of"]
+
+UNIT = (
+    "vector_unit(width=16,scale_width=8,out_width=16,signed=true,norm_fraction=8,length=512,"
+    "operations=softmax,layer_norm)"
+)
+"""The vector unit, if the design has none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbedRequest:
+    """A request for vectors of sentences.
+
+    Parameters
+    ----------
+    model : folder of a text encoder.
+    text : file, a sentence in each line.
+    calibration : the same, of sentences that steps are chosen for; None: those of `text`.
+    design : a co-processor with a vector unit.
+    batch : sentences in a list of jobs.
+    """
+
+    model: Path
+    text: Path
+    calibration: Path | None
+    design: Design
+    batch: int
+
+    def __post_init__(self) -> None:
+        """Check the numbers, and the unit."""
+        if not 1 <= self.batch <= 4096:
+            raise UsageError(f"--batch must be 1..4096 sentences, not {self.batch}")
+        unit_of(Target(self.design))
+
+
+def unit_of(target: Target) -> Any:
+    """Return the vector unit of a design; ValueError if encoders cannot run on it."""
+    unit = target.spec.vector
+    if unit is None:
+        raise ValueError("vector must be a vector unit, not none")
+    if unit.width != 16:
+        raise ValueError(f"width of the vector unit must be 16, not {unit.width}")
+    if not unit.signed:
+        raise ValueError("signed of the vector unit must be true: shares are signed operands")
+    return unit
+
+
+def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
+    """Compute vectors, and write them, figures and a table.
+
+    Returns
+    -------
+    ``model``, ``command``, ``design``, ``sentences``, ``tokens``, ``calibration`` (sentences),
+    ``cosine_mean`` and ``cosine_least`` with the vectors in floats, ``rank_correlation`` of all
+    pairs' cosines, ``batch`` (sentences in the first list of jobs), the figures of
+    :func:`carrysave.networks.encoder.view.figures` for that list, ``seconds``, ``files``.
+    """
+    needs("tokenizers", "safetensors", "scipy")
+    target = Target(request.design)
+    steps.step(f"read {request.model.name}")
+    encoder = read_encoder(request.model)
+    most = len(encoder.positions)
+    texts = _lines(request.text)
+    sentences = read_tokens(request.model, texts, most)
+    encoder.check(sentences)
+    chosen = sentences
+    if request.calibration is not None:
+        chosen = read_tokens(request.model, _lines(request.calibration), most)
+        encoder.check(chosen)
+    steps.step(f"choose steps by {len(chosen)} sentences")
+    began = time.monotonic()
+    integers = quantise(encoder, ranges(encoder, chosen), unit_of(target))
+    middle = time.monotonic()
+    first, *rest = batches(sentences, request.batch)
+    steps.step(f"compute sentences 1 to {len(first)} of {len(sentences)}, and count cycles")
+    jobs = compiled(integers, first, target)
+    counted = taken(jobs, integers, target)
+    found = [normalised(jobs.memory.read(jobs.vectors))]
+    for part in rest:
+        done = sum(map(len, found))
+        steps.step(f"compute sentences {done + 1} to {done + len(part)} of {len(sentences)}")
+        found.append(normalised(compiled(integers, part, target).run()))
+    made = np.concatenate(found)
+    ended = time.monotonic()
+    steps.step("compute them in floats")
+    wanted = np.concatenate([encode(encoder, part) for part in batches(sentences, request.batch)])
+    near = cosines(made, wanted)
+    facts: dict[str, Any] = {
+        "model": folder_name(request.model),
+        "command": command,
+        "design": request.design.module,
+        "sentences": len(sentences),
+        "tokens": sum(one.size for one in sentences),
+        "calibration": len(chosen),
+        "cosine_mean": float(near.mean()),
+        "cosine_least": float(near.min()),
+        "rank_correlation": rank_correlation(made, wanted),
+        "batch": len(first),
+        **view.figures(counted),
+        "seconds": {"calibration": round(middle - began, 1), "golden": round(ended - middle, 1)},
+    }
+    own = folder / "embed" / facts["model"]
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, made.astype(np.float32), allow_pickle=False)
+    contents = {"vectors.npy": buffer.getvalue(), "jobs.md": view.markdown(facts).encode()}
+    files = [cache.write(own / name, content) for name, content in contents.items()]
+    facts["files"] = [str(path) for path in (*files, own / "embed.json")]
+    cache.write(own / "embed.json", json.dumps(facts, indent=2) + "\n")
+    return facts
+
+
+def _lines(path: Path) -> list[str]:
+    """Read a file's lines; those without letters are left out."""
+    found = [line for line in read_text(path).splitlines() if line.strip()]
+    if not found:
+        raise FileError(path, "must have a sentence in a line, or more")
+    return found

@@ -1,0 +1,98 @@
+"""Vectors of sentences from an encoder in integers, beside those in floats; what its jobs take."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from carrysave.networks.joblist.cycles import BUILT, Spent, spent
+from carrysave.networks.joblist.jobs import Job, Product
+from carrysave.networks.target import Target
+
+from .codes import IntegerEncoder
+from .compile import JobList
+
+__all__ = ["Taken", "batches", "cosines", "kind_of", "normalised", "rank_correlation", "taken"]
+
+
+_PRODUCTS = {
+    "scores": "product of attention", "context": "product of attention", "pool": "sum of tokens",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a list of jobs takes.
+
+    Members
+    -------
+    kinds : by kind of job, see :func:`kind_of`.
+    layers : by layer: ``0``, ``1`` and so on.
+    products : the same, of its products alone.
+    tokens : that it computes.
+    """
+
+    kinds: dict[str, Spent]
+    layers: dict[str, Spent]
+    products: dict[str, Spent]
+    tokens: int
+
+    @property
+    def total(self) -> Spent:
+        """What all jobs take."""
+        return sum(self.kinds.values(), Spent())
+
+
+def batches(sentences: list[np.ndarray], size: int) -> Iterator[list[np.ndarray]]:
+    """Split sentences into lists of some, in their order."""
+    for start in range(0, len(sentences), size):
+        yield sentences[start : start + size]
+
+
+def kind_of(job: Job) -> str:
+    """Name the kind of a job; products of attention are another than those of weights."""
+    if isinstance(job, Product):
+        return _PRODUCTS.get(job.layer.rpartition(".")[2], "product of weights")
+    return job.KIND if isinstance(job, BUILT) else f"{job.KIND} (not in hardware)"
+
+
+def normalised(codes: np.ndarray) -> np.ndarray:
+    """Divide vectors by their length; zeros stay."""
+    lengths = np.sqrt((codes.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+    return codes / np.where(lengths > 0, lengths, 1)
+
+
+def taken(jobs: JobList, encoder: IntegerEncoder, target: Target) -> Taken:
+    """Run a list of jobs by golden, and count what each takes."""
+    kinds: dict[str, Spent] = {}
+    layers: dict[str, Spent] = {}
+    products: dict[str, Spent] = {}
+    for job in jobs.jobs:
+        job.run(jobs.memory)
+        own = spent(job, jobs.memory, target, encoder.unit)
+        layer = job.layer.partition(".")[0]
+        places = [(kinds, kind_of(job))]
+        if layer.isdecimal():
+            places.append((layers, layer))
+            if isinstance(job, Product):
+                places.append((products, layer))
+        for found, name in places:
+            found[name] = found.get(name, Spent()) + own
+    return Taken(kinds, layers, products, len(jobs.memory.matrices["words"]))
+
+
+def cosines(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Multiply vectors of length 1, one by one."""
+    return (found * wanted).sum(axis=1)
+
+
+def rank_correlation(found: np.ndarray, wanted: np.ndarray) -> float | None:
+    """Correlate the ranks of all pairs' cosines (Spearman's); None of fewer than three vectors."""
+    if len(found) < 3:
+        return None
+    pairs = np.triu_indices(len(found), 1)
+    ranks = [
+        np.argsort(np.argsort((each @ each.T)[pairs], kind="stable")).astype(np.float64)
+        for each in (found, wanted)
+    ]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

@@ -1,0 +1,90 @@
+"""Cycles of jobs: of products by the planner's cost model, of rows by the vector unit's."""
+
+from dataclasses import dataclass
+
+from carrysave.networks.cost import cycles_of
+from carrysave.networks.mapping import START
+from carrysave.networks.target import Target
+from golden.npe.vector import VectorUnitSpec
+from golden.npe.vector_unit import PASS, cycles
+
+from .jobs import Add, Gate, Job, Multiply, Norm, Product, Softmax, Transpose
+from .matrices import Memory, View
+
+__all__ = ["BUILT", "Spent", "spent"]
+
+BUILT = (Product, Softmax, Norm)
+"""Jobs that the hardware has; the others are in the golden model alone."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What jobs take.
+
+    Members
+    -------
+    jobs : how many.
+    cycles : clock cycles, one job after the other.
+    macs : products of codes.
+    least : cycles that products take at least: in the engine, or for operands and results on the
+        bus, each once.
+    """
+
+    jobs: int = 0
+    cycles: int = 0
+    macs: int = 0
+    least: float = 0.0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        """Add what both take."""
+        return Spent(
+            self.jobs + other.jobs, self.cycles + other.cycles, self.macs + other.macs,
+            self.least + other.least,
+        )  # fmt: skip
+
+
+def spent(job: Job, memory: Memory, target: Target, unit: VectorUnitSpec) -> Spent:
+    """Count the cycles of a job that has just run, and whose operands are still there.
+
+    A product's are the planner's; a softmax's and a norm's are exact, of values that come without
+    stalls. Jobs that the hardware does not have are counted as passes of the vector unit over rows,
+    or as their operands on the bus, whichever are more. Each job has 200 cycles to start.
+
+    Parameters
+    ----------
+    job, memory : the job, and what it works on.
+    target : the co-processor.
+    unit : its vector unit.
+    """
+    if isinstance(job, Product):
+        return _of_product(job, memory, target)
+    rows, columns = memory.read(job.c).shape
+    if isinstance(job, Softmax | Norm):
+        operation = "softmax" if isinstance(job, Softmax) else "layer_norm"
+        found = cycles(unit, [(operation, row) for row in memory.read(job.x)])
+    else:
+        found = rows * (-(-columns // unit.lanes) + PASS + 1)
+    read = sum(_bytes(memory, view) for view in _operands(job))
+    bus = target.info.stores.data_width // 8
+    return Spent(1, START + max(found, -(-read // bus), -(-_bytes(memory, job.c) // bus)))
+
+
+def _operands(job: Job) -> tuple[View, ...]:
+    if isinstance(job, Add | Multiply):
+        return job.a, job.b
+    assert isinstance(job, Gate | Norm | Softmax | Transpose)
+    return (job.x,)
+
+
+def _bytes(memory: Memory, view: View) -> int:
+    return memory.read(view).size * memory.bits[view.name] // 8
+
+
+def _of_product(job: Product, memory: Memory, target: Target) -> Spent:
+    (m, k), n = memory.read(job.a).shape, memory.read(job.b).shape[1]
+    views = [job.a, job.b, job.c, *([job.bias] if job.bias else [])]
+    moved = sum(_bytes(memory, view) for view in views)
+    macs = m * k * n
+    least = max(macs / target.peak(None), 8 * moved / target.info.stores.data_width)
+    found = cycles_of(target, m, k, n, job.how is not None)
+    return Spent(1, START + found, macs, least)

@@ -1,0 +1,119 @@
+"""``carrysave embed``: vectors of sentences from a text encoder's files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from carrysave.networks.encoder.evaluate import rank_correlation
+from carrysave.networks.encoder.floats import encode
+from carrysave.networks.encoder.tokens import read_tokens
+from carrysave.networks.encoder.weights import read_encoder
+from verif.networks.encoder.encoders import SIZES, tensors, write
+from verif.support.command import Run
+
+WORDS = ["the", "a", "cat", "dog", "sees", "likes", "red", "blue", "house", "and"]
+TEXT = "the cat sees a dog\na dog likes the red house\n\nblue and red and blue\nthe house\n"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = write(tmp_path / "small", tensors(np.random.default_rng(1)))
+    names = ["[CLS]", "[SEP]", "[UNK]", *WORDS]
+    vocabulary = {name: place for place, name in enumerate(names)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 1), ("[CLS]", 0))
+    # What encoders' files have, and would lengthen or cut sentences.
+    tokenizer.enable_padding(length=16)
+    tokenizer.enable_truncation(4)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def test_tokens_are_all_and_none_else(model: Path) -> None:
+    found = read_tokens(model, ["the cat sees", "of", " ".join(["dog"] * 40)], 20)
+    assert [one.tolist() for one in found[:2]] == [[0, 3, 5, 7, 1], [0, 2, 1]]
+    assert found[2].tolist() == [0, *[6] * 18, 1]
+
+
+def test_embed_writes_vectors_and_figures(run: Run, model: Path, tmp_path: Path) -> None:
+    text, other, out = tmp_path / "t.txt", tmp_path / "other.txt", tmp_path / "out"
+    text.write_text(TEXT)
+    rng = np.random.default_rng(2)
+    other.write_text("\n".join(" ".join(rng.choice(WORDS, 18)) for _ in range(20)))
+    given = ("--calibration", str(other), "--batch", "3", "-o", str(out), "--json")
+    code, printed, err = run("embed", str(model), str(text), *given)
+    assert code == 0, err
+    found = json.loads(printed)
+    made = np.load(out / "embed" / "small" / "vectors.npy")
+    encoder = read_encoder(model)
+    sentences = read_tokens(model, [line for line in TEXT.splitlines() if line], 20)
+    wanted = encode(encoder, sentences)
+    assert made.dtype == np.float32
+    assert made.shape == wanted.shape
+    np.testing.assert_allclose(np.linalg.norm(made, axis=1), 1, atol=1e-6)
+    near = (made * wanted).sum(axis=1)
+    assert found["cosine_mean"] == pytest.approx(near.mean(), abs=1e-6)
+    assert found["cosine_least"] == pytest.approx(near.min(), abs=1e-6)
+    assert near.min() > 0.98
+    assert found["rank_correlation"] == pytest.approx(rank_correlation(made, wanted))
+    assert (found["sentences"], found["calibration"], found["batch"]) == (4, 20, 3)
+    assert found["batch_tokens"] == sum(one.size for one in sentences[:3])
+    kinds = {row["kind"]: row for row in found["kinds"]}
+    width, wide = SIZES["hidden_size"], SIZES["intermediate_size"]
+    each = 4 * width * width + 2 * width * wide
+    layers = SIZES["num_hidden_layers"]
+    assert kinds["product of weights"]["macs"] == layers * found["batch_tokens"] * each
+    squares = sum(one.size**2 for one in sentences[:3])
+    assert kinds["product of attention"]["macs"] == 2 * layers * width * squares
+    assert sum(row["cycles"] for row in found["kinds"]) == found["cycles"]
+    assert found["layer_products"] > found["layer_roofline"] > 0
+    assert found["layer_cycles"] == found["layer_products"] + found["layer_rest"]
+    assert json.loads((out / "embed" / "small" / "embed.json").read_text()) == found
+    assert "product of weights" in (out / "embed" / "small" / "jobs.md").read_text()
+
+
+def test_embed_refuses_in_one_line(run: Run, model: Path, tmp_path: Path) -> None:
+    text, empty, out = tmp_path / "t.txt", tmp_path / "empty.txt", tmp_path / "out"
+    text.write_text(TEXT)
+    empty.write_text(" \n\n")
+    unit = "vector_unit(width=16,out_width=8)"
+    for arguments, says in (
+        ((text, "--batch", "0"), "--batch must be 1..4096 sentences, not 0"),
+        ((text, "-p", "vector=none"), "vector must be a vector unit, not none"),
+        ((text, "-p", "vector=vector_unit"), "width of the vector unit must be 16, not 8"),
+        ((text, "-p", f"vector={unit}"), "signed of the vector unit must be true"),
+        ((empty,), f"{empty}: must have a sentence in a line, or more"),
+        ((text, "--calibration", empty), f"{empty}: must have a sentence in a line, or more"),
+        ((tmp_path / "gone.txt",), "gone.txt: No such file or directory"),
+    ):
+        code, printed, err = run("embed", str(model), *map(str, arguments), "-o", str(out))
+        assert (code, printed) == (2, ""), arguments
+        last = err.splitlines()[-1]
+        assert says in last
+    for content in ("", "{", '{"model": 3}', "\ud800"):
+        (model / "tokenizer.json").write_bytes(content.encode(errors="surrogatepass"))
+        code, printed, err = run("embed", str(model), str(text), "-o", str(out))
+        assert (code, printed) == (2, "")
+        assert f"{model / 'tokenizer.json'}: " in err.splitlines()[-1]
+    (model / "tokenizer.json").unlink()
+    code, printed, err = run("embed", str(model), str(text), "-o", str(out))
+    assert (code, printed) == (2, "")
+    assert "tokenizer.json: No such file or directory" in err
+    assert not out.exists()
+
+
+def test_rank_correlation_is_of_all_pairs() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=(7, 5))
+    assert rank_correlation(a[:2], a[:2]) is None
+    assert rank_correlation(a, 3 * a) == pytest.approx(1)
+    from scipy.stats import spearmanr
+
+    b = a + rng.normal(size=a.shape)
+    pairs = np.triu_indices(7, 1)
+    wanted = spearmanr((a @ a.T)[pairs], (b @ b.T)[pairs])[0]
+    assert rank_correlation(a, b) == pytest.approx(wanted)
