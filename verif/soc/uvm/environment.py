@@ -1,5 +1,6 @@
 """The environment: agents, register model, predictor, scoreboard and coverage, put together."""
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -13,7 +14,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from pyuvm import uvm_analysis_port, uvm_env, uvm_root, uvm_test
 
-from carrysave.sim.cocotb.streams import PERIOD_NS
+from carrysave.sim.cocotb.streams import PERIOD_NS, limited
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.soc.coprocessor import CoprocessorSpec
 from verif.soc.uvm import report
@@ -40,6 +41,10 @@ from verif.soc.uvm.sequences import FinishOrder, OneAccess, SoftReset, StartOrde
 __all__ = ["Environment", "coverages", "within"]
 
 Bench = Coroutine[Any, Any, None]
+
+
+class _Enough(Exception):
+    """As many orders have run as the caller wants."""
 
 
 @functools.cache
@@ -144,8 +149,10 @@ class Environment(uvm_env):
         self.beats = self.memory.counts()
 
     async def launch(self, order: Order) -> None:
-        """Prepare memory, and start an order."""
+        """Prepare memory, and start an order; the test ends if there were enough of them."""
         self.number += 1
+        if limited(self.number) < self.number:
+            raise _Enough
         self.memory.set(order, self.number)
         order.store(self.memory.data)
         await StartOrder(self, order).start(self.host.sequencer)
@@ -193,7 +200,8 @@ class _Test(uvm_test):
         """Start, and run the body."""
         self.raise_objection()
         await self.env.start()
-        await self.bench(self.env)
+        with contextlib.suppress(_Enough):
+            await self.bench(self.env)
         assert self.env.scoreboard.expected is None, "an order did not end"
         self.drop_objection()
 
