@@ -346,6 +346,12 @@ class Design:
         kind = self.entry.vector
         return kind.design("vector", self.parameters["vector"]) if kind is not None else None
 
+    @property
+    def device(self) -> str | None:
+        """The device whose own blocks it, or the engine in it, is built of; None for logic."""
+        target = (self.engine or self).parameters.get("target", "generic")
+        return None if target == "generic" else target
+
     @cached_property
     def spec(self) -> Any:
         """What is computed."""

@@ -132,6 +132,7 @@ def compare(
     for one in entrants:  # what is wrong with it shows before the long work
         if isinstance(one, Design):
             one.component()
+            synthesis.check_device(one, where)
         elif not on_fpga:
             files = [Path(file) for file in one.files]
             synthesis.clock_of(elaborate(files, one.top), one.clock)

@@ -259,6 +259,7 @@ def synthesise(
         design = for_device(str(where), what, steps.note) if on_fpga else what
         if activity not in (None, *UNMEASURED):
             Stimulus.parse(design, str(activity))
+        synthesis.check_device(design, where)
         steps.step(f"synthesise {design.module}")
         free = [one for one in synthesis.searched(design) if one not in design.told]
         found = synthesis.synthesise_design(

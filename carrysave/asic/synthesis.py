@@ -38,8 +38,8 @@ from hw.emit.sources import Sources
 from hw.emit.verilog import verilog_of
 
 __all__ = [
-    "ACTIVITIES", "HIERARCHIES", "MOST_TRIALS", "OBJECTIVES", "TARGETS", "clock_of",
-    "default_activity", "searched", "synthesise", "synthesise_design",
+    "ACTIVITIES", "HIERARCHIES", "MOST_TRIALS", "OBJECTIVES", "TARGETS", "check_device",
+    "clock_of", "default_activity", "searched", "synthesise", "synthesise_design",
 ]  # fmt: skip
 
 Progress = Callable[[str], None]
@@ -264,6 +264,14 @@ def _resets(design: Elaborated, reset: str | None, timed: bool) -> tuple[str, ..
     return tuple(port for port, name in named.items() if name == reset or is_reset(name))
 
 
+def check_device(design: Design, target: str | Library) -> None:
+    """Refuse a design of one device's blocks on cells, and on other devices."""
+    if design.device not in (None, target):
+        fpga = target in implementation.TARGETS
+        where, legal = (target, f"one of generic, {target}") if fpga else ("cells", "generic")
+        raise ValueError(f"parameter target must be {legal} on {where}, not {design.device!r}")
+
+
 def synthesise_design(
     design: Design,
     target: str | Library,
@@ -283,6 +291,7 @@ def synthesise_design(
     A comparison takes those of the project only: a design that a user searched, and none of its
     rivals, would have the better search.
     """
+    check_device(design, target)
     cells = isinstance(target, Library) or target not in implementation.TARGETS
     if from_kept and options.get("period_ns") is None and cells:
         options["kept"] = recipes.kept(

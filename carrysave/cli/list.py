@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -74,10 +75,15 @@ def _catalogue() -> list[dict[str, Any]]:
 
 def _sources() -> list[str]:
     """Say what the catalogue depends on: versions, and each file's size and time."""
-    points = (f"{point.name}={point.value}" for point in entry_points(group="carrysave.designs"))
+    points = entry_points(group="carrysave.designs")
+    folders = [os.fspath(package.__path__[0]) for package in (hw, golden)]
+    for package in sorted({point.module.partition(".")[0] for point in points}):
+        spec = find_spec(package)  # finds, and loads nothing
+        folders += (spec and spec.submodule_search_locations) or ()
     files = (
         f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}"
-        for package in (hw, golden)
-        for path in sorted(Path(os.fspath(package.__path__[0])).rglob("*.py"))
+        for folder in folders
+        for path in sorted(Path(folder).rglob("*.py"))
     )
-    return [carrysave.__version__, sys.version, *points, *files]
+    named = (f"{point.name}={point.value}" for point in points)
+    return [carrysave.__version__, sys.version, *named, *files]

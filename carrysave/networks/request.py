@@ -97,6 +97,8 @@ def execute(
     with within_file(request.model):
         lowered = lower(graph, target, fallback=request.fallback)
     library = request.library()
+    if isinstance(library, Library) and request.design.device is not None:
+        library = f"the engine is of blocks of {request.design.device}, not of cells"
     notes = [f"no energy: {library}"] if isinstance(library, str) else []
     with within_file(request.model):
         found = run(

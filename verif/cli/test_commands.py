@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,6 +11,7 @@ import pytest
 
 from carrysave.api.design import Design as Public
 from carrysave.api.device import for_device
+from carrysave.cli import list as list_module
 from carrysave.sim import runner
 from hw.catalog import CATALOG, Design
 from hw.emit.verilog import verilog_of
@@ -122,6 +124,26 @@ def test_cli_list_json_is_complete(run: Run) -> None:
         assert row["verified_by"]
         assert list(row["parameters"]) == list(CATALOG[row["design"]].parameters)
         assert all(set(p) == {"default", "legal", "meaning"} for p in row["parameters"].values())
+
+
+def test_cli_list_sees_changes_in_packages_of_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of all designs depends on the files of theirs, too."""
+    file = tmp_path / "mine_for_list" / "hw" / "mine.py"
+    file.parent.mkdir(parents=True)
+    points = [EntryPoint("mine", "mine_for_list.hw.mine:Mine", "carrysave.designs")]
+    monkeypatch.setattr(list_module, "entry_points", lambda group: points)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for text in ("one = 1\n", "one = 1\ntwo = 2\n"):
+        file.write_text(text)
+        found.append(list_module._sources())
+    assert len(found[0]) == len(found[1])
+    assert set(found[0]) ^ set(found[1]) == {
+        one for each in found for one in each if one.startswith(f"{file} ")
+    }
+    assert "mine_for_list" not in sys.modules
 
 
 def test_cli_generate_writes_the_same_bytes(run: Run, tmp_path: Path) -> None:
@@ -250,6 +272,14 @@ def refused(outcome: Outcome, says: str) -> None:
         ("synth mac --target ecp5 --place", "--place is for cell libraries"),
         ("synth mac --period 2 --sweep", "--period and --sweep exclude each other"),
         ("synth mac --objective energy --sweep", "--objective energy needs --period"),
+        (
+            "synth mac -p target=ecp5 --target generic",
+            "parameter target must be generic on cells, not 'ecp5'",
+        ),
+        (
+            "synth mac -p target=ecp5 --target ice40",
+            "parameter target must be one of generic, ice40 on ice40, not 'ecp5'",
+        ),
         ("synth mac --target xilinx7 --sweep", "are for cell libraries, not for xilinx7"),
         ("synth mac --hierarchy deep", "--hierarchy must be one of auto, coarse, flat, not 'deep'"),
         (

@@ -39,6 +39,18 @@ def save(path: Path, array: np.ndarray) -> Path:
     return path
 
 
+def test_no_energy_of_an_engine_of_blocks(
+    run: Run, digits: tuple[Path, Task], tmp_path: Path
+) -> None:
+    """Cells cannot be what a board's default engine is built of."""
+    x = save(tmp_path / "x.npy", digits[1].inputs[:8])
+    found = run(digits[0], "--input", x, "--board", "ulx3s_25f", "--simulate", "none", "--energy",
+                "osu018", "--json", "-o", tmp_path / "out")  # fmt: skip
+    assert found.code == 0, found.err
+    facts = check("run", found.out)
+    assert facts["notes"][0] == "no energy: the engine is of blocks of ecp5, not of cells"
+
+
 def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
     """Every product on the simulated block; the demo runs all of the test images."""
     model, task = digits
