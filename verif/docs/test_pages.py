@@ -1,4 +1,4 @@
-"""Pages of the documentation, and README: links, tiers, snippets; README's length and table."""
+"""Pages of the documentation, and README: links, tiers; README's length and table."""
 
 import re
 import subprocess
@@ -31,17 +31,6 @@ def test_readme_has_the_figures_of_the_pages() -> None:
     program = [sys.executable, str(ROOT / "scripts" / "pages.py"), "--check"]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("path", [README], ids=["README"])
-def test_snippets_run(path: Path, tmp_path: Path) -> None:
-    """All snippets of a page, one after the other, as one program."""
-    text = "\n".join(re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.M | re.S))
-    assert text
-    program = [sys.executable, "-W", "ignore", "-c", text]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert list(tmp_path.rglob("*.v"))
 
 
 def broken(page: Path) -> Iterator[str]:
