@@ -29,6 +29,14 @@ def embed(
     ] = None,
     parameter: Sets = None,
     batch: Annotated[int, Parameter(help="Sentences in one list of jobs.")] = 32,
+    simulate_: Annotated[
+        str,
+        Parameter(
+            name="--simulate",
+            help="Jobs to run on the block: layer (all of the first, parts of others), sample"
+            " (parts), none.",
+        ),
+    ] = "none",
     output: Folder = None,
     json_: Json = False,
 ) -> int:
@@ -39,7 +47,9 @@ def embed(
     their length; everything between is a list of jobs on the co-processor and its vector unit,
     computed by their golden models. The table counts the cycles of a list, by models; GELU, sums,
     products and transposition of elements are not in the hardware yet. Vectors are compared with
-    those in floats. Parameters are those of `generate coprocessor`.
+    those in floats. With `--simulate`, jobs of the first sentence that the hardware has also run on
+    the simulated block, through its driver, and must match. Parameters are those of `generate
+    coprocessor`.
 
     **Examples:**
 
@@ -54,9 +64,10 @@ def embed(
         calibration=calibration,
         design=Design.parse("coprocessor", texts),
         batch=batch,
+        simulate=simulate_,
     )
     with Steps(errors) as steps:
         told = shlex.join(["carrysave", *sys.argv[1:]])
         found = command.execute(request, folder, steps, told)
     print_outcome(found, view.show, json_)
-    return 0
+    return 1 if found["wrong"] else 0

@@ -10,8 +10,9 @@ from .device_info import Counters
 from .job import Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
+from .vector import VectorWork
 
-__all__ = ["Work", "run"]
+__all__ = ["Rows", "Work", "run"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -34,14 +35,28 @@ class Work:
     mode: Mode | None = None
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """An operation of the vector unit on each row of a matrix.
+
+    Parameters
+    ----------
+    a : M x N codes, of the most bits that the unit takes.
+    operation : such as ``softmax``, whose rows end with their exponents.
+    """
+
+    a: np.ndarray
+    operation: str
+
+
 def run(
     device: Coprocessor,
-    works: Sequence[Work],
+    works: Sequence[Work | Rows],
     *,
     one_start: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> tuple[list[np.ndarray], list[Counters]]:
-    """Run products in order; intermediate matrices stay on the device.
+    """Run products and vector jobs in order; intermediate matrices stay on the device.
 
     Parameters
     ----------
@@ -56,7 +71,7 @@ def run(
     """
     results: list[np.ndarray] = []
     counters: list[Counters] = []
-    chain: list[Product] = []
+    chain: list[Product | VectorWork] = []
 
     def free() -> None:
         for matrix in {id(one): one for product in chain for one in product.kept}.values():
@@ -83,8 +98,12 @@ def run(
     return results, counters
 
 
-def _place(device: Coprocessor, work: Work, before: Matrix | None) -> Product:
+def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Product | VectorWork:
     info = device.info
+    if isinstance(work, Rows):
+        info.require("vector")
+        assert info.vector is not None
+        return device.vector(work.operation, device.place(work.a, info.vector.a[-1], "a"))
     mode = work.mode or info.mode
     if work.a is not None:
         before = device.place(work.a, mode.a, "a")

@@ -85,7 +85,10 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("a picture", ("matplotlib",)),
         _PAGE,
     ),
-    "embed": (Way("", ("tokenizers", "safetensors", "scipy")),),
+    "embed": (
+        Way("", ("tokenizers", "safetensors", "scipy")),
+        Way("--simulate layer", ("tokenizers", "safetensors", "scipy", *_SIMULATE)),
+    ),
     "chat": (Way("", ("tokenizers",)),),
     "precision": (Way("", ("onnxruntime", "scipy", "matplotlib")),),
     "boards": (Way("", ()),),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from carrysave.driver.batch import Work
+from carrysave.driver.batch import Rows, Work
 from carrysave.sim import tiling
 from carrysave.sim.parameters import describe
 from carrysave.sim.runner import new_folder, run, sources_of
@@ -79,19 +79,19 @@ def multiply(
 
 def run_works(
     design: Design,
-    works: Sequence[Work],
+    works: Sequence[Work | Rows],
     directory: Path,
     *,
     one_start: bool = False,
     progress: Callable[[int, int], None] | None = None,
     deadline: float = 3600.0,
 ) -> tuple[list[np.ndarray], list[dict[str, Any]]]:
-    """Run products on the simulated co-processor, through its driver.
+    """Run products and vector jobs on the simulated co-processor, through its driver.
 
     Parameters
     ----------
     design : a co-processor.
-    works : products; intermediate matrices stay in the simulated memory.
+    works : intermediate matrices stay in the simulated memory.
     directory : folder in which this run gets its own new folder.
     one_start : all in one start, else one start each.
     progress : called with the works done so far and their total.

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from carrysave import cache
-from carrysave.errors import UsageError, needs
+from carrysave.errors import UsageError, check_choice, needs
 from carrysave.networks.outputs import folder_name
 from carrysave.networks.target import Target
 from carrysave.progress import Steps
+from carrysave.sim.products import run_works
 from hw.catalog import Design
 from hw.emit.user_files import FileError, read_text
 
@@ -23,6 +24,7 @@ from .evaluate import batches, cosines, normalised, rank_correlation, taken
 from .floats import encode
 from .integers import quantise
 from .ranges import ranges
+from .simulate import SIMULATIONS, parts, wrong
 from .tokens import read_tokens
 from .weights import read_encoder
 
@@ -46,6 +48,7 @@ class EmbedRequest:
     calibration : the same, of sentences that steps are chosen for; None: those of `text`.
     design : a co-processor with a vector unit.
     batch : sentences in a list of jobs.
+    simulate : one of :data:`carrysave.networks.encoder.simulate.SIMULATIONS`.
     """
 
     model: Path
@@ -53,9 +56,11 @@ class EmbedRequest:
     calibration: Path | None
     design: Design
     batch: int
+    simulate: str = "none"
 
     def __post_init__(self) -> None:
-        """Check the numbers, and the unit."""
+        """Check the numbers, the choice, and the unit."""
+        check_choice("--simulate", self.simulate, SIMULATIONS)
         if not 1 <= self.batch <= 4096:
             raise UsageError(f"--batch must be 1..4096 sentences, not {self.batch}")
         unit_of(Target(self.design))
@@ -81,7 +86,9 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     ``model``, ``command``, ``design``, ``sentences``, ``tokens``, ``calibration`` (sentences),
     ``cosine_mean`` and ``cosine_least`` with the vectors in floats, ``rank_correlation`` of all
     pairs' cosines, ``batch`` (sentences in the first list of jobs), the figures of
-    :func:`carrysave.networks.encoder.view.figures` for that list, ``seconds``, ``files``.
+    :func:`carrysave.networks.encoder.view.figures` for that list, ``simulate``; ``simulated``
+    (jobs of the first sentence), ``simulated_cycles`` that the hardware counts, and ``wrong``,
+    layers with other results than golden's; ``seconds``, ``files``.
     """
     needs("tokenizers", "safetensors", "scipy")
     target = Target(request.design)
@@ -113,6 +120,16 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     steps.step("compute them in floats")
     wanted = np.concatenate([encode(encoder, part) for part in batches(sentences, request.batch)])
     near = cosines(made, wanted)
+    chosen_jobs = parts(compiled(integers, first[:1], target), request.simulate)
+    apart: list[str] = []
+    counters: list[dict[str, Any]] = []
+    if chosen_jobs:
+        steps.step(f"run {len(chosen_jobs)} jobs on {request.design.module}")
+        works = [one.work for one in chosen_jobs]
+        results, counters = run_works(
+            request.design, works, folder / "runs", progress=steps.advance
+        )
+        apart = wrong(chosen_jobs, results)
     facts: dict[str, Any] = {
         "model": folder_name(request.model),
         "command": command,
@@ -125,6 +142,10 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
         "rank_correlation": rank_correlation(made, wanted),
         "batch": len(first),
         **view.figures(counted),
+        "simulate": request.simulate,
+        "simulated": len(chosen_jobs),
+        "simulated_cycles": sum(one["cycles"] for one in counters),
+        "wrong": apart,
         "seconds": {"calibration": round(middle - began, 1), "golden": round(ended - middle, 1)},
     }
     own = folder / "embed" / facts["model"]

@@ -70,6 +70,12 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
         f" {over:.1%} more than its products take at least",
         f"{found['cycles_per_token']:,.0f} cycles a token; computed by golden, cycles by models",
     ]
+    if found["simulated"]:
+        equal = f"WRONG: {', '.join(found['wrong'])}" if found["wrong"] else "equal to golden"
+        lines.append(
+            f"{found['simulated']:,} jobs of the first sentence, simulated in"
+            f" {found['simulated_cycles']:,} cycles: {equal}"
+        )
     return lines
 
 

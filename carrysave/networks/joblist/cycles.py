@@ -60,7 +60,7 @@ def spent(job: Job, memory: Memory, target: Target, unit: VectorUnitSpec) -> Spe
         return _of_product(job, memory, target)
     rows, columns = memory.read(job.c).shape
     if isinstance(job, Softmax | Norm):
-        operation = "softmax" if isinstance(job, Softmax) else "layer_norm"
+        operation = "softmax" if isinstance(job, Softmax) else job.operation
         found = cycles(unit, [(operation, row) for row in memory.read(job.x)])
     else:
         found = rows * (-(-columns // unit.lanes) + PASS + 1)

@@ -159,6 +159,11 @@ class Norm(Job):
     centred: bool
     spec: VectorUnitSpec
 
+    @property
+    def operation(self) -> str:
+        """The vector unit's name of it."""
+        return "layer_norm" if self.centred else "rms_norm"
+
     def run(self, memory: Memory) -> None:
         """Compute."""
         memory.write(self.c, vector.norm(self.spec, memory.read(self.x), centred=self.centred))

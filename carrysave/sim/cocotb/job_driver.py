@@ -1,4 +1,4 @@
-"""Not a test but a job: run the products of works.pickle by the driver.
+"""Not a test but a job: run the products and vector jobs of works.pickle by the driver.
 
 Parameters of the bench: `one_start`, all at once. Writes what they make to results.npz, the
 counters of each start to counters.json, and how far it is to progress.
@@ -16,7 +16,7 @@ import numpy as np
 from cocotb.task import bridge
 
 from carrysave.driver import Coprocessor
-from carrysave.driver.batch import Work, run
+from carrysave.driver.batch import Rows, Work, run
 from carrysave.driver.uart import UartLink
 from carrysave.sim.cocotb.device_memory import Pool
 from carrysave.sim.cocotb.serial_line import SerialLine
@@ -32,15 +32,19 @@ TIMEOUT = 10.0
 """Of simulated seconds."""
 
 
-def size(works: list[Work], one_start: bool) -> int:
+def size(works: list[Work | Rows], one_start: bool) -> int:
     """Count bytes, a power of two, that hold all that is on the device at any time."""
     most = total = rows = 0
     for work in works:
         if work.a is not None:
             rows = len(work.a)
             total = total if one_start else 0
-        k, n = work.b.shape
-        matrices = (rows, k, SPEC.a_bits), (k, n, SPEC.b_bits), (rows + 2, n, 64)
+        matrices: tuple[tuple[int, int, int], ...]
+        if isinstance(work, Rows):
+            matrices = ((2 * rows, work.a.shape[1] + 1, 16),)
+        else:
+            k, n = work.b.shape
+            matrices = (rows, k, SPEC.a_bits), (k, n, SPEC.b_bits), (rows + 2, n, 64)
         # A beat more for each row, and room that an allocator leaves between matrices.
         total += sum(count * (length * bits // 8 + SPEC.bytes) for count, length, bits in matrices)
         total += 1024
@@ -71,7 +75,7 @@ async def behind_buses(dut: Any, bytes_needed: int) -> Callable[[], Coprocessor]
 @cocotb.test
 async def works(dut: Any) -> None:
     """Place everything in memory, and start."""
-    given: list[Work] = pickle.loads(Path("works.pickle").read_bytes())
+    given: list[Work | Rows] = pickle.loads(Path("works.pickle").read_bytes())
     one_start = bench_parameters()["one_start"]
     if isinstance(SPEC, CoprocessorUartSpec):
         opened = await behind_pins(dut, SPEC.divisor)

