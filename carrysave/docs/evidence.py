@@ -7,7 +7,7 @@ from pathlib import Path
 
 from carrysave.docs.sources import ROOT
 
-__all__ = ["KINDS", "kinds_of", "tests_of"]
+__all__ = ["KINDS", "kinds_of", "tests_of", "tests_with"]
 
 KINDS = ("cocotb", "netlist", "formal proof", "mutants")
 """What :attr:`hw.catalog.Entry.evidence` speaks of, by a word of it."""
@@ -28,6 +28,10 @@ def _tests() -> dict[Path, str]:
 
 def tests_of(name: str) -> Iterator[Path]:
     """Yield the files with tests that name a design; none in an installed package."""
-    for path, text in _tests().items():
-        if re.search(rf"[\"'(]{re.escape(name)}[\"'(]", text):
-            yield path
+    yield from tests_with(rf"[\"'(]{re.escape(name)}[\"'(]")
+
+
+def tests_with(pattern: str) -> Iterator[Path]:
+    """Yield the files with tests in whose text a pattern is found; none in an installed package."""
+    known = re.compile(pattern)
+    return (path for path, text in _tests().items() if known.search(text))

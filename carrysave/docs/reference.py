@@ -1,24 +1,19 @@
-"""Generated pages that are of no design: commands, formats, registers, files, modules, status."""
+"""Generated pages that are of no design: commands, formats, registers, files, modules."""
 
 import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import carrysave
-from carrysave import testing
 from carrysave.cli import command_line
-from carrysave.docs.evidence import KINDS, kinds_of, tests_of
-from carrysave.docs.figures import tiers_of
 from carrysave.docs.markdown import autodoc, table
 from carrysave.docs.sources import ROOT
 from carrysave.driver import coprocessor, stream, uart
 from carrysave.ip.readme_tables import access
 from carrysave.jobs import job, options
-from carrysave.testing import bench
 from golden import engine, gemm
 from golden.formats import element, integer, minifloat, mx, names, nvfp4, posit, quire
 from golden.formats.block import BlockFormat
@@ -33,18 +28,17 @@ from golden.nest import nest
 from golden.soc import blocking
 from hw import catalog
 from hw.arith import adder, bit_heap, carry_save, product, schedule
-from hw.catalog import CATALOG, STAGES, EngineText
 from hw.emit import files as emit_files
 from hw.emit import instance, verilog
 from hw.soc.registers.rdl import fields_of, parameters_of, register_map
 
-__all__ = ["commands", "files", "formats", "modules", "registers", "status"]
+__all__ = ["BLOCKS", "NAMED", "commands", "files", "formats", "modules", "registers"]
 
-_NAMED = (
+NAMED = (
     "int2", "int3", "int4", "int8", "int16", "uint4", "uint8", *SHORT_NAMES, "posit4e1",
     "posit8e0", "posit16e1",
 )  # fmt: skip
-_BLOCKS = ("mx_e4m3", "mx_e5m2", "mx_e2m3", "mx_e3m2", "mx_e2m1", "mx_int8f6", "nvfp4")
+BLOCKS = ("mx_e4m3", "mx_e5m2", "mx_e2m3", "mx_e3m2", "mx_e2m1", "mx_int8f6", "nvfp4")
 
 
 def commands() -> str:
@@ -58,10 +52,10 @@ def commands() -> str:
 
 def formats() -> str:
     """Write the number formats that have names."""
-    rows = [_format(parse(name)) for name in _NAMED]
+    rows = [_format(parse(name)) for name in NAMED]
     blocks = [
         (f"`{one.name}`", f"`{one.element.name}`", one.block, f"`{one.scale_format.name}`")
-        for one in map(parse, _BLOCKS)
+        for one in map(parse, BLOCKS)
         if isinstance(one, (MxFormat, NvFormat))
     ]
     return "\n\n".join([
@@ -164,7 +158,6 @@ def _fields(
 
 
 _MODULES: dict[str, tuple[ModuleType, ...]] = {
-    "Benches of your own": (testing, bench),
     "Designs": (catalog,),
     "Verilog": (emit_files, verilog, instance),
     "Formats": (names, element, integer, minifloat, posit, mx, nvfp4, quire),
@@ -189,40 +182,3 @@ def modules() -> str:
     for title, own in _MODULES.items():
         parts += [f"## {title}", *(autodoc("module", one.__name__, "members") for one in own)]
     return "\n\n".join(parts) + "\n"
-
-
-def status(figures: Path) -> str:
-    """Write what proves each design, and for which targets there are figures.
-
-    Parameters
-    ----------
-    figures : the folder with the pages of figures.
-    """
-    parts = [
-        "# Status",
-        "What proves each design, from the catalogue; the tier of what was measured, from the"
-        " tables of figures; files with tests that name it. Targets: cell libraries take every"
-        " design; the devices named are those whose own blocks it can be built of.",
-    ]
-    for stage, inside in STAGES.items():
-        rows = [_status(name, figures) for name in inside]
-        heads = ("design", *KINDS, "figures", "blocks of", "engine", "files of tests")
-        parts += [f"## {stage}", table(heads, rows)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _status(name: str, figures: Path) -> tuple[object, ...]:
-    """Return the row of a design."""
-    entry = CATALOG[name]
-    has = kinds_of(entry.evidence)
-    target = entry.parameters.get("target")
-    devices = [one for one in getattr(target, "options", ()) if one != "generic"]
-    engines = EngineText("", "systolic_os").legal.removeprefix("one of ").split(", ")
-    return (
-        f"[{name}](designs/{name}.md)",
-        *("yes" if kind in has else "" for kind in KINDS),
-        ", ".join(tiers_of(name, figures)),
-        ", ".join(devices),
-        "yes" if name in engines else "",
-        len(list(tests_of(name))),
-    )

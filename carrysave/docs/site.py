@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from carrysave.docs import design_page, reference
+from carrysave.docs import cells, design_page, reference, status
 from carrysave.docs.markdown import table, toctree
 from hw.catalog import CATALOG, STAGES
 
@@ -34,7 +34,8 @@ def write(folder: Path, progress: Callable[[str], None]) -> None:
     pages = {
         "commands": reference.commands(), "formats": reference.formats(),
         "registers": reference.registers(), "files": reference.files(),
-        "python": reference.modules(), "status": reference.status(folder / "figures"),
+        "python": reference.modules(), "cells": cells.cells(),
+        "status": status.status(folder / "figures"),
     }  # fmt: skip
     for name, text in pages.items():
         (place / f"{name}.md").write_text(text)

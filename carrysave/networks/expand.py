@@ -10,19 +10,20 @@ from onnx import NodeProto, helper
 
 from .model import Graph
 
-__all__ = ["MICROSOFT", "expand"]
+__all__ = ["BINARY", "CONCAT", "MICROSOFT", "UNARY", "expand"]
 
 MICROSOFT = "com.microsoft"
 
 # Operators of two tensors of codes, and of one: the float operator.
-_BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}
-_UNARY = {
+BINARY = {"QLinearAdd": "Add", "QLinearMul": "Mul"}
+UNARY = {
     "QLinearAveragePool": "AveragePool",
     "QLinearGlobalAveragePool": "GlobalAveragePool",
     "QLinearLeakyRelu": "LeakyRelu",
     "QLinearSigmoid": "Sigmoid",
     "QLinearSoftmax": "Softmax",
 }
+CONCAT = "QLinearConcat"
 _OWN = ("channels_last", "opset")
 """Attributes that the float operators do not have."""
 
@@ -43,12 +44,12 @@ def _expanded(graph: Graph, node: NodeProto) -> Iterator[NodeProto]:
         yield node
     elif kind in ("QuantizeLinear", "DequantizeLinear"):
         yield _node(node, kind, node.input, node.output)
-    elif kind in _BINARY:
+    elif kind in BINARY:
         codes = [node.input[0:3], node.input[3:6]]
-        yield from _between(graph, node, _BINARY[kind], codes, node.input[6:])
-    elif kind in _UNARY:
-        yield from _between(graph, node, _UNARY[kind], [node.input[0:3]], node.input[3:])
-    elif kind == "QLinearConcat":
+        yield from _between(graph, node, BINARY[kind], codes, node.input[6:])
+    elif kind in UNARY:
+        yield from _between(graph, node, UNARY[kind], [node.input[0:3]], node.input[3:])
+    elif kind == CONCAT:
         codes = [node.input[at : at + 3] for at in range(2, len(node.input), 3)]
         yield from _between(graph, node, "Concat", codes, node.input[:2])
     else:

@@ -17,6 +17,8 @@ from .quantised_product import QuantisedProduct
 
 __all__ = [
     "FLOAT_PRODUCTS",
+    "INTEGER_PRODUCTS",
+    "QUANTISED_PRODUCTS",
     "Match",
     "constant",
     "dequantised",
@@ -27,6 +29,8 @@ __all__ = [
 ]
 
 FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv")
+QUANTISED_PRODUCTS = (("", "QLinearMatMul"), ("", "QLinearConv"), (MICROSOFT, "QGemm"))
+INTEGER_PRODUCTS = (("", "MatMulInteger"), ("", "ConvInteger"))
 """ONNX operators that are products in chosen formats, and in QDQ form."""
 
 
@@ -96,7 +100,7 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         A product of codes, but not one that can be compiled.
     """
     kind = (node.domain, node.op_type)
-    if kind in (("", "QLinearMatMul"), ("", "QLinearConv"), (MICROSOFT, "QGemm")):
+    if kind in QUANTISED_PRODUCTS:
         ends = (6, 7, 9) if node.op_type == "QGemm" else (8, 6, 8)
         a, b = (_codes(graph, node.input[at : at + 3]) for at in (0, 3))
         names = [name for name in node.input[ends[0] : ends[0] + 1] if name]
@@ -108,7 +112,7 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         steps = _product_of(a, b, attributes(node).get("alpha", 1))
         y = _codes(graph, [node.output[0], *result])
         return Match(product=_scaled(product, steps, y), node=node)
-    if kind in (("", "MatMulInteger"), ("", "ConvInteger")):
+    if kind in INTEGER_PRODUCTS:
         zeros = [*node.input[2:4], "", ""]
         a, b = (_integers(graph, node.input[at], zeros[at]) for at in (0, 1))
         return Match(product=_base(graph, node, a, b, None), node=node)

@@ -14,9 +14,9 @@ from .match_products import constant, key
 from .model import Graph
 from .quantised_product import QuantisedProduct
 
-__all__ = ["Direction", "Recurrent", "match_recurrent"]
+__all__ = ["KIND", "Direction", "Recurrent", "match_recurrent"]
 
-_KIND = "DynamicQuantizeLSTM"
+KIND = "DynamicQuantizeLSTM"
 _ACTIVATIONS = [b"sigmoid", b"tanh", b"tanh"]
 
 Product = Callable[[QuantisedProduct, np.ndarray], np.ndarray]
@@ -175,7 +175,7 @@ def match_recurrent(graph: Graph, node: NodeProto) -> Recurrent | None:
     Unsupported
         One that cannot be compiled.
     """
-    if (node.domain, node.op_type) != (MICROSOFT, _KIND):
+    if (node.domain, node.op_type) != (MICROSOFT, KIND):
         return None
     values = {one.name: helper.get_attribute_value(one) for one in node.attribute}
     given = [*node.input, *[""] * 12][:12]

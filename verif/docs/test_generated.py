@@ -5,13 +5,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from carrysave.docs import block_diagram, design_page, reference
+from carrysave.asic.placement.technology import TECHNOLOGIES
+from carrysave.docs import block_diagram, cells, design_page, reference, status
 from carrysave.docs.evidence import KINDS
 from carrysave.docs.figures import figures_of, tiers_of
 from carrysave.docs.samples import command_of, sample
 from carrysave.docs.sources import ROOT
 from carrysave.docs.structure import OWN, Link, structure_of
 from hw.catalog import CATALOG, Design
+from hw.device import NAMES
 
 FIGURES = ROOT / "docs" / "figures"
 
@@ -72,10 +74,14 @@ def test_figures_are_those_of_the_design() -> None:
     assert "mapped" in tiers_of("opt1", FIGURES)
 
 
-def test_status_has_every_design() -> None:
-    lines = reference.status(FIGURES).splitlines()
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    return status.status(FIGURES).splitlines()
+
+
+def test_status_has_every_design(lines: list[str]) -> None:
     for name, entry in CATALOG.items():
-        (line,) = [one for one in lines if one.startswith(f"| [{name}](")]
+        line = next(one for one in lines if one.startswith(f"| [{name}]("))
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         for kind, cell in zip(KINDS, cells[1:], strict=False):
             assert (cell == "yes") == any(kind in one for one in entry.evidence), (name, kind)
@@ -93,3 +99,33 @@ def test_commands_are_all_there() -> None:
     for name in ("list", "generate", "verify", "synth", "demo"):
         assert f"## carrysave {name}\n" in text
     assert "`--netlist STR`" in text
+
+
+def test_status_has_every_engine_format_operator_and_target(lines: list[str]) -> None:
+    """As many as the code has; what is proven by nothing is known here."""
+    assert set(status.engines()) == {
+        name for name in CATALOG if lines_of(lines, f"[{name}](designs/{name}.md)")[1:]
+    }
+    for name in (*reference.NAMED, *reference.BLOCKS, "QGemm", "QLinearConcat", "MatMulNBits"):
+        assert len(lines_of(lines, f"`{name}`")) == 1, name
+    for name in ("osu018", "generic", "--liberty", *NAMES):
+        assert len([one for one in lines if one.startswith(f"| `{name}`: ")]) == 1, name
+    unproven = [line for line in lines if line.endswith("| none |")]
+    assert [line.split("`")[1] for line in unproven if "| host" in line or "| block" in line] == []
+    (e4m3,) = lines_of(lines, "`e4m3`")
+    assert "[sl8](designs/sl8.md)" in e4m3
+    assert "[mac](designs/mac.md)" not in e4m3
+    (held,) = lines_of(lines, "`MxFormat`")
+    assert "gfloat" in held
+
+
+def lines_of(lines: list[str], first: str) -> list[str]:
+    """Return the rows that begin with a cell."""
+    return [line for line in lines if line.startswith(f"| {first} |")]
+
+
+def test_cells_are_what_the_flow_takes() -> None:
+    text = cells.cells()
+    for name, own in TECHNOLOGIES.items():
+        assert f"| `{name}` | {own.capacitance} | {own.resistance} | {own.row_height} |" in text
+    assert "| of these taken | 62 |" in text

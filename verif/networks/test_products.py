@@ -207,6 +207,29 @@ def test_operators_of_onnxruntime_on_codes() -> None:
     assert max(one.most for one in comparison.found.values()) <= 1
 
 
+def test_pools_and_others_of_onnxruntime_on_codes() -> None:
+    """Behind a product: within a step, as its own kernels are."""
+    rng = np.random.default_rng(5)
+    builder = Builder(rng)
+    scale, zero = builder.scale(), builder.zero(U8)
+    same, late = [scale, zero], [builder.constant(0.05), zero]
+    part = [builder.constant(1 / 256), builder.constant(0, U8)]
+    right = [builder.codes((3, 3, 1, 1), I8), builder.scale(), builder.constant(0, I8)]
+    own = {"domain": "com.microsoft"}
+    builder.node("QLinearConv", ["x", *same, *right, *late], "c")
+    builder.node("QLinearLeakyRelu", ["c", *late, *late], "leaky", alpha=0.1, **own)
+    builder.node("QLinearConcat", [*late, "leaky", *late, "x", *same], "both", axis=1, **own)
+    builder.node("QLinearAveragePool", ["both", *late, *late], "pool", kernel_shape=[2, 2], **own)
+    builder.node("QLinearGlobalAveragePool", ["pool", *late, *late], "mean", **own)
+    builder.node("QLinearSoftmax", ["mean", *late, *part], "y", axis=1, opset=13, **own)
+    x = draw(rng, (2, 3, 6, 5), U8)
+    comparison = Comparison(lowered(builder, x.shape, U8, U8))
+    comparison.run({"x": x}, multiplier(False))
+    kinds = {kind for kind, product in comparison.found if not product}
+    assert kinds == {"LeakyRelu", "Concat", "AveragePool", "GlobalAveragePool", "Softmax"}
+    assert max(one.most for one in comparison.found.values()) <= 1
+
+
 def test_groups_that_are_deep_stand_alone() -> None:
     """Where bundled groups were deeper than the engine, they are not bundled."""
     rng = np.random.default_rng(6)
