@@ -47,7 +47,7 @@ FLOORS = (
         "carrysave.installation",
     ),
     ("carrysave.api",),
-    ("carrysave.cli", "carrysave.testing"),
+    ("carrysave.cli",),
     ("carrysave.docs",),
     ("carrysave.__main__",),
     ("verif",),

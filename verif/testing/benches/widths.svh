@@ -1,2 +1,0 @@
-`define OPERANDS 16
-`define SUMS 40
