@@ -3,10 +3,12 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,8 +34,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def command(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
-    """Install the wheel into an environment of its own, and return what runs its command.
+def program(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """Install the wheel into an environment of its own, and return what runs its programs.
 
     Packages of others are those of this environment, without its .pth files, one of which names
     the checkout.
@@ -60,15 +62,21 @@ def command(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
     )  # fmt: skip
     assert Path(found.strip()).is_relative_to(folder / "env")
 
-    def call(*words: str) -> str:
+    def call(name: str, *words: str) -> str:
         done = subprocess.run(
-            [folder / "env" / "bin" / "carrysave", *words],
+            [folder / "env" / "bin" / name, *words],
             cwd=folder, env=surroundings, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        assert done.returncode == 0, (name, words, done.stdout, done.stderr)
         return done.stdout
 
     return call
+
+
+@pytest.fixture(scope="module")
+def command(program: Command) -> Command:
+    """Return what runs the command of the wheel."""
+    return partial(program, "carrysave")
 
 
 def test_digests_are_those_of_the_files(dist: Path) -> None:
@@ -106,3 +114,12 @@ def test_commands_work(command: Command) -> None:
 
 def test_selftest_works(command: Command) -> None:
     assert json.loads(command("selftest", "--json"))["ok"]
+
+
+def test_the_plugin_is_there(program: Command, tmp_path: Path) -> None:
+    """An example of a user runs as it is: pytest finds the plugin by itself."""
+    shutil.copytree(ROOT / "examples" / "classifier", tmp_path / "classifier")
+    base = f"--basetemp={tmp_path / 'runs'}"
+    said = program("python", "-m", "pytest", "-q", base, str(tmp_path / "classifier"))
+    assert "1 passed" in said
+    assert "warning" not in said

@@ -47,7 +47,7 @@ FLOORS = (
         "carrysave.installation",
     ),
     ("carrysave.api",),
-    ("carrysave.cli",),
+    ("carrysave.cli", "carrysave.testing"),
     ("carrysave.docs",),
     ("carrysave.__main__",),
     ("verif",),

@@ -8,12 +8,14 @@ from types import ModuleType
 from typing import Any
 
 import carrysave
+from carrysave import testing
 from carrysave.cli import command_line
 from carrysave.docs.markdown import autodoc, table
 from carrysave.docs.sources import ROOT
 from carrysave.driver import coprocessor, stream, uart
 from carrysave.ip.readme_tables import access
 from carrysave.jobs import job, options
+from carrysave.testing import bench
 from golden import engine, gemm
 from golden.formats import element, integer, minifloat, mx, names, nvfp4, posit, quire
 from golden.formats.block import BlockFormat
@@ -158,6 +160,7 @@ def _fields(
 
 
 _MODULES: dict[str, tuple[ModuleType, ...]] = {
+    "Benches of your own": (testing, bench),
     "Designs": (catalog,),
     "Verilog": (emit_files, verilog, instance),
     "Formats": (names, element, integer, minifloat, posit, mx, nvfp4, quire),

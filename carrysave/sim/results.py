@@ -20,7 +20,7 @@ class Case:
     outcome : ``passed``, ``failed`` or ``skipped``.
     seconds : that it took.
     start, stop : simulated time, ns; None if the simulation ended before.
-    why : the reason of a failure, its first line; may be empty.
+    why : the reason of a failure, one line; may be empty.
     """
 
     name: str
@@ -52,7 +52,8 @@ def _case(element: ElementTree.Element) -> Case:
     if stopped or element.find("skipped") is not None:
         outcome = "skipped"
     elif wrong is not None:
-        said = (wrong.get("message") or wrong.text or "").strip()
-        outcome, why = "failed", said.partition("\n")[0]
+        said = (wrong.get("message") or wrong.text or "").strip().splitlines() or [""]
+        # Without a message it is a traceback, which ends with the reason.
+        outcome, why = "failed", said[-1 if said[0].startswith("Traceback") else 0]
     seconds = float(element.get("time") or 0)
     return Case(element.get("name", "?"), outcome, seconds, start, stop, why)

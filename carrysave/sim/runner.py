@@ -86,6 +86,7 @@ def run(
     deadline: float = 600.0,
     stop: bool = False,
     poll: Callable[[], None] | None = None,
+    folders: Sequence[Path] = (),
 ) -> Result:
     """Run the tests of a bench on a simulator.
 
@@ -102,6 +103,7 @@ def run(
     deadline : seconds after which a simulation that still runs is ended, and has failed.
     stop : end with the first test that fails.
     poll : called a few times a second while the simulation runs.
+    folders : where Python looks for the bench first.
     """
     seed = _seed() if seed is None else seed
     directory = directory.resolve()
@@ -133,6 +135,7 @@ def run(
         log=log,
         deadline=deadline,
         poll=poll,
+        folders=folders,
     )
     seconds = time.monotonic() - start
     ran = [case for case in cases(xml) if case.outcome != "skipped"]

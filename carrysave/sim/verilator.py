@@ -15,10 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 
 from filelock import FileLock
 
 from carrysave import cache
+from carrysave.sim.verilator_control import TOP, control
 from hw.emit import tools
 
 __all__ = ["Build", "build", "cocotb_libraries", "simulate", "verilator"]
@@ -36,14 +38,8 @@ _BUILD_ARGUMENTS = [
     # Verilator makes several files of each module, and most of their time goes into its headers.
     "--output-groups", "2",
 ]  # fmt: skip
-_CONTROL = """\
-`verilator_config
-no_inline -module "{top}__*"
-public_flat_rd -module "{top}__*" -var "i_*"
-public_flat_rd -module "{top}__*" -var "en"
-"""
-"""Compiles a module that is placed many times once: a 16 x 16 array in a seventh of the time, and
-runs it 1.7 times as fast. The public inputs keep Verilator from looking through them."""
+_HEADERS_OF = (".vh", ".svh", ".h")
+"""Suffixes of files that others include."""
 
 # -Os takes twice as long to compile and runs no faster, cocotb being the slower side.
 _FAST = "-O1"
@@ -59,7 +55,7 @@ _INCLUDES = """\
 """What every C++ file includes: precompiled once, with GCC, for all designs. A small design then
 compiles in a third of the time, of which these headers took the rest."""
 _EMPTY = b"module empty(input i); endmodule\n"
-_REWRITTEN = "tb_*.py verif/*.py carrysave/*.py"
+_REWRITTEN = "tb_*.py test_*.py verif/*.py carrysave/*.py"
 """Files of which pytest makes a failed assertion say what it compared; else it takes all, numpy
 too, and each is loaded more slowly."""
 # What a caller's shell, make or pytest may have set and what would change a build or a run.
@@ -83,24 +79,35 @@ class Build:
     program: tuple[str, ...] = ()
 
 
-def build(verilog_files: Sequence[Path], top: str, *, waves: bool = False) -> Build:
+def build(
+    verilog_files: Sequence[Path],
+    top: str,
+    *,
+    waves: bool = False,
+    inner: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Build:
     """Build a simulator of module `top`, or take it from the cache.
 
     Parameters
     ----------
-    verilog_files : sources; their text, and not their names, decides whether a build is new.
+    verilog_files : sources; their text, and not their names, decides whether a build is new. One
+        that ends with .vh, .svh or .h is for the others to include.
     top : name of the top module.
     waves : build a simulator that can record waves; it is slower.
+    inner : generated modules somewhere below the top, each with ports that the bench reads.
 
     Raises
     ------
     RuntimeError : if Verilator or the C++ compiler refuses; names the log.
     """
-    text = [Path(file).read_bytes() for file in verilog_files]
+    headers = {file.name: file.read_bytes() for file in verilog_files if file.suffix in _HEADERS_OF}
+    text = [file.read_bytes() for file in verilog_files if file.suffix not in _HEADERS_OF]
     parts: list[str | bytes] = [*_versions(), top, str(waves), *text]
+    if headers or inner:
+        parts += [json.dumps([list(headers), dict(inner)]), *headers.values()]
 
     def make(folder: Path) -> None:
-        _build(text, folder, top, waves, _runtime(waves))
+        _build(text, folder, top, waves, _runtime(waves), headers, inner)
 
     with _alone(parts):
         directory = cache.entry("simulate", parts, make)
@@ -160,7 +167,7 @@ def _versions() -> tuple[str, ...]:
         metadata.version("cocotb"),
         compiler(),
         sys.prefix,
-        json.dumps([_BUILD_ARGUMENTS, _CONTROL, _INCLUDES, _make_variables(False)]),
+        json.dumps([_BUILD_ARGUMENTS, TOP, _INCLUDES, _make_variables(False)]),
     )
 
 
@@ -189,7 +196,13 @@ def _runtime(waves: bool) -> Path:
 
 
 def _build(
-    sources: Sequence[bytes], directory: Path, top: str, waves: bool, runtime: Path | None
+    sources: Sequence[bytes],
+    directory: Path,
+    top: str,
+    waves: bool,
+    runtime: Path | None,
+    included: Mapping[str, bytes] = MappingProxyType({}),
+    inner: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> None:
     """Put a simulator into a folder, or with no `runtime` that one."""
     with tools.workplace() as work:
@@ -204,7 +217,9 @@ def _build(
             links["runtime"] = runtime
         for name, path in links.items():
             (work / name).symlink_to(path)
-        (work / "control.vlt").write_text(_CONTROL.format(top=top))
+        for name, text in included.items():
+            (work / name).write_bytes(text)
+        (work / "control.vlt").write_text(control(top, inner))
         for number, text in enumerate(sources):
             (work / f"source{number}.v").write_bytes(text)
         headers = [work / f"{_HEADERS}{end}" for end in ("", ".fast", ".slow")]
@@ -257,6 +272,7 @@ def simulate(
     log: Path,
     deadline: float,
     poll: Callable[[], None] | None = None,
+    folders: Sequence[Path] = (),
 ) -> int | None:
     """Run a simulator with a cocotb bench in `directory`; return its exit code, if it ended.
 
@@ -270,13 +286,17 @@ def simulate(
     log : file for all that is printed.
     deadline : seconds after which it is killed, with all processes that it started.
     poll : called a few times a second.
+    folders : where Python looks for modules first.
     """
     library, entry, folder = _cocotb()
     environment = _environment() | {
         "LD_LIBRARY_PATH": os.pathsep.join(
             filter(None, [str(folder), os.environ.get("LD_LIBRARY_PATH")])
         ),
-        "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
+        "PYTHONPATH": os.pathsep.join([
+            *map(str, folders),
+            *(path or str(Path.cwd()) for path in sys.path),
+        ]),
         "PYGPI_PYTHON_BIN": sys.executable,
         "GPI_USERS": f"{library};{entry}",
         "COCOTB_TOPLEVEL": simulator.top,

@@ -8,7 +8,7 @@ from amaranth.hdl import Elaboratable
 from amaranth.lib import stream
 from amaranth.lib.wiring import In
 
-__all__ = ["FlatPort", "FlatPorts", "clock_and_reset", "flat_ports"]
+__all__ = ["FlatPort", "FlatPorts", "clock_and_reset", "flat_ports", "streams_of"]
 
 
 class FlatPort(NamedTuple):
@@ -44,6 +44,16 @@ def flat_ports(component: Any) -> Iterator[FlatPort]:
         for field, place in port.payload.shape():
             value = bits[place.offset : place.offset + place.width]
             yield FlatPort(f"{name}_{field}", f"{name}.payload.{field}", value, inward)
+
+
+def streams_of(component: Any) -> dict[str, tuple[bool, tuple[str, ...]]]:
+    """Return the streams of a component: name -> (it is an input, fields of its payload)."""
+    return {
+        name: (member.flow == In, tuple(str(field) for field, _ in port.payload.shape()))
+        for name, member in component.signature.members.items()
+        if not member.is_port and isinstance(member.signature, stream.Signature)
+        for port in (getattr(component, name),)
+    }
 
 
 def clock_and_reset(component: Any) -> tuple[str, str]:

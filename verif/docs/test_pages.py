@@ -15,7 +15,7 @@ README = ROOT / "README.md"
 FIGURES = sorted((ROOT / "docs" / "figures").glob("*.md"))
 TIERS = ("mapped", "placed", "timed", "simulated", "bounded")
 # Names of files in the tree, as `hw/pe/opt1.py`.
-NAMED = re.compile(r"`((?:carrysave|constraints|docs|golden|hw|scripts|verif)/[\w./]+)`")
+NAMED = re.compile(r"`((?:carrysave|constraints|docs|examples|golden|hw|scripts|verif)/[\w./]+)`")
 
 
 def pages() -> list[Path]:

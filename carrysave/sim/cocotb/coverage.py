@@ -2,9 +2,12 @@
 
 import atexit
 import json
+import os
 from collections import Counter
 from itertools import product
 from pathlib import Path
+
+from carrysave.sim.parameters import BENCH_VARIABLE
 
 __all__ = ["FILE", "count", "watch"]
 
@@ -17,8 +20,11 @@ _seen: dict[str, Counter[tuple[str, str]]] = {}
 
 
 def watch(stream: str) -> None:
-    """Have a stream in the coverage, whether anything is sent on it or not."""
-    if not _seen:
+    """Have a stream in the coverage, whether anything is sent on it or not.
+
+    It is written where the run is one of ours: elsewhere nobody reads it.
+    """
+    if not _seen and BENCH_VARIABLE in os.environ:
         atexit.register(_write)
     _seen.setdefault(stream, Counter())
 

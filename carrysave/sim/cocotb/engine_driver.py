@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -10,9 +11,10 @@ from cocotb.task import Task
 
 from carrysave.sim.cocotb.bench import Bench
 from carrysave.sim.cocotb.streams import Sink, Source, pack, unpack
+from carrysave.sim.tiling import cut, join
 from golden.engine import EngineSpec
 
-__all__ = ["TRAFFIC", "EngineDriver", "golden_module", "product_of"]
+__all__ = ["OWN", "TRAFFIC", "EngineDriver", "Ports", "golden_module", "product_of"]
 
 TRAFFIC = [
     ("flowing", "flowing", "flowing"),
@@ -31,6 +33,24 @@ TRAFFIC = [
 Stalls = Iterator[bool] | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ports:
+    """Names of an engine's ports: what those of each stream begin with, and what they end with."""
+
+    a: str = "i_a"
+    b: str = "i_b"
+    c: str = "o_c"
+    clk: str = "clk"
+    valid: str = "valid"
+    ready: str = "ready"
+    data: str = "data"
+    last: str = "last"
+
+
+OWN = Ports()
+"""As a generated engine has them."""
+
+
 def golden_module(spec: EngineSpec) -> ModuleType:
     """Return the module of an engine's golden model."""
     return importlib.import_module(type(spec).__module__)
@@ -44,14 +64,23 @@ def product_of(spec: EngineSpec) -> Callable[..., np.ndarray]:
 
 
 class EngineDriver(Bench):
-    """Sends tiles to an engine and takes the rows of C."""
+    """Sends tiles to an engine and takes the rows of C.
 
-    def __init__(self, dut: Any, spec: EngineSpec) -> None:
-        super().__init__(dut, spec)
+    Parameters
+    ----------
+    spec : of the engine.
+    ports : where its streams are.
+    """
+
+    def __init__(self, dut: Any, spec: EngineSpec, ports: Ports = OWN) -> None:
+        super().__init__(dut, spec, ports)
         self.spec = spec
-        self.a = Source(dut, "i_a", ["data", "last"])
-        self.b = Source(dut, "i_b", ["data"])
-        self.c = Sink(dut, "o_c", ["data", "last"])
+        named: dict[str, Any] = {
+            "clk": getattr(dut, ports.clk), "valid": ports.valid, "ready": ports.ready,
+        }  # fmt: skip
+        self.a = Source(dut, ports.a, [ports.data, ports.last], **named)
+        self.b = Source(dut, ports.b, [ports.data], **named)
+        self.c = Sink(dut, ports.c, [ports.data, ports.last], **named)
 
     def send_a(
         self, codes: np.ndarray, lengths: Sequence[int], stalls: Stalls = None
@@ -70,6 +99,26 @@ class EngineDriver(Bench):
     def take(self, tiles: int, stalls: Stalls = None) -> Task[None]:
         """Start to take the rows of some tiles of C."""
         return self.c.take(tiles * self.spec.m, stalls)
+
+    async def multiply(
+        self, a: np.ndarray, b: np.ndarray, stalls: tuple[Stalls, Stalls, Stalls] = (None,) * 3
+    ) -> np.ndarray:
+        """Multiply matrices of any size, cut into tiles, and K into parts of at most k_max.
+
+        Parameters
+        ----------
+        a, b : codes, M x K and K x N.
+        stalls : of A, B and C, see :func:`carrysave.sim.cocotb.streams.schedule`.
+
+        Returns
+        -------
+        int64, M x N.
+        """
+        job = cut(self.spec, a, b)
+        self.send_a(job.a, job.lengths.tolist(), stalls[0])
+        self.send_b(job.b, stalls[1])
+        await self.take(len(job.lengths), stalls[2])
+        return join(self.spec, job, self.rows())
 
     def rows(self) -> np.ndarray:
         """Rows of C taken since the last call; checks that the last of each tile is marked."""

@@ -134,13 +134,31 @@ async def deadline(task: Task[Any], cycles: int, what: str) -> None:
 
 
 class _Stream:
-    """Ports of one stream: `name`_valid, `name`_ready and a port for each payload field."""
+    """Ports of one stream: `name`_valid, `name`_ready and a port for each payload field.
 
-    def __init__(self, dut: Any, name: str, fields: Sequence[str]) -> None:
+    Parameters
+    ----------
+    dut : module that has the ports.
+    name : what their names begin with.
+    fields : of the payload; what the names of their ports end with.
+    clk : the clock that the bench drives; `dut.clk` by default.
+    valid, ready : what the names of these ports end with.
+    """
+
+    def __init__(
+        self,
+        dut: Any,
+        name: str,
+        fields: Sequence[str],
+        *,
+        clk: Any = None,
+        valid: str = "valid",
+        ready: str = "ready",
+    ) -> None:
         self.name = name
-        self.clk = dut.clk
-        self.valid = getattr(dut, f"{name}_valid")
-        self.ready = getattr(dut, f"{name}_ready")
+        self.clk = dut.clk if clk is None else clk
+        self.valid = getattr(dut, f"{name}_{valid}")
+        self.ready = getattr(dut, f"{name}_{ready}")
         self.payload = [getattr(dut, f"{name}_{field}") for field in fields]
         self.cycles: list[int] = []
         """Cycle of each transfer."""
@@ -163,8 +181,8 @@ class _Stream:
 class Source(_Stream):
     """Drives an input stream of the design."""
 
-    def __init__(self, dut: Any, name: str, fields: Sequence[str]) -> None:
-        super().__init__(dut, name, fields)
+    def __init__(self, dut: Any, name: str, fields: Sequence[str], **ports: Any) -> None:
+        super().__init__(dut, name, fields, **ports)
         self.idle()
 
     def idle(self) -> None:
@@ -210,8 +228,8 @@ class Sink(_Stream):
     beats : what was taken, a tuple of strings of bits for each transfer.
     """
 
-    def __init__(self, dut: Any, name: str, fields: Sequence[str]) -> None:
-        super().__init__(dut, name, fields)
+    def __init__(self, dut: Any, name: str, fields: Sequence[str], **ports: Any) -> None:
+        super().__init__(dut, name, fields, **ports)
         self.beats: list[tuple[str, ...]] = []
         self.ready.value = 0
 

@@ -1,0 +1,2 @@
+`define OPERANDS 16
+`define SUMS 40
