@@ -38,7 +38,8 @@ FLOORS = (
     ("carrysave.sim", "carrysave.fpga"),
     ("carrysave.asic", "carrysave.contract", "carrysave.ip", "carrysave.report"),
     ("carrysave.boards",),
-    ("carrysave.networks", "carrysave.language"),
+    ("carrysave.networks",),
+    ("carrysave.language",),
     (
         "carrysave.papers",
         "carrysave.exploration",

@@ -7,7 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from carrysave.cli.options import Json, errors
+from carrysave.cli.options import Folder, Json, Sets, console, errors, output_folder, settings
+from carrysave.errors import UsageError
+from carrysave.language.simulate import block_of
+from carrysave.language.view import show
 from carrysave.language.write import WriteRequest, write
 
 __all__ = ["chat"]
@@ -23,6 +26,16 @@ def chat(
     cache: Annotated[
         int, Parameter(help="Tokens that the cache holds; at most the model's context.")
     ] = 1024,
+    simulate_: Annotated[
+        str,
+        Parameter(name="--simulate", help="Jobs to run on the block, too: all, sample, none."),
+    ] = "none",
+    core: Annotated[
+        str, Parameter(help="Engine of the block: lut_core, blocks (of multipliers), int8.")
+    ] = "lut_core",
+    parameter: Sets = None,
+    seed: Annotated[int, Parameter(help="Seed of the sample.")] = 0,
+    output: Folder = None,
     json_: Json = False,
 ) -> int:
     """Have a language model answer, in the arithmetic of the golden models.
@@ -32,22 +45,36 @@ def chat(
     softmax and SiLU are the vector unit's. Gains of norms, rotary positions and residual sums are
     of floats. The likeliest token is taken each time, so that answers are the same again.
 
+    With `--simulate`, products and rows also run as jobs on the simulated co-processor, through its
+    driver, and must be golden's: a few of each kind and, of large ones, a part; or all, which takes
+    hours for a long answer. Its parameters are those of `generate coprocessor`, after `--core`'s.
+
     **Examples:**
 
-    - `carrysave chat SmolLM2-135M-Instruct.Q4_1.gguf --prompt "What is the capital of France?"`
+    - `carrysave chat SmolLM2.Q4_1.gguf --prompt "Which city is the capital of France?"`
     - `carrysave chat model.gguf --prompt "Tell a story." --tokens 200 --kv 4`
+    - `carrysave chat model.gguf --prompt "Hello" --tokens 4 --simulate sample --core blocks`
     """
-    request = WriteRequest(model=model, prompt=prompt, tokens=tokens, cache=cache, bits=kv)
+    design = None
+    if simulate_ != "none":
+        design = block_of(core, settings(parameter))
+    elif parameter:
+        raise UsageError("-p needs --simulate")
+    request = WriteRequest(
+        model=model, prompt=prompt, tokens=tokens, cache=cache, bits=kv, simulate=simulate_,
+        design=design, seed=seed, folder=output_folder(output),
+    )  # fmt: skip
 
     def tell(piece: str) -> None:
         if not json_:
             sys.stdout.write(piece)
             sys.stdout.flush()
 
-    found = write(request, tell)
+    found = write(request, tell, lambda text: errors.print(text, highlight=False))
+    wrong = found.get("simulation", {}).get("wrong")
     if json_:
         print(json.dumps(found, indent=2))
-        return 0
+        return 1 if wrong else 0
     print()
     rate = found["tokens"] / max(found["seconds"], 1e-3)
     errors.print(
@@ -55,4 +82,6 @@ def chat(
         f"second), ended by {found['ended']}",
         highlight=False,
     )
-    return 0
+    if "simulation" in found:
+        show(console, found["simulation"])
+    return 1 if wrong else 0

@@ -4,7 +4,7 @@ import numpy as np
 
 from carrysave.errors import UsageError
 from carrysave.language.model import Layer, Model
-from carrysave.language.units import GOLDEN, GROUP, Units, hadamard, rotated
+from carrysave.language.units import GOLDEN, GROUP, SHARE_BITS, Units, hadamard, rotated
 from golden.lut.grouped import FastWeights
 
 __all__ = ["CACHE_BITS", "Decoder"]
@@ -18,9 +18,12 @@ class Decoder:
     Products are of 4-bit (or 5-, 8-bit) weights in groups of 32, and of activations rounded to int8
     with an exponent for each group: sums of groups are exact integers, scaled and added in fp32 as
     by :func:`golden.lut.scale.scale_groups`. Norms, softmax and SiLU are those of
-    :mod:`golden.npe.vector`; products of attention are exact. Gains of norms, rotary positions and
-    residual sums are float32. Keys of 4 bits are turned by a Hadamard transform first, as are the
-    queries.
+    :mod:`golden.npe.vector`. Products of attention are of integers: int8 queries with codes of
+    keys; and probabilities times steps of values, rounded to integers with an exponent for each
+    row, with codes of values. Gains of norms, rotary positions, residual sums, and steps and
+    offsets of the cache are floats. Keys of 4 bits are turned by a Hadamard transform first, as are
+    the queries; and the mean of the first step's keys, of 32 tokens at most, is subtracted from
+    them, which changes all scores of a query by as much, and so no probability.
 
     Parameters
     ----------
@@ -41,8 +44,11 @@ class Decoder:
         self.bits = bits
         self.units = units
         self.length = 0
-        shape = (model.shape.layers, 2, model.shape.shared, cache, model.shape.head)
-        self._kept = np.zeros(shape)
+        shape = (model.shape.layers, 2, model.shape.shared, cache)
+        blocks = 1 if bits == 8 else model.shape.head // GROUP
+        self._codes = np.zeros((*shape, model.shape.head))
+        self._steps, self._offsets = np.zeros((2, *shape, blocks))
+        self._common = np.zeros((model.shape.layers, model.shape.shared, 1, model.shape.head))
 
     def step(self, tokens: np.ndarray) -> np.ndarray:
         """Append tokens; return the logits after each, float32, tokens x words."""
@@ -78,19 +84,54 @@ class Decoder:
         if self.bits == 4:
             q, k = hadamard(q), hadamard(k)
             scale /= shape.head
-        own = self._kept[number]
-        own[0, :, places] = units.kept(k, self.bits, GROUP).swapaxes(0, 1)
-        own[1, :, places] = units.kept(v, self.bits, GROUP).swapaxes(0, 1)
+            if self.length == 0:
+                self._common[number] = k[:, :GROUP].mean(axis=1, keepdims=True)
+            k = k - self._common[number]
+        for side, x in enumerate((k, v)):
+            found = units.kept(x, self.bits, GROUP)
+            for one, values in zip((self._codes, self._steps, self._offsets), found, strict=True):
+                one[number, side, :, places] = values.swapaxes(0, 1)
         codes, powers = units.aligned(q, 8, shape.head)
-        queries = np.ldexp(codes.astype(np.float64), powers)
-        queries = queries.reshape(shape.shared, -1, count, shape.head)
-        made = np.empty(queries.shape)
+        codes = codes.astype(np.float64).reshape(shape.shared, -1, count, shape.head)
+        powers = powers.reshape(shape.shared, -1, count)
+        made = np.empty(codes.shape)
         for row, place in enumerate(places):
-            keys, values = own[:, :, : place + 1]
-            scores = queries[:, :, row] @ keys.swapaxes(1, 2) * scale
-            made[:, :, row] = units.probabilities(scores) @ values
+            factors = np.ldexp(scale, powers[:, :, row])[..., None]
+            scores = self._scores(number, codes[:, :, row], int(place) + 1) * factors
+            made[:, :, row] = self._values(number, units.probabilities(scores))
         rows = made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
         return self._product(layer.matrices["attn_output"], rows)
+
+    def _scores(self, number: int, queries: np.ndarray, count: int) -> np.ndarray:
+        """Multiply queries, heads with keys x heads of queries x head, by keys of tokens."""
+        codes, steps, offsets = (
+            one[number, 0, :, :count] for one in (self._codes, self._steps, self._offsets)
+        )
+        blocks = steps.shape[-1]
+        parts = zip(
+            np.split(queries, blocks, axis=-1), np.split(codes, blocks, axis=-1), strict=True
+        )
+        scores = np.zeros((*queries.shape[:2], count))
+        for block, (own, keys) in enumerate(parts):
+            sums = self.units.multiplied("scores", own, keys.swapaxes(1, 2))
+            scores += sums * steps[:, None, :, block]
+            scores += own.sum(axis=-1, keepdims=True) * offsets[:, None, :, block]
+        return scores
+
+    def _values(self, number: int, shares: np.ndarray) -> np.ndarray:
+        """Add up values of tokens by their shares, heads with keys x heads of queries x tokens."""
+        count = shares.shape[-1]
+        codes, steps, offsets = (
+            one[number, 1, :, :count] for one in (self._codes, self._steps, self._offsets)
+        )
+        made = []
+        for block, values in enumerate(np.split(codes, steps.shape[-1], axis=-1)):
+            weighted = shares * steps[:, None, :, block]
+            own, powers = self.units.aligned(weighted, SHARE_BITS, count)
+            sums = self.units.multiplied("values", own.astype(np.float64), values)
+            rest = shares @ offsets[:, :, block, None]
+            made.append(np.ldexp(sums, powers) + rest)
+        return np.concatenate(made, axis=-1)
 
     def _product(self, weights: FastWeights, h: np.ndarray) -> np.ndarray:
         return weights.product(*self.units.aligned(h))

@@ -9,15 +9,23 @@ from golden.lut.align import aligned_format
 from golden.npe.requantiser import Requantisation, RequantiserSpec, dyadic
 from golden.npe.vector import VectorUnitSpec, gate, norm, softmax
 
-__all__ = ["FLOATS", "GOLDEN", "GROUP", "Units", "hadamard", "rotated"]
+__all__ = [
+    "FLOATS", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Kept", "Units", "aligned", "hadamard",
+    "rotated", "scored",
+]  # fmt: skip
 
 GROUP = 32
+SHARE_BITS = 15
+"""Bits of a probability times the step of a value, with a sign that is 0: two digits of 7."""
+VECTOR = VectorUnitSpec(
+    operations="softmax,rms_norm", width=16, length=4096, scale_width=8, out_width=15, signed=True,
+    norm_fraction=8,
+)  # fmt: skip
+"""The one vector unit of a block, for softmax, norms and gates."""
 _LEAST = -60
-_VECTOR = VectorUnitSpec(width=16, scale_width=8, out_width=8, length=4096)
-_NORM = VectorUnitSpec(width=16, out_width=16, norm_fraction=8)
 _GATE_FRACTION = 9
-_TOP = _VECTOR.exponential_width
-_OUT = RequantiserSpec(n=1, width=_VECTOR.width + _TOP + 2, out_width=16)
+_TOP = VECTOR.exponential_width
+_OUT = RequantiserSpec(n=1, width=VECTOR.width + _TOP + 2, out_width=16)
 
 
 def aligned(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.ndarray, np.ndarray]:
@@ -39,24 +47,33 @@ def aligned(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.ndarr
 
 def normed(x: np.ndarray, gain: np.ndarray) -> np.ndarray:
     """Divide rows by their root mean square, in 16 bits, and multiply by float32 gains."""
-    codes, _ = aligned(x, 16, x.shape[-1])
-    return np.ldexp(norm(_NORM, codes, centred=False).astype(np.float32), -8) * gain
+    return np.ldexp(rms(aligned(x, VECTOR.width, x.shape[-1])[0]), -VECTOR.norm_fraction) * gain
+
+
+def rms(codes: np.ndarray) -> np.ndarray:
+    """Divide rows of integers by their root mean square, in units of 2^-norm_fraction; float32."""
+    return norm(VECTOR, codes, centred=False).astype(np.float32)
 
 
 def gated(gates: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Multiply by the SiLU of gates, of 16 bits with 8 after the point, saturated; float32."""
     codes = np.clip(np.rint(np.ldexp(gates, 8)), -32768, 32767).astype(np.int64)
-    multiplier, shift = dyadic(2.0 ** (_GATE_FRACTION - _VECTOR.scale_width - _TOP))
+    multiplier, shift = dyadic(2.0 ** (_GATE_FRACTION - VECTOR.scale_width - _TOP))
     to = Requantisation(multiplier=multiplier, shift=shift, zero_point=np.zeros(1, np.int64))
-    made = gate(_VECTOR, "silu", codes, _OUT, to).astype(np.float32)
+    made = gate(VECTOR, "silu", codes, _OUT, to).astype(np.float32)
     return np.ldexp(made, -_GATE_FRACTION) * values
 
 
-def probabilities(scores: np.ndarray) -> np.ndarray:
-    """Compute the softmax of rows, of scores rounded to 2^-8 and less than 128; exact doubles."""
+def scored(scores: np.ndarray) -> np.ndarray:
+    """Round rows of scores less the greatest to 2^-scale_width, saturated."""
     top = scores.max(axis=-1, keepdims=True)
-    codes = np.maximum(np.rint(np.ldexp(scores - top, 8)), -32768).astype(np.int64)
-    found, exponents = softmax(_VECTOR, codes)
+    codes = np.rint(np.ldexp(scores - top, VECTOR.scale_width))
+    return np.maximum(codes, VECTOR.in_format.low).astype(np.int64)
+
+
+def probabilities(scores: np.ndarray) -> np.ndarray:
+    """Compute the softmax of rows of scores; exact doubles."""
+    found, exponents = softmax(VECTOR, scored(scores))
     return np.ldexp(found.astype(np.float64), -exponents[..., None])
 
 
@@ -81,20 +98,31 @@ def hadamard(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def kept(x: np.ndarray, bits: int, block: int) -> np.ndarray:
-    """Return keys or values as a cache has them, as doubles.
+Kept = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Codes, and for each block of them a step and an offset: step * code + offset, exact doubles."""
 
-    Of 8 bits a head has an exponent; of 4 bits, `block` values a scale and an offset of fp16.
+
+def kept(x: np.ndarray, bits: int, block: int) -> Kept:
+    """Return keys or values as a cache has them.
+
+    Of 8 bits all of the last axis have a power of two; of 4 bits, `block` values a step and an
+    offset of fp16.
     """
     if bits == 8:
         codes, powers = aligned(x, 8, x.shape[-1])
-        return np.ldexp(codes.astype(np.float64), powers)
+        return codes.astype(np.float64), np.ldexp(1.0, powers), np.zeros(powers.shape)
     parts = x.astype(np.float64).reshape(*x.shape[:-1], -1, block)
     low = parts.min(axis=-1, keepdims=True).astype(np.float16).astype(np.float64)
     step = (parts.max(axis=-1, keepdims=True) - low) / 15
     step = step.astype(np.float16).astype(np.float64)
     codes = np.clip(np.rint((parts - low) / np.where(step > 0, step, 1)), 0, 15)
-    return (codes * step + low).reshape(x.shape)
+    return codes.reshape(x.shape), step[..., 0], low[..., 0]
+
+
+def multiplied(kind: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply integers of attention, of a kind ("scores", "values"), exactly in doubles."""
+    del kind
+    return a @ b
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,13 +136,15 @@ class Units:
     gated : gates and values to the SiLU of the gates times the values.
     probabilities : rows of scores to their softmax.
     kept : keys or values to those that the cache has, of some bits, scaled by blocks.
+    multiplied : products of integers of attention.
     """
 
     aligned: Callable[..., tuple[np.ndarray, np.ndarray]] = aligned
     normed: Callable[[np.ndarray, np.ndarray], np.ndarray] = normed
     gated: Callable[[np.ndarray, np.ndarray], np.ndarray] = gated
     probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
-    kept: Callable[[np.ndarray, int, int], np.ndarray] = kept
+    kept: Callable[[np.ndarray, int, int], Kept] = kept
+    multiplied: Callable[[str, np.ndarray, np.ndarray], np.ndarray] = multiplied
 
 
 GOLDEN = Units()
@@ -138,8 +168,12 @@ def _probabilities(scores: np.ndarray) -> np.ndarray:
     return shares / shares.sum(axis=-1, keepdims=True)
 
 
+def _kept(x: np.ndarray, bits: int, block: int) -> Kept:
+    shape = (*x.shape[:-1], x.shape[-1] // (block if bits == 4 else x.shape[-1]))
+    return x.astype(np.float64), np.ones(shape), np.zeros(shape)
+
+
 FLOATS = Units(
-    aligned=_as_it_is, normed=_normed, gated=_gated, probabilities=_probabilities,
-    kept=lambda x, bits, block: x.astype(np.float64),
-)  # fmt: skip
+    aligned=_as_it_is, normed=_normed, gated=_gated, probabilities=_probabilities, kept=_kept
+)
 """The same in floats: what the cost of golden's units is measured against."""

@@ -19,6 +19,11 @@ class FastWeights:
     Parameters
     ----------
     weights : "uniform" or "affine", with scales of fp16, in whole groups.
+
+    Members
+    -------
+    bits : of a code.
+    integers : that scales multiply, groups x rows of a group x N, float32.
     """
 
     def __init__(self, weights: GroupedWeights):
@@ -31,6 +36,7 @@ class FastWeights:
         if k % weights.group:
             raise ValueError(f"rows must be whole groups of {weights.group}, not {k}")
         integers = weights.integers
+        self.bits = weights.bits
         self.greatest = int(np.abs(integers).max())
         self.integers = integers.reshape(-1, weights.group, columns).astype(np.float32)
         self.scales = weights.scales.astype(np.uint16).view(np.float16).astype(np.float32)
