@@ -24,7 +24,7 @@ _COMMANDS = (
     ("regress", "regress", "Run benches of many designs, configurations and seeds."),
     ("synth", "synthesise", "Synthesise a design, or your own Verilog: area, timing, power."),
     ("compare", "compare", "Compare designs, and your own Verilog, in one table and picture."),
-    ("changes", "changes", "Print what changed between reports of synth, as Markdown."),
+    ("changes", "changes", "Print what changed between reports of synth, as Markdown or JSON."),
     ("explore", "explore", "Search designs and parameters for several objectives."),
     ("estimate", "estimate", "Estimate area, period and power before anything is built."),
     ("pack", "pack", "Pack low-bit weights into the memory image of the LUT cores."),

@@ -1,4 +1,4 @@
-"""What changed between two reports of synthesis, in Markdown, for comments on changes."""
+"""What changed between two reports of synthesis: Markdown for comments on changes, and data."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 from carrysave.report.figures import FIGURES, Figure
 from hw.emit.user_files import FileError, parsing, read_text, shown
 
-__all__ = ["Change", "changes", "conditions", "markdown", "pairs"]
+__all__ = ["Change", "changes", "conditions", "data", "markdown", "pairs"]
 
 Report = Mapping[str, Any]
 
@@ -157,6 +157,34 @@ def markdown(
     if differ := conditions(before, after):
         lines += ["", f"Not the same in both: {', '.join(differ)}."]
     return "\n".join([*lines, ""]), any(change.is_worse(threshold) for change in found)
+
+
+def data(
+    before: Report | None, after: Report | None, threshold: float
+) -> tuple[dict[str, Any], bool]:
+    """Return what :func:`markdown` writes as plain values, and whether anything in it is worse.
+
+    ``state`` is ``both``, ``new`` or ``gone``; ``share`` of a figure is None where the value before
+    is 0, or one is missing.
+    """
+    one: Report = after or before or {}
+    found = changes(before, after) if before is not None and after is not None else []
+    rows = [
+        {
+            "figure": change.figure.key, "placed": change.placed, "better": change.figure.better,
+            "before": change.before, "after": change.after,
+            "share": None if change.share == inf else change.share,
+            "worse": change.is_worse(threshold),
+        }
+        for change in found
+    ]  # fmt: skip
+    worse = after is None or any(row["worse"] for row in rows)
+    differ = conditions(before, after) if before is not None and after is not None else []
+    return {
+        "module": one["module"], "target": one["target"],
+        "state": "new" if before is None else "gone" if after is None else "both",
+        "worse": worse, "figures": rows, "conditions": differ,
+    }, worse  # fmt: skip
 
 
 def _value(figure: Figure, value: float | None) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from carrysave.report.figures import FIGURES
 from verif.support.command import Run
+from verif.support.schemas import check
 
 BASE: dict[str, Any] = {
     "module": "mac_k1",
@@ -49,6 +50,32 @@ def test_worse_by_more_than_the_threshold(
     marked = [line for line in outcome.out.splitlines() if "**worse**" in line]
     assert marked == ([] if row is None else [row])
     assert ("none is worse" in outcome.out) == (row is None)
+
+
+def test_json_says_the_same(run: Run, tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    write(old / "a.json", placed={"period_ns": 2.5})
+    write(new / "a.json", area_um2=900.0, dsps=1, placed={"period_ns": 3.0}, activity="uniform")
+    write(old / "b.json", module="gone")
+    write(new / "c.json", module="new")
+    text = run("changes", old, new, "--threshold", 5)
+    outcome = run("changes", old, new, "--threshold", 5, "--json")
+    assert (outcome.code, text.code) == (1, 1)
+    found = check("changes", outcome.out)
+    assert (found["threshold"], found["worse"]) == (0.05, 2)
+    assert f"{found['worse']} of {len(found['reports'])} are worse" in text.out
+    both, gone, made = found["reports"]
+    assert [one["state"] for one in (both, gone, made)] == ["both", "gone", "new"]
+    assert [one["worse"] for one in (both, gone, made)] == [True, True, False]
+    assert (gone["module"], gone["figures"], both["conditions"]) == ("gone", [], ["activity"])
+    shares = {(one["figure"], one["placed"]): one["share"] for one in both["figures"]}
+    assert shares["area_um2", False] == pytest.approx(-0.1)
+    assert shares["period_ns", True] == pytest.approx(0.2)
+    assert shares["dsps", False] is None
+    worse = [(one["figure"], one["placed"]) for one in both["figures"] if one["worse"]]
+    assert worse == [("dsps", False), ("period_ns", True)]
+    assert text.out.count("**worse**") == len(worse)
+    assert run("changes", new, new, "--json").code == 0
 
 
 @pytest.mark.parametrize("figure", [one for one in FIGURES if one.better], ids=lambda one: one.key)
