@@ -83,7 +83,8 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
 
     Returns
     -------
-    ``model``, ``command``, ``design``, ``sentences``, ``tokens``, ``calibration`` (sentences),
+    ``model``, ``command``, ``design``, ``sentences``, ``tokens``, ``cut`` (sentences that are
+    longer than the encoder or the vector unit takes), ``calibration`` (sentences),
     ``cosine_mean`` and ``cosine_least`` with the vectors in floats, ``rank_correlation`` of all
     pairs' cosines, ``batch`` (sentences in the first list of jobs), the figures of
     :func:`carrysave.networks.encoder.view.figures` for that list, ``simulate``; ``simulated``
@@ -94,17 +95,22 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     target = Target(request.design)
     steps.step(f"read {request.model.name}")
     encoder = read_encoder(request.model)
-    most = len(encoder.positions)
+    unit = unit_of(target)
+    if encoder.width > unit.length:
+        raise ValueError(
+            f"length of the vector unit must be {encoder.width} or more, not {unit.length}"
+        )
+    most = min(len(encoder.positions), unit.length)
     texts = _lines(request.text)
-    sentences = read_tokens(request.model, texts, most)
+    sentences, cut = read_tokens(request.model, texts, most)
     encoder.check(sentences)
     chosen = sentences
     if request.calibration is not None:
-        chosen = read_tokens(request.model, _lines(request.calibration), most)
+        chosen, _ = read_tokens(request.model, _lines(request.calibration), most)
         encoder.check(chosen)
     steps.step(f"choose steps by {len(chosen)} sentences")
     began = time.monotonic()
-    integers = quantise(encoder, ranges(encoder, chosen), unit_of(target))
+    integers = quantise(encoder, ranges(encoder, chosen), unit)
     middle = time.monotonic()
     first, *rest = batches(sentences, request.batch)
     steps.step(f"compute sentences 1 to {len(first)} of {len(sentences)}, and count cycles")
@@ -136,6 +142,7 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
         "design": request.design.module,
         "sentences": len(sentences),
         "tokens": sum(one.size for one in sentences),
+        "cut": cut,
         "calibration": len(chosen),
         "cosine_mean": float(near.mean()),
         "cosine_least": float(near.min()),

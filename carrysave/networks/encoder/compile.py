@@ -13,18 +13,16 @@ from carrysave.networks.joblist.jobs import (
     Norm,
     Product,
     Scaling,
-    Softmax,
-    Transpose,
 )  # fmt: skip
 from carrysave.networks.joblist.matrices import Memory, View
 from carrysave.networks.target import Target
 
+from .attention import attention
 from .codes import DenseCodes, IntegerBlock, IntegerEncoder, NormCodes, Row
 from .floats import rows_of
 
 __all__ = ["JobList", "compiled"]
 
-_ONE = View("one")
 _MEAN = 1 << 7
 """Codes of 16 bits that the mean of a sentence's codes of 8 bits becomes."""
 
@@ -84,7 +82,6 @@ class _Compiler:
         places = np.concatenate([encoder.positions[: one.size] for one in self.sentences])
         memory.place("words", words, 16)
         memory.place("positions", places, 16)
-        memory.place("one", np.ones((1, 1), np.int64), 16)
         sums = self.room("sums", self.width, 16)
         self.jobs.append(
             Add(layer="embedding", a=View("words"), b=View("positions"), factors=(1, 1), c=sums,
@@ -99,12 +96,6 @@ class _Compiler:
 
     def room(self, name: str, columns: int, bits: int) -> View:
         return self.memory.reserve(name, self.tokens, columns, bits)
-
-    def shared(self, name: str, rows: int, columns: int, bits: int) -> View:
-        """Make room that others of the name have too."""
-        if name in self.memory.matrices:
-            return View(name)
-        return self.memory.reserve(name, rows, columns, bits)
 
     def scaled(self, layer: str, name: str, x: View, row: Row, columns: int, bits: int) -> View:
         """Multiply columns by factors."""
@@ -173,50 +164,12 @@ class _Compiler:
         return self.norm(layer, sums, after)
 
     def attention(self, b: str, block: IntegerBlock, qkv: View) -> View:
-        """List the jobs of all heads, sentence by sentence."""
+        """List the jobs of attention, sentence by sentence."""
         context = self.room(f"{b}context", self.width, 8)
-        heads, width = self.encoder.heads, self.width
-        each = width // heads
         for rows in self.places:
-            for head in range(heads):
-                q, k, v = (
-                    View(qkv.name, rows, (at + head * each, at + (head + 1) * each))
-                    for at in (0, width, 2 * width)
-                )
-                out = View(context.name, rows, (head * each, (head + 1) * each))
-                self.head(b, block, head, (q, k, v), out)
+            made = View(context.name, rows)
+            self.jobs += attention(self.memory, self.encoder, b, block, qkv, made, self.target)
         return context
-
-    def head(
-        self, b: str, block: IntegerBlock, head: int, qkv: tuple[View, View, View], out: View
-    ) -> None:
-        """List the jobs of a head and a sentence: what is between them is written over."""
-        memory, spec, target = self.memory, self.encoder.unit, self.target
-        q, k, v = qkv
-        length, each = memory.read(q).shape
-        turned, sums, scores, wide, shares, factors, mixed = (
-            self.shared(f"{name}.{length}", rows, columns, bits)
-            for name, rows, columns, bits in (
-                ("turned", each, length, 8), ("sums", length, length, 32),
-                ("scores", length, length, 16), ("wide", length, length, 16),
-                ("shares", length, length, 8), ("factors", length, 1, 16),
-                ("mixed", length, each, 32),
-            )
-        )  # fmt: skip
-        most = Softmax.exponent(spec, length)
-        narrow = spec.magnitude_width - 7
-        self.jobs += [
-            Transpose(layer=f"{b}scores", x=k, c=turned),
-            Product(layer=f"{b}scores", a=q, b=turned, c=sums, target=target),
-            Multiply(layer=f"{b}scores", a=sums, b=_ONE, c=scores,
-                     scaling=Scaling(scale=float(block.scores[head]), bits=16)),
-            Softmax(layer=f"{b}shares", x=scores, c=wide, factors=factors, spec=spec),
-            Multiply(layer=f"{b}shares", a=wide, b=_ONE, c=shares,
-                     scaling=Scaling(scale=2.0**-narrow, bits=8)),
-            Product(layer=f"{b}context", a=shares, b=v, c=mixed, target=target),
-            Multiply(layer=f"{b}context", a=mixed, b=factors, c=out,
-                     scaling=Scaling(scale=block.context * 2.0 ** (narrow - most), bits=8)),
-        ]  # fmt: skip
 
     def pool(self, x: View) -> View:
         """Sum the codes of each sentence, and scale columns."""

@@ -58,6 +58,11 @@ def ranges(encoder: Encoder, sentences: list[np.ndarray]) -> Ranges:
     ----------
     encoder : the model.
     sentences : numbers of the tokens of each.
+
+    Raises
+    ------
+    ValueError
+        Numbers inside that are too large.
     """
     low: dict[str, np.ndarray] = {}
     high: dict[str, np.ndarray] = {}
@@ -66,7 +71,12 @@ def ranges(encoder: Encoder, sentences: list[np.ndarray]) -> Ranges:
         if not name.endswith("scores"):
             low[name], high[name] = values.min(axis=0), values.max(axis=0)
 
-    encode(encoder, sentences, look)
+    with np.errstate(all="ignore"):
+        encode(encoder, sentences, look)
+    for name, values in (*low.items(), *high.items()):
+        most = float(np.abs(values).max())
+        if not most <= _MOST:
+            raise ValueError(f"{name!r} inside the encoder must be {_MOST:g} at most, not {most:g}")
 
     def largest(name: str, about: np.ndarray | float = 0.0) -> np.ndarray:
         return np.maximum(np.maximum(high[name] - about, about - low[name]), _LEAST)
@@ -89,5 +99,7 @@ def ranges(encoder: Encoder, sentences: list[np.ndarray]) -> Ranges:
     )
 
 
+_MOST = 1e12
+"""Of any number inside."""
 _LEAST = 1e-6
 """Of a range, where all values are zeros."""

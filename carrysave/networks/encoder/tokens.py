@@ -10,7 +10,7 @@ from hw.emit.user_files import FileError, parsing, read_text
 __all__ = ["read_tokens"]
 
 
-def read_tokens(folder: Path, sentences: list[str], most: int) -> list[np.ndarray]:
+def read_tokens(folder: Path, sentences: list[str], most: int) -> tuple[list[np.ndarray], int]:
     """Cut sentences into tokens, those of beginning and end included.
 
     Parameters
@@ -18,6 +18,10 @@ def read_tokens(folder: Path, sentences: list[str], most: int) -> list[np.ndarra
     folder : with ``tokenizer.json``.
     sentences : texts.
     most : tokens of a sentence; the rest is cut off.
+
+    Returns
+    -------
+    Numbers of the tokens of each, and how many sentences are cut.
 
     Raises
     ------
@@ -37,4 +41,5 @@ def read_tokens(folder: Path, sentences: list[str], most: int) -> list[np.ndarra
     for number, one in enumerate(found, 1):
         if not one.ids:
             raise FileError(path, f"must make a token of sentence {number}, or more")
-    return [np.array(one.ids, dtype=np.int64) for one in found]
+    cut = sum(bool(one.overflowing) for one in found)
+    return [np.array(one.ids, dtype=np.int64) for one in found], cut

@@ -62,6 +62,8 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
         f"cosine with the vectors in floats: {found['cosine_mean']:.4f} in the mean,"
         f" {found['cosine_least']:.4f} at least",
     ]
+    if found["cut"]:
+        lines.append(f"{found['cut']:,} sentences are too long, and cut")
     if ranks is not None:
         lines.append(f"rank correlation of the cosines of all pairs: {ranks:.4f}")
     over = found["layer_cycles"] / found["layer_roofline"] - 1

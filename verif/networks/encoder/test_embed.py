@@ -34,7 +34,8 @@ def model(tmp_path: Path) -> Path:
 
 
 def test_tokens_are_all_and_none_else(model: Path) -> None:
-    found = read_tokens(model, ["the cat sees", "of", " ".join(["dog"] * 40)], 20)
+    found, cut = read_tokens(model, ["the cat sees", "of", " ".join(["dog"] * 40)], 20)
+    assert cut == 1
     assert [one.tolist() for one in found[:2]] == [[0, 3, 5, 7, 1], [0, 2, 1]]
     assert found[2].tolist() == [0, *[6] * 18, 1]
 
@@ -50,7 +51,7 @@ def test_embed_writes_vectors_and_figures(run: Run, model: Path, tmp_path: Path)
     found = json.loads(printed)
     made = np.load(out / "embed" / "small" / "vectors.npy")
     encoder = read_encoder(model)
-    sentences = read_tokens(model, [line for line in TEXT.splitlines() if line], 20)
+    sentences, _ = read_tokens(model, [line for line in TEXT.splitlines() if line], 20)
     wanted = encode(encoder, sentences)
     assert made.dtype == np.float32
     assert made.shape == wanted.shape
@@ -81,12 +82,14 @@ def test_embed_refuses_in_one_line(run: Run, model: Path, tmp_path: Path) -> Non
     text.write_text(TEXT)
     empty.write_text(" \n\n")
     unit = "vector_unit(width=16,out_width=8)"
+    short = "vector_unit(width=16,signed=true,length=16)"
     for arguments, says in (
         ((text, "--batch", "0"), "--batch must be 1..4096 sentences, not 0"),
         ((text, "--simulate", "all"), "--simulate must be one of layer, sample, none, not 'all'"),
         ((text, "-p", "vector=none"), "vector must be a vector unit, not none"),
         ((text, "-p", "vector=vector_unit"), "width of the vector unit must be 16, not 8"),
         ((text, "-p", f"vector={unit}"), "signed of the vector unit must be true"),
+        ((text, "-p", f"vector={short}"), "length of the vector unit must be 24 or more, not 16"),
         ((empty,), f"{empty}: must have a sentence in a line, or more"),
         ((text, "--calibration", empty), f"{empty}: must have a sentence in a line, or more"),
         ((tmp_path / "gone.txt",), "gone.txt: No such file or directory"),
@@ -105,6 +108,21 @@ def test_embed_refuses_in_one_line(run: Run, model: Path, tmp_path: Path) -> Non
     assert (code, printed) == (2, "")
     assert "tokenizer.json: No such file or directory" in err
     assert not out.exists()
+
+
+def test_embed_refuses_numbers_that_are_too_large_inside(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    found: dict[str, np.ndarray] = dict(tensors(np.random.default_rng(1)))
+    name = "encoder.layer.0.output.dense.weight"
+    found[name] = found[name].astype(np.float64) * 1e306
+    write(model, found)
+    text = tmp_path / "t.txt"
+    text.write_text(TEXT)
+    code, printed, err = run("embed", str(model), str(text), "-o", str(tmp_path / "out"))
+    assert (code, printed) == (2, "")
+    assert "inside the encoder must be 1e+12 at most, not" in err.splitlines()[-1]
+    assert "Warning" not in err
 
 
 def test_rank_correlation_is_of_all_pairs() -> None:

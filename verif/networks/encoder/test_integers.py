@@ -77,9 +77,9 @@ def test_all_is_in_the_list_of_jobs(tmp_path: Path) -> None:
     heads = 2 * SIZES["num_hidden_layers"] * SIZES["num_attention_heads"]
     layers = SIZES["num_hidden_layers"]
     assert kinds == {
-        "product": 4 * layers + 2 * heads + 2, "softmax": heads, "transpose": heads,
+        "product": 4 * layers + 2 * heads + 2, "softmax": heads, "transpose": 2 * layers,
         "norm": 2 * layers + 1, "gate": layers, "add": 2 * layers + 1,
-        "multiply": 3 * heads + 5 * layers + 2 * (layers + 1) - 1 + 2,
+        "multiply": heads + 4 * layers + 5 * layers + 2 * (layers + 1) - 1 + 2,
     }  # fmt: skip
     bits = jobs.memory.bits
     for job in jobs.jobs:
