@@ -12,6 +12,7 @@ compare      Designs and Verilog side by side, by one search.
 estimate     Area, period and power of a design before anything is built.
 explore      Search designs and parameters for the best in several figures at once.
 run          Run a quantised network on a co-processor: its products, and the rest beside it.
+FormatProduct   What ``Design.multiply`` returns for formats: codes, values, what is no number.
 Files        What ``Design.generate`` returns: the files, and the manifest.
 Verification What ``Design.verify`` returns: the tests that ran.
 Synthesis    What ``synthesise`` returns: figures, conditions, critical path, netlist.
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from carrysave.api.files import Files as Files
     from carrysave.api.network import NetworkRun as NetworkRun
     from carrysave.api.network import run as run
+    from carrysave.api.simulation import FormatProduct as FormatProduct
     from carrysave.api.synthesis import Synthesis as Synthesis
     from carrysave.api.synthesis import Verilog as Verilog
     from carrysave.api.synthesis import synthesise as synthesise
@@ -48,7 +50,7 @@ _PUBLIC = {
     "Files": "files", "Verification": "verification", "Synthesis": "synthesis",
     "Comparison": "comparison", "estimate": "estimate", "Estimate": "estimate",
     "explore": "exploration", "Exploration": "exploration", "run": "network",
-    "NetworkRun": "network",
+    "NetworkRun": "network", "FormatProduct": "simulation",
 }  # fmt: skip
 """What is public, and its module in ``carrysave.api``."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from carrysave.api.call import public
 from carrysave.progress import Steps
@@ -11,12 +11,17 @@ from hw import catalog
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import ArrayLike
 
     from carrysave.api.files import Files
+    from carrysave.api.simulation import FormatProduct
     from carrysave.api.synthesis import Synthesis
     from carrysave.api.targets import Target
     from carrysave.api.verification import Verification
     from carrysave.asic.liberty.cells import Library
+
+    Formats = str | tuple[str, str]
+    Scales = tuple[ArrayLike, ArrayLike] | None
 
 __all__ = ["Design"]
 
@@ -203,8 +208,23 @@ class Design(catalog.Design):
 
         return synthesise(self, target, **options)
 
+    @overload
+    def multiply(self, a: "ArrayLike", b: "ArrayLike") -> "np.ndarray": ...
+
+    @overload
+    def multiply(
+        self, a: "ArrayLike", b: "ArrayLike", *, formats: "Formats", scales: "Scales" = None
+    ) -> "FormatProduct": ...
+
     @public
-    def multiply(self, a: "np.typing.ArrayLike", b: "np.typing.ArrayLike") -> "np.ndarray":
+    def multiply(
+        self,
+        a: "ArrayLike",
+        b: "ArrayLike",
+        *,
+        formats: "Formats | None" = None,
+        scales: "Scales" = None,
+    ) -> "np.ndarray | FormatProduct":
         """Multiply matrices by the numpy twin: what :meth:`simulate` finds, in no time.
 
         Parameters
@@ -212,31 +232,61 @@ class Design(catalog.Design):
         a : M x K integers: codes of the engine's format of A.
         b : K x N integers: codes of B; low-bit weights may stand for other numbers than their
             codes, see the spec.
+        formats : of an array of lanes: names of the formats of A and B, such as
+            ``("e4m3", "int8")``, or one for both. Integers are codes then, too; floats are rounded
+            to the format, to nearest.
+        scales : of an array with scales: their codes, M x blocks of A, and blocks x N of B.
 
         Returns
         -------
-        M x N int64; of K above ``k_max``, sums of the products of its parts.
+        M x N int64; of K above ``k_max``, sums of the products of its parts. With formats, codes,
+        and ``values``: exact sums, or what they are rounded to, once.
 
         Raises
         ------
         TypeError
-            The design is no engine of integers, and no co-processor with one.
+            The design is no engine, or no co-processor with one of integers; or formats or scales
+            are given where there are none, or lack.
         ValueError
             Shapes that do not fit, or codes out of range.
         """
-        from carrysave.sim import twin
+        from carrysave.api.simulation import multiply
 
-        return twin.product(self, a, b)
+        return multiply(self, a, b, formats, scales)
+
+    @overload
+    def simulate(
+        self,
+        a: "ArrayLike",
+        b: "ArrayLike",
+        *,
+        folder: Folder = "build",
+        progress: Steps | bool = False,
+    ) -> "np.ndarray": ...
+
+    @overload
+    def simulate(
+        self,
+        a: "ArrayLike",
+        b: "ArrayLike",
+        *,
+        formats: "Formats",
+        scales: "Scales" = None,
+        folder: Folder = "build",
+        progress: Steps | bool = False,
+    ) -> "FormatProduct": ...
 
     @public
     def simulate(
         self,
-        a: "np.typing.ArrayLike",
-        b: "np.typing.ArrayLike",
+        a: "ArrayLike",
+        b: "ArrayLike",
         *,
+        formats: "Formats | None" = None,
+        scales: "Scales" = None,
         folder: Folder = "build",
         progress: Steps | bool = False,
-    ) -> "np.ndarray":
+    ) -> "np.ndarray | FormatProduct":
         """Multiply matrices on the generated Verilog, simulated by Verilator.
 
         A matrix of any size is cut into tiles; a co-processor does that itself, started by its
@@ -244,13 +294,13 @@ class Design(catalog.Design):
 
         Parameters
         ----------
-        a, b : as for :meth:`multiply`.
+        a, b, formats, scales : as for :meth:`multiply`.
         folder : the run gets a folder of its own in ``folder/runs``.
         progress : say on stderr how far it is.
 
         Returns
         -------
-        M x N int64.
+        As of :meth:`multiply`.
 
         Raises
         ------
@@ -261,7 +311,7 @@ class Design(catalog.Design):
         """
         from carrysave.api.simulation import simulate
 
-        return simulate(self, a, b, folder=folder, progress=progress)
+        return simulate(self, a, b, formats, scales, folder=folder, progress=progress)
 
 
 def _with_engine(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

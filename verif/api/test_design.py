@@ -170,7 +170,7 @@ def test_a_coprocessor_multiplies(tmp_path: Path) -> None:
     ("name", "a", "b", "says"),
     [
         ("mac", [[1]], [[1]], "design must be an engine of integers, or .*, not mac"),
-        ("npe", [[1]], [[1]], "not npe"),
+        ("npe", [[1]], [[1]], "formats must be given for npe: two of int8, int4"),
         ("systolic_os", [[128]], [[1]], r"a must be -128..127 \(int8\), not 128"),
         ("systolic_os", [[0.5]], [[1]], "a must be integers"),
         ("systolic_os", [[1, 2]], [[1]], r"a and b must be M x K and K x N, not \(1, 2\)"),
