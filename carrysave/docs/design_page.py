@@ -9,7 +9,7 @@ from carrysave.docs import block_diagram
 from carrysave.docs.evidence import tests_of
 from carrysave.docs.figures import figures_of
 from carrysave.docs.markdown import autodoc, code, table
-from carrysave.docs.origins import ORIGINS
+from carrysave.docs.origins import origins_of
 from carrysave.docs.samples import command_of, sample
 from carrysave.docs.structure import structure_of
 from carrysave.docs.timing import bench_tests, diagram
@@ -45,8 +45,7 @@ def _head(name: str, small: Design) -> Iterator[str]:
     entry = CATALOG[name]
     yield f"# {name}"
     yield f"{entry.summary[:1].upper()}{entry.summary[1:]}."
-    if name in ORIGINS:
-        yield f"After {ORIGINS[name]}."
+    yield from origins_of(name)
     yield f"![submodules and streams of {name}]({name}.block.svg)"
     yield (
         f"`{command_of(small)}`, drawn from its netlist: boxes are submodules, lines are data with"

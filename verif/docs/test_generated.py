@@ -1,5 +1,7 @@
 """Generated pages: they say what the code says, and their pictures are what the netlist is."""
 
+import inspect
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,9 +11,11 @@ from carrysave.asic.placement.technology import TECHNOLOGIES
 from carrysave.docs import block_diagram, cells, design_page, reference, status
 from carrysave.docs.evidence import KINDS
 from carrysave.docs.figures import figures_of, tiers_of
+from carrysave.docs.origins import AFTER, COMPARED, origins_of
 from carrysave.docs.samples import command_of, sample
 from carrysave.docs.sources import ROOT
 from carrysave.docs.structure import OWN, Link, structure_of
+from carrysave.papers import lanes, layer, ratios, rivals
 from hw.catalog import CATALOG, Design
 from hw.device import NAMES
 
@@ -122,6 +126,28 @@ def test_status_has_every_engine_format_operator_and_target(lines: list[str]) ->
 def lines_of(lines: list[str], first: str) -> list[str]:
     """Return the rows that begin with a cell."""
     return [line for line in lines if line.startswith(f"| {first} |")]
+
+
+def test_tables_of_papers_compare_what_origins_say() -> None:
+    """Of ratios, the designs of all rows; of the others, those that their code names."""
+    found = {
+        name: {
+            one.name for quick in (True, False) for row in rows(quick)
+            for one in (*row.optimised, *row.baseline)
+        }
+        for name, rows in (("hpca25", ratios.hpca25), ("ent", ratios.ent))
+    }  # fmt: skip
+    for name, modules, parts in (
+        ("xr-npe", (lanes,), set()),
+        ("lut-tensor-core", (rivals, layer), {"mac"}),  # the element of `adder_tree`
+    ):
+        text = "".join(inspect.getsource(module) for module in modules)
+        found[name] = set(CATALOG) & set(re.findall(r'"(\w+)"', text)) - parts
+    assert found == {name: set(designs) for name, designs in COMPARED.items()}
+    assert set(AFTER) <= set(CATALOG)
+    (after, coded, *_) = origins_of("opt1")
+    assert "OPT1" in after
+    assert "EN-T" in coded
 
 
 def test_cells_are_what_the_flow_takes() -> None:

@@ -62,3 +62,21 @@ def test_every_table_of_figures_says_its_tier(page: Path) -> None:
             assert any(word in tier[1] for word in TIERS), tier[1]
     if sections:
         assert "| --- |" not in whole
+
+
+# A number with a unit of what hardware costs, or how much better it is.
+FIGURE = re.compile(
+    r"\d\s?(um2|mm2|MHz|GOPS|TOPS|pJ|uJ|mW|ns|LUTs?|FFs|multiplier blocks|MMACs)\b"
+    r"|\d\s?% (smaller|larger|faster|slower|less|more|fewer)\b"
+    r"|\d times (smaller|larger|faster|slower)\b"
+)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def test_every_figure_in_the_text_has_its_tier(page: Path) -> None:
+    """In its paragraph, or in the line above a table; in docs/figures, in its section."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    whole = page.parent.name == "figures" and page.stem != "index"
+    for part in re.split(r"\n## " if whole else r"\n\n", text):
+        if FIGURE.search(part):
+            assert re.search(rf"\b({'|'.join(TIERS)})\b", part, re.I), part[:300]
