@@ -38,7 +38,7 @@ _EACH = 2
 """Jobs of each kind in a sample."""
 _CYCLES = 2_000
 """Most cycles of one of them, by the cost model; of larger ones some columns and rows run."""
-_CODES = 1 << 24
+_CODES = 1 << 23
 """Codes that are placed in the simulated memory at once."""
 
 

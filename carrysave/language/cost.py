@@ -1,0 +1,224 @@
+"""Bytes, cycles and tokens a second of decoders, by the co-processor's model of cycles."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from carrysave.language.model import Shape
+from carrysave.language.units import GROUP, VECTOR
+from golden.engine import EngineSpec
+from golden.npe.vector_unit import cycles as vector_cycles
+from golden.soc.blocking import Stores, cost, plan
+from golden.soc.spec import CoprocessorSpec
+from golden.tpe.lut_core import LutCoreSpec
+from golden.tpe.systolic_os import SystolicOsSpec
+
+__all__ = ["CORES", "MODELS", "START", "Core", "Cost", "Memory", "cost_of", "weight_bytes"]
+
+START = 200
+"""Cycles that a job takes besides those of the cost model, as :mod:`carrysave.networks.mapping`."""
+_ROWS = 4
+_DEEP = 8
+"""Rows of a tile, and codes of K in a beat of cores of tables."""
+_SUM_BITS = 32
+_STORE = 1 << 12
+"""Bytes of an operand buffer; and sums of a block."""
+_WIDEST = 512
+"""Bits of a co-processor's bus."""
+
+
+def _shape(layers: int, width: int, hidden: int, heads: int, shared: int, words: int) -> Shape:
+    return Shape(
+        layers=layers, width=width, hidden=hidden, heads=heads, shared=shared,
+        head=width // heads, words=words, context=4096, base=1e4,
+    )  # fmt: skip
+
+
+MODELS: dict[str, Shape] = {
+    "SmolLM2-135M": _shape(30, 576, 1536, 9, 3, 49152),
+    "1 B": _shape(16, 2048, 8192, 32, 8, 128256),
+    "2 B": _shape(30, 2560, 6912, 20, 5, 128256),
+    "7 B": _shape(32, 4096, 11008, 32, 32, 32000),
+}
+"""Sizes as those of SmolLM2, Llama 3.2 1B, BitNet b1.58 2B and Llama 2 7B."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Core:
+    """An engine, and the weights that it takes.
+
+    Members
+    -------
+    kind : of the engine: lut_core, or systolic_os.
+    bits : of a weight in memory.
+    scales : bits of the scale of 32 weights; 0: one for a column.
+    cache : bits of a key or value.
+    """
+
+    kind: str
+    bits: int
+    scales: int = 16
+    cache: int = 8
+
+    def engine(self, weights: int) -> EngineSpec:
+        """Return an engine of 4 rows that takes so many weights a cycle, or up to twice as many."""
+        if self.kind == "lut_core":
+            return LutCoreSpec(
+                m=_ROWS, n=_power(-(-weights // _DEEP)), b_width=self.bits, group=2,
+                lookups=_DEEP // 2, folded=False, parallel=True,
+            )  # fmt: skip
+        return SystolicOsSpec(m=_ROWS, n=_power(weights), b_width=self.bits)
+
+
+CORES = {
+    "W4A8, lut_core": Core(kind="lut_core", bits=4),
+    "W4A8, blocks or int8": Core(kind="systolic_os", bits=4),
+    "W8A8, int8": Core(kind="systolic_os", bits=8),
+    "W1.58A8 in 2 bits, lut_core": Core(kind="lut_core", bits=2, scales=0),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """What feeds the co-processor.
+
+    Members
+    -------
+    gigabytes : a second, in units of 10^9, all of which can be had.
+    clock_mhz : of the co-processor.
+    copies : co-processors, which share the columns of each product.
+    """
+
+    gigabytes: float
+    clock_mhz: float
+    copies: int = 1
+
+    @property
+    def bits(self) -> float:
+        """Bits that one co-processor could be given in a cycle."""
+        return self.gigabytes * 8e3 / self.clock_mhz / self.copies
+
+    @property
+    def beat(self) -> int:
+        """Bits that a co-processor gets in a cycle, whole ones, at most those of its bus."""
+        return min(_WIDEST, int(self.bits))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Of a step of all sequences.
+
+    Members
+    -------
+    cycles : of the co-processor.
+    bytes : that must come from memory: weights and their scales, keys and values.
+    macs : useful products.
+    tokens : that go in.
+    peak : products that all engines could make in a cycle.
+    """
+
+    cycles: int
+    bytes: int
+    macs: int
+    tokens: int
+    peak: int
+
+
+def weight_bytes(shape: Shape, core: Core) -> int:
+    """Count bytes of all matrices, with scales; the embedding is the matrix to the words."""
+    each = core.bits + core.scales / GROUP
+    bits = sum(k * n * times * each for k, n, times in _weights(shape))
+    return round(bits / 8)
+
+
+def cost_of(shape: Shape, core: Core, memory: Memory, *, batch: int, new: int, past: int) -> Cost:
+    """Count the cycles of a step.
+
+    Parameters
+    ----------
+    shape, core, memory : what runs where.
+    batch : sequences, each with its own cache.
+    new, past : tokens of each that go in, and that are in its cache already.
+    """
+    model = _Model(core, memory)
+    rows, total, macs = batch * new, 0, 0
+    for k, n, times in _weights(shape):
+        last = times == 1
+        count = batch if last else rows  # of a prompt only the last token becomes a word
+        total += times * model.product(count, k, n, core.bits, core.scales / GROUP)
+        macs += times * count * k * n
+    length, queries = past + new, new * shape.heads // shape.shared
+    for m, k, n in ((queries, shape.head, length), (2 * queries, length, shape.head)):
+        # Probabilities are two digits, below each other.
+        jobs = batch * shape.shared * shape.layers
+        total += -(-jobs // memory.copies) * model.product(m, k, n, core.cache, 0, whole=True)
+        macs += batch * shape.heads * new * shape.layers * k * n
+    total += model.rows(shape, rows, length)
+    kept = batch * shape.layers * 2 * shape.shared * shape.head * length * core.cache // 8
+    weights = weight_bytes(shape, core)
+    stores = model.stores
+    peak = stores.tile_m * stores.tile_n * stores.tile_k * memory.copies
+    return Cost(cycles=total, bytes=weights + kept, macs=macs, tokens=rows, peak=peak)
+
+
+def _weights(shape: Shape) -> Iterator[tuple[int, int, int]]:
+    """List products by weights, K x N, and how often they occur: one for those of one operand."""
+    inner, kept = shape.heads * shape.head, shape.shared * shape.head
+    yield shape.width, inner + 2 * kept, shape.layers
+    yield inner, shape.width, shape.layers
+    yield shape.width, 2 * shape.hidden, shape.layers
+    yield shape.hidden, shape.width, shape.layers
+    yield shape.width, shape.words, 1
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The cost model of co-processors at a memory."""
+
+    core: Core
+    memory: Memory
+
+    @cached_property
+    def stores(self) -> Stores:
+        """Limits of the co-processor's blocks, with what memory gives in a cycle as a beat."""
+        engine = self.core.engine(-(-self.memory.beat // self.core.bits))
+        # Sums of 32 codes along K leave while the next ones are made.
+        assert engine.m + (engine.m - 1) // 8 <= GROUP // engine.k
+        spec = CoprocessorSpec(
+            engine=engine, data_width=_WIDEST, outstanding=64, sums=_STORE, a_bytes=_STORE,
+            b_bytes=_STORE, requantise=False,
+        )  # fmt: skip
+        return replace(spec.stores(), data_width=self.memory.beat)
+
+    def product(
+        self, m: int, k: int, n: int, bits: int, more: float, *, whole: bool = False
+    ) -> int:
+        """Estimate cycles; operands of other bits than the core's are digits side by side.
+
+        Scales, `more` bits for each code, are read besides. `whole` products are not shared.
+        """
+        digits = -(-bits // self.core.bits)
+        columns = (n if whole else -(-n // self.memory.copies)) * digits
+        blocks = plan(self.stores, m, columns, k, _SUM_BITS)
+        found = cost(self.stores, blocks, m, columns, k, _SUM_BITS)
+        return START + found.cycles + round(found.read_beats * more / self.core.bits)
+
+    def rows(self, shape: Shape, rows: int, length: int) -> int:
+        """Count cycles of the vector unit: norms, softmax, and gates at its lanes' rate."""
+        rng = np.random.default_rng(0)
+
+        def one(operation: str, size: int) -> int:
+            row = rng.integers(-4000, 4000, size)
+            return vector_cycles(VECTOR, [(operation, row)])
+
+        norms = rows * (2 * shape.layers + 1) * one("rms_norm", shape.width)
+        softmaxes = rows * shape.heads * shape.layers * one("softmax", min(length, VECTOR.length))
+        gates = rows * shape.layers * -(-shape.hidden // VECTOR.lanes)
+        return -(-(norms + softmaxes + gates) // self.memory.copies)
+
+
+def _power(size: int) -> int:
+    """Return the next power of two, 8 at least, 256 at most."""
+    return min(256, max(8, 1 << (size - 1).bit_length()))
