@@ -15,7 +15,9 @@ from carrysave.docs.sources import ROOT
 from carrysave.driver import coprocessor, stream, uart
 from carrysave.ip.readme_tables import access
 from carrysave.jobs import job, options
+from carrysave.jobs.store import COLUMNS
 from carrysave.testing import bench
+from carrysave.vectors import package, tables
 from golden import engine, gemm
 from golden.formats import element, integer, minifloat, mx, names, nvfp4, posit, quire
 from golden.formats.block import BlockFormat
@@ -26,12 +28,14 @@ from golden.formats.mx import MxFormat
 from golden.formats.names import parse
 from golden.formats.nvfp4 import NvFormat
 from golden.formats.posit import PositFormat
+from golden.lut.layout import LayoutSpec
 from golden.nest import nest
 from golden.soc import blocking
 from hw import catalog
 from hw.arith import adder, bit_heap, carry_save, product, schedule
 from hw.emit import files as emit_files
 from hw.emit import instance, verilog
+from hw.emit.user_files import LIMIT_VARIABLE, TENSORS, TEXTS
 from hw.soc.registers.rdl import fields_of, parameters_of, register_map
 
 __all__ = ["BLOCKS", "NAMED", "commands", "files", "formats", "modules", "registers"]
@@ -134,7 +138,35 @@ def files() -> str:
         rows = list(_fields(schema, schema))
         if rows:
             parts.append(table(("field", "type", ""), rows))
+    parts += _others()
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _others() -> Iterator[str]:
+    """Yield what is in files that are no JSON."""
+    yield "## Files of a design"
+    yield autodoc("function", "hw.emit.files.generate", "noindex")
+    yield "## Weights in memory"
+    yield "The order of codes in the image that `pack` writes; its manifest is of *weights* above."
+    yield autodoc("class", f"{LayoutSpec.__module__}.{LayoutSpec.__qualname__}", "noindex")
+    yield "## Test vectors"
+    yield (
+        "CSV files of `vectors`, one for each format and table, with `SHA256SUMS`. Formats of the"
+        f" package: {', '.join(f'`{name}`' for name in package.FORMATS)}."
+    )
+    yield table(("table", "what it has"), tables.MEANINGS.items())
+    yield "## Store of results"
+    yield (
+        "`results.sqlite`, table `results`: these columns, and one for each parameter, `p_NAME`,"
+        " and each figure that a job found."
+    )
+    yield table(("column", "type"), ((f"`{name}`", kind) for name, kind in COLUMNS.items()))
+    yield "## What is read"
+    yield (
+        f"Files from outside are read up to {TENSORS >> 30} GiB if they hold weights or arrays,"
+        f" else up to {TEXTS >> 20} MiB; `{LIMIT_VARIABLE}` raises both. Others are refused, with"
+        " the reason, in one line."
+    )
 
 
 def _fields(

@@ -33,19 +33,19 @@ from carrysave import cache
 from carrysave.errors import UsageError
 from carrysave.jobs.job import Job, Outcome, name_of, tool_versions
 
-__all__ = ["PATIENCE", "SCHEMA", "Store", "check_version", "default_path", "told"]
+__all__ = ["COLUMNS", "PATIENCE", "SCHEMA", "Store", "check_version", "default_path", "told"]
 
 SCHEMA = 1
 """Version of the tables: ``user_version`` of the database."""
 _APPLICATION = 0x63617379  # "casy": application_id, so that nobody else's database is written to
 PATIENCE = 10.0  # seconds that a store may be locked
-_FIXED = {
+COLUMNS = {
     "key": "TEXT PRIMARY KEY", "kind": "TEXT", "design": "TEXT", "target": "TEXT",
     "recipe": "TEXT", "seconds": "REAL", "who": "TEXT", "at": "TEXT", "parameters": "TEXT",
     "versions": "TEXT", "value": "TEXT", "digest": "TEXT",
 }  # fmt: skip
 _TABLES = f"""
-CREATE TABLE IF NOT EXISTS results ({", ".join(f"{name} {kind}" for name, kind in _FIXED.items())})
+CREATE TABLE IF NOT EXISTS results ({", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())})
     WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS results_design ON results (design, target);
 CREATE TABLE IF NOT EXISTS failures (
@@ -243,7 +243,7 @@ def figures(facts: Mapping[str, Any]) -> dict[str, float | int | str]:
         if isinstance(value, str | int | float):
             found[f"p_{name}"] = value
     for name, value in facts.items():
-        if name in {"parameters", "versions", "kind"} or name in _FIXED:
+        if name in {"parameters", "versions", "kind"} or name in COLUMNS:
             continue
         if isinstance(value, str | int | float):
             found[name] = value
@@ -251,7 +251,7 @@ def figures(facts: Mapping[str, Any]) -> dict[str, float | int | str]:
             for part, inside in value.items():
                 if isinstance(inside, str | int | float):
                     found[f"{name}_{part}"] = inside
-    return {name: value for name, value in found.items() if name.lower() not in _FIXED}
+    return {name: value for name, value in found.items() if name.lower() not in COLUMNS}
 
 
 _TAKES = {"INTEGER": {"INTEGER"}, "REAL": {"REAL"}, "TEXT": {"TEXT"}}

@@ -25,11 +25,9 @@ class LayoutSpec:
 
     - "beats": beats; in a beat, row by row, n codes: as an engine's stream of B;
     - "planes_inner": beats; in a beat, bit planes, least significant first; in a plane, column by
-    column,
-      k bits;
+      column, k bits;
     - "planes_outer": for each group, bit planes, most significant first; in a plane, beats; in a
-    beat,
-      column by column, k bits;
+      beat, column by column, k bits;
     - "trits5", "trits3": the order of "beats", five codes 0..2 to 8 bits or three to 5;
     - "keys": beats; in a beat, `fold` rows after the other, n keys of ternary tables, 8 bits of
       `fold` 5.

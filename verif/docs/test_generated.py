@@ -15,7 +15,9 @@ from carrysave.docs.origins import AFTER, COMPARED, origins_of
 from carrysave.docs.samples import command_of, sample
 from carrysave.docs.sources import ROOT
 from carrysave.docs.structure import OWN, Link, structure_of
+from carrysave.jobs.store import COLUMNS
 from carrysave.papers import lanes, layer, ratios, rivals
+from carrysave.vectors.tables import MEANINGS
 from hw.catalog import CATALOG, Design
 from hw.device import NAMES
 
@@ -96,6 +98,15 @@ def test_formats_and_registers() -> None:
     assert "| `e4m3` | 8 | 0.00195312 | -448 .. 448 | NaN |" in formats  # OCP's OFP8
     assert "| `posit8e0` | 8 | 0.015625 | -64 .. 64 | NaN |" in formats
     assert "`CTRL.start` | 0 | read, write; writing 1 sets" in reference.registers()
+
+
+def test_files_are_described() -> None:
+    """Those with a schema, field by field; the others by what writes them."""
+    text = reference.files()
+    for path in (ROOT / "verif" / "schemas").glob("*.json"):
+        assert f"## {path.stem}\n" in text
+    assert all(f"| `{name}` | {kind} |" in text for name, kind in COLUMNS.items())
+    assert all(f"| {name} | " in text for name in MEANINGS)
 
 
 def test_commands_are_all_there() -> None:

@@ -24,7 +24,10 @@ PAGES = [path for path in (
     *sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "packages").rglob("*.md")),
 ) if blocks(path)]  # fmt: skip
-NEEDS = {"a board", "a cluster", "a fresh machine", "a network service", "results of its reader"}
+NEEDS = {
+    "a board", "a cluster", "a fresh machine", "a network service", "half an hour",
+    "results of its reader",
+}  # fmt: skip
 """What tests have not."""
 PROGRAMS = {".", "cp", "iverilog", "ls", "mkdir", "python", "python3", "vvp"}
 """Other commands of pages."""

@@ -3,7 +3,8 @@
 A mark is a comment in the line above a fence. Without one, a block runs in `make test`:
 
 - ``<!-- prove -->``: runs in `make prove`;
-- ``<!-- needs a board -->``, or what else tests have not: only its arguments are checked;
+- ``<!-- needs a board -->``, or what else tests have not, such as half an hour: only its
+  arguments are checked;
 - ``<!-- file space.toml -->``: is written to that file, as the reader is told to do.
 
 A page that takes files of the reader's own says ``<!-- given model.onnx images.npy -->`` anywhere.
