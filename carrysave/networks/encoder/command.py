@@ -88,7 +88,8 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     ``cosine_mean`` and ``cosine_least`` with the vectors in floats, ``rank_correlation`` of all
     pairs' cosines, ``batch`` (sentences in the first list of jobs), the figures of
     :func:`carrysave.networks.encoder.view.figures` for that list, ``simulate``; ``simulated``
-    (jobs of the first sentence), ``simulated_cycles`` that the hardware counts, and ``wrong``,
+    (jobs of the first sentence), ``whole_cycles`` and ``whole_modelled`` (cycles of whole ones,
+    counted and by models), ``simulated_cycles`` that the hardware counts, and ``wrong``,
     layers with other results than golden's; ``seconds``, ``files``.
     """
     needs("tokenizers", "safetensors", "scipy")
@@ -126,7 +127,7 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     steps.step("compute them in floats")
     wanted = np.concatenate([encode(encoder, part) for part in batches(sentences, request.batch)])
     near = cosines(made, wanted)
-    chosen_jobs = parts(compiled(integers, first[:1], target), request.simulate)
+    chosen_jobs = parts(compiled(integers, first[:1], target), request.simulate, target, unit)
     apart: list[str] = []
     counters: list[dict[str, Any]] = []
     if chosen_jobs:
@@ -152,6 +153,12 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
         "simulate": request.simulate,
         "simulated": len(chosen_jobs),
         "simulated_cycles": sum(one["cycles"] for one in counters),
+        "whole_cycles": sum(
+            counted["cycles"]
+            for one, counted in zip(chosen_jobs, counters, strict=True)
+            if one.modelled is not None
+        ),
+        "whole_modelled": sum(one.modelled or 0 for one in chosen_jobs),
         "wrong": apart,
         "seconds": {"calibration": round(middle - began, 1), "golden": round(ended - middle, 1)},
     }

@@ -8,9 +8,11 @@ import numpy as np
 
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
-from carrysave.networks.joblist.cycles import BUILT
+from carrysave.networks.joblist.cycles import BUILT, spent
 from carrysave.networks.joblist.jobs import Job, Norm, Product, Softmax
 from carrysave.networks.joblist.matrices import Memory
+from carrysave.networks.target import Target
+from golden.npe.vector import VectorUnitSpec
 
 from .compile import JobList
 
@@ -35,20 +37,24 @@ class Part:
     layer : of the job.
     work : for the driver.
     expected : what golden made.
+    modelled : cycles of a whole job, see :func:`carrysave.networks.joblist.cycles.spent`; of a part
+        None.
     """
 
     layer: str
     work: Work | Rows
     expected: np.ndarray
+    modelled: int | None = None
 
 
-def parts(jobs: JobList, simulation: str) -> list[Part]:
+def parts(jobs: JobList, simulation: str, target: Target, unit: VectorUnitSpec) -> list[Part]:
     """Run a list of jobs by golden, and keep those to simulate, with what they make.
 
     Parameters
     ----------
     jobs : the list.
     simulation : one of :data:`SIMULATIONS`.
+    target, unit : the co-processor and its vector unit.
     """
     found: list[Part] = []
     seen: set[str] = set()
@@ -59,7 +65,8 @@ def parts(jobs: JobList, simulation: str) -> list[Part]:
         whole = simulation == "layer" and job.layer.partition(".")[0] == _LAYER
         if whole or job.layer not in seen:
             part = _part(job, jobs.memory)
-            found.append(part if whole else _less(part))
+            cycles = spent(job, jobs.memory, target, unit).cycles
+            found.append(replace(part, modelled=cycles) if whole else _less(part))
             seen.add(job.layer)
     return found
 

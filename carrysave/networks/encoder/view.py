@@ -78,6 +78,11 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
             f"{found['simulated']:,} jobs of the first sentence, simulated in"
             f" {found['simulated_cycles']:,} cycles: {equal}"
         )
+    if found["whole_modelled"]:
+        lines.append(
+            f"of these, whole jobs in {found['whole_cycles']:,} cycles,"
+            f" {found['whole_modelled']:,} by the models"
+        )
     return lines
 
 
