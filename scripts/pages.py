@@ -98,6 +98,15 @@ ROWS = (
         text="{cycles} cycles an input, same top-1 as onnxruntime in {same top-1}",
         tier="bounded",
     ),
+    Row(
+        what="text encoder all-MiniLM-L6-v2, int8",
+        on="`coprocessor`",
+        page="networks",
+        section="A text encoder",
+        key=("512",),
+        text="cosine {cosine, mean} with floats, rank correlation {rank correlation}",
+        tier="bounded",
+    ),
 )
 
 
