@@ -14,6 +14,7 @@ from carrysave import cache
 from carrysave.sim import icarus, verilator
 from carrysave.sim.parameters import BENCH_VARIABLE, describe
 from carrysave.sim.results import cases
+from carrysave.sim.rules.bound import BROKEN, bound
 from carrysave.sim.verilator import Build, simulate
 from hw.catalog import Design
 from hw.device import models_of
@@ -144,7 +145,7 @@ def run(
     if code is None:
         reason = f"the simulation did not end within {deadline:g} s"
     elif not failed and code != 0:
-        reason = f"the simulator ended with exit code {code}"
+        reason = _broken(log) or f"the simulator ended with exit code {code}"
     elif count == 0:
         reason = f"no test of {bench} ran"
     if reason is not None:
@@ -188,7 +189,9 @@ def verify(
     directory : folder in which this run gets a new folder of its own.
     """
     folder = new_folder(directory, design.module)
-    sources = list(netlist) if netlist is not None else sources_of(design, folder)
+    # Icarus knows no `bind`.
+    rules = simulator == "verilator"
+    sources = list(netlist) if netlist is not None else sources_of(design, folder, rules=rules)
     return run(
         SIMULATORS[simulator](sources, design.module, waves=waves),
         design.entry.bench,
@@ -208,10 +211,21 @@ def _seed() -> int:
     return int.from_bytes(os.urandom(4), "little") >> 1 if given is None else int(given)
 
 
-def sources_of(design: Design, folder: Path) -> list[Path]:
-    """Write the design's Verilog into `folder`; also return the models of a device's blocks."""
+def sources_of(design: Design, folder: Path, *, rules: bool = False) -> list[Path]:
+    """Write the design's Verilog into `folder`; also return the models of a device's blocks.
+
+    With `rules`, those of the buses at its ports are bound to it: a broken one ends a simulation.
+    """
     verilog = verilog_of(design)
-    return [cache.write(folder / f"{design.module}.v", verilog), *models_of(verilog)]
+    found = [cache.write(folder / f"{design.module}.v", verilog), *models_of(verilog)]
+    text = bound(design) if rules else ""
+    return [*found, cache.write(folder / f"{design.module}_rules.sv", text)] if text else found
+
+
+def _broken(log: Path) -> str:
+    """Return what the log tells of a bus's rule that was broken, if it does."""
+    found = re.search(rf"^{BROKEN}.*", log.read_text(errors="replace"), re.MULTILINE)
+    return found[0] if found else ""
 
 
 def _add_error(xml: Path, bench: str, reason: str) -> None:

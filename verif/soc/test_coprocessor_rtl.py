@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from carrysave import cache
 from carrysave.sim.parameters import describe
-from carrysave.sim.runner import run, verify
+from carrysave.sim.runner import run, sources_of, verify
 from carrysave.sim.verilator import build
 from hw.catalog import Design
 from hw.emit.flat_ports import flat_ports
-from hw.emit.verilog import Emission
 from hw.soc.coprocessor_stream import CoprocessorStream
 from verif.support.cases import case_name, long
 
@@ -129,9 +127,8 @@ def test_coprocessor_rtl_matches_golden_at_cocotbext_axi(
 
 def run_bench(design: Design, bench: str, folder: Path, **options: Any) -> None:
     """Run another bench than the catalogue's."""
-    verilog = cache.write(folder / f"{design.module}.v", Emission(design).verilog)
     result = run(
-        build([verilog], design.module),
+        build(sources_of(design, folder, rules=True), design.module),
         bench,
         parameters=describe(design) | options,
         seed=1,

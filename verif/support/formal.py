@@ -1,16 +1,17 @@
-"""Proofs by Yosys's SAT solver: an output that is 1 for all inputs."""
+"""Proofs by Yosys and ABC: an output that is 1 for all inputs, or in all cycles."""
 
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from amaranth import ClockDomain, ClockSignal, Module, Signal, Value
+from amaranth import ClockDomain, ClockSignal, Module, ResetSignal, Signal, Value
 from amaranth.back import rtlil  # type: ignore[attr-defined]
 
 from hw.device import models_of
 from hw.emit import yosys
 
-__all__ = ["holds"]
+__all__ = ["holds", "never"]
 
 
 def holds(build: Callable[..., Value], *widths: int, cycles: int = 0) -> bool:
@@ -41,4 +42,39 @@ def holds(build: Callable[..., Value], *widths: int, cycles: int = 0) -> bool:
     proven = "SAT proof finished - no model found: SUCCESS!" in log
     refuted = "SAT proof finished - model found: FAIL!" in log
     assert proven != refuted, log
+    return proven
+
+
+def never(m: Module, bad: Value, inputs: Mapping[str, Value], *, seconds: int = 100) -> bool:
+    """Decide whether a bit stays 0 from reset on, whatever inputs are, and with resets at any time.
+
+    By property-directed reachability: what is proven holds for ever.
+
+    Parameters
+    ----------
+    m : all of it, in the domain `sync`.
+    inputs : those of it, by name.
+    seconds : after which it is given up, which is an error.
+    """
+    m.domains.sync = ClockDomain("sync")
+    wrong = Signal()
+    m.d.comb += wrong.eq(bad)
+    ports: dict[str, tuple[Value, None]] = {name: (value, None) for name, value in inputs.items()}
+    ports |= {"clk": (ClockSignal(), None), "rst": (ResetSignal(), None), "wrong": (wrong, None)}
+    with TemporaryDirectory() as folder:
+        text = rtlil.convert(m, name="claim", ports=ports, emit_src=False)
+        (Path(folder) / "claim.il").write_text(text)
+        yosys.run(
+            "read_rtlil claim.il\nhierarchy -top claim\nproc\nflatten\nmemory_collect\n"
+            "memory_map\nopt -full\ntechmap\nopt -full\ndffunmap\nsetundef -zero -undriven\n"
+            "aigmap\nopt_clean\nwrite_aiger -zinit claim.aig",
+            cwd=folder,
+        )
+        done = subprocess.run(
+            [yosys.abc(), "-c", f"read_aiger claim.aig; scorr; pdr -T {seconds}; sat"],
+            cwd=folder, check=False, capture_output=True, text=True, timeout=4 * seconds,
+        )  # fmt: skip
+    proven = "Property proved" in done.stdout or "UNSATISFIABLE" in done.stdout
+    refuted = "was asserted in frame" in done.stdout
+    assert proven != refuted, done.stdout[-2000:]
     return proven

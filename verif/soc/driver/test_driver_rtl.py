@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from carrysave import cache
 from carrysave.sim import runner
 from carrysave.sim.parameters import describe
 from carrysave.sim.verilator import build
 from hw.catalog import Design
-from hw.emit.verilog import Emission
 from verif.soc.driver import c_driver
 from verif.soc.test_coprocessor_rtl import CASES, SMALL
 from verif.support.cases import case_name, long
@@ -46,12 +44,11 @@ def test_driver_rtl_with_scales(parameters: dict[str, Any], tmp_path: Path) -> N
 def run(parameters: dict[str, Any], bench: str, tmp_path: Path) -> int:
     """Run a bench on a co-processor with the C driver; returns how many tests passed."""
     design = Design("coprocessor", parameters)
-    verilog = cache.write(tmp_path / f"{design.module}.v", Emission(design).verilog)
     folder = tmp_path / "driver"
     folder.mkdir()
     library = c_driver.compile_driver(folder)
     result = runner.run(
-        build([verilog], design.module),
+        build(runner.sources_of(design, tmp_path, rules=True), design.module),
         bench,
         parameters={**describe(design), "library": str(library)},
         seed=1,

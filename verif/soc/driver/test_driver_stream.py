@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave import cache
 from carrysave.driver import (
     Coprocessor,
     CoprocessorError,
@@ -26,7 +25,6 @@ from carrysave.sim.verilator import build
 from golden.soc.coprocessor_stream import CoprocessorStreamSpec, coprocessor_stream, rows
 from golden.soc.job import Error, Job, error_of, matrices, mode_of
 from hw.catalog import Design
-from hw.emit.verilog import Emission
 from verif.soc.benches import jobs
 from verif.soc.benches.format_products import check_formats
 from verif.soc.driver import c_driver
@@ -267,9 +265,8 @@ def test_stream_driver_rtl(parameters: dict[str, Any], tmp_path: Path) -> None:
     folder.mkdir()
     library = c_driver.compile_driver(folder, stream_sources(folder))
     design = Design("coprocessor_stream", parameters)
-    verilog = cache.write(tmp_path / f"{design.module}.v", Emission(design).verilog)
     result = runner.run(
-        build([verilog], design.module),
+        build(runner.sources_of(design, tmp_path, rules=True), design.module),
         "verif.soc.benches.tb_driver_stream",
         parameters={**describe(design), "library": str(library)},
         seed=1,
