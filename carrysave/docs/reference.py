@@ -16,6 +16,8 @@ from carrysave.driver import coprocessor, stream, uart
 from carrysave.ip.readme_tables import access
 from carrysave.jobs import job, options
 from carrysave.jobs.store import COLUMNS
+from carrysave.sim.rules.axi4 import Axi4ReadRules, Axi4WriteRules
+from carrysave.sim.rules.others import AxiLiteRules, AxiStreamRules
 from carrysave.testing import bench
 from carrysave.vectors import package, tables
 from golden import engine, gemm
@@ -38,7 +40,7 @@ from hw.emit import instance, verilog
 from hw.emit.user_files import LIMIT_VARIABLE, TENSORS, TEXTS
 from hw.soc.registers.rdl import fields_of, parameters_of, register_map
 
-__all__ = ["BLOCKS", "NAMED", "commands", "files", "formats", "modules", "registers"]
+__all__ = ["BLOCKS", "NAMED", "commands", "files", "formats", "modules", "registers", "rules"]
 
 NAMED = (
     "int2", "int3", "int4", "int8", "int16", "uint4", "uint8", *SHORT_NAMES, "posit4e1",
@@ -93,6 +95,24 @@ def _format(one: ElementFormat | BlockFormat) -> tuple[object, ...]:
         f"`{one.name}`", one.width, f"{least:.6g}",
         f"{low:.6g} .. {greatest:.6g}", ", ".join(special) or "none",
     )  # fmt: skip
+
+
+def rules() -> str:
+    """Write the rules of buses, from what watches their ports."""
+    kinds = (
+        ("AXI4, reads", Axi4ReadRules), ("AXI4, writes", Axi4WriteRules),
+        ("AXI4-Lite", AxiLiteRules), ("AXI4-Stream", AxiStreamRules),
+    )  # fmt: skip
+    parts = [
+        "# Rules of buses",
+        "`carrysave verify` and `carrysave regress` watch every bus at a design's ports with these"
+        " rules, of `carrysave/sim/rules`. A broken one ends the test that broke it, and is told."
+        " Who sends on a stream is its manager.",
+    ]
+    for name, kind in kinds:
+        rows = [(f"`{one.name}`", one.by, one.section, one.says) for one in kind.RULES]
+        parts += [f"## {name}", table(("rule", "kept by", "from", "says"), rows)]
+    return "\n\n".join(parts) + "\n"
 
 
 def registers() -> str:

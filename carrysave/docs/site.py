@@ -36,6 +36,7 @@ def write(folder: Path, progress: Callable[[str], None]) -> None:
         "registers": reference.registers(), "files": reference.files(),
         "python": reference.modules(), "cells": cells.cells(),
         "status": status.status(folder / "figures"),
+        "rules": reference.rules(),
     }  # fmt: skip
     for name, text in pages.items():
         (place / f"{name}.md").write_text(text)

@@ -98,6 +98,7 @@ def test_formats_and_registers() -> None:
     assert "| `e4m3` | 8 | 0.00195312 | -448 .. 448 | NaN |" in formats  # OCP's OFP8
     assert "| `posit8e0` | 8 | 0.015625 | -64 .. 64 | NaN |" in formats
     assert "`CTRL.start` | 0 | read, write; writing 1 sets" in reference.registers()
+    assert "`aw_page` | manager | IHI 0022E A3.4.1 |" in reference.rules()
 
 
 def test_files_are_described() -> None:

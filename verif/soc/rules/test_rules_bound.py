@@ -57,8 +57,12 @@ def test_broken_rules_end_the_simulation(
     design = Design(name, parameters)
     verilog, *more = sources_of(design, tmp_path, rules=True)
     text = verilog.read_text()
-    assert len(re.findall(rf"assign {port} = ", text)) == 1
-    verilog.write_text(text.replace(f"assign {port} = ", f"assign {port} = ~"))
+    text, count = re.subn(rf"(\.\w+)\({port}\)", r"\1(inverted)", text)
+    assert count == 1
+    declared = f"  wire {port};\n"
+    assert text.count(declared) == 1
+    more_text = f"  wire inverted;\n  assign {port} = ~inverted;\n"
+    verilog.write_text(text.replace(declared, declared + more_text))
     result = run(
         build([verilog, *more], design.module), design.entry.bench,
         parameters=describe(design), seed=1, directory=tmp_path, stop=True,
