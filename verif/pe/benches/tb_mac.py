@@ -120,6 +120,27 @@ async def test_operand_pairs(dut: Any) -> None:
     await bench.check(a[places], b[places], last, "flowing", "flowing", 10)
 
 
+@cocotb.test(skip=SPEC.k == 1)
+async def test_few_digits(dut: Any) -> None:
+    """One place of a beat, or some, have the same power of two or corner, all others have 0.
+
+    No digit of another place hides what becomes of these.
+
+    Neither in the sum, nor in the cycles that golden states for it.
+    """
+    rng = generator(15)
+    fmt = SPEC.a_format
+    powers = [sign << bit for bit in range(fmt.width) for sign in (1, -1)]
+    values = sorted({*powers, *corners(fmt)} & {*range(fmt.low, fmt.high + 1)})
+    places = [*np.eye(SPEC.k, dtype=np.int64), *rng.integers(0, 2, (8, len(values), SPEC.k))]
+    a = np.concatenate([np.array(values)[:, None] * row for row in places])
+    bench = await MacBench(dut).start()
+    b, last = uniform(rng, SPEC.b_format, a.shape), np.ones(len(a), bool)
+    await bench.check(a, b, last, "flowing", "flowing", 15)
+    due = spent(a, b, last)[: limited(len(a))]
+    assert np.diff(bench.o.cycles).tolist() == due[1:].tolist()
+
+
 @cocotb.test
 async def test_extremes_do_not_overflow(dut: Any) -> None:
     """Runs of one extreme product, longer than the accumulator holds where that is feasible."""
