@@ -96,6 +96,16 @@ class _Exploration:
             for number, outcome in zip(numbers, outcomes, strict=True):
                 self.take(number, outcome)
 
+    def check(self) -> None:
+        """Refuse constraints of figures that none of the results fulfils."""
+        able = [number for number, row in self.rows.items() if row["error"] is None]
+        if able and not any(self.rows[number]["allowed"] for number in able):
+            texts = (one.text for one in self.request.space.of_figures(self.points[able[0]]))
+            raise UsageError(
+                f"constraints must allow a design: none of {len(able)} that were measured fulfils"
+                f" {' and '.join(map(repr, texts))}"
+            )
+
     def job(self, point: Point) -> jobs.Job:
         """Return the job that measures a point."""
         request = self.request
@@ -212,6 +222,7 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
     """
     found = _Exploration(request, steps)
     found.measure()
+    found.check()
     found.verify()
     found.place()
     rows = sorted(

@@ -237,10 +237,13 @@ class Space:
 
     def allows(self, point: Point, figures: Mapping[str, Any]) -> bool:
         """Tell whether a result fulfils the constraints of figures."""
+        facts = {**figures, **facts_of(point.design)}
+        return all(one.holds(facts) for one in self.of_figures(point))
+
+    def of_figures(self, point: Point) -> list[Constraint]:
+        """List the constraints that only the figures of a point tell."""
         facts = facts_of(point.design)
-        return all(
-            one.holds({**figures, **facts}) for one in self.constraints if one.names - facts.keys()
-        )
+        return [one for one in self.constraints if one.names - facts.keys()]
 
 
 def facts_of(design: Design) -> dict[str, Any]:

@@ -356,3 +356,18 @@ def test_figure_that_the_target_has_not(run: Run, tmp_path: Path) -> None:
     assert found.code == 2
     assert "--objective must be a figure of the target; it has none of power_mw" in found.err
     assert OBJECTIVES.keys() >= {"luts", "gops", "area_um2"}
+
+
+@pytest.mark.usefixtures("told")
+def test_space_without_a_result(run: Run, tmp_path: Path) -> None:
+    """Constraints of figures that nothing fulfils are refused; with all designs failed it fails."""
+    line = options(tmp_path)
+    space = tmp_path / "space.toml"
+    space.write_text(SPACE.replace('"a_width >= b_width"', '"a_width == 3", "area_um2 <= 5"'))
+    found = run(*line)
+    assert (found.code, found.out) == (2, "")
+    assert "none of 8 that were measured fulfils 'area_um2 <= 5'" in found.err
+    assert not (tmp_path / "out").exists()
+    space.write_text(SPACE.replace('"a_width >= b_width"', '"a_width == 5", "b_width == 2"'))
+    found = run(*line)
+    assert (found.code, "this one cannot be built" in found.out) == (1, True)
