@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ __all__ = ["Surrogate", "features", "quantile", "traits"]
 
 Floats = NDArray[np.float64]
 _STEPS = 15
+_JITTER = 1e-10
 _FOLDS, _GROUP_FOLDS = 5, 10
 Features = Mapping[str, float | str]
 
@@ -80,8 +81,12 @@ class Surrogate:
             kernel += ConstantKernel(1.0, (1e-3, 1e3)) * DotProduct(1.0, (1e-2, 1e2))
         if theta is not None:
             kernel = kernel.clone_with_theta(theta)
+
+        def best(_: object, start: Floats, bounds: Floats) -> tuple[Floats, float]:
+            return _search(places, self._values, start, bounds)
+
         self._process = GaussianProcessRegressor(
-            kernel, normalize_y=True, optimizer=_search if search else None
+            kernel, alpha=_JITTER, normalize_y=True, optimizer=best if search else None
         )
         # Threads on small matrices wait for each other.
         with warnings.catch_warnings(), threadpool_limits(1):
@@ -142,15 +147,17 @@ class Surrogate:
         return mean, deviation
 
 
-def _search(
-    likelihood: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: Floats
-) -> tuple[Floats, float]:
+def _search(places: Floats, values: Floats, start: Floats, bounds: Floats) -> tuple[Floats, float]:
     """Find hyperparameters; the last of many steps change lengths that do not matter."""
     from scipy.optimize import minimize
 
+    from carrysave.exploration.likelihood import negative
+
+    normal = (values - values.mean()) / (values.std() or 1.0)
     found = minimize(
-        likelihood, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": _STEPS}
-    )
+        negative, start, args=(places, normal, _JITTER), method="L-BFGS-B", jac=True,
+        bounds=bounds, options={"maxiter": _STEPS},
+    )  # fmt: skip
     return found.x, float(found.fun)
 
 

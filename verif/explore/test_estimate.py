@@ -11,6 +11,7 @@ import pytest
 from carrysave import jobs
 from carrysave.errors import UsageError
 from carrysave.exploration.estimate import Estimator, Measured, shipped
+from carrysave.exploration.likelihood import negative
 from carrysave.exploration.surrogate import Surrogate, features, quantile
 from hw.catalog import Design
 from verif.support.command import Run
@@ -105,6 +106,27 @@ def test_left_out_values() -> None:
         assert scores[place] == pytest.approx(abs(values[place] - mean[0]) / deviation[0], rel=0.3)
 
 
+@pytest.mark.parametrize("linear", [False, True])
+def test_likelihood(linear: bool) -> None:
+    """It is scikit-learn's, gradient too, wherever hyperparameters are."""
+    rows = [features(one.design) for one in made_up()[:40]]
+    values = np.log([one.figures["area_um2"] for one in made_up()[:40]])
+    model = Surrogate(rows, values, search=False, linear=linear)
+    process = model._process
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        theta = process.kernel_.theta + rng.standard_normal(len(process.kernel_.theta))
+        due = process.log_marginal_likelihood(theta, eval_gradient=True)
+        value, gradient = negative(theta, process.X_train_, process.y_train_, process.alpha)
+        assert -value == pytest.approx(due[0], rel=1e-9)
+        assert -gradient == pytest.approx(due[1], rel=1e-6, abs=1e-9)
+    # No values are of a process whose noise is less than nothing.
+    theta[:] = -99.0
+    value, gradient = negative(theta, process.X_train_, process.y_train_, -1.0)
+    assert value == float("inf")
+    assert not gradient.any()
+
+
 def test_quantile() -> None:
     assert quantile(np.arange(1.0, 10.0), 0.9) == 9
     assert quantile(np.arange(1.0, 20.0), 0.9) == 18
@@ -118,7 +140,7 @@ def test_command(run: Run) -> None:
     path = shipped("osu018")
     assert path is not None
     known = Estimator.read(path)
-    assert facts["measured"] == len(known.measured) == 393
+    assert facts["measured"] == len(known.measured) == 486
     wanted = Design("systolic_os", {"m": 4, "n": 4, "k_max": 1024})
     (true,) = (one.figures for one in known.measured if one.design.key == wanted.key)
     for name, one in facts["figures"].items():
@@ -140,7 +162,8 @@ def test_command(run: Run) -> None:
         ([*SMALL, "-p", "pe=mac", "-p", "encoding=none"],
          "encoding of systolic_os must be booth or ent, as it was measured for osu018, not none"),
         ([*SMALL, "-p", "pipeline=4"], "pipeline of systolic_os must be 0..2, as"),
-        ([*SMALL[:1], "-p", "k_max=1024"], "lanes (m x n x k) of systolic_os must be 16..32"),
+        ([*SMALL[:1], "-p", "m=2", "-p", "n=2", "-p", "k_max=1024"],
+         "lanes (m x n x k) of systolic_os must be 16..64"),
         ([*SMALL, "--target", "ecp5"], "--target must be one of osu018, of which carrysave has a"),
         ([*SMALL, "--target", "tsmc"], "--target must be one of osu018, generic, "),
         (["--fit", "mac"], "--fit takes no design"),
