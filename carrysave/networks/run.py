@@ -1,5 +1,6 @@
 """A network from inputs to outputs: computed, simulated, compared, measured."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -74,10 +75,16 @@ class ProductRun:
 
     @property
     def total(self) -> int:
-        """Cycles of the product: the cost model's, corrected by its error on the simulated part."""
+        """Cycles of the product: the cost model's, corrected by its error on the simulated part.
+
+        Not fewer than the engine's peak allows: the error of a few rows may not be that of all.
+        """
         if not self.simulated:
             return self.estimate.cycles
-        return round(self.estimate.cycles * self.cycles / self.modelled)
+        corrected = round(self.estimate.cycles * self.cycles / self.modelled)
+        if self.simulated == self.rows:
+            return corrected
+        return max(corrected, math.ceil(self.macs / self.peak))
 
 
 @dataclass

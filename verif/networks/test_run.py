@@ -1,6 +1,7 @@
 """``carrysave run``: networks from files to answers, what it refuses, and what it writes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 
 from carrysave.data.networks import MODELS, Task, quantise
 from carrysave.networks import golden
+from carrysave.networks.cost import Estimate
+from carrysave.networks.run import ProductRun
 from verif.networks.graphs import Builder
 from verif.support.browser import Browser
 from verif.support.command import Run
@@ -37,6 +40,17 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Task]:
 def save(path: Path, array: np.ndarray) -> Path:
     np.save(path, array)
     return path
+
+
+def test_corrected_cycles_are_within_the_peak() -> None:
+    """Of a part that took less than modelled; what was counted of all rows stays."""
+    product: Any = None  # not asked
+    part = ProductRun(
+        product, [(200, 64, 32)], 200 * 64 * 32, 16.0, Estimate(26_000, 0, 0), 200, 8, 900, 1_100
+    )
+    assert part.total == 200 * 64 * 32 // 16
+    assert replace(part, cycles=1_200).total == round(26_000 * 1_200 / 1_100)
+    assert replace(part, simulated=200, modelled=26_000, cycles=25_000).total == 25_000
 
 
 def test_no_energy_of_an_engine_of_blocks(
