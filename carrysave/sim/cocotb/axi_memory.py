@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 import numpy as np
 from cocotb.task import Task
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import First, RisingEdge
 from cocotb.types import Logic
 
 __all__ = ["CHANNELS", "Memory"]
@@ -71,7 +71,7 @@ class Memory:
         return len(self._reads) + len(self._writes) + len(self._answers)
 
     def start(self) -> list[Task[None]]:
-        """Serve both directions from now on."""
+        """Serve both directions from now on; each sleeps while it has nothing to do."""
         return [cocotb.start_soon(self._serve_reads()), cocotb.start_soon(self._serve_writes())]
 
     def _go(self, channel: str) -> bool:
@@ -114,8 +114,11 @@ class Memory:
         rvalid, rready = self._port("rvalid"), self._port("rready")
         rdata, rresp, rlast = (self._port(name) for name in ("rdata", "rresp", "rlast"))
         names = ("araddr", "arlen", "arsize", "arburst", "arcache", "arprot")
+        asked = RisingEdge(arvalid)
         ready, offered, now = False, False, 0
         while True:
+            if not self._reads and arvalid.value != _ONE:
+                await asked
             await edge
             now += 1
             if arvalid.value == _ONE:
@@ -156,9 +159,12 @@ class Memory:
         wvalid, wready = self._port("wvalid"), self._port("wready")
         bvalid, bready, bresp = (self._port(name) for name in ("bvalid", "bready", "bresp"))
         names = ("awaddr", "awlen", "awsize", "awburst", "awcache", "awprot")
+        asked = RisingEdge(awvalid), RisingEdge(wvalid)
         aw, w, offered, now = False, False, False, 0
         done, response = 0, 0
         while True:
+            if not self._writes and not self._answers and _ONE not in (awvalid.value, wvalid.value):
+                await First(*asked)
             await edge
             now += 1
             if awvalid.value == _ONE:

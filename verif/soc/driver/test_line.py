@@ -97,7 +97,9 @@ def device_of(link: UartLink) -> Coprocessor:
     return Coprocessor(link, link, **more)
 
 
-@pytest.mark.parametrize(("faults", "rate"), [(30, 0.01), *long([(1000, 0.002), (9000, 0.02)])])
+@pytest.mark.parametrize(
+    ("faults", "rate"), [(15, 0.01), *long([(30, 0.01), (1000, 0.002), (9000, 0.02)])]
+)
 def test_products_are_right_whatever_the_line_does(opened: Any, faults: int, rate: float) -> None:
     """With B that stays on the device, and is lost with it."""
     rng = np.random.default_rng(faults)
