@@ -11,6 +11,7 @@ Sink           Takes a stream, with stalls, and checks that its sender keeps the
 Monitor        Watches a stream, and checks the rule.
 EngineDriver   Multiplies on an engine whose streams the top has; Ports says their names.
 EngineMonitor  What watch returns: the products so far; ``check`` ends a test.
+NpeMonitor     The same, of an array of lanes.
 Ports          Names of the ports of an engine's streams.
 pack           Codes to bits of beats.
 unpack         Bits of beats to codes.
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from carrysave.sim.cocotb.engine_driver import Ports as Ports
     from carrysave.sim.cocotb.engine_monitor import EngineMonitor as EngineMonitor
     from carrysave.sim.cocotb.monitors import Monitor as Monitor
+    from carrysave.sim.cocotb.npe_monitor import NpeMonitor as NpeMonitor
     from carrysave.sim.cocotb.streams import Sink as Sink
     from carrysave.sim.cocotb.streams import Source as Source
     from carrysave.sim.cocotb.streams import pack as pack
@@ -44,6 +46,7 @@ _PUBLIC = {
     "drivers": "carrysave.testing.inside", "Source": _STREAMS, "Sink": _STREAMS,
     "Monitor": "carrysave.sim.cocotb.monitors", "EngineDriver": _ENGINES,
     "EngineMonitor": "carrysave.sim.cocotb.engine_monitor", "Ports": _ENGINES, "pack": _STREAMS,
+    "NpeMonitor": "carrysave.sim.cocotb.npe_monitor",
     "unpack": _STREAMS, "schedule": _STREAMS, "generator": "carrysave.testing.inside",
     "reset": "carrysave.testing.inside",
 }  # fmt: skip

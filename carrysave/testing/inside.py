@@ -9,9 +9,11 @@ from cocotb.triggers import RisingEdge
 
 from carrysave.sim.cocotb.engine_monitor import EngineMonitor
 from carrysave.sim.cocotb.monitors import Monitor
+from carrysave.sim.cocotb.npe_monitor import NpeMonitor
 from carrysave.sim.cocotb.streams import Sink, Source
 from carrysave.sim.parameters import BENCH_VARIABLE, bench_parameters
 from golden.engine import EngineSpec
+from golden.npe.npe import NpeSpec
 from hw.catalog import Design
 from hw.emit.flat_ports import streams_of
 
@@ -20,14 +22,14 @@ __all__ = ["drivers", "generator", "monitors", "reset", "watch"]
 
 def watch(
     design: Design, block: Any, *, clk: Any, rst: Any = None, was_reset: bool = False
-) -> EngineMonitor:
-    """Watch an engine from its next reset on, and compare each tile with its twin.
+) -> EngineMonitor | NpeMonitor:
+    """Watch an array from its next reset on, and compare each tile with its twin.
 
     A tile that differs fails the test at once, and so does a stream that breaks its rule.
 
     Parameters
     ----------
-    design : an engine of integers.
+    design : an engine of integers, or an array of lanes (npe).
     block : its instance in the design under test, such as ``dut.engine``.
     clk : the clock that the bench drives.
     rst : reset, active high; the instance's own by default.
@@ -36,14 +38,18 @@ def watch(
     Raises
     ------
     TypeError
-        It is no such engine, or its operands cannot be read off its ports.
+        It is no such array, or its operands cannot be read off its ports.
     """
-    if not isinstance(design.spec, EngineSpec):
+    found: EngineMonitor | NpeMonitor
+    if isinstance(design.spec, EngineSpec):
+        found = EngineMonitor(block, design.spec, clk=clk, rst=rst, was_reset=was_reset)
+    elif isinstance(design.spec, NpeSpec):
+        found = NpeMonitor(block, design.spec, clk=clk, rst=rst, was_reset=was_reset)
+    else:
         raise TypeError(
-            f"design must be an engine of integers, not {design.name}; monitors watches the streams"
-            " of any design"
+            f"design must be an engine of integers or an array of lanes, not {design.name};"
+            " monitors watches the streams of any design"
         )
-    found = EngineMonitor(block, design.spec, clk=clk, rst=rst, was_reset=was_reset)
     found.start()
     return found
 

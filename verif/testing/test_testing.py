@@ -59,6 +59,30 @@ def test_helpers_inside_of_the_simulator(tmp_path: Path) -> None:
     assert found.tests == 5
 
 
+def test_lanes_are_watched(tmp_path: Path) -> None:
+    """On an array that is the top itself."""
+    design = Design("npe", {"m": 2, "n": 2, "formats": "int8,e4m3"})
+    bench = Bench(Path(__file__), tmp_path, seed=1, waves=False)
+    found = bench(design.module, [], design, bench="verif.testing.benches.tb_lanes")
+    assert found.tests == 2
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("scale", ["e8m0", "e4m3"])
+def test_lanes_with_scales_are_watched(scale: str, tmp_path: Path) -> None:
+    parameters = {"m": 2, "n": 3, "formats": "int4,e2m1", "result": "fp32", "block": 4,
+                  "scale": scale}  # fmt: skip
+    design = Design("npe", parameters)
+    bench = Bench(Path(__file__), tmp_path, seed=None, waves=False)
+    bench(
+        design.module,
+        [],
+        design,
+        bench="verif.testing.benches.tb_lanes",
+        test="tiles_of_all_formats",
+    )
+
+
 def test_an_example_of_a_user(tmp_path: Path) -> None:
     """It passes; a bench that is wrong fails with the reason, the seed and the log."""
     shutil.copytree(EXAMPLES / "classifier", tmp_path / "own")

@@ -3,21 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-import cocotb
 import numpy as np
-from cocotb.task import Task
-from cocotb.triggers import RisingEdge
 
 from carrysave.sim.cocotb.engine_driver import product_of
-from carrysave.sim.cocotb.monitors import Monitor
 from carrysave.sim.cocotb.streams import unpack
+from carrysave.sim.cocotb.tile_monitor import Beats, TileMonitor
 from golden.engine import EngineSpec
 from golden.formats.integer import IntFormat
 
 __all__ = ["EngineMonitor"]
 
 
-class EngineMonitor:
+class EngineMonitor(TileMonitor):
     """Watches the three streams of an engine, and compares each tile of C with the twin's.
 
     A tile that differs fails the test at once, and so does a stream that breaks its rule.
@@ -43,7 +40,6 @@ class EngineMonitor:
         self, block: Any, spec: EngineSpec, *, clk: Any, rst: Any = None, was_reset: bool = False
     ) -> None:
         self.spec = spec
-        self.products: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         a = _codes(spec.a_patterns, spec.a_format, spec.a_code_width, 1, spec.a_low)
         b = _codes(spec.b_patterns, spec.b_format, spec.b_code_width, spec.k)
         if a is None or b is None:
@@ -53,88 +49,31 @@ class EngineMonitor:
             )
         self._a_codes, self._b_codes = a, b
         self._twin = product_of(spec)
-        named: dict[str, Any] = {"clk": clk, "rst": rst, "was_reset": was_reset}
-        self.a = Monitor(block, "i_a", ["data", "last"], **named)
-        self.b = Monitor(block, "i_b", ["data"], **named)
-        self.c = Monitor(block, "o_c", ["data", "last"], **named)
-        self._due: list[int] = []  # beats of the tiles of which rows of C are to come
-        self._beats = 0
-        self._clk, self._was_reset = clk, was_reset
+        fields = ["data", "last"], ["data"], ["data", "last"]
+        super().__init__(block, spec, fields, clk=clk, rst=rst, was_reset=was_reset)
 
-    def start(self) -> Task[None]:
-        """Watch from now on."""
-        return cocotb.start_soon(self._watch())
-
-    async def _watch(self) -> None:
-        edge = RisingEdge(self._clk)
-        while True:
-            await edge
-            resets = self.a.resets
-            took_a = self.a.look()
-            self.b.look()
-            took_c = self.c.look()
-            if self.a.resets > resets:  # what was under way is lost
-                self._beats, self._due = 0, []
-                for one in (self.a, self.b, self.c):
-                    one.pop()
-            if took_a:
-                self._beats += 1
-                if self.a.beats[-1][1] == "1":
-                    self._due.append(self._beats)
-                    self._beats = 0
-            if took_c:
-                self._row()
-
-    def _row(self) -> None:
-        """Take a row of C, and compare the tile if it is the last."""
-        rows, number = self.c.beats, len(self.products)
-        assert self._due, f"a row of C came before the end of tile {number} of A"
-        last = rows[-1][1] == "1"
-        assert last == (len(rows) == self.spec.m), (
-            f"o_c_last is {int(last)} in row {len(rows) - 1} of tile {number}, of {self.spec.m}"
-        )
-        if not last:
-            return
-        beats = self._due.pop(0)
-        assert len(self.b.beats) >= beats, f"C of tile {number} came before the end of its B"
-        a, b = self._operands(beats)
-        data, _ = self.c.pop()
-        c, due = unpack(data, self.spec.c_format), self._twin(self.spec, a, b)
-        wrong = np.argwhere(c != due)
+    def compare(self, number: int, a: Beats, b: Beats, c: Beats) -> tuple[np.ndarray, ...]:
+        """Compare a tile."""
+        left, right = self._operands(a, b)
+        found = unpack([beat[0] for beat in c], self.spec.c_format)
+        due = self._twin(self.spec, left, right)
+        wrong = np.argwhere(found != due)
         if wrong.size:
             i, j = wrong[0]
             raise AssertionError(
-                f"tile {number}, K {a.shape[1]}: {len(wrong)} of {c.size} codes of C differ from"
-                f" the twin's; row {i} column {j} is {c[i, j]} and must be {due[i, j]}"
+                f"tile {number}, K {left.shape[1]}: {len(wrong)} of {found.size} codes of C differ"
+                f" from the twin's; row {i} column {j} is {found[i, j]} and must be {due[i, j]}"
             )
-        self.products.append((a, b, c))
+        return left, right, found
 
-    def _operands(self, beats: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the codes of the next tile, m x K and K x n, and drop its beats."""
+    def _operands(self, a: Beats, b: Beats) -> tuple[np.ndarray, np.ndarray]:
+        """Return the codes of a tile, m x K and K x n."""
         m, n, k = self.spec.m, self.spec.n, self.spec.k
-        a, b = (
-            codes([beat[0] for beat in one.beats[:beats]])
-            for codes, one in ((self._a_codes, self.a), (self._b_codes, self.b))
-        )
-        del self.a.beats[:beats], self.b.beats[:beats]
-        a, b = a.reshape(beats, m, k).swapaxes(0, 1).reshape(m, beats * k), b.reshape(-1, n)
-        most = self.spec.k_max
-        assert not a[:, most:].any(), f"K of a tile is {beats * k}, beyond k_max {most}"
-        return a[:, :most], b[:most]
-
-    def check(self, tiles: int | None = None) -> None:
-        """Check that tiles were multiplied, as many as are due, and that none is under way.
-
-        Parameters
-        ----------
-        tiles : how many; None: one at least.
-        """
-        found, under_way = len(self.products), len(self._due) + bool(self._beats)
-        assert not under_way, f"C has not come out of {under_way} of the tiles that went in"
-        assert found == tiles if tiles is not None else found, (
-            f"{found} tiles were multiplied, and {'some' if tiles is None else tiles} are due"
-            + ("" if self._was_reset or self.a.resets else "; no reset was seen")
-        )
+        rows = self._a_codes([beat[0] for beat in a]).reshape(-1, m, k)
+        right = self._b_codes([beat[0] for beat in b]).reshape(-1, n)
+        left, most = rows.swapaxes(0, 1).reshape(m, -1), self.spec.k_max
+        assert not left[:, most:].any(), f"K of a tile is {left.shape[1]}, beyond k_max {most}"
+        return left[:, :most], right[:most]
 
 
 def _codes(

@@ -14,7 +14,7 @@ from carrysave.sim.tiling import Tiles
 from golden.formats.integer import IntFormat
 from golden.npe.npe import NpeSpec, pack
 
-__all__ = ["NpeDriver"]
+__all__ = ["NpeDriver", "numbers_of"]
 
 Stalls = Iterator[bool] | None
 
@@ -78,22 +78,10 @@ class NpeDriver(Bench):
         assert np.array_equal(marks, due), f"o_c_last is {marks} and must be {due.astype(int)}"
         one = IntFormat(width=1, signed=False)
         return Rows(
-            self._numbers(data), unpack(invalid, one) == 1, unpack(overflow, one).reshape(-1) == 1
+            numbers_of(self.spec, data),
+            unpack(invalid, one) == 1,
+            unpack(overflow, one).reshape(-1) == 1,
         )
-
-    def _numbers(self, data: Sequence[str]) -> np.ndarray:
-        """Take rows of strings of bits apart."""
-        fmt, width, count = self.spec.result_format, self.spec.result_width, self.spec.n
-        if fmt is not None:
-            return fmt.wrap(unpack(data, IntFormat(width=width, signed=False)))
-        if width <= 62:
-            return unpack(data, IntFormat(width=width))
-        values = [
-            [int(row[len(row) - (j + 1) * width : len(row) - j * width], 2) for j in range(count)]
-            for row in data
-        ]
-        half = 1 << (width - 1)
-        return (np.array(values, dtype=object) + half) % (2 * half) - half
 
     def _beats(self, words: np.ndarray, own: int, other: int) -> list[int]:
         """Make beats of words, with random bits where no code is."""
@@ -116,3 +104,18 @@ class NpeDriver(Bench):
         signs = 0 if self.spec.scale == "e8m0" else self.rng.integers(0, 2, scales.shape) << 7
         beats[:: self.spec.beats(*tile.pair)] = scales | signs
         return bits(beats, 8)
+
+
+def numbers_of(spec: NpeSpec, data: Sequence[str]) -> np.ndarray:
+    """Take rows of strings of bits apart: numbers of C, rows x n."""
+    fmt, width, count = spec.result_format, spec.result_width, spec.n
+    if fmt is not None:
+        return fmt.wrap(unpack(data, IntFormat(width=width, signed=False)))
+    if width <= 62:
+        return unpack(data, IntFormat(width=width))
+    values = [
+        [int(row[len(row) - (j + 1) * width : len(row) - j * width], 2) for j in range(count)]
+        for row in data
+    ]
+    half = 1 << (width - 1)
+    return (np.array(values, dtype=object) + half) % (2 * half) - half
