@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verif.support.command import Outcome, Run
+from verif.support.seeds import of_the_day
 from verif.support.stamps import Stamps, deselect, wanted
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ FIRST = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--fresh`."""
     parser.addoption("--fresh", action="store_true", help="run what passed before, too")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Tell the seed of the day, with which a run can be repeated."""
+    if "prove" not in config.getoption("markexpr") or "not prove" in config.getoption("markexpr"):
+        return None
+    return f"mutants of the day: CARRYSAVE_SEED={of_the_day()}"
 
 
 def pytest_configure(config: pytest.Config) -> None:

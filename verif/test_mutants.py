@@ -1,191 +1,62 @@
 """The benches find faults: mutants of the generated Verilog fail, unless they are no faults.
 
-A mutant that passes its bench must be proven equal to the design.
+A mutant that passes its bench must be proven equal to the design. `make test` takes the same ones
+each time; `make prove` takes others every day, and keeps the scores in build/mutants.
 """
 
-import subprocess
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyosys import libyosys
 
-from carrysave.regress.mutants import Mutants
-from carrysave.sim.parameters import describe
-from carrysave.sim.runner import run
-from carrysave.sim.verilator import Build, build
 from hw.catalog import Design
-from hw.emit import yosys
 from verif.support.cases import case_name, long
+from verif.support.mutants import CASES, LONG, by_reachability, score
+from verif.support.seeds import of_the_day
 
-MUTANTS = 15
-SEED = 1
-PATIENCE = 400
-"""Seconds for a proof by reachability."""
-
-TINY = {"a_width": 3, "b_width": 3, "accumulator_width": 8}
-CASES: list[tuple[str, dict[str, Any]]] = [
-    ("systolic_os", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "k_max": 9}),
-]
-ZEROS = {"zeros": "odd", "zero_width": 3, "activation_width": 4}
-LUT = {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "k_max": 9}
-PAIR = {"m": 2, "n": 2, "k": 2, "a_width": 3, "k_max": 9}
-ROW = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
-# For `make prove`: designs much like those above, and units whose mutants take minutes.
-LONG: list[tuple[str, dict[str, Any]]] = [
-    ("npe", {"m": 2, "n": 2, "formats": "int4,posit4e1", "accumulator_width": 20}),
-    ("digit_column", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "k_max": 9}),
-    ("lut_core", LUT),
-    ("lut_core", LUT | {"table": "half"}),
-    ("lut_core", LUT | {"order": "outer", "slack": 3, "held": False}),
-    ("lut_core", LUT | {"table": "half", "generator": "external"}),
-    ("lut_tables", {"lookups": 1, "a_width": 3, "table": "half"}),
-    (
-        "lut_unit",
-        {"m": 2, "n": 2, "group": 2, "lookups": 1, "activations": "int4", "k_max": 6, "planes": 2},
-    ),
-    ("over_weights", {"m": 2, "n": 2, "group": 2, "k_max": 9, "a_width": 3, "b_width": 3}),
-    ("bitserial_core", PAIR),
-    ("shift_add_core", PAIR | {"b_width": 3}),
-    ("ternary_core", PAIR),
-    ("ternary_core", PAIR | {"mode": "pair"}),
-    ("aligner", {"format": "e3m2", "width": 4, "block": 2, "lanes": 1}),
-    ("lmul", {"format": "e4m3", "mode": "exact"}),
-    ("mac", TINY),
-    ("opt1", TINY),
-    ("opt1", TINY | {"accumulator_width": 10, "upper": "counter"}),
-    # Booth: that select lines exclude each other is beyond an induction over all states.
-    (
-        "systolic_ws",
-        {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "k_max": 9, "encoding": "booth"},
-    ),
-    ("sl8", {"formats": "int4,e2m3", "accumulator_width": 13}),
-    ("cube", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "k_max": 9}),
-    ("opt2", TINY | {"k": 2}),
-    ("laconic", TINY | {"k": 2}),
-    ("opt3", TINY),
-    ("opt4c", TINY | {"k": 2}),
-    ("opt4e", TINY | {"k": 2}),
-    ("encoder", {"format": "e2m3", "width": 10, "fraction_width": 5}),
-    ("group_scale", {"scale": "e8m0", "sum_width": 4}),
-    ("group_scale", {"scale": "int8", "sum_width": 4, "depth": 2, **ZEROS}),
-    (
-        "float_lut",
-        {"columns": 1, "group": 2, "a_format": "e3m2ieee", "sum_format": "e3m2ieee"},
-    ),
-    # Wide enough that every bit of a shift counts, but for the highest.
-    ("requantiser", {"n": 1, "width": 20, "multiplier_width": 16, "out_width": 4}),
-    # Quotients of many values, and all bits of probabilities, so that each bit of a product counts.
-    ("shiftmax", ROW | {"width": 5, "inverse_scale": 3, "out_width": 16}),
-    ("shift_gelu", ROW),
-    ("float_mac", {"a_format": "e2m1", "b_format": "e2m1", "sum_format": "e3m2ieee"}),
-]
+MUTANTS, SEED = 15, 1
+MOST = 32
+"""Mutants of the day."""
+SCORES = Path(__file__).resolve().parents[1] / "build" / "mutants"
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [*CASES, *long(LONG)],
-    ids=[f"{name}-{case_name(how)}" for name, how in (*CASES, *LONG)],
-)
+@pytest.mark.parametrize(("name", "parameters"), CASES, ids=lambda one: _id(one))
 def test_mutants_are_killed(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
-    design = Design(name, parameters)
-    mutants = Mutants.of(design, MUTANTS, SEED)
-    source = tmp_path / "mutants.v"
-    source.write_text(mutants.verilog)
-    simulator = build([source], design.module)
-    assert passes(design, simulator, tmp_path, 0)
-    assert len(mutants.changes) > MUTANTS // 2
-    survivors = [
-        mutant
-        for mutant in range(1, len(mutants.changes) + 1)
-        if passes(design, simulator, tmp_path, mutant)
-    ]
-    faults = [mutant for mutant in survivors if not equivalent(design, tmp_path, mutant)]
-    assert not faults, "survived: " + "; ".join(mutants.changes[mutant - 1] for mutant in faults)
+    found = score(Design(name, parameters), MUTANTS, SEED, tmp_path)
+    assert len(found.changes) > MUTANTS // 2
+    assert not found.faults, f"survived: {found.told()}"
+    assert len(found.killed) > len(found.equal)
 
 
-def passes(design: Design, simulator: Build, folder: Path, mutant: int) -> bool:
-    """Whether the design's bench passes with this mutant selected."""
-    parameters = describe(design) | {"constants": {"mutant": mutant}}
-    result = run(
-        simulator,
-        design.entry.bench,
-        parameters=parameters,
-        seed=SEED,
-        directory=folder / f"mutant{mutant}",
-        stop=True,
-    )
-    assert mutant or result.ok, result
-    return result.ok
+@pytest.mark.parametrize(("name", "parameters"), long([*CASES, *LONG]), ids=lambda one: _id(one))
+def test_mutants_of_the_day_are_killed(
+    name: str, parameters: dict[str, Any], tmp_path: Path
+) -> None:
+    """Which ones is told with what survives, and by `make prove` at its start."""
+    design, seed = Design(name, parameters), of_the_day()
+    found = score(design, MOST, seed, tmp_path)
+    SCORES.mkdir(parents=True, exist_ok=True)
+    told = {
+        "design": name, "parameters": parameters, "seed": seed, "mutants": len(found.changes),
+        "killed": len(found.killed), "equal": len(found.equal),
+        "faults": [found.changes[number - 1] for number in found.faults],
+    }  # fmt: skip
+    (SCORES / f"{design.module}.json").write_text(json.dumps(told, indent=2) + "\n")
+    assert len(found.changes) > MOST // 2
+    assert not found.faults, f"survived, of seed {seed}: {found.told()}"
+    # What the bench tells from the design is not proven equal.
+    assert not by_reachability(design, tmp_path, found.killed[0], 20)
 
 
-def equivalent(design: Design, folder: Path, mutant: int) -> bool:
-    """Whether the mutant is proven equal to the design, over all states or from the first one."""
-    # Either may be done at once where the other takes minutes.
-    return (
-        by_reachability(design, folder, mutant, 20)
-        or by_induction(design, folder, mutant)
-        or by_reachability(design, folder, mutant, PATIENCE)
-    )
+def test_seed_of_the_day_is_the_date_unless_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert of_the_day() == 1  # of all tests but those of make prove
+    monkeypatch.delenv("CARRYSAVE_SEED")
+    assert 20_261_124 < of_the_day() < 21_000_000
+    monkeypatch.setenv("CARRYSAVE_SEED", "77")
+    assert of_the_day() == 77
 
 
-def selected(design: Design, mutant: int) -> str:
-    """Yosys script that reads the design as `gold`, and as `gate` with this mutant."""
-    return "".join(
-        f"read_verilog mutants.v\nproc\nrename {design.module} {name}\ncd {name}\n"
-        f"delete -port mutant\nconnect -set mutant 8'd{number}\ncd ..\n"
-        for name, number in (("gate", mutant), ("gold", 0))
-    )
-
-
-def by_induction(design: Design, folder: Path, mutant: int) -> bool:
-    """Whether Yosys proves the mutant equal to the design, by induction over all states."""
-    try:
-        yosys.run(
-            f"{selected(design, mutant)}opt -full\nwreduce\nopt -full\n"
-            # Bit by bit, since what nobody reads may differ.
-            "techmap\nopt -full\nsplitnets\nopt_clean -purge\n"
-            "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
-            "equiv_struct\nequiv_simple -undef\nequiv_induct -undef -seq 3\n"
-            "equiv_status -assert",
-            cwd=folder,
-        )
-    except yosys.YosysError as error:
-        if "unproven" not in str(error):
-            raise
-        return False
-    return True
-
-
-def by_reachability(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
-    """Whether ABC proves that from the first state on, no register and no output ever differs.
-
-    Both share the registers' values, so that what is proven is only that each next state that can
-    be reached, and each output, is made alike.
-    """
-    name = f"reachable{mutant}"
-    (folder / "same.v").write_text(
-        '(* techmap_celltype = "$equiv" *)\n'
-        "module same (input A, input B, output Y);\nassign Y = A;\n"
-        "\\$assert check (.A(A ~^ B), .EN(1'b1));\nendmodule\n"
-    )
-    log = yosys.run(
-        f"{selected(design, mutant)}setundef -zero\nopt -full\nwreduce\nopt -full\n"
-        "techmap\nopt -full\ndffunmap\nopt_clean\nsplitnets\nopt_clean -purge\n"
-        # Of what is inside, registers alone are paired.
-        "select -set registers t:$_DFF_* %co1:+[Q] w:* %i\nrename -hide w:* @registers %d\n"
-        "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
-        "techmap -map +/techmap.v -map same.v\nselect -assert-none t:$equiv\n"
-        "delete -port o:*\nopt -full\n"
-        f"techmap\ndffunmap\naigmap\nopt_clean\nstat\nwrite_aiger -zinit {name}.aig",
-        cwd=folder,
-    )
-    if "$assert" not in log.rpartition("Printing statistics")[2]:
-        return True  # the two became the same circuit
-    abc = next(Path(libyosys.__file__).parent.rglob("yosys-abc"))
-    # `sat` is for what has no registers left, which `pdr` does not decide, and fails otherwise.
-    done = subprocess.run(
-        [abc, "-c", f"read_aiger {name}.aig; scorr; dc2; pdr -T {seconds}; sat"],
-        cwd=folder, check=False, capture_output=True, text=True, timeout=seconds + PATIENCE,
-    )  # fmt: skip
-    return "Property proved" in done.stdout or "UNSATISFIABLE" in done.stdout
+def _id(one: Any) -> str:
+    """Name a case."""
+    return one if isinstance(one, str) else case_name(one)

@@ -11,8 +11,8 @@ from carrysave.regress import plan
 from carrysave.regress.mutants import Mutants
 from hw.catalog import Design
 from verif.support.command import Run
+from verif.support.mutants import equivalent
 from verif.support.schemas import check
-from verif.test_mutants import equivalent
 
 TINY = {"a_width": 2, "b_width": 2, "accumulator_width": 6}
 

@@ -1,5 +1,6 @@
 """Bench of the requantiser."""
 
+from dataclasses import replace
 from typing import Any
 
 import cocotb
@@ -124,6 +125,28 @@ async def test_every_shift(dut: Any) -> None:
         how = draw(rng, SPEC, shift, shift=shift)
         await bench.configure(how)
         await bench.check(how, tile(rng, how, 30), "flowing", "flowing", 20)
+
+
+@cocotb.test
+async def test_every_bit_overflows(dut: Any) -> None:
+    """Products of which one bit alone is no copy of the sign, at every place, are too large."""
+    rng = generator(25)
+    bench = await RequantiserBench(dut).start()
+    places = 1 << np.arange(SPEC.width, dtype=np.int64)
+    highest = SPEC.multiplier_format.high.bit_length() - 1
+    cases = [(0, power) for power in sorted({0, highest // 2, highest})]
+    cases += [(1 << level, highest) for level in range(SPEC.shift_format.width)]
+    for number, (shift, power) in enumerate(cases):
+        how = replace(
+            draw(rng, SPEC, number, shift=shift),
+            multiplier=np.full(SPEC.scales, 1 << power, np.int64),
+            zero_point=np.zeros(SPEC.scales, np.int64),
+            low=SPEC.out_format.low, high=SPEC.out_format.high, relu=False,
+        )  # fmt: skip
+        sums = np.repeat(np.concatenate([places, ~places])[:, None], SPEC.n, axis=1)
+        await bench.configure(how)
+        less = 0 if how.bias is None else how.bias
+        await bench.check(how, SPEC.sum_format.wrap(sums - less), "flowing", "flowing", 25)
 
 
 @cocotb.test

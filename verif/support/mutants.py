@@ -1,0 +1,212 @@
+"""Mutants of designs: which ones their benches kill, and proofs that the others are no faults."""
+
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyosys import libyosys
+
+from carrysave.regress.mutants import Mutants
+from carrysave.sim.parameters import describe
+from carrysave.sim.runner import run
+from carrysave.sim.verilator import Build, build
+from hw.catalog import Design
+from hw.emit import yosys
+
+__all__ = ["CASES", "LONG", "Score", "by_reachability", "equivalent", "score"]
+
+PATIENCE = 400
+"""Seconds for a proof by reachability."""
+
+TINY = {"a_width": 3, "b_width": 3, "accumulator_width": 8}
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("systolic_os", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "k_max": 9}),
+]
+ZEROS = {"zeros": "odd", "zero_width": 3, "activation_width": 4}
+LUT = {"m": 2, "n": 2, "lookups": 1, "a_width": 3, "k_max": 9}
+PAIR = {"m": 2, "n": 2, "k": 2, "a_width": 3, "k_max": 9}
+ROW = {"length": 3, "width": 3, "inverse_scale": 2, "octaves": 4}
+# For `make prove`: designs much like those above, and units whose mutants take minutes.
+LONG: list[tuple[str, dict[str, Any]]] = [
+    ("npe", {"m": 2, "n": 2, "formats": "int4,posit4e1", "accumulator_width": 20}),
+    ("digit_column", {"m": 2, "n": 2, "a_width": 3, "b_width": 3, "k_max": 9}),
+    ("lut_core", LUT),
+    ("lut_core", LUT | {"table": "half"}),
+    ("lut_core", LUT | {"order": "outer", "slack": 3, "held": False}),
+    ("lut_core", LUT | {"table": "half", "generator": "external"}),
+    ("lut_tables", {"lookups": 1, "a_width": 3, "table": "half"}),
+    (
+        "lut_unit",
+        {"m": 2, "n": 2, "group": 2, "lookups": 1, "activations": "int4", "k_max": 6, "planes": 2},
+    ),
+    ("over_weights", {"m": 2, "n": 2, "group": 2, "k_max": 9, "a_width": 3, "b_width": 3}),
+    ("bitserial_core", PAIR),
+    ("shift_add_core", PAIR | {"b_width": 3}),
+    ("ternary_core", PAIR),
+    ("ternary_core", PAIR | {"mode": "pair"}),
+    ("aligner", {"format": "e3m2", "width": 4, "block": 2, "lanes": 1}),
+    ("lmul", {"format": "e4m3", "mode": "exact"}),
+    ("mac", TINY),
+    ("opt1", TINY),
+    ("opt1", TINY | {"accumulator_width": 10, "upper": "counter"}),
+    # Booth: that select lines exclude each other is beyond an induction over all states.
+    (
+        "systolic_ws",
+        {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "k_max": 9, "encoding": "booth"},
+    ),
+    ("sl8", {"formats": "int4,e2m3", "accumulator_width": 13}),
+    ("cube", {"m": 2, "n": 2, "k": 2, "a_width": 2, "b_width": 2, "k_max": 9}),
+    ("opt2", TINY | {"k": 2}),
+    ("laconic", TINY | {"k": 2}),
+    ("opt3", TINY),
+    ("opt4c", TINY | {"k": 2}),
+    ("opt4e", TINY | {"k": 2}),
+    ("encoder", {"format": "e2m3", "width": 10, "fraction_width": 5}),
+    ("group_scale", {"scale": "e8m0", "sum_width": 4}),
+    ("group_scale", {"scale": "int8", "sum_width": 4, "depth": 2, **ZEROS}),
+    (
+        "float_lut",
+        {"columns": 1, "group": 2, "a_format": "e3m2ieee", "sum_format": "e3m2ieee"},
+    ),
+    # Wide enough that every bit of a shift counts, but for the highest.
+    ("requantiser", {"n": 1, "width": 20, "multiplier_width": 16, "out_width": 4}),
+    # Quotients of many values, and all bits of probabilities, so that each bit of a product counts.
+    ("shiftmax", ROW | {"width": 5, "inverse_scale": 3, "out_width": 16}),
+    ("shift_gelu", ROW),
+    ("float_mac", {"a_format": "e2m1", "b_format": "e2m1", "sum_format": "e3m2ieee"}),
+]
+
+
+@dataclass
+class Score:
+    """What became of the mutants of a design.
+
+    Members
+    -------
+    changes : what each mutant changes.
+    killed : those that the bench finds, as numbers from 1 on.
+    equal : those that pass it, and are proven equal to the design.
+    faults : all others.
+    """
+
+    changes: list[str]
+    killed: list[int] = field(default_factory=list)
+    equal: list[int] = field(default_factory=list)
+    faults: list[int] = field(default_factory=list)
+
+    def told(self) -> str:
+        """Tell the faults that were not found."""
+        return "; ".join(f"{number}: {self.changes[number - 1]}" for number in self.faults)
+
+
+def score(design: Design, count: int, seed: int, folder: Path) -> Score:
+    """Run the bench of a design on mutants of it; prove those equal that it does not find.
+
+    Parameters
+    ----------
+    count : most mutants.
+    seed : of their choice, and of the bench.
+    folder : of this run alone.
+    """
+    mutants = Mutants.of(design, count, seed)
+    source = folder / "mutants.v"
+    source.write_text(mutants.verilog)
+    simulator = build([source], design.module)
+    assert passes(design, simulator, folder, 0, seed)
+    found = Score(mutants.changes)
+    for mutant in range(1, len(mutants.changes) + 1):
+        if not passes(design, simulator, folder, mutant, seed):
+            found.killed.append(mutant)
+        elif equivalent(design, folder, mutant):
+            found.equal.append(mutant)
+        else:
+            found.faults.append(mutant)
+    return found
+
+
+def passes(design: Design, simulator: Build, folder: Path, mutant: int, seed: int) -> bool:
+    """Whether the design's bench passes with this mutant selected."""
+    parameters = describe(design) | {"constants": {"mutant": mutant}}
+    result = run(
+        simulator,
+        design.entry.bench,
+        parameters=parameters,
+        seed=seed,
+        directory=folder / f"mutant{mutant}",
+        stop=True,
+    )
+    assert mutant or result.ok, result
+    return result.ok
+
+
+def equivalent(design: Design, folder: Path, mutant: int) -> bool:
+    """Whether the mutant is proven equal to the design, over all states or from the first one."""
+    # Either may be done at once where the other takes minutes.
+    return (
+        by_reachability(design, folder, mutant, 20)
+        or by_induction(design, folder, mutant)
+        or by_reachability(design, folder, mutant, PATIENCE)
+    )
+
+
+def selected(design: Design, mutant: int) -> str:
+    """Yosys script that reads the design as `gold`, and as `gate` with this mutant."""
+    return "".join(
+        f"read_verilog mutants.v\nproc\nrename {design.module} {name}\ncd {name}\n"
+        f"delete -port mutant\nconnect -set mutant 8'd{number}\ncd ..\n"
+        for name, number in (("gate", mutant), ("gold", 0))
+    )
+
+
+def by_induction(design: Design, folder: Path, mutant: int) -> bool:
+    """Whether Yosys proves the mutant equal to the design, by induction over all states."""
+    try:
+        yosys.run(
+            f"{selected(design, mutant)}opt -full\nwreduce\nopt -full\n"
+            # Bit by bit, since what nobody reads may differ.
+            "techmap\nopt -full\nsplitnets\nopt_clean -purge\n"
+            "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
+            "equiv_struct\nequiv_simple -undef\nequiv_induct -undef -seq 3\n"
+            "equiv_status -assert",
+            cwd=folder,
+        )
+    except yosys.YosysError as error:
+        if "unproven" not in str(error):
+            raise
+        return False
+    return True
+
+
+def by_reachability(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
+    """Whether ABC proves that from the first state on, no register and no output ever differs.
+
+    Both share the registers' values, so that what is proven is only that each next state that can
+    be reached, and each output, is made alike.
+    """
+    name = f"reachable{mutant}"
+    (folder / "same.v").write_text(
+        '(* techmap_celltype = "$equiv" *)\n'
+        "module same (input A, input B, output Y);\nassign Y = A;\n"
+        "\\$assert check (.A(A ~^ B), .EN(1'b1));\nendmodule\n"
+    )
+    log = yosys.run(
+        f"{selected(design, mutant)}setundef -zero\nopt -full\nwreduce\nopt -full\n"
+        "techmap\nopt -full\ndffunmap\nopt_clean\nsplitnets\nopt_clean -purge\n"
+        # Of what is inside, registers alone are paired.
+        "select -set registers t:$_DFF_* %co1:+[Q] w:* %i\nrename -hide w:* @registers %d\n"
+        "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
+        "techmap -map +/techmap.v -map same.v\nselect -assert-none t:$equiv\n"
+        "delete -port o:*\nopt -full\n"
+        f"techmap\ndffunmap\naigmap\nopt_clean\nstat\nwrite_aiger -zinit {name}.aig",
+        cwd=folder,
+    )
+    if "$assert" not in log.rpartition("Printing statistics")[2]:
+        return True  # the two became the same circuit
+    abc = next(Path(libyosys.__file__).parent.rglob("yosys-abc"))
+    # `sat` is for what has no registers left, which `pdr` does not decide, and fails otherwise.
+    done = subprocess.run(
+        [abc, "-c", f"read_aiger {name}.aig; scorr; dc2; pdr -T {seconds}; sat"],
+        cwd=folder, check=False, capture_output=True, text=True, timeout=seconds + PATIENCE,
+    )  # fmt: skip
+    return "Property proved" in done.stdout or "UNSATISFIABLE" in done.stdout
