@@ -14,12 +14,14 @@ from carrysave.api.result import Result
 from carrysave.api.targets import target_of
 from carrysave.errors import UsageError, installed
 from carrysave.exploration import view
+from carrysave.exploration.front import MAPPED, OBJECTIVES
 from carrysave.exploration.run import Request, run
 from carrysave.exploration.space import Point, Space
 from carrysave.fpga import implementation
 from carrysave.progress import Steps
 from carrysave.report.designs import print_line
 from hw import catalog
+from hw.device import family
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -132,7 +134,7 @@ def explore(
         by name; ``constraints``, expressions. None: int8 arrays, see `macs`.
     macs : in place of a space: arrays of so many MACs per cycle, 1..4096; 16 by default.
     objective : figures to be best in; by default ``gops_per_mm2`` and ``pj_per_mac``, on FPGAs
-        ``gops`` and ``luts``.
+        ``gops`` and ``luts``, on those that are mapped only ``luts`` and ``dsps``.
     target : as for :func:`carrysave.synthesise`.
     trials : designs to measure at most.
     method : ``model``, ``tpe``, ``nsga2``, ``random`` or ``grid``.
@@ -163,8 +165,17 @@ def explore(
     if seed < 0:
         raise UsageError(f"--seed must be 0 or more, not {seed}")
     on_fpga = where in implementation.TARGETS
-    default = ["gops", "luts"] if on_fpga else ["gops_per_mm2", "pj_per_mac"]
     figures = [objective] if isinstance(objective, str) else objective
+    if on_fpga and family(str(where)).flow.nextpnr is None:
+        default = ["luts", "dsps"]
+        for one in figures or ():
+            if one in OBJECTIVES and one not in MAPPED:
+                raise UsageError(
+                    f"--objective must be one of {', '.join(MAPPED)} on {where}, which is mapped"
+                    f" only, not {one}"
+                )
+    else:
+        default = ["gops", "luts"] if on_fpga else ["gops_per_mm2", "pj_per_mac"]
     options: dict[str, Any] = {"period_ns": period_ns, "sweep": sweep}
     if on_fpga:
         options = {"part": part, "seeds": seeds or 3}

@@ -11,7 +11,7 @@ from carrysave.errors import UsageError
 from hw.catalog import Design, nearest
 from hw.emit import user_files
 
-__all__ = ["OBJECTIVES", "check_objectives", "front", "point_of", "values_of"]
+__all__ = ["MAPPED", "OBJECTIVES", "check_objectives", "front", "point_of", "values_of"]
 
 OBJECTIVES = {
     "gops_per_mm2": -1, "gops": -1, "gops_per_w": -1, "fmax_mhz": -1, "gops_per_1000_luts": -1,
@@ -19,6 +19,8 @@ OBJECTIVES = {
     "power_mw": 1, "pj_per_mac": 1, "luts": 1, "ffs": 1, "dsps": 1, "brams": 1, "latency": 1,
 }  # fmt: skip
 """Figure -> 1 if less of it is better, -1 if more is."""
+MAPPED = ("luts", "ffs", "dsps", "brams", "latency")
+"""Figures of FPGAs that need no place and route."""
 
 
 def check_objectives(names: Sequence[str]) -> None:

@@ -79,6 +79,10 @@ def test_a_search_is_that_of_the_command(run: Run, tmp_path: Path) -> None:
         ({"space": SPACE, "objective": []}, "objective must be one or more of gops_per_mm2"),
         ({"space": SPACE, "trials": 0}, "trials must be 1 or more, not 0"),
         ({"space": SPACE, "verify": "no"}, "verify must be one of front, all, none, not 'no'"),
+        (
+            {"target": "xilinx7", "objective": "gops"},
+            "objective must be one of luts, ffs, dsps, brams, latency on xilinx7, which is mapped",
+        ),
         ({"target": "ecp5", "place": True}, "place is for cell libraries; ecp5 is placed"),
     ],
 )
