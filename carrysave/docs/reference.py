@@ -165,7 +165,7 @@ def files() -> str:
 def _others() -> Iterator[str]:
     """Yield what is in files that are no JSON."""
     yield "## Files of a design"
-    yield autodoc("function", "hw.emit.files.generate", "noindex")
+    yield autodoc("function", f"{emit_files.generate.__module__}.generate", "noindex")
     yield "## Weights in memory"
     yield "The order of codes in the image that `pack` writes; its manifest is of *weights* above."
     yield autodoc("class", f"{LayoutSpec.__module__}.{LayoutSpec.__qualname__}", "noindex")

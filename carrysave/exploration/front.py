@@ -11,7 +11,7 @@ from carrysave.errors import UsageError
 from hw.catalog import Design, nearest
 from hw.emit import user_files
 
-__all__ = ["MAPPED", "OBJECTIVES", "check_objectives", "front", "point_of", "values_of"]
+__all__ = ["MAPPED", "OBJECTIVES", "beats", "check_objectives", "front", "point_of", "values_of"]
 
 OBJECTIVES = {
     "gops_per_mm2": -1, "gops": -1, "gops_per_w": -1, "fmax_mhz": -1, "gops_per_1000_luts": -1,
@@ -61,13 +61,19 @@ def point_of(path: Path, number: int) -> Design:
     return Design(*found[number])
 
 
-def front(values: Sequence[Sequence[float]]) -> list[bool]:
-    """Tell which points no other dominates: is as good in all, and better in one.
+def beats(values: Sequence[Sequence[float]]) -> np.ndarray:
+    """Tell which point dominates which: is as good in all, and better in one.
 
-    Of equal points all are in the front.
+    Returns
+    -------
+    bool, points x points: whether that of the row dominates that of the column.
     """
     table = np.asarray(values, float).reshape(len(values), -1)
     no_worse = (table[:, None] <= table[None]).all(axis=2)
     better = (table[:, None] < table[None]).any(axis=2)
-    dominated = np.atleast_1d((no_worse & better).any(axis=0))
-    return [not one for one in dominated]
+    return np.asarray(no_worse & better)
+
+
+def front(values: Sequence[Sequence[float]]) -> list[bool]:
+    """Tell which points no other dominates; of equal points all are in the front."""
+    return [not any(marks) for marks in beats(values).T]

@@ -9,7 +9,7 @@ from carrysave.asic.bench_job import bench_job
 from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
 from carrysave.errors import UsageError, check_choice
-from carrysave.exploration.front import check_objectives, front, values_of
+from carrysave.exploration.front import beats, check_objectives, front, values_of
 from carrysave.exploration.search import METHODS, search
 from carrysave.exploration.space import Point, Space
 from carrysave.progress import Steps
@@ -77,6 +77,7 @@ class _Exploration:
         ]
         self.rows: dict[int, dict[str, Any]] = {}
         self.versions: dict[str, str] = {}  # of what measured them
+        self.lacking: dict[str, list[str]] = {}  # figures of constraints that the target has not
         self.search = search(
             request.method, self.points, request.seed, len(request.objectives), request.trials,
             skip=request.skip,
@@ -100,7 +101,10 @@ class _Exploration:
         """Refuse constraints of figures that none of the results fulfils."""
         able = [number for number, row in self.rows.items() if row["error"] is None]
         if able and not any(self.rows[number]["allowed"] for number in able):
-            texts = (one.text for one in self.request.space.of_figures(self.points[able[0]]))
+            texts = [
+                one.text for one in self.request.space.of_figures(self.points[able[0]])
+                if one.text not in self.lacking
+            ]  # fmt: skip
             raise UsageError(
                 f"constraints must allow a design: none of {len(able)} that were measured fulfils"
                 f" {' and '.join(map(repr, texts))}"
@@ -119,9 +123,8 @@ class _Exploration:
         row: dict[str, Any] = {
             "design": point.design.name, "module": point.design.module,
             "parameters": dict(point.design.parameters), "values": dict(point.values),
-            "front": False, "placed": None, "verified": None, "allowed": False, "error": None,
-            "log": None,
-            "key": outcome.key, "seconds": outcome.seconds,
+            "front": False, "beaten_by": [], "placed": None, "verified": None, "allowed": False,
+            "error": None, "log": None, "key": outcome.key, "seconds": outcome.seconds,
         }  # fmt: skip
         values = None
         if outcome.failure is not None:
@@ -132,6 +135,9 @@ class _Exploration:
             self.versions |= figures.get("versions") or {}
             row |= {name: figures.get(name) for name in request.objectives}
             row["allowed"] = request.space.allows(point, figures)
+            for one in request.space.of_figures(point):
+                if one.lacks(figures):
+                    self.lacking[one.text] = one.lacks(figures)
             values = values_of(figures, request.objectives)
             if values is None:
                 lacking = [name for name in request.objectives if figures.get(name) is None]
@@ -205,6 +211,17 @@ class _Exploration:
             placed["front"] = mark
 
 
+def _compare(rows: Sequence[dict[str, Any]], objectives: Sequence[str]) -> None:
+    """Tell of each point which of the front beat it, by their numbers in the front."""
+    able = [row for row in rows if row["allowed"] and row["verified"] is not False]
+    if not able:
+        return
+    table = beats([_less(row, objectives) for row in able])
+    count = sum(row["front"] for row in able)  # which are the first
+    for row, marks in zip(able, table[:count].T, strict=True):
+        row["beaten_by"] = [number for number, mark in enumerate(marks) if mark]
+
+
 def _less(row: Mapping[str, Any], objectives: Sequence[str]) -> list[float]:
     values = values_of(row, objectives)
     assert values is not None
@@ -217,8 +234,9 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
     Returns
     -------
     ``objectives points front verified wrong failed space_points trials hopeless method command
-    versions notes files``; of each point ``design module parameters values front verified allowed
-    error`` and every objective, those of the front first. No file is written.
+    versions notes files``; of each point ``design module parameters values front beaten_by verified
+    allowed error`` and every objective, those of the front first. ``beaten_by`` has the numbers of
+    those of the front that are as good in all objectives, and better in one. No file is written.
     """
     found = _Exploration(request, steps)
     found.measure()
@@ -230,10 +248,12 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
         key=lambda row: (not row["front"], not row["allowed"], row[request.objectives[0]] is None,
                          values_of(row, request.objectives[:1]) or []),
     )  # fmt: skip
+    _compare(rows, request.objectives)
     library = request.target if isinstance(request.target, Library) else None
+    name = library.name if library else request.target
     return {
         "objectives": list(request.objectives),
-        "target": library.name if library else request.target,
+        "target": name,
         "points": rows,
         "front": sum(row["front"] for row in rows),
         "wrong": [row["module"] for row in rows if row["verified"] is False],
@@ -244,6 +264,9 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
         "method": request.method,
         "command": "",
         "versions": found.versions,
-        "notes": [],
+        "notes": [
+            f"constraint {text!r} is left out: {name} has no {', '.join(lacking)}"
+            for text, lacking in found.lacking.items()
+        ],
         "files": [],
     }

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from carrysave.errors import UsageError, needs
+from carrysave.exploration.front import OBJECTIVES
 from golden.check import Parameter
 from hw.catalog import CATALOG, Design, nearest
 from hw.emit import user_files
 
-__all__ = ["MOST", "Point", "Space"]
+__all__ = ["BUILT", "MOST", "Point", "Space"]
 
 MOST = 200_000
 """Points of a space, constraints included, that are listed."""
+BUILT = 2000
+"""Points of a space that are built before the search; those of a larger one when measured."""
 
 Value = int | str | bool
 
@@ -73,6 +76,11 @@ class Constraint:
                                  f" has {what}")  # fmt: skip
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         return cls(text, frozenset(names))
+
+    def lacks(self, values: Mapping[str, Any]) -> list[str]:
+        """List its figures that a result has not, as LUTs of cells: then it says nothing of it."""
+        names = self.names & OBJECTIVES.keys()
+        return sorted(name for name in names if values.get(name) is None)
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         """Tell whether it is true of values; where one is None or missing, it is not.
@@ -195,6 +203,8 @@ class Space:
     def points(self) -> list[Point]:
         """List the legal points: those that designs accept and constraints of parameters allow.
 
+        Of more than :data:`BUILT`, what only a component refuses is among them.
+
         Raises
         ------
         UsageError
@@ -203,16 +213,23 @@ class Space:
         found: dict[str, Point] = {}
         refused = ""
         for name, values in self._combinations():
+            if not self._holds(_given(name, values)):
+                continue
             try:
                 design = Design(name, values)
-                if not self._holds(_sizes(design)):
-                    continue
-                facts = facts_of(design)  # builds it, which takes a while and may refuse it, too
+                if self._holds(_sizes(design)):
+                    found.setdefault(design.key, Point(design, values))
             except (ValueError, TypeError) as error:
                 refused = str(error)
-                continue
-            if self._holds(facts):
-                found.setdefault(design.key, Point(design, values))
+        # A component may refuse more, and only it tells MACs; to build one takes ten times as long.
+        if len(found) <= BUILT or any("macs" in one.names for one in self.constraints):
+            for key, point in [*found.items()]:
+                try:
+                    if self._holds(facts_of(point.design)):
+                        continue
+                except (ValueError, TypeError) as error:
+                    refused = str(error)
+                del found[key]
         if not found:
             reason = f"; the last design says: {refused}" if refused else ""
             raise UsageError(f"space must have a point that its constraints allow{reason}")
@@ -236,14 +253,20 @@ class Space:
                 yield name, dict(zip(own, choice, strict=True))
 
     def allows(self, point: Point, figures: Mapping[str, Any]) -> bool:
-        """Tell whether a result fulfils the constraints of figures."""
+        """Tell whether a result fulfils the constraints of figures, of those that it has."""
         facts = {**figures, **facts_of(point.design)}
-        return all(one.holds(facts) for one in self.of_figures(point))
+        return all(one.lacks(facts) or one.holds(facts) for one in self.of_figures(point))
 
     def of_figures(self, point: Point) -> list[Constraint]:
         """List the constraints that only the figures of a point tell."""
         facts = facts_of(point.design)
         return [one for one in self.constraints if one.names - facts.keys()]
+
+
+def _given(name: str, values: Mapping[str, Value]) -> dict[str, Any]:
+    """Return the parameters of a design that is not made yet, as far as they are known."""
+    known = {key: kind.default for key, kind in CATALOG[name].parameters.items()} | dict(values)
+    return {key: value for key, value in known.items() if value is not None} | {"design": name}
 
 
 def facts_of(design: Design) -> dict[str, Any]:

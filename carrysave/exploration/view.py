@@ -26,11 +26,12 @@ def show(console: Console, found: dict[str, Any]) -> None:
     names = found["objectives"]
     table = Table(title=f"Front on {found['target']}", title_justify="left")
     chosen = [row for row in found["points"] if row["front"]]
-    for head in ("#", "design", *names, "verified"):
+    for head in ("#", "design", *names, "beats", "verified"):
         table.add_column(head, justify="left" if head in {"design", "verified"} else "right")
     for number, row in enumerate(chosen):
         figures = [_figure(row[name]) for name in names]
-        table.add_row(str(number), _text(row), *figures, _VERIFIED[row["verified"]])
+        beaten = str(sum(number in other["beaten_by"] for other in found["points"]))
+        table.add_row(str(number), _text(row), *figures, beaten, _VERIFIED[row["verified"]])
     console.print(table)
     if any(row["placed"] for row in chosen):
         console.print(_placed_table(chosen, names))
@@ -70,12 +71,13 @@ def page(found: Mapping[str, Any]) -> Page:
     more = [one._replace(head=f"{one.head}, placed") for one in figures] if placed else []
     table = Section(
         "designs",
-        ["module", "design", *axes, *figures, *more, "verified"],
+        ["module", "design", *axes, *figures, *more, "beaten by", "verified"],
         [
             (
                 row["module"], row["design"], *(_plain(row["values"].get(axis)) for axis in axes),
                 *(row[name] for name in found["objectives"]),
                 *((row["placed"] or {}).get(name) for name in found["objectives"] if placed),
+                "front" if row["front"] else ", ".join(map(str, row["beaten_by"])),
                 _VERIFIED[row["verified"]],
             )
             for row in able
@@ -145,7 +147,7 @@ def write(folder: Path, found: dict[str, Any]) -> list[str]:
 
 
 def draw(facts: Mapping[str, Any]) -> bytes:
-    """Draw the points by the first two objectives, and the front, as SVG."""
+    """Draw the points by the first two objectives, the front, and what of it beats each, as SVG."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -154,8 +156,16 @@ def draw(facts: Mapping[str, Any]) -> bytes:
     names = facts["objectives"]
     x, y = names[0], names[min(1, len(names) - 1)]
     points = [row for row in facts["points"] if row["allowed"]]
+    first = [row for row in points if row["front"]]
     with as_text():
         figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+        for row in points:
+            for number in row["beaten_by"][:1]:
+                ends = (row, first[number])
+                axes.plot(
+                    [end[x] for end in ends], [end[y] for end in ends], color="0.85", linewidth=0.5,
+                    zorder=0,
+                )  # fmt: skip
         for design in dict.fromkeys(row["design"] for row in points):
             own = [row for row in points if row["design"] == design]
             axes.scatter([row[x] for row in own], [row[y] for row in own], s=12, label=design)

@@ -118,6 +118,16 @@ def test_front_is_of_designs_that_work(run: Run, tmp_path: Path) -> None:
     }  # fmt: skip
     assert chosen == best
     assert all(row["verified"] for row in rows if row["front"])
+    # What beats each of the others is told by its number in the front.
+    places = [tuple(row["parameters"][name] for name in names) for row in rows]
+    for row, place in zip(rows, places, strict=True):
+        beating = [
+            number for number, other in enumerate(places[: len(best)])
+            if place in able and figures[other] != figures[place]
+            and all(x <= y for x, y in zip(figures[other], figures[place], strict=True))
+        ]  # fmt: skip
+        assert row["beaten_by"] == beating
+        assert bool(beating) == (place in able and place not in best)
 
     report = tmp_path / "out" / "explore" / "explore.json"
     assert json.loads(report.read_text())["points"] == rows
@@ -176,7 +186,7 @@ def test_page(run: Run, tmp_path: Path, browser: Browser) -> None:
     columns = "[...document.querySelectorAll('#part0-table thead th')].map((h) => h.innerText)"
     axes = ["a_width", "b_width", "accumulator_width"]
     assert browser.ask(columns) == [
-        "module", "design", *axes, *facts["objectives"], "verified",
+        "module", "design", *axes, *facts["objectives"], "beaten by", "verified",
     ]  # fmt: skip
     cells = (
         "[...document.querySelectorAll('#part{}-table tbody tr')].map((r) => r.cells[0].innerText)"
@@ -356,6 +366,21 @@ def test_figure_that_the_target_has_not(run: Run, tmp_path: Path) -> None:
     assert found.code == 2
     assert "--objective must be a figure of the target; it has none of power_mw" in found.err
     assert OBJECTIVES.keys() >= {"luts", "gops", "area_um2"}
+
+
+@pytest.mark.usefixtures("told")
+def test_constraint_that_says_nothing_of_the_target(run: Run, tmp_path: Path) -> None:
+    """Cells have no LUTs: a space for both kinds of targets is searched, and says what it left."""
+    line = options(tmp_path, "--method", "grid", "--verify", "none", "--json")
+    space = tmp_path / "space.toml"
+    space.write_text(SPACE.replace('"a_width >= b_width"', '"a_width == 3", "luts <= 20000"'))
+    facts = check("explore", run(*line).out)
+    assert facts["trials"] == sum(row["allowed"] for row in facts["points"]) == 8
+    assert facts["notes"] == ["constraint 'luts <= 20000' is left out: osu018 has no luts"]
+    space.write_text(SPACE.replace('"a_width >= b_width"', '"a_width == 3", "lots <= 20000"'))
+    found = run(*line)
+    assert (found.code, found.out) == (2, "")
+    assert "none of 8 that were measured fulfils 'lots <= 20000'" in found.err
 
 
 @pytest.mark.usefixtures("told")
