@@ -97,7 +97,8 @@ class Axi4ReadRules(_Axi4Rules):
         *handshake("ar", "manager"),
         *_address("ar"),
         *handshake("r", "subordinate"),
-        Rule("r_asked", "subordinate", f"{AXI} A3.3.1", "Data come after their address alone."),
+        Rule("r_asked", "subordinate", f"{AXI} A3.3.1", "Data come after their address, not with"
+             " it."),
         Rule("r_last", "subordinate", f"{AXI} A3.2.2", "RLAST is at the last beat that LEN asks"
              " for, and at no other."),
         Rule("r_okay", "subordinate", f"{AXI} A7.2.4", "EXOKAY answers exclusive reads alone."),
@@ -115,14 +116,11 @@ class Axi4ReadRules(_Axi4Rules):
         shape = data.StructLayout({"length": 8, "id": len(self.port("arid")) if ids else 0})
         self.waiting = waiting = _Queue(m, "asked", shape, self.outstanding)
         self.beat = beat
-        # Data may come with the address itself.
-        none = waiting.level == 0
-        now: Any = Signal(shape, name="r_burst")
+        none, now = waiting.level == 0, waiting.head
         m.d.comb += [
             waiting.add.eq(asked),
-            waiting.drop.eq(data_ & last & (~none | asked)),
+            waiting.drop.eq(data_ & last & ~none),
             waiting.new.length.eq(self.port("arlen")),
-            now.eq(Mux(none, waiting.new, waiting.head)),
         ]
         if ids:
             m.d.comb += waiting.new.id.eq(self.port("arid"))
@@ -130,11 +128,12 @@ class Axi4ReadRules(_Axi4Rules):
             m.d.sync += beat.eq(Mux(last, 0, beat + 1))
         valid = self.port("rvalid")
         self.claim("ar_many", waiting.level + self.port("arvalid") <= self.outstanding)
-        self.claim("r_asked", ~valid | ~none | asked)
-        self.claim("r_last", ~valid | (last == (beat == now.length)))
+        # An address that is taken in this very cycle is too late for data in it.
+        self.claim("r_asked", ~valid | ~none)
+        self.claim("r_last", ~valid | none | (last == (beat == now.length)))
         self.claim("r_okay", ~valid | (self.port("rresp") != 1))
         same = self.port("rid") == now.id if ids else Const(1)
-        self.claim("r_id", ~valid | same)
+        self.claim("r_id", ~valid | none | same)
 
 
 class Axi4WriteRules(_Axi4Rules):
@@ -154,7 +153,7 @@ class Axi4WriteRules(_Axi4Rules):
              " way than declared."),
         *handshake("b", "subordinate"),
         Rule("b_after", "subordinate", f"{AXI} A3.3.1", "A response comes after its address and its"
-             " last beat; one for each burst."),
+             " last beat, not with them; one for each burst."),
         Rule("b_okay", "subordinate", f"{AXI} A7.2.4", "EXOKAY answers exclusive writes alone."),
         Rule("b_id", "subordinate", f"{AXI} A5.3", "A response has the ID of the oldest burst."),
     )  # fmt: skip
@@ -215,7 +214,8 @@ class Axi4WriteRules(_Axi4Rules):
         self.claim("aw_many", under_way <= self.outstanding)
         whole = self.port("wvalid") & self.port("wlast")
         self.claim("w_many", self.data + whole <= self.outstanding)
-        there = (self.addresses + asked != 0) & (self.data + ends != 0)
+        # What is taken in this very cycle is too late for a response in it.
+        there = (self.addresses != 0) & (self.data != 0)
         self.claim("b_after", ~valid | there)
         self.claim("b_okay", ~valid | (self.port("bresp") != 1))
         if "awid" not in self.signature.members:
@@ -225,11 +225,10 @@ class Axi4WriteRules(_Axi4Rules):
         none = queue.level == 0
         m.d.comb += [
             queue.add.eq(asked),
-            queue.drop.eq(answered & (~none | asked)),
+            queue.drop.eq(answered & ~none),
             queue.new.eq(self.port("awid")),
         ]
-        oldest = Mux(none, queue.new, queue.head)
-        self.claim("b_id", ~valid | (self.port("bid") == oldest))
+        self.claim("b_id", ~valid | none | (self.port("bid") == queue.head))
 
     def _lanes(self, m: Module, now: Any, beat: Value, lanes: int) -> Value:
         """Tell that strobes are of the bytes of a beat."""

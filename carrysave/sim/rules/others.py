@@ -22,10 +22,10 @@ class AxiLiteRules(Rules):
         *(rule for channel in ("aw", "w", "ar") for rule in handshake(channel, "manager")),
         *(rule for channel in ("b", "r") for rule in handshake(channel, "subordinate")),
         Rule("b_after", "subordinate", f"{AXI} A3.3.1", "A response comes after its address and its"
-             " data; one for each write."),
+             " data, not with them; one for each write."),
         Rule("b_okay", "subordinate", f"{AXI} B1.1.1", "No response is EXOKAY."),
-        Rule("r_asked", "subordinate", f"{AXI} A3.3.1", "Data come after their address; once for"
-             " each read."),
+        Rule("r_asked", "subordinate", f"{AXI} A3.3.1", "Data come after their address, not with"
+             " it; once for each read."),
         Rule("r_okay", "subordinate", f"{AXI} B1.1.1", "No data are EXOKAY."),
     )  # fmt: skip
 
@@ -41,9 +41,10 @@ class AxiLiteRules(Rules):
             name: self._owed(m, name, answer)
             for name, answer in (("aw", "b"), ("w", "b"), ("ar", "r"))
         }
-        there = [self.owed[name] + self.taken(name) != 0 for name in ("aw", "w", "ar")]
-        self.claim("b_after", ~self.port("bvalid") | (there[0] & there[1]))
-        self.claim("r_asked", ~self.port("rvalid") | there[2])
+        # What is taken in this very cycle is too late for an answer in it.
+        writes, data, reads = (self.owed[name] != 0 for name in ("aw", "w", "ar"))
+        self.claim("b_after", ~self.port("bvalid") | (writes & data))
+        self.claim("r_asked", ~self.port("rvalid") | reads)
         for channel in ("b", "r"):
             okay = self.port(f"{channel}resp") != 1
             self.claim(f"{channel}_okay", ~self.port(f"{channel}valid") | okay)
