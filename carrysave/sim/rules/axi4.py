@@ -91,7 +91,10 @@ class _Axi4Rules(Rules):
 
 
 class Axi4ReadRules(_Axi4Rules):
-    """Rules of the read channels, of a manager that uses one ID at a time."""
+    """Rules of the read channels, of a manager that uses one ID at a time.
+
+    With several IDs under way, data may legally come in another order, and break `r_id`.
+    """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         *handshake("ar", "manager"),
@@ -101,8 +104,9 @@ class Axi4ReadRules(_Axi4Rules):
              " it."),
         Rule("r_last", "subordinate", f"{AXI} A3.2.2", "RLAST is at the last beat that LEN asks"
              " for, and at no other."),
-        Rule("r_okay", "subordinate", f"{AXI} A7.2.4", "EXOKAY answers exclusive reads alone."),
-        Rule("r_id", "subordinate", f"{AXI} A5.3", "Data have the ID of the oldest burst."),
+        Rule("r_okay", "subordinate", f"{AXI} A3.4.4", "EXOKAY answers exclusive reads alone."),
+        Rule("r_id", "subordinate", f"{AXI} A5.3", "Data have the ID of the oldest burst; all"
+             " bursts under way have one ID."),
     )  # fmt: skip
 
     def watch(self, m: Module) -> None:
@@ -137,7 +141,10 @@ class Axi4ReadRules(_Axi4Rules):
 
 
 class Axi4WriteRules(_Axi4Rules):
-    """Rules of the write channels; data may come before their address.
+    """Rules of the write channels, of a manager that uses one ID at a time.
+
+    Data may come before their address. With several IDs under way, responses may legally come in
+    another order, and break `b_id`.
 
     Strobes are checked where the address is known, and the burst does not wrap.
     """
@@ -154,8 +161,9 @@ class Axi4WriteRules(_Axi4Rules):
         *handshake("b", "subordinate"),
         Rule("b_after", "subordinate", f"{AXI} A3.3.1", "A response comes after its address and its"
              " last beat, not with them; one for each burst."),
-        Rule("b_okay", "subordinate", f"{AXI} A7.2.4", "EXOKAY answers exclusive writes alone."),
-        Rule("b_id", "subordinate", f"{AXI} A5.3", "A response has the ID of the oldest burst."),
+        Rule("b_okay", "subordinate", f"{AXI} A3.4.4", "EXOKAY answers exclusive writes alone."),
+        Rule("b_id", "subordinate", f"{AXI} A5.3", "A response has the ID of the oldest burst;"
+             " all bursts under way have one ID."),
     )  # fmt: skip
 
     def watch(self, m: Module) -> None:
@@ -203,32 +211,24 @@ class Axi4WriteRules(_Axi4Rules):
 
     def _owed(self, m: Module, asked: Value, ends: Value, answered: Value) -> None:
         """Claim what is owed: responses, and their IDs."""
-        most = range(2 * self.outstanding + 2)
-        self.addresses, self.data = Signal(most, name="owed_aw"), Signal(most, name="owed_w")
-        m.d.sync += [
-            self.addresses.eq(self.addresses + asked - answered),
-            self.data.eq(self.data + ends - answered),
-        ]
+        ids = "awid" in self.signature.members
+        waiting = _Queue(m, "owed_aw", len(self.port("awid")) if ids else 0, self.outstanding)
+        data_ = Signal(range(2 * self.outstanding + 2), name="owed_w")
+        self.addresses, self.data = waiting.level, data_
+        none = waiting.level == 0
+        m.d.comb += [waiting.add.eq(asked), waiting.drop.eq(answered & ~none)]
+        m.d.sync += data_.eq(data_ + ends - answered)
+        if ids:
+            m.d.comb += waiting.new.eq(self.port("awid"))
         valid = self.port("bvalid")
-        under_way = self.addresses + self.port("awvalid")
-        self.claim("aw_many", under_way <= self.outstanding)
+        self.claim("aw_many", waiting.level + self.port("awvalid") <= self.outstanding)
         whole = self.port("wvalid") & self.port("wlast")
-        self.claim("w_many", self.data + whole <= self.outstanding)
+        self.claim("w_many", data_ + whole <= self.outstanding)
         # What is taken in this very cycle is too late for a response in it.
-        there = (self.addresses != 0) & (self.data != 0)
-        self.claim("b_after", ~valid | there)
+        self.claim("b_after", ~valid | (~none & (data_ != 0)))
         self.claim("b_okay", ~valid | (self.port("bresp") != 1))
-        if "awid" not in self.signature.members:
-            self.claim("b_id", Const(1))
-            return
-        queue = _Queue(m, "ids", len(self.port("awid")), self.outstanding)
-        none = queue.level == 0
-        m.d.comb += [
-            queue.add.eq(asked),
-            queue.drop.eq(answered & ~none),
-            queue.new.eq(self.port("awid")),
-        ]
-        self.claim("b_id", ~valid | none | (self.port("bid") == queue.head))
+        same = self.port("bid") == waiting.head if ids else Const(1)
+        self.claim("b_id", ~valid | none | same)
 
     def _lanes(self, m: Module, now: Any, beat: Value, lanes: int) -> Value:
         """Tell that strobes are of the bytes of a beat."""

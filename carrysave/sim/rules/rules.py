@@ -41,7 +41,7 @@ def handshake(channel: str, by: str, *, stream: bool = False) -> tuple[Rule, ...
     return (
         Rule(f"{channel}_stays", by, hand, f"{name}VALID stays high until {name}READY is."),
         Rule(f"{channel}_same", by, hand, f"What {name}VALID offers stays the same until taken."),
-        Rule(f"{channel}_reset", by, reset, f"{name}VALID is low in reset, and one edge longer."),
+        Rule(f"{channel}_reset", by, reset, f"{name}VALID is low at the first edge after reset."),
     )
 
 
