@@ -15,12 +15,17 @@ class AxiLiteRules(Rules):
 
     Parameters
     ----------
-    most : accesses under way that are counted.
+    outstanding : accesses under way that are counted, writes and reads each; more are told of.
     """
 
     RULES: ClassVar[tuple[Rule, ...]] = (
         *(rule for channel in ("aw", "w", "ar") for rule in handshake(channel, "manager")),
         *(rule for channel in ("b", "r") for rule in handshake(channel, "subordinate")),
+        *(
+            Rule(f"{channel}_many", "manager", "the rules' own limit", f"No more {name} are under"
+                 " way than are counted: 14 unless said otherwise.")
+            for channel, name in (("aw", "addresses"), ("w", "data"), ("ar", "reads"))
+        ),
         Rule("b_after", "subordinate", f"{AXI} A3.3.1", "A response comes after its address and its"
              " data, not with them; one for each write."),
         Rule("b_okay", "subordinate", f"{AXI} B1.1.1", "No response is EXOKAY."),
@@ -29,8 +34,8 @@ class AxiLiteRules(Rules):
         Rule("r_okay", "subordinate", f"{AXI} B1.1.1", "No data are EXOKAY."),
     )  # fmt: skip
 
-    def __init__(self, members: Mapping[str, int], *, most: int = 14, armed: bool = False):
-        self.most = most
+    def __init__(self, members: Mapping[str, int], *, outstanding: int = 14, armed: bool = False):
+        self.outstanding = outstanding
         super().__init__(members, armed=armed)
 
     def watch(self, m: Module) -> None:
@@ -50,8 +55,10 @@ class AxiLiteRules(Rules):
             self.claim(f"{channel}_okay", ~self.port(f"{channel}valid") | okay)
 
     def _owed(self, m: Module, asked: str, answer: str) -> Value:
-        """Count what was asked for, and not yet answered."""
-        count = Signal(range(self.most + 2), name=f"owed_{asked}")
+        """Count what was asked for, and not yet answered, wide enough to see one too many."""
+        count = Signal(range(2 * self.outstanding + 2), name=f"owed_{asked}")
+        under_way = count + self.port(f"{asked}valid")
+        self.claim(f"{asked}_many", under_way <= self.outstanding)
         m.d.sync += count.eq(count + self.taken(asked) - self.taken(answer))
         return count
 
