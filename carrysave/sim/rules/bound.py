@@ -11,7 +11,7 @@ from carrysave.sim.rules.rules import Rules
 from hw.catalog import Design
 from hw.emit import tools, yosys
 from hw.emit.bus_interfaces import Interface, interfaces_of
-from hw.emit.flat_ports import FlatPorts, flat_ports
+from hw.emit.flat_ports import FlatPorts, clock_and_reset, flat_ports
 
 __all__ = ["BROKEN", "Watched", "bound", "watched"]
 
@@ -77,11 +77,12 @@ def bound(design: Design) -> str:
     if not parts:
         return ""
     names = [f"rules_{one.name}" for one in parts]
-    reset = f"~{component.RESET}" if component.RESET.endswith("n") else component.RESET
+    clock, reset = clock_and_reset(component)
+    high = f"~{reset}" if reset.endswith("n") else reset
     texts = [_verilog(names, parts)]
     for name, one in zip(names, parts, strict=True):
         texts.append(_teller(name, one))
-        pins = {"clk": component.CLOCK, "rst": reset} | one.ports
+        pins = {"clk": clock, "rst": high} | one.ports
         texts.append(
             f"bind {design.module} {name}_teller {name} ("
             + ", ".join(f".{pin}({port})" for pin, port in pins.items())

@@ -1,9 +1,8 @@
 """A component with a bus, any inputs, and the rules of that bus."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from amaranth import Const, Module, Shape, Signal, Value
+from amaranth import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
@@ -44,7 +43,7 @@ def keeps(
     legal, assumed, kept = Signal(init=1, reset_less=True), Signal(), Signal()
     theirs = any(rule.by == _OTHER[side] for rule in rules.RULES)
     m.d.comb += assumed.eq(legal & (rules.by(_OTHER[side]) if theirs else Const(1)))
-    m.d.comb += kept.eq(Value.cast(all_of(own)))
+    m.d.comb += kept.eq(Cat(own.values()).all())
     m.d.sync += legal.eq(assumed)
     inputs = {
         "__".join(map(str, path)): Value.cast(value)
@@ -52,11 +51,3 @@ def keeps(
         if member.flow == In
     }
     return never(m, assumed & ~kept, inputs, seconds=seconds)
-
-
-def all_of(bits: Mapping[str, Value]) -> Value:
-    """Join bits."""
-    found: Value = Const(1)
-    for bit in bits.values():
-        found = found & bit
-    return found
