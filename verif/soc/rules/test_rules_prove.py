@@ -1,6 +1,7 @@
 """Every manager and subordinate keeps the rules of its bus, proven from reset on, for ever.
 
-Mutants of them do not: each breaks the rule that it should, which is found.
+Mutants of them do not: each breaks the rule that it should, which is found. Not every rule has one;
+traces of test_rules.py break each.
 """
 
 from importlib.util import module_from_spec, spec_from_loader
@@ -19,7 +20,7 @@ from hw.soc.path import stream_ports
 from verif.soc.rules.watching import keeps, widths
 from verif.support.cases import long
 
-# Larger ones are in verif/soc/bus/test_masters_prove.py, by induction.
+# verif/soc/bus/test_masters_prove.py has larger ones, by induction: handshakes, bursts and WLAST.
 SMALL = BusSpec(data_width=32, address_width=16, burst=2, outstanding=2)
 SPECS = [
     SMALL,
