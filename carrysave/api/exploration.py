@@ -84,7 +84,7 @@ class Exploration(Result):
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each point: ``module design``, its values, the objectives, verdicts."""
         axes = dict.fromkeys(name for row in self["points"] for name in row["values"])
-        verdicts = ("front", "verified", "allowed", "error")
+        verdicts = ("front", "beaten_by", "verified", "allowed", "error")
         return [
             {
                 "module": row["module"], "design": row["design"],

@@ -11,7 +11,10 @@ from carrysave.errors import UsageError
 from hw.catalog import Design, nearest
 from hw.emit import user_files
 
-__all__ = ["MAPPED", "OBJECTIVES", "beats", "check_objectives", "front", "point_of", "values_of"]
+__all__ = [
+    "CELLS", "DEVICES", "MAPPED", "OBJECTIVES", "beats", "check_objectives", "front", "point_of",
+    "values_of",
+]  # fmt: skip
 
 OBJECTIVES = {
     "gops_per_mm2": -1, "gops": -1, "gops_per_w": -1, "fmax_mhz": -1, "gops_per_1000_luts": -1,
@@ -19,6 +22,13 @@ OBJECTIVES = {
     "power_mw": 1, "pj_per_mac": 1, "luts": 1, "ffs": 1, "dsps": 1, "brams": 1, "latency": 1,
 }  # fmt: skip
 """Figure -> 1 if less of it is better, -1 if more is."""
+CELLS = (
+    "gops_per_mm2", "gops_per_w", "operations_per_fo4_kge", "area_um2", "kge", "power_mw",
+    "pj_per_mac",
+)  # fmt: skip
+"""Figures that only libraries of cells have."""
+DEVICES = ("gops_per_1000_luts", "gops_per_dsp", "luts", "ffs", "dsps", "brams")
+"""Figures that only FPGAs have."""
 MAPPED = ("luts", "ffs", "dsps", "brams", "latency")
 """Figures of FPGAs that need no place and route."""
 

@@ -8,12 +8,13 @@ from carrysave import jobs
 from carrysave.asic.bench_job import bench_job
 from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
-from carrysave.errors import UsageError, check_choice
+from carrysave.errors import UsageError, check_choice, installed, remedy
 from carrysave.exploration.front import beats, check_objectives, front, values_of
 from carrysave.exploration.search import METHODS, search
 from carrysave.exploration.space import Point, Space
 from carrysave.progress import Steps
 from hw.catalog import Design
+from hw.device import NAMES
 
 __all__ = ["VERIFY", "Request", "run"]
 
@@ -72,12 +73,12 @@ class _Exploration:
     def __init__(self, request: Request, steps: Steps) -> None:
         self.request = request
         self.steps = steps
+        self.space, self.left = request.space.on(cells=request.target not in NAMES)
         self.points = [
-            replace(point, design=request.prepare(point)) for point in request.space.points()
+            replace(point, design=request.prepare(point)) for point in self.space.points()
         ]
         self.rows: dict[int, dict[str, Any]] = {}
         self.versions: dict[str, str] = {}  # of what measured them
-        self.lacking: dict[str, list[str]] = {}  # figures of constraints that the target has not
         self.search = search(
             request.method, self.points, request.seed, len(request.objectives), request.trials,
             skip=request.skip,
@@ -101,10 +102,7 @@ class _Exploration:
         """Refuse constraints of figures that none of the results fulfils."""
         able = [number for number, row in self.rows.items() if row["error"] is None]
         if able and not any(self.rows[number]["allowed"] for number in able):
-            texts = [
-                one.text for one in self.request.space.of_figures(self.points[able[0]])
-                if one.text not in self.lacking
-            ]  # fmt: skip
+            texts = (one.text for one in self.space.of_figures(self.points[able[0]]))
             raise UsageError(
                 f"constraints must allow a design: none of {len(able)} that were measured fulfils"
                 f" {' and '.join(map(repr, texts))}"
@@ -134,10 +132,7 @@ class _Exploration:
             figures = {"latency": point.design.component().latency, **outcome.get()}
             self.versions |= figures.get("versions") or {}
             row |= {name: figures.get(name) for name in request.objectives}
-            row["allowed"] = request.space.allows(point, figures)
-            for one in request.space.of_figures(point):
-                if one.lacks(figures):
-                    self.lacking[one.text] = one.lacks(figures)
+            row["allowed"] = self.space.allows(point, figures)
             values = values_of(figures, request.objectives)
             if values is None:
                 lacking = [name for name in request.objectives if figures.get(name) is None]
@@ -249,6 +244,7 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
                          values_of(row, request.objectives[:1]) or []),
     )  # fmt: skip
     _compare(rows, request.objectives)
+    notes = [] if installed("matplotlib") else [f"no picture, which needs {remedy('matplotlib')}"]
     library = request.target if isinstance(request.target, Library) else None
     name = library.name if library else request.target
     return {
@@ -265,8 +261,11 @@ def run(request: Request, steps: Steps) -> dict[str, Any]:
         "command": "",
         "versions": found.versions,
         "notes": [
-            f"constraint {text!r} is left out: {name} has no {', '.join(lacking)}"
-            for text, lacking in found.lacking.items()
+            *notes,
+            *(
+                f"constraint {text!r} is left out: {name} has no {', '.join(names)}"
+                for text, names in found.left.items()
+            ),
         ],
         "files": [],
     }

@@ -4,12 +4,12 @@ import ast
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from carrysave.errors import UsageError, needs
-from carrysave.exploration.front import OBJECTIVES
+from carrysave.exploration.front import CELLS, DEVICES
 from golden.check import Parameter
 from hw.catalog import CATALOG, Design, nearest
 from hw.emit import user_files
@@ -19,7 +19,8 @@ __all__ = ["BUILT", "MOST", "Point", "Space"]
 MOST = 200_000
 """Points of a space, constraints included, that are listed."""
 BUILT = 2000
-"""Points of a space that are built before the search; those of a larger one when measured."""
+"""Points of a space that are built before the search; those of a larger one when they are measured,
+unless a constraint is of ``macs``, which only what is built tells."""
 
 Value = int | str | bool
 
@@ -76,11 +77,6 @@ class Constraint:
                                  f" has {what}")  # fmt: skip
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         return cls(text, frozenset(names))
-
-    def lacks(self, values: Mapping[str, Any]) -> list[str]:
-        """List its figures that a result has not, as LUTs of cells: then it says nothing of it."""
-        names = self.names & OBJECTIVES.keys()
-        return sorted(name for name in names if values.get(name) is None)
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         """Tell whether it is true of values; where one is None or missing, it is not.
@@ -203,7 +199,8 @@ class Space:
     def points(self) -> list[Point]:
         """List the legal points: those that designs accept and constraints of parameters allow.
 
-        Of more than :data:`BUILT`, what only a component refuses is among them.
+        Of more than :data:`BUILT`, what only a component refuses is among them, unless a constraint
+        is of ``macs``.
 
         Raises
         ------
@@ -253,14 +250,31 @@ class Space:
                 yield name, dict(zip(own, choice, strict=True))
 
     def allows(self, point: Point, figures: Mapping[str, Any]) -> bool:
-        """Tell whether a result fulfils the constraints of figures, of those that it has."""
+        """Tell whether a result fulfils the constraints of figures."""
         facts = {**figures, **facts_of(point.design)}
-        return all(one.lacks(facts) or one.holds(facts) for one in self.of_figures(point))
+        return all(one.holds(facts) for one in self.of_figures(point))
+
+    def on(self, *, cells: bool) -> tuple["Space", dict[str, list[str]]]:
+        """Leave out what says nothing of a target: constraints of figures that it never has.
+
+        Parameters
+        ----------
+        cells : the target is a library of cells, else an FPGA.
+
+        Returns
+        -------
+        The space, and of each constraint that is left out the figures.
+        """
+        never = DEVICES if cells else CELLS
+        lacking = {one.text: sorted(one.names.intersection(never)) for one in self.constraints}
+        left = {text: names for text, names in lacking.items() if names}
+        kept = tuple(one for one in self.constraints if one.text not in left)
+        return replace(self, constraints=kept), left
 
     def of_figures(self, point: Point) -> list[Constraint]:
         """List the constraints that only the figures of a point tell."""
-        facts = facts_of(point.design)
-        return [one for one in self.constraints if one.names - facts.keys()]
+        known = _sizes(point.design).keys() | {"macs"}
+        return [one for one in self.constraints if one.names - known]
 
 
 def _given(name: str, values: Mapping[str, Value]) -> dict[str, Any]:

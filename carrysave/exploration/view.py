@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from carrysave import cache
-from carrysave.errors import installed, remedy
+from carrysave.errors import installed
 from carrysave.exploration.front import OBJECTIVES
 from carrysave.report.designs import print_line
 from carrysave.report.figures import FIGURES, short_versions
@@ -134,12 +134,10 @@ def _best(rows: list[dict[str, Any]], name: str) -> float:
 
 
 def write(folder: Path, found: dict[str, Any]) -> list[str]:
-    """Write a search as JSON and a picture; note if there is none."""
+    """Write a search as JSON and, by matplotlib, a picture."""
     files = []
     if installed("matplotlib"):
         files.append(cache.write(folder / "explore.svg", draw(found)))
-    else:
-        found["notes"].append(f"no picture, which needs {remedy('matplotlib')}")
     path = folder / "explore.json"
     names = [str(file) for file in (*files, path)]
     cache.write(path, json.dumps({**found, "files": names}, indent=2) + "\n")

@@ -39,11 +39,24 @@ def test_constraints_of_figures_are_for_results() -> None:
     point = space.points()[0]
     assert space.allows(point, {"luts": 300})
     assert not space.allows(point, {"luts": 301})
-    # Cells have no LUTs: it says nothing of them. A figure that no target has is fulfilled by none.
-    assert space.allows(point, {"luts": None})
-    assert space.allows(point, {})
-    other = Space.of_table({"designs": ["opt1"], "constraints": {"all": ["lots <= 300"]}})
-    assert not other.allows(other.points()[0], {})
+    assert not space.allows(point, {"luts": None})
+    assert not space.allows(point, {})
+
+
+def test_constraints_of_figures_that_a_target_never_has() -> None:
+    """They are left out; a figure that one result lacks is fulfilled by the others alone."""
+    texts = ["luts <= 300", "gops_per_dsp >= 2", "area_um2 <= 5", "fmax_mhz >= 1", "lots == 1"]
+    space = Space.of_table({"designs": ["opt1"], "constraints": {"all": texts}})
+    cells, left = space.on(cells=True)
+    assert left == {"luts <= 300": ["luts"], "gops_per_dsp >= 2": ["gops_per_dsp"]}
+    assert [one.text for one in cells.constraints] == texts[2:]
+    device, left = space.on(cells=False)
+    assert left == {"area_um2 <= 5": ["area_um2"]}
+    point = device.points()[0]
+    good = {"luts": 1, "gops_per_dsp": 2.5, "fmax_mhz": 9, "lots": 1}
+    assert device.allows(point, good)
+    for name in good:
+        assert not device.allows(point, good | {name: None}), name
 
 
 def test_points_of_large_spaces_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
