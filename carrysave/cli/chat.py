@@ -41,9 +41,10 @@ def chat(
     """Have a language model answer, in the arithmetic of the golden models.
 
     Weights of 4, 5 or 8 bits in groups of 32 (LLaMA's kind, all matrices Q4_0, Q4_1, Q5_0, Q5_1 or
-    Q8_0) times int8 activations: sums of groups are exact integers, and scaled in fp32. RMS norm,
-    softmax and SiLU are the vector unit's. Gains of norms, rotary positions and residual sums are
-    of floats. The likeliest token is taken each time, so that answers are the same again.
+    Q8_0) times int8 activations: sums of groups are exact integers, and scaled in fp32. RMS norm
+    and softmax are the vector unit's; SiLU is golden's, in integers, and not in hardware yet. Gains
+    of norms, rotary positions and residual sums are of floats. The likeliest token is taken each
+    time, so that answers are the same again.
 
     With `--simulate`, products and rows also run as jobs on the simulated co-processor, through its
     driver, and must be golden's: a few of each kind and, of large ones, a part; or all, which takes

@@ -8,6 +8,7 @@ import numpy as np
 
 from carrysave.language.model import Shape
 from carrysave.language.units import GROUP, VECTOR
+from carrysave.networks.mapping import START
 from golden.engine import EngineSpec
 from golden.npe.vector_unit import cycles as vector_cycles
 from golden.soc.blocking import Stores, cost, plan
@@ -15,10 +16,8 @@ from golden.soc.spec import CoprocessorSpec
 from golden.tpe.lut_core import LutCoreSpec
 from golden.tpe.systolic_os import SystolicOsSpec
 
-__all__ = ["CORES", "MODELS", "START", "Core", "Cost", "Memory", "cost_of", "weight_bytes"]
+__all__ = ["CORES", "MODELS", "Core", "Cost", "Memory", "cost_of", "weight_bytes"]
 
-START = 200
-"""Cycles that a job takes besides those of the cost model, as :mod:`carrysave.networks.mapping`."""
 _ROWS = 4
 _DEEP = 8
 """Rows of a tile, and codes of K in a beat of cores of tables."""
@@ -63,7 +62,7 @@ class Core:
     cache: int = 8
 
     def engine(self, weights: int) -> EngineSpec:
-        """Return an engine of 4 rows that takes so many weights a cycle, or up to twice as many."""
+        """Return an engine of 4 rows that takes so many weights a cycle: 8 to 256 columns."""
         if self.kind == "lut_core":
             return LutCoreSpec(
                 m=_ROWS, n=_power(-(-weights // _DEEP)), b_width=self.bits, group=2,
@@ -88,7 +87,8 @@ class Memory:
     -------
     gigabytes : a second, in units of 10^9, all of which can be had.
     clock_mhz : of the co-processor.
-    copies : co-processors, which share the columns of each product.
+    copies : co-processors: they share columns of each product by weights, jobs of attention in a
+        layer, and rows of the vector unit; what comes later waits for all of them.
     """
 
     gigabytes: float
@@ -144,16 +144,15 @@ def cost_of(shape: Shape, core: Core, memory: Memory, *, batch: int, new: int, p
     """
     model = _Model(core, memory)
     rows, total, macs = batch * new, 0, 0
-    for k, n, times in _weights(shape):
-        last = times == 1
-        count = batch if last else rows  # of a prompt only the last token becomes a word
+    # Of a prompt only the last token becomes a word.
+    for (k, n, times), count in zip(_weights(shape), (rows, rows, rows, rows, batch), strict=True):
         total += times * model.product(count, k, n, core.bits, core.scales / GROUP)
         macs += times * count * k * n
     length, queries = past + new, new * shape.heads // shape.shared
     for m, k, n in ((queries, shape.head, length), (2 * queries, length, shape.head)):
         # Probabilities are two digits, below each other.
-        jobs = batch * shape.shared * shape.layers
-        total += -(-jobs // memory.copies) * model.product(m, k, n, core.cache, 0, whole=True)
+        turns = shape.layers * -(-batch * shape.shared // memory.copies)
+        total += turns * model.product(m, k, n, core.cache, 0, whole=True)
         macs += batch * shape.heads * new * shape.layers * k * n
     total += model.rows(shape, rows, length)
     kept = batch * shape.layers * 2 * shape.shared * shape.head * length * core.cache // 8
@@ -164,7 +163,7 @@ def cost_of(shape: Shape, core: Core, memory: Memory, *, batch: int, new: int, p
 
 
 def _weights(shape: Shape) -> Iterator[tuple[int, int, int]]:
-    """List products by weights, K x N, and how often they occur: one for those of one operand."""
+    """List products by weights, K x N, and how often: one for those of one operand; words last."""
     inner, kept = shape.heads * shape.head, shape.shared * shape.head
     yield shape.width, inner + 2 * kept, shape.layers
     yield inner, shape.width, shape.layers
@@ -206,17 +205,22 @@ class _Model:
         return START + found.cycles + round(found.read_beats * more / self.core.bits)
 
     def rows(self, shape: Shape, rows: int, length: int) -> int:
-        """Count cycles of the vector unit: norms, softmax, and gates at its lanes' rate."""
+        """Count cycles of vector units: norms, softmax, and gates at its lanes' rate.
+
+        Copies share the rows of each, and there is no less than a row.
+        """
         rng = np.random.default_rng(0)
 
         def one(operation: str, size: int) -> int:
             row = rng.integers(-4000, 4000, size)
             return vector_cycles(VECTOR, [(operation, row)])
 
-        norms = rows * (2 * shape.layers + 1) * one("rms_norm", shape.width)
-        softmaxes = rows * shape.heads * shape.layers * one("softmax", min(length, VECTOR.length))
-        gates = rows * shape.layers * -(-shape.hidden // VECTOR.lanes)
-        return -(-(norms + softmaxes + gates) // self.memory.copies)
+        copies = self.memory.copies
+        norms = (2 * shape.layers + 1) * -(-rows // copies) * one("rms_norm", shape.width)
+        turns = shape.layers * -(-rows * shape.heads // copies)
+        softmaxes = turns * one("softmax", min(length, VECTOR.length))
+        gates = shape.layers * -(-rows * shape.hidden // (VECTOR.lanes * copies))
+        return norms + softmaxes + gates
 
 
 def _power(size: int) -> int:

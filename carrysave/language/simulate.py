@@ -89,18 +89,9 @@ class Simulation:
         folder: Path,
         tell: Callable[[str], None] = lambda text: None,
     ) -> None:
-        weights = {
-            f"blk.{number}.{name}": own.bits
-            for number, layer in enumerate(model.layers)
-            for name, own in layer.matrices.items()
-        }
         try:
             self.target = Target(design)
-            check(
-                self.target,
-                {**weights, "output": model.head.bits},
-                max(length, GROUP, model.shape.head),
-            )
+            check(self.target, max(length, GROUP, model.shape.head))
         except ValueError as error:
             raise UsageError(str(error)) from None
         unit = self.target.spec.vector

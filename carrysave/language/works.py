@@ -1,6 +1,6 @@
 """Products of integers as works of a co-processor whose codes may be narrower."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,13 +23,12 @@ class Laid:
     finish: Callable[[np.ndarray], np.ndarray]
 
 
-def check(target: Target, weights: Mapping[str, int], k: int) -> None:
-    """Refuse a core that cannot multiply int8 by weights, which may come as digits.
+def check(target: Target, k: int) -> None:
+    """Refuse a core that cannot multiply int8 by weights; of any width, which may come as digits.
 
     Parameters
     ----------
     target : the co-processor.
-    weights : bits of weights, by name.
     k : the largest K.
 
     Raises
@@ -37,20 +36,12 @@ def check(target: Target, weights: Mapping[str, int], k: int) -> None:
     ValueError
         Says what the core must have.
     """
-    modes = _modes(target)
-    for mode in modes:
+    for mode in _modes(target):
         if mode.a.low > -_MOST or mode.a.high < _MOST:
             bits = _bits(mode.a)
             raise ValueError(f"core must take activations of 8 bits, not of {bits}")
         if mode.k_max < k:
             raise ValueError(f"K must be 1..{mode.k_max}, the core's k_max, not {k}")
-    own = max(_bits(mode.b) for mode in modes)
-    for name, bits in weights.items():
-        if own < bits and bits % own:
-            raise ValueError(
-                f"weights must be of {own} bits or fewer, as the core's, or a multiple of them, not"
-                f" {bits} ({name})"
-            )
 
 
 def laid(target: Target, a: np.ndarray, b: np.ndarray) -> Laid:

@@ -76,7 +76,8 @@ def write(
     Returns
     -------
     ``text``, ``prompt_tokens``, ``tokens``, why it ended: ``end``, ``tokens`` or ``cache``; and
-    seconds: ``load_seconds``, ``prompt_seconds`` (until the first token), ``seconds``.
+    seconds, without those of a simulation: ``load_seconds``, ``prompt_seconds`` (until the first
+    token), ``seconds``.
     ``simulation``, if there was one: see :meth:`Simulation.facts`.
     """
     needs("tokenizers")
@@ -100,7 +101,12 @@ def write(
             f"--prompt must be 1..{decoder.cache - 1} tokens, so that the cache of {decoder.cache} "
             f"holds it and an answer, not {len(prompt)}"
         )
-    loaded = time.monotonic()
+
+    def now() -> float:
+        """Return the time, without what the simulation has taken."""
+        return time.monotonic() - (0.0 if simulation is None else simulation.seconds)
+
+    loaded = now()
     seconds: list[float] = []
     written: list[int] = []
     ended = ["tokens"]
@@ -112,7 +118,7 @@ def write(
                 ended[0] = "cache"
                 return
             number = int(np.argmax(decoder.step(own)[-1]))
-            seconds.append(time.monotonic())
+            seconds.append(now())
             if number == vocabulary.end:
                 ended[0] = "end"
                 return

@@ -120,8 +120,6 @@ def test_blocks_that_cannot_run_a_model_are_refused(run: Run, tmp_path: Path) ->
         (("--simulate", "all", "--core", "gpu"), "--core must be one of lut_core, blocks, int8, "),
         (("-p", "m=8"), "-p needs --simulate"),
         (("--seed", "-1"), "--seed must be 0 or more, not -1"),
-        (("--simulate", "all", "-p", "engine=systolic_os(b_width=3)"),
-         "weights must be of 3 bits or fewer, as the core's, or a multiple of them, not 4 (blk.0."),
         (("--simulate", "all", "-p", f"engine={narrow}"), "activations of 8 bits, not of 6"),
         (("--simulate", "all", "-p", "engine=systolic_os(k_max=16)"),
          "K must be 1..16, the core's k_max, not 64"),
