@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from carrysave.report.page import Page
 
     Path_ = str | PathLike[str]
-    Energy = Callable[[], Library | str | None] | Library | str | None
+    Energy = Callable[[], Library | str | None] | Library | Path_ | None
 
 __all__ = ["NetworkRun", "run"]
 
@@ -169,7 +169,7 @@ def run(
     host_fallback : onnxruntime runs nodes that are not supported.
     batch : inputs at once; None: the model's, or 8.
     energy : cells for the engine's energy: ``osu018``, a Liberty file, a library, ``none``, or a
-        function that returns one of them; None: osu018 if it is there.
+        function that loads a library; None: osu018 if it is there.
     folder : each simulation gets a folder of its own in ``folder/runs``; reports of `build` are in
         ``folder/boards``.
     progress : say on stderr what is done.
@@ -226,6 +226,7 @@ def _library(energy: "Energy") -> "Callable[[], Library | str | None]":
     """Return what loads a library of cells, once the model has been read."""
     if callable(energy):
         return energy
-    if energy is None or isinstance(energy, str):
-        return lambda: cells_for_energy(energy)
+    if energy is None or isinstance(energy, str | PathLike):
+        name = None if energy is None else fspath(energy)
+        return lambda: cells_for_energy(name)
     return lambda: energy

@@ -29,9 +29,11 @@ __all__ = [
 ]
 
 FLOAT_PRODUCTS = ("MatMul", "Gemm", "Conv")
-QUANTISED_PRODUCTS = (("", "QLinearMatMul"), ("", "QLinearConv"), (MICROSOFT, "QGemm"))
-INTEGER_PRODUCTS = (("", "MatMulInteger"), ("", "ConvInteger"))
 """ONNX operators that are products in chosen formats, and in QDQ form."""
+QUANTISED_PRODUCTS = (("", "QLinearMatMul"), ("", "QLinearConv"), (MICROSOFT, "QGemm"))
+"""Those of codes with steps, of ONNX and of onnxruntime."""
+INTEGER_PRODUCTS = (("", "MatMulInteger"), ("", "ConvInteger"))
+"""Those of codes alone, whose sums are integers."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -119,6 +119,8 @@ def execute(
         energy = measure(target, pairs, library, steps)
     if found.comparison is None:
         notes.append(f"no comparison, which needs {remedy('onnxruntime')}")
+    if not installed("matplotlib"):
+        notes.append(f"no picture, which needs {remedy('matplotlib')}")
     return {
         "model": request.model.name, "command": "",
         **view.facts(found, lowered, target, labels, energy), "notes": notes, "files": [],
@@ -126,9 +128,7 @@ def execute(
 
 
 def write(folder: Path, facts: dict[str, Any], outputs: Mapping[str, np.ndarray]) -> list[str]:
-    """Write outputs, table, JSON and a picture; note if there is none."""
-    if not installed("matplotlib"):
-        facts["notes"].append(f"no picture, which needs {remedy('matplotlib')}")
+    """Write outputs, table, JSON and, by matplotlib, a picture."""
     contents = {"outputs.npz": archive(outputs), "layers.md": view.markdown(facts).encode()}
     if installed("matplotlib"):
         contents["layers.svg"] = view.draw(facts)

@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 import carrysave
+from carrysave.api import network as network_
 from carrysave.errors import ArgumentError
 from hw.emit.user_files import FileError
 from verif.networks.graphs import Builder
@@ -93,3 +94,14 @@ def test_a_model_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_text("no model")
     with pytest.raises(FileError, match="no valid ONNX model"):
         carrysave.run(tmp_path / "model.onnx", X, folder=tmp_path / "out")
+
+
+def test_cells_for_energy_are_named_by_text_or_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or loaded by a function; a library is taken as it is, and all of them late."""
+    monkeypatch.setattr(network_, "cells_for_energy", lambda name: f"loaded {name}")
+    assert network_._library(None)() == "loaded None"
+    assert network_._library("my.lib")() == "loaded my.lib"
+    assert network_._library(Path("own") / "my.lib")() == "loaded own/my.lib"
+    library = object()
+    assert network_._library(library)() is library  # type: ignore[arg-type]
+    assert network_._library(lambda: "none")() == "none"

@@ -24,7 +24,7 @@ def attention(
     Parameters
     ----------
     memory : gets these matrices.
-    encoder, block : in integers; the block's
+    encoder, block : in integers, all and this layer.
     layer : such as ``0.``.
     qkv : queries, keys and values of all sentences.
     context : where the sentence's results go.

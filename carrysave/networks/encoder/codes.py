@@ -142,7 +142,6 @@ class IntegerEncoder:
     words, positions : codes of 16 bits, of one step.
     blocks : its layers.
     last : what follows the last norm.
-    pool : sums of its codes to those of a sentence's vector, 16 bits.
     beta : what the last norm adds, in steps of its codes, 1 x width floats.
     heads, activation : of the encoder.
     unit : the vector unit.

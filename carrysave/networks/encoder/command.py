@@ -15,6 +15,7 @@ from carrysave.networks.outputs import folder_name
 from carrysave.networks.target import Target
 from carrysave.progress import Steps
 from carrysave.sim.products import run_works
+from golden.npe.vector import VectorUnitSpec
 from hw.catalog import Design
 from hw.emit.user_files import FileError, read_text
 
@@ -24,7 +25,7 @@ from .evaluate import batches, cosines, normalised, rank_correlation, taken
 from .floats import encode
 from .integers import quantise
 from .ranges import ranges
-from .simulate import SIMULATIONS, parts, wrong
+from .simulate import SIMULATIONS, Part, parts, wrong
 from .tokens import read_tokens
 from .weights import read_encoder
 
@@ -66,7 +67,7 @@ class EmbedRequest:
         unit_of(Target(self.design))
 
 
-def unit_of(target: Target) -> Any:
+def unit_of(target: Target) -> VectorUnitSpec:
     """Return the vector unit of a design; ValueError if encoders cannot run on it."""
     unit = target.spec.vector
     if unit is None:
@@ -127,7 +128,9 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     steps.step("compute them in floats")
     wanted = np.concatenate([encode(encoder, part) for part in batches(sentences, request.batch)])
     near = cosines(made, wanted)
-    chosen_jobs = parts(compiled(integers, first[:1], target), request.simulate, target, unit)
+    chosen_jobs: list[Part] = []
+    if request.simulate != "none":
+        chosen_jobs = parts(compiled(integers, first[:1], target), request.simulate, target, unit)
     apart: list[str] = []
     counters: list[dict[str, Any]] = []
     if chosen_jobs:

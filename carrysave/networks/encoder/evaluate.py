@@ -90,9 +90,8 @@ def rank_correlation(found: np.ndarray, wanted: np.ndarray) -> float | None:
     """Correlate the ranks of all pairs' cosines (Spearman's); None of fewer than three vectors."""
     if len(found) < 3:
         return None
+    from scipy.stats import spearmanr  # slow to load
+
     pairs = np.triu_indices(len(found), 1)
-    ranks = [
-        np.argsort(np.argsort((each @ each.T)[pairs], kind="stable")).astype(np.float64)
-        for each in (found, wanted)
-    ]
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+    one, other = ((each @ each.T)[pairs] for each in (found, wanted))
+    return float(spearmanr(one, other).statistic)

@@ -17,7 +17,7 @@ class BlockRanges:
     Members
     -------
     q, v : of queries and values.
-    k : of keys, about
+    k : of keys, from ``k_middle``.
     k_middle : the middle between their least and largest, which no softmax sees.
     context : of any value of it, as a share of the largest of its column of v.
     sum, all : of any value.

@@ -1,6 +1,5 @@
 """Jobs of an encoder on the simulated block: a layer in full, and a part of each other one."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,16 +15,13 @@ from golden.npe.vector import VectorUnitSpec
 
 from .compile import JobList
 
-__all__ = ["SIMULATIONS", "Part", "Run", "parts", "wrong"]
+__all__ = ["SIMULATIONS", "Part", "parts", "wrong"]
 
 SIMULATIONS = ("layer", "sample", "none")
 """Simulate the first layer in full, and a part of a job of each kind of each other; parts alone."""
 _LAYER = "0"
 _ROWS = 8
 _COLUMNS = 64
-
-Run = Callable[[Sequence[Work | Rows]], tuple[list[np.ndarray], list[dict[str, Any]]]]
-"""Runs works on a block; returns what they make, and the hardware's counters."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,14 +49,14 @@ def parts(jobs: JobList, simulation: str, target: Target, unit: VectorUnitSpec) 
     Parameters
     ----------
     jobs : the list.
-    simulation : one of :data:`SIMULATIONS`.
+    simulation : one of :data:`SIMULATIONS` but none.
     target, unit : the co-processor and its vector unit.
     """
     found: list[Part] = []
     seen: set[str] = set()
     for job in jobs.jobs:
         job.run(jobs.memory)
-        if simulation == "none" or not isinstance(job, BUILT):
+        if not isinstance(job, BUILT):
             continue
         whole = simulation == "layer" and job.layer.partition(".")[0] == _LAYER
         if whole or job.layer not in seen:
