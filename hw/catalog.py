@@ -167,7 +167,7 @@ class EngineText(Parameter):
     @property
     def legal(self) -> str:
         """The engines."""
-        names = [name for name, entry in CATALOG.items() if _is_engine(entry)]
+        names = engines()
         return f"one of {', '.join(names)}, with parameters as in {names[0]}(m=4,n=4)"
 
     def check(self, name: str, value: Any) -> Any:
@@ -241,6 +241,11 @@ class VectorText(Parameter):
         if found is None or found[0] != self.NAME:
             raise self.refuse(name, text)
         return Design.parse(*found)
+
+
+def engines() -> list[str]:
+    """Return the names of what a co-processor can hold."""
+    return [name for name, entry in CATALOG.items() if _is_engine(entry)]
 
 
 def _is_engine(entry: Entry) -> bool:

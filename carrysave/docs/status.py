@@ -20,7 +20,7 @@ from golden.formats.mx import MxFormat
 from golden.formats.names import parse
 from golden.formats.nvfp4 import NvFormat
 from hw import device
-from hw.catalog import CATALOG, STAGES, EngineText
+from hw.catalog import CATALOG, STAGES, engines
 
 __all__ = ["status"]
 
@@ -85,13 +85,6 @@ def _devices(name: str) -> list[str]:
     """Return the devices of whose blocks a design can be built."""
     target = CATALOG[name].parameters.get("target")
     return [one for one in getattr(target, "options", ()) if one != device.GENERIC]
-
-
-def engines() -> list[str]:
-    """Return the designs that co-processors can hold."""
-    return (
-        EngineText("", "systolic_os").legal.removeprefix("one of ").split(", with ")[0].split(", ")
-    )
 
 
 def _design(name: str, figures: Path) -> tuple[object, ...]:
