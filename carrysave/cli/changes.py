@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from carrysave.cli.options import Json
 from carrysave.errors import UsageError
 
 __all__ = ["changes"]
@@ -20,9 +21,7 @@ def changes(
     threshold: Annotated[
         float, Parameter(help="Percent of a figure that it may be worse by.")
     ] = 2.0,
-    json_: Annotated[
-        bool, Parameter(name="--json", show_default=False, help="Print only JSON to stdout.")
-    ] = False,
+    json_: Json = False,
 ) -> int:
     """Print what changed between reports of `synth`, as Markdown or JSON.
 

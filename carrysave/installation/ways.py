@@ -89,7 +89,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("", ("tokenizers", "safetensors", "scipy")),
         Way("--simulate layer", ("tokenizers", "safetensors", "scipy", *_SIMULATE)),
     ),
-    "chat": (Way("", ("tokenizers",)),),
+    "chat": (Way("", ("tokenizers",)), Way("--simulate", ("tokenizers", *_SIMULATE))),
     "precision": (Way("", ("onnxruntime", "scipy", "matplotlib")),),
     "boards": (Way("", ()),),
     "build": (

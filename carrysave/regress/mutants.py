@@ -43,7 +43,8 @@ class Mutants:
                 f"hierarchy -top {module}\nproc\nflatten\nmemory\nopt_clean\nzinit\n"
                 # The first of the list is the one of no change.
                 f"mutate -list {count + 1:d} -seed {seed:d} -none -ctrl mutant 8 0 -o mutate.ys\n"
-                "script mutate.ys\nsetundef -init -zero\nopt_clean\nwrite_verilog -noattr mutants.v",
+                "script mutate.ys\nsetundef -init -zero\nopt_clean\n"
+                "write_verilog -noattr mutants.v",
             )  # fmt: skip
             lines = (folder / "mutate.ys").read_text().splitlines()
             changes = [_change(line) for line in lines if line.startswith("mutate ")]

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from carrysave.sim.cocotb.npe_monitor import NpeMonitor as NpeMonitor
     from carrysave.sim.cocotb.streams import Sink as Sink
     from carrysave.sim.cocotb.streams import Source as Source
+    from carrysave.sim.cocotb.streams import generator as generator
     from carrysave.sim.cocotb.streams import pack as pack
     from carrysave.sim.cocotb.streams import schedule as schedule
     from carrysave.sim.cocotb.streams import unpack as unpack
     from carrysave.testing.inside import drivers as drivers
-    from carrysave.testing.inside import generator as generator
     from carrysave.testing.inside import monitors as monitors
     from carrysave.testing.inside import reset as reset
     from carrysave.testing.inside import watch as watch
@@ -47,7 +47,7 @@ _PUBLIC = {
     "Monitor": "carrysave.sim.cocotb.monitors", "EngineDriver": _ENGINES,
     "EngineMonitor": "carrysave.sim.cocotb.engine_monitor", "Ports": _ENGINES, "pack": _STREAMS,
     "NpeMonitor": "carrysave.sim.cocotb.npe_monitor",
-    "unpack": _STREAMS, "schedule": _STREAMS, "generator": "carrysave.testing.inside",
+    "unpack": _STREAMS, "schedule": _STREAMS, "generator": _STREAMS,
     "reset": "carrysave.testing.inside",
 }  # fmt: skip
 """What is public, and its module: each is loaded when it is first used."""

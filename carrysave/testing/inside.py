@@ -1,23 +1,19 @@
-"""Inside of the simulator: drivers and monitors of generated designs, resets, random numbers."""
+"""Inside of the simulator: drivers and monitors of generated designs, resets."""
 
-import os
 from typing import Any
 
-import cocotb
-import numpy as np
 from cocotb.triggers import RisingEdge
 
 from carrysave.sim.cocotb.engine_monitor import EngineMonitor
 from carrysave.sim.cocotb.monitors import Monitor
 from carrysave.sim.cocotb.npe_monitor import NpeMonitor
 from carrysave.sim.cocotb.streams import Sink, Source
-from carrysave.sim.parameters import BENCH_VARIABLE, bench_parameters
 from golden.engine import EngineSpec
 from golden.npe.npe import NpeSpec
 from hw.catalog import Design
 from hw.emit.flat_ports import streams_of
 
-__all__ = ["drivers", "generator", "monitors", "reset", "watch"]
+__all__ = ["drivers", "monitors", "reset", "watch"]
 
 
 def watch(
@@ -93,13 +89,6 @@ def drivers(design: Design, dut: Any, *, clk: Any = None) -> dict[str, Source | 
         name: (Source if inward else Sink)(dut, name, fields, clk=clk)
         for name, (inward, fields) in streams_of(design.component()).items()
     }
-
-
-def generator(*more: int) -> np.random.Generator:
-    """Make a random generator of the run's seed and `more`: the same seed gives the same run."""
-    ours = BENCH_VARIABLE in os.environ
-    seed = bench_parameters()["seed"] if ours else cocotb.RANDOM_SEED
-    return np.random.default_rng([seed, *more])
 
 
 async def reset(clk: Any, rst: Any, *, level: int = 1) -> None:

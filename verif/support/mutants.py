@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyosys import libyosys
-
 from carrysave.regress.mutants import Mutants
 from carrysave.sim.parameters import describe
 from carrysave.sim.runner import run
@@ -225,10 +223,9 @@ def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
 
 def _proven(folder: Path, name: str, seconds: int) -> bool:
     """Whether ABC proves that no output of a circuit is ever 1."""
-    abc = next(Path(libyosys.__file__).parent.rglob("yosys-abc"))
     # `sat` is for what has no registers left, which `pdr` does not decide, and fails otherwise.
     done = subprocess.run(
-        [abc, "-c", f"read_aiger {name}.aig; scorr; dc2; pdr -T {seconds}; sat"],
+        [yosys.abc(), "-c", f"read_aiger {name}.aig; scorr; dc2; pdr -T {seconds}; sat"],
         cwd=folder, check=False, capture_output=True, text=True, timeout=seconds + PATIENCE,
     )  # fmt: skip
     return "Property proved" in done.stdout or "UNSATISFIABLE" in done.stdout

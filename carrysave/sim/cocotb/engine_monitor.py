@@ -101,6 +101,8 @@ def _codes(
     table = alone[0] & (1 << width) - 1
     if (alone != alone[0]).any() or (other != alone[0][mixed]).any():
         return None
+    if len(np.unique(table)) < len(every):
+        return None
     inverse = np.full(1 << width, fmt.high + 1)
     inverse[table] = every
     unsigned = IntFormat(width=width, signed=False)
