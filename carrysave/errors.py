@@ -44,6 +44,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "litex_boards",
         "pythondata_cpu_vexriscv",
     ),
+    "train": ("jax",),
     "docs": ("peakrdl_html",),
     "pandas": ("pandas",),
     "parquet": ("pyarrow",),
