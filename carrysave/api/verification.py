@@ -12,6 +12,7 @@ from carrysave.errors import UsageError, check_choice
 from carrysave.progress import Steps
 from carrysave.report import designs, verification_page
 from carrysave.sim import runner
+from carrysave.sim.bench_tests import bench_tests
 from carrysave.sim.results import Case, cases
 from hw.catalog import Design
 from hw.device import models_of
@@ -145,6 +146,9 @@ def verify(
         raise UsageError("--transactions is for one --test: others count on all that they send")
     if verilog is not None and netlist is not None:
         raise UsageError("--verilog is in place of a --netlist")
+    known = [] if test is None else bench_tests(design)
+    if known:
+        check_choice("--test", str(test), known)
     library = library_of(netlist) if isinstance(netlist, str) else netlist
     of = f"Verilog {verilog}" if verilog is not None else "verilog"
     if library is not None:

@@ -254,6 +254,11 @@ def refused(outcome: Outcome, says: str) -> None:
         ("verify mac --simulator vcs", "--simulator must be one of verilator, icarus, not 'vcs'"),
         ("verify mac --transactions 0", "--transactions must be 1 or more, not 0"),
         ("verify mac --transactions 1", "--transactions is for one --test"),
+        (
+            "verify mac --test test_latencies",
+            "--test must be one of test_operand_pairs, test_few_digits, "
+            "test_extremes_do_not_overflow, test_matches_golden/source=flowing/sink=flowing,",
+        ),
         ("verify mac --verilog none.v", '"none.v" does not exist'),
         ("verify mac --verilog file --netlist osu018", "--verilog is in place of a --netlist"),
         ("verify mac --netlist ecp5", "--netlist must be osu018, generic or a Liberty file"),
