@@ -1,7 +1,8 @@
 """Text encoders in integers: near their floats, by jobs alone, the same in any company."""
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from carrysave.networks.encoder.floats import encode
 from carrysave.networks.encoder.integers import quantise
 from carrysave.networks.encoder.ranges import ranges
 from carrysave.networks.encoder.weights import Encoder, read_encoder
-from carrysave.networks.joblist.jobs import Product
+from carrysave.networks.joblist.jobs import Job, Product
+from carrysave.networks.joblist.matrices import View
 from carrysave.networks.target import Target
 from golden.npe.vector import VectorUnitSpec
 from hw.catalog import Design
@@ -69,8 +71,38 @@ def test_a_sentence_is_the_same_in_any_company(tmp_path: Path) -> None:
         np.testing.assert_array_equal(alone, together[number : number + 1])
 
 
+def views(job: Job) -> tuple[list[View], list[View]]:
+    """Return what a job reads, and what it writes."""
+    given = {one.name: getattr(job, one.name) for one in fields(job)}
+    found = {name: value for name, value in given.items() if isinstance(value, View)}
+    written = [found.pop(name) for name in ("c", "factors") if name in found]
+    return [*found.values()], written
+
+
+def check_order(jobs: JobList) -> None:
+    """Check that jobs read what was placed or written, and that each job's results are read."""
+    placed, missing = -1, -2
+    maker = {name: np.full(one.shape, placed) for name, one in jobs.memory.matrices.items()}
+    for view in (view for job in jobs.jobs for view in views(job)[1]):
+        maker[view.name][view.index] = missing
+    used: set[int] = set()
+    for number, job in enumerate(jobs.jobs):
+        into, out = views(job)
+        for view in into:
+            used |= set(maker[view.name][view.index].flat)
+        assert missing not in used, f"order: {job.layer} reads what is not there"
+        for view in out:
+            maker[view.name][view.index] = number
+    used |= set(maker[jobs.vectors.name][jobs.vectors.index].flat)
+    unused = [jobs.jobs[number].layer for number in {*range(len(jobs.jobs))} - used]
+    assert not unused, f"order: nothing reads what {unused} write"
+
+
 def test_all_is_in_the_list_of_jobs(tmp_path: Path) -> None:
-    """Each job writes what a later one reads; operands of products are codes of 8 bits."""
+    """Each job reads what was placed or written, and each result is read, by a job or the host.
+
+    Operands of products are codes of 8 bits.
+    """
     _, integers = both(tmp_path)
     jobs: JobList = compiled(integers, sentences(3, (3, 5)), TARGET)
     kinds = Counter(job.KIND for job in jobs.jobs)
@@ -85,3 +117,12 @@ def test_all_is_in_the_list_of_jobs(tmp_path: Path) -> None:
     for job in jobs.jobs:
         if isinstance(job, Product):
             assert bits[job.a.name] == bits[job.b.name] == 8
+    check_order(jobs)
+    pairs = [*enumerate(pairwise(jobs.jobs))]
+    bound = [place for place, (one, two) in pairs if set(views(one)[1]) & set(views(two)[0])]
+    assert len(bound) > 20
+    for place in bound:
+        swapped = [*jobs.jobs]
+        swapped[place : place + 2] = reversed(swapped[place : place + 2])
+        with pytest.raises(AssertionError, match="order"):
+            check_order(replace(jobs, jobs=swapped))
