@@ -83,7 +83,8 @@ def _check_sizes(graph: GraphProto) -> None:
         kind = one.type.tensor_type
         bits = BITS.get(kind.elem_type, 8)
         # Open sizes count as 1.
-        shape = [size.dim_value if size.HasField("dim_value") else 1 for size in kind.shape.dim]
+        sizes = [size.dim_value if size.HasField("dim_value") else 1 for size in kind.shape.dim]
+        shape = [1 if size == -1 else size for size in sizes]
         node = makers.get(one.name)
         maker = f"{place(node)}: " if node is not None else ""
         check_size(f"{maker}tensor {quoted(one.name)}", shape, bits)
@@ -181,8 +182,9 @@ def _check_value(what: str, one: ValueInfoProto) -> None:
         raise ValueError(f"{where} must be a tensor, not {kind.WhichOneof('value')}")
     if kind.tensor_type.elem_type not in BITS:
         raise ValueError(f"{where} must be of numbers, not of {named(kind.tensor_type.elem_type)}")
-    if any(size.dim_value < 0 for size in kind.tensor_type.shape.dim):
-        raise ValueError(f"{where}: sizes must be 0 or more")
+    # Some exporters write -1 for sizes that are open.
+    if any(size.dim_value < -1 for size in kind.tensor_type.shape.dim):
+        raise ValueError(f"{where}: sizes must be 0 or more, or -1: open")
 
 
 def _check_once(what: str, names: Iterable[str]) -> None:

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from golden.formats.element import ElementFormat
 from golden.formats.exact import Exact, join
 
-__all__ = ["matmul", "specials"]
+__all__ = ["matmul", "matmul_codes", "specials"]
 
 # Integers up to 2^53 are doubles, and so is every sum of them that stays below, in any order.
 _DOUBLE = 53
@@ -36,6 +37,32 @@ def matmul(a: Exact, b: Exact) -> Exact:
         nan=nan,
         infinity=infinity,
     )
+
+
+def matmul_codes(
+    a_format: ElementFormat, b_format: ElementFormat, a: np.ndarray, b: np.ndarray
+) -> np.ndarray | None:
+    """Multiply matrices of codes exactly by one product of doubles.
+
+    Parameters
+    ----------
+    a_format, b_format : of the codes.
+    a, b : codes, M x K and K x N.
+
+    Returns
+    -------
+    M x N int64 sums in units of 2^(sum of both lsb); None where a code is no finite number, or a
+    sum could have more bits than a double.
+    """
+    growth = max(a.shape[1] - 1, 0).bit_length()
+    if a_format.fixed_width + b_format.fixed_width - 2 + growth > _DOUBLE:
+        return None
+    left, right = (
+        np.ldexp(fmt.to_float(codes), -fmt.lsb) for fmt, codes in ((a_format, a), (b_format, b))
+    )
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return None
+    return (left @ right).astype(np.int64)
 
 
 def specials(a: Exact, b: Exact) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from golden.check import Choice, Integer, Subset, check_fields, parameter, param
 from golden.formats.element import ROUNDING, SATURATE, ElementFormat
 from golden.formats.exact import Exact
 from golden.formats.names import parse
-from golden.formats.product import matmul
+from golden.formats.product import matmul, matmul_codes
 from golden.npe.block_scale import BlockScaleSpec
 from golden.npe.lane import LaneSpec
 from golden.npe.result import ResultName
@@ -150,37 +150,41 @@ def npe(
     overflow : the sums have more words than :meth:`NpeSpec.k_max_words`.
     """
     lane = spec.element
-    operands = [
-        fmt.decode(fmt.check(name, codes))
-        for name, fmt, codes in zip("ab", _formats(lane, a_format, b_format), (a, b), strict=True)
-    ]
-    if any(x.significand.ndim != 2 for x in operands) or np.shape(a)[1] != np.shape(b)[0]:
-        raise ValueError(f"a and b must be M x K and K x N, not {np.shape(a)} and {np.shape(b)}")
-    words = -(-np.shape(a)[1] // lane.codes(a_format, b_format))
-    limit = spec.k_max_words(a_format, b_format)
-    overflow = limit is not None and words > limit
+    formats = _formats(lane, a_format, b_format)
+    a, b = (fmt.check(name, x) for name, fmt, x in zip("ab", formats, (a, b), strict=True))
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+        raise ValueError(f"a and b must be M x K and K x N, not {a.shape} and {b.shape}")
+    limit, lsb = spec.k_max_words(a_format, b_format), lane.lsb(a_format, b_format)
+    overflow = limit is not None and -(-a.shape[1] // lane.codes(a_format, b_format)) > limit
     if (a_scales is None or b_scales is None) != (spec.scale == "none"):
         raise TypeError(f"a_scales and b_scales must be there where scale is, {spec.scale}")
+    sums = matmul_codes(formats[0], formats[1], a, b) if a_scales is None else None
+    if sums is not None:
+        invalid = np.zeros(sums.shape, bool)
+        return _result(spec, sums, invalid, lsb), invalid, overflow
+    operands = [fmt.decode(x) for fmt, x in zip(formats, (a, b), strict=True)]
     if a_scales is not None and b_scales is not None:
-        unit = replace(spec.block_scale, fraction_width=-lane.lsb(a_format, b_format))
+        unit = replace(spec.block_scale, fraction_width=-lsb)
         codes, invalid = scaled_matmul(unit, spec.block, *operands, scales=(a_scales, b_scales))
         if spec.saturate:
             codes = unit.total.encode(unit.total.decode(codes))
         return codes, invalid, overflow
-    exact = matmul(*(Exact.finite(x.significand, x.exponent) for x in operands))
-    sums = exact.fixed(lane.lsb(a_format, b_format))
+    exact = matmul(*(Exact.finite(x.significand, x.exponent) for x in operands)).fixed(lsb)
+    invalid = np.logical_or.outer(operands[0].nan.any(axis=1), operands[1].nan.any(axis=0))
+    return _result(spec, exact, invalid, lsb), invalid, overflow
+
+
+def _result(spec: NpeSpec, sums: np.ndarray, invalid: np.ndarray, lsb: int) -> np.ndarray:
+    """Keep the bits of the accumulator, and round to the format of C, if there is one."""
     if spec.accumulator_width > 62:
         sums = sums.astype(object)
     half = 1 << (spec.accumulator_width - 1)
-    invalid = np.logical_or.outer(operands[0].nan.any(axis=1), operands[1].nan.any(axis=0))
-    sums = (sums + half) % (2 * half) - half
+    if sums.size and not -half <= sums.min() <= sums.max() < half:
+        sums = (sums + half) % (2 * half) - half
     if spec.result_format is None:
-        return sums, invalid, overflow
-    number = Exact.finite(sums, lane.lsb(a_format, b_format))
-    codes = spec.result_format.encode(
-        replace(number, nan=invalid), rounding=spec.rounding, saturate=spec.saturate
-    )
-    return codes, invalid, overflow
+        return sums
+    number = replace(Exact.finite(sums, lsb), nan=invalid)
+    return spec.result_format.encode(number, rounding=spec.rounding, saturate=spec.saturate)
 
 
 def pack(
@@ -233,13 +237,9 @@ def cycles(
 @cache
 def _element(lane: str, formats: str, accumulator_width: int, passes: int) -> LaneSpec:
     """Make the spec of a lane; cached, since its checks are slow."""
-    found = _LANES[lane]
-    fields: dict[str, Any] = {
-        "formats": formats,
-        "accumulator_width": accumulator_width,
-        "passes": passes,
-    }
-    return found(**{name: fields[name] for name in parameters_of(found)})
+    fields: dict[str, Any]
+    fields = {"formats": formats, "accumulator_width": accumulator_width, "passes": passes}
+    return _LANES[lane](**{name: fields[name] for name in parameters_of(_LANES[lane])})
 
 
 def _formats(lane: LaneSpec, *indices: int) -> list[ElementFormat]:

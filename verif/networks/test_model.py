@@ -1,11 +1,14 @@
 """A model's inputs: sizes that have names."""
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from carrysave.networks.model import Graph
+from carrysave.networks.model import Graph, load
+from hw.emit.user_files import FileError
 
 
 def test_sizes_of_one_name_are_one_size() -> None:
@@ -22,3 +25,27 @@ def test_sizes_of_one_name_are_one_size() -> None:
     graph.check_inputs(given((4, 7, 2), (4, 7, 3)))
     with pytest.raises(ValueError, match="words of input 'b' must be 7, as of 'a', not 8"):
         graph.check_inputs(given((4, 7, 2), (4, 8, 2)))
+
+
+def test_size_that_is_minus_one_is_open(tmp_path: Path) -> None:
+    """As some exporters write it; less is refused."""
+    path = tmp_path / "model.onnx"
+
+    def written(size: int) -> Path:
+        values = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, [size, 3]) for name in "xy"
+        ]
+        graph = helper.make_graph(
+            [helper.make_node("Relu", ["x"], ["y"])], "relu", values[:1], values[1:]
+        )
+        onnx.save(
+            helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9),
+            path,
+        )
+        return path
+
+    graph = load(written(-1))
+    for count in (1, 5):
+        graph.check_inputs({"x": np.zeros((count, 3), np.float32)})
+    with pytest.raises(FileError, match="input 'x': sizes must be 0 or more, or -1: open"):
+        load(written(-2))

@@ -1,17 +1,16 @@
-"""``carrysave precision``: choices against all there are, sensitivities against numpy, the run."""
+"""``carrysave precision``: sensitivities against numpy, its intervals and choices, the run."""
 
-import itertools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from scipy.stats import binomtest
 
 from carrysave.data.networks import MODELS, Task, quantise
 from carrysave.networks.encoded import encode, steps_of
 from carrysave.networks.precision import view
-from carrysave.networks.precision.choose import choose
 from carrysave.report.page import write
 from golden.formats.names import parse
 from verif.support.browser import Browser
@@ -19,48 +18,6 @@ from verif.support.command import Run
 from verif.support.schemas import check
 
 SMALL = ("-p", "m=2", "-p", "n=2", "-p", "formats=int8,int4,e2m1")
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_choice_is_the_best_of_all(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    layers, options = 5, 4
-    noise = 10.0 ** rng.uniform(-8, 0, (layers, options))
-    noise[rng.random(noise.shape) < 0.1] = np.inf
-    noise[:, 0] = np.where(np.isinf(noise).all(axis=1), 0.1, noise[:, 0])
-    costs = {kind: rng.integers(1, 100, noise.shape).astype(float) for kind in ("bytes", "cycles")}
-    there = np.isfinite(noise)
-    costs = {kind: np.where(there, cost, np.inf) for kind, cost in costs.items()}
-    limits = {}
-    for kind, cost in costs.items():
-        least = np.where(there, cost, np.inf).min(axis=1).sum()
-        most = np.where(there, cost, 0.0).max(axis=1).sum()
-        limits[kind] = least + rng.uniform(0.2, 0.9) * (most - least)
-    every = [
-        (sum(noise[layer, pick] for layer, pick in enumerate(picks)), picks)
-        for picks in itertools.product(range(options), repeat=layers)
-        if all(
-            sum(cost[layer, pick] for layer, pick in enumerate(picks)) <= limits[kind]
-            for kind, cost in costs.items()
-        )
-    ]
-    best = min((one for one in every if np.isfinite(one[0])), default=None)
-    if best is None:
-        with pytest.raises(ValueError, match="no choice of formats keeps all of bytes, cycles"):
-            choose(noise, costs, limits)
-        return
-    assert tuple(choose(noise, costs, limits)) == best[1]
-
-
-def test_choice_that_costs_less_wins_a_tie() -> None:
-    noise = np.array([[0.0, 0.0], [1e-3, 1e-3]])
-    costs = {"bytes": np.array([[8.0, 4.0], [4.0, 8.0]])}
-    assert list(choose(noise, costs, {"bytes": 100.0})) == [1, 0]
-
-
-def test_limit_that_nothing_keeps() -> None:
-    with pytest.raises(ValueError, match="bytes must be 6 or more, not 5"):
-        choose(np.ones((2, 2)), {"bytes": np.array([[3.0, 4.0], [3.0, 8.0]])}, {"bytes": 5.0})
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +83,14 @@ def test_digits(run: Run, task: Task, files: list[Any], tmp_path: Path) -> None:
     assert uniform["all int8"]["cycles"] > chosen["cycles"] > uniform["all int4"]["cycles"]
     bytes_of = [one["bytes"] for one in facts["pareto"]]
     assert bytes_of == sorted(bytes_of)
+    for one in (chosen, *facts["uniform"]):
+        for share in ("same", "right", "right_floats"):
+            wanted = binomtest(round(60 * one[share]), 60).proportion_ci(method="wilson")
+            assert one[f"{share}_interval"] == pytest.approx(wanted)
+        low, high = one["change_interval"]
+        assert low < one["right"] - one["right_floats"] < high
+        low, high = one["noise_interval"]
+        assert low < one["noise"] < high
 
     own = out / "precision" / "digits"
     assert (own / "precision.svg").read_bytes().startswith(b"<?xml")
@@ -175,6 +140,8 @@ def test_table_is_shown(run: Run, files: list[Any], tmp_path: Path) -> None:
     assert "layer0" in found.out
     assert "all int8" in found.out
     assert "accuracy in floats: " in found.out
+    assert "intervals of 95 %" in found.out
+    assert "uJ" not in found.out.split("whole networks")[1]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +206,9 @@ def test_page(browser: Browser, tmp_path: Path) -> None:
     layer = {"layer": "a <b>", "operator": "Gemm", "a": "int8", "b": "int4", "noise": 1e-3,
              "bytes": 2048.0, "cycles": 90.0, "energy_uj": None}  # fmt: skip
     outcome = {"name": "chosen", "bits": 4.0, "bytes": 4096.0, "cycles": 180.0, "energy_uj": None,
-               "noise": 2e-3, "same": 0.99, "right": None, "right_floats": None}  # fmt: skip
+               "noise": 2e-3, "same": 0.99, "right": None, "right_floats": None,
+               "noise_interval": (1e-3, 3e-3), "same_interval": (0.98, 0.995),
+               "right_interval": None, "change_interval": None}  # fmt: skip
     others = [{**outcome, "name": f"all int{bits}", "bits": bits, "bytes": 1024.0 * bits,
                "noise": 4.0**-bits} for bits in (8, 4, 2)]  # fmt: skip
     found = {
@@ -249,5 +218,12 @@ def test_page(browser: Browser, tmp_path: Path) -> None:
         "files": [],
     }  # fmt: skip
     text = browser.check(write(tmp_path / "a.html", view.page(found)), charts=2)
-    for part in ("a <b>", "-27.0 dB", "99.0%", "at most bytes 5,000", "chosen"):
+    for part in (
+        "a <b>",
+        "-27.0 dB",
+        "99.0% (98.0..99.5 %)",
+        "-30.0..-25.2",
+        "at most bytes 5,000",
+        "chosen",
+    ):
         assert part in text

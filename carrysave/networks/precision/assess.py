@@ -9,6 +9,7 @@ from carrysave.networks import golden
 from carrysave.networks.evaluate import evaluate
 from carrysave.networks.lower import lower
 from carrysave.networks.model import Graph
+from carrysave.networks.precision.intervals import Interval, change, ratio, wilson
 from carrysave.networks.precision.layers import Layer, batches
 from carrysave.networks.precision.sensitivity import Option, noise
 from carrysave.networks.product_base import Operands
@@ -31,6 +32,9 @@ class Outcome:
     noise : of the outputs, relative to the float network's.
     same : fraction of inputs with the same class; None if outputs are not classes.
     right, right_floats : accuracy, here and in floats; None without labels.
+    noise_interval, same_interval, right_interval, right_floats_interval : of these; that of the
+        noise is None where outputs are not one for each input.
+    change_interval : of the difference between the two accuracies.
     """
 
     name: str
@@ -43,6 +47,11 @@ class Outcome:
     same: float | None
     right: float | None
     right_floats: float | None
+    noise_interval: Interval | None = None
+    same_interval: Interval | None = None
+    right_interval: Interval | None = None
+    right_floats_interval: Interval | None = None
+    change_interval: Interval | None = None
 
 
 class Judge:
@@ -83,8 +92,7 @@ class Judge:
         found = [evaluate(lowered, part, multiply) for part in self._parts]
         outputs, reference = ([one for part in parts for one in part.values()]
                               for parts in (found, self._reference))  # fmt: skip
-        classes, wanted = self._classes(found), self._classes(self._reference)
-        labels = self._labels
+        same, right, right_floats = self.hits(found)
         weights = sum(layer.weight_bits(1) for layer in self._layers)
         energies = [option.energy_uj for option in options if option.energy_uj is not None]
         return Outcome(
@@ -95,10 +103,25 @@ class Judge:
             cycles=sum(option.cycles for option in options),
             energy_uj=sum(energies) if energies else None,
             noise=noise(outputs, reference),
-            same=None if classes is None else float(np.mean(classes == wanted)),
-            right=_share(classes, labels),
-            right_floats=_share(wanted, labels),
-        )
+            same=_share(same),
+            right=_share(right),
+            right_floats=_share(right_floats),
+            noise_interval=_noise_interval(found, self._reference),
+            same_interval=_interval(same),
+            right_interval=_interval(right),
+            right_floats_interval=_interval(right_floats),
+            change_interval=None if right is None or right_floats is None
+            else change(right, right_floats),
+        )  # fmt: skip
+
+    def hits(self, parts: Sequence[dict[str, np.ndarray]]) -> tuple[np.ndarray | None, ...]:
+        """Tell for each input: the same class as in floats; the right one; so in floats."""
+        found, wanted = self._classes(parts), self._classes(self._reference)
+        if found is None or wanted is None:
+            return None, None, None
+        if self._labels is None:
+            return found == wanted, None, None
+        return found == wanted, found == self._labels, wanted == self._labels
 
     def _classes(self, parts: Sequence[dict[str, np.ndarray]]) -> np.ndarray | None:
         """Return the classes of the first output, if it is a classifier's."""
@@ -108,5 +131,34 @@ class Judge:
         return np.concatenate([part.argmax(axis=1) for part in first])
 
 
-def _share(classes: np.ndarray | None, labels: np.ndarray | None) -> float | None:
-    return None if classes is None or labels is None else float(np.mean(classes == labels))
+def _share(hits: np.ndarray | None) -> float | None:
+    return None if hits is None else float(np.mean(hits))
+
+
+def _interval(hits: np.ndarray | None) -> Interval | None:
+    return None if hits is None else wilson(int(hits.sum()), len(hits))
+
+
+def _noise_interval(
+    found: Sequence[dict[str, np.ndarray]], reference: Sequence[dict[str, np.ndarray]]
+) -> Interval | None:
+    """Return the interval of the noise, if outputs have an entry for each input."""
+    apart, power = [], []
+    for ours, theirs in zip(found, reference, strict=True):
+        names = [name for name, values in theirs.items() if values.dtype.kind == "f"]
+        counts = {theirs[name].shape[:1] for name in names}
+        if len(counts) != 1 or counts == {()}:
+            return None
+        rows = [(ours[name].astype(np.float64), theirs[name].astype(np.float64)) for name in names]
+        sums = [
+            (((one - other) ** 2).reshape(len(other), -1).sum(axis=1),
+             (other**2).reshape(len(other), -1).sum(axis=1))
+            for one, other in rows
+        ]  # fmt: skip
+        apart.append(sum(one for one, _ in sums))
+        power.append(sum(other for _, other in sums))
+    parts, wholes = np.concatenate(apart), np.concatenate(power)
+    if not wholes.any():
+        return None
+    low, high = ratio(parts, wholes)
+    return max(low, 0.0), high

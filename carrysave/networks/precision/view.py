@@ -1,6 +1,6 @@
 """Output of ``carrysave precision``: tables and a picture."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +23,21 @@ _OUTCOMES = (
     ("cycles", "{:,.0f}", "less"), ("uJ", "{:,.3g}", "less"), ("noise, dB", "{:.1f}", "less"),
     ("same top-1", "{:.1%}", "more"), ("accuracy", "{:.1%}", "more"),
 )  # fmt: skip
+_INTERVALS = ("formats", "noise, dB", "same top-1, %", "accuracy, %", "change, %")
 
 
 def _decibels(noise: float) -> float:
     return 10 * float(np.log10(noise)) if noise else -np.inf
+
+
+def _span(
+    interval: Sequence[float] | None, unit: Callable[[float], float] = lambda x: 100 * x,
+    sign: str = "-",
+) -> str | None:  # fmt: skip
+    """Write an interval, from..to."""
+    if interval is None:
+        return None
+    return "..".join(f"{unit(end):{sign}.1f}" for end in interval)
 
 
 def _layers(found: Mapping[str, Any]) -> Section:
@@ -49,9 +60,34 @@ def _outcomes(found: Mapping[str, Any]) -> Section:
             row["name"], row["bits"], row["bytes"] / 1024, row["cycles"], row["energy_uj"],
             _decibels(row["noise"]), row["same"], row["right"],
         )
-        for row in (found["chosen"], *found["pareto"], *found["uniform"])
+        for row in _networks(found)
     ]  # fmt: skip
-    return Section(f"whole networks, {found['judged']} inputs", _OUTCOMES, rows)
+    return _filled(Section(f"whole networks, {found['judged']} inputs", _OUTCOMES, rows))
+
+
+def _intervals(found: Mapping[str, Any]) -> Section:
+    """Tabulate the intervals of their figures."""
+    rows = [
+        (
+            row["name"], _span(row["noise_interval"], _decibels), _span(row["same_interval"]),
+            _span(row["right_interval"]), _span(row["change_interval"], sign="+"),
+        )
+        for row in _networks(found)
+    ]  # fmt: skip
+    return _filled(Section("intervals of 95 %", _INTERVALS, rows))
+
+
+def _networks(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """List whole networks, the chosen one first."""
+    return [found["chosen"], *found["pareto"], *found["uniform"]]
+
+
+def _filled(table: Section) -> Section:
+    """Leave out columns without figures."""
+    places = {head: place for place, head in enumerate(table.heads)}
+    return table.only([
+        head for head, place in places.items() if any(row[place] is not None for row in table.rows)
+    ])  # fmt: skip
 
 
 def _sentences(found: Mapping[str, Any]) -> list[str]:
@@ -64,7 +100,12 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
     ]
     right = found["chosen"]["right_floats"]
     if right is not None:
-        lines.append(f"accuracy in floats: {right:.1%}")
+        span = _span(found["chosen"]["right_floats_interval"])
+        lines.append(f"accuracy in floats: {right:.1%} ({span} %)")
+    lines.append(
+        "intervals hold with 95 %: Wilson's for shares, by the standard error for noise"
+        + ("" if right is None else "; change: of the accuracy in floats, by matched inputs, in %")
+    )
     if found["energy"]:
         each = ", ".join(
             f"{pj:.2f} pJ ({pair})" for pair, pj in found["energy"]["pj_per_mac"].items()
@@ -75,7 +116,7 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
 
 def show(console: Console, found: Mapping[str, Any]) -> None:
     """Print the results."""
-    for table in (_layers(found), _outcomes(found)):
+    for table in (_layers(found), _outcomes(found), _intervals(found)):
         tables.show(console, table)
     for line in _sentences(found):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -84,7 +125,7 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
 def markdown(found: Mapping[str, Any]) -> str:
     """Format the results as Markdown."""
     lines = tables.heading(found)
-    for table in (_layers(found), _outcomes(found)):
+    for table in (_layers(found), _outcomes(found), _intervals(found)):
         lines += [f"## {table.title}", "", *tables.markdown(table), ""]
     lines += [*(f"- {line}" for line in _sentences(found)), ""]
     return "\n".join(lines)
@@ -94,7 +135,7 @@ def page(found: Mapping[str, Any]) -> Page:
     """Return the page of the results."""
     chosen, judged = found["chosen"], found["judged"]
     layers = replace(_layers(found), title="layers, figures per input")
-    shares = (("same class as in floats", chosen["same"]), ("accuracy", chosen["right"]))
+    shares = (("same class as in floats", "same"), ("accuracy", "right"))
     return Page(
         title=f"formats of {found['model']} on {found['design']}",
         says=f"{judged:,} inputs; at most {_limits(found)}",
@@ -105,10 +146,15 @@ def page(found: Mapping[str, Any]) -> Page:
             ("weights", f"{chosen['bytes'] / 1024:,.2f} KiB"),
             ("cycles per input", f"{chosen['cycles']:,.0f}"),
             ("noise", f"{_decibels(chosen['noise']):.1f} dB"),
-            *((name, f"{share:.1%}") for name, share in shares if share is not None),
+            *(
+                (name, f"{chosen[key]:.1%} ({_span(chosen[f'{key}_interval'])} %)")
+                for name, key in shares
+                if chosen[key] is not None
+            ),
         ],
         parts=[
             Scatter(_outcomes(found), "KiB", "noise, dB", marked=[0], mark="chosen"),
+            _intervals(found),
             Scatter(layers, "KiB", "noise, dB", group="A"),
             Text("What the figures are", _sentences(found)),
         ],
@@ -153,6 +199,10 @@ def draw(found: Mapping[str, Any]) -> bytes:
                      for one in outcomes]  # fmt: skip
                 axes.scatter(x, y, color=colour, marker=mark, label=name, zorder=2,
                              s=70 if mark == "*" else 20)  # fmt: skip
+                for one, at in zip(outcomes, x, strict=True):
+                    if span := one[f"{member}_interval"]:
+                        ends = [_decibels(end) if member == "noise" else end for end in span]
+                        axes.vlines(at, *ends, color=colour, alpha=0.6, linewidth=1)
                 if name == "uniform":
                     for one, at in zip(outcomes, zip(x, y, strict=True), strict=True):
                         axes.annotate(one["name"].removeprefix("all "), at, fontsize=6,

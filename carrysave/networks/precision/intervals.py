@@ -1,0 +1,65 @@
+"""Intervals of figures that come from a sample of inputs, 95 % each."""
+
+import numpy as np
+
+__all__ = ["LEVEL", "Interval", "change", "ratio", "wilson"]
+
+LEVEL = 0.95
+"""How often an interval has the figure of all inputs that there could be."""
+_Z = 1.959963984540054
+"""Quantile of the normal distribution for it, on both sides."""
+
+Interval = tuple[float, float]
+"""From, to."""
+
+
+def wilson(count: int, total: int) -> Interval:
+    """Return Wilson's interval of a proportion (Wilson, J. Am. Stat. Assoc. 22, 1927).
+
+    Parameters
+    ----------
+    count : inputs that have the property, 0..total.
+    total : inputs, 1 or more.
+    """
+    if not 0 <= count <= total or total < 1:
+        raise ValueError(f"count must be 0..{total} of 1 or more inputs, not {count}")
+    share, square = count / total, _Z**2
+    middle = (share + square / (2 * total)) / (1 + square / total)
+    spread = share * (1 - share) / total + square / (2 * total) ** 2
+    half = _Z * spread**0.5 / (1 + square / total)
+    # At the ends exactly, where rounding would leave a little beyond.
+    return (0.0 if count == 0 else middle - half, 1.0 if count == total else middle + half)
+
+
+def change(ours: np.ndarray, theirs: np.ndarray) -> Interval:
+    """Return the interval of the difference of two proportions of the same inputs.
+
+    Wald's for matched pairs, with half an input added to each of the four cells (Agresti and Min,
+    Statistics in Medicine 24, 2005): it holds for few inputs too, and is never empty.
+
+    Parameters
+    ----------
+    ours, theirs : bool, for each input.
+    """
+    more, less = int((ours & ~theirs).sum()), int((theirs & ~ours).sum())
+    total = len(ours) + 2
+    middle = (more - less) / total
+    half = _Z * (more + less + 1 - (more - less) ** 2 / total) ** 0.5 / total
+    return max(middle - half, -1.0), min(middle + half, 1.0)
+
+
+def ratio(parts: np.ndarray, wholes: np.ndarray) -> Interval:
+    """Return the interval of the sum of `parts` over that of `wholes`, by its standard error.
+
+    The standard error is that of a ratio estimator (Cochran, Sampling Techniques, 1977, 2.9);
+    with wholes of 1, that of a mean.
+
+    Parameters
+    ----------
+    parts, wholes : for each input; wholes add up to more than 0.
+    """
+    count, whole = len(parts), float(wholes.sum())
+    middle = float(parts.sum()) / whole
+    square = float(((parts - middle * wholes) ** 2).sum()) * count / max(count - 1, 1)
+    half = _Z * square**0.5 / whole
+    return middle - half, middle + half
