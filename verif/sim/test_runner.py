@@ -1,5 +1,6 @@
 """Simulation flow: what goes wrong in a simulation is a failure; products of any shape."""
 
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from carrysave.sim.products import multiply
+from carrysave.sim.results import cases
 from carrysave.sim.runner import run, verify
 from carrysave.sim.verilator import Build, build
 from hw.catalog import Design
@@ -37,6 +39,9 @@ async def test_hangs(dut):
 async def test_exits(dut):
     os._exit(0)
 """
+
+
+PLAIN = "verif.sim.benches.tb_plain"
 
 
 @pytest.fixture
@@ -74,6 +79,25 @@ def test_run_never_takes_trouble_for_success(
     assert any(reason in text for text in result.failed)
     root = ElementTree.parse(result.xml).getroot()
     assert root.find(".//failure") is not None or root.find(".//error") is not None
+
+
+def test_benches_of_ours_do_without_pytest(wire: Build, tmp_path: Path) -> None:
+    found = run(wire, PLAIN, parameters={"wanted": 1}, directory=tmp_path / "run")
+    assert found.failed == ()
+    assert found.tests == 3
+    assert [case.outcome for case in cases(found.xml)].count("skipped") == 1
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_what_fails_tells_values(wire: Build, tmp_path: Path, stop: bool) -> None:
+    """By a second run, with pytest; not where only the outcome counts."""
+    run_ = partial(run, wire, PLAIN, parameters={"wanted": 7}, directory=tmp_path / "run")
+    found = run_(tests=None if stop else "values|skips", stop=stop)
+    (failed,) = (case for case in cases(found.xml) if case.outcome == "failed")
+    assert found.failed == (failed.name,) == ("test_values",)
+    assert failed.why.endswith("AssertionError" if stop else "assert 1 == 7")
+    assert ("assert 1 == 7" in found.log.read_text()) is not stop
+    assert [path.name for path in found.directory.iterdir() if path.is_dir()] == []
 
 
 def test_run_without_bench_fails(wire: Build, tmp_path: Path) -> None:
