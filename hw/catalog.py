@@ -258,7 +258,7 @@ def _is_engine(entry: Entry) -> bool:
 
 CATALOG = Catalogue()
 
-LATER = ("vector", "id_width")
+LATER = ("vector", "id_width", "gate_digits")
 """Parameters that came later: at their defaults, all is as it was, to the digest of a design."""
 
 _LONGEST = 120

@@ -18,8 +18,9 @@ import numpy as np
 from rich.console import Console
 
 from carrysave import cache
-from golden.npe.requantiser import Requantisation, RequantiserSpec
-from golden.npe.vector import VectorUnitSpec, gate, norm, softmax
+from golden.npe.elements import gate
+from golden.npe.requantiser import Requantisation, dyadic
+from golden.npe.vector import VectorUnitSpec, norm, softmax
 from scripts.bench import show
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,11 +63,9 @@ def measure(length: int, width: int) -> dict[str, Any]:
         exact = np.clip(np.divide(y, root, out=np.zeros_like(y), where=root > 1e-9), *ends)
         found = norm(spec, codes, centred=centred) / 2**spec.norm_fraction
         row[name] = float(abs(found - exact).max())
-    out = RequantiserSpec(
-        n=1, width=width + spec.exponential_width + 1, multiplier_width=2, out_width=width
-    )
-    shift = np.array([spec.exponential_width])
-    to = Requantisation(multiplier=np.array([1]), shift=shift, zero_point=np.array([0]))
+    out = spec.scaling
+    multiplier, shift = dyadic(1.0, out.multiplier_width)
+    to = Requantisation(multiplier=multiplier, shift=shift, zero_point=np.array([0]))
     erf = np.vectorize(math.erf)
     for name, exact in (
         ("gelu", reals * (1 + erf(reals / math.sqrt(2))) / 2),

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from golden.lut.align import aligned_format
-from golden.npe.requantiser import Requantisation, RequantiserSpec, dyadic
-from golden.npe.vector import VectorUnitSpec, gate, norm, softmax
+from golden.npe.elements import gate
+from golden.npe.requantiser import Requantisation, dyadic
+from golden.npe.vector import VectorUnitSpec, norm, softmax
 
 __all__ = [
     "FLOATS", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Kept", "Units", "aligned", "hadamard",
@@ -23,9 +24,7 @@ VECTOR = VectorUnitSpec(
 )  # fmt: skip
 """The one vector unit of a block, for softmax, norms and gates."""
 _LEAST = -60
-_GATE_FRACTION = 9
-_TOP = VECTOR.exponential_width
-_OUT = RequantiserSpec(n=1, width=VECTOR.width + _TOP + 2, out_width=16)
+_GATE_FRACTION = 8
 
 
 def aligned(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.ndarray, np.ndarray]:
@@ -58,9 +57,10 @@ def rms(codes: np.ndarray) -> np.ndarray:
 def gated(gates: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Multiply by the SiLU of gates, of 16 bits with 8 after the point, saturated; float32."""
     codes = np.clip(np.rint(np.ldexp(gates, 8)), -32768, 32767).astype(np.int64)
-    multiplier, shift = dyadic(2.0 ** (_GATE_FRACTION - VECTOR.scale_width - _TOP))
+    out = VECTOR.scaling
+    multiplier, shift = dyadic(2.0 ** (_GATE_FRACTION - VECTOR.scale_width), out.multiplier_width)
     to = Requantisation(multiplier=multiplier, shift=shift, zero_point=np.zeros(1, np.int64))
-    made = gate(VECTOR, "silu", codes, _OUT, to).astype(np.float32)
+    made = gate(VECTOR, "silu", codes, out, to).astype(np.float32)
     return np.ldexp(made, -_GATE_FRACTION) * values
 
 

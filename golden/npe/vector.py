@@ -1,6 +1,7 @@
-"""Vector arithmetic on rows of integers: softmax, norms, gated activations, sums and products."""
+"""Vector arithmetic on rows of integers: softmax and norms; what the vector unit is built for."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,17 +12,26 @@ from golden.npe.activation import exp_parts
 from golden.npe.requantiser import Requantisation, RequantiserSpec, requantiser
 
 __all__ = [
-    "GATES", "OPERATIONS", "VectorUnitSpec", "add", "gate", "multiply", "norm", "normalised",
+    "GATES",
+    "NORMS",
+    "OPERATIONS",
+    "PAIRS",
+    "VectorUnitSpec",
+    "norm",
+    "normalised",
     "softmax",
-]  # fmt: skip
+]
 
-OPERATIONS = ("softmax", "layer_norm", "rms_norm")
+NORMS = ("layer_norm", "rms_norm")
+"""Operations that divide rows by a root."""
+PAIRS = ("add", "multiply")
+"""Operations on two rows of one length."""
+OPERATIONS = ("softmax", *NORMS, "gelu", "silu", *PAIRS)
 """Operations of the vector unit; each one's place is its number."""
 GATES = {"gelu": 109, "silu": 64}
 """Slope of the sigmoid's argument, in units of 2^-6: GELU is near x * sigmoid(1.702 x)."""
 _ROWS = 256
 """Rows of a norm at once."""
-_GATE = Choice("operation", "silu", tuple(GATES))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +45,14 @@ class VectorUnitSpec:
 
     The norms are of any scale, and make two's complement codes that represent their value times
     2^-norm_fraction, saturated.
+
+    Gates, sums and products are requantised as each row says, by :attr:`scaling`; gates take codes
+    x that represent x * 2^-scale_width.
     """
 
-    operations: str = parameter(Subset("operations built", ",".join(OPERATIONS), OPERATIONS))
+    operations: str = parameter(
+        Subset("operations built", ",".join(("softmax", *NORMS)), OPERATIONS)
+    )
     lanes: int = parameter(Integer("codes per beat", 8, 1, 64, "lanes"))
     width: int = parameter(Integer("bits of a value, two's complement", 8, 4, 16, "bits"))
     length: int = parameter(Integer("maximum values in a row", 4096, 1, 4096, "values"))
@@ -50,7 +65,14 @@ class VectorUnitSpec:
         Integer("bits of a norm after the binary point", 5, 0, 8, "bits")
     )
 
+    gate_digits: int = parameter(
+        Integer("quotient bits of a gate per cycle, in each lane", 1, 1, 8, "bits")
+    )
+
     OPERATIONS = OPERATIONS
+    NORMS = NORMS
+    GATES = GATES
+    PAIRS = PAIRS
 
     MEAN_FRACTION = 8
     """Bits of a mean after the binary point."""
@@ -66,8 +88,32 @@ class VectorUnitSpec:
 
     def check_operation(self, operation: str) -> None:
         """Refuse an operation that is not built."""
-        built = tuple(self.operations.split(","))
-        Choice("operation", built[0], built).check("operation", operation)
+        Choice("operation", self.built[0], self.built).check("operation", operation)
+
+    @property
+    def built(self) -> tuple[str, ...]:
+        """Operations that are built."""
+        return tuple(self.operations.split(","))
+
+    def builds(self, operations: Iterable[str]) -> bool:
+        """Tell whether any of some operations is built."""
+        return not set(self.built).isdisjoint(operations)
+
+    @property
+    def scales(self) -> bool:
+        """Whether any operation is built whose rows say how they are requantised."""
+        return self.builds((*GATES, *PAIRS))
+
+    def most(self, operation: str) -> int:
+        """Return the most values in a row; of two rows each, if the operation takes two."""
+        if operation not in PAIRS:
+            return self.length
+        return min(self.lanes << max(self.beats - 1, 1).bit_length() - 1, self.length)
+
+    @property
+    def beats(self) -> int:
+        """Beats of the longest row."""
+        return -(-self.length // self.lanes)
 
     @property
     def in_format(self) -> IntFormat:
@@ -93,6 +139,21 @@ class VectorUnitSpec:
     def reciprocal_width(self) -> int:
         """Bits of the reciprocal of a row, normalised."""
         return self.out_width + 4
+
+    @property
+    def gate_width(self) -> int:
+        """Bits of an exponential after the binary point where a gate divides by it."""
+        return self.reciprocal_width - 1
+
+    @property
+    def scaling(self) -> RequantiserSpec:
+        """How gates, sums and products of values become codes."""
+        return RequantiserSpec(
+            n=1,
+            width=2 * self.width,
+            multiplier_width=self.reciprocal_width,
+            out_width=self.out_width,
+        )
 
     @property
     def sum_error(self) -> float:
@@ -192,91 +253,11 @@ def norm(spec: VectorUnitSpec, x: np.ndarray, *, centred: bool) -> np.ndarray:
     return codes.reshape(x.shape)
 
 
-def gate(
-    spec: VectorUnitSpec, operation: str, x: np.ndarray, out: RequantiserSpec, to: Requantisation
-) -> np.ndarray:
-    """Multiply values by a sigmoid of them, and requantise.
-
-    The sigmoid is E / (E + e) for values of at least zero, and e / (E + e) below, of
-    exponential_width bits, to the nearest; e is the exponential of minus the magnitude of the
-    argument, E that of zero.
-
-    Parameters
-    ----------
-    spec : widths.
-    operation : of :data:`GATES`.
-    x : of `spec.in_format`, in units of 2^-scale_width.
-    out : of one column, and of at least width + exponential_width + 1 bits.
-    to : the requantisation of x times the sigmoid, in units of 2^-(scale_width +
-        exponential_width).
-
-    Returns
-    -------
-    int64 codes of `out`, of the shape of `x`.
-    """
-    _GATE.check("operation", operation)
-    x, top = spec.in_format.check("x", x), spec.exponential_width
-    argument = x * np.where(x < 0, 1, -1) * GATES[operation]
-    # Its magnitude is rounded down.
-    mantissa, whole = exp_parts(1 << spec.scale_width, -(-argument >> 6))
-    exponential = mantissa << top - spec.scale_width - 1 >> np.minimum(whole, 62)
-    total = exponential + (1 << top)
-    share = np.where(x < 0, exponential, 1 << top)
-    sigmoid = ((share << top + 1) + total) // (2 * total)
-    return requantiser(out, (x * sigmoid).reshape(-1, 1), to).reshape(x.shape)
-
-
-def add(
-    a: np.ndarray, b: np.ndarray, factors: tuple[int, int], out: RequantiserSpec, to: Requantisation
-) -> np.ndarray:
-    """Add a times the one factor to b times the other, and requantise, element by element.
-
-    Parameters
-    ----------
-    a, b : integers, of one shape; rows along the last axis.
-    factors : integers. The sums are of `out.sum_format`.
-    out, to : how the sums become codes; with one column, or one for each value of a row.
-
-    Returns
-    -------
-    int64 codes of `out`, of the shape of `a`.
-    """
-    first, second = _pair(a, b)
-    return _requantised(first * factors[0] + second * factors[1], out, to)
-
-
-def multiply(a: np.ndarray, b: np.ndarray, out: RequantiserSpec, to: Requantisation) -> np.ndarray:
-    """Multiply element by element, and requantise.
-
-    Parameters
-    ----------
-    a, b : integers, of one shape; rows along the last axis. The products are of `out.sum_format`.
-    out, to : how the products become codes; with one column, or one for each value of a row.
-
-    Returns
-    -------
-    int64 codes of `out`, of the shape of `a`.
-    """
-    first, second = _pair(a, b)
-    return _requantised(first * second, out, to)
-
-
 def _rows(spec: VectorUnitSpec, x: np.ndarray) -> np.ndarray:
     x = spec.in_format.check("x", x)
     if not 1 <= x.shape[-1] <= spec.length:
         raise ValueError(f"rows must be of 1..{spec.length} values, not {x.shape[-1]}")
     return x
-
-
-def _pair(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    first, second = (np.asarray(values, dtype=np.int64) for values in (a, b))
-    if first.shape != second.shape:
-        raise ValueError(f"b must be of the shape {first.shape}, not {second.shape}")
-    return first, second
-
-
-def _requantised(sums: np.ndarray, out: RequantiserSpec, to: Requantisation) -> np.ndarray:
-    return requantiser(out, sums.reshape(-1, out.n), to).reshape(sums.shape)
 
 
 def _bit_length(values: np.ndarray) -> np.ndarray:

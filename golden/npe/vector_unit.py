@@ -5,35 +5,63 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from golden.npe.vector import VectorUnitSpec, norm, normalised, softmax
+from golden.npe.elements import add, gate, multiply
+from golden.npe.requantiser import Requantisation
+from golden.npe.vector import GATES, PAIRS, VectorUnitSpec, norm, normalised, softmax
 
-__all__ = ["PASS", "cycles", "vector_unit"]
+__all__ = ["PASS", "cycles", "period", "vector_unit"]
 
 PASS = 5
 """Cycles of a pass beyond one for each beat."""
 
 SUMS = {"softmax": 1, "layer_norm": 2, "rms_norm": 1}
-"""Passes over a row before that which makes its codes."""
+"""Passes over a row before that which makes its codes, if any."""
+AGAIN = 5
+"""Cycle of a gate's period in which the beat before is read again."""
 
 
-def vector_unit(spec: VectorUnitSpec, operation: str, x: np.ndarray) -> tuple[np.ndarray, int]:
+def vector_unit(
+    spec: VectorUnitSpec,
+    operation: str,
+    x: np.ndarray,
+    to: Requantisation | None = None,
+    other: np.ndarray | None = None,
+) -> tuple[np.ndarray, int]:
     """Compute a row of codes.
 
     Parameters
     ----------
     spec : the unit.
     operation : one of `spec.operations`.
-    x : of `spec.in_format`, 1 .. length values.
+    x : of `spec.in_format`, 1 .. `spec.most(operation)` values.
+    to : of gates, sums and products: how they become codes, by `spec.scaling`.
+    other : of sums and products: the other operand, as `x`.
 
     Returns
     -------
-    int64 codes, as many as values, and n: a code represents its value times 2^-n.
+    int64 codes, as many as values, and n: a code represents its value times 2^-n. It is 0 of those
+    that are requantised.
     """
     spec.check_operation(operation)
+    for name, given, needed in (
+        ("to", to, (*GATES, *PAIRS)), ("other", other, PAIRS),
+    ):  # fmt: skip
+        if (given is None) == (operation in needed):
+            raise ValueError(f"{name} must be given for {', '.join(needed)}, not for {operation}")
     if operation == "softmax":
         codes, exponent = softmax(spec, x)
         return codes, int(exponent)
-    return norm(spec, x, centred=operation == "layer_norm"), spec.norm_fraction
+    if to is None:
+        return norm(spec, x, centred=operation == "layer_norm"), spec.norm_fraction
+    for name, row in (("x", x), ("other", x if other is None else other)):
+        spec.in_format.check(name, row)
+        if not 1 <= row.size <= spec.most(operation):
+            raise ValueError(f"rows must be of 1..{spec.most(operation)} values, not {row.size}")
+    if other is None:
+        return gate(spec, operation, x, spec.scaling, to), 0
+    if operation == "add":
+        return add(x, other, (1, 1), spec.scaling, to), 0
+    return multiply(x, other, spec.scaling, to), 0
 
 
 def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
@@ -50,28 +78,57 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
     rows : operation, and 1 .. length values of `spec.in_format`; beats and codes flow without
         stalls.
     """
-    beats = free = written = scaled = found = 0
+    free = written = scaled = found = 0
     left = -2
     """Cycle in which a row begins to leave its bank, to the row after the next."""
-    known = None
+    known: int | None = None
     """Cycle in which the last pass of the row before can begin."""
+    before = ("", 0)
+
+    def leave(start: int) -> tuple[int, int]:
+        """Return when a bank can be written, and when the last pass ends that starts then."""
+        name, count = before
+        reads = _reads(spec, name, count)
+        later = 0 if name in SUMS else reads - 1
+        return start + later, start + reads + 2 * (name == "multiply") + PASS + 1
+
     for operation, x in rows:
         spec.check_operation(operation)
-        before, beats = beats, -(-x.size // spec.lanes)
-        written = max(written, left + 2) + beats
+        beats = -(-x.size // spec.lanes)
+        written = max(written, left + 2) + beats * (2 if operation in PAIRS else 1)
         begin = max(free, written, found)
         if known is not None and known <= begin:
-            left = max(free, known)
-            scaled = free = left + before + PASS + 1
+            left, free = leave(max(free, known))
+            scaled = free
             begin, known = max(free, begin), None
-        summed = begin + SUMS[operation] * (beats + PASS) + 1
-        free = summed
+        sums = SUMS.get(operation, 0)
+        summed = begin + sums * (beats + PASS) + 1
+        free = summed if sums else begin
         if known is not None:
-            left = max(free, known)
-            scaled = free = left + before + PASS + 1
+            left, free = leave(max(free, known))
+            scaled = free
+        before = operation, beats
         found = max(summed, scaled) + 1
-        known = found + _scale_cycles(spec, operation, x)
-    return max(free, known or 0) + beats + PASS + 2
+        known = found + (_scale_cycles(spec, operation, x) if sums else 0)
+    return leave(max(free, known or 0))[1] + 1
+
+
+def period(spec: VectorUnitSpec, operation: str) -> int:
+    """Return the cycles from a beat to the next one, in the pass that makes codes.
+
+    A gate's beat is read, divided by in all lanes at a time, and read again.
+    """
+    if operation in GATES:
+        return max(-(-spec.reciprocal_width // spec.gate_digits) + 1, AGAIN + 1)
+    return {"add": 2, "multiply": 3}.get(operation, 1)
+
+
+def _reads(spec: VectorUnitSpec, operation: str, beats: int) -> int:
+    """Count the cycles in which the beats of a pass are read."""
+    cycles_of = period(spec, operation)
+    if operation in GATES:
+        return cycles_of * beats + AGAIN + 1
+    return cycles_of * (beats - 1) + (2 if operation in PAIRS else 1)
 
 
 def _scale_cycles(spec: VectorUnitSpec, operation: str, x: np.ndarray) -> int:

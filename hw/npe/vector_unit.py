@@ -11,10 +11,11 @@ from golden.npe.vector import VectorUnitSpec
 from hw.arith.adder import ADDER
 from hw.npe.activations.row_banks import RowBanks, ValueBeat
 from hw.npe.activations.row_codes import probabilities, rounded
-from hw.npe.activations.row_exponential import exp_parts
+from hw.npe.activations.row_elements import RowElements
+from hw.npe.activations.row_lane import LaneWidths, RowStep, row_lane
+from hw.npe.activations.row_order import period
 from hw.npe.activations.row_scale import RowScale
 from hw.npe.activations.row_schedule import RowSchedule
-from hw.npe.rounding.requantise_column import floor_shift
 
 __all__ = ["CodeBeat", "ValueBeat", "VectorUnit"]
 
@@ -87,28 +88,17 @@ class VectorUnit(wiring.Component):
             "i": In(stream.Signature(ValueBeat(spec))),
             "o": Out(stream.Signature(CodeBeat(spec))),
         })
-        operations = spec.operations.split(",")
-        self.norms = operations != ["softmax"]
-        self.softmaxes = operations[0] == "softmax"
-        # Exponentials, shifted until nothing is left of them; a sign.
-        self.value_width = spec.exponential_width + 2
-        self.factor_width = spec.magnitude_width + 5
-        self.operand_width = spec.carry_width - 2
-        most = spec.exponential_width + 1
-        if self.norms:
-            # Squares; differences from a mean; shifts, of the largest deviation.
-            self.value_width = max(self.value_width, 2 * spec.width)
-            self.factor_width = max(spec.reciprocal_width, spec.width) + 1
-            self.operand_width = spec.width + 1 + spec.MEAN_FRACTION
-            deviation = spec.reciprocal_width + spec.width + spec.MEAN_FRACTION
-            most = max(most, deviation - spec.norm_fraction)
-        self.shift_width = most.bit_length()
+        self.norms = spec.builds(spec.NORMS)
+        self.softmaxes = "softmax" in spec.built
+        self.widths = LaneWidths(spec)
 
     @property
     def latency(self) -> int:
         """Least cycles from a row of one beat to its codes."""
         least = {"softmax": 19 + self.spec.magnitude_width, "layer_norm": 24, "rms_norm": 18}
-        return min(least[operation] for operation in self.spec.operations.split(","))
+        least |= {"add": 12, "multiply": 14}
+        least |= {gate: 15 + period(self.spec, gate) for gate in self.spec.GATES}
+        return min(least[operation] for operation in self.spec.built)
 
     @property
     def operations_per_cycle(self) -> float:
@@ -126,7 +116,7 @@ class VectorUnit(wiring.Component):
         m.submodules.banks = banks = RowBanks(spec)
         wiring.connect(m, wiring.flipped(self.i), banks.i)
         m.submodules.schedule = schedule = RowSchedule(spec)
-        sum_width = self.value_width + spec.length.bit_length()
+        sum_width = self.widths.value + spec.length.bit_length()
         m.submodules.row = row = RowScale(spec, sum_width)
         total = Signal(sum_width, reset_less=True)
         squares = Signal(sum_width, reset_less=True)
@@ -137,7 +127,7 @@ class VectorUnit(wiring.Component):
         top, count = now.top, now.count
 
         def is_norm(operation: Value) -> Value:
-            return (operation != 0) & int(self.norms) if self.softmaxes else C(1, 1)
+            return (operation != 0) & int(self.widths.linear) if self.softmaxes else C(1, 1)
 
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready), banks.move.eq(move),
@@ -158,47 +148,67 @@ class VectorUnit(wiring.Component):
 
         # Stages: the memory's output, d: difference, a: operand and factor, p: product, s: shifted.
         valid, last = Signal(5), Signal(5, reset_less=True)
-        with m.If(move):
-            m.d.sync += [valid.eq(Cat(banks.reading, valid)), last.eq(Cat(banks.last, last))]
+        elements: RowElements | None = None
+        if spec.scales:
+            elements = RowElements(m, spec, now, banks, move, valid, last, self.adder)
+            m.d.comb += banks.operation.eq(now.operation)
+        else:
+            with m.If(move):
+                m.d.sync += [valid.eq(Cat(banks.reading, valid)), last.eq(Cat(banks.last, last))]
 
         mean = row.mean.as_signed()
         plain = norm & ~scaling
         offset = Signal(spec.width)
-        m.d.comb += offset.eq(Mux(plain, 0, Mux(norm, mean >> spec.MEAN_FRACTION, top)))
+        none = plain if elements is None else plain | elements.direct
+        m.d.comb += offset.eq(Mux(none, 0, Mux(norm, mean >> spec.MEAN_FRACTION, top)))
         low = Signal(spec.MEAN_FRACTION)
-        m.d.comb += low.eq(Mux(plain, 0, mean[: spec.MEAN_FRACTION]))
-        shift = Signal(self.shift_width)
-        m.d.comb += shift.eq(Mux(scaling, row.shift, spec.MEAN_FRACTION))
-        factor = Signal(self.factor_width)
+        m.d.comb += low.eq(Mux(none, 0, mean[: spec.MEAN_FRACTION]))
+        shift = Signal(self.widths.shift)
+        places = Mux(scaling, row.shift, spec.MEAN_FRACTION)
+        factor = Signal(self.widths.factor)
         one = 1 << spec.magnitude_width + 3
-        m.d.comb += factor.eq(Mux(scaling, Mux(norm, -row.factor, row.factor), Mux(norm, -1, one)))
+        of_all = Mux(scaling, Mux(norm, -row.factor, row.factor), Mux(norm, -1, one))
+        if elements is not None:
+            places, of_all = elements.chosen(places, of_all, one)
+        m.d.comb += [shift.eq(places), factor.eq(of_all)]
         keep = [
             ~refused & (~last[0] | (lane <= count) if lane else C(1, 1))
             for lane in range(spec.lanes)
         ]
+        step = RowStep(
+            move=move, norm=norm, offset=offset, low=low, factor=factor,
+            square=norm & squaring & ~scaling, shift=shift,
+            elements=None if elements is None else elements.elements,
+        )  # fmt: skip
         lanes = [
-            self._lane(
-                m, lane, move, banks.o_data.word_select(lane, spec.width), keep[lane], norm,
-                offset, low, factor, norm & squaring & ~scaling, shift,
+            row_lane(
+                m, spec, lane, banks.o_data.word_select(lane, spec.width), keep[lane], step,
+                self.adder,
             )
             for lane in range(spec.lanes)
         ]  # fmt: skip
         added = sum((value.as_signed() for value, _, _ in lanes[1:]), lanes[0][0].as_signed())
         codes, after = probabilities(m, spec, carried, [value for value, _, _ in lanes])
-        if self.norms:
+        if self.widths.linear:
+            scaled = None if elements is None else elements.limits()
             codes = [
-                Mux(norm, rounded(m, spec, lane, self.adder), probability)
+                Mux(norm, rounded(m, spec, lane, self.adder, scaled), probability)
                 for lane, probability in zip(lanes, codes, strict=True)
             ]
+        emits: Value = valid[-1]
+        fraction: Value = C(spec.norm_fraction)
+        if elements is not None:
+            codes, emits = elements.masked(codes, last[-1]), elements.emits
+            fraction = Mux(elements.direct, 0, fraction)
 
         with m.If(self.o.ready):
             m.d.sync += self.o.valid.eq(0)
         m.d.comb += schedule.done.eq(move & valid[-1] & last[-1])
-        with m.If(move & valid[-1]):
+        with m.If(move & emits):
             with m.If(scaling):
                 m.d.sync += [self.o.valid.eq(1), self.o.payload.last.eq(last[-1])]
                 m.d.sync += [self.o.payload.data.eq(Cat(codes)), carried.eq(after)]
-                exponent = Mux(norm, spec.norm_fraction, row.shift)
+                exponent = Mux(norm, fraction, row.shift)
                 m.d.sync += self.o.payload.exponent.eq(Mux(refused, 0, exponent))
                 m.d.sync += self.o.payload.refused.eq(refused)
             with m.Elif(squaring):
@@ -206,45 +216,3 @@ class VectorUnit(wiring.Component):
             with m.Else():
                 m.d.sync += total.eq(total.as_signed() + added)
         return m
-
-    def _lane(
-        self, m: Module, lane: int, move: Value, bits: Value, keep: Value, norm: Value,
-        offset: Value, low: Value, factor: Value, square: Value, shift: Value,
-    ) -> tuple[Value, Value, Value]:  # fmt: skip
-        """Subtract a value, take the exponential, multiply and shift.
-
-        Returns
-        -------
-        The floor, the bit below it, and whether it overflows; two's complement.
-        """
-        spec = self.spec
-
-        def held(name: str, width: int, value: Value) -> Signal:
-            register = Signal(width, name=f"{name}{lane}", reset_less=True)
-            with m.If(move):
-                m.d.sync += register.eq(value)
-            return register
-
-        below = held("d_below", spec.width + 1, offset.as_signed() - bits.as_signed())
-        d_keep = held("d_keep", 1, keep)
-        operand_width, shift_width = self.operand_width, self.shift_width
-        linear = Cat(low, below) if self.norms else C(0, operand_width)
-        mantissa, whole = exp_parts(m, 1 << spec.scale_width, below[: spec.width], self.adder)
-        power = Cat(C(0, spec.carry_width - spec.scale_width - 5), mantissa)
-        beyond = whole[shift_width:].any() if len(whole) > shift_width else C(0, 1)
-        octaves = whole[:shift_width] | beyond.replicate(shift_width)
-        a = held("a", operand_width, Mux(norm, linear, power) & d_keep.replicate(operand_width))
-        if self.norms:
-            factor = Mux(square, below.as_signed(), factor.as_signed())
-        a_factor = held("a_factor", self.factor_width, factor)
-        a_shift = held("a_shift", shift_width, Mux(norm, shift, octaves))
-        width = operand_width + self.factor_width
-        p = held("p", width, a.as_signed() * a_factor.as_signed())
-        p_shift = held("p_shift", shift_width, a_shift)
-        # A probability is not negative, and fits.
-        bits = p if self.norms else Cat(p[: spec.exponential_width + 1], C(0, 1))
-        floor, half, _, over = floor_shift(m, bits, p_shift, self.value_width)
-        return (
-            held("s", self.value_width, floor), held("s_half", 1, half),
-            held("s_over", 2, Cat(over, p[-1])),
-        )  # fmt: skip

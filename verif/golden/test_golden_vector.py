@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from golden.npe.requantiser import Requantisation, RequantiserSpec
-from golden.npe.vector import VectorUnitSpec, add, gate, multiply, norm, softmax
+from golden.npe.elements import add, gate, multiply
+from golden.npe.requantiser import Requantisation, RequantiserSpec, dyadic
+from golden.npe.vector import GATES, PAIRS, VectorUnitSpec, norm, softmax
 from golden.npe.vector_unit import cycles, vector_unit
+from golden.soc.spec import CoprocessorSpec
 
 LENGTHS = (1, 2, 3, 4, 7, 63, 64, 65, 197, 1000, 2047, 4095, 4096)
 WIDTHS: list[dict[str, Any]] = [
@@ -165,9 +167,11 @@ def scale_by(shift: int) -> Requantisation:
 @pytest.mark.parametrize(("operation", "error"), [("gelu", 0.052), ("silu", 0.048)])
 def test_gate_is_near_its_function(operation: str, error: float) -> None:
     """Every 8-bit value; bounds are rounded-up measurements."""
-    spec = VectorUnitSpec()
     x = np.arange(-128, 128)
-    found = gate(spec, operation, x, OUT, scale_by(spec.exponential_width)) / 16
+    spec = VectorUnitSpec()
+    multiplier, shift = dyadic(1.0, spec.reciprocal_width)
+    to = Requantisation(multiplier=multiplier, shift=shift, zero_point=np.array([0]))
+    found = gate(spec, operation, x, spec.scaling, to) / 16
     reals = (x / 16).tolist()
     exact = {
         "gelu": [real * (1 + math.erf(real / math.sqrt(2))) / 2 for real in reals],
@@ -176,9 +180,59 @@ def test_gate_is_near_its_function(operation: str, error: float) -> None:
     assert 0.9 * error < abs(found - exact).max() < error
 
 
+@pytest.mark.parametrize("operation", GATES)
+@pytest.mark.parametrize("fields", [*WIDTHS, {"out_width": 7, "scale_width": 8}], ids=str)
+def test_gate_matches_definition(fields: dict[str, Any], operation: str) -> None:
+    """Every value, or many, in fractions, for several multipliers, shifts and zero points."""
+    spec = VectorUnitSpec(**fields)
+    high = (1 << spec.reciprocal_width) - 1
+    values = np.arange(spec.in_format.low, spec.in_format.high + 1, 1 << spec.width // 12 * 4)
+    for multiplier, shift, zero_point in ((high, spec.reciprocal_width, 0), (high // 3, 9, -7),
+                                          (1, 0, 3), (0, 5, 1), (high, 63, 2)):  # fmt: skip
+        to = Requantisation(multiplier=np.array([multiplier]), shift=np.array([shift]),
+                            zero_point=np.array([zero_point]))  # fmt: skip
+        expected = []
+        for x in values.tolist():
+            argument = abs(x) * GATES[operation] // 64
+            turned = argument + -(-argument // 2 if argument % 2 == 0 else -(argument + 1) // 2)
+            turned -= -(-argument // 16)
+            unit = 1 << spec.scale_width
+            whole, rest = divmod(turned, unit)
+            e = Fraction(math.floor(Fraction(2 * unit - rest, 2 * unit) / 2**whole
+                                    * 2**spec.gate_width), 2**spec.gate_width)  # fmt: skip
+            quotient = math.floor(multiplier / (1 + e))
+            product = x * (quotient if x >= 0 else multiplier - quotient)
+            code = math.floor(Fraction(product, 2**shift) + Fraction(1, 2)) + zero_point
+            expected.append(min(max(code, spec.scaling.out_format.low),
+                                spec.scaling.out_format.high))  # fmt: skip
+        assert gate(spec, operation, values, spec.scaling, to).tolist() == expected
+
+
 def test_gate_refuses_unknown_operations() -> None:
     with pytest.raises(ValueError, match="operation must be one of gelu, silu, not 'relu'"):
-        gate(VectorUnitSpec(), "relu", np.arange(3), OUT, scale_by(0))
+        gate(VectorUnitSpec(), "relu", np.arange(3), VectorUnitSpec().scaling, scale_by(0))
+    with pytest.raises(ValueError, match=r"out must have a multiplier of 2\.\.12 bits, not 16"):
+        gate(VectorUnitSpec(), "gelu", np.arange(3), OUT, scale_by(0))
+
+
+def test_vector_unit_takes_what_an_operation_needs() -> None:
+    spec, x = VectorUnitSpec(operations="rms_norm,silu,multiply", length=24), np.arange(4)
+    to = scale_by(2)
+    for operation, given, says in (
+        ("silu", {}, "to must be given for .*, not for silu"),
+        ("rms_norm", {"to": to}, "to must be given for .*, not for rms_norm"),
+        ("silu", {"to": to, "other": x}, "other must be given for add, multiply, not for silu"),
+        ("multiply", {"to": to}, "other must be given for .*, not for multiply"),
+        ("multiply", {"to": to, "other": x[:3]}, r"b must be of the shape \(4,\), not \(3,\)"),
+    ):  # fmt: skip
+        kwargs: dict[str, Any] = given
+        with pytest.raises(ValueError, match=says):
+            vector_unit(spec, operation, x, **kwargs)
+    # Two operands share a bank.
+    assert [spec.most(name) for name in ("silu", *PAIRS)] == [24, 16, 16]
+    with pytest.raises(ValueError, match=r"rows must be of 1\.\.16 values, not 17"):
+        vector_unit(spec, "multiply", np.arange(17), to, np.arange(17))
+    assert vector_unit(spec, "multiply", x, to, x)[0].tolist() == [0, 0, 1, 2]
 
 
 def test_sums_and_products_of_all_pairs_are_requantised() -> None:
@@ -226,6 +280,11 @@ def test_vector_refuses_operations_that_are_not_built() -> None:
         norm(VectorUnitSpec(operations="rms_norm"), x, centred=True)
     with pytest.raises(ValueError, match="must be one of rms_norm, not 'softmax'"):
         softmax(VectorUnitSpec(operations="rms_norm"), x)
+
+
+def test_coprocessor_refuses_what_its_jobs_do_not_have() -> None:
+    with pytest.raises(ValueError, match="must be softmax and norms in a co-processor, not gelu"):
+        CoprocessorSpec(vector=VectorUnitSpec(operations="gelu"))
 
 
 def test_softmax_of_a_head_fits_beside_its_products() -> None:

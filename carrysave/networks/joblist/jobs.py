@@ -1,7 +1,7 @@
 """Jobs on matrices in memory, each computed by the golden model of a unit."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,8 +10,8 @@ from carrysave.driver import Requantisation
 from carrysave.driver.batch import Work
 from carrysave.networks import golden
 from carrysave.networks.target import Target
+from golden.npe import elements, vector
 from golden.npe import requantiser as unit
-from golden.npe import vector
 from golden.npe.requantiser import RequantiserSpec
 from golden.npe.vector import VectorUnitSpec
 
@@ -190,14 +190,20 @@ class Gate(Job):
 
     def run(self, memory: Memory) -> None:
         """Compute."""
-        units = 2.0 ** -(self.spec.scale_width + self.spec.exponential_width)
-        how = Scaling(
-            scale=self.scaling.scale * units,
-            bits=self.scaling.bits,
-            zero_point=self.scaling.zero_point,
-        )
-        x = memory.read(self.x)
-        memory.write(self.c, vector.gate(self.spec, self.operation, x, how.spec, how.to))
+        memory.write(self.c, elements.gate(self.spec, self.operation, memory.read(self.x),
+                                           self.out, self.to))  # fmt: skip
+
+    @property
+    def out(self) -> RequantiserSpec:
+        """Widths: of a multiplier of as many bits as the unit takes."""
+        return replace(self.scaling.spec, multiplier_width=self.spec.reciprocal_width)
+
+    @property
+    def to(self) -> unit.Requantisation:
+        """The requantisation."""
+        scale = self.scaling.scale * 2.0**-self.spec.scale_width
+        multiplier, shift = unit.dyadic(scale, self.spec.reciprocal_width)
+        return replace(self.scaling.to, multiplier=multiplier, shift=shift)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -223,7 +229,7 @@ class Add(Job):
         a = memory.read(self.a)
         b = np.broadcast_to(memory.read(self.b), a.shape)
         how = self.scaling
-        memory.write(self.c, vector.add(a, b, self.factors, how.spec, how.to))
+        memory.write(self.c, elements.add(a, b, self.factors, how.spec, how.to))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -247,7 +253,7 @@ class Multiply(Job):
         a = memory.read(self.a)
         b = np.broadcast_to(memory.read(self.b), a.shape)
         how = self.scaling
-        memory.write(self.c, vector.multiply(a, b, how.spec, how.to))
+        memory.write(self.c, elements.multiply(a, b, how.spec, how.to))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,5 +1,7 @@
 """Division: by a constant as a multiplication, and of a constant, digit-serial."""
 
+from collections.abc import Sequence
+
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -7,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 
-__all__ = ["Divide", "divide_by_constant"]
+__all__ = ["Divide", "divide_by_constant", "take_digits"]
 
 
 def divide_by_constant(
@@ -58,6 +60,40 @@ def _add_product(heap: BitHeap, bits: Value, factor: int) -> None:
                 heap.add_bit(bit, weight + place, negative=digit < 0)
         factor = (factor - digit) // 2
         weight += 1
+
+
+def take_digits(
+    m: Module, rest: Value, bits: Sequence[Value], divisor: Value, adder: str, lane: str = ""
+) -> tuple[Value, Value]:
+    """Find the next bits of a quotient: restoring division.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    rest : what is left, less than the divisor.
+    bits : of the dividend, highest first, one for each of the quotient.
+    divisor : as wide as `rest`.
+    adder : carry propagation, see :func:`hw.arith.adder.resolve`.
+    lane : what distinguishes the names of signals.
+
+    Returns
+    -------
+    Bits of the quotient, lowest first; and what is left.
+    """
+    digits: list[Value] = []
+    for number, bit in enumerate(bits):
+        shifted = Cat(bit, rest)
+        columns: list[list[Value]] = [[C(1, 1), C(1, 1)]]
+        columns += [
+            [one, ~taken] for one, taken in zip(shifted, Cat(divisor, C(0, 1)), strict=True)
+        ]
+        less = resolve(m, [*columns, [C(0, 1)]], adder)[1:]
+        fits = Signal(name=f"fits{lane}{number}")
+        after = Signal(len(divisor), name=f"rest{lane}{number}")
+        m.d.comb += [fits.eq(less[-1]), after.eq(Mux(less[-1], less, shifted))]
+        digits.insert(0, fits)
+        rest = after
+    return Cat(digits), rest
 
 
 class Divide(wiring.Component):
@@ -120,30 +156,18 @@ class Divide(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        width = len(self.divisor)
-        rest = Signal(width, reset_less=True)
+        rest = Signal(len(self.divisor), reset_less=True)
         left = Signal(range(self.cycles + 1))
-        after: Value = rest
-        digits: list[Value] = []
-        for number in range(len(self.digits)):
-            # The next bit of the dividend is a one, after leading zeros.
-            one = left != self.cycles if number < self.zeros else C(1, 1)
-            shifted = Cat(one, after)
-            columns: list[list[Value]] = [[C(1, 1), C(1, 1)]]
-            columns += [
-                [bit, ~taken]
-                for bit, taken in zip(shifted, Cat(self.divisor, C(0, 1)), strict=True)
-            ]
-            less = resolve(m, [*columns, [C(0, 1)]], self.adder)[1:]
-            fits = Signal(name=f"fits{number}")
-            after_next = Signal(width, name=f"rest{number}")
-            m.d.comb += [fits.eq(less[-1]), after_next.eq(Mux(less[-1], less, shifted))]
-            digits.insert(0, fits)
-            after = after_next
+        # The next bit of the dividend is a one, after leading zeros.
+        bits = [
+            left != self.cycles if number < self.zeros else C(1, 1)
+            for number in range(len(self.digits))
+        ]
+        digits, after = take_digits(m, rest, bits, self.divisor, self.adder)
         m.d.comb += [
             self.busy.eq(left != 0),
             self.last.eq(left == 1),
-            self.digits.eq(Cat(digits)),
+            self.digits.eq(digits),
         ]
         with m.If(self.start):
             m.d.sync += [rest.eq(self.first), left.eq(self.cycles)]

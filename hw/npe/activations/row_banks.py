@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
+from hw.npe.activations.row_order import RowOrder, numbers_of
 
 __all__ = ["RowBanks", "RowContext", "ValueBeat"]
 
@@ -13,7 +14,9 @@ __all__ = ["RowBanks", "RowContext", "ValueBeat"]
 class ValueBeat(data.StructLayout):
     """Values of a row; of the last beat, ``count`` + 1, the lowest; ``operation`` is the row's.
 
-    Operations are numbers: 0 softmax, 1 layer norm, 2 RMS norm. That of the last beat counts.
+    Operations are numbers: 0 softmax, 1 layer norm, 2 RMS norm, 3 GELU, 4 SiLU, 5 sum, 6 product.
+    That of the last beat counts, and so does the requantisation, if there is one. Of a sum or a
+    product the two operands come one after the other, as rows of one length.
     """
 
     def __init__(self, spec: VectorUnitSpec):
@@ -22,11 +25,26 @@ class ValueBeat(data.StructLayout):
             "operation": 3,
             "count": range(max(spec.lanes, 2)),
             "last": 1,
+            **_scaling(spec),
         })
 
 
+def _scaling(spec: VectorUnitSpec) -> dict[str, int]:
+    """List the fields that say how a row is requantised, if any row is."""
+    unit = spec.scaling
+    fields = {
+        "multiplier": unit.multiplier_width,
+        "shift": unit.shift_format.width,
+        **dict.fromkeys(("zero_point", "low", "high"), unit.out_width),
+    }
+    return fields if spec.scales else {}
+
+
 class RowContext(data.StructLayout):
-    """What is known of a row: operation, values in its last beat, that beat, greatest value."""
+    """What is known of a row: operation, values in its last beat, that beat, greatest value.
+
+    And how it is requantised, if any row is.
+    """
 
     def __init__(self, spec: VectorUnitSpec):
         super().__init__({
@@ -34,6 +52,7 @@ class RowContext(data.StructLayout):
             "count": range(max(spec.lanes, 2)),
             "end": range(-(-spec.length // spec.lanes)),
             "top": signed(spec.width),
+            **_scaling(spec),
         })
 
 
@@ -41,7 +60,8 @@ class RowBanks(wiring.Component):
     """Stores two rows in turn, and replays them any number of times.
 
     Latency: beats are in `o_data` in the cycle after ``reading``. Throughput: one beat per cycle on
-    either side. The bank of a row that is read for the last time is written behind that.
+    either side. The bank of a row that is read for the last time is written behind that, unless it
+    is requantised: then when all of it has been read.
 
     Parameters
     ----------
@@ -61,9 +81,13 @@ class RowBanks(wiring.Component):
     start, bank, final : In(1)
         Read a bank from the next cycle on; it is the last time.
     reading, last : Out(1)
-        A beat is read; it is the row's last.
+        A beat is read; it is the pass's last.
     o_data : Out
         The beat that was read.
+    operation : In
+        Of the pass, in builds that requantise rows.
+    first, other : Out(1)
+        Of the beat that is read, see :class:`~hw.npe.activations.row_order.RowOrder`; likewise.
     """
 
     i: stream.Interface
@@ -77,6 +101,9 @@ class RowBanks(wiring.Component):
     reading: Signal
     last: Signal
     o_data: Signal
+    operation: Signal
+    first: Signal
+    other: Signal
 
     def __init__(self, spec: VectorUnitSpec):
         self.spec = spec
@@ -88,13 +115,16 @@ class RowBanks(wiring.Component):
             **dict.fromkeys(("move", "start", "bank", "final"), In(1)),
             **dict.fromkeys(("reading", "last"), Out(1)),
             "o_data": Out(spec.lanes * spec.width),
+            **({"operation": In(3), "first": Out(1), "other": Out(1)} if spec.scales else {}),
         })
 
     def elaborate(self, platform):
         m = Module()
         spec, layout = self.spec, self.i.payload
-        beats = -(-spec.length // spec.lanes)
-        at, behind = Signal(range(beats)), Signal(range(beats))
+        at, behind = Signal(range(spec.beats)), Signal(range(spec.beats))
+        if spec.scales and not len(at):
+            # One beat, of each of two operands.
+            at, behind = Signal(name="at"), Signal(name="behind")
         memory: Memory[int, Value] = Memory(shape=len(layout.data), depth=2 << len(at), init=[])
         m.submodules.memory = memory
         write, read = memory.write_port(), memory.read_port()
@@ -107,37 +137,82 @@ class RowBanks(wiring.Component):
         ]  # fmt: skip
         top = Signal(signed(spec.width), reset_less=True)
         most = Signal(signed(spec.width))
+        address: Value = at
+        read_before: Value = at
+        if spec.scales:
+            address, read_before = self._ordered(m, rows, len(at))
         m.d.comb += [
             # Beats of a row that leaves make place once they are read.
             self.i.ready.eq(~full.bit_select(into, 1)
-                            & (~draining | (source != into) | (behind < at))),
+                            & (~draining | (source != into) | (behind < read_before))),
             most.eq(self._greatest(m, Mux(first, spec.in_format.low, top))),
             write.en.eq(self.i.valid & self.i.ready),
             write.addr.eq(Cat(behind, into)), write.data.eq(layout.data),
-            read.en.eq(self.move), read.addr.eq(Cat(at, source)),
+            read.en.eq(self.move), read.addr.eq(Cat(address, source)),
             self.full.eq(full), self.o_row0.eq(rows[0]), self.o_row1.eq(rows[1]),
             self.o_data.eq(read.data),
         ]  # fmt: skip
-        end = Signal.like(at, reset_less=True)
-        m.d.comb += self.last.eq(at == end)
-        with m.If(self.move & self.reading):
-            m.d.sync += at.eq(at + 1)
-            with m.If(self.last):
-                m.d.sync += [at.eq(0), self.reading.eq(0), draining.eq(0)]
-        with m.If(self.start):
-            m.d.sync += [source.eq(self.bank), draining.eq(self.final), self.reading.eq(1)]
-            m.d.sync += end.eq(Mux(self.bank, rows[1].end, rows[0].end))
+        if spec.scales:
+            with m.If(self.move & self.reading & self.last):
+                m.d.sync += draining.eq(0)
+            with m.If(self.start):
+                m.d.sync += [source.eq(self.bank), draining.eq(self.final)]
+        else:
+            end = Signal.like(at, reset_less=True)
+            m.d.comb += self.last.eq(at == end)
+            with m.If(self.move & self.reading):
+                m.d.sync += at.eq(at + 1)
+                with m.If(self.last):
+                    m.d.sync += [at.eq(0), self.reading.eq(0), draining.eq(0)]
+            with m.If(self.start):
+                m.d.sync += [source.eq(self.bank), draining.eq(self.final), self.reading.eq(1)]
+                m.d.sync += end.eq(Mux(self.bank, rows[1].end, rows[0].end))
+        ends: Value = layout.last
+        last_beat: Value = behind
+        if spec.builds(spec.PAIRS):
+            ends, last_beat = self._pair(m, write.en, behind)
         with m.If(write.en):
             m.d.sync += [behind.eq(behind + 1), first.eq(layout.last), top.eq(most)]
             with m.If(layout.last):
                 m.d.sync += [behind.eq(0), into.eq(~into)]
+                if spec.builds(spec.PAIRS):
+                    with m.If(~ends):
+                        m.d.sync += [behind.eq(1 << len(behind) - 1), into.eq(into)]
         for bank, row in enumerate(rows):
-            with m.If(write.en & layout.last & (into == bank)):
-                m.d.sync += [full[bank].eq(1), row.top.eq(most), row.end.eq(behind)]
+            with m.If(write.en & ends & (into == bank)):
+                m.d.sync += [full[bank].eq(1), row.top.eq(most), row.end.eq(last_beat)]
                 m.d.sync += [row.operation.eq(layout.operation), row.count.eq(layout.count)]
+                m.d.sync += [row[name].eq(layout[name]) for name in _scaling(spec)]
             with m.Elif(self.start & self.final & (self.bank == bank)):
                 m.d.sync += full[bank].eq(0)
         return m
+
+    def _ordered(self, m: Module, rows: list[data.View], width: int) -> tuple[Value, Value]:
+        """Read in the order of operations; return the beat, and beats that make place."""
+        spec = self.spec
+        m.submodules.order = order = RowOrder(spec, width)
+        end = Signal(width, reset_less=True)
+        with m.If(self.start):
+            m.d.sync += end.eq(Mux(self.bank, rows[1].end, rows[0].end))
+        direct = self.operation.matches(*numbers_of(spec, *spec.GATES, *spec.PAIRS))
+        m.d.comb += [
+            order.move.eq(self.move), order.start.eq(self.start), order.end.eq(end),
+            order.operation.eq(self.operation), self.reading.eq(order.reading),
+            self.last.eq(order.last), self.first.eq(order.first), self.other.eq(order.other),
+        ]  # fmt: skip
+        return order.address, Mux(direct, 0, order.at)
+
+    def _pair(self, m: Module, writes: Value, behind: Value) -> tuple[Value, Value]:
+        """Take two rows for operations on two; return whether all has come, and the last beat."""
+        layout, second = self.i.payload, Signal()
+        pair, ends = Signal(), Signal()
+        m.d.comb += [
+            pair.eq(layout.operation.matches(*numbers_of(self.spec, *self.spec.PAIRS))),
+            ends.eq(layout.last & (~pair | second)),
+        ]
+        with m.If(writes & layout.last):
+            m.d.sync += second.eq(~ends)
+        return ends, Mux(pair, behind[:-1], behind)
 
     def _greatest(self, m: Module, before: Value) -> Value:
         """Find the greatest value of a beat and of those before it."""

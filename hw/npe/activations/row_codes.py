@@ -5,7 +5,7 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from golden.npe.vector import VectorUnitSpec
 from hw.npe.rounding.requantise_column import code
 
-__all__ = ["probabilities", "rounded"]
+__all__ = ["limits", "probabilities", "rounded"]
 
 
 def probabilities(
@@ -22,14 +22,33 @@ def probabilities(
     return codes, carried
 
 
-def rounded(m: Module, unit: VectorUnitSpec, lane: tuple[Value, Value, Value], adder: str) -> Value:
-    """Round a shifted product as the requantiser does."""
+def rounded(
+    m: Module, unit: VectorUnitSpec, lane: tuple[Value, Value, Value], adder: str,
+    scaling: tuple[Value, Value, Value] | None = None,
+) -> Value:  # fmt: skip
+    """Round a shifted product as the requantiser does.
+
+    Parameters
+    ----------
+    m, unit : where the gates go; widths.
+    lane : floor, the bit below it, and whether it overflows and is negative.
+    adder : carry propagation, see :func:`hw.arith.adder.resolve`.
+    scaling : zero point, least and greatest code; None: those of a norm.
+    """
     floor, half, over = lane
     spec = unit.norm_spec
     sign, high = over[1], floor[spec.out_width :]
     beyond = over[0] | Mux(sign, ~high.all(), high.any())
     kept = Mux(beyond, (~sign).replicate(spec.out_width), floor[: spec.out_width])
+    if scaling is None:
+        scaling = limits(unit)
+    zero, low, top = scaling
+    return code(m, spec, Cat(half, kept, sign), zero, low, top, C(0, 1), adder)
+
+
+def limits(unit: VectorUnitSpec) -> tuple[Value, Value, Value]:
+    """Return zero point, least and greatest code of a norm."""
+    spec = unit.norm_spec
     low, top = (C(limit % (1 << spec.out_width), spec.out_width)
                 for limit in (spec.out_format.low, spec.out_format.high))  # fmt: skip
-    zero = C(0, spec.out_width)
-    return code(m, spec, Cat(half, kept, sign), zero, low, top, C(0, 1), adder)
+    return C(0, spec.out_width), low, top

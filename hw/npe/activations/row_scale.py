@@ -69,7 +69,7 @@ class RowScale(wiring.Component):
         m = Module()
         spec = self.spec
         norm, centred = self.norm, self.centred
-        norms = spec.operations != "softmax"
+        norms = spec.builds(spec.NORMS)
         length_width = len(self.count)
         # Of a norm: |total| and the sum of squares, and length times the latter.
         magnitude_width = min(spec.width - 1 + length_width, len(self.total))

@@ -1,11 +1,12 @@
 """Which of two rows is read next, and what for."""
 
-from amaranth import Module, Mux, Signal, Value
+from amaranth import C, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
 from hw.npe.activations.row_banks import RowContext
+from hw.npe.activations.row_order import numbers_of
 
 __all__ = ["RowSchedule"]
 
@@ -14,7 +15,8 @@ class RowSchedule(wiring.Component):
     """Orders the passes over rows: one row is summed up while the scale of the last is found.
 
     A row is read for each of its sums, then waits until the row before it has left, has its scale
-    found, and is read once more to be scaled. Passes do not overlap.
+    found, and is read once more to be scaled. Passes do not overlap. Rows that are requantised as
+    they say themselves have the last pass alone.
 
     Parameters
     ----------
@@ -56,8 +58,9 @@ class RowSchedule(wiring.Component):
 
     def __init__(self, spec: VectorUnitSpec):
         self.spec = spec
-        built = spec.operations.split(",")
-        self.numbers = [spec.OPERATIONS.index(operation) for operation in built]
+        self.numbers = numbers_of(spec, *spec.OPERATIONS)
+        # Those whose rows are summed up.
+        self.summed = numbers_of(spec, "softmax", *spec.NORMS)
         row = RowContext(spec)
         super().__init__({
             "full": In(2),
@@ -82,7 +85,7 @@ class RowSchedule(wiring.Component):
         summing, summed, known, known_bank = Signal(), Signal(), Signal(), Signal()
         idle, again = Signal(init=1), Signal()
         following, now = row(summing), row(self.bank)
-        built = following.operation.matches(*self.numbers)
+        built = following.operation.matches(*self.summed) if self.summed else C(0, 1)
         layer_norm, rms_norm = (
             self.spec.OPERATIONS.index(name) for name in ("layer_norm", "rms_norm")
         )

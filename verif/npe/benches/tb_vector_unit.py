@@ -1,5 +1,6 @@
 """Bench of the vector unit: rows of every operation, in beats of several values."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import cocotb
@@ -20,14 +21,26 @@ from carrysave.sim.cocotb.streams import (
 )
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.formats.integer import IntFormat
-from golden.npe.vector import OPERATIONS
+from golden.npe.requantiser import Requantisation
+from golden.npe.vector import OPERATIONS, PAIRS
 from golden.npe.vector_unit import cycles, vector_unit
 
 SPEC = bench_spec()
 LATENCY = bench_parameters()["latency"]
 BUILT = SPEC.operations.split(",")
-LONGEST = min(SPEC.length, 5 * SPEC.lanes + 3)
+LONGEST = min(5 * SPEC.lanes + 3, *(SPEC.most(operation) for operation in BUILT))
+MOST = min(SPEC.most(operation) for operation in BUILT)
+SCALING = ("multiplier", "shift", "zero_point", "low", "high") if SPEC.scales else ()
 Row = tuple[str, np.ndarray]
+Sent = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """How a row is requantised, and its other operand, if it has any."""
+
+    to: Requantisation | None = None
+    other: np.ndarray | None = None
 
 
 class VectorBench(Bench):
@@ -35,7 +48,7 @@ class VectorBench(Bench):
 
     def __init__(self, dut: Any) -> None:
         super().__init__(dut)
-        self.i = Source(dut, "i", ["data", "operation", "count", "last"])
+        self.i = Source(dut, "i", ["data", "operation", "count", "last", *SCALING])
         self.o = Sink(dut, "o", ["data", "exponent", "refused", "last"])
 
     async def check(
@@ -44,42 +57,88 @@ class VectorBench(Bench):
         """Send rows, and compare every code with golden."""
         rows = rows[: limited(len(rows))]
         stalls = schedule(source, generator(seed, 1)), schedule(sink, generator(seed, 2))
-        sent = [beat for row in rows for beat in beats(row)]
+        rng = generator(seed, 3)
+        scaled = [scaling(rng, *row) for row in rows]
+        sent = [beat for row, how in zip(rows, scaled, strict=True) for beat in beats(row, how)]
         self.i.send(sent, stalls[0])
-        taken = self.o.take(len(sent), stalls[1])
-        await deadline(taken, 5 * (5 * len(sent) + 250 * len(rows)), "codes")
-        self.compare(rows)
+        taken = self.o.take(sum(-(-len(x) // SPEC.lanes) for _, x in rows), stalls[1])
+        await deadline(taken, 5 * (20 * len(sent) + 250 * len(rows)), "codes")
+        self.compare(rows, scaled)
         await self.o.silent(5)
 
-    def compare(self, rows: list[Row]) -> None:
+    def compare(self, rows: list[Row], scaled: list[Scaled]) -> None:
         """Compare the codes taken since the last call with golden."""
         data, exponents, refused, last = self.o.pop()
         assert set(refused) == {"0"}
         at = 0
-        for operation, values in rows:
+        for (operation, values), how in zip(rows, scaled, strict=True):
             count = -(-len(values) // SPEC.lanes)
             fmt = IntFormat(width=SPEC.out_width, signed=operation != "softmax")
             found = unpack(data[at : at + count], fmt).reshape(-1)
-            codes, exponent = vector_unit(SPEC, operation, values)
+            codes, exponent = vector_unit(SPEC, operation, values, how.to, how.other)
             expected = np.pad(codes, (0, count * SPEC.lanes - len(codes)))
-            assert found.tolist() == expected.tolist(), (operation, values.tolist())
+            assert found.tolist() == expected.tolist(), (operation, values.tolist(), how)
             assert {int(bits, 2) for bits in exponents[at : at + count]} == {exponent}
             assert last[at : at + count] == ["0"] * (count - 1) + ["1"]
             at += count
         assert at == len(data) > 0
 
 
-def beats(row: Row) -> list[tuple[int, int, int, int]]:
-    """Make the bit patterns of a row; junk fills the last beat."""
+def beats(row: Row, how: Scaled) -> list[Sent]:
+    """Make the bit patterns of a row, or of two; junk fills the last beat."""
     operation, values = row
     count = -(-len(values) // SPEC.lanes)
     rest = count * SPEC.lanes - len(values)
-    filled = np.append(values, np.full(rest, SPEC.in_format.high))
-    words = pack(filled.reshape(count, SPEC.lanes), SPEC.width)
     number = OPERATIONS.index(operation)
-    return [
-        (word, number, SPEC.lanes - 1 - rest, int(at == count - 1)) for at, word in enumerate(words)
-    ]
+    fields = [0] * len(SCALING)
+    if how.to is not None:
+        unit = SPEC.scaling
+        formats = (unit.multiplier_format, unit.shift_format, *[unit.out_format] * 3)
+        fields = [
+            int(np.asarray(getattr(how.to, name)).item()) & ((1 << fmt.width) - 1)
+            for name, fmt in zip(SCALING, formats, strict=True)
+        ]
+    sent: list[Sent] = []
+    for operand in (values, how.other):
+        if operand is not None:
+            filled = np.append(operand, np.full(rest, SPEC.in_format.high))
+            words = pack(filled.reshape(count, SPEC.lanes), SPEC.width)
+            for at, word in enumerate(words):
+                last = at == count - 1
+                # Before the last beat none of this counts.
+                more = fields if last else [0] * len(fields)
+                sent.append((word, number if last else 7, SPEC.lanes - 1 - rest, last, *more))
+    return sent
+
+
+def scaling(rng: np.random.Generator, operation: str, values: np.ndarray) -> Scaled:
+    """Draw how a row is requantised: most codes are at no limit."""
+    if operation in ("softmax", "layer_norm", "rms_norm"):
+        return Scaled()
+    unit = SPEC.scaling
+    low, high = sorted(rng.integers(unit.out_format.low, unit.out_format.high + 1, 2).tolist())
+    if rng.integers(3):
+        low, high = unit.out_format.low, unit.out_format.high
+    multiplier = rng.integers(1 << unit.multiplier_width, size=1) >> rng.integers(3)
+    if not rng.integers(8):
+        multiplier = np.array([rng.choice([0, 1, (1 << unit.multiplier_width) - 1])])
+    other = None
+    if operation in PAIRS:
+        other = draw(rng, len(values))
+        if not rng.integers(3):
+            other = np.full(len(values), rng.choice([SPEC.in_format.low, SPEC.in_format.high]))
+    top = max(abs(values).max(), 1) * (1 if other is None else max(abs(other).max(), 1))
+    if operation == "add":
+        top = abs(values + other).max() + 1
+    shift = (int(top) * int(multiplier[0])).bit_length() - SPEC.out_width + rng.integers(-1, 4)
+    if not rng.integers(8):
+        shift = rng.integers(64)
+    zero_point = rng.integers(unit.out_format.low, unit.out_format.high + 1) >> rng.integers(9)
+    how = Requantisation(
+        multiplier=multiplier, shift=np.array([np.clip(shift, 0, 63)]),
+        zero_point=np.array([zero_point]), low=int(low), high=int(high),
+    )  # fmt: skip
+    return Scaled(how, other)
 
 
 def draw(rng: np.random.Generator, length: int) -> np.ndarray:
@@ -110,7 +169,8 @@ async def test_longest_rows(dut: Any) -> None:
     fmt = SPEC.in_format
     bench = await VectorBench(dut).start()
     for operation in BUILT:
-        rows = [np.full(SPEC.length, fmt.low), draw(generator(1), SPEC.length)]
+        most = SPEC.most(operation)
+        rows = [np.full(most, fmt.low), draw(generator(1), most)]
         await bench.check([(operation, row) for row in rows])
 
 
@@ -158,7 +218,9 @@ async def test_refuses_operations_that_are_not_built(dut: Any) -> None:
     for number in [number for number in range(8) if number not in numbers] * 2:
         for length in (1, LONGEST):
             row = (BUILT[0], draw(rng, length))
-            sent = [(word, number, count, last) for word, _, count, last in beats(row)]
+            junk = [1] * len(SCALING)
+            sent = [(word, number, count, last, *junk)
+                    for word, _, count, last, *_ in beats(row, Scaled())]  # fmt: skip
             bench.i.send(sent)
             await deadline(bench.o.take(len(sent)), 50 + 5 * len(sent), "codes")
             data, exponents, refused, last = bench.o.pop()
@@ -175,7 +237,7 @@ async def test_reset_forgets(dut: Any) -> None:
     bench = await VectorBench(dut).start()
     for _ in range(30):
         row = (str(rng.choice(BUILT)), draw(rng, LONGEST))
-        sent = bench.i.send(beats(row))
+        sent = bench.i.send(beats(row, scaling(rng, *row)))
         taken = bench.o.take(1000)
         for _ in range(int(rng.integers(1, 150))):
             await RisingEdge(dut.clk)
@@ -201,7 +263,7 @@ async def test_cycles(dut: Any) -> None:
     ]  # fmt: skip
     mixed = [
         (str(rng.choice(BUILT)), draw(rng, int(rng.integers(1, longest + 1))))
-        for longest in (LONGEST, 2, SPEC.length, LONGEST) for _ in range(15)
+        for longest in (LONGEST, 2, MOST, LONGEST) for _ in range(15)
     ]  # fmt: skip
     for every in [*alone, *same, mixed]:
         rows = every[: limited(len(every))]

@@ -1,0 +1,103 @@
+"""Arithmetic on integers, element by element, requantised: gated activations, sums, products."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from golden.check import Choice
+from golden.npe.activation import exp_parts
+from golden.npe.requantiser import Requantisation, RequantiserSpec, requantiser
+from golden.npe.vector import GATES, VectorUnitSpec
+
+__all__ = ["add", "gate", "multiply"]
+
+_GATE = Choice("operation", "silu", tuple(GATES))
+
+
+def gate(
+    spec: VectorUnitSpec, operation: str, x: np.ndarray, out: RequantiserSpec, to: Requantisation
+) -> np.ndarray:
+    """Multiply values by a sigmoid of them, and requantise.
+
+    With e the exponential of minus the magnitude of the argument, rounded down to gate_width bits
+    after the binary point, the sigmoid of values of at least zero is 1 / (1 + e). The multiplier is
+    divided by 1 + e, rounding down; the quotient is the factor of values of at least zero, the
+    multiplier less the quotient that of those below. So a multiplier of many bits makes an exact
+    sigmoid.
+
+    Parameters
+    ----------
+    spec : widths.
+    operation : of :data:`GATES`.
+    x : of `spec.in_format`, in units of 2^-scale_width.
+    out : of one column, with a multiplier of at most reciprocal_width bits.
+    to : the requantisation of x times the sigmoid, in units of 2^-scale_width.
+
+    Returns
+    -------
+    int64 codes of `out`, of the shape of `x`.
+    """
+    _GATE.check("operation", operation)
+    if out.multiplier_width > spec.reciprocal_width:
+        raise ValueError(
+            f"out must have a multiplier of 2..{spec.reciprocal_width} bits, "
+            f"not {out.multiplier_width}"
+        )
+    to.check(out)
+    x, one = spec.in_format.check("x", x), 1 << spec.gate_width
+    argument = x * np.where(x < 0, 1, -1) * GATES[operation]
+    # Its magnitude is rounded down.
+    mantissa, whole = exp_parts(1 << spec.scale_width, -(-argument >> 6))
+    exponential = mantissa << spec.gate_width - spec.scale_width - 1 >> np.minimum(whole, 62)
+    multiplier = int(np.asarray(to.multiplier)[0])
+    quotient = (multiplier << spec.gate_width) // (one + exponential)
+    product = x * np.where(x < 0, multiplier - quotient, quotient)
+    scaled = replace(out, width=spec.width + spec.reciprocal_width, multiplier_width=2)
+    by_one = replace(to, multiplier=np.array([1]))
+    return requantiser(scaled, product.reshape(-1, 1), by_one).reshape(x.shape)
+
+
+def add(
+    a: np.ndarray, b: np.ndarray, factors: tuple[int, int], out: RequantiserSpec, to: Requantisation
+) -> np.ndarray:
+    """Add a times the one factor to b times the other, and requantise, element by element.
+
+    Parameters
+    ----------
+    a, b : integers, of one shape; rows along the last axis.
+    factors : integers. The sums are of `out.sum_format`.
+    out, to : how the sums become codes; with one column, or one for each value of a row.
+
+    Returns
+    -------
+    int64 codes of `out`, of the shape of `a`.
+    """
+    first, second = _pair(a, b)
+    return _requantised(first * factors[0] + second * factors[1], out, to)
+
+
+def multiply(a: np.ndarray, b: np.ndarray, out: RequantiserSpec, to: Requantisation) -> np.ndarray:
+    """Multiply element by element, and requantise.
+
+    Parameters
+    ----------
+    a, b : integers, of one shape; rows along the last axis. The products are of `out.sum_format`.
+    out, to : how the products become codes; with one column, or one for each value of a row.
+
+    Returns
+    -------
+    int64 codes of `out`, of the shape of `a`.
+    """
+    first, second = _pair(a, b)
+    return _requantised(first * second, out, to)
+
+
+def _pair(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    first, second = (np.asarray(values, dtype=np.int64) for values in (a, b))
+    if first.shape != second.shape:
+        raise ValueError(f"b must be of the shape {first.shape}, not {second.shape}")
+    return first, second
+
+
+def _requantised(sums: np.ndarray, out: RequantiserSpec, to: Requantisation) -> np.ndarray:
+    return requantiser(out, sums.reshape(-1, out.n), to).reshape(sums.shape)

@@ -1,0 +1,116 @@
+"""What the vector unit has for gates, sums and products, around its lanes."""
+
+from typing import Any
+
+from amaranth import C, Cat, Module, Mux, Signal, Value
+
+from golden.npe.vector import VectorUnitSpec
+from hw.npe.activations.row_banks import RowBanks
+from hw.npe.activations.row_codes import limits
+from hw.npe.activations.row_gate import GateDigits, slope
+from hw.npe.activations.row_lane import Elements
+from hw.npe.activations.row_order import numbers_of
+
+__all__ = ["RowElements"]
+
+Stages = list[Value]
+
+
+class RowElements:
+    """Moves beats of operations that are requantised through the stages of the vector unit.
+
+    Products of a first multiplication come back to stage a: of a product, to be multiplied by the
+    multiplier, of a gate, as the argument of an exponential. That goes to the divisor of the lane.
+    So a beat may be in a stage that the last one before it has not reached; the order of reading
+    leaves room.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    spec : widths.
+    now : :class:`~hw.npe.activations.row_banks.RowContext` of the pass.
+    banks : where beats are read.
+    move : clock enable of all stages.
+    valid, last : of stages: memory's output, d, a, p, s.
+    adder : carry propagation, see :func:`hw.arith.adder.resolve`.
+
+    Members
+    -------
+    direct : the pass is of such an operation.
+    emits : what is in the last stage are codes, or parts of sums.
+    elements : for the lanes.
+    """
+
+    def __init__(
+        self, m: Module, spec: VectorUnitSpec, now: Any, banks: RowBanks, move: Value,
+        valid: Signal, last: Signal, adder: str,
+    ):  # fmt: skip
+        self.spec, self.now = spec, now
+        gates, sums, products = (
+            self._is(*names) for names in (tuple(spec.GATES), ("add",), ("multiply",))
+        )
+        self.direct = Signal(name="direct")
+        # The first time of a gate's beat; the second operand; a first of two multiplications.
+        firsts, others = (
+            Signal(len(valid), name=name, reset_less=True) for name in ("firsts", "others")
+        )
+        twice = Signal(4, reset_less=True)
+        again = Signal()
+        m.d.comb += [self.direct.eq(gates | sums | products), again.eq(valid[3] & twice[3])]
+        with m.If(move):
+            m.d.sync += [
+                valid.eq(Cat(
+                    banks.reading, valid[0], (valid[1] & ~others[1]) | again, valid[2],
+                    valid[3] & ~twice[3],
+                )),
+                last.eq(self._moved(banks.last, last, again)),
+                firsts.eq(self._moved(banks.first, firsts, again)),
+                others.eq(Cat(banks.other, others)),
+                twice.eq(Cat(C(0, 2), ~again & (firsts[1] | products), twice[2])),
+            ]  # fmt: skip
+        self.emits = valid[-1] & ~firsts[-1]
+        load = Signal()
+        m.d.comb += load.eq(move & valid[-1] & firsts[-1])
+        digits = None
+        if spec.builds(spec.GATES):
+            digits = GateDigits(m, spec, now.multiplier, load, move, adder)
+        self.elements = Elements(
+            sums=sums & ~others[0], products=products, gates=gates, again=again, first=firsts[1],
+            second=others[1], multiplier=now.multiplier, slope=slope(spec, now.operation),
+            digits=digits,
+        )  # fmt: skip
+
+    def _is(self, *names: str) -> Value:
+        numbers = numbers_of(self.spec, *names)
+        found: Value = self.now.operation.matches(*numbers) if numbers else C(0, 1)
+        return found
+
+    @staticmethod
+    def _moved(new: Value, stages: Signal, again: Value) -> Value:
+        """Move what belongs to beats by a stage, or from stage p back to stage a."""
+        return Cat(new, stages[0], Mux(again, stages[3], stages[1]), stages[2], stages[3])
+
+    def chosen(self, places: Value, factor: Value, one: int) -> tuple[Value, Value]:
+        """Choose the shift and the factor of all lanes, instead of those of sums and norms."""
+        more, now = self.elements, self.now
+        # Differences have bits after the point; places that leave nothing are enough.
+        shift = now.shift + self.spec.MEAN_FRACTION
+        most = self.spec.scaling.shift_format.high
+        own = Mux(more.products, now.shift, Mux(shift > most, most, shift))
+        scale = Mux(more.again, Mux(more.gates, one, now.multiplier), -now.multiplier)
+        return Mux(self.direct, own, places), Mux(self.direct, scale, factor)
+
+    def limits(self) -> tuple[Value, Value, Value]:
+        """Return zero point, least and greatest code."""
+        own = (self.now.zero_point, self.now.low, self.now.high)
+        zero, low, high = (
+            Mux(self.direct, one, other) for one, other in zip(own, limits(self.spec), strict=True)
+        )
+        return zero, low, high
+
+    def masked(self, codes: list[Value], last: Value) -> list[Value]:
+        """Make zeros of codes beyond the end of a row; else they were zero points."""
+        return [
+            code & (~(last & self.direct & (lane > self.now.count))).replicate(len(code))
+            for lane, code in enumerate(codes)
+        ]
