@@ -12,7 +12,9 @@ from carrysave.sim.verilator import Build, build
 from hw.catalog import Design
 from hw.emit import yosys
 
-__all__ = ["CASES", "LONG", "Score", "by_outputs", "by_reachability", "equivalent", "score"]
+__all__ = [
+    "CASES", "LONG", "Score", "by_outputs", "by_reachability", "equivalent", "proven", "score",
+]  # fmt: skip
 
 PATIENCE = 400
 """Seconds for a proof by reachability."""
@@ -202,7 +204,7 @@ def by_reachability(design: Design, folder: Path, mutant: int, seconds: int) -> 
     )
     if "$assert" not in log.rpartition("Printing statistics")[2]:
         return True  # the two became the same circuit
-    return _proven(folder, name, seconds)
+    return proven(folder, name, seconds)
 
 
 def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
@@ -218,10 +220,10 @@ def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
         f"write_aiger -zinit {name}.aig",
         cwd=folder,
     )
-    return _proven(folder, name, seconds)
+    return proven(folder, name, seconds)
 
 
-def _proven(folder: Path, name: str, seconds: int) -> bool:
+def proven(folder: Path, name: str, seconds: int) -> bool:
     """Whether ABC proves that no output of a circuit is ever 1."""
     # `sat` is for what has no registers left, which `pdr` does not decide, and fails otherwise.
     done = subprocess.run(

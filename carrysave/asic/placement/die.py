@@ -1,7 +1,7 @@
 """A die: where the cells of a netlist and its ports are, and the wires between them."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,9 +14,11 @@ from carrysave.asic.placement.timing import Timing
 from carrysave.asic.placement.wires import Tree, joined, spef
 from carrysave.asic.sta import Conditions
 
-__all__ = ["Die", "Point", "congestion"]
+__all__ = ["Die", "Point", "Pull", "congestion"]
 
 Point = tuple[float, float]
+Pull = tuple[str, str]
+"""Two cells that are pulled together, besides by the nets that they are on."""
 Wire = tuple[int, list[Sink], Tree]
 """A net, its pins in the order of its tree, the driver first, and the tree."""
 Wires = Sequence[Wire]
@@ -73,8 +75,14 @@ class Die:
         """Return where a pin is: in the middle of its cell, or on the edge."""
         return self.places[sink.cell] if sink.cell else self.pads[sink]
 
-    def place(self, effort: int) -> None:
+    def place(self, effort: int, pulls: Iterable[Pull] = (), *, anew: bool = False) -> None:
         """Place all cells; what has a place moves no further than it must.
+
+        Parameters
+        ----------
+        effort : of Coloquinte, 1 to 9.
+        pulls : each counts as a net more.
+        anew : forget the places that there are.
 
         Raises
         ------
@@ -93,9 +101,10 @@ class Die:
             own = {number[pin.cell] if pin.cell else pads[pin] for pin in pins}
             if len(own) > 1:
                 nets.append(sorted(own))
+        nets += [sorted((number[one], number[other])) for one, other in pulls]
         widths = [netlist.cell(name).area / height for name in names]
         start = None
-        if not self.places:
+        if anew or not self.places:
             # Spread, so that there is room beside each cell for what is added, and for its growth.
             room = _FULL * self.size[0] * self.size[1] / (sum(widths) * height)
             widths = [min(max(room, 1.0), _ROOM) * width for width in widths]

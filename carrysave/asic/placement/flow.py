@@ -1,7 +1,8 @@
 """Places a mapped netlist, repairs it with its wires in view, and times it with them.
 
-The order is that of OpenROAD's flow: place, buffer for load, size for slack, legal again, a clock
-tree, then timing with the capacitance and resistance of every net. There is no router: a net is the
+The order is that of OpenROAD's flow: place, buffer for load, size for slack, place anew with short
+wires on the longest paths, size, legal again, a clock tree, then timing with the capacitance and
+resistance of every net. There is no router: a net is the
 shortest tree of Manhattan wires through the middles of its cells, and wires do not disturb each
 other.
 """
@@ -17,11 +18,13 @@ from carrysave import cache
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.placement.buffers import Limits, add_buffers, isolate
 from carrysave.asic.placement.clock_tree import clock_tree
-from carrysave.asic.placement.die import Die, congestion
+from carrysave.asic.placement.die import Die, Pull, congestion
 from carrysave.asic.placement.netlist import Netlist
-from carrysave.asic.placement.resize import resize
+from carrysave.asic.placement.pulls import pulls
+from carrysave.asic.placement.resize import Product, resize
 from carrysave.asic.placement.sizes import Sizes
 from carrysave.asic.placement.technology import Technology
+from carrysave.asic.placement.timing import Timing
 from carrysave.asic.power.clock_tree import Branch, Wires
 from carrysave.asic.sta import Conditions
 from carrysave.errors import needs
@@ -32,9 +35,10 @@ UTILISATION = 0.7
 """Share of the die that the cells of the mapped netlist take."""
 _EFFORT = 3
 _LIMITS = Limits(pins=20, wire=600.0, load=150.0)
-_ROUNDS, _AGAIN, _LAST = 30, 20, 10
-_ISOLATE = 2
-_FORMAT = 5  # of what is cached; raise it with any change of it
+_ROUNDS, _ANEW, _LAST = 30, (20, 40), 10
+"""Rounds of sizing: before, after each time that all is placed anew, and when places are legal."""
+_GOAL = Product(0.3)
+_FORMAT = 6  # of what is cached; raise it with any change of it
 
 
 @dataclass(frozen=True)
@@ -117,19 +121,23 @@ def _repaired(
     add_buffers(die, _LIMITS)
     kinds = {cell.kind for cell in netlist.cells.values()} | {library.driver.name}
     sizes = Sizes(library, kinds)
-    for number in range(1 + _ISOLATE):
+
+    def sized(rounds: int) -> Timing:
         timing = die.timing(sizes)
         say(f"size with wires, {timing.times().period:.3f} ns")
-        resize(timing, _AGAIN if number else _ROUNDS)
+        resize(timing, rounds, goal=_GOAL)
         timing.adopt()
-        if number < _ISOLATE:
-            isolate(die, timing)
+        return timing
+
+    isolate(die, sized(_ROUNDS))
+    pulled: list[Pull] = pulls(die, die.timing(sizes))
+    for rounds in _ANEW:
+        say("place for time")
+        die.place(_EFFORT, pulled, anew=True)
+        pulled = pulls(die, sized(rounds))
     say("make legal")
-    die.place(_EFFORT)
-    timing = die.timing(sizes)
-    resize(timing, _LAST)
-    timing.adopt()
-    die.place(_EFFORT)
+    die.place(_EFFORT, pulled)
+    die.place(_EFFORT, pulls(die, sized(_LAST)))
     return die, sizes
 
 
