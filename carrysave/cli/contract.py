@@ -27,7 +27,8 @@ def contract(
         Parameter(help="Fail unless timing is proven not to depend on this input; repeatable."),
     ] = None,
     seconds: Annotated[
-        float, Parameter(help="For each search of a counterexample, and for each proof.")
+        float,
+        Parameter(help="For each search of a counterexample, and for each proof."),
     ] = 20,
     json_: Json = False,
 ) -> int:
@@ -35,8 +36,10 @@ def contract(
 
     Two copies of the design run with the same inputs but one. Its answer is `never`, since no gate
     or register leads from it to a handshake, or by a proof over all cycles; or `yes`, with two runs
-    that differ (`--json` has them in full); or `unknown`, if neither is found in time. Senders keep
-    what they offer until it is taken; power and caches of memories outside are not looked at.
+    that differ (`--json` has them in full); or `unknown`, if neither is found in time. Where runs
+    are too long for a solver, as a co-processor's, the design's own bench is simulated, and again
+    with other values of the input. Senders keep what they offer until it is taken; power and caches
+    of memories outside are not looked at.
 
     **Examples:**
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from carrysave.contract.handshakes import Handshakes
 from carrysave.contract.miter import Answer, Verdict, compare
+from carrysave.contract.pairs import Pairs
 from hw.catalog import Design
 
 __all__ = ["Contract", "contract_of", "data", "describe"]
@@ -43,10 +44,11 @@ def contract_of(
     told : called with what comes next.
     """
     answers = {}
-    for name in core.fields:
-        if name in core.reaching:
-            told(f"compare two runs that differ in {name}")
-        answers[name] = compare(core, name, seconds)
+    with Pairs(design, core) as pairs:
+        for name in core.fields:
+            if name in core.reaching:
+                told(f"compare two runs that differ in {name}")
+            answers[name] = compare(core, name, seconds, pairs.differing)
     return Contract(design, core, answers)
 
 

@@ -44,6 +44,12 @@ class Handshakes:
     reaching: tuple[str, ...]
     netlist: str
 
+    @property
+    def widths(self) -> dict[str, int]:
+        """Bits of the inputs of :attr:`netlist` that count: clock, reset, controls, fields."""
+        one = dict.fromkeys((self.clock, self.reset, *self.controls), 1)
+        return one | {name: self.fields[name] for name in self.reaching}
+
 
 def handshakes_of(design: Design) -> Handshakes:
     """Cut the logic of the handshakes out of a design.

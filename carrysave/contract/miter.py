@@ -1,7 +1,7 @@
 """Two copies of a design with one input that differs: whether their handshakes ever do."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from math import ceil
@@ -52,7 +52,12 @@ class Answer:
     witness: Witness | None = None
 
 
-def compare(core: Handshakes, field: str, seconds: float) -> Answer:
+def compare(
+    core: Handshakes,
+    field: str,
+    seconds: float,
+    search: Callable[[str, float], Witness | None] = lambda field, seconds: None,
+) -> Answer:
     """Decide whether the handshakes depend on a field.
 
     Two copies start alike, and have all inputs in common but the field. Senders keep the rule of
@@ -60,7 +65,9 @@ def compare(core: Handshakes, field: str, seconds: float) -> Answer:
 
     Parameters
     ----------
-    seconds : for each of two attempts: a search for the shortest counterexample, and a proof.
+    seconds : for each attempt: a search for the shortest counterexample, and a proof.
+    search : looks for another counterexample; before the proof, if the first search took all of its
+        time, and so was not through.
     """
     if field not in core.reaching:
         return Answer(Verdict.STRUCTURE)
@@ -76,14 +83,20 @@ def compare(core: Handshakes, field: str, seconds: float) -> Answer:
         )
         limit = ceil(seconds)
         found = _abc(folder, f"bmc3 -F {DEPTH} -T {limit}; write_cex -a cex", seconds)
-        if "was asserted" not in found:
-            # `sat` is for what has no registers left, which `pdr` does not decide.
-            prove = f"scorr; dc2; pdr -T {limit}; write_cex -a cex; sat -C 1000"
-            found = _abc(folder, prove, seconds)
         if "was asserted" in found:
             return Answer(Verdict.DEPENDS, _witness(core, field, folder))
-    proven = "Property proved" in found or "UNSATISFIABLE" in found
-    return Answer(Verdict.INDUCTION if proven else Verdict.OPEN)
+        through = f"No output asserted in {DEPTH} frames" in found
+        if not through and (witness := search(field, seconds)):
+            return Answer(Verdict.DEPENDS, witness)
+        # `sat` is for what has no registers left, which `pdr` does not decide.
+        prove = f"scorr; dc2; pdr -T {limit}; write_cex -a cex; sat -C 1000"
+        found = _abc(folder, prove, seconds)
+        if "was asserted" in found:
+            return Answer(Verdict.DEPENDS, _witness(core, field, folder))
+    if "Property proved" in found or "UNSATISFIABLE" in found:
+        return Answer(Verdict.INDUCTION)
+    witness = search(field, seconds) if through else None
+    return Answer(Verdict.DEPENDS if witness else Verdict.OPEN, witness)
 
 
 def _abc(folder: Path, script: str, seconds: float) -> str:
@@ -92,15 +105,9 @@ def _abc(folder: Path, script: str, seconds: float) -> str:
     return tools.run(command, cwd=folder, deadline=seconds + 10).output
 
 
-def _widths(core: Handshakes) -> dict[str, int]:
-    """Name the inputs of one copy, with their widths."""
-    one = dict.fromkeys((core.clock, core.reset, *core.controls), 1)
-    return one | {name: core.fields[name] for name in core.reaching}
-
-
 def _miter(core: Handshakes, field: str) -> str:
     """Write the Verilog of both copies and of what compares them."""
-    widths = _widths(core)
+    widths = core.widths
     ports = {**widths, "other__": widths[field]}
     lines = [f"module miter__ (differ__, {', '.join(ports)});", "output differ__;"]
     lines += [f"input [{width - 1}:0] {yosys.word(name)};" for name, width in ports.items()]
@@ -134,7 +141,7 @@ def _rule(core: Handshakes, field: str, valid: str, ready: int) -> list[str]:
     prefix = valid.removesuffix("valid")
     parts = [valid, *(name for name in core.reaching if name.startswith(prefix))]
     parts += ["other__"] if field in parts else []
-    bits = sum(_widths(core)[field if part == "other__" else part] for part in parts)
+    bits = sum(core.widths[field if part == "other__" else part] for part in parts)
     payload = f"{{{', '.join(parts)}}}"
     active = f"!{core.reset}" if core.reset.endswith("n") else core.reset
     waits, held = f"waits_{valid}__", f"held_{valid}__"
@@ -158,7 +165,7 @@ def _witness(core: Handshakes, field: str, folder: Path) -> Witness:
     lines = (folder / "cex").read_text().splitlines()[1:]
     cycles = []
     for line in (line for line in lines if re.fullmatch("[01x]+", line)):
-        values = dict.fromkeys(_widths(core) | {"other__": 1}, 0)
+        values = dict.fromkeys(core.widths | {"other__": 1}, 0)
         for place, (name, bit) in places.items():
             values[name] |= (line[place] == "1") << bit
         cycles.append(values)

@@ -41,7 +41,7 @@ _SEARCH = ("simpleeval", "sklearn", "moocore", "matplotlib")
 WAYS: dict[str, tuple[Way, ...]] = {
     "list": (Way("", ()),),
     "show": (Way("", ()),),
-    "contract": (Way("", _YOSYS),),
+    "contract": (Way("", _YOSYS), Way("by simulation", (*_SIMULATE, *_ICARUS))),
     "generate": (Way("", _YOSYS), Way("--docs", ("peakrdl_html",))),
     "verify": (
         Way("", _SIMULATE),

@@ -2,15 +2,17 @@
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from carrysave.contract.contract import contract_of, data
-from carrysave.contract.handshakes import handshakes_of
+from carrysave.contract.handshakes import CORE, Handshakes, handshakes_of
 from carrysave.contract.miter import Verdict, Witness, compare
+from carrysave.contract.pairs import Pairs
 from hw.catalog import Design
-from hw.emit import tools
+from hw.emit import tools, yosys
 from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
 from verif.support.command import Run
@@ -86,10 +88,76 @@ def test_counterexample_is_one_in_simulation(
     for field in fields:
         answer = compare(core, field, SECONDS)
         assert answer.verdict is Verdict.DEPENDS
-        assert answer.witness is not None
-        one, two = (simulate(design, run, core.outputs) for run in runs(answer.witness, field))
-        assert one[:-1] == two[:-1]
-        assert one[-1] != two[-1]
+        check_witness(design, core, field, answer.witness)
+
+
+def check_witness(design: Design, core: Handshakes, field: str, witness: Witness | None) -> None:
+    assert witness is not None
+    one, two = (simulate(design, run, core.outputs) for run in runs(witness, field))
+    assert one[:-1] == two[:-1]
+    assert one[-1] != two[-1]
+
+
+def test_counterexample_is_found_by_the_bench() -> None:
+    """A test of its own bench, and the same with other operands; each stays until it is taken."""
+    design = Design("opt3", SMALL)
+    core = handshakes_of(design)
+    with Pairs(design, core) as pairs:
+        witness = pairs.differing("i_a", SECONDS)
+    check_witness(design, core, "i_a", witness)
+    assert witness is not None
+    one, two = runs(witness, "i_a")
+    for cycles in (one, two):
+        told = simulate(design, cycles, ("i_ready",))
+        for before, after, ready in zip(cycles, cycles[1:], told, strict=False):
+            if before["i_valid"] and ready == "0" and not before["rst"]:
+                kept = ("i_valid", "i_a", "i_last")
+                assert [before[name] for name in kept] == [after[name] for name in kept]
+
+
+NEVER = f"""
+module {CORE}(input clk, input rst, input i_valid, input [3:0] f, output o_valid);
+reg [1:0] c = 0;
+always @(posedge clk) if (rst) c <= 0; else if (i_valid) c <= c == 2 ? 0 : c + 1;
+assign o_valid = i_valid & ~(c == LAST & f[0]);
+endmodule
+"""
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(3, Verdict.INDUCTION), (2, Verdict.DEPENDS)])
+def test_states_that_are_never_reached_are_no_counterexample(
+    last: int, verdict: Verdict, tmp_path: Path
+) -> None:
+    (tmp_path / "core.v").write_text(NEVER.replace("LAST", str(last)))
+    yosys.run("read_verilog core.v\nproc\nwrite_rtlil core.il", cwd=tmp_path)
+    core = Handshakes(
+        "never", "clk", "rst", ("i_valid",), {"f": 4}, ("o_valid",), ("f",),
+        (tmp_path / "core.il").read_text(),
+    )  # fmt: skip
+    assert compare(core, "f", SECONDS).verdict is verdict
+
+
+MOVES = {
+    "s_axi_awaddr", "s_axi_wdata", "s_axi_wstrb", "m_axi_bresp", "m_axi_rdata", "m_axi_rresp",
+    "m_axi_rlast",
+}  # fmt: skip
+BLOCKS: list[tuple[str, dict[str, Any], set[str]]] = [
+    ("coprocessor", {"engine": "systolic_os(m=2,n=2)"}, MOVES),
+    ("coprocessor", {}, MOVES),
+]  # fmt: skip
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize(("name", "parameters", "depends"), BLOCKS, ids=["small", "default"])
+def test_coprocessors_are_decided(name: str, parameters: dict[str, Any], depends: set[str]) -> None:
+    """All that comes from memory moves the bus, each by two runs that Icarus confirms."""
+    design = Design(name, parameters)
+    core = handshakes_of(design)
+    found = contract_of(design, core, SECONDS)
+    assert set(found.named(Verdict.DEPENDS)) == depends
+    assert not found.named(Verdict.OPEN)
+    for field in depends:
+        check_witness(design, core, field, found.answers[field].witness)
 
 
 @pytest.mark.parametrize(
