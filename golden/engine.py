@@ -85,6 +85,10 @@ class EngineSpec(TileSpec, SumsSpec):
         """Takes ordinary codes (or recoded ones), in one pass."""
         return True
 
+    def b_numbers(self, codes: np.ndarray) -> np.ndarray:
+        """Return the numbers that codes of B stand for: themselves, unless an engine reads them."""
+        return codes
+
     @property
     def planes(self) -> int:
         """Cycles for which a beat of A and B is held; it is accepted in the last."""

@@ -9,7 +9,6 @@ from cyclopts import Parameter
 
 from carrysave.cli.options import Folder, Json, Sets, console, errors, output_folder, settings
 from carrysave.errors import UsageError
-from carrysave.language.simulate import block_of
 from carrysave.language.view import show
 from carrysave.language.write import WriteRequest, write
 
@@ -17,12 +16,17 @@ __all__ = ["chat"]
 
 
 def chat(
-    model: Annotated[Path, Parameter(help="A language model, .gguf.")],
+    model: Annotated[Path, Parameter(help="A language model, .gguf; or one of characters, .npz.")],
     /,
     *,
     prompt: Annotated[str, Parameter(help="What the model answers.")],
     tokens: Annotated[int, Parameter(help="Most tokens of the answer.")] = 64,
-    kv: Annotated[int, Parameter(help="Bits of a key or value in the cache: 8, 4.")] = 8,
+    kv: Annotated[
+        int | None,
+        Parameter(
+            help="Bits of a key or value in the cache: 8, 4. [default: the model's own; .gguf: 8]"
+        ),
+    ] = None,
     cache: Annotated[
         int, Parameter(help="Tokens that the cache holds; at most the model's context.")
     ] = 1024,
@@ -31,7 +35,11 @@ def chat(
         Parameter(name="--simulate", help="Jobs to run on the block, too: all, sample, none."),
     ] = "none",
     core: Annotated[
-        str, Parameter(help="Engine of the block: lut_core, blocks (of multipliers), int8.")
+        str,
+        Parameter(
+            help="Engine of the block: lut_core, blocks (of multipliers), int8, ternary_core, "
+            "shift_add_core."
+        ),
     ] = "lut_core",
     parameter: Sets = None,
     seed: Annotated[int, Parameter(help="Seed of the sample.")] = 0,
@@ -46,6 +54,10 @@ def chat(
     of norms, rotary positions and residual sums are of floats. The likeliest token is taken each
     time, so that answers are the same again.
 
+    A model of characters in .npz, as `scripts/train_text.py` of a checkout writes them, has weights
+    that are ternary, of 2 or of 4 bits; it continues the prompt, by attention or, without a cache,
+    by a recurrent state. The core must have weights as narrow.
+
     With `--simulate`, products and rows also run as jobs on the simulated co-processor, through its
     driver, and must be golden's: a few of each kind and, of large ones, a part; or all, which takes
     hours for a long answer. Its parameters are those of `generate coprocessor`, after `--core`'s.
@@ -55,15 +67,13 @@ def chat(
     - `carrysave chat SmolLM2.Q4_1.gguf --prompt "Which city is the capital of France?"`
     - `carrysave chat model.gguf --prompt "Tell a story." --tokens 200 --kv 4`
     - `carrysave chat model.gguf --prompt "Hello" --tokens 4 --simulate sample --core blocks`
+    - `carrysave chat text.npz --prompt "The " --tokens 4 --simulate all --core ternary_core`
     """
-    design = None
-    if simulate_ != "none":
-        design = block_of(core, settings(parameter))
-    elif parameter:
+    if simulate_ == "none" and parameter:
         raise UsageError("-p needs --simulate")
     request = WriteRequest(
         model=model, prompt=prompt, tokens=tokens, cache=cache, bits=kv, simulate=simulate_,
-        design=design, seed=seed, folder=output_folder(output),
+        core=core, parameters=settings(parameter), seed=seed, folder=output_folder(output),
     )  # fmt: skip
 
     def tell(piece: str) -> None:

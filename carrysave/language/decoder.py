@@ -1,4 +1,7 @@
-"""A decoder in golden's arithmetic, token by token, with a cache of keys and values."""
+"""Decoders in golden's arithmetic, token by token; those of attention, with a cache."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -7,48 +10,37 @@ from carrysave.language.model import Layer, Model
 from carrysave.language.units import GOLDEN, GROUP, SHARE_BITS, Units, hadamard, rotated
 from golden.lut.grouped import FastWeights
 
-__all__ = ["CACHE_BITS", "Decoder"]
+__all__ = ["CACHE_BITS", "Blocks", "Decoder"]
 
 CACHE_BITS = (8, 4)
 
 
-class Decoder:
-    """Tokens to logits.
+class Blocks(ABC):
+    """Tokens to logits, by blocks of a mixer of tokens and a gated feed-forward.
 
-    Products are of 4-bit (or 5-, 8-bit) weights in groups of 32, and of activations rounded to int8
-    with an exponent for each group: sums of groups are exact integers, scaled and added in fp32 as
-    by :func:`golden.lut.scale.scale_groups`. Norms, softmax and SiLU are those of
-    :mod:`golden.npe.vector`. Products of attention are of integers: int8 queries with codes of
-    keys; and probabilities times steps of values, rounded to integers with an exponent for each
-    row, with codes of values. Gains of norms, rotary positions, residual sums, and steps and
-    offsets of the cache are floats. Keys of 4 bits are turned by a Hadamard transform first, as are
-    the queries; and the mean of the first step's keys, of 32 tokens at most, is subtracted from
-    them, which changes all scores of a query by as much, and so no probability.
+    Products are of weights in groups (of 32, or whole columns), and of activations rounded to the
+    model's bits with an exponent for each group: sums of groups are exact integers, scaled and
+    added in fp32 as by :func:`golden.lut.scale.scale_groups`. Norms and SiLU are those of
+    :mod:`golden.npe.vector`. Gains of norms and residual sums are floats.
 
     Parameters
     ----------
     model : weights.
-    cache : tokens that the cache holds, 1..4096, and at most the model's context.
-    bits : of a key or value in the cache, 8 or 4.
+    cache : tokens that are taken at most, 1..4096, and at most the model's context.
     units : how steps are computed, golden's or others to compare with.
     """
 
-    def __init__(self, model: Model, *, cache: int, bits: int = 8, units: Units = GOLDEN):
+    OUTPUT: ClassVar[str]
+    """The mixer's last matrix."""
+
+    def __init__(self, model: Model, *, cache: int, units: Units = GOLDEN):
         most = min(4096, model.shape.context)
         if not 1 <= cache <= most:
             raise UsageError(f"cache must be 1..{most} tokens, not {cache}")
-        if bits not in CACHE_BITS:
-            raise UsageError(f"bits of the cache must be 8 or 4, not {bits}")
         self.model = model
         self.cache = cache
-        self.bits = bits
         self.units = units
         self.length = 0
-        shape = (model.shape.layers, 2, model.shape.shared, cache)
-        blocks = 1 if bits == 8 else model.shape.head // GROUP
-        self._codes = np.zeros((*shape, model.shape.head))
-        self._steps, self._offsets = np.zeros((2, *shape, blocks))
-        self._common = np.zeros((model.shape.layers, model.shape.shared, 1, model.shape.head))
 
     def step(self, tokens: np.ndarray) -> np.ndarray:
         """Append tokens; return the logits after each, float32, tokens x words."""
@@ -61,18 +53,62 @@ class Decoder:
         units = self.units
         x = self.model.embedding[tokens]
         for number, layer in enumerate(self.model.layers):
-            x = x + self._attention(number, layer, units.normed(x, layer.attention_gain))
+            mixed = self._mixed(number, layer, units.normed(x, layer.attention_gain))
+            if layer.output_gain is not None:
+                mixed = units.normed(mixed, layer.output_gain)
+            x = x + self._product(layer.matrices[self.OUTPUT], mixed)
             h = units.normed(x, layer.feed_gain)
             hidden = units.gated(*self._products(layer, h, "ffn_gate", "ffn_up"))
+            if layer.down_gain is not None:
+                hidden = units.normed(hidden, layer.down_gain)
             x = x + self._product(layer.matrices["ffn_down"], hidden)
         self.length += count
         return self._product(self.model.head, units.normed(x, self.model.gain))
 
+    @abstractmethod
+    def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
+        """Mix rows of a block with those before; without the last matrix."""
+
     def _products(self, layer: Layer, h: np.ndarray, *names: str) -> list[np.ndarray]:
-        codes, powers = self.units.aligned(h)
+        """Multiply by matrices of equal groups."""
+        group = layer.matrices[names[0]].group
+        codes, powers = self.units.aligned(h, self.model.bits, group)
         return [layer.matrices[name].product(codes, powers) for name in names]
 
-    def _attention(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
+    def _product(self, weights: FastWeights, h: np.ndarray) -> np.ndarray:
+        return weights.product(*self.units.aligned(h, self.model.bits, weights.group))
+
+
+class Decoder(Blocks):
+    """A decoder that mixes tokens by attention, with a cache of keys and values.
+
+    Softmax is that of :mod:`golden.npe.vector`. Products of attention are of integers: int8 queries
+    with codes of keys; and probabilities times steps of values, rounded to integers with an
+    exponent for each row, with codes of values. Rotary positions, and steps and offsets of the
+    cache are floats. Keys of 4 bits are turned by a Hadamard transform first, as are the queries;
+    and the mean of the first step's keys, of 32 tokens at most, is subtracted from them, which
+    changes all scores of a query by as much, and so no probability.
+
+    Parameters
+    ----------
+    model, cache, units : as of :class:`Blocks`.
+    bits : of a key or value in the cache, 8 or 4.
+    """
+
+    OUTPUT = "attn_output"
+
+    def __init__(self, model: Model, *, cache: int, bits: int = 8, units: Units = GOLDEN):
+        super().__init__(model, cache=cache, units=units)
+        if bits not in CACHE_BITS:
+            raise UsageError(f"bits of the cache must be 8 or 4, not {bits}")
+        self.bits = bits
+        shape = (model.shape.layers, 2, model.shape.shared, cache)
+        blocks = 1 if bits == 8 else model.shape.head // GROUP
+        self._codes = np.zeros((*shape, model.shape.head))
+        self._steps, self._offsets = np.zeros((2, *shape, blocks))
+        self._common = np.zeros((model.shape.layers, model.shape.shared, 1, model.shape.head))
+
+    def _mixed(self, number: int, layer: Layer, h: np.ndarray) -> np.ndarray:
         shape, count, units = self.model.shape, len(h), self.units
         q, k, v = (
             made.reshape(count, -1, shape.head).swapaxes(0, 1)
@@ -99,8 +135,7 @@ class Decoder:
             factors = np.ldexp(scale, powers[:, :, row])[..., None]
             scores = self._scores(number, codes[:, :, row], int(place) + 1) * factors
             made[:, :, row] = self._values(number, units.probabilities(scores))
-        rows = made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
-        return self._product(layer.matrices["attn_output"], rows)
+        return made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
 
     def _scores(self, number: int, queries: np.ndarray, count: int) -> np.ndarray:
         """Multiply queries, heads with keys x heads of queries x head, by keys of tokens."""
@@ -132,6 +167,3 @@ class Decoder:
             rest = shares @ offsets[:, :, block, None]
             made.append(np.ldexp(sums, powers) + rest)
         return np.concatenate(made, axis=-1)
-
-    def _product(self, weights: FastWeights, h: np.ndarray) -> np.ndarray:
-        return weights.product(*self.units.aligned(h))

@@ -1,4 +1,4 @@
-"""A language model of GGUF: its shape and weights, checked before anything runs."""
+"""A language model: its shape and weights; those of GGUF, checked before anything runs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -44,22 +44,50 @@ class Shape:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layer:
-    """A block's matrices by name, inputs x outputs, and the gains of its two norms."""
+    """A block's matrices by name, inputs x outputs, and the gains of its norms.
+
+    Two, before what mixes tokens and before the feed-forward; maybe two more, before the last
+    matrix of each.
+    """
 
     matrices: dict[str, FastWeights]
     attention_gain: np.ndarray
     feed_gain: np.ndarray
+    output_gain: np.ndarray | None = None
+    down_gain: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
-    """A decoder: embedding, words x width, float32; blocks; last gain; matrix to the words."""
+    """A decoder.
+
+    Members
+    -------
+    embedding : words x width, float32.
+    layers : blocks.
+    gain : of the last norm.
+    head : matrix to the words.
+    form : what mixes tokens: "attention", or "recurrent", without a cache.
+    bits : of activations that meet weights.
+    cache_bits : for which the cache was made, 8 or 4.
+    own : width and kind of all weights, which a core must have; None: any, as digits.
+    """
 
     shape: Shape
     embedding: np.ndarray
     layers: list[Layer]
     gain: np.ndarray
     head: FastWeights
+    form: str = "attention"
+    bits: int = 8
+    cache_bits: int = 8
+    own: tuple[int, str] | None = None
+
+    @property
+    def longest(self) -> int:
+        """Largest K of a product by weights."""
+        every = [one for layer in self.layers for one in layer.matrices.values()]
+        return max(one.group for one in (*every, self.head))
 
 
 def load(file: GgufFile) -> Model:

@@ -11,8 +11,8 @@ import numpy as np
 from carrysave.driver.batch import Rows
 from carrysave.errors import UsageError, check_choice
 from carrysave.language.model import Model
-from carrysave.language.units import GROUP, VECTOR
-from carrysave.language.watch import KINDS, Job, ProductJob, RowsJob
+from carrysave.language.units import VECTOR
+from carrysave.language.watch import EVERY, Job, ProductJob, RowsJob
 from carrysave.language.works import Laid, check, laid
 from carrysave.networks.cost import work_estimate
 from carrysave.networks.target import Target
@@ -27,12 +27,15 @@ __all__ = ["CORES", "SIMULATIONS", "Simulation", "block_of", "golden"]
 SIMULATIONS = ("none", "sample", "all")
 
 CORES: Mapping[str, str] = {
-    "lut_core": "lut_core(m=1,n=16,b_width=4,group=2,lookups=4,folded=False,parallel=True)",
-    "blocks": "systolic_os(m=2,n=16,b_width=4,target=ecp5)",
+    "lut_core": "lut_core(m=1,n=16,b_width={bits},group=2,lookups=4,folded=False,parallel=True)",
+    "blocks": "systolic_os(m=2,n=16,b_width={bits},target=ecp5)",
     "int8": "npe(m=2,n=16,formats=int8,int4,accumulator_width=32)",
+    "ternary_core": "ternary_core(m=1,n=16,k=16)",
+    "shift_add_core": "shift_add_core(m=1,n=16,b_width={bits},k=16)",
 }
 """Engines: tables of activations; multiplier blocks with several narrow products each; int8, with
-weights of 4 bits in memory that are expanded at the array's edge."""
+weights of 4 bits in memory that are expanded at the array's edge; activations added, subtracted or
+skipped; and shifted copies of them, added."""
 
 _EACH = 2
 """Jobs of each kind in a sample."""
@@ -42,12 +45,19 @@ _CODES = 1 << 23
 """Codes that are placed in the simulated memory at once."""
 
 
-def block_of(core: str, parameters: Mapping[str, str]) -> Design:
-    """Return a co-processor with a core and the vector unit, and other parameters as given."""
+def block_of(core: str, parameters: Mapping[str, str], bits: int = 4) -> Design:
+    """Return a co-processor with a core and the vector unit, and other parameters as given.
+
+    Parameters
+    ----------
+    core : of :data:`CORES`.
+    parameters : of the co-processor, the engine too.
+    bits : of a weight, unless the core has a width of its own.
+    """
     check_choice("--core", core, tuple(CORES))
     own = {
-        "engine": CORES[core], "vector": f"vector_unit({_facts(VECTOR)})", "requantise": "false",
-        "accumulate": "false",
+        "engine": CORES[core].replace("{bits}", str(bits)),
+        "vector": f"vector_unit({_facts(VECTOR)})", "requantise": "false", "accumulate": "false",
     }  # fmt: skip
     return Design.parse("coprocessor", {**own, **parameters})
 
@@ -91,22 +101,22 @@ class Simulation:
     ) -> None:
         try:
             self.target = Target(design)
-            check(self.target, max(length, GROUP, model.shape.head))
+            check(self.target, max(length, model.longest, model.shape.head), model.own)
         except ValueError as error:
             raise UsageError(str(error)) from None
         unit = self.target.spec.vector
         if unit is not None and replace(unit, lanes=VECTOR.lanes) != VECTOR:
             raise UsageError(f"vector must be none, or of {_facts(VECTOR)}, not {_facts(unit)}")
         self.every = every
-        self.jobs = dict.fromkeys(KINDS, 0)
-        self.cycles = dict.fromkeys(KINDS, 0)
+        self.jobs = dict.fromkeys(EVERY, 0)
+        self.cycles = dict.fromkeys(EVERY, 0)
         self.wrong: dict[str, int] = {}
         self.counted = 0
         self.seconds = 0.0
         self._folder, self._tell = folder, tell
         self._rng = np.random.default_rng(seed)
-        self._seen = dict.fromkeys(KINDS, 0)
-        self.kept: dict[str, list[Job]] = {kind: [] for kind in KINDS}
+        self._seen = dict.fromkeys(EVERY, 0)
+        self.kept: dict[str, list[Job]] = {kind: [] for kind in EVERY}
         self._size = 0
 
     def take(self, job: Job) -> None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from golden.lut.align import aligned_format
-from golden.npe.elements import gate
+from golden.npe import elements
 from golden.npe.requantiser import Requantisation, dyadic
 from golden.npe.vector import VectorUnitSpec, norm, softmax
 
 __all__ = [
     "FLOATS", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Kept", "Units", "aligned", "hadamard",
-    "rotated", "scored",
+    "moved", "rotated", "scored", "sigmoid",
 ]  # fmt: skip
 
 GROUP = 32
@@ -25,6 +25,7 @@ VECTOR = VectorUnitSpec(
 """The one vector unit of a block, for softmax, norms and gates."""
 _LEAST = -60
 _GATE_FRACTION = 8
+_KEEP_FRACTION, _STATE_FRACTION = 15, 16
 
 
 def aligned(x: np.ndarray, width: int = 8, block: int = GROUP) -> tuple[np.ndarray, np.ndarray]:
@@ -56,12 +57,42 @@ def rms(codes: np.ndarray) -> np.ndarray:
 
 def gated(gates: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Multiply by the SiLU of gates, of 16 bits with 8 after the point, saturated; float32."""
-    codes = np.clip(np.rint(np.ldexp(gates, 8)), -32768, 32767).astype(np.int64)
     out = VECTOR.scaling
     multiplier, shift = dyadic(2.0 ** (_GATE_FRACTION - VECTOR.scale_width), out.multiplier_width)
     to = Requantisation(multiplier=multiplier, shift=shift, zero_point=np.zeros(1, np.int64))
-    made = gate(VECTOR, "silu", codes, out, to).astype(np.float32)
+    made = elements.gate(VECTOR, "silu", _gates(gates), out, to).astype(np.float32)
     return np.ldexp(made, -_GATE_FRACTION) * values
+
+
+def _gates(x: np.ndarray) -> np.ndarray:
+    codes = np.clip(np.rint(np.ldexp(x, VECTOR.scale_width)), -32768, 32767)
+    return codes.astype(np.int64)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """Compute the sigmoid of values, of 16 bits with 8 after the point, saturated; of 15 bits.
+
+    It is the factor of golden's SiLU, in units of 2^-15.
+    """
+    found = elements.sigmoid(VECTOR, "silu", _gates(x), 1 << _KEEP_FRACTION)
+    return np.ldexp(found.astype(np.float64), -_KEEP_FRACTION)
+
+
+def moved(state: np.ndarray, keep: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+    """Move a state towards what is fresh, by what is not kept of it; exact doubles.
+
+    Parameters
+    ----------
+    state : in units of 2^-16, of 23 bits.
+    keep : from 0 to 1, in units of 2^-15.
+    fresh : in units of 2^-8, of 15 bits.
+
+    Returns
+    -------
+    keep * state + (1 - keep) * fresh, in units of 2^-16, to the nearest, halves up.
+    """
+    sums = np.ldexp(keep * state + (1 - keep) * fresh, _STATE_FRACTION)
+    return np.ldexp(np.floor(sums + 0.5), -_STATE_FRACTION)
 
 
 def scored(scores: np.ndarray) -> np.ndarray:
@@ -137,6 +168,8 @@ class Units:
     probabilities : rows of scores to their softmax.
     kept : keys or values to those that the cache has, of some bits, scaled by blocks.
     multiplied : products of integers of attention.
+    sigmoid : values to their sigmoid.
+    moved : a recurrent state, what is kept of it and what is fresh to the next state.
     """
 
     aligned: Callable[..., tuple[np.ndarray, np.ndarray]] = aligned
@@ -145,6 +178,8 @@ class Units:
     probabilities: Callable[[np.ndarray], np.ndarray] = probabilities
     kept: Callable[[np.ndarray, int, int], Kept] = kept
     multiplied: Callable[[str, np.ndarray, np.ndarray], np.ndarray] = multiplied
+    sigmoid: Callable[[np.ndarray], np.ndarray] = sigmoid
+    moved: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] = moved
 
 
 GOLDEN = Units()
@@ -173,7 +208,16 @@ def _kept(x: np.ndarray, bits: int, block: int) -> Kept:
     return x.astype(np.float64), np.ones(shape), np.zeros(shape)
 
 
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x.astype(np.float64)))
+
+
+def _moved(state: np.ndarray, keep: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+    return keep * state + (1 - keep) * fresh
+
+
 FLOATS = Units(
-    aligned=_as_it_is, normed=_normed, gated=_gated, probabilities=_probabilities, kept=_kept
-)
+    aligned=_as_it_is, normed=_normed, gated=_gated, probabilities=_probabilities, kept=_kept,
+    sigmoid=_sigmoid, moved=_moved,
+)  # fmt: skip
 """The same in floats: what the cost of golden's units is measured against."""

@@ -9,13 +9,15 @@ from carrysave.language.model import Model
 from carrysave.language.units import GOLDEN, VECTOR, Units, aligned, scored
 from golden.lut.grouped import FastWeights
 
-__all__ = ["KINDS", "Job", "ProductJob", "RowsJob", "watched"]
+__all__ = ["EVERY", "KINDS", "Job", "ProductJob", "RowsJob", "watched"]
 
 KINDS = (
     "attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "head", "scores",
     "values", "rms_norm", "softmax",
 )  # fmt: skip
 """Products by weights, by keys, and by values; operations of the vector unit."""
+EVERY = (*(f"mix_{name}" for name in ("forget", "candidate", "gate", "output")), *KINDS)
+"""The same, of all forms of decoders."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,6 +46,7 @@ class _Weights:
 
     def __init__(self, kind: str, weights: FastWeights, tell: Tell) -> None:
         self._kind, self._weights, self._tell = kind, weights, tell
+        self.group = weights.group
 
     def product(self, a: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """Multiply; see :meth:`FastWeights.product`."""

@@ -1,13 +1,14 @@
 """Products of integers as works of a co-processor whose codes may be narrower."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from carrysave.driver import Mode, Number
 from carrysave.driver.batch import Work
 from carrysave.networks.target import Target
+from golden.tpe.ternary_core import TernaryCoreSpec
 
 __all__ = ["Laid", "check", "laid"]
 
@@ -23,13 +24,14 @@ class Laid:
     finish: Callable[[np.ndarray], np.ndarray]
 
 
-def check(target: Target, k: int) -> None:
-    """Refuse a core that cannot multiply int8 by weights; of any width, which may come as digits.
+def check(target: Target, k: int, own: tuple[int, str] | None = None) -> None:
+    """Refuse a core that cannot multiply int8 by weights.
 
     Parameters
     ----------
     target : the co-processor.
     k : the largest K.
+    own : width and kind of all weights, which the core must have; None: of any width, as digits.
 
     Raises
     ------
@@ -42,6 +44,13 @@ def check(target: Target, k: int) -> None:
             raise ValueError(f"core must take activations of 8 bits, not of {bits}")
         if mode.k_max < k:
             raise ValueError(f"K must be 1..{mode.k_max}, the core's k_max, not {k}")
+    has = [
+        "ternary" if _ternary(target) else f"{_bits(mode.b)} bits" for mode in _modes(target)
+    ]  # a ternary model's codes are some of 2 bits
+    wanted = [] if own is None else [f"{own[0]} bits", own[1]]
+    if (own is None and has == ["ternary"]) or (own is not None and not {*has} & {*wanted}):
+        what = "of any width" if own is None else f"{own[1]} ones of {own[0]} bits"
+        raise ValueError(f"core must take the model's weights, {what}, not {' and '.join(has)}")
 
 
 def laid(target: Target, a: np.ndarray, b: np.ndarray) -> Laid:
@@ -76,7 +85,9 @@ def laid(target: Target, a: np.ndarray, b: np.ndarray) -> Laid:
 def _modes(target: Target) -> list[Mode]:
     """List the modes for activations, those of the narrowest weights first."""
     if not target.modes:
-        return [target.mode]
+        mode = target.mode
+        # Of two bits, but that -2 is no weight.
+        return [replace(mode, b=replace(mode.b, low=-1)) if _ternary(target) else mode]
     target.check_integers()
     found = [
         mode
@@ -84,6 +95,10 @@ def _modes(target: Target) -> list[Mode]:
         if a == target.integers.split()[0] and b in ("int4", "int8")
     ]
     return sorted(found, key=lambda mode: _bits(mode.b))
+
+
+def _ternary(target: Target) -> bool:
+    return isinstance(target.spec.engine, TernaryCoreSpec)
 
 
 def _mode(target: Target, b: np.ndarray) -> Mode:

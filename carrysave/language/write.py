@@ -1,8 +1,8 @@
 """A language model answers a prompt: what is asked, checked before anything is computed."""
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from carrysave.errors import UsageError, check_choice, needs
 from carrysave.weights.gguf import read_gguf
-from hw.catalog import Design
 
-from .decoder import CACHE_BITS, Decoder
-from .model import load
-from .simulate import SIMULATIONS, Simulation
+from .decoder import CACHE_BITS
+from .model import Model, load
+from .recurrent import decoder_of
+from .simulate import CORES, SIMULATIONS, Simulation, block_of
+from .text import Characters, load_text
 from .tokens import Vocabulary
 from .units import GOLDEN
 from .watch import watched
@@ -28,13 +29,14 @@ class WriteRequest:
 
     Parameters
     ----------
-    model : a .gguf file.
+    model : a .gguf file, or an .npz file of characters.
     prompt : text.
     tokens : the most that are written, 1 at least.
     cache : tokens that the cache holds, prompt and answer.
-    bits : of the cache's keys and values, 8 or 4.
+    bits : of the cache's keys and values, 8 or 4; None: for which the model was made, 8 of .gguf.
     simulate : jobs that also run on the simulated block: none, a sample, all.
-    design : the block; None if nothing is simulated.
+    core : the block's engine.
+    parameters : of the block; after the core's own.
     seed : of the sample, 0 or more.
     folder : for the simulation.
     """
@@ -43,9 +45,10 @@ class WriteRequest:
     prompt: str
     tokens: int
     cache: int
-    bits: int
+    bits: int | None = None
     simulate: str = "none"
-    design: Design | None = None
+    core: str = "lut_core"
+    parameters: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     folder: Path = Path("build")
 
@@ -53,11 +56,12 @@ class WriteRequest:
         """Check the numbers."""
         if self.tokens < 1:
             raise UsageError(f"--tokens must be 1 or more, not {self.tokens}")
-        if self.bits not in CACHE_BITS:
+        if self.bits not in (None, *CACHE_BITS):
             raise UsageError(f"--kv must be 8 or 4 bits, not {self.bits}")
         if not 1 <= self.cache <= 4096:
             raise UsageError(f"--cache must be 1..4096 tokens, not {self.cache}")
         check_choice("--simulate", self.simulate, SIMULATIONS)
+        check_choice("--core", self.core, tuple(CORES))
         if self.seed < 0:
             raise UsageError(f"--seed must be 0 or more, not {self.seed}")
 
@@ -80,21 +84,20 @@ def write(
     token), ``seconds``.
     ``simulation``, if there was one: see :meth:`Simulation.facts`.
     """
-    needs("tokenizers")
     start = time.monotonic()
-    file = read_gguf(request.model)
-    model = load(file)
-    vocabulary = Vocabulary(file, model.shape.words)
+    model, vocabulary = _loaded(request.model)
+    if request.bits is not None and model.form != "attention":
+        raise UsageError(f"--kv must be left out, as the model has no cache, not {request.bits}")
     most = min(request.cache, model.shape.context)
     simulation, units = None, GOLDEN
     if request.simulate != "none":
-        assert request.design is not None
         simulation = Simulation(
-            request.design, model, length=most, every=request.simulate == "all", seed=request.seed,
+            block_of(request.core, request.parameters, model.own[0] if model.own else 4), model,
+            length=most, every=request.simulate == "all", seed=request.seed,
             folder=request.folder / "runs", tell=note,
         )  # fmt: skip
         model, units = watched(model, simulation.take)
-    decoder = Decoder(model, cache=most, bits=request.bits, units=units)
+    decoder = decoder_of(model, cache=most, bits=request.bits, units=units)
     prompt = vocabulary.question(request.prompt)
     if not 1 <= len(prompt) < decoder.cache:
         raise UsageError(
@@ -143,3 +146,13 @@ def write(
         simulation.run()
         found["simulation"] = simulation.facts()
     return found
+
+
+def _loaded(path: Path) -> tuple[Model, Vocabulary | Characters]:
+    """Read a model and its vocabulary."""
+    if path.suffix == ".npz":
+        return load_text(path)
+    needs("tokenizers")
+    file = read_gguf(path)
+    model = load(file)
+    return model, Vocabulary(file, model.shape.words)

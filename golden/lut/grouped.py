@@ -18,25 +18,25 @@ class FastWeights:
 
     Parameters
     ----------
-    weights : "uniform" or "affine", with scales of fp16, in whole groups.
+    weights : "uniform", "affine" or "ternary", with scales of fp16, in whole groups.
 
     Members
     -------
-    bits : of a code.
+    bits, levels, group : of a code; what codes mean; rows of a group.
     integers : that scales multiply, groups x rows of a group x N, float32.
     """
 
     def __init__(self, weights: GroupedWeights):
         k, columns = weights.codes.shape
-        if weights.levels not in ("uniform", "affine") or weights.scale_format != "fp16":
+        if weights.levels not in ("uniform", "affine", "ternary") or weights.scale_format != "fp16":
             raise ValueError(
-                f"levels must be uniform or affine, with scales of fp16, not {weights.levels} with "
-                f"{weights.scale_format}"
+                "levels must be uniform, affine or ternary, with scales of fp16, not "
+                f"{weights.levels} with {weights.scale_format}"
             )
         if k % weights.group:
             raise ValueError(f"rows must be whole groups of {weights.group}, not {k}")
         integers = weights.integers
-        self.bits = weights.bits
+        self.bits, self.levels, self.group = weights.bits, weights.levels, weights.group
         self.greatest = int(np.abs(integers).max())
         self.integers = integers.reshape(-1, weights.group, columns).astype(np.float32)
         self.scales = weights.scales.astype(np.uint16).view(np.float16).astype(np.float32)

@@ -9,7 +9,7 @@ from golden.npe.activation import exp_parts
 from golden.npe.requantiser import Requantisation, RequantiserSpec, requantiser
 from golden.npe.vector import GATES, VectorUnitSpec
 
-__all__ = ["add", "gate", "multiply"]
+__all__ = ["add", "gate", "multiply", "sigmoid"]
 
 _GATE = Choice("operation", "silu", tuple(GATES))
 
@@ -44,17 +44,33 @@ def gate(
             f"not {out.multiplier_width}"
         )
     to.check(out)
+    x = spec.in_format.check("x", x)
+    product = x * sigmoid(spec, operation, x, int(np.asarray(to.multiplier)[0]))
+    scaled = replace(out, width=spec.width + spec.reciprocal_width, multiplier_width=2)
+    by_one = replace(to, multiplier=np.array([1]))
+    return requantiser(scaled, product.reshape(-1, 1), by_one).reshape(x.shape)
+
+
+def sigmoid(spec: VectorUnitSpec, operation: str, x: np.ndarray, multiplier: int) -> np.ndarray:
+    """Compute the factor of :func:`gate`: a multiplier times the sigmoid of values.
+
+    Parameters
+    ----------
+    spec, operation, x : as of :func:`gate`.
+    multiplier : 0 or more, of at most reciprocal_width bits.
+
+    Returns
+    -------
+    int64, 0..multiplier, of the shape of `x`.
+    """
+    _GATE.check("operation", operation)
     x, one = spec.in_format.check("x", x), 1 << spec.gate_width
     argument = x * np.where(x < 0, 1, -1) * GATES[operation]
     # Its magnitude is rounded down.
     mantissa, whole = exp_parts(1 << spec.scale_width, -(-argument >> 6))
     exponential = mantissa << spec.gate_width - spec.scale_width - 1 >> np.minimum(whole, 62)
-    multiplier = int(np.asarray(to.multiplier)[0])
     quotient = (multiplier << spec.gate_width) // (one + exponential)
-    product = x * np.where(x < 0, multiplier - quotient, quotient)
-    scaled = replace(out, width=spec.width + spec.reciprocal_width, multiplier_width=2)
-    by_one = replace(to, multiplier=np.array([1]))
-    return requantiser(scaled, product.reshape(-1, 1), by_one).reshape(x.shape)
+    return np.where(x < 0, multiplier - quotient, quotient)
 
 
 def add(

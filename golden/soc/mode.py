@@ -156,7 +156,7 @@ class _Integers(Inside):
         self, a: np.ndarray, b: np.ndarray, pair: Pair, scales: tuple[np.ndarray, ...] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
         """Multiply exactly."""
-        found = matmul(self.spec, a, b)
+        found = matmul(self.spec, a, self.spec.b_numbers(b))
         return found, np.zeros(found.shape, bool)
 
 

@@ -58,8 +58,12 @@ class TernaryCoreSpec(BroadcastEngineSpec):
 
     @property
     def plain(self) -> bool:
-        """Takes ordinary codes: false, as -2 counts as 0."""
-        return False
+        """Takes codes of weights, not keys."""
+        return not self.keys
+
+    def b_numbers(self, codes: np.ndarray) -> np.ndarray:
+        """Return the weights of codes; -2 counts as 0."""
+        return read_code(self.b_format.check("b", codes))
 
     @property
     def planes(self) -> int:
@@ -71,7 +75,7 @@ class TernaryCoreSpec(BroadcastEngineSpec):
 
         Padded with weights 0. A key is in the 2 * group bits of its weights, the lowest first.
         """
-        weights = read_code(self.b_format.check("b", codes))
+        weights = self.b_numbers(codes)
         padded = np.pad(weights, ((0, -codes.shape[0] % self.k), (0, 0)))
         if not self.keys:
             return padded & 3
@@ -97,7 +101,7 @@ def ternary_core(spec: TernaryCoreSpec, a: np.ndarray, b: np.ndarray) -> np.ndar
     -------
     int64 codes of C, M x N.
     """
-    return matmul(spec, a, read_code(spec.b_format.check("b", b)))
+    return matmul(spec, a, spec.b_numbers(b))
 
 
 def cycles(

@@ -45,6 +45,7 @@ LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "matrix_2d(m=2,n=3,pe=mac)"},
     SMALL | {"engine": "adder_tree(n=3,k=7)"},
     SMALL | {"engine": "lut_core(m=2,n=4,lookups=2,folded=false,together=true)"},
+    SMALL | {"engine": "ternary_core(m=2,n=4,k=6,mode=table,group=3)"},
     SMALL | {"engine": "over_weights(m=4,n=2)"},
     SMALL | {"engine": "cube(m=2,n=2,k=2)", "ring": False, "narrow": True, "address_width": 40},
     {"engine": "systolic_os(m=16,n=16,a_width=16)", "data_width": 256, "sums": 1024},

@@ -14,7 +14,7 @@ def weights(rng: np.random.Generator, levels: str, bits: int, k: int = 96) -> Gr
         return values.view(np.uint16).astype(np.int64)
 
     return GroupedWeights(
-        codes=rng.integers(0, 1 << bits, (k, 7)),
+        codes=rng.integers(0, 3 if levels == "ternary" else 1 << bits, (k, 7)),
         bits=bits,
         levels=levels,
         group=32,
@@ -26,7 +26,8 @@ def weights(rng: np.random.Generator, levels: str, bits: int, k: int = 96) -> Gr
 
 
 @pytest.mark.parametrize(
-    ("levels", "bits"), [("affine", 4), ("uniform", 4), ("uniform", 8), ("affine", 5)]
+    ("levels", "bits"),
+    [("affine", 4), ("uniform", 4), ("uniform", 8), ("affine", 5), ("ternary", 2)],
 )
 def test_fast_products_are_those_of_scale_groups(levels: str, bits: int) -> None:
     rng = np.random.default_rng(bits)
