@@ -31,7 +31,9 @@ def write(path: Path, form: str = "attention", bits: str = "w1.58a8", **changes:
     rng = np.random.default_rng(5)
     width, levels, _, group = FORMATS[bits]
     codes = 3 if levels == "ternary" else 1 << width
-    arrays = {name: rng.normal(1, 0.1, size) for name, size in gains_of(header).items()}
+    arrays: dict[str, np.ndarray] = {
+        name: rng.normal(1, 0.1, size) for name, size in gains_of(header).items()
+    }
     arrays["embedding"] = rng.normal(0, 1, (len(header["characters"]), header["width"]))
     for name, (rows, columns) in matrices_of(header).items():
         arrays[f"{name}.codes"] = rng.integers(0, codes, (rows, columns))
