@@ -1,0 +1,62 @@
+"""The co-processor around every engine, on every width of bus, with every error of memory."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from carrysave.sim.parameters import describe
+from carrysave.sim.runner import run, sources_of
+from carrysave.sim.verilator import build
+from hw.catalog import Design, engines
+
+ENGINES = {
+    "systolic_os": "m=2,n=3",
+    "systolic_ws": "m=2,n=2,k=3",
+    "matrix_2d": "m=2,n=2",
+    "cube": "m=2,n=2,k=2",
+    "adder_tree": "n=2,k=3",
+    "digit_column": "m=2,n=2,k=2",
+    "lut_core": "m=2,n=2,lookups=2,folded=false,together=true",
+    "bitserial_core": "m=2,n=2,k=2",
+    "shift_add_core": "m=2,n=2,k=2",
+    "over_weights": "m=2,n=2",
+    "npe": "m=2,n=2,formats=int8,e4m3",
+}
+WIDTHS = (32, 64, 128, 256, 512)
+SIZES: dict[str, Any] = {"sums": 64, "a_bytes": 1024, "b_bytes": 1024}
+CROSS = [(name, width) for name in ENGINES for width in WIDTHS]
+
+
+def design_of(name: str, width: int) -> Design:
+    return Design(
+        "coprocessor", SIZES | {"engine": f"{name}({ENGINES[name]})", "data_width": width}
+    )
+
+
+def test_all_engines_are_there() -> None:
+    """But one: its weights are no codes as memory has them."""
+    assert {*ENGINES} == {*engines()} - {"ternary_core"}
+    with pytest.raises(ValueError, match="engine must take codes as they are"):
+        Design("coprocessor", SIZES | {"engine": "ternary_core(m=2,n=2,k=2)"})
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize(("name", "width"), CROSS)
+def test_every_error_of_memory(name: str, width: int, tmp_path: Path) -> None:
+    """Each response on the first, a middle and the last beat of bursts of each kind is told.
+
+    The job after it is right. The bench fails if a combination was never seen.
+    """
+    design = design_of(name, width)
+    result = run(
+        build(sources_of(design, tmp_path, rules=True), design.module),
+        design.entry.bench,
+        tests="test_faults|test_hard_resets",
+        parameters=describe(design),
+        seed=1,
+        directory=tmp_path / "run",
+        deadline=3600,
+    )
+    assert result.ok, f"{result.failed}; see {result.log}"
+    assert result.tests == 2
