@@ -167,8 +167,10 @@ def load_text(path: Path) -> tuple[Model, Characters]:
 
 def _header(path: Path, array: np.ndarray) -> dict[str, Any]:
     """Read and check the header."""
+    if array.dtype != np.uint8:
+        raise FileError(path, "must be bytes", "header")
     with parsing(path, "header"):
-        found = json.loads(array.astype(np.uint8).tobytes())
+        found = json.loads(array.tobytes())
 
     def refuse(name: str, legal: str) -> FileError:
         return FileError(path, f"{name} must be {legal}, not {found.get(name)!r}", "header")
@@ -192,6 +194,8 @@ def _header(path: Path, array: np.ndarray) -> dict[str, Any]:
     text = found.get("characters")
     if not isinstance(text, str) or not 2 <= len(text) == len(set(text)):
         raise refuse("characters", "a text of 2 characters or more, each once")
+    if not all(one.isprintable() or one in "\n\t" for one in text):
+        raise refuse("characters", "printable, ends of lines or tabs")
     return found
 
 
@@ -221,7 +225,10 @@ def _matrix(
     group = group or shape[0]
     codes = _array(path, arrays, f"{name}.codes", shape)
     scales = _floats(path, arrays, f"{name}.scales", (shape[0] // group, shape[1]))
-    halves = scales.astype(np.float16)
+    with np.errstate(over="ignore"):
+        halves = scales.astype(np.float16)
+    if not np.isfinite(halves).all():
+        raise FileError(path, "must be within fp16", f"array '{name}.scales'")
     if codes.dtype.kind not in "iu":
         raise FileError(path, "must be integers", f"array '{name}.codes'")
 

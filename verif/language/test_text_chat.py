@@ -91,6 +91,9 @@ def test_chat_refuses_models_of_characters_in_one_line(run: Run, tmp_path: Path)
     headed("heads.npz", heads=3)
     headed("letters.npz", characters="aa")
     headed("kind.npz", kind="else")
+    headed("bell.npz", characters="ab\a")
+    changed("floats.npz", header=np.full(9, np.nan))
+    changed("large.npz", **{"1.attn_q.scales": np.full((1, 64), 1e9)})
     for arguments, says in (
         (("m.npz", "--prompt", "x"), "--prompt must be of the model's 10 characters, which have no "
                                      "'x'"),
@@ -106,6 +109,9 @@ def test_chat_refuses_models_of_characters_in_one_line(run: Run, tmp_path: Path)
         (("heads.npz",), "heads must be such that width 64 is in heads of 32, 64, ... values"),
         (("letters.npz",), "characters must be a text of 2 characters or more, each once"),
         (("kind.npz",), "header: must be of a model of characters"),
+        (("bell.npz",), "characters must be printable, ends of lines or tabs, not 'ab\\x07'"),
+        (("floats.npz",), "header: must be bytes"),
+        (("large.npz",), "array '1.attn_q.scales': must be within fp16"),
         (("wide.npz", "--simulate", "all", "--core", "ternary_core"),
          "core must take the model's weights, uniform ones of 4 bits, not ternary"),
         (("m.npz", "--simulate", "all", "-p", "engine=shift_add_core(m=1,n=16,b_width=4)"),

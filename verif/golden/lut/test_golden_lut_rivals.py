@@ -26,6 +26,7 @@ from golden.lut.ternary import (
     two_plane_matmul,
     two_planes,
 )
+from golden.soc.mode import inside
 from golden.tpe import bitserial_core, shift_add_core, ternary_core
 from golden.tpe.bitserial_core import BitserialCoreSpec
 from golden.tpe.shift_add_core import ShiftAddCoreSpec
@@ -240,3 +241,13 @@ def test_reuse_saves_reads_of_activations_that_repeat() -> None:
     assert (reads, all_reads) == (4, 32)
     with pytest.raises(ValueError, match="reuse must be 0 or a power of two up to 16, not 3"):
         OverWeightsSpec(reuse=3)
+
+
+def test_ternary_core_reads_codes_of_memory_as_weights() -> None:
+    """As the co-processor has them: 2 bits, of which -2 counts as 0; keys it cannot have."""
+    spec = TernaryCoreSpec(m=1, n=4)
+    a, b = np.array([[5, -7]]), np.array([[-2, -1, 0, 1], [1, -2, -1, 1]])
+    assert inside(spec).multiply(a, b, (0, 0))[0].tolist() == [[-7, -5, 7, -2]]
+    assert inside(spec).sums(a & 255, b & 3, 2, (0, 0))[0].tolist() == [[-7, -5, 7, -2]]
+    with pytest.raises(ValueError, match="engine must take codes as they are, not as keys"):
+        inside(TernaryCoreSpec(mode="pair", keys=True))
