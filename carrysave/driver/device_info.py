@@ -10,7 +10,7 @@ from .mode import Mode
 from .number import FP32, Number
 from .registers import ABI, FIELDS, MAGIC, OPERATIONS
 
-__all__ = ["Counters", "Info", "VectorInfo"]
+__all__ = ["PAIRS", "REQUANTISED", "Counters", "Info", "VectorInfo"]
 
 _FEATURES = tuple(name[9:] for name in FIELDS if name.startswith("features_"))
 _STORES = (
@@ -19,6 +19,10 @@ _STORES = (
 )  # fmt: skip
 
 
+PAIRS = ("add", "multiply")
+"""Operations of the vector unit on two rows."""
+REQUANTISED = ("gelu", "silu", *PAIRS)
+"""Operations of the vector unit whose jobs say how codes are made."""
 _SIZES = range(1, 1 << 24)
 _LEGAL = {
     "tile_m": _SIZES, "tile_n": _SIZES, "tile_k": _SIZES, "a_bits": range(1, 129),
@@ -43,6 +47,7 @@ class VectorInfo:
     signed : codes of a softmax leave a bit for a sign, which is 0.
     scale_width : a softmax takes codes in units of 2^-scale_width.
     norm_fraction : norms make codes in units of 2^-norm_fraction.
+    lanes : codes that it takes at a time, if it has operations that requantise; else 0.
     """
 
     operations: tuple[str, ...]
@@ -52,6 +57,7 @@ class VectorInfo:
     signed: bool
     scale_width: int
     norm_fraction: int
+    lanes: int = 0
 
     @classmethod
     def read(cls, field: Callable[[str], int]) -> "VectorInfo":
@@ -71,6 +77,7 @@ class VectorInfo:
             operations=tuple(name for name, bit in OPERATIONS.items() if built >> bit - 1 & 1),
             length=length,
             signed=bool(field("vector_format_signed_codes")),
+            lanes=field("vector_format_lanes"),
             **found,
         )
 
@@ -79,6 +86,18 @@ class VectorInfo:
         """Codes that it takes: in 1 byte, and in 2, if it takes any."""
         sizes = (8, 16) if self.width > 8 else (8,)
         return tuple(Number.of(bits, min(bits, self.width), True) for bits in sizes)
+
+    @property
+    def multiplier_bits(self) -> int:
+        """Most bits of a requantisation's multiplier."""
+        return self.out_width + 4
+
+    def most(self, operation: str) -> int:
+        """Return the most codes in a row: two operands share the unit's memory."""
+        if operation not in PAIRS or not self.lanes:
+            return self.length
+        beats = -(-self.length // self.lanes)
+        return min(self.lanes << max(beats - 1, 1).bit_length() - 1, self.length)
 
     def codes(self, operation: str) -> Number:
         """Return the codes that an operation makes."""

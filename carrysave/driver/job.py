@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .device_info import PAIRS
 from .number import Number
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 
@@ -84,7 +85,8 @@ class Job:
     Blocks of C are block_m x block_n tiles and block_k beats; 0 leaves that to the hardware.
 
     With `vector`, the name of an operation, each of m rows of n codes of A, of a_format + 1 bytes
-    each, becomes a row of C; all else is 0 or None.
+    each, becomes a row of C; all else is 0 or None, but for operations that requantise, and for the
+    rows of B of those that take two; one row for all if ldb is 0.
     """
 
     a: int
@@ -217,6 +219,8 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
 
     c = rows(job.c, job.m, job.ldc)
     read = [rows(job.a, job.m, job.lda), rows(job.b, job.k, job.ldb)]
+    if job.vector in PAIRS:
+        read.append((job.b, job.b + (job.m - 1) * job.ldb + job.n * (job.a_format + 1)))
     read += [rows(job.a_scales, job.m, job.ldsa), rows(job.b_scales, job.k, job.ldsb)]
     if job.bias is not None:
         read.append((job.bias, job.bias + job.n * sum_bytes))

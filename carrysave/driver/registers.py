@@ -131,6 +131,7 @@ FIELDS = {
     "vector_format_scale_width": (352, 16, 4),
     "vector_format_norm_fraction": (352, 20, 4),
     "vector_format_signed_codes": (352, 24, 1),
+    "vector_format_lanes": (352, 25, 7),
     "vector_length": (356, 0, 32),
 }
 ERRORS = {
@@ -148,7 +149,15 @@ ERRORS = {
     18: ("descriptor read error", "Memory answered the read of a job's descriptor with an error."),
 }
 RESPONSES = {0: "OKAY", 1: "EXOKAY", 2: "SLVERR", 3: "DECERR"}
-OPERATIONS = {"softmax": 1, "layer_norm": 2, "rms_norm": 3}
+OPERATIONS = {
+    "softmax": 1,
+    "layer_norm": 2,
+    "rms_norm": 3,
+    "gelu": 4,
+    "silu": 5,
+    "add": 6,
+    "multiply": 7,
+}
 MAGIC = 1129535025
 ABI = 1
 JOB = 16

@@ -66,8 +66,11 @@ def _rows(spec: CoprocessorSpec, memory: np.ndarray, job: Job, operation: str) -
     assert unit is not None
     taken = IntFormat(width=min(unit.width, found["a"].bits))
     codes = []
-    for row in taken.wrap(found["a"].load(memory)):
-        values, exponent = vector_unit(unit, operation, row)
+    others: list[np.ndarray | None] = [None] * job.m
+    if "b" in found:
+        others = list(taken.wrap(found["b"].load(memory)))
+    for row, other in zip(taken.wrap(found["a"].load(memory)), others, strict=True):
+        values, exponent = vector_unit(unit, operation, row, job.requantisation, other)
         codes.append([*values, exponent][: found["c"].columns])
     found["c"].store(memory, np.array(codes))
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from golden.npe.requantiser import Requantisation
+from golden.npe.vector import GATES, PAIRS
 from golden.soc.memory import Matrix
 from golden.soc.mode import FormatMode
 from golden.soc.spec import CoprocessorSpec
@@ -43,7 +44,9 @@ class Job:
     A `vector` job is an operation of :func:`golden.npe.vector_unit.vector_unit` on each of m rows
     of n codes of A, of a_format + 1 bytes each, with sign. C has a row of n codes for each, 1 or 2
     bytes each; of a softmax n + 1, the last of which is the row's exponent. Rows of C may be where
-    those of A are, one upon one. b, k, ldb are not looked at, and all else is 0.
+    those of A are, one upon one. b, k, ldb are not looked at, and all else is 0. Gates, sums and
+    products have a requantisation, of the unit's own `scaling`; the last two take rows of B, laid
+    out as those of A, or one row for all if ldb is 0.
     """
 
     a: int
@@ -148,36 +151,41 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
     """Check the operation of a vector job, its codes, and the length of its rows."""
     unit = spec.vector
     more = (
-        job.b_format, job.codes, job.bias is not None, job.records is not None, job.accumulate,
+        job.b_format, job.encode, job.bias is not None, job.records is not None, job.accumulate,
         job.by_columns, job.block_m, job.block_n, job.block_k,
     )  # fmt: skip
+    how = job.requantisation
     if (
         unit is None
-        or job.vector not in unit.operations.split(",")
+        or job.vector not in unit.built
         or job.a_format >= spec.vector_in_bytes
         or any(more)
+        or (how is None) == (job.vector in (*GATES, *PAIRS))
+        or (how is not None and (how.relu or int(how.multiplier[0]) >> unit.reciprocal_width))
     ):
         return Error.MODE
-    return Error.LONG_ROW if job.n > unit.length else Error.NONE
+    return Error.LONG_ROW if job.n > unit.most(job.vector) else Error.NONE
 
 
 def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
-    """Lay out the two matrices of a vector job."""
+    """Lay out the matrices of a vector job."""
     bits, columns = 8 * max(spec.vector_out_bytes, 1), job.n + (job.vector == "softmax")
     read = 8 * (job.a_format + 1)
-    return {
+    found = {
         "a": Matrix(address=job.a, rows=job.m, columns=job.n, distance=job.lda, bits=read),
         "c": Matrix(address=job.c, rows=job.m, columns=columns, distance=job.ldc, bits=bits),
     }
+    if job.vector in PAIRS:
+        found["b"] = Matrix(address=job.b, rows=job.m, columns=job.n, distance=job.ldb, bits=read)
+    return found
 
 
 def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
     """Check row strides and addresses."""
     found = {} if spec.STREAM else matrices(spec, job)
+    free = ("bias", "records", "b" if job.vector is not None and not job.ldb else "")
     if any(
-        matrix.distance < matrix.row_bytes
-        for name, matrix in found.items()
-        if name not in ("bias", "records")
+        matrix.distance < matrix.row_bytes for name, matrix in found.items() if name not in free
     ):
         return Error.LEADING_DIMENSION
     if any(matrix.end > 1 << spec.address_width for matrix in found.values()):

@@ -78,11 +78,6 @@ class CoprocessorSpec(BusSpec):
             )
         if self.vector is not None and self.STREAM:
             raise ValueError("vector must be none between streams, not a vector unit")
-        if self.vector is not None and self.vector.scales:
-            raise ValueError(
-                "operations of vector must be softmax and norms in a co-processor, not "
-                f"{self.vector.operations}"
-            )
         self._default_blocks  # noqa: B018  (refuses stores without a block)
 
     @cached_property

@@ -275,7 +275,9 @@ def _of_vector(unit: VectorUnitSpec) -> Mapping[str, int]:
     fields = (unit.width, 0), (unit.out_width, 8), (unit.scale_width, 16), (unit.norm_fraction, 20)
     return {
         "vector": sum(1 << numbers[name] - 1 for name in unit.operations.split(",")),
-        "vector_format": sum(value << low for value, low in fields) | unit.signed << 24,
+        "vector_format": sum(value << low for value, low in fields)
+        | unit.signed << 24
+        | unit.lanes * unit.scales << 25,
         "vector_length": unit.length,
     }
 
@@ -304,6 +306,6 @@ def argument_widths(spec: CoprocessorSpec) -> Mapping[str, int]:
     for name, used in addresses.items():
         found[f"{name}_lo"] = (spec.address_width + 1) * used
         found[f"{name}_hi"] = max(spec.address_width - 31, 1) * used
-    if not requantises:
+    if not requantises and not (spec.vector is not None and spec.vector.scales):
         found |= {f"job_{name}": 0 for name in ("multiplier", "shift", "zero_point", "low", "high")}
     return found

@@ -15,7 +15,7 @@ from hw.soc.path.accumulate_in import AccumulateIn
 from hw.soc.path.load_router import LoadRouter
 from hw.soc.path.operand_feed import OperandFeed
 from hw.soc.path.result_writer import ResultWriter
-from hw.soc.path.vector_rows import VECTOR, VectorRows
+from hw.soc.path.vector_rows import SCALE, VECTOR, VectorRows
 from hw.soc.registers.coprocessor import JobLayout
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.geometry import Geometry, block_widths, pick
@@ -320,6 +320,8 @@ class Datapath(wiring.Component):
             loader.o.ready.eq(~here & receiver.i_row.ready),
             drain.i_of_rows.eq(here),
         ]
+        if rows.scales:
+            m.d.comb += [rows.i_scale[name].eq(self.i_job[name]) for name in SCALE]
         connect(m, getattr(receiver, f"o{VECTOR}"), rows.i)
         connect(m, rows.o_rows, drain.i_rows)
         connect(m, rows.o, drain.i_words)

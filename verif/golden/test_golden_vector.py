@@ -12,7 +12,6 @@ from golden.npe.elements import add, gate, multiply
 from golden.npe.requantiser import Requantisation, RequantiserSpec, dyadic
 from golden.npe.vector import GATES, PAIRS, VectorUnitSpec, norm, softmax
 from golden.npe.vector_unit import cycles, vector_unit
-from golden.soc.spec import CoprocessorSpec
 
 LENGTHS = (1, 2, 3, 4, 7, 63, 64, 65, 197, 1000, 2047, 4095, 4096)
 WIDTHS: list[dict[str, Any]] = [
@@ -280,11 +279,6 @@ def test_vector_refuses_operations_that_are_not_built() -> None:
         norm(VectorUnitSpec(operations="rms_norm"), x, centred=True)
     with pytest.raises(ValueError, match="must be one of rms_norm, not 'softmax'"):
         softmax(VectorUnitSpec(operations="rms_norm"), x)
-
-
-def test_coprocessor_refuses_what_its_jobs_do_not_have() -> None:
-    with pytest.raises(ValueError, match="must be softmax and norms in a co-processor, not gelu"):
-        CoprocessorSpec(vector=VectorUnitSpec(operations="gelu"))
 
 
 def test_softmax_of_a_head_fits_beside_its_products() -> None:

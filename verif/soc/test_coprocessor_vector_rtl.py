@@ -10,9 +10,20 @@ from verif.soc.test_coprocessor_rtl import SMALL, run_bench
 from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
-    SMALL | {"engine": "systolic_os(m=4,n=4)", "vector": "vector_unit(lanes=4,length=64)"},
-]
+    SMALL | {
+        "engine": "systolic_os(m=4,n=4)",
+        "vector": "vector_unit(operations=softmax,rms_norm,silu,add,multiply,lanes=4,length=64,"
+                  "gate_digits=4)",
+    },
+]  # fmt: skip
 LONG: list[dict[str, Any]] = [
+    SMALL | {"engine": "systolic_os(m=4,n=4)", "vector": "vector_unit(lanes=4,length=64)"},
+    # Gates, sums and products alone, of bytes and of two, registers of few bits.
+    SMALL | {
+        "engine": "systolic_os(m=3,n=3)", "requantise": False, "narrow": True,
+        "vector": "vector_unit(operations=gelu,silu,add,multiply,lanes=3,length=40,width=12,"
+                  "out_width=11,gate_digits=3)",
+    },
     # Lanes that are no power of two, wide codes, wide beats.
     {
         "engine": "systolic_os(m=3,n=3)", "data_width": 128, "sums": 64, "a_bytes": 128,

@@ -11,20 +11,23 @@ from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Word
 from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
-from hw.soc.schedule.loader import ADDEND, A, Bases, RowRequest
+from hw.soc.schedule.loader import ADDEND, A, B, Bases, RowRequest
 
-__all__ = ["VECTOR", "VectorRows"]
+__all__ = ["SCALE", "VECTOR", "VectorRows"]
 
 VECTOR = 7
 """Destination of rows, besides those of :mod:`hw.soc.schedule.loader`."""
+SCALE = ("multiplier", "shift", "zero_point", "low", "high")
+"""What a requantisation is of, in registers and in beats of the vector unit."""
 
 
 class VectorRows(wiring.Component):
     """Reads rows of A, has the vector unit work on them, and writes rows of C.
 
-    Rows are requested up to :attr:`AHEAD` ahead of the one that the unit takes. The address of a
-    row of C follows its first codes, and the next job's first row this one's last. A row of a
-    softmax ends with its exponent, which takes a word of its own where the codes fill theirs.
+    Operations on two operands take a row of B after each of A. Rows are requested up to
+    :attr:`AHEAD` ahead of the one that the unit takes. The address of a row of C follows its first
+    codes, and the next job's first row this one's last. A row of a softmax ends with its exponent,
+    which takes a word of its own where the codes fill theirs.
 
     Parameters
     ----------
@@ -37,6 +40,8 @@ class VectorRows(wiring.Component):
     -------
     i_geometry, i_mode : In
         The job: its derived values, and the register MODE.
+    i_scale : In
+        Its requantisation; where an operation of the unit has one.
     i_start : In(1)
         Begin; only while ``o_ready``.
     o_ready : Out(1)
@@ -58,6 +63,7 @@ class VectorRows(wiring.Component):
 
     i_geometry: data.View
     i_mode: data.View
+    i_scale: data.View
     i_start: Signal
     o_ready: Signal
     i_base: data.View
@@ -74,9 +80,11 @@ class VectorRows(wiring.Component):
         self.lanes = spec.vector.lanes
         self.word_bytes = self.lanes * spec.vector_out_bytes
         self.numbers = codes_of("job_mode_vector")
+        self.scales, self.pairs = self.vector.scales, self.vector.builds(self.vector.PAIRS)
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_mode": In(data.StructLayout({"operation": 4, "wide": 1})),
+            **({"i_scale": In(data.StructLayout(dict.fromkeys(SCALE, 32)))} if self.scales else {}),
             "i_start": In(1),
             "o_ready": Out(1),
             "i_base": In(Bases(spec)),
@@ -93,7 +101,8 @@ class VectorRows(wiring.Component):
         width = self.spec.address_width
         bases = {
             to: Signal(width, name=name, reset_less=True)
-            for to, name in ((A, "base_a"), (ADDEND, "base_c"))
+            for to, name in ((A, "base_a"), (ADDEND, "base_c"), (B, "base_b"))
+            if to != B or self.pairs
         }
         for to, base in bases.items():
             with m.If(self.i_base.valid & (self.i_base.to == to)):
@@ -106,14 +115,14 @@ class VectorRows(wiring.Component):
         with m.If(self.i_start):
             m.d.sync += [taking.eq(job.n), giving.eq(job.n)]
         taken = self._take(m, taking)
-        asks = self._ask(m, bases[A], taken)
+        asks = self._ask(m, bases, taken)
         writes = self._give(m, bases[ADDEND], giving)
         m.d.comb += self.o_ready.eq(~asks & ~writes)
         return m
 
     def _walk(
         self, m: Module, name: str, base: Value, stride: Value, moves: Value
-    ) -> tuple[Value, Value, Value]:
+    ) -> tuple[Signal, Value, Value]:
         """Step from row to row; return whether there is one, its address, and that it is last."""
         job = self.i_geometry
         there, at = Signal(name=name), Signal(self.spec.address_width, name=f"{name}_at")
@@ -125,11 +134,13 @@ class VectorRows(wiring.Component):
             m.d.sync += [there.eq(~last), at.eq(at + stride[:BYTES_WIDTH]), left.eq(left - 1)]
         return there, at, last
 
-    def _ask(self, m: Module, base: Value, taken: Value) -> Value:
-        """Request rows of A; return whether there are more."""
+    def _ask(self, m: Module, bases: dict[int, Signal], taken: Value) -> Value:
+        """Request rows of A, and of B if the operation takes two; return whether there are more."""
         row, moves = self.o_row.payload, Signal()
         ahead = Signal(range(self.AHEAD + 1))
-        there, at, last = self._walk(m, "asks", base, self.i_geometry.lda, moves)
+        there, at, last = self._ask_two(m, bases, moves) if self.pairs else self._walk(
+            m, "asks", bases[A], self.i_geometry.lda, moves
+        )  # fmt: skip
         wide = self.i_mode.wide if self.spec.vector_in_bytes > 1 else C(0, 1)
         codes = self.i_geometry.n + 1
         m.d.sync += ahead.eq(ahead + moves - taken)
@@ -143,6 +154,22 @@ class VectorRows(wiring.Component):
             row.final.eq(last),
         ]
         return there
+
+    def _ask_two(
+        self, m: Module, bases: dict[int, Signal], moves: Value
+    ) -> tuple[Value, Value, Value]:
+        """Step through rows of A and of B in turn, or of A alone."""
+        second, pair = Signal(), Signal()
+        numbers = [self.numbers[name] for name in self.vector.built if name in self.vector.PAIRS]
+        m.d.comb += pair.eq(self.i_mode.operation.matches(*numbers))
+        job = self.i_geometry
+        there, at, last = self._walk(m, "asks", bases[A], job.lda, moves & ~second)
+        there_b, at_b, last_b = self._walk(m, "asks_b", bases[B], job.ldb, moves & second)
+        with m.If(self.i_start):
+            m.d.sync += [second.eq(0), there_b.eq(pair)]
+        with m.Elif(moves):
+            m.d.sync += second.eq(~second & pair)
+        return there | there_b, Mux(second, at_b, at), Mux(pair, second & last_b, last)
 
     def _take(self, m: Module, left: Signal) -> Value:
         """Hand rows to the unit, beat by beat; return whether a row ends."""
@@ -177,6 +204,8 @@ class VectorRows(wiring.Component):
             beat.count.eq(Mux(ends, left, lanes - 1)),
             beat.last.eq(ends),
         ]
+        if self.scales:
+            m.d.comb += [beat[name].eq(self.i_scale[name]) for name in SCALE]
         with m.If(moves):
             m.d.sync += [
                 left.eq(Mux(ends, self.i_geometry.n, left - lanes)),

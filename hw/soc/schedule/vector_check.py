@@ -11,7 +11,10 @@ __all__ = ["VectorCheck", "vector_check"]
 
 
 class VectorCheck(NamedTuple):
-    """Of a job: whether it is a vector job, what is wrong with it, bytes of its rows less one."""
+    """Of a job: whether it is a vector job, what is wrong with it, bytes of its rows less one.
+
+    And whether it takes rows of B, too.
+    """
 
     here: Value
     zero: Value
@@ -20,6 +23,7 @@ class VectorCheck(NamedTuple):
     long: Value
     bytes_a: Value
     bytes_c: Value
+    pair: Value
 
 
 def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck | None:
@@ -35,8 +39,22 @@ def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck |
     if unit is None:
         return None
     numbers = codes_of("job_mode_vector")
-    built = mode.vector.matches(*(numbers[name] for name in unit.operations.split(",")))
+    built = mode.vector.matches(*(numbers[name] for name in unit.built))
     others = mode.as_value()[4 : mode.shape()["vector"].offset]
+    scaled, pair = (
+        mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
+        if unit.builds(names)
+        else C(0, 1)
+        for names in ((*unit.GATES, *unit.PAIRS), unit.PAIRS)
+    )
+    wrong = others.any()
+    most: Value = C(unit.length)
+    if unit.scales:
+        requantise = C(1 << mode.shape()["requantise"].offset - 4, len(others))
+        wrong = (others != Mux(scaled, requantise, 0)) | (
+            scaled & job.multiplier[unit.reciprocal_width :].any()
+        )
+        most = Mux(pair, unit.most("add"), unit.length)
     softmax = mode.vector == numbers["softmax"]
     # A softmax has one more code, the exponent.
     last_c = above + softmax
@@ -47,9 +65,10 @@ def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck |
         large=(job.m >> size != 0) | (job.n >> size != 0),
         unsupported=~built
         | (mode.a_format >= spec.vector_in_bytes)
-        | others.any()
+        | wrong
         | Cat(job.block_m, job.block_n, job.block_k).any(),
-        long=job.n > unit.length,
+        long=job.n > most,
         bytes_a=Mux(wide, Cat(C(1, 1), above), above),
         bytes_c=Cat(C(1, 1), last_c) if spec.vector_out_bytes > 1 else last_c,
+        pair=pair,
     )

@@ -14,7 +14,10 @@ from carrysave.sim.cocotb.axi_memory import CHANNELS, Memory
 from carrysave.sim.cocotb.host import Host, descriptors
 from carrysave.sim.cocotb.streams import SCHEDULES, generator, limited, schedule
 from carrysave.sim.parameters import bench_spec
+from golden.npe.requantiser import Requantisation
+from golden.npe.vector import GATES, PAIRS
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, matrices
+from golden.soc.memory import Matrix
 from verif.soc.benches import jobs
 from verif.soc.benches.tb_coprocessor_formats import run
 
@@ -30,14 +33,18 @@ def draw(
 ) -> Job:
     """Place a vector job somewhere in memory, rows at any byte and at any distance."""
     operation = operation or str(rng.choice(BUILT))
+    n = min(n, UNIT.most(operation))
     wide = int(rng.integers(SPEC.vector_in_bytes))
     job = Job(
         a=0, b=int(rng.integers(1 << 40)), c=0, m=m, n=n, k=int(rng.integers(1 << 32)), lda=0,
         ldb=int(rng.integers(1 << 31)), ldc=0, a_format=wide, vector=operation,
+        requantisation=scaling(rng) if operation in (*GATES, *PAIRS) else None,
     )  # fmt: skip
     place = int(rng.integers(64))
     for name, matrix in matrices(SPEC, job).items():
         distance = matrix.row_bytes + int(rng.integers(9))
+        if name == "b" and not rng.integers(3):
+            distance = 0
         where: dict[str, Any] = {name: place, f"ld{name}": distance}
         job = replace(job, **where)
         place += (m - 1) * distance + matrix.row_bytes + int(rng.integers(40))
@@ -47,11 +54,28 @@ def draw(
 
 def fill(memory: Memory, rng: np.random.Generator, job: Job) -> None:
     """Write rows of some spread, so that not all codes are at a limit."""
-    matrix = matrices(SPEC, job)["a"]
+    for name, matrix in matrices(SPEC, job).items():
+        if name != "c":
+            fill_one(memory, rng, matrix)
+
+
+def fill_one(memory: Memory, rng: np.random.Generator, matrix: Matrix) -> None:
+    """Write rows of one operand; those at one place are the last."""
     high = (1 << min(matrix.bits, UNIT.width) - 1) - 1
-    spread = 2.0 ** rng.uniform(0, high.bit_length(), (job.m, 1))
-    values = rng.normal(0, spread, (job.m, job.n)) + rng.choice([0, 0, -high, high])
+    spread = 2.0 ** rng.uniform(0, high.bit_length(), (matrix.rows, 1))
+    values = rng.normal(0, spread, (matrix.rows, matrix.columns)) + rng.choice([0, 0, -high, high])
     matrix.store(memory.data, np.clip(np.rint(values), -high - 1, high).astype(np.int64))
+
+
+def scaling(rng: np.random.Generator) -> Requantisation:
+    """Draw how codes are made; not all are at a limit."""
+    high, out = 1 << UNIT.reciprocal_width, UNIT.scaling.out_format
+    low, top = out.low + int(rng.integers(3)), out.high - int(rng.integers(3))
+    return Requantisation(
+        multiplier=rng.integers(high // 2, high, 1),
+        shift=rng.integers(UNIT.reciprocal_width - 2, UNIT.reciprocal_width + 6, 1),
+        zero_point=rng.integers(-20, 20, 1), low=low, high=top,
+    )  # fmt: skip
 
 
 def sizes(rng: np.random.Generator) -> tuple[int, int]:
@@ -104,7 +128,7 @@ async def test_refused(dut: Any) -> None:
     """Whatever is wrong with a vector job, it is told, and nothing is read or written."""
     host, memory = await system.start(dut, size=SIZE)
     rng = generator(5)
-    good = draw(rng, 5, min(UNIT.length, 7), a_format=0)
+    good = draw(rng, 5, min(UNIT.length, 7), BUILT[0], a_format=0)
     high = 1 << SPEC.address_width
     longer = {"n": UNIT.length + 1, "lda": 1 << 17, "ldc": 1 << 17}
     wrong: list[tuple[Error, dict[str, Any]]] = [
@@ -113,7 +137,7 @@ async def test_refused(dut: Any) -> None:
         (Error.MODE, {"a_format": SPEC.vector_in_bytes}), (Error.MODE, {"a_format": 15}),
         (Error.MODE, {"b_format": 1}), (Error.MODE, {"bias": 0}),
         (Error.MODE, {"accumulate": True}), (Error.MODE, {"by_columns": True}),
-        (Error.MODE, {"requantisation": jobs.requantisation(rng)}),
+        (Error.MODE, {"requantisation": None if good.requantisation else scaling(rng)}),
         (Error.MODE, {"block_m": 1}), (Error.MODE, {"block_n": 1}), (Error.MODE, {"block_k": 1}),
         (Error.LONG_ROW, longer), (Error.LONG_ROW, longer | {"n": (1 << SPEC.dimension_width) - 1}),
         (Error.LEADING_DIMENSION, {"lda": good.n - 1}),
@@ -124,6 +148,24 @@ async def test_refused(dut: Any) -> None:
                        "a": high - (1 << SPEC.dimension_width)}),
     ]  # fmt: skip
     wrong += [(Error.MODE, {"vector": name}) for name in OPERATIONS if name not in BUILT]
+    for operation in [name for name in BUILT if name in (*GATES, *PAIRS)]:
+        how = scaling(rng)
+        other: dict[str, Any] = {"vector": operation, "requantisation": how, "ldb": 0, "b": 0}
+        most = UNIT.most(operation)
+        large = replace(how, multiplier=np.array([1 << UNIT.reciprocal_width]))
+        wrong += [
+            (Error.MODE, {"vector": operation, "requantisation": None}),
+            (Error.MODE, other | {"requantisation": replace(how, relu=True, low=-128)}),
+            (Error.MODE, other | {"requantisation": large}),
+            (Error.LONG_ROW, longer | other | {"n": most + 1}),
+        ]
+        if operation in PAIRS:
+            wrong += [
+                (Error.LEADING_DIMENSION, other | {"ldb": good.n - 1}),
+                (Error.LEADING_DIMENSION, other | {"ldb": 1}),
+                (Error.WRAPS, other | {"b": high - good.n + 1}),
+                (Error.WRAPS, other | {"b": high - 4 * good.lda - good.n + 1, "ldb": good.lda}),
+            ]
     if "softmax" in BUILT:
         softmax = {"vector": "softmax", "ldc": good.n * SPEC.vector_out_bytes}
         wrong.append((Error.LEADING_DIMENSION, softmax))
@@ -218,11 +260,16 @@ async def test_ring_of_rows(dut: Any, kind: str) -> None:
         first = replace(first, ldc=max(first.ldc, first.lda))
         found = matrices(SPEC, first)
         step = max(matrix.rows * matrix.distance for matrix in found.values()) + 5
-        moved = [replace(first, a=2 * at * step, c=(2 * at + 1) * step) for at in range(6)]
+        far = 14 * step
+        moved = [replace(first, a=2 * at * step, c=(2 * at + 1) * step, b=far + at * step)
+                 for at in range(6)]  # fmt: skip
         await run_ring(host, memory, moved)
         # Each reads what the one before wrote.
-        await run_ring(host, memory, [replace(first, a=at * step, c=(at + 1) * step)
+        await run_ring(host, memory, [replace(first, a=at * step, c=(at + 1) * step, b=far)
                                       for at in range(5)])  # fmt: skip
+        if operation in PAIRS:
+            await run_ring(host, memory, [replace(first, b=at * step, c=(at + 1) * step, a=far)
+                                          for at in range(5)])  # fmt: skip
 
 
 @cocotb.test(skip=not SPEC.follows_ring)
@@ -248,7 +295,10 @@ async def test_ring_with_products(dut: Any, kind: str) -> None:
             if number:
                 # Its first codes, of however many bits, are those of this one.
                 job = replace(job, a=ring[-1].c, lda=ring[-1].ldc)
-            apart = 8 + max(m, n) * max(job.ldc, job.ldb if operation is None else 0)
+                if operation in PAIRS:
+                    job = replace(job, ldb=job.lda)
+            b_strides = operation is None or operation in PAIRS
+            apart = 8 + max(m, n) * max(job.ldc, job.ldb if b_strides else 0)
             place += apart + int(rng.integers(8))
             job = replace(job, c=place, b=place + apart)
             place += apart

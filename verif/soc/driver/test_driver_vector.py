@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.driver import Coprocessor, Matrix, Number
-from golden.npe.vector import VectorUnitSpec
+from carrysave.driver import Coprocessor, Matrix, Number, Requantisation
+from golden.npe import requantiser as golden
+from golden.npe.vector import PAIRS, VectorUnitSpec
 from golden.npe.vector_unit import vector_unit
 from golden.soc.coprocessor import CoprocessorSpec
 from golden.tpe.systolic_os import SystolicOsSpec
@@ -18,6 +19,14 @@ UNITS = {
     "4 to 16 bits": VectorUnitSpec(length=40, width=4, out_width=16),
     "16 to 12 bits": VectorUnitSpec(length=40, width=16, out_width=12),
     "norms": VectorUnitSpec(length=40, operations="layer_norm,rms_norm"),
+}
+
+
+ELEMENTS = {
+    "8 bits": VectorUnitSpec(
+        length=40, lanes=4, operations="softmax,gelu,silu,add,multiply", scale_width=5
+    ),
+    "12 bits": VectorUnitSpec(length=40, operations="silu,add,multiply", width=12, out_width=11),
 }
 
 
@@ -81,6 +90,97 @@ def test_driver_vector_among_products() -> None:
         right = expected(spec, shared[:, :11], values, None, again)
         assert np.array_equal(mixed.c.read(), right)
         assert np.array_equal(normed.c.read(), rows_of(unit, "layer_norm", right))
+
+
+@pytest.mark.parametrize("unit", ELEMENTS.values(), ids=ELEMENTS)
+def test_driver_vector_elements(unit: VectorUnitSpec) -> None:
+    """Gates; sums and products with as many rows, with one row for all, and with themselves."""
+    device = rig_of(unit).open()
+    info, rng = device.info.vector, RNG(6)
+    assert info is not None
+    assert (info.lanes, info.multiplier_bits) == (unit.lanes, unit.reciprocal_width)
+    for operation in [name for name in unit.built if name != "softmax"]:
+        assert info.most(operation) == unit.most(operation)
+        pair = operation in PAIRS
+        for number in info.a:
+            for m, n in ((1, 1), (3, info.most(operation)), (5, 7)):
+                values = draw(rng, number, m, n)
+                how = Requantisation(
+                    multiplier=int(rng.integers(1 << info.multiplier_bits)),
+                    shift=info.multiplier_bits - 2, zero_point=int(rng.integers(-20, 20)),
+                )  # fmt: skip
+                a = device.place(values, number)
+                found: list[tuple[np.ndarray, Matrix | None]] = [(values, None)]
+                if pair:
+                    one, every = (draw(rng, number, rows, n) for rows in (1, m))
+                    found = [
+                        (values, a),
+                        (every, device.place(every, number)),
+                        (np.broadcast_to(one, values.shape), device.place(one, number)),
+                    ]
+                for others, b in found:
+                    work = device.vector(operation, a, b=b, requantisation=how)
+                    device.run([work])
+                    to = golden_of(how, unit)
+                    right = [
+                        vector_unit(
+                            unit,
+                            operation,
+                            row.astype(np.int64),
+                            to,
+                            other.astype(np.int64) if pair else None,
+                        )[0]
+                        for row, other in zip(values, others, strict=True)
+                    ]
+                    assert np.array_equal(work.c.read(), right)
+
+
+def golden_of(how: Requantisation, unit: VectorUnitSpec) -> golden.Requantisation:
+    """Give a requantisation to golden."""
+    out = unit.scaling.out_format
+    return golden.Requantisation(
+        multiplier=np.array([how.multiplier]), shift=np.array([how.shift]),
+        zero_point=np.array([how.zero_point]), low=out.low, high=out.high,
+    )  # fmt: skip
+
+
+def test_driver_vector_pairs_wait_for_what_they_read() -> None:
+    made = rig_of(ELEMENTS["8 bits"])
+    device, byte = made.open(), Number.of(8, 8, True)
+    how = Requantisation(multiplier=1 << 10, shift=10)
+    rows = [device.place(draw(RNG(7), byte, 3, 8), byte) for _ in range(4)]
+    apart = [device.vector("add", rows[0], b=rows[at], requantisation=how) for at in (1, 2, 3)]
+    device.run(apart)
+    assert [job.alike for job in made.hardware.done] == [2, 0, 0]
+    one = device.vector("add", rows[0], b=rows[1], requantisation=how)
+    chain = [one, device.vector("add", rows[2], b=one.c, requantisation=how)]
+    device.run(chain)
+    assert [job.alike for job in made.hardware.done] == [0, 0]
+
+
+def test_driver_vector_elements_rejects_what_hardware_would() -> None:
+    device = rig_of(ELEMENTS["8 bits"]).open()
+    byte = Number.of(8, 8, True)
+    a, b = device.empty((3, 8), byte), device.empty((3, 8), byte)
+    how = Requantisation(multiplier=1, shift=0)
+    for operation, more, says in (
+        ("silu", {}, "requantisation must be given for gelu, .* only, not for silu"),
+        ("softmax", {"requantisation": how}, "requantisation must be given .* not for softmax"),
+        ("add", {"requantisation": how}, "b must be given for add and multiply only, not for add"),
+        ("silu", {"requantisation": how, "b": b}, "b must be given .* not for silu"),
+        ("add", {"requantisation": how, "b": device.empty((2, 8), byte)},
+         r"b must be of shape \(3, 8\) or \(1, 8\), not \(2, 8\)"),
+        ("add", {"requantisation": Requantisation(multiplier=1 << 12, shift=0), "b": b},
+         "multiplier must be of 12 bits, not 4096"),
+        ("silu", {"requantisation": Requantisation(multiplier=1, shift=0, relu=True)},
+         "requantisation must be without relu"),
+        ("silu", {"requantisation": Requantisation(multiplier=1, shift=0, zero_point=128)},
+         "zero_point must be"),
+    ):  # fmt: skip
+        keywords: dict[str, Any] = more
+        reject(device, says, operation, a, **keywords)
+    reject(device, r"rows of a must be of 1\.\.32 codes, not 33", "add",
+           device.empty((1, 33), byte), b=b, requantisation=how)  # fmt: skip
 
 
 def test_driver_vector_in_place() -> None:

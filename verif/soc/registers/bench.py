@@ -50,7 +50,7 @@ BUILD = {
     "outstanding": 23,
     "dimension_width": 21,
     "vector": 0b110,
-    "vector_format": 0x1530C0A,
+    "vector_format": 0x11530C0A,
     "vector_length": 1234,
 }
 

@@ -25,7 +25,7 @@ DISCOVERY = {
     0x11C: 8, 0x120: 2, 0x124: 6, 0x128: 256, 0x12C: 40, 0x130: 0xFFFFFFFF, 0x134: 192,
     0x138: 4096, 0x13C: 2048, 0x140: 0x82D, 0x144: 0x89ABCDEF, 0x148: 0x01234567, 0x14C: 7,
     0x150: 0x872B850C, 0x154: 23, 0x158: 21, 0x15C: 0b110,
-    0x160: 0x1530C0A, 0x164: 1234,
+    0x160: 0x11530C0A, 0x164: 1234,
 }  # fmt: skip
 MAPPED = {*range(0, 0xE8, 4), *range(0x100, 0x168, 4)}
 
@@ -73,7 +73,7 @@ def test_registers_of_vector_jobs_are_there_only_with_a_unit() -> None:
     assert set(found) - set(without) == {
         "job_mode_vector", "vector", "vector_length", "vector_format_width",
         "vector_format_out_width", "vector_format_scale_width", "vector_format_norm_fraction",
-        "vector_format_signed_codes",
+        "vector_format_signed_codes", "vector_format_lanes",
     }  # fmt: skip
 
 
