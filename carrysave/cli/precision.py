@@ -36,7 +36,10 @@ def precision(
     ],
     budget: Annotated[
         list[str],
-        Parameter(help="bytes, cycles or energy=NUMBER, or NUMBER% of the costliest formats."),
+        Parameter(
+            help="bytes, cycles or energy=NUMBER, NUMBER% of the costliest formats, or FORMAT: as "
+            "much as all layers in it."
+        ),
     ],
     input_: Annotated[
         Path | None,
@@ -46,6 +49,9 @@ def precision(
     formats: Annotated[
         str,
         Parameter(help="Formats, comma-separated. [default: all of the engine's]"),
+    ] = "",
+    against: Annotated[
+        str, Parameter(help="More formats to compare with, each for all layers, comma-separated.")
     ] = "",
     pairs: Annotated[str, Parameter(help="Formats of A and B: same, or all pairs.")] = "same",
     parameter: Sets = None,
@@ -69,6 +75,8 @@ def precision(
 
     - `carrysave precision model.onnx --calibration images.npy --budget bytes=60%`
     - `carrysave precision model.onnx --calibration x.npy --budget cycles=20000 -p m=4 -p n=4`
+    - `carrysave precision model.onnx --calibration x.npy --formats e2m1,posit8e0 --against e4m3
+      --budget bytes=int8`
     """
     folder = output_folder(output)
     check_page(html)
@@ -79,6 +87,7 @@ def precision(
         labels=labels,
         design=Design.parse("coprocessor", {"engine": "npe", **settings(parameter)}),
         formats=[name for name in formats.split(",") if name],
+        against=[name for name in against.split(",") if name],
         pairs=pairs,
         budgets=budget,
         batch=batch,

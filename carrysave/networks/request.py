@@ -93,7 +93,8 @@ def execute(
     inputs = read_inputs(request.data, graph, "--input")
     batch = batch_of(request.batch, graph, inputs)
     labels = read_labels(request.labels, len(next(iter(inputs.values()))))
-    target = Target(request.design)
+    alone = request.simulate == "none" and request.block is None
+    target = Target(request.design, golden=alone)
     with within_file(request.model):
         lowered = lower(graph, target, fallback=request.fallback)
     library = request.library()

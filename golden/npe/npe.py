@@ -143,9 +143,9 @@ def npe(
 
     Returns
     -------
-    c : M x N sums, integers times 2^:meth:`LaneSpec.lsb`; int64, or Python integers where
-        accumulator_width is more than 62. A NaN code counts as zero. If `result` is a format,
-        int64 codes of it; where invalid, those of NaN, NaR or, if there is none, 0.
+    c : M x N sums, integers times 2^:meth:`LaneSpec.lsb`; int64, or Python integers where they
+        need more bits. A NaN code counts as zero. If `result` is a format, int64 codes of it;
+        where invalid, those of NaN, NaR or, if there is none, 0.
     invalid : M x N bool; the row of A or the column of B has a NaN code or scale.
     overflow : the sums have more words than :meth:`NpeSpec.k_max_words`.
     """
@@ -176,10 +176,10 @@ def npe(
 
 def _result(spec: NpeSpec, sums: np.ndarray, invalid: np.ndarray, lsb: int) -> np.ndarray:
     """Keep the bits of the accumulator, and round to the format of C, if there is one."""
-    if spec.accumulator_width > 62:
-        sums = sums.astype(object)
     half = 1 << (spec.accumulator_width - 1)
-    if sums.size and not -half <= sums.min() <= sums.max() < half:
+    low, high = (int(sums.min()), int(sums.max())) if sums.size else (0, 0)
+    if not -half <= low <= high < half:
+        sums = sums.astype(object) if half > 1 << 61 else sums
         sums = (sums + half) % (2 * half) - half
     if spec.result_format is None:
         return sums

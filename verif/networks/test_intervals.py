@@ -29,21 +29,19 @@ def test_change_holds_as_often_as_it_says(more: float, less: float) -> None:
         draw = rng.random(400)
         ours = (draw < more) | (draw > 0.5)
         theirs = (draw < less + more) & (draw >= more) | (draw > 0.5)
-        low, high = change(ours, theirs)
+        low, high = change(int((ours & ~theirs).sum()), int((theirs & ~ours).sum()), 400)
         assert -1 <= low < high <= 1
         held += low <= more - less <= high
     assert held / times >= 0.935
 
 
 def test_change_is_narrower_than_the_difference_of_two_intervals() -> None:
-    """Where both are wrong on the same inputs."""
-    ours = np.arange(1000) >= 20
-    theirs = ours.copy()
-    theirs[:23] = True
-    theirs[900] = False
-    low, high = change(ours, theirs)
-    assert -0.033 < low < -0.019 < high < -0.005
-    assert change(theirs, ours) == (-high, -low)
+    """Where both are wrong on the same inputs: 3 that only one has, 23 that only the other."""
+    low, high = change(3, 23, 1000)
+    assert -0.033 < low < -0.02 < high < -0.005
+    assert change(23, 3, 1000) == (-high, -low)
+    with pytest.raises(ValueError, match=r"more and less must be 0\.\.3 together, not 2 and 2"):
+        change(2, 2, 3)
 
 
 def test_ratio_holds_as_often_as_it_says() -> None:

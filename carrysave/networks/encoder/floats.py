@@ -7,15 +7,25 @@ import numpy as np
 
 from .weights import Dense, Encoder, Norm
 
-__all__ = ["Observe", "encode", "rows_of"]
+__all__ = ["Multiply", "Observe", "encode", "multiplied", "rows_of"]
 
 Observe = Callable[[str, np.ndarray], None]
 """Gets tensors by name, as they are made: rows of tokens, or a sentence's rows of a head."""
 
+Multiply = Callable[[str, Dense, np.ndarray], np.ndarray]
+"""Computes the product of a layer by name, ``b.qkv``, ``b.out``, ``b.up`` or ``b.down``."""
+
+
+def multiplied(name: str, layer: Dense, x: np.ndarray) -> np.ndarray:
+    """Multiply in floats."""
+    del name
+    return x @ layer.weights + layer.bias
+
 
 def encode(
-    encoder: Encoder, sentences: list[np.ndarray], observe: Observe = lambda name, values: None
-) -> np.ndarray:
+    encoder: Encoder, sentences: list[np.ndarray], observe: Observe = lambda name, values: None,
+    multiply: Multiply = multiplied,
+) -> np.ndarray:  # fmt: skip
     """Compute the vectors of sentences.
 
     Names are ``embedding``, and of block b ``b.q``, ``b.k``, ``b.v``, ``b.scores`` (divided by the
@@ -27,6 +37,7 @@ def encode(
     encoder : the model.
     sentences : numbers of the tokens of each.
     observe : gets what is inside.
+    multiply : what products of weights are.
 
     Returns
     -------
@@ -45,7 +56,7 @@ def encode(
             observe(f"{number}.{name}", values)
             return values
 
-        parts = np.split(_dense(block.qkv, x), 3, axis=1)
+        parts = np.split(multiply(f"{number}.qkv", block.qkv, x), 3, axis=1)
         q, k, v = (show(name, part) for name, part in zip("qkv", parts, strict=True))
         context = np.empty_like(x)
         for rows in places:
@@ -55,10 +66,11 @@ def encode(
                 shares = np.exp(own - own.max(axis=1, keepdims=True))
                 shares /= shares.sum(axis=1, keepdims=True)
                 context[rows, columns] = shares @ v[rows, columns]
-        made = show("out", _dense(block.out, show("context", context)))
+        made = show("out", multiply(f"{number}.out", block.out, show("context", context)))
         x = show("attention", _norm(block.attention, show("sum", x + made)))
-        up = show("up", _dense(block.up, x))
-        made = show("down", _dense(block.down, show("gate", _gate(encoder.activation, up))))
+        up = show("up", multiply(f"{number}.up", block.up, x))
+        gate = show("gate", _gate(encoder.activation, up))
+        made = show("down", multiply(f"{number}.down", block.down, gate))
         x = show("feed", _norm(block.feed, show("all", x + made)))
     means = np.stack([x[rows].mean(axis=0) for rows in places])
     return means / np.sqrt((means * means).sum(axis=1, keepdims=True))
@@ -70,10 +82,6 @@ def rows_of(sentences: list[np.ndarray]) -> Iterator[slice]:
     for one in sentences:
         yield slice(start, start + one.size)
         start += one.size
-
-
-def _dense(layer: Dense, x: np.ndarray) -> np.ndarray:
-    return x @ layer.weights + layer.bias
 
 
 def _norm(norm: Norm, x: np.ndarray) -> np.ndarray:

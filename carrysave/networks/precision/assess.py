@@ -16,7 +16,7 @@ from carrysave.networks.product_base import Operands
 from carrysave.networks.reference_runtime import Oracle
 from carrysave.networks.target import Target
 
-__all__ = ["Judge", "Outcome"]
+__all__ = ["Judge", "Outcome", "apart"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,17 +79,8 @@ class Judge:
         self._reference = [oracle.run(part) for part in self._parts]
 
     def assess(self, name: str, options: Sequence[Option]) -> Outcome:
-        """Run the network with these options, one for each layer."""
-        choices = {
-            layer.name: option.choice for layer, option in zip(self._layers, options, strict=True)
-        }
-        lowered = lower(self._graph, self._target, choices)
-
-        def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-            compiled = product.compile(self._target, a, b, in_hardware=False)
-            return golden.product(self._target.spec, compiled)
-
-        found = [evaluate(lowered, part, multiply) for part in self._parts]
+        """Run the network with these options, one for each layer, and compare it with floats."""
+        found = self.run(options)
         outputs, reference = ([one for part in parts for one in part.values()]
                               for parts in (found, self._reference))  # fmt: skip
         same, right, right_floats = self.hits(found)
@@ -111,8 +102,21 @@ class Judge:
             right_interval=_interval(right),
             right_floats_interval=_interval(right_floats),
             change_interval=None if right is None or right_floats is None
-            else change(right, right_floats),
+            else change(*apart(right, right_floats), len(right)),
         )  # fmt: skip
+
+    def run(self, options: Sequence[Option]) -> list[dict[str, np.ndarray]]:
+        """Return the outputs with these options, batch by batch."""
+        choices = {
+            layer.name: option.choice for layer, option in zip(self._layers, options, strict=True)
+        }
+        lowered = lower(self._graph, self._target, choices)
+
+        def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+            compiled = product.compile(self._target, a, b, in_hardware=False)
+            return golden.product(self._target.spec, compiled)
+
+        return [evaluate(lowered, part, multiply) for part in self._parts]
 
     def hits(self, parts: Sequence[dict[str, np.ndarray]]) -> tuple[np.ndarray | None, ...]:
         """Tell for each input: the same class as in floats; the right one; so in floats."""
@@ -131,6 +135,11 @@ class Judge:
         return np.concatenate([part.argmax(axis=1) for part in first])
 
 
+def apart(ours: np.ndarray, theirs: np.ndarray) -> tuple[int, int]:
+    """Count the inputs that only the first has right, and that only the second has."""
+    return int((ours & ~theirs).sum()), int((theirs & ~ours).sum())
+
+
 def _share(hits: np.ndarray | None) -> float | None:
     return None if hits is None else float(np.mean(hits))
 
@@ -143,21 +152,21 @@ def _noise_interval(
     found: Sequence[dict[str, np.ndarray]], reference: Sequence[dict[str, np.ndarray]]
 ) -> Interval | None:
     """Return the interval of the noise, if outputs have an entry for each input."""
-    apart, power = [], []
+    sums, power = [], []
     for ours, theirs in zip(found, reference, strict=True):
         names = [name for name, values in theirs.items() if values.dtype.kind == "f"]
         counts = {theirs[name].shape[:1] for name in names}
         if len(counts) != 1 or counts == {()}:
             return None
         rows = [(ours[name].astype(np.float64), theirs[name].astype(np.float64)) for name in names]
-        sums = [
+        pairs = [
             (((one - other) ** 2).reshape(len(other), -1).sum(axis=1),
              (other**2).reshape(len(other), -1).sum(axis=1))
             for one, other in rows
         ]  # fmt: skip
-        apart.append(sum(one for one, _ in sums))
-        power.append(sum(other for _, other in sums))
-    parts, wholes = np.concatenate(apart), np.concatenate(power)
+        sums.append(sum(one for one, _ in pairs))
+        power.append(sum(other for _, other in pairs))
+    parts, wholes = np.concatenate(sums), np.concatenate(power)
     if not wholes.any():
         return None
     low, high = ratio(parts, wholes)

@@ -1,12 +1,10 @@
 """``carrysave precision``: its options, checked before anything runs, and its output files."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
@@ -20,7 +18,7 @@ from carrysave.networks.outputs import folder_name
 from carrysave.networks.precision import layers as products
 from carrysave.networks.precision import sensitivity, view
 from carrysave.networks.precision.assess import Judge, Outcome
-from carrysave.networks.precision.choose import choose
+from carrysave.networks.precision.options import BUDGETS, Options, Pair
 from carrysave.networks.precision.sensitivity import Option
 from carrysave.networks.target import Target
 from carrysave.progress import Steps
@@ -28,16 +26,8 @@ from hw.catalog import Design
 
 __all__ = ["BUDGETS", "PAIRS", "PrecisionRequest", "execute"]
 
-BUDGETS = {"bytes": "bytes", "cycles": "cycles", "energy": "energy_uj"}
-"""Kinds of budgets, and the option's member that each limits."""
-
 PAIRS = ("same", "all")
 """Both operands in the same format, or in any pair."""
-
-_POINTS = 7
-"""Number of budgets, from smallest to largest, whose choices are shown."""
-
-Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +41,8 @@ class PrecisionRequest:
     design : a co-processor around an engine of several formats.
     formats : names; empty: all of the engine's.
     pairs : one of :data:`PAIRS`.
-    budgets : such as ``bytes=50%``, ``cycles=20000``, ``energy=1.5``.
+    budgets : such as ``bytes=50%``, ``bytes=int8``, ``cycles=20000``, ``energy=1.5``.
+    against : names of formats to compare with, each for all layers.
     batch : batch size; None: the model's, or 8.
     library : for energy; None: none.
     """
@@ -66,6 +57,7 @@ class PrecisionRequest:
     budgets: Sequence[str]
     batch: int | None
     library: "str | Library | None"
+    against: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -80,25 +72,46 @@ class PrecisionRequest:
         if "energy" in kinds and self.library is None:
             raise UsageError("--energy must be osu018 or a Liberty file for a budget of energy")
 
-    def _budget(self, text: str) -> tuple[str, float, bool]:
-        """Parse a budget: its kind, its number, and whether that is relative."""
+    def _budget(self, text: str) -> tuple[str, float | str, bool]:
+        """Parse a budget: its kind, its number or format, and whether a number is relative."""
         kind, _, number = text.partition("=")
         relative = number.endswith("%")
+        if kind in BUDGETS and number in Target(self.design, golden=True).formats:
+            return kind, number, False
         try:
             value = float(number.removesuffix("%"))
         except ValueError:
             value = -1.0
         if kind not in BUDGETS or not 0 <= value < float("inf"):
             legal = ", ".join(f"{one}=NUMBER" for one in BUDGETS)
-            raise UsageError(f"--budget must be one of {legal}, or NUMBER%, not {text!r}")
+            raise UsageError(
+                f"--budget must be one of {legal}, NUMBER%, or a format of the engine, not {text!r}"
+            )
         return kind, value / 100 if relative else value, relative
 
-    def limits(self, wholes: Mapping[str, float]) -> dict[str, float]:
-        """Return the limit of each kind; `wholes` are the references of numbers in %."""
+    @property
+    def others(self) -> list[str]:
+        """Formats that are not chosen from, but compared with, or budgets."""
+        numbers = [self._budget(text)[1] for text in self.budgets]
+        return [*self.against, *(one for one in numbers if isinstance(one, str))]
+
+    def limits(self, options: Options, pairs: Sequence[Pair]) -> dict[str, float]:
+        """Return the limit of each kind; numbers in % are of the costliest of these pairs.
+
+        Raises
+        ------
+        UsageError
+            A format that a layer cannot have.
+        """
         found = {}
         for text in self.budgets:
             kind, value, relative = self._budget(text)
-            found[kind] = value * wholes[kind] if relative else value
+            if isinstance(value, str):
+                if not options.has((value, value)):
+                    raise UsageError(f"--budget must be a format that all layers take, not {text}")
+                found[kind] = options.cost(options.alike((value, value)), kind)
+            else:
+                found[kind] = value * options.most(pairs, kind) if relative else value
         return found
 
 
@@ -118,46 +131,42 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     data = calibration if request.data is None else read_inputs(request.data, graph, "--input")
     labels = read_labels(request.labels, len(next(iter(data.values()))))
     sizes = [batch_of(request.batch, graph, inputs) for inputs in (calibration, data)]
-    target = Target(request.design)
-    pairs = _pairs(request, target)
+    target = Target(request.design, golden=True)
+    pairs, every = _pairs(request, target)
     with within_file(request.model):
         layers = products.find(graph, calibration, sizes[0])
     spent = None
     if request.library is not None:
-        names = [" x ".join(pair) for pair in pairs]
+        names = [" x ".join(pair) for pair in every]
         spent = energy.measure(target, names, request.library, steps)
     with within_file(request.model):
         table = sensitivity.measure(
-            graph, target, layers, pairs, calibration, batch=sizes[0], energy=spent, steps=steps
+            graph, target, layers, every, calibration, batch=sizes[0], energy=spent, steps=steps
         )
-    noise = _matrix(table, pairs, "noise")
-    kinds = [kind for kind in BUDGETS if kind != "energy" or spent]
-    costs = {kind: _matrix(table, pairs, BUDGETS[kind]) for kind in kinds}
-    whole = {kind: _most(values) for kind, values in costs.items()}
-    limits = request.limits(whole)
-    taken = choose(noise, costs, limits)
+    options = Options(table)
+    limits = request.limits(options, pairs)
+    taken = options.mix(pairs, limits)
 
     judge = Judge(graph, target, layers, data, labels, sizes[1])
 
-    def assess(name: str, picks: np.ndarray) -> Outcome:
+    def assess(name: str, picks: Sequence[Pair]) -> Outcome:
         steps.step(f"judge {name}")
-        options = [own[pairs[pick]] for own, pick in zip(table, picks, strict=True)]
-        return judge.assess(name, options)
+        return judge.assess(name, [own[pick] for own, pick in zip(table, picks, strict=True)])
 
     chosen = assess("chosen", taken)
     alike = {
-        f"all {' x '.join(dict.fromkeys(pair))}": np.full(len(layers), number)
-        for number, pair in enumerate(pairs)
-        if pair[0] == pair[1] and all(pair in own for own in table)
+        f"all {' x '.join(dict.fromkeys(pair))}": options.alike(pair)
+        for pair in every
+        if pair[0] == pair[1] and options.has(pair)
     }
     uniform = [assess(name, picks) for name, picks in alike.items()]
     kind = next(iter(limits))
     pareto = [
         assess(f"{kind} {limit:,.{3 if kind == 'energy' else 0}f}", picks)
-        for limit, picks in _front(noise, costs[kind], kind)
-        if not any(np.array_equal(picks, other) for other in (taken, *alike.values()))
+        for limit, picks in options.front(pairs, kind)
+        if picks not in (taken, *alike.values())
     ]
-    options = [own[pairs[pick]] for own, pick in zip(table, taken, strict=True)]
+    chosen_options = [own[pick] for own, pick in zip(table, taken, strict=True)]
     facts = {
         "model": request.model.name,
         "command": command,
@@ -172,7 +181,7 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
                 **_plain(option),
                 "sensitivity": {" x ".join(pair): _plain(other) for pair, other in own.items()},
             }
-            for layer, option, own in zip(layers, options, table, strict=True)
+            for layer, option, own in zip(layers, chosen_options, table, strict=True)
         ],
         "chosen": asdict(chosen),
         "uniform": [asdict(one) for one in uniform],
@@ -181,7 +190,8 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     }
     own = folder / "precision" / folder_name(request.model)
     model = with_choices(
-        graph, {layer.name: option.choice for layer, option in zip(layers, options, strict=True)}
+        graph,
+        {layer.name: option.choice for layer, option in zip(layers, chosen_options, strict=True)},
     )
     contents = {
         request.model.name: model.SerializeToString(),
@@ -194,42 +204,21 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     return facts
 
 
-def _pairs(request: PrecisionRequest, target: Target) -> list[Pair]:
-    """List the pairs of formats to choose from."""
+def _pairs(request: PrecisionRequest, target: Target) -> tuple[list[Pair], list[Pair]]:
+    """List the pairs of formats to choose from, and these with those to compare with."""
     if not target.formats:
         raise UsageError("engine must have several formats, such as npe, to choose from")
-    for name in request.formats:
-        if name not in target.formats:
-            has = ", ".join(target.formats)
-            raise UsageError(f"--formats must be of {has}, which the engine has, not {name!r}")
+    for option, given in (("--formats", request.formats), ("--against", request.against)):
+        for name in given:
+            if name not in target.formats:
+                has = ", ".join(target.formats)
+                raise UsageError(f"{option} must be of {has}, which the engine has, not {name!r}")
     names = list(dict.fromkeys(request.formats)) or list(target.formats)
     if request.pairs == "same":
-        return [(name, name) for name in names]
-    return [(a, b) for a in names for b in names]
-
-
-def _matrix(table: Sequence[Mapping[Pair, Option]], pairs: Sequence[Pair], name: str) -> np.ndarray:
-    """Put a member of options into a matrix, layers x pairs; infinite where there is none."""
-    return np.array([
-        [getattr(own[pair], name) if pair in own else np.inf for pair in pairs] for own in table
-    ])  # fmt: skip
-
-
-def _most(costs: np.ndarray) -> float:
-    """Sum the cost of each layer in its costliest format."""
-    return float(np.where(np.isfinite(costs), costs, 0.0).max(axis=1).sum())
-
-
-def _front(noise: np.ndarray, costs: np.ndarray, kind: str) -> list[tuple[float, np.ndarray]]:
-    """Choose under budgets from smallest to largest; each choice once."""
-    least = costs.min(axis=1).sum()
-    most = _most(costs)
-    found: list[tuple[float, np.ndarray]] = []
-    for limit in np.linspace(least, most, _POINTS):
-        picks = choose(noise, {kind: costs}, {kind: float(limit) * (1 + 1e-9)})
-        if not any(np.array_equal(picks, other) for _, other in found):
-            found.append((float(limit), picks))
-    return found
+        pairs = [(name, name) for name in names]
+    else:
+        pairs = [(a, b) for a in names for b in names]
+    return pairs, list(dict.fromkeys([*pairs, *((name, name) for name in request.others)]))
 
 
 def _plain(option: Option) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def wilson(count: int, total: int) -> Interval:
     return (0.0 if count == 0 else middle - half, 1.0 if count == total else middle + half)
 
 
-def change(ours: np.ndarray, theirs: np.ndarray) -> Interval:
+def change(more: int, less: int, total: int) -> Interval:
     """Return the interval of the difference of two proportions of the same inputs.
 
     Wald's for matched pairs, with half an input added to each of the four cells (Agresti and Min,
@@ -39,12 +39,13 @@ def change(ours: np.ndarray, theirs: np.ndarray) -> Interval:
 
     Parameters
     ----------
-    ours, theirs : bool, for each input.
+    more, less : inputs that only the first has right, and that only the second has.
+    total : inputs.
     """
-    more, less = int((ours & ~theirs).sum()), int((theirs & ~ours).sum())
-    total = len(ours) + 2
-    middle = (more - less) / total
-    half = _Z * (more + less + 1 - (more - less) ** 2 / total) ** 0.5 / total
+    if total < 1 or min(more, less) < 0 or more + less > total:
+        raise ValueError(f"more and less must be 0..{total} together, not {more} and {less}")
+    middle = (more - less) / (total + 2)
+    half = _Z * (more + less + 1 - (more - less) ** 2 / (total + 2)) ** 0.5 / (total + 2)
     return max(middle - half, -1.0), min(middle + half, 1.0)
 
 
