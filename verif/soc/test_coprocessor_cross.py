@@ -19,6 +19,7 @@ ENGINES = {
     "lut_core": "m=2,n=2,lookups=2,folded=false,together=true",
     "bitserial_core": "m=2,n=2,k=2",
     "shift_add_core": "m=2,n=2,k=2",
+    "ternary_core": "m=2,n=2,k=2",
     "over_weights": "m=2,n=2",
     "npe": "m=2,n=2,formats=int8,e4m3",
 }
@@ -35,10 +36,8 @@ def design_of(name: str, width: int) -> Design:
 
 
 def test_all_engines_are_there() -> None:
-    """But one: its weights are no codes as memory has them."""
-    assert {*ENGINES} == {*engines()} - {"ternary_core"}
-    with pytest.raises(ValueError, match="engine must take codes as they are"):
-        Design("coprocessor", {"engine": "ternary_core(m=2,n=2,k=2)"})
+    assert {*ENGINES} == {*engines()}
+    assert all(design_of(name, width).spec for name, width in CROSS)
 
 
 @pytest.mark.prove
