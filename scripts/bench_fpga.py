@@ -259,11 +259,14 @@ def measured(rows: tuple[Row, ...], options: dict[str, Any], steps: Steps) -> It
 def notes(found: list[dict[str, Any]]) -> Iterator[tuple[str, list[str]]]:
     """List what is to be said of rows, once, and of which."""
     told: dict[str, dict[str, None]] = {}
-    for row in found:
-        name = row["design"] if "design" in row else row["array"]
+    labels = [
+        f"{row['target']} {row['design'] if 'design' in row else row['array']}" for row in found
+    ]
+    for row, label in zip(found, labels, strict=True):
         for note in row["notes"]:
-            told.setdefault(note, {})[f"{row['target']} {name}"] = None
-    return ((note, list(rows)) for note, rows in told.items())
+            told.setdefault(note, {})[label] = None
+    every = set(labels)
+    return ((note, ["all"] if set(rows) == every else list(rows)) for note, rows in told.items())
 
 
 def main() -> None:
@@ -276,8 +279,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
     parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/figures")
     arguments = parser.parse_args()
-    if arguments.docs and (arguments.only or arguments.quick):
-        parser.error("--docs writes whole tables: leave --only and --quick out")
+    if arguments.docs and (arguments.only or (arguments.quick and not arguments.narrow)):
+        parser.error("--docs writes whole tables: leave --only out, and --quick without --narrow")
     console = Console() if sys.stdout.isatty() else Console(width=180)
     rows = tuple(row for row in ROWS if row.target in (arguments.only or NAMES))
     try:
