@@ -296,17 +296,20 @@ def test_correction_is_built_where_it_is_needed(weights: str) -> None:
     assert ("__correction(" in Emission(Design("lut_core", half)).verilog) == (weights == "integer")
 
 
-@pytest.mark.parametrize("engine", ["lut_core", "lut_core(folded=false,table=half,weights=odd,"
-                                    "b_signed=false)", "ternary_core"])  # fmt: skip
+@pytest.mark.parametrize("engine", [
+    "lut_core", "lut_core(folded=false,table=half,weights=odd,b_signed=false)",
+    "ternary_core(mode=table,keys=true)",
+])  # fmt: skip
 def test_coprocessor_refuses_weights_that_are_no_codes(engine: str) -> None:
     with pytest.raises(ValueError, match="engine must take codes as they are, not"):
         Design("coprocessor", {"engine": engine})
 
 
-def test_coprocessor_takes_weights_that_are_codes() -> None:
-    engine = Design("coprocessor", {"engine": "lut_core(m=2,n=2,folded=false)"}).engine
-    assert engine is not None
-    assert engine.name == "lut_core"
+@pytest.mark.parametrize("engine", ["lut_core(m=2,n=2,folded=false)", "ternary_core"])
+def test_coprocessor_takes_weights_that_are_codes(engine: str) -> None:
+    found = Design("coprocessor", {"engine": engine}).engine
+    assert found is not None
+    assert found.name == engine.partition("(")[0]
 
 
 @pytest.mark.parametrize(
