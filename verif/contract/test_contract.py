@@ -187,10 +187,11 @@ def runs(witness: Witness, field: str) -> tuple[list[dict[str, int]], list[dict[
 
 def simulate(design: Design, cycles: list[dict[str, int]], outputs: tuple[str, ...]) -> list[str]:
     """Return the outputs in each cycle, before the clock's edge."""
-    names = {name: None for values in cycles for name in values}
-    pins = ", ".join(f".{name}({name})" for name in ("clk", *names, *outputs))
-    lines = ["module bench;", "reg clk = 0;", f"wire {', '.join(outputs)};"]
     emission = Emission(design)
+    clock = emission.ports[0]["name"]
+    names = {name: None for values in cycles for name in values}
+    pins = ", ".join([f".{clock}(clk)", *(f".{name}({name})" for name in (*names, *outputs))])
+    lines = ["module bench;", "reg clk = 0;", f"wire {', '.join(outputs)};"]
     widths = {port["name"]: port["width"] for port in emission.ports}
     lines += [f"reg [{widths[name] - 1}:0] {name} = 0;" for name in names]
     lines += [f"{design.module} dut ({pins});", "initial begin"]
