@@ -30,6 +30,8 @@ OPERATIONS = ("softmax", *NORMS, "gelu", "silu", *PAIRS)
 """Operations of the vector unit; each one's place is its number."""
 GATES = {"gelu": 109, "silu": 64}
 """Slope of the sigmoid's argument, in units of 2^-6: GELU is near x * sigmoid(1.702 x)."""
+SUMS = {"softmax": 1, "layer_norm": 2, "rms_norm": 1}
+"""Passes over a row before that which makes its codes, if any."""
 _ROWS = 256
 """Rows of a norm at once."""
 
@@ -73,6 +75,12 @@ class VectorUnitSpec:
     NORMS = NORMS
     GATES = GATES
     PAIRS = PAIRS
+    SUMS = SUMS
+
+    PASS = 5
+    """Cycles of a pass beyond one for each beat."""
+    AGAIN = 5
+    """Cycle of a gate's period in which the beat before is read again, to be multiplied."""
 
     MEAN_FRACTION = 8
     """Bits of a mean after the binary point."""
@@ -114,6 +122,67 @@ class VectorUnitSpec:
     def beats(self) -> int:
         """Beats of the longest row."""
         return -(-self.length // self.lanes)
+
+    @property
+    def digit_cycles(self) -> int:
+        """Cycles in which a gate divides by a beat, in all lanes at a time."""
+        return -(-self.reciprocal_width // self.gate_digits)
+
+    def period(self, operation: str) -> int:
+        """Return the cycles from a beat to the next one, in the pass that makes codes.
+
+        A gate's values are read for the divisors, and again when these have been divided by.
+        """
+        if operation in GATES:
+            return max(self.digit_cycles + 1, self.AGAIN + 1)
+        return {"add": 2, "multiply": 3}.get(operation, 1)
+
+    def last_pass(self, operation: str, beats: int) -> tuple[int, int]:
+        """Return the cycles in which beats are read to make codes, and those of the whole pass."""
+        period = self.period(operation)
+        reads = period * (beats - 1) + (2 if operation in PAIRS else 1)
+        if operation in GATES:
+            reads = period * beats + self.AGAIN + 1
+        return reads, reads + 2 * (operation == "multiply") + self.PASS + 1
+
+    def scale_cycles(self, operation: str, count: int, digits: int, total_width: int) -> int:
+        """Return the cycles in which a row's scale is found.
+
+        Parameters
+        ----------
+        operation : a softmax or a norm.
+        count : values in the row.
+        digits : of the reciprocal of a softmax, after the zeros of as many octaves as the sum has;
+            of a norm, after the binary point of the reciprocal; -1 if it is not found.
+        total_width : bits of the sum that a layer norm divides.
+        """
+        if operation == "softmax":
+            return digits + self.PASS
+        count_width = self.length.bit_length()
+        steps = count.bit_length() + 1 + total_width + 1
+        if digits < 0:
+            return steps
+        root_width = self.ROOT_FRACTION + (count_width + 2 * self.width + count_width) // 2
+        magnitude_width = self.width - 1 + count_width
+        return steps + root_width + magnitude_width + self.MEAN_FRACTION + digits + count_width
+
+    def row_cycles(self, operation: str) -> int:
+        """Return the most cycles of each of many rows of `most` values; of short norms, a bound.
+
+        A row is read for its sums while the scale of the row before it is found.
+        """
+        count = self.most(operation)
+        beats, sums = -(-count // self.lanes), SUMS.get(operation, 0)
+        scale = 0
+        if operation == "softmax":
+            digits = (count - 1).bit_length() + self.magnitude_width - 1
+            scale = self.scale_cycles(operation, count, digits, 0)
+        elif sums:
+            digits = self.reciprocal_width + self.width - 1 + self.ROOT_FRACTION
+            total = self.width - 1 + count.bit_length()
+            scale = self.scale_cycles(operation, count, digits, total * (sums - 1))
+        last = self.last_pass(operation, beats)[1]
+        return last + max(sums * (beats + self.PASS) + 2, scale + 1)
 
     @property
     def in_format(self) -> IntFormat:

@@ -7,17 +7,12 @@ import numpy as np
 
 from golden.npe.elements import add, gate, multiply
 from golden.npe.requantiser import Requantisation
-from golden.npe.vector import GATES, PAIRS, VectorUnitSpec, norm, normalised, softmax
+from golden.npe.vector import GATES, PAIRS, SUMS, VectorUnitSpec, norm, normalised, softmax
 
-__all__ = ["PASS", "cycles", "period", "vector_unit"]
+__all__ = ["PASS", "cycles", "vector_unit"]
 
-PASS = 5
+PASS = VectorUnitSpec.PASS
 """Cycles of a pass beyond one for each beat."""
-
-SUMS = {"softmax": 1, "layer_norm": 2, "rms_norm": 1}
-"""Passes over a row before that which makes its codes, if any."""
-AGAIN = 5
-"""Cycle of a gate's period in which the beat before is read again."""
 
 
 def vector_unit(
@@ -88,9 +83,8 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
     def leave(start: int) -> tuple[int, int]:
         """Return when a bank can be written, and when the last pass ends that starts then."""
         name, count = before
-        reads = _reads(spec, name, count)
-        later = 0 if name in SUMS else reads - 1
-        return start + later, start + reads + 2 * (name == "multiply") + PASS + 1
+        reads, ends = spec.last_pass(name, count)
+        return start + (0 if name in SUMS else reads - 1), start + ends
 
     for operation, x in rows:
         spec.check_operation(operation)
@@ -113,38 +107,13 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
     return leave(max(free, known or 0))[1] + 1
 
 
-def period(spec: VectorUnitSpec, operation: str) -> int:
-    """Return the cycles from a beat to the next one, in the pass that makes codes.
-
-    A gate's beat is read, divided by in all lanes at a time, and read again.
-    """
-    if operation in GATES:
-        return max(-(-spec.reciprocal_width // spec.gate_digits) + 1, AGAIN + 1)
-    return {"add": 2, "multiply": 3}.get(operation, 1)
-
-
-def _reads(spec: VectorUnitSpec, operation: str, beats: int) -> int:
-    """Count the cycles in which the beats of a pass are read."""
-    cycles_of = period(spec, operation)
-    if operation in GATES:
-        return cycles_of * beats + AGAIN + 1
-    return cycles_of * (beats - 1) + (2 if operation in PAIRS else 1)
-
-
 def _scale_cycles(spec: VectorUnitSpec, operation: str, x: np.ndarray) -> int:
     """Count the cycles in which the scale of a row is found."""
     if operation == "softmax":
-        _, exponent = softmax(spec, x)
-        # Digits of the reciprocal, after the zeros of as many octaves as the sum has.
-        return int(exponent) + PASS
+        return spec.scale_cycles(operation, x.size, int(softmax(spec, x)[1]), 0)
     centred = operation == "layer_norm"
-    total, count_width = abs(int(x.sum())), spec.length.bit_length()
-    power = x.size * int((x * x).sum()) - total * total * centred
-    magnitude_width = spec.width - 1 + count_width
-    steps = x.size.bit_length() + 1 + total.bit_length() * centred + 1
-    if power:
-        root_width = spec.ROOT_FRACTION + (count_width + 2 * spec.width + count_width) // 2
-        root = math.isqrt(power << 2 * spec.ROOT_FRACTION)
-        shift = normalised(x.size, root, spec.reciprocal_width)[1]
-        steps += root_width + magnitude_width + spec.MEAN_FRACTION + shift + count_width
-    return steps
+    total = abs(int(x.sum())) * centred
+    power = x.size * int((x * x).sum()) - total * total
+    root = math.isqrt(power << 2 * spec.ROOT_FRACTION)
+    digits = normalised(x.size, root, spec.reciprocal_width)[1] if power else -1
+    return spec.scale_cycles(operation, x.size, digits, total.bit_length())

@@ -1,4 +1,4 @@
-"""Vector unit: softmax and norms of rows, several values per cycle."""
+"""Vector unit: softmax, norms, gates, sums and products of rows, several values at a time."""
 
 from typing import ClassVar
 
@@ -13,7 +13,6 @@ from hw.npe.activations.row_banks import RowBanks, ValueBeat
 from hw.npe.activations.row_codes import probabilities, rounded
 from hw.npe.activations.row_elements import RowElements
 from hw.npe.activations.row_lane import LaneWidths, RowStep, row_lane
-from hw.npe.activations.row_order import period
 from hw.npe.activations.row_scale import RowScale
 from hw.npe.activations.row_schedule import RowSchedule
 
@@ -33,20 +32,23 @@ class CodeBeat(data.StructLayout):
 
 
 class VectorUnit(wiring.Component):
-    """Computes softmax, layer norm or RMS norm of rows of integers.
+    """Computes softmax, norms, GELU or SiLU of rows of integers, or sums or products of two rows.
 
     Computes :func:`golden.npe.vector_unit.vector_unit`, exactly. A row is stored in one of two
-    banks, then read once for each of its sums (the exponentials; the squares and, of a layer norm,
-    the values), and once more to be scaled by one reciprocal, which
-    :class:`~hw.npe.activations.row_scale.RowScale` finds while the next row is summed up. All
-    passes use one multiplier and one shifter per lane.
+    banks. Of a softmax and of norms it is read once for each of its sums (the exponentials; the
+    squares and, of a layer norm, the values), and once more to be scaled by one reciprocal, which
+    :class:`~hw.npe.activations.row_scale.RowScale` finds while the next row is summed up. Gates,
+    sums and products are requantised in one pass, in which each beat is read twice: of gates, for
+    the divisor and when it has been divided by; of two operands, that of either. Two operands
+    share a bank. All passes use one multiplier and one shifter per lane.
 
     Latency, a row of one beat to its codes: :attr:`latency` cycles or more, as the values are.
     Throughput: :func:`golden.npe.vector_unit.cycles`; of rows of many beats, beats + 6 cycles for
-    each pass. The input stalls while both banks are full. Stalls: ``o.ready`` does not reach
-    ``i.ready`` combinationally. Rounding: to the nearest, of a softmax with errors carried along
-    the row; codes saturate. A row of an operation that is not built is refused: its codes and the
-    exponent are zeros, and ``refused`` is set.
+    each pass of a softmax or a norm, 2 cycles a beat of a sum, 3 of a product, and
+    ``spec.period``, 6 or more, of a gate. The input stalls while both banks are full. Stalls:
+    ``o.ready`` does not reach ``i.ready`` combinationally. Rounding: to the nearest, of a softmax
+    with errors carried along the row; codes saturate. A row of an operation that is not built is
+    refused: its codes and the exponent are zeros, and ``refused`` is set.
 
     Parameters
     ----------
@@ -64,12 +66,26 @@ class VectorUnit(wiring.Component):
     """
 
     SPEC = VectorUnitSpec
-    SUMMARY = "softmax and norms of rows of up to 4,096 values, several values per cycle"
+    SUMMARY = (
+        "softmax, norms, GELU, SiLU of rows of up to 4,096 values; sums and products of two; "
+        "several values per cycle"
+    )
     BENCH = "tb_vector_unit"
     EVIDENCE = (
         "cocotb against numpy: all operations, rows of all kinds, stalls, resets, cycles",
         "netlist simulation",
     )
+
+    COUNTED: ClassVar[dict[str, int]] = {
+        "softmax": 4,  # difference, power, sum, product
+        "layer_norm": 4,  # difference, square, sum, product
+        "rms_norm": 3,  # square, sum, product
+        "gelu": 5,  # product, power, sum, quotient, product
+        "silu": 5,
+        "add": 2,  # sum, product
+        "multiply": 2,  # products
+    }
+    """Operations on each value, by which the throughput is stated."""
 
     HOWS: ClassVar[dict[str, Parameter]] = {"adder": ADDER}
 
@@ -97,18 +113,19 @@ class VectorUnit(wiring.Component):
         """Least cycles from a row of one beat to its codes."""
         least = {"softmax": 19 + self.spec.magnitude_width, "layer_norm": 24, "rms_norm": 18}
         least |= {"add": 12, "multiply": 14}
-        least |= {gate: 15 + period(self.spec, gate) for gate in self.spec.GATES}
+        least |= {gate: 15 + self.spec.period(gate) for gate in self.spec.GATES}
         return min(least[operation] for operation in self.spec.built)
 
     @property
     def operations_per_cycle(self) -> float:
-        """Sustained in rows of `length`: a subtraction, power, addition and product per value."""
+        """Sustained in many of the longest rows, of the operation built that makes fewest of these.
+
+        Operations on a value are counted as in :attr:`COUNTED`, cycles by ``spec.row_cycles``.
+        """
         spec = self.spec
-        beats = -(-spec.length // spec.lanes)
-        # A layer norm reads a row three times, a scale is found while another row is summed up.
-        passes = 3 if "layer_norm" in spec.operations else 2
-        scale = 8 * spec.width + 120 if self.norms else 2 * spec.magnitude_width + 12
-        return 4 * spec.length / (beats + 6 + max((passes - 1) * (beats + 6), scale))
+        return min(
+            self.COUNTED[name] * spec.most(name) / spec.row_cycles(name) for name in spec.built
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -274,7 +274,7 @@ def _of_vector(unit: VectorUnitSpec) -> Mapping[str, int]:
     numbers = codes_of("job_mode_vector")
     fields = (unit.width, 0), (unit.out_width, 8), (unit.scale_width, 16), (unit.norm_fraction, 20)
     return {
-        "vector": sum(1 << numbers[name] - 1 for name in unit.operations.split(",")),
+        "vector": sum(1 << numbers[name] - 1 for name in unit.built),
         "vector_format": sum(value << low for value, low in fields)
         | unit.signed << 24
         | unit.lanes * unit.scales << 25,

@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from carrysave.sim.runner import verify
+from golden.npe.vector import VectorUnitSpec
+from golden.npe.vector_unit import cycles
 from hw.catalog import Design
 from hw.npe.vector_unit import VectorUnit
 from verif.support.cases import case_name, long
@@ -37,6 +40,27 @@ CASES: list[dict[str, Any]] = [
 def test_vector_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("vector_unit", parameters), directory=tmp_path)
     assert result.ok, result
+
+
+@pytest.mark.parametrize("parameters", CASES, ids=case_name)
+def test_vector_unit_states_its_throughput(parameters: dict[str, Any]) -> None:
+    """Many of the longest rows take the cycles that are stated, in golden; short norms no more."""
+    spec = VectorUnitSpec(**parameters)
+    low, high = spec.in_format.low, spec.in_format.high
+    rates, exact = [], True
+    for name in spec.built:
+        most, sums = spec.most(name), spec.SUMS.get(name, 0)
+        # Those of the longest scales: of one value, and of the farthest from each other.
+        rows = [np.full(most, low), np.where(np.arange(most) < -(-most // 2), low, high)]
+        found = max(cycles(spec, [(name, x)] * 9) - cycles(spec, [(name, x)] * 5) for x in rows) / 4
+        beats = -(-most // spec.lanes)
+        summed = spec.last_pass(name, beats)[1] + sums * (beats + spec.PASS) + 2
+        bound = name in spec.NORMS and spec.row_cycles(name) > summed
+        assert 0 <= spec.row_cycles(name) - found <= (spec.width + 2) * bound, name
+        rates.append(VectorUnit.COUNTED[name] * most / found)
+        exact = exact and not bound
+    stated = VectorUnit(spec).operations_per_cycle
+    assert stated == pytest.approx(min(rates), rel=1e-12) if exact else stated <= min(rates)
 
 
 def test_vector_unit_rejects_wrong_kind() -> None:

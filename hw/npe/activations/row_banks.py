@@ -50,7 +50,7 @@ class RowContext(data.StructLayout):
         super().__init__({
             "operation": 3,
             "count": range(max(spec.lanes, 2)),
-            "end": range(-(-spec.length // spec.lanes)),
+            "end": range(spec.beats),
             "top": signed(spec.width),
             **_scaling(spec),
         })
@@ -59,9 +59,11 @@ class RowContext(data.StructLayout):
 class RowBanks(wiring.Component):
     """Stores two rows in turn, and replays them any number of times.
 
-    Latency: beats are in `o_data` in the cycle after ``reading``. Throughput: one beat per cycle on
-    either side. The bank of a row that is read for the last time is written behind that, unless it
-    is requantised: then when all of it has been read.
+    Latency: beats are in `o_data` in the cycle after ``reading``. Throughput: one beat per cycle
+    in, and out in the passes of a softmax or a norm; else as
+    :class:`~hw.npe.activations.row_order.RowOrder` orders them. The bank of a row that is read
+    for the last time is written behind that, unless the row is requantised: then when all of it
+    has been read.
 
     Parameters
     ----------

@@ -4,7 +4,6 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.npe.vector import VectorUnitSpec
 from hw.npe.activations.divide import take_digits
-from hw.npe.activations.row_order import digit_cycles
 
 __all__ = ["GateDigits", "slope"]
 
@@ -36,7 +35,7 @@ class GateDigits:
         adder: str,
     ):  # fmt: skip
         self.spec, self.load, self.adder = spec, load, adder
-        cycles = digit_cycles(spec)
+        cycles = spec.digit_cycles
         # Less than any divisor to begin with.
         below = cycles * spec.gate_digits - spec.gate_width
         self.first = multiplier[below:]

@@ -6,30 +6,12 @@ from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
 
-__all__ = ["RowOrder", "digit_cycles", "numbers_of", "period"]
-
-AGAIN = 5
-"""Cycle of a gate's period in which the beat before is read again, to be multiplied."""
+__all__ = ["RowOrder", "numbers_of"]
 
 
 def numbers_of(spec: VectorUnitSpec, *names: str) -> list[int]:
     """Return the numbers of those operations that are built."""
     return [spec.OPERATIONS.index(name) for name in spec.built if name in names]
-
-
-def digit_cycles(spec: VectorUnitSpec) -> int:
-    """Cycles in which the quotient of a gate is found."""
-    return -(-spec.reciprocal_width // spec.gate_digits)
-
-
-def period(spec: VectorUnitSpec, operation: str) -> int:
-    """Return the cycles from a beat to the next one of the row, in the pass that makes its codes.
-
-    A gate's values come twice: for the divisor, and one period later, when it has been divided by.
-    """
-    if operation in spec.GATES:
-        return max(digit_cycles(spec) + 1, AGAIN + 1)
-    return {"add": 2, "multiply": 3}.get(operation, 1)
 
 
 class RowOrder(wiring.Component):
@@ -83,7 +65,7 @@ class RowOrder(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, at, operation = self.spec, self.at, self.operation
-        periods = {name: period(spec, name) for name in spec.built}
+        periods = {name: spec.period(name) for name in spec.built}
         phase, turn = Signal(range(max(periods.values()))), Signal()
         gate, pair, active, again = Signal(), Signal(), Signal(), Signal()
         m.d.comb += turn.eq(phase == 0)
@@ -98,7 +80,7 @@ class RowOrder(wiring.Component):
                         m.d.comb += turn.eq(phase == cycles - 1)
         beyond = at[-1] | (at[:-1] > self.end)
         m.d.comb += [
-            again.eq(phase == AGAIN),
+            again.eq(phase == spec.AGAIN),
             self.first.eq(gate & (phase == 0) & ~beyond),
             self.other.eq(pair & (phase == 0)),
             self.reading.eq(active & Mux(

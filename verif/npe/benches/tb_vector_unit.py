@@ -27,7 +27,7 @@ from golden.npe.vector_unit import cycles, vector_unit
 
 SPEC = bench_spec()
 LATENCY = bench_parameters()["latency"]
-BUILT = SPEC.operations.split(",")
+BUILT = SPEC.built
 LONGEST = min(5 * SPEC.lanes + 3, *(SPEC.most(operation) for operation in BUILT))
 MOST = min(SPEC.most(operation) for operation in BUILT)
 SCALING = ("multiplier", "shift", "zero_point", "low", "high") if SPEC.scales else ()
