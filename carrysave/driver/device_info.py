@@ -41,7 +41,7 @@ class VectorInfo:
     Members
     -------
     operations : names of what it does with rows.
-    length : most codes in a row.
+    length : most codes in a row; of two operands see :meth:`most`.
     width : bits of a code that it takes, two's complement, in 1 byte or, if they are more, in 2.
     out_width : bits of a code that it makes.
     signed : codes of a softmax leave a bit for a sign, which is 0.
@@ -93,7 +93,11 @@ class VectorInfo:
         return self.out_width + 4
 
     def most(self, operation: str) -> int:
-        """Return the most codes in a row: two operands share the unit's memory."""
+        """Return the most codes in a row.
+
+        Rows of two operands share one of the unit's two banks: their beats are at most the greatest
+        power of two that is less than those of the longest row, or 1.
+        """
         if operation not in PAIRS or not self.lanes:
             return self.length
         beats = -(-self.length // self.lanes)

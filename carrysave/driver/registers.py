@@ -143,7 +143,10 @@ ERRORS = {
     5: ("unsupported mode", "MODE asks for what FEATURES does not list."),
     6: ("bad block", "A block is larger than the stores or no multiple of the tile."),
     7: ("short row", "A leading dimension is less than the bytes of a row."),
-    8: ("row too long", "N of a vector job is more than VECTOR_LENGTH."),
+    8: (
+        "row too long",
+        "N of a vector job is more than VECTOR_LENGTH, or than what it states for two operands.",
+    ),
     16: ("read error", "Memory answered a read with an error."),
     17: ("write error", "Memory answered a write with an error."),
     18: ("descriptor read error", "Memory answered the read of a job's descriptor with an error."),

@@ -59,7 +59,8 @@ class VectorControl(Control):
         operation : one of ``info.vector.operations``.
         a : M x N of one of ``info.vector.a``, N up to ``info.vector.most(operation)``.
         out : M x N, or N + 1 for a softmax, of ``info.vector.codes(operation)``; allocated if None.
-            It may be `a`, or in the memory of `a`, row by row.
+            It may be `a` or `b`, or in the memory of either, row by row: but not in that of a `b`
+            of one row for several.
         b : of ``add`` and ``multiply``: as `a`; or 1 x N, for all rows.
         requantisation : of ``gelu``, ``silu``, ``add`` and ``multiply``, for all columns alike,
             with a multiplier of ``info.vector.multiplier_bits``, and without `relu`.
@@ -94,6 +95,8 @@ class VectorControl(Control):
                 raise ValueError(f"out must be of shape {shape}, not {out.shape}")
             if not out.number.holds(number):
                 raise ValueError(f"out must hold {number}, not {out.number}")
+            if b is not None and b.shape != a.shape and out.address < b.end and b.address < out.end:
+                raise ValueError("out must not be in the memory of b, which has one row for all")
         c = self._matrix(shape, number) if out is None else out
         job = Job(
             a=a.address, b=0 if b is None else b.address, c=c.address, m=m, n=n, k=0,

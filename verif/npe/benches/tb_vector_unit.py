@@ -22,8 +22,9 @@ from carrysave.sim.cocotb.streams import (
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.formats.integer import IntFormat
 from golden.npe.requantiser import Requantisation
-from golden.npe.vector import OPERATIONS, PAIRS
+from golden.npe.vector import GATES, OPERATIONS, PAIRS
 from golden.npe.vector_unit import cycles, vector_unit
+from verif.support.vectors import scaling
 
 SPEC = bench_spec()
 LATENCY = bench_parameters()["latency"]
@@ -58,20 +59,20 @@ class VectorBench(Bench):
         rows = rows[: limited(len(rows))]
         stalls = schedule(source, generator(seed, 1)), schedule(sink, generator(seed, 2))
         rng = generator(seed, 3)
-        scaled = [scaling(rng, *row) for row in rows]
-        sent = [beat for row, how in zip(rows, scaled, strict=True) for beat in beats(row, how)]
+        hows = [scaled(rng, *row) for row in rows]
+        sent = [beat for row, how in zip(rows, hows, strict=True) for beat in beats(row, how)]
         self.i.send(sent, stalls[0])
         taken = self.o.take(sum(-(-len(x) // SPEC.lanes) for _, x in rows), stalls[1])
         await deadline(taken, 5 * (20 * len(sent) + 250 * len(rows)), "codes")
-        self.compare(rows, scaled)
+        self.compare(rows, hows)
         await self.o.silent(5)
 
-    def compare(self, rows: list[Row], scaled: list[Scaled]) -> None:
+    def compare(self, rows: list[Row], hows: list[Scaled]) -> None:
         """Compare the codes taken since the last call with golden."""
         data, exponents, refused, last = self.o.pop()
         assert set(refused) == {"0"}
         at = 0
-        for (operation, values), how in zip(rows, scaled, strict=True):
+        for (operation, values), how in zip(rows, hows, strict=True):
             count = -(-len(values) // SPEC.lanes)
             fmt = IntFormat(width=SPEC.out_width, signed=operation != "softmax")
             found = unpack(data[at : at + count], fmt).reshape(-1)
@@ -111,17 +112,10 @@ def beats(row: Row, how: Scaled) -> list[Sent]:
     return sent
 
 
-def scaling(rng: np.random.Generator, operation: str, values: np.ndarray) -> Scaled:
-    """Draw how a row is requantised: most codes are at no limit."""
-    if operation in ("softmax", "layer_norm", "rms_norm"):
+def scaled(rng: np.random.Generator, operation: str, values: np.ndarray) -> Scaled:
+    """Draw how a row is requantised, and its other operand."""
+    if operation not in (*GATES, *PAIRS):
         return Scaled()
-    unit = SPEC.scaling
-    low, high = sorted(rng.integers(unit.out_format.low, unit.out_format.high + 1, 2).tolist())
-    if rng.integers(3):
-        low, high = unit.out_format.low, unit.out_format.high
-    multiplier = rng.integers(1 << unit.multiplier_width, size=1) >> rng.integers(3)
-    if not rng.integers(8):
-        multiplier = np.array([rng.choice([0, 1, (1 << unit.multiplier_width) - 1])])
     other = None
     if operation in PAIRS:
         other = draw(rng, len(values))
@@ -130,15 +124,7 @@ def scaling(rng: np.random.Generator, operation: str, values: np.ndarray) -> Sca
     top = max(abs(values).max(), 1) * (1 if other is None else max(abs(other).max(), 1))
     if operation == "add":
         top = abs(values + other).max() + 1
-    shift = (int(top) * int(multiplier[0])).bit_length() - SPEC.out_width + rng.integers(-1, 4)
-    if not rng.integers(8):
-        shift = rng.integers(64)
-    zero_point = rng.integers(unit.out_format.low, unit.out_format.high + 1) >> rng.integers(9)
-    how = Requantisation(
-        multiplier=multiplier, shift=np.array([np.clip(shift, 0, 63)]),
-        zero_point=np.array([zero_point]), low=int(low), high=int(high),
-    )  # fmt: skip
-    return Scaled(how, other)
+    return Scaled(scaling(rng, SPEC.scaling, int(top)), other)
 
 
 def draw(rng: np.random.Generator, length: int) -> np.ndarray:
@@ -237,7 +223,7 @@ async def test_reset_forgets(dut: Any) -> None:
     bench = await VectorBench(dut).start()
     for _ in range(30):
         row = (str(rng.choice(BUILT)), draw(rng, LONGEST))
-        sent = bench.i.send(beats(row, scaling(rng, *row)))
+        sent = bench.i.send(beats(row, scaled(rng, *row)))
         taken = bench.o.take(1000)
         for _ in range(int(rng.integers(1, 150))):
             await RisingEdge(dut.clk)

@@ -20,10 +20,11 @@ from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, mat
 from golden.soc.memory import Matrix
 from verif.soc.benches import jobs
 from verif.soc.benches.tb_coprocessor_formats import run
+from verif.support.vectors import scaling
 
 SPEC: CoprocessorSpec = bench_spec()
 UNIT: Any = SPEC.vector
-BUILT = UNIT.operations.split(",")
+BUILT = UNIT.built
 SIZE = 1 << 17
 LENGTHS = sorted({1, 2, UNIT.lanes, UNIT.lanes + 1, 3 * UNIT.lanes - 1, UNIT.length})
 
@@ -38,7 +39,7 @@ def draw(
     job = Job(
         a=0, b=int(rng.integers(1 << 40)), c=0, m=m, n=n, k=int(rng.integers(1 << 32)), lda=0,
         ldb=int(rng.integers(1 << 31)), ldc=0, a_format=wide, vector=operation,
-        requantisation=scaling(rng) if operation in (*GATES, *PAIRS) else None,
+        requantisation=how_of(rng, operation) if operation in (*GATES, *PAIRS) else None,
     )  # fmt: skip
     place = int(rng.integers(64))
     for name, matrix in matrices(SPEC, job).items():
@@ -67,15 +68,10 @@ def fill_one(memory: Memory, rng: np.random.Generator, matrix: Matrix) -> None:
     matrix.store(memory.data, np.clip(np.rint(values), -high - 1, high).astype(np.int64))
 
 
-def scaling(rng: np.random.Generator) -> Requantisation:
-    """Draw how codes are made; not all are at a limit."""
-    high, out = 1 << UNIT.reciprocal_width, UNIT.scaling.out_format
-    low, top = out.low + int(rng.integers(3)), out.high - int(rng.integers(3))
-    return Requantisation(
-        multiplier=rng.integers(high // 2, high, 1),
-        shift=rng.integers(UNIT.reciprocal_width - 2, UNIT.reciprocal_width + 6, 1),
-        zero_point=rng.integers(-20, 20, 1), low=low, high=top,
-    )  # fmt: skip
+def how_of(rng: np.random.Generator, operation: str) -> Requantisation:
+    """Draw how codes of an operation are made, of rows of any spread."""
+    bits = 2 * (UNIT.width - 1) if operation == "multiply" else UNIT.width
+    return scaling(rng, UNIT.scaling, 1 << int(rng.integers(bits // 2, bits + 1)))
 
 
 def sizes(rng: np.random.Generator) -> tuple[int, int]:
@@ -112,15 +108,17 @@ async def test_stalls(dut: Any, kind: str) -> None:
 
 @cocotb.test
 async def test_in_place(dut: Any) -> None:
-    """Rows of C where those of A are."""
+    """Rows of C where those of A are, or those of B, or of both."""
     host, memory = await system.start(dut, size=SIZE, latency=3)
     rng = generator(4)
     for operation in BUILT:
-        job = draw(rng, 9, sizes(rng)[1], operation)
-        distance = max(job.lda, job.ldc)
-        job = replace(job, c=job.a, lda=distance, ldc=distance)
-        fill(memory, rng, job)
-        await run(host, memory, job)
+        for over in ("a", "b", "ab") if operation in PAIRS else ("a",):
+            job = draw(rng, 9, sizes(rng)[1], operation)
+            apart: dict[str, Any] = {f"ld{one}": max(job.lda, job.ldc) for one in f"{over}c"}
+            place = dict.fromkeys(f"{over}c", getattr(job, over[-1]))
+            job = replace(job, **apart, **place)
+            fill(memory, rng, job)
+            await run(host, memory, job)
 
 
 @cocotb.test
@@ -137,7 +135,7 @@ async def test_refused(dut: Any) -> None:
         (Error.MODE, {"a_format": SPEC.vector_in_bytes}), (Error.MODE, {"a_format": 15}),
         (Error.MODE, {"b_format": 1}), (Error.MODE, {"bias": 0}),
         (Error.MODE, {"accumulate": True}), (Error.MODE, {"by_columns": True}),
-        (Error.MODE, {"requantisation": None if good.requantisation else scaling(rng)}),
+        (Error.MODE, {"requantisation": None if good.requantisation else how_of(rng, "add")}),
         (Error.MODE, {"block_m": 1}), (Error.MODE, {"block_n": 1}), (Error.MODE, {"block_k": 1}),
         (Error.LONG_ROW, longer), (Error.LONG_ROW, longer | {"n": (1 << SPEC.dimension_width) - 1}),
         (Error.LEADING_DIMENSION, {"lda": good.n - 1}),
@@ -149,7 +147,7 @@ async def test_refused(dut: Any) -> None:
     ]  # fmt: skip
     wrong += [(Error.MODE, {"vector": name}) for name in OPERATIONS if name not in BUILT]
     for operation in [name for name in BUILT if name in (*GATES, *PAIRS)]:
-        how = scaling(rng)
+        how = how_of(rng, operation)
         other: dict[str, Any] = {"vector": operation, "requantisation": how, "ldb": 0, "b": 0}
         most = UNIT.most(operation)
         large = replace(how, multiplier=np.array([1 << UNIT.reciprocal_width]))
@@ -190,14 +188,19 @@ async def test_refused(dut: Any) -> None:
 @cocotb.test
 @cocotb.parametrize(way=("r", "w"), response=(2, 3))
 async def test_errors_of_memory(dut: Any, way: str, response: int) -> None:
-    """An error on any beat ends the job, with its address; the next one is right."""
+    """An error on any beat ends the job, with its address; the next one is right.
+
+    Reads of either operand fail, of sums and products more often than of other operations.
+    """
     rng = generator(6, response)
     stalls = {channel: schedule("bursts", generator(7, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await system.start(dut, size=SIZE, latency=10, stalls=stalls)
-    for _ in range(limited(6)):
-        job = draw(rng, *sizes(rng))
+    pairs = [operation for operation in BUILT if operation in PAIRS]
+    for number in range(limited(8)):
+        job = draw(rng, *sizes(rng), pairs[number % len(pairs)] if pairs and number % 2 else None)
         found = matrices(SPEC, job)
-        places = found["a" if way == "r" else "c"].places()
+        read = "b" if "b" in found and number % 4 == 1 else "a"
+        places = found[read if way == "r" else "c"].places()
         address = int(rng.choice(places.reshape(-1))) // SPEC.bytes * SPEC.bytes
         memory.faults[way] = {address: response}
         before = memory.data.copy()
