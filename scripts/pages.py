@@ -68,7 +68,7 @@ ROWS = (
         page="cells",
         section="With wires",
         key=("8 x 8",),
-        text="ns {placed, ns}, um2 {placed, um2}, against mapped",
+        text="{placed, ns} ns, {placed, um2} um2: against mapped",
         tier="placed",
     ),
     Row(

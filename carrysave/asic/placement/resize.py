@@ -18,8 +18,8 @@ from carrysave.asic.placement.timing import Slopes, Times, Timing
 
 __all__ = ["PRICE", "Goal", "Limit", "Product", "resize"]
 
-PRICE = 0.1
-"""What a share of the area is worth beside one of the period, where wires are short of both."""
+PRICE = 0.3
+"""What a share of the area is worth beside one of the period, with wires; of buffers, too."""
 _SOFT = 0.02, 0.005
 """Softness of the maximum in the first and last round: a share of the period."""
 _MOST = 0.03
