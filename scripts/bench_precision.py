@@ -1,6 +1,6 @@
 """Compare formats for layers of trained networks with one format for all, on many inputs.
 
-    .venv/bin/python scripts/bench_precision.py                minutes of a core
+    .venv/bin/python scripts/bench_precision.py                everything
     .venv/bin/python scripts/bench_precision.py --quick        fewer inputs
     .venv/bin/python scripts/bench_precision.py --parts text   one network
     .venv/bin/python scripts/bench_precision.py --docs         also rewrites the tables of docs
@@ -28,12 +28,13 @@ from rich.console import Console
 from carrysave import cache
 from carrysave.errors import UsageError, remedy
 from carrysave.networks.precision.options import Options, Pair
-from carrysave.networks.precision.rounded import Unit
+from carrysave.networks.precision.rounded import GroupOption
 from carrysave.progress import Steps
-from scripts import precision_digits, precision_language, precision_texts
+from scripts import precision_digits, precision_encoder, precision_language
 from scripts.bench import ROOT, markdown, show
 from scripts.pages import write_table
 from scripts.precision_digits import MIX, UNIFORM, Keep
+from scripts.precision_text import Text
 
 PARTS = ("digits", "encoder", "text")
 SIZES = {"digits": (10_000, 1000), "encoder": (256, 48), "text": (512, 256)}
@@ -47,7 +48,7 @@ COLUMNS = {
     "KiB": "{:,.1f}", "value": "{}", "95 %": "{}", "change from floats": "{}", "change, 95 %": "{}",
 }  # fmt: skip
 _TEXTS = {
-    "encoder": ("all-MiniLM-L6-v2", "rank correlation", precision_texts.encoder),
+    "encoder": ("all-MiniLM-L6-v2", "rank correlation", precision_encoder.encoder),
     "text": ("SmolLM2-135M", "bits a character", precision_language.language),
 }
 
@@ -58,7 +59,7 @@ def text_rows(part: str, count: int, keep: Keep, steps: Steps) -> list[dict[str,
     names = list(dict.fromkeys([*MIX, *UNIFORM]))
 
     @once
-    def model() -> precision_texts.Text:
+    def model() -> Text:
         steps.step(f"load {name}")
         return make(count, CALIBRATION[part], names)
 
@@ -69,7 +70,7 @@ def text_rows(part: str, count: int, keep: Keep, steps: Steps) -> list[dict[str,
         return [[[pair, asdict(unit)] for pair, unit in own.items()] for own in found.table]
 
     options = Options([
-        {(pair[0], pair[1]): Unit(**unit) for pair, unit in own}
+        {(pair[0], pair[1]): GroupOption(**unit) for pair, unit in own}
         for own in keep("sensitivity", measured)
     ])  # fmt: skip
     floats = keep("floats", lambda: asdict(model().judge(None)))
@@ -83,9 +84,7 @@ def text_rows(part: str, count: int, keep: Keep, steps: Steps) -> list[dict[str,
     return rows
 
 
-def _judging(
-    model: Callable[[], precision_texts.Text], picks: Sequence[Pair]
-) -> Callable[[], dict[str, Any]]:
+def _judging(model: Callable[[], Text], picks: Sequence[Pair]) -> Callable[[], dict[str, Any]]:
     return lambda: asdict(model().judge(picks))
 
 
@@ -131,6 +130,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer inputs")
     parser.add_argument("--docs", action="store_true", help="rewrite these tables of docs/figures")
     arguments = parser.parse_args()
+    if arguments.docs and arguments.quick:
+        parser.error("--docs needs all inputs: leave --quick out")
     try:
         with Steps(Console(stderr=True)) as steps:
             rows = {part: measure(part, arguments.quick, steps) for part in arguments.parts}

@@ -17,7 +17,6 @@ from carrysave.networks.precision.assess import Judge, apart
 from carrysave.networks.precision.intervals import change, wilson
 from carrysave.networks.precision.options import Options, Pair
 from carrysave.networks.precision.sensitivity import Option
-from carrysave.networks.reference_runtime import Oracle
 from carrysave.networks.target import Target
 from carrysave.progress import Steps
 from hw.catalog import Design
@@ -78,24 +77,13 @@ class _Network:
             for own in keep("sensitivity", measured)
         ])  # fmt: skip
         self._judge = Judge(self.graph, self.target, self.layers, {name: inputs}, labels, batch)
-        (self._input, self._inputs, self._labels) = name, inputs, labels
-
-    @property
-    def floats(self) -> np.ndarray:
-        """Tell for each input whether it is right in floats."""
-        (logits,) = Oracle(self.graph, {}).run({self._input: self._inputs}).values()
-        return np.asarray(logits.argmax(axis=1) == self._labels)
-
-    def hits(self, picks: Sequence[Pair]) -> np.ndarray:
-        """Tell for each input whether it is right, with a pair of formats for each layer."""
-        own = [table[pick] for table, pick in zip(self.options.table, picks, strict=True)]
-        _, right, _ = self._judge.hits(self._judge.run(own))
-        assert right is not None
-        return right
 
     def counts(self, picks: Sequence[Pair]) -> list[int]:
         """Count the inputs that are right, right in floats, and only here, and only in floats."""
-        right, floats = self.hits(picks), self.floats
+        own = [table[pick] for table, pick in zip(self.options.table, picks, strict=True)]
+        _, right, floats = self._judge.hits(self._judge.run(own))
+        assert right is not None
+        assert floats is not None
         return [int(right.sum()), int(floats.sum()), *apart(right, floats)]
 
 

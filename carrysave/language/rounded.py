@@ -1,4 +1,4 @@
-"""A language model with weights and activations rounded to formats, and how well it foresees."""
+"""A language model with weights and activations rounded to formats."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,21 +11,7 @@ from carrysave.networks.precision.options import Pair
 from carrysave.networks.precision.rounded import Rounded
 from golden.lut.grouped import FastWeights
 
-__all__ = ["losses", "matrices", "rounded_model"]
-
-
-def losses(logits: np.ndarray, tokens: np.ndarray) -> np.ndarray:
-    """Return the bits that each token takes, by the logits before it.
-
-    Parameters
-    ----------
-    logits : tokens x words.
-    tokens : the words that came.
-    """
-    logits = logits.astype(np.float64)
-    logits -= logits.max(axis=1, keepdims=True)
-    own = logits[np.arange(len(tokens)), tokens]
-    return np.asarray((np.log(np.exp(logits).sum(axis=1)) - own) / np.log(2))
+__all__ = ["matrices", "rounded_model"]
 
 
 def matrices(model: Model) -> dict[str, np.ndarray]:
@@ -74,7 +60,6 @@ class _Matrix:
     ) -> None:
         self._rounded, self._name, self._pair, self._keep = rounded, name, pair, keep
         self.group = len(rounded.weights[name])
-        self._weights: np.ndarray | None = None
 
     def product(self, x: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """Multiply rows; `powers` are zeros, as activations come in floats."""
@@ -84,7 +69,4 @@ class _Matrix:
             self._keep[self._name] = x
         if self._pair is None:
             return np.asarray(x @ self._rounded.weights[self._name])
-        if self._weights is None:
-            self._weights = self._rounded.rounded(self._name, self._pair[1])
-        values, scales = self._rounded.activations(self._name, self._pair[0], x)
-        return np.ldexp(values @ self._weights, scales)
+        return self._rounded.product(self._name, self._pair, x)

@@ -1,5 +1,6 @@
 """Files of small language models of characters, trained in few bits: .npz with a JSON header."""
 
+import io
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -7,14 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from carrysave import cache
 from carrysave.errors import UsageError
+from carrysave.language.decoder import CACHE_BITS
 from carrysave.language.model import Layer, Model, Shape
 from carrysave.weights.array_files import read_arrays
 from golden.lut.grouped import FastWeights
 from golden.lut.weights import GroupedWeights
 from hw.emit.user_files import FileError, parsing, shown
 
-__all__ = ["FORMATS", "FORMS", "Characters", "gains_of", "load_text", "matrices_of", "save_text"]
+__all__ = [
+    "FORMATS",
+    "FORMS",
+    "Characters",
+    "check_header",
+    "gains_of",
+    "load_text",
+    "matrices_of",
+    "save_text",
+]
 
 FORMS = {
     "attention": ("attn_q", "attn_k", "attn_v", "attn_output"),
@@ -25,9 +37,10 @@ FORMATS = {
     "w1.58a8": (2, "ternary", 8, 0), "w2a8": (2, "affine", 8, 0), "w4a4": (4, "uniform", 4, 32),
 }  # fmt: skip
 """Bits of weights, what their codes mean, bits of activations, and rows of a group (0: all)."""
+_KIND = "carrysave text"
 _NUMBERS = {
     "layers": (1, 256), "width": (32, 4096), "hidden": (32, 4096), "heads": (1, 128),
-    "context": (2, 4096), "cache_bits": (4, 8),
+    "context": (2, 4096),
 }  # fmt: skip
 
 
@@ -107,19 +120,23 @@ def save_text(path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.nda
         ``hidden``, ``heads``, ``context`` (tokens), ``cache_bits`` and ``characters``.
     arrays : ``embedding``, characters x width; gains by name, see :func:`gains_of`; of each matrix,
         see :func:`matrices_of`, ``NAME.codes``, K x N, from 0 on, and ``NAME.scales``, groups x N.
+
+    Raises
+    ------
+    ValueError
+        The header is none of a model that can be read.
     """
-    text = json.dumps({"kind": "carrysave text", **header})
+    whole = {"kind": _KIND, **header}
+    check_header(whole)
     kinds = {"codes": np.uint8, "scales": np.float16}
-    stored = {
+    stored: dict[str, Any] = {
         name: array.astype(kinds.get(name.rpartition(".")[2], np.float32))
         for name, array in arrays.items()
     }
-    temporary = path.with_name(f".{path.name}")
-    with temporary.open("wb") as file:
-        np.savez_compressed(
-            file, header=np.frombuffer(text.encode(), np.uint8), allow_pickle=False, **stored
-        )
-    temporary.replace(path)
+    stored["header"] = np.frombuffer(json.dumps(whole).encode(), np.uint8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **stored)
+    cache.write(path, buffer.getvalue())
 
 
 def load_text(path: Path) -> tuple[Model, Characters]:
@@ -165,18 +182,20 @@ def load_text(path: Path) -> tuple[Model, Characters]:
     return model, Characters(header["characters"])
 
 
-def _header(path: Path, array: np.ndarray) -> dict[str, Any]:
-    """Read and check the header."""
-    if array.dtype != np.uint8:
-        raise FileError(path, "must be bytes", "header")
-    with parsing(path, "header"):
-        found = json.loads(array.tobytes())
+def check_header(found: Any) -> None:
+    """Check the header of a model.
 
-    def refuse(name: str, legal: str) -> FileError:
-        return FileError(path, f"{name} must be {legal}, not {found.get(name)!r}", "header")
+    Raises
+    ------
+    ValueError
+        It is none, or a value is out of range.
+    """
 
-    if not isinstance(found, dict) or found.get("kind") != "carrysave text":
-        raise FileError(path, "must be of a model of characters", "header")
+    def refuse(name: str, legal: str) -> ValueError:
+        return ValueError(f"{name} must be {legal}, not {found.get(name)!r}")
+
+    if not isinstance(found, dict) or found.get("kind") != _KIND:
+        raise ValueError("must be of a model of characters")
     for name, values in (("form", FORMS), ("format", FORMATS)):
         if found.get(name) not in [*values]:
             raise refuse(name, f"one of {', '.join(values)}")
@@ -184,8 +203,8 @@ def _header(path: Path, array: np.ndarray) -> dict[str, Any]:
         value = found.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise refuse(name, f"{low}..{high}")
-    if found["cache_bits"] not in (4, 8):
-        raise refuse("cache_bits", "8 or 4")
+    if found.get("cache_bits") not in CACHE_BITS:
+        raise refuse("cache_bits", " or ".join(map(str, CACHE_BITS)))
     head, rest = divmod(found["width"], found["heads"])
     if rest or head % 32 or head & head - 1:
         raise refuse("heads", f"such that width {found['width']} is in heads of 32, 64, ... values")
@@ -196,6 +215,18 @@ def _header(path: Path, array: np.ndarray) -> dict[str, Any]:
         raise refuse("characters", "a text of 2 characters or more, each once")
     if not all(one.isprintable() or one in "\n\t" for one in text):
         raise refuse("characters", "printable, ends of lines or tabs")
+
+
+def _header(path: Path, array: np.ndarray) -> dict[str, Any]:
+    """Read and check the header."""
+    if array.dtype != np.uint8:
+        raise FileError(path, "must be bytes", "header")
+    with parsing(path, "header"):
+        found = json.loads(array.tobytes())
+    try:
+        check_header(found)
+    except ValueError as error:
+        raise FileError(path, error, "header") from None
     return found
 
 

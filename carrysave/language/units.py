@@ -22,7 +22,7 @@ VECTOR = VectorUnitSpec(
     operations="softmax,rms_norm", width=16, length=4096, scale_width=8, out_width=15, signed=True,
     norm_fraction=8,
 )  # fmt: skip
-"""The one vector unit of a block, for softmax, norms and gates."""
+"""The one vector unit of a block, for softmax and norms; golden's gates have its widths."""
 _LEAST = -60
 _GATE_FRACTION = 8
 _KEEP_FRACTION, _STATE_FRACTION = 15, 16

@@ -49,7 +49,7 @@ def check(target: Target, k: int, own: tuple[int, str] | None = None) -> None:
     ]  # a ternary model's codes are some of 2 bits
     wanted = [] if own is None else [f"{own[0]} bits", own[1]]
     if (own is None and has == ["ternary"]) or (own is not None and not {*has} & {*wanted}):
-        what = "of any width" if own is None else f"{own[1]} ones of {own[0]} bits"
+        what = "of 2 bits or more" if own is None else f"{own[1]} ones of {own[0]} bits"
         raise ValueError(f"core must take the model's weights, {what}, not {' and '.join(has)}")
 
 

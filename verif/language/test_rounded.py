@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from carrysave.language.decoder import Decoder
+from carrysave.language.losses import losses
 from carrysave.language.model import Model, load
-from carrysave.language.rounded import losses, matrices, rounded_model
+from carrysave.language.rounded import matrices, rounded_model
 from carrysave.language.units import FLOATS
 from carrysave.networks.precision.rounded import Rounded
 from carrysave.weights.gguf import read_gguf

@@ -126,7 +126,7 @@ def test_blocks_that_cannot_run_a_model_are_refused(run: Run, tmp_path: Path) ->
         (("--simulate", "all", "-p", "engine=systolic_os(k_max=16)"),
          "K must be 1..16, the core's k_max, not 64"),
         (("--simulate", "all", "--core", "ternary_core"),
-         "core must take the model's weights, of any width, not ternary"),
+         "core must take the model's weights, of 2 bits or more, not ternary"),
         (("--simulate", "all", "-p", "vector=vector_unit(width=12)"), "vector must be none, or "),
     ):  # fmt: skip
         code, out, err = run("chat", "m.gguf", "--prompt", "hi", *arguments)

@@ -120,6 +120,7 @@ def test_sigmoids_are_near_the_function_and_symmetric() -> None:
     found = sigmoid(x)
     assert np.abs(found - 1 / (1 + np.exp(-x))).max() < 0.02
     assert (np.diff(found) >= 0).all()
+    assert np.array_equal(found[1:] + found[:0:-1], np.ones(len(x) - 1))
     codes = np.ldexp(found, 15)
     assert np.array_equal(codes, np.rint(codes))
     assert sigmoid(np.array([0.0, 1e9, -1e9])).tolist() == [0.5, 1, 0]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.data.networks import MODELS, Task
+from carrysave.data.networks import Task
 from carrysave.networks.encoded import encode
 from carrysave.networks.precision.options import Options
 from carrysave.networks.precision.rounded import Rounded
@@ -56,11 +56,6 @@ def test_mix_by_hand() -> None:
     assert not lacking.has(four)
     assert lacking.has(eight)
     assert lacking.cost([four, four], "bytes") == np.inf
-
-
-@pytest.fixture(scope="module")
-def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    return MODELS["digits"](tmp_path_factory.mktemp("digits"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import onnx
 import pytest
 from scipy.stats import binomtest
 
-from carrysave.data.networks import MODELS, Task, quantise
+from carrysave.data.networks import Task, quantise
 from carrysave.networks.encoded import encode, steps_of
 from carrysave.networks.precision import view
 from carrysave.report.page import write
@@ -18,12 +18,6 @@ from verif.support.command import Run
 from verif.support.schemas import check
 
 SMALL = ("-p", "m=2", "-p", "n=2", "-p", "formats=int8,int4,e2m1")
-
-
-@pytest.fixture(scope="module")
-def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """Train the digits network."""
-    return MODELS["digits"](tmp_path_factory.mktemp("digits"))
 
 
 @pytest.fixture

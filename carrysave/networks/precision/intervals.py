@@ -1,16 +1,23 @@
 """Intervals of figures that come from a sample of inputs, 95 % each."""
 
+from statistics import NormalDist
+
 import numpy as np
 
-__all__ = ["LEVEL", "Interval", "change", "ratio", "wilson"]
+__all__ = ["LEVEL", "Interval", "around", "change", "ratio", "wilson"]
 
 LEVEL = 0.95
 """How often an interval has the figure of all inputs that there could be."""
-_Z = 1.959963984540054
+_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 """Quantile of the normal distribution for it, on both sides."""
 
 Interval = tuple[float, float]
 """From, to."""
+
+
+def around(middle: float, error: float) -> Interval:
+    """Return the interval of a figure whose standard error is known, by the normal distribution."""
+    return middle - _Z * error, middle + _Z * error
 
 
 def wilson(count: int, total: int) -> Interval:
@@ -62,5 +69,4 @@ def ratio(parts: np.ndarray, wholes: np.ndarray) -> Interval:
     count, whole = len(parts), float(wholes.sum())
     middle = float(parts.sum()) / whole
     square = float(((parts - middle * wholes) ** 2).sum()) * count / max(count - 1, 1)
-    half = _Z * square**0.5 / whole
-    return middle - half, middle + half
+    return around(middle, square**0.5 / whole)

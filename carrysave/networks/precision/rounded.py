@@ -9,7 +9,7 @@ from carrysave.networks.encoded import encode, steps_of
 from carrysave.networks.precision.options import Pair
 from golden.formats.element import ElementFormat
 
-__all__ = ["Rounded", "Unit"]
+__all__ = ["GroupOption", "Rounded"]
 
 _ROWS = 48
 """Rows of weights, besides the largest value of each column, by which its scale is chosen."""
@@ -18,7 +18,7 @@ _VALUES = 1 << 13
 
 
 @dataclass(frozen=True)
-class Unit:
+class GroupOption:
     """An option of products that have formats together.
 
     Members

@@ -202,7 +202,8 @@ def draw(found: Mapping[str, Any]) -> bytes:
                 for one, at in zip(outcomes, x, strict=True):
                     if span := one[f"{member}_interval"]:
                         ends = [_decibels(end) if member == "noise" else end for end in span]
-                        axes.vlines(at, *ends, color=colour, alpha=0.6, linewidth=1)
+                        if np.isfinite(ends).all():
+                            axes.vlines(at, *ends, color=colour, alpha=0.6, linewidth=1)
                 if name == "uniform":
                     for one, at in zip(outcomes, zip(x, y, strict=True), strict=True):
                         axes.annotate(one["name"].removeprefix("all "), at, fontsize=6,
