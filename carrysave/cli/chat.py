@@ -28,7 +28,7 @@ def chat(
         ),
     ] = None,
     cache: Annotated[
-        int, Parameter(help="Tokens that the cache holds; at most the model's context.")
+        int, Parameter(help="Tokens of prompt and answer together; at most the model's context.")
     ] = 1024,
     simulate_: Annotated[
         str,

@@ -48,8 +48,8 @@ class Blocks(ABC):
         count = len(tokens)
         if not 1 <= count <= self.cache - self.length:
             raise UsageError(
-                f"prompt must be 1..{self.cache - self.length} tokens, what the cache holds, "
-                f"not {count}"
+                f"prompt must be 1..{self.cache - self.length} tokens, what is left of "
+                f"{self.cache}, not {count}"
             )
         units = self.units
         x = self.model.embedding[tokens]

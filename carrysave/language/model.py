@@ -83,11 +83,14 @@ class Model:
     cache_bits: int = 8
     own: tuple[int, str] | None = None
 
-    @property
-    def longest(self) -> int:
-        """Largest K of a product by weights."""
+    def longest(self, tokens: int) -> int:
+        """Return the largest K of a product, of so many tokens at most.
+
+        By weights; by keys and values, too, where there are any.
+        """
         every = [one for layer in self.layers for one in layer.matrices.values()]
-        return max(one.group for one in (*every, self.head))
+        cached = (self.shape.head, tokens) if self.form == "attention" else ()
+        return max(*(one.group for one in (*every, self.head)), *cached)
 
 
 def load(file: GgufFile) -> Model:

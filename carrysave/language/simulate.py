@@ -69,7 +69,7 @@ class Simulation:
     ----------
     design : a co-processor.
     model : whose weights it must take.
-    length : the most tokens of a cache.
+    length : the most tokens that the model takes.
     every : all jobs, else a sample.
     seed : of the sample.
     folder : each run gets a new folder in it.
@@ -101,7 +101,7 @@ class Simulation:
     ) -> None:
         try:
             self.target = Target(design)
-            check(self.target, max(length, model.longest, model.shape.head), model.own)
+            check(self.target, model.longest(length), model.own)
         except ValueError as error:
             raise UsageError(str(error)) from None
         unit = self.target.spec.vector

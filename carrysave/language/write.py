@@ -32,7 +32,7 @@ class WriteRequest:
     model : a .gguf file, or an .npz file of characters.
     prompt : text.
     tokens : the most that are written, 1 at least.
-    cache : tokens that the cache holds, prompt and answer.
+    cache : tokens that are taken, prompt and answer; those that a cache holds.
     bits : of the cache's keys and values, 8 or 4; None: for which the model was made, 8 of .gguf.
     simulate : jobs that also run on the simulated block: none, a sample, all.
     core : the block's engine.
@@ -100,9 +100,11 @@ def write(
     decoder = decoder_of(model, cache=most, bits=request.bits, units=units)
     prompt = vocabulary.question(request.prompt)
     if not 1 <= len(prompt) < decoder.cache:
+        cached = model.form == "attention"
+        holds = f"the cache of {decoder.cache} holds" if cached else f"{decoder.cache} hold"
         raise UsageError(
-            f"--prompt must be 1..{decoder.cache - 1} tokens, so that the cache of {decoder.cache} "
-            f"holds it and an answer, not {len(prompt)}"
+            f"--prompt must be 1..{decoder.cache - 1} tokens, so that {holds} it and an answer, "
+            f"not {len(prompt)}"
         )
 
     def now() -> float:

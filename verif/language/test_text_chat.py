@@ -41,11 +41,14 @@ def test_only_cores_with_weights_as_narrow_are_taken(tmp_path: Path, bits: str) 
 
 
 def test_chat_continues_on_a_simulated_ternary_core(run: Run, tmp_path: Path) -> None:
-    """All jobs of a prompt and a character after it; and whole sums, not of groups."""
+    """All jobs of a prompt and a character after it; and whole sums, not of groups.
+
+    The core's largest K is the model's width: nothing is as long as its context, of 48.
+    """
     path = write(tmp_path / "m.npz", "recurrent", layers=1, width=32, hidden=32, heads=1)
-    chat = ("chat", "m.npz", "--prompt", "ab", "--tokens", "2", "--cache", "8")
+    chat = ("chat", "m.npz", "--prompt", "ab", "--tokens", "2")
     plain = json.loads(run(*chat, "--json").out)
-    engine = "ternary_core(m=1,n=8,k=8,k_max=64)"
+    engine = "ternary_core(m=1,n=8,k=8,k_max=32)"
     code, out, err = run(*chat, "--simulate", "all", "--core", "ternary_core", "--json",
                          "-p", f"engine={engine}", "-p", "vector=none")  # fmt: skip
     assert code == 0, err
@@ -98,6 +101,7 @@ def test_chat_refuses_models_of_characters_in_one_line(run: Run, tmp_path: Path)
         (("m.npz", "--prompt", "x"), "--prompt must be of the model's 10 characters, which have no "
                                      "'x'"),
         (("m.npz", "--prompt", "a" * 48), "--prompt must be 1..47 tokens, so that the cache of 48"),
+        (("r.npz", "--prompt", "a" * 48), "--prompt must be 1..47 tokens, so that 48 hold it and"),
         (("r.npz", "--kv", "8"), "--kv must be left out, as the model has no cache, not 8"),
         (("short.npz",), "short.npz: "),
         (("other.npz",), "other.npz: must be a model of characters, .npz with a header"),
