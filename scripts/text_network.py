@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from carrysave.language.text import FORMATS, FORMS, gains_of, matrices_of
+from carrysave.language.model import FORMS
+from carrysave.language.text import FORMATS, gains_of, matrices_of
 
 __all__ = ["Network", "Weights"]
 

@@ -23,10 +23,10 @@ from carrysave import cache
 from carrysave.data.packages import package_folder
 from carrysave.errors import remedy
 from carrysave.language.losses import losses
+from carrysave.language.model import FORMS
 from carrysave.language.recurrent import decoder_of
 from carrysave.language.text import (
     FORMATS,
-    FORMS,
     Characters,
     check_header,
     load_text,

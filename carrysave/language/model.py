@@ -10,9 +10,15 @@ from carrysave.weights.gguf import GgufFile
 from golden.lut.grouped import FastWeights
 from hw.emit.user_files import FileError
 
-__all__ = ["Layer", "Model", "Shape", "load"]
+__all__ = ["FEED", "FORMS", "Layer", "Model", "Shape", "load"]
 
-_MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
+FORMS = {
+    "attention": ("attn_q", "attn_k", "attn_v", "attn_output"),
+    "recurrent": ("mix_forget", "mix_candidate", "mix_gate", "mix_output"),
+}
+"""What mixes tokens, and its matrices."""
+FEED = ("ffn_gate", "ffn_up", "ffn_down")
+"""Matrices of the feed-forward."""
 _MOST = 4096
 """Values of a row of the vector unit, and so the most that a model is wide, or a cache long."""
 
@@ -67,7 +73,7 @@ class Model:
     layers : blocks.
     gain : of the last norm.
     head : matrix to the words.
-    form : what mixes tokens: "attention", or "recurrent", without a cache.
+    form : of :data:`FORMS`; "recurrent" has no cache.
     bits : of activations that meet weights.
     cache_bits : for which the cache was made, 8 or 4.
     own : width and kind of all weights, which a core must have; None: any, as digits.
@@ -113,7 +119,7 @@ def load(file: GgufFile) -> Model:
         Layer(
             matrices={
                 name: _matrix(file, f"blk.{number}.{name}.weight", sizes[name])
-                for name in _MATRICES
+                for name in (*FORMS["attention"], *FEED)
             },
             attention_gain=_floats(file, f"blk.{number}.attn_norm.weight", (s.width,)),
             feed_gain=_floats(file, f"blk.{number}.ffn_norm.weight", (s.width,)),

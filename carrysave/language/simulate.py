@@ -12,7 +12,7 @@ from carrysave.driver.batch import Rows
 from carrysave.errors import UsageError, check_choice
 from carrysave.language.model import Model
 from carrysave.language.units import VECTOR
-from carrysave.language.watch import EVERY, Job, ProductJob, RowsJob
+from carrysave.language.watch import KINDS, Job, ProductJob, RowsJob
 from carrysave.language.works import Laid, check, laid
 from carrysave.networks.cost import work_estimate
 from carrysave.networks.target import Target
@@ -108,15 +108,15 @@ class Simulation:
         if unit is not None and replace(unit, lanes=VECTOR.lanes) != VECTOR:
             raise UsageError(f"vector must be none, or of {_facts(VECTOR)}, not {_facts(unit)}")
         self.every = every
-        self.jobs = dict.fromkeys(EVERY, 0)
-        self.cycles = dict.fromkeys(EVERY, 0)
+        self.jobs = dict.fromkeys(KINDS, 0)
+        self.cycles = dict.fromkeys(KINDS, 0)
         self.wrong: dict[str, int] = {}
         self.counted = 0
         self.seconds = 0.0
         self._folder, self._tell = folder, tell
         self._rng = np.random.default_rng(seed)
-        self._seen = dict.fromkeys(EVERY, 0)
-        self.kept: dict[str, list[Job]] = {kind: [] for kind in EVERY}
+        self._seen = dict.fromkeys(KINDS, 0)
+        self.kept: dict[str, list[Job]] = {kind: [] for kind in KINDS}
         self._size = 0
 
     def take(self, job: Job) -> None:

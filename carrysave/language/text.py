@@ -11,7 +11,7 @@ import numpy as np
 from carrysave import cache
 from carrysave.errors import UsageError
 from carrysave.language.decoder import CACHE_BITS
-from carrysave.language.model import Layer, Model, Shape
+from carrysave.language.model import FEED, FORMS, Layer, Model, Shape
 from carrysave.weights.array_files import read_arrays
 from golden.lut.grouped import FastWeights
 from golden.lut.weights import GroupedWeights
@@ -19,7 +19,6 @@ from hw.emit.user_files import FileError, parsing, shown
 
 __all__ = [
     "FORMATS",
-    "FORMS",
     "Characters",
     "check_header",
     "gains_of",
@@ -28,11 +27,6 @@ __all__ = [
     "save_text",
 ]
 
-FORMS = {
-    "attention": ("attn_q", "attn_k", "attn_v", "attn_output"),
-    "recurrent": ("mix_forget", "mix_candidate", "mix_gate", "mix_output"),
-}
-"""What mixes tokens, and its matrices."""
 FORMATS = {
     "w1.58a8": (2, "ternary", 8, 0), "w2a8": (2, "affine", 8, 0), "w4a4": (4, "uniform", 4, 32),
 }  # fmt: skip
@@ -87,9 +81,8 @@ class Characters:
 def matrices_of(header: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     """Return inputs and outputs of each matrix, by name in the file."""
     width, hidden = header["width"], header["hidden"]
-    own = dict.fromkeys(FORMS[header["form"]], (width, width)) | {
-        "ffn_gate": (width, hidden), "ffn_up": (width, hidden), "ffn_down": (hidden, width),
-    }  # fmt: skip
+    feed = ((width, hidden), (width, hidden), (hidden, width))
+    own = dict.fromkeys(FORMS[header["form"]], (width, width)) | dict(zip(FEED, feed, strict=True))
     found = {
         f"{number}.{name}": shape
         for number in range(header["layers"])
@@ -116,8 +109,9 @@ def save_text(path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.nda
     Parameters
     ----------
     path : .npz.
-    header : ``form`` of :data:`FORMS`, ``format`` of :data:`FORMATS`, ``layers``, ``width``,
-        ``hidden``, ``heads``, ``context`` (tokens), ``cache_bits`` and ``characters``.
+    header : ``form`` of :data:`carrysave.language.model.FORMS`, ``format`` of :data:`FORMATS`,
+        ``layers``, ``width``, ``hidden``, ``heads``, ``context`` (tokens), ``cache_bits`` and
+        ``characters``.
     arrays : ``embedding``, characters x width; gains by name, see :func:`gains_of`; of each matrix,
         see :func:`matrices_of`, ``NAME.codes``, K x N, from 0 on, and ``NAME.scales``, groups x N.
 
@@ -161,7 +155,7 @@ def load_text(path: Path) -> tuple[Model, Characters]:
         Layer(
             matrices={
                 name: matrices[f"{number}.{name}"]
-                for name in (*FORMS[header["form"]], "ffn_gate", "ffn_up", "ffn_down")
+                for name in (*FORMS[header["form"]], *FEED)
             },
             attention_gain=gains[f"{number}.mix_norm"], feed_gain=gains[f"{number}.ffn_norm"],
             output_gain=gains[f"{number}.output_norm"], down_gain=gains[f"{number}.down_norm"],

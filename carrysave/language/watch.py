@@ -5,19 +5,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from carrysave.language.model import Model
+from carrysave.language.model import FEED, FORMS, Model
 from carrysave.language.units import GOLDEN, VECTOR, Units, aligned, scored
 from golden.lut.grouped import FastWeights
 
-__all__ = ["EVERY", "KINDS", "Job", "ProductJob", "RowsJob", "watched"]
+__all__ = ["KINDS", "Job", "ProductJob", "RowsJob", "watched"]
 
 KINDS = (
-    "attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "head", "scores",
-    "values", "rms_norm", "softmax",
+    *FORMS["recurrent"], *FORMS["attention"], *FEED, "head", "scores", "values", "rms_norm",
+    "softmax",
 )  # fmt: skip
-"""Products by weights, by keys, and by values; operations of the vector unit."""
-EVERY = (*(f"mix_{name}" for name in ("forget", "candidate", "gate", "output")), *KINDS)
-"""The same, of all forms of decoders."""
+"""Products by weights, by keys, and by values; operations of the vector unit; of all forms."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.language.model import FORMS
 from carrysave.language.recurrent import decoder_of
 from carrysave.language.simulate import CORES, block_of
-from carrysave.language.text import FORMATS, FORMS, load_text
+from carrysave.language.text import FORMATS, load_text
 from carrysave.language.watch import Job, ProductJob, watched
 from carrysave.language.works import check
 from carrysave.networks.target import Target

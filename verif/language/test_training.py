@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from carrysave.language.text import FORMATS, FORMS
+from carrysave.language.model import FORMS
+from carrysave.language.text import FORMATS
 
 ROOT = Path(__file__).parents[2]
 NEAR = {"w1.58a8": 5e-4, "w2a8": 5e-4, "w4a4": 2e-3}
