@@ -1,5 +1,6 @@
 """``carrysave precision``: sensitivities against numpy, its intervals and choices, the run."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -196,22 +197,26 @@ def test_format_that_does_not_take_a_layer(run: Run, files: list[Any], tmp_path:
     assert facts["chosen"]["formats"] == ["int4 x int4", "int8 x int8"]
 
 
-def test_page(browser: Browser, tmp_path: Path) -> None:
+def results(low: float) -> dict[str, Any]:
+    """Return results by hand; the interval of the chosen network's noise is from `low` on."""
     layer = {"layer": "a <b>", "operator": "Gemm", "a": "int8", "b": "int4", "noise": 1e-3,
              "bytes": 2048.0, "cycles": 90.0, "energy_uj": None}  # fmt: skip
     outcome = {"name": "chosen", "bits": 4.0, "bytes": 4096.0, "cycles": 180.0, "energy_uj": None,
                "noise": 2e-3, "same": 0.99, "right": None, "right_floats": None,
-               "noise_interval": (1e-3, 3e-3), "same_interval": (0.98, 0.995),
+               "noise_interval": (low, 3e-3), "same_interval": (0.98, 0.995),
                "right_interval": None, "change_interval": None}  # fmt: skip
     others = [{**outcome, "name": f"all int{bits}", "bits": bits, "bytes": 1024.0 * bits,
-               "noise": 4.0**-bits} for bits in (8, 4, 2)]  # fmt: skip
-    found = {
+               "noise": 4.0**-bits, "noise_interval": None} for bits in (8, 4, 2)]  # fmt: skip
+    return {
         "model": "m.onnx", "command": "carrysave precision m.onnx", "design": "npe", "judged": 60,
         "calibration": 100, "limits": {"bytes": 5000.0}, "energy": None, "chosen": outcome,
         "layers": [layer, {**layer, "layer": "c", "bytes": 999.0}], "uniform": others, "pareto": [],
         "files": [],
     }  # fmt: skip
-    text = browser.check(write(tmp_path / "a.html", view.page(found)), charts=2)
+
+
+def test_page(browser: Browser, tmp_path: Path) -> None:
+    text = browser.check(write(tmp_path / "a.html", view.page(results(1e-3))), charts=2)
     for part in (
         "a <b>",
         "-27.0 dB",
@@ -221,3 +226,20 @@ def test_page(browser: Browser, tmp_path: Path) -> None:
         "chosen",
     ):
         assert part in text
+
+
+def test_noise_that_may_be_none_is_drawn_from_the_bottom() -> None:
+    def drawn(low: float) -> tuple[float, list[list[float]]]:
+        """Return the bottom of the first axes, and the ends of the bars in both, from the top."""
+        text = view.draw(results(low)).decode()
+        frame = re.search(r'id="patch_2">\s*<path d="M [\d.]+ ([\d.]+)', text)
+        assert frame is not None
+        ends = r'id="LineCollection_\d+">\s*<path d="M [\d.]+ ([\d.]+)\s*L [\d.]+ ([\d.]+)'
+        return float(frame[1]), [sorted(map(float, bar)) for bar in re.findall(ends, text)[:2]]
+
+    bottom, bars = drawn(1e-3)
+    assert all(0 < high < low < bottom for high, low in bars)
+    bottom, bars = drawn(0.0)
+    assert [low for _, low in bars] == [bottom, bottom]
+    assert all(0 < high < bottom for high, _ in bars)
+    assert "| at most -25.2 |" in view.markdown(results(0.0))

@@ -34,10 +34,12 @@ def _span(
     interval: Sequence[float] | None, unit: Callable[[float], float] = lambda x: 100 * x,
     sign: str = "-",
 ) -> str | None:  # fmt: skip
-    """Write an interval, from..to."""
+    """Write an interval, from..to; of noise that may be none, the most alone."""
     if interval is None:
         return None
-    return "..".join(f"{unit(end):{sign}.1f}" for end in interval)
+    low, high = (unit(end) for end in interval)
+    text = f"{high:{sign}.1f}"
+    return f"at most {text}" if low == -np.inf < high else f"{low:{sign}.1f}..{text}"
 
 
 def _layers(found: Mapping[str, Any]) -> Section:
@@ -192,6 +194,7 @@ def draw(found: Mapping[str, Any]) -> bytes:
         ("chosen", [found["chosen"]], "tab:red", "*"),
     )
     for (member, label), line in zip(rows, grid, strict=True):
+        open_below = []
         for (cost, _), axes in zip(axes_of, line, strict=True):
             for name, outcomes, colour, mark in groups:
                 x = [one[cost] for one in outcomes]
@@ -202,14 +205,23 @@ def draw(found: Mapping[str, Any]) -> bytes:
                 for one, at in zip(outcomes, x, strict=True):
                     if span := one[f"{member}_interval"]:
                         ends = [_decibels(end) if member == "noise" else end for end in span]
+                        bar = {"color": colour, "alpha": 0.6, "linewidth": 1}
                         if np.isfinite(ends).all():
-                            axes.vlines(at, *ends, color=colour, alpha=0.6, linewidth=1)
+                            axes.vlines(at, *ends, **bar)
+                        elif np.isfinite(ends[1]):
+                            open_below.append((axes, at, ends[1], bar))
                 if name == "uniform":
                     for one, at in zip(outcomes, zip(x, y, strict=True), strict=True):
                         axes.annotate(one["name"].removeprefix("all "), at, fontsize=6,
                                       xytext=(3, 2), textcoords="offset points")  # fmt: skip
             axes.tick_params(labelsize=7)
             axes.grid(alpha=0.3)
+        # Of noise that may be none: from the bottom of the picture.
+        bottom = line[0].get_ylim()[0]
+        for axes, at, high, bar in open_below:
+            axes.vlines(at, bottom, high, **bar)
+        if open_below:
+            line[0].set_ylim(bottom)
         line[0].set_ylabel(label, fontsize=8)
     for (_, text), axes in zip(axes_of, grid[-1], strict=True):
         axes.set_xlabel(text, fontsize=8)
