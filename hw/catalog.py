@@ -258,7 +258,11 @@ def _is_engine(entry: Entry) -> bool:
 
 CATALOG = Catalogue()
 
-LATER = ("vector", "id_width", "gate_digits")
+LATER = {
+    "coprocessor": ("vector", "id_width"),
+    "coprocessor_uart": ("vector",),
+    "vector_unit": ("quotient_bits",),
+}
 """Parameters that came later: at their defaults, all is as it was, to the digest of a design."""
 
 _LONGEST = 120
@@ -386,11 +390,11 @@ class Design:
     @cached_property
     def key(self) -> str:
         """Canonical JSON of name and parameters, those of :data:`LATER` only if they differ."""
-        kinds = self.entry.parameters
+        kinds, later = self.entry.parameters, LATER.get(self.name, ())
         values = {
             name: value
             for name, value in self.parameters.items()
-            if name not in LATER or value != kinds[name].default
+            if name not in later or value != kinds[name].default
         }
         return json.dumps({"design": self.name, **values}, sort_keys=True, separators=(",", ":"))
 

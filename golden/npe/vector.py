@@ -66,8 +66,7 @@ class VectorUnitSpec:
     norm_fraction: int = parameter(
         Integer("bits of a norm after the binary point", 5, 0, 8, "bits")
     )
-
-    gate_digits: int = parameter(
+    quotient_bits: int = parameter(
         Integer("quotient bits of a gate per cycle, in each lane", 1, 1, 8, "bits")
     )
 
@@ -126,7 +125,7 @@ class VectorUnitSpec:
     @property
     def digit_cycles(self) -> int:
         """Cycles in which a gate divides by a beat, in all lanes at a time."""
-        return -(-self.reciprocal_width // self.gate_digits)
+        return -(-self.reciprocal_width // self.quotient_bits)
 
     def period(self, operation: str) -> int:
         """Return the cycles from a beat to the next one, in the pass that makes codes.

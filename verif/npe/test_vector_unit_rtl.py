@@ -20,15 +20,15 @@ CASES: list[dict[str, Any]] = [
     {"operations": "softmax", "lanes": 1, "length": 9, "width": 4, "scale_width": 0},
     {
         "operations": f"layer_norm,{DIRECT}", "lanes": 3, "length": 15, "width": 10,
-        "out_width": 12, "scale_width": 8, "gate_digits": 2,
+        "out_width": 12, "scale_width": 8, "quotient_bits": 2,
     },
     {"lanes": 3, "length": 100, "width": 10, "out_width": 12, "signed": True, "scale_width": 8},
     {"operations": "layer_norm,rms_norm", "lanes": 2, "length": 33, "width": 16, "out_width": 16},
     {"operations": "rms_norm", "lanes": 4, "length": 64, "norm_fraction": 0, "out_width": 7},
-    {"operations": f"{SUMMED},{DIRECT}", "lanes": 2, "length": 40, "gate_digits": 5},
+    {"operations": f"{SUMMED},{DIRECT}", "lanes": 2, "length": 40, "quotient_bits": 5},
     {
         "operations": f"softmax,{DIRECT}", "lanes": 3, "length": 21, "width": 16,
-        "out_width": 15, "signed": True, "scale_width": 8, "gate_digits": 8,
+        "out_width": 15, "signed": True, "scale_width": 8, "quotient_bits": 8,
     },
     {"operations": "gelu", "lanes": 4, "length": 4, "width": 10, "out_width": 7},
     {"operations": "multiply", "lanes": 1, "length": 7, "width": 4, "out_width": 16},

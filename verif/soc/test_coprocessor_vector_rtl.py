@@ -13,7 +13,7 @@ CASES: list[dict[str, Any]] = [
     SMALL | {
         "engine": "systolic_os(m=4,n=4)",
         "vector": "vector_unit(operations=softmax,rms_norm,silu,add,multiply,lanes=4,length=64,"
-                  "gate_digits=4)",
+                  "quotient_bits=4)",
     },
 ]  # fmt: skip
 LONG: list[dict[str, Any]] = [
@@ -22,7 +22,7 @@ LONG: list[dict[str, Any]] = [
     SMALL | {
         "engine": "systolic_os(m=3,n=3)", "requantise": False, "narrow": True,
         "vector": "vector_unit(operations=gelu,silu,add,multiply,lanes=3,length=40,width=12,"
-                  "out_width=11,gate_digits=3)",
+                  "out_width=11,quotient_bits=3)",
     },
     # Lanes that are no power of two, wide codes, wide beats.
     {

@@ -37,15 +37,15 @@ class GateDigits:
         self.spec, self.load, self.adder = spec, load, adder
         cycles = spec.digit_cycles
         # Less than any divisor to begin with.
-        below = cycles * spec.gate_digits - spec.gate_width
+        below = cycles * spec.quotient_bits - spec.gate_width
         self.first = multiplier[below:]
         left = Signal(range(cycles + 1), name="digits_left")
         feed = Signal(below, name="digits_feed", reset_less=True)
-        self.bits = list(reversed(Cat(C(0, spec.gate_digits), feed)[-spec.gate_digits :]))
+        self.bits = list(reversed(Cat(C(0, spec.quotient_bits), feed)[-spec.quotient_bits :]))
         self.takes = Signal(name="digits_take")
         m.d.comb += self.takes.eq(move & (left != 0))
         with m.If(self.takes):
-            m.d.sync += [left.eq(left - 1), feed.eq(feed << spec.gate_digits)]
+            m.d.sync += [left.eq(left - 1), feed.eq(feed << spec.quotient_bits)]
         with m.If(load):
             m.d.sync += [left.eq(cycles), feed.eq(multiplier)]
 
