@@ -80,7 +80,8 @@ def run(
     folders : where Python looks for the bench first.
 
     Benches of ours run without pytest first. If an assertion fails that says nothing, they run
-    again with it, for the values; the files are then those of the second run.
+    again with it, for the values; the files are then those of the second run. With `stop`, and
+    all tests, there is no second run: whether any fails is what is asked then.
     """
     plain = bench.startswith(_OURS) and not folders
     once = partial(
