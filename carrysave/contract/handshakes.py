@@ -50,6 +50,16 @@ class Handshakes:
         one = dict.fromkeys((self.clock, self.reset, *self.controls), 1)
         return one | {name: self.fields[name] for name in self.reaching}
 
+    @property
+    def streams(self) -> dict[str, str]:
+        """Streams that come in, of which both handshakes count: ``ready`` by ``valid``."""
+        ready = {
+            valid: f"{valid.removesuffix('valid')}ready"
+            for valid in self.controls
+            if valid.endswith("valid")
+        }
+        return {valid: name for valid, name in ready.items() if name in self.outputs}
+
 
 def handshakes_of(design: Design) -> Handshakes:
     """Cut the logic of the handshakes out of a design.

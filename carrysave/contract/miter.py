@@ -81,28 +81,21 @@ def compare(
             "write_aiger -zinit -map miter.map miter.aig",
             cwd=folder,
         )
-        limit = ceil(seconds)
-        found = _abc(folder, f"bmc3 -F {DEPTH} -T {limit}; write_cex -a cex", seconds)
+        shortest = f"read_aiger miter.aig; bmc3 -F {DEPTH} -T {ceil(seconds)}; write_cex -a cex"
+        # Not all of its commands look at the clock.
+        found = tools.run([yosys.abc(), "-c", shortest], cwd=folder, deadline=seconds + 10).output
         if "was asserted" in found:
             return Answer(Verdict.DEPENDS, _witness(core, field, folder))
         through = f"No output asserted in {DEPTH} frames" in found
         if not through and (witness := search(field, seconds)):
             return Answer(Verdict.DEPENDS, witness)
-        # `sat` is for what has no registers left, which `pdr` does not decide.
-        prove = f"scorr; dc2; pdr -T {limit}; write_cex -a cex; sat -C 1000"
-        found = _abc(folder, prove, seconds)
-        if "was asserted" in found:
+        proven = yosys.never("miter.aig", seconds, cwd=folder)
+        if proven is False:
             return Answer(Verdict.DEPENDS, _witness(core, field, folder))
-    if "Property proved" in found or "UNSATISFIABLE" in found:
+    if proven:
         return Answer(Verdict.INDUCTION)
     witness = search(field, seconds) if through else None
     return Answer(Verdict.DEPENDS if witness else Verdict.OPEN, witness)
-
-
-def _abc(folder: Path, script: str, seconds: float) -> str:
-    """Run ABC on the miter; return what it says. Not all of its commands look at the clock."""
-    command: list[str | Path] = [yosys.abc(), "-c", f"read_aiger miter.aig; {script}"]
-    return tools.run(command, cwd=folder, deadline=seconds + 10).output
 
 
 def _miter(core: Handshakes, field: str) -> str:
@@ -118,11 +111,9 @@ def _miter(core: Handshakes, field: str) -> str:
         pins += [f".{name}({copy}[{place}])" for place, name in enumerate(core.outputs)]
         lines.append(f"{CORE} copy_{copy} ({', '.join(pins)});")
     broken = []
-    for valid in (name for name in core.controls if name.endswith("valid")):
-        ready = f"{valid.removesuffix('valid')}ready"
-        if ready in core.outputs:
-            lines += _rule(core, field, valid, core.outputs.index(ready))
-            broken.append(f"broken_{valid}__")
+    for valid, ready in core.streams.items():
+        lines += _rule(core, field, valid, core.outputs.index(ready))
+        broken.append(f"broken_{valid}__")
     return "\n".join([
         *lines,
         f"wire broken__ = {' || '.join(broken) or 0};",

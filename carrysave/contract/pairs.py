@@ -146,15 +146,10 @@ def second_runs(
 
 def _channel(core: Handshakes, field: str) -> tuple[str, str] | None:
     """Name valid and ready of the stream that a field belongs to, if it does to one."""
-    for valid in core.controls:
-        prefix = valid.removesuffix("valid")
-        if (
-            valid.endswith("valid")
-            and field.startswith(prefix)
-            and f"{prefix}ready" in core.outputs
-        ):
-            return valid, f"{prefix}ready"
-    return None
+    return next(
+        (pair for pair in core.streams.items() if field.startswith(pair[0].removesuffix("valid"))),
+        None,
+    )
 
 
 def _transfers(core: Handshakes, recording: Recording, field: str) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Runs Yosys (pyosys) scripts, each in its own process."""
+"""Runs Yosys (pyosys) scripts, each in its own process, and proofs by its ABC."""
 
 import json
 import re
@@ -6,11 +6,12 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version as package_version
+from math import ceil
 from pathlib import Path
 
 from hw.emit import tools
 
-__all__ = ["YosysError", "run", "version", "word"]
+__all__ = ["YosysError", "never", "run", "version", "word"]
 
 # libyosys prints to the process's stdout, aborts on errors and may crash while it is unloaded: the
 # end marker signals success, and the process exits without running destructors.
@@ -51,6 +52,32 @@ def abc_version() -> str:
         done = tools.run([abc(), "-q", "version"], cwd=folder, deadline=30)
     lines = [line for line in done.output.splitlines() if "ABC" in line]
     return lines[0].strip() if lines else f"the one of Yosys {version()}"
+
+
+def never(
+    circuit: str, seconds: float, *, cwd: Path | str, patience: float = 10.0
+) -> bool | None:  # fmt: skip
+    """Decide whether no output of a circuit is ever 1, from its first state on, by ABC.
+
+    A counterexample is written to the file `cex`.
+
+    Parameters
+    ----------
+    circuit : AIGER file, named by this project.
+    seconds : for property-directed reachability, which holds for ever.
+    patience : seconds more for all, as other commands do not look at the clock.
+
+    Returns
+    -------
+    None if it is not decided in time.
+    """
+    # `sat` is for what has no registers left, which `pdr` does not decide, and fails otherwise.
+    script = f"scorr; dc2; pdr -T {ceil(seconds)}; write_cex -a cex; sat"
+    command: list[str | Path] = [abc(), "-c", f"read_aiger {circuit}; {script}"]
+    found = tools.run(command, cwd=cwd, deadline=seconds + patience).output
+    proven = "Property proved" in found or "UNSATISFIABLE" in found
+    refuted = "was asserted" in found
+    return proven if proven != refuted else None
 
 
 def word(name: str) -> str:
