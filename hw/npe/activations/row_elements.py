@@ -81,8 +81,7 @@ class RowElements:
         )  # fmt: skip
 
     def _is(self, *names: str) -> Value:
-        numbers = numbers_of(self.spec, *names)
-        found: Value = self.now.operation.matches(*numbers) if numbers else C(0, 1)
+        found: Value = self.now.operation.matches(*numbers_of(self.spec, *names))
         return found
 
     @staticmethod

@@ -70,9 +70,7 @@ class RowOrder(wiring.Component):
         gate, pair, active, again = Signal(), Signal(), Signal(), Signal()
         m.d.comb += turn.eq(phase == 0)
         for names, flag in ((spec.GATES, gate), (spec.PAIRS, pair)):
-            numbers = numbers_of(spec, *names)
-            if numbers:
-                m.d.comb += flag.eq(operation.matches(*numbers))
+            m.d.comb += flag.eq(operation.matches(*numbers_of(spec, *names)))
         with m.Switch(operation):
             for name, cycles in periods.items():
                 if cycles > 1:

@@ -1,6 +1,6 @@
 """Which of two rows is read next, and what for."""
 
-from amaranth import C, Module, Mux, Signal, Value
+from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -85,7 +85,7 @@ class RowSchedule(wiring.Component):
         summing, summed, known, known_bank = Signal(), Signal(), Signal(), Signal()
         idle, again = Signal(init=1), Signal()
         following, now = row(summing), row(self.bank)
-        built = following.operation.matches(*self.summed) if self.summed else C(0, 1)
+        built = following.operation.matches(*self.summed)
         layer_norm, rms_norm = (
             self.spec.OPERATIONS.index(name) for name in ("layer_norm", "rms_norm")
         )

@@ -19,13 +19,17 @@ _AS_GIVEN = ("lda", "ldb", "ldc", "ldsa", "ldsb")
 
 
 class _End(NamedTuple):
-    """A matrix: its rows less one, stride, bytes of a row less one; whether the job has it."""
+    """A matrix: its rows less one, stride, bytes of a row less one; whether the job has it.
+
+    And whether its stride must be of a row at least; if not said, whether the job has it.
+    """
 
     to: int
     above: Value
     stride: Value | None
     last: Value
     used: Value
+    strided: Value | None = None
 
 
 class JobCheck(wiring.Component):
@@ -186,17 +190,16 @@ class JobCheck(wiring.Component):
             of_a = Mux(of_rows.here, of_rows.bytes_a, of_a)
             of_c = Mux(of_rows.here, of_rows.bytes_c, of_c)
             of_product = ~of_rows.here
-        of_both, rows_b, strides_b = of_product, words, None
+        of_both, rows_b, strided_b = of_product, words, of_product
         unit = spec.vector
         if of_rows is not None and unit is not None and unit.builds(unit.PAIRS):
             of_both, rows_b = of_product | of_rows.pair, Mux(of_rows.here, rows, words)
             of_b = Mux(of_rows.here, of_rows.bytes_a, of_b)
             # One row for all rows of a vector job has no stride.
-            strides_b = of_product | job.ldb.any()
-        # Rows, stride, bytes of a row, both sizes less one; whether the job has the matrix.
+            strided_b = of_both & (of_product | job.ldb.any())
         ends = [
             _End(A, rows, job.lda, of_a, always),
-            _End(B, rows_b, job.ldb, of_b, of_both),
+            _End(B, rows_b, job.ldb, of_b, of_both, strided_b),
             _End(ADDEND, rows, job.ldc, of_c, always),
             _End(BIAS, C(0), None, sums, mode.bias),
             _End(RECORD, C(0), None, _last(columns, 8 * spec.RECORD_BYTES), mode.per_column),
@@ -255,11 +258,7 @@ class JobCheck(wiring.Component):
                             if end.stride is not None:
                                 m.d.sync += [
                                     y.eq(_fold(end.stride, distance)),
-                                    striding.eq(
-                                        end.used
-                                        if strides_b is None or end.to != B
-                                        else end.used & strides_b
-                                    ),
+                                    striding.eq(end.used if end.strided is None else end.strided),
                                 ]
                             m.d.comb += [self.o_base.valid.eq(1), self.o_base.to.eq(end.to)]
                     for number, (factor, other, _) in enumerate(sizes, len(ends)):

@@ -43,8 +43,6 @@ def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck |
     others = mode.as_value()[4 : mode.shape()["vector"].offset]
     scaled, pair = (
         mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
-        if unit.builds(names)
-        else C(0, 1)
         for names in ((*unit.GATES, *unit.PAIRS), unit.PAIRS)
     )
     wrong = others.any()
