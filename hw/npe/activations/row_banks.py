@@ -123,11 +123,12 @@ class RowBanks(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, layout = self.spec, self.i.payload
-        at, behind = Signal(range(spec.beats)), Signal(range(spec.beats))
-        if spec.scales and not len(at):
+        behind = Signal(range(spec.beats))
+        if spec.scales and not len(behind):
             # One beat, of each of two operands.
-            at, behind = Signal(name="at"), Signal(name="behind")
-        memory: Memory[int, Value] = Memory(shape=len(layout.data), depth=2 << len(at), init=[])
+            behind = Signal(name="behind")
+        end = Signal.like(behind, name="end", reset_less=True)
+        memory: Memory[int, Value] = Memory(shape=len(layout.data), depth=2 << len(end), init=[])
         m.submodules.memory = memory
         write, read = memory.write_port(), memory.read_port()
         into, source = Signal(), Signal()
@@ -139,10 +140,7 @@ class RowBanks(wiring.Component):
         ]  # fmt: skip
         top = Signal(signed(spec.width), reset_less=True)
         most = Signal(signed(spec.width))
-        address: Value = at
-        read_before: Value = at
-        if spec.scales:
-            address, read_before = self._ordered(m, rows, len(at))
+        address, read_before = (self._ordered if spec.scales else self._counted)(m, end)
         m.d.comb += [
             # Beats of a row that leaves make place once they are read.
             self.i.ready.eq(~full.bit_select(into, 1)
@@ -154,25 +152,21 @@ class RowBanks(wiring.Component):
             self.full.eq(full), self.o_row0.eq(rows[0]), self.o_row1.eq(rows[1]),
             self.o_data.eq(read.data),
         ]  # fmt: skip
-        if spec.scales:
-            with m.If(self.move & self.reading & self.last):
-                m.d.sync += draining.eq(0)
-            with m.If(self.start):
-                m.d.sync += [source.eq(self.bank), draining.eq(self.final)]
-        else:
-            end = Signal.like(at, reset_less=True)
-            m.d.comb += self.last.eq(at == end)
-            with m.If(self.move & self.reading):
-                m.d.sync += at.eq(at + 1)
-                with m.If(self.last):
-                    m.d.sync += [at.eq(0), self.reading.eq(0), draining.eq(0)]
-            with m.If(self.start):
-                m.d.sync += [source.eq(self.bank), draining.eq(self.final), self.reading.eq(1)]
-                m.d.sync += end.eq(Mux(self.bank, rows[1].end, rows[0].end))
+        with m.If(self.move & self.reading & self.last):
+            m.d.sync += draining.eq(0)
+        with m.If(self.start):
+            m.d.sync += [source.eq(self.bank), draining.eq(self.final)]
+            m.d.sync += end.eq(Mux(self.bank, rows[1].end, rows[0].end))
         ends: Value = layout.last
         last_beat: Value = behind
         if spec.builds(spec.PAIRS):
-            ends, last_beat = self._pair(m, write.en, behind)
+            # Their second row comes to the upper half, which the first one does not reach.
+            pair, ends = Signal(), Signal()
+            m.d.comb += [
+                pair.eq(layout.operation.matches(*numbers_of(spec, *spec.PAIRS))),
+                ends.eq(layout.last & (~pair | behind[-1])),
+            ]
+            last_beat = Mux(pair, behind[:-1], behind)
         with m.If(write.en):
             m.d.sync += [behind.eq(behind + 1), first.eq(layout.last), top.eq(most)]
             with m.If(layout.last):
@@ -189,13 +183,22 @@ class RowBanks(wiring.Component):
                 m.d.sync += full[bank].eq(0)
         return m
 
-    def _ordered(self, m: Module, rows: list[data.View], width: int) -> tuple[Value, Value]:
+    def _counted(self, m: Module, end: Signal) -> tuple[Value, Value]:
+        """Read one beat after the other; return the beat, and beats that make place."""
+        at = Signal.like(end, reset_less=False)
+        m.d.comb += self.last.eq(at == end)
+        with m.If(self.move & self.reading):
+            m.d.sync += at.eq(at + 1)
+            with m.If(self.last):
+                m.d.sync += [at.eq(0), self.reading.eq(0)]
+        with m.If(self.start):
+            m.d.sync += self.reading.eq(1)
+        return at, at
+
+    def _ordered(self, m: Module, end: Signal) -> tuple[Value, Value]:
         """Read in the order of operations; return the beat, and beats that make place."""
         spec = self.spec
-        m.submodules.order = order = RowOrder(spec, width)
-        end = Signal(width, reset_less=True)
-        with m.If(self.start):
-            m.d.sync += end.eq(Mux(self.bank, rows[1].end, rows[0].end))
+        m.submodules.order = order = RowOrder(spec, len(end))
         direct = self.operation.matches(*numbers_of(spec, *spec.GATES, *spec.PAIRS))
         m.d.comb += [
             order.move.eq(self.move), order.start.eq(self.start), order.end.eq(end),
@@ -203,18 +206,6 @@ class RowBanks(wiring.Component):
             self.last.eq(order.last), self.first.eq(order.first), self.other.eq(order.other),
         ]  # fmt: skip
         return order.address, Mux(direct, 0, order.at)
-
-    def _pair(self, m: Module, writes: Value, behind: Value) -> tuple[Value, Value]:
-        """Take two rows for operations on two; return whether all has come, and the last beat."""
-        layout, second = self.i.payload, Signal()
-        pair, ends = Signal(), Signal()
-        m.d.comb += [
-            pair.eq(layout.operation.matches(*numbers_of(self.spec, *self.spec.PAIRS))),
-            ends.eq(layout.last & (~pair | second)),
-        ]
-        with m.If(writes & layout.last):
-            m.d.sync += second.eq(~ends)
-        return ends, Mux(pair, behind[:-1], behind)
 
     def _greatest(self, m: Module, before: Value) -> Value:
         """Find the greatest value of a beat and of those before it."""

@@ -145,7 +145,7 @@ def row_lane(
         linear = Mux(more.again, product, linear)
     power: Value = C(0, widths.operand)
     octaves: Value = C(0, widths.shift)
-    if spec.builds(["softmax", *spec.GATES]) or more is None:
+    if spec.builds(["softmax", *spec.GATES]):
         mantissa, whole = exp_parts(m, 1 << spec.scale_width, argument, adder)
         power = Cat(C(0, spec.carry_width - spec.scale_width - 5), mantissa)
         beyond = whole[widths.shift :].any() if len(whole) > widths.shift else C(0, 1)
