@@ -77,6 +77,10 @@ class RowSchedule(wiring.Component):
         m = Module()
         layout = RowContext(self.spec)
 
+        def is_(view: data.View, name: str) -> Value:
+            found: Value = view.operation.matches(*numbers_of(self.spec, name))
+            return found
+
         def row(bank: Value) -> data.View:
             rows = (Value.cast(self.i_row1), Value.cast(self.i_row0))
             return data.View(layout, Mux(bank, *rows))
@@ -86,9 +90,6 @@ class RowSchedule(wiring.Component):
         idle, again = Signal(init=1), Signal()
         following, now = row(summing), row(self.bank)
         built = following.operation.matches(*self.summed)
-        layer_norm, rms_norm = (
-            self.spec.OPERATIONS.index(name) for name in ("layer_norm", "rms_norm")
-        )
         held = Signal(layout.size, reset_less=True)
         m.d.comb += [
             Value.cast(self.now).eq(held),
@@ -107,12 +108,12 @@ class RowSchedule(wiring.Component):
             m.d.sync += summed.eq(~built)
         with m.If(self.start):
             m.d.sync += [idle.eq(0), held.eq(Value.cast(now)), self.scaling.eq(self.final)]
-            m.d.sync += self.squaring.eq(now.operation == rms_norm)
+            m.d.sync += self.squaring.eq(is_(now, "rms_norm"))
         with m.If(self.done):
             m.d.sync += idle.eq(1)
             with m.If(self.scaling):
                 m.d.sync += known.eq(0)
-            with m.Elif((self.now.operation == layer_norm) & ~self.squaring):
+            with m.Elif(is_(self.now, "layer_norm") & ~self.squaring):
                 m.d.comb += again.eq(1)
             with m.Else():
                 m.d.sync += summed.eq(1)
