@@ -6,22 +6,19 @@ from functools import cached_property
 
 import numpy as np
 
+from carrysave.language.engines import Core
 from carrysave.language.model import Shape
 from carrysave.language.units import GROUP, VECTOR
 from carrysave.networks.mapping import START
-from golden.engine import EngineSpec
 from golden.npe.vector_unit import cycles as vector_cycles
 from golden.soc.blocking import Stores, cost, plan
 from golden.soc.spec import CoprocessorSpec
-from golden.tpe.lut_core import LutCoreSpec
-from golden.tpe.systolic_os import SystolicOsSpec
 
-__all__ = ["CORES", "MODELS", "Core", "Cost", "Memory", "cost_of", "weight_bytes"]
+__all__ = ["MODELS", "Cost", "Memory", "cost_of", "weight_bytes"]
 
-_ROWS = 4
-_DEEP = 8
-"""Rows of a tile, and codes of K in a beat of cores of tables."""
 _SUM_BITS = 32
+_QUERY, _PROBABILITY = 8, 15
+"""Bits of codes."""
 _STORE = 1 << 12
 """Bytes of an operand buffer; and sums of a block."""
 _WIDEST = 512
@@ -42,41 +39,6 @@ MODELS: dict[str, Shape] = {
     "7 B": _shape(32, 4096, 11008, 32, 32, 32000),
 }
 """Sizes as those of SmolLM2, Llama 3.2 1B, BitNet b1.58 2B and Llama 2 7B."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Core:
-    """An engine, and the weights that it takes.
-
-    Members
-    -------
-    kind : of the engine: lut_core, or systolic_os.
-    bits : of a weight in memory.
-    scales : bits of the scale of 32 weights; 0: one for a column.
-    cache : bits of a key or value.
-    """
-
-    kind: str
-    bits: int
-    scales: int = 16
-    cache: int = 8
-
-    def engine(self, weights: int) -> EngineSpec:
-        """Return an engine of 4 rows that takes so many weights a cycle: 8 to 256 columns."""
-        if self.kind == "lut_core":
-            return LutCoreSpec(
-                m=_ROWS, n=_power(-(-weights // _DEEP)), b_width=self.bits, group=2,
-                lookups=_DEEP // 2, folded=False, parallel=True,
-            )  # fmt: skip
-        return SystolicOsSpec(m=_ROWS, n=_power(weights), b_width=self.bits)
-
-
-CORES = {
-    "W4A8, lut_core": Core(kind="lut_core", bits=4),
-    "W4A8, blocks or int8": Core(kind="systolic_os", bits=4),
-    "W8A8, int8": Core(kind="systolic_os", bits=8),
-    "W1.58A8 in 2 bits, lut_core": Core(kind="lut_core", bits=2, scales=0),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +76,8 @@ class Cost:
     -------
     cycles : of the co-processor.
     bytes : that must come from memory: weights and their scales, keys and values.
+    traffic : bytes that the plan of blocks moves: operands that are read again, activations and
+        sums, too, in whole beats; not rows of the vector unit.
     macs : useful products.
     tokens : that go in.
     peak : products that all engines could make in a cycle.
@@ -121,6 +85,7 @@ class Cost:
 
     cycles: int
     bytes: int
+    traffic: int
     macs: int
     tokens: int
     peak: int
@@ -143,23 +108,31 @@ def cost_of(shape: Shape, core: Core, memory: Memory, *, batch: int, new: int, p
     new, past : tokens of each that go in, and that are in its cache already.
     """
     model = _Model(core, memory)
-    rows, total, macs = batch * new, 0, 0
+    rows, macs = batch * new, 0
+    total = traffic = 0
     # Of a prompt only the last token becomes a word.
     for (k, n, times), count in zip(_weights(shape), (rows, rows, rows, rows, batch), strict=True):
-        total += times * model.product(count, k, n, core.bits, core.scales / GROUP)
+        cycles, moved = model.product(count, k, n, core.bits, core.scales / GROUP)
+        total += times * cycles
+        traffic += times * moved
         macs += times * count * k * n
     length, queries = past + new, new * shape.heads // shape.shared
-    for m, k, n in ((queries, shape.head, length), (2 * queries, length, shape.head)):
-        # Probabilities are two digits, below each other.
+    # Digits of queries and of probabilities are below each other.
+    for bits, k, n in ((_QUERY, shape.head, length), (_PROBABILITY, length, shape.head)):
         turns = shape.layers * -(-batch * shape.shared // memory.copies)
-        total += turns * model.product(m, k, n, core.cache, 0, whole=True)
+        down = core.rows(bits) * queries
+        cycles, moved = model.product(down, k, n, core.cache, 0, whole=True)
+        total += turns * cycles
+        traffic += shape.layers * batch * shape.shared * moved
         macs += batch * shape.heads * new * shape.layers * k * n
     total += model.rows(shape, rows, length)
     kept = batch * shape.layers * 2 * shape.shared * shape.head * length * core.cache // 8
     weights = weight_bytes(shape, core)
     stores = model.stores
     peak = stores.tile_m * stores.tile_n * stores.tile_k * memory.copies
-    return Cost(cycles=total, bytes=weights + kept, macs=macs, tokens=rows, peak=peak)
+    return Cost(
+        cycles=total, bytes=weights + kept, traffic=traffic, macs=macs, tokens=rows, peak=peak
+    )
 
 
 def _weights(shape: Shape) -> Iterator[tuple[int, int, int]]:
@@ -193,16 +166,20 @@ class _Model:
 
     def product(
         self, m: int, k: int, n: int, bits: int, more: float, *, whole: bool = False
-    ) -> int:
-        """Estimate cycles; operands of other bits than the core's are digits side by side.
+    ) -> tuple[int, int]:
+        """Estimate cycles and bytes moved.
 
-        Scales, `more` bits for each code, are read besides. `whole` products are not shared.
+        Operands of other bits than the core's are digits side by side. Scales, `more` bits for
+        each code, are read besides. `whole` products are not shared.
         """
-        digits = -(-bits // self.core.bits)
+        digits = 1 if bits == self.core.bits else -(-bits // self.core.digit)
         columns = (n if whole else -(-n // self.memory.copies)) * digits
         blocks = plan(self.stores, m, columns, k, _SUM_BITS)
         found = cost(self.stores, blocks, m, columns, k, _SUM_BITS)
-        return START + found.cycles + round(found.read_beats * more / self.core.bits)
+        scales = round(found.read_beats * more / self.core.bits)
+        beats = found.read_beats + scales + found.write_beats
+        shares = 1 if whole else self.memory.copies
+        return START + found.cycles + scales, shares * beats * self.memory.beat // 8
 
     def rows(self, shape: Shape, rows: int, length: int) -> int:
         """Count cycles of vector units: norms, softmax, and gates at its lanes' rate.
@@ -221,8 +198,3 @@ class _Model:
         softmaxes = turns * one("softmax", min(length, VECTOR.length))
         gates = shape.layers * -(-rows * shape.hidden // (VECTOR.lanes * copies))
         return norms + softmaxes + gates
-
-
-def _power(size: int) -> int:
-    """Return the next power of two, 8 at least, 256 at most."""
-    return min(256, max(8, 1 << (size - 1).bit_length()))
