@@ -1,10 +1,13 @@
 """Ternary lane: activations, or sums from tables, are added, subtracted or skipped."""
 
+from collections.abc import Iterator
+
 from amaranth import C, Cat, Module, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
 from hw.pe.bitplane_lane import BitplaneLane
+from hw.pe.chained_sum import ChainedSum, chained
 from hw.pe.lut_lane import gather
 from hw.pe.ternary_table import TernaryTable
 
@@ -29,6 +32,9 @@ class TernaryLane(BitplaneLane):
         How: table of a group of activations; None if weights select single activations.
     keys : str
         What: "none", or groups of weights come as keys of a "pair" or of a "table".
+    chain : int
+        How: operands are added by the tool's adders, so many one after the other, then in a tree;
+        0: they are compressed, together with the accumulator.
     more
         As :class:`BitplaneLane`.
     """
@@ -36,18 +42,47 @@ class TernaryLane(BitplaneLane):
     module = "ternary_lane"
 
     def __init__(
-        self, fmt: IntFormat, count: int, *, table: TernaryTable | None, keys: str, **more: int
+        self,
+        fmt: IntFormat,
+        count: int,
+        *,
+        table: TernaryTable | None,
+        keys: str,
+        chain: int = 0,
+        **more: int,
     ):
         self.fmt = fmt
         self.table = table
         self.keys = keys
         self.count = count
+        self.chain = chain
         width = fmt.width if table is None else len(table.o)
         group = 1 if table is None else table.group
         super().__init__(count // group * width, 2 * count, planes=1, **more)
 
     def _terms(self, m: Module, a: Value, b: Value) -> BitHeap:
         heap = BitHeap(self.width)
+        for inverted, sign in self._chosen(m, a, b):
+            heap.add_term(list(inverted), signed=True, arrival=_CHOSEN)
+            heap.add_bit(sign, 0, arrival=_SIGN)
+        return heap
+
+    def step(
+        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Add what is selected to a sum; by adders, if there are chains."""
+        if not self.chain:
+            return super().step(m, enable, a, b, kept)
+        terms = [ChainedSum(*pair, 1) for pair in self._chosen(m, a[: self._operands], b)]
+        total = chained(m, enable, terms, self.chain, self.pipeline)
+        own = ChainedSum(Cat(bit for (bit,) in kept), C(0, 1), 1)
+        return [[bit] for bit in total.plus(m, own, self.width, "total_next").value]
+
+    def _heights(self, products: BitHeap) -> list[int]:
+        return [1] * products.width if self.chain else super()._heights(products)
+
+    def _chosen(self, m: Module, a: Value, b: Value) -> Iterator[tuple[Value, Value]]:
+        """Select operands, two's complement, each with a bit that is to be added."""
         table = self.table
         for number in range(self.count if table is None else self.count // table.group):
             name = f"x{number}"
@@ -59,9 +94,7 @@ class TernaryLane(BitplaneLane):
                 key = b.word_select(number, 2 * table.group)
                 own = a.word_select(number, len(table.o))
                 inverted, sign = self._group(m, table, own, key, name)
-            heap.add_term(list(inverted), signed=True, arrival=_CHOSEN)
-            heap.add_bit(sign, 0, arrival=_SIGN)
-        return heap
+            yield inverted, sign
 
     def _single(self, m: Module, a: Value, code: Value, name: str) -> tuple[Value, Value]:
         """Select an activation, its inverse, or zero; tell whether it is the inverse."""

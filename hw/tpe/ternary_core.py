@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from amaranth import Cat, Value
 
-from golden.check import Parameter, complete
+from golden.check import Integer, Parameter, complete
 from golden.formats.integer import IntFormat
 from golden.lut.table import TableSpec
 from golden.tpe.ternary_core import TernaryCoreSpec
@@ -30,6 +30,9 @@ class TernaryCore(BitplaneEngine):
     ----------
     pipeline, adder, slack, held
         How: see :class:`BitplaneEngine`.
+    chain : int
+        How: a lane's operands are added by the tool's adders, so many one after the other, then in
+        a tree, as FPGAs' carry chains do with fewest LUTs; 0: they are compressed.
     """
 
     SPEC = TernaryCoreSpec
@@ -38,7 +41,13 @@ class TernaryCore(BitplaneEngine):
     EVIDENCE = (*ENGINE, "mutants")
 
     SPEC = TernaryCoreSpec
-    HOWS: ClassVar[dict[str, Parameter]] = PLANE_HOWS
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        **PLANE_HOWS,
+        "chain": Integer(
+            "operands that the tool's adders add one after the other; 0: compressors",
+            0, 0, 80, "operands",
+        ),
+    }  # fmt: skip
 
     spec: TernaryCoreSpec
 
@@ -48,6 +57,8 @@ class TernaryCore(BitplaneEngine):
         hows = complete(self.HOWS, hows)
         self.table: Table | None = None
         twice = spec.mode == "two_plane"
+        if twice and hows["chain"]:
+            raise ValueError(f"chain must be 0 where mode is two_plane, not {hows['chain']!r}")
         more = {
             "width": spec.c_format.width + twice,
             "pipeline": hows["pipeline"],
@@ -64,6 +75,7 @@ class TernaryCore(BitplaneEngine):
             if spec.mode != "direct":
                 table = TernaryTable(spec.group, spec.a_format, hows["adder"])
             keys = spec.mode if spec.keys else "none"
+            more["chain"] = hows["chain"]
             lane = TernaryLane(spec.a_format, spec.k, table=table, keys=keys, **more)
             self.table = table
         super().__init__(spec, lane, adder=hows["adder"], held=hows["held"], dropped=int(twice))

@@ -7,6 +7,7 @@ import pytest
 
 from carrysave.sim.runner import verify
 from golden.tpe.lut_core import LutCoreSpec
+from golden.tpe.ternary_core import TernaryCoreSpec
 from hw.catalog import Design
 from hw.emit.verilog import Emission
 from hw.tpe.bitserial_core import BitserialCore
@@ -250,6 +251,15 @@ MORE: list[tuple[str, dict[str, Any]]] = [
         "ternary_core",
         {"n": 3, "k": 6, "group": 3, "mode": "table", "keys": True, "a_signed": False, "k_max": 9},
     ),
+    ("ternary_core", {"n": 3, "k": 5, "k_max": 40, "chain": 2}),
+    (
+        "ternary_core",
+        {"n": 2, "k": 10, "mode": "pair", "keys": True, "chain": 1, "pipeline": 2, "k_max": 50},
+    ),
+    (
+        "ternary_core",
+        {"n": 2, "k": 9, "group": 3, "mode": "table", "a_signed": False, "chain": 3, "k_max": 30},
+    ),
     ("ternary_core", {"n": 3, "k": 4, "mode": "two_plane", "k_max": 50}),
     (
         "ternary_core",
@@ -286,6 +296,8 @@ def test_lut_rejects_out_of_range() -> None:
         LutCore(LutCoreSpec(), pipeline=9)
     with pytest.raises(ValueError, match="sign must be corrected but for full tables"):
         LutCore(LutCoreSpec(table="half"), sign="subtracted")
+    with pytest.raises(ValueError, match="chain must be 0 where mode is two_plane, not 2"):
+        TernaryCore(TernaryCoreSpec(mode="two_plane"), chain=2)
     with pytest.raises(ValueError, match=r"lookups must be 1\.\.32 groups, not 33"):
         Design("lut_core", {"lookups": 33})
 
