@@ -229,6 +229,7 @@ FAMILY = Ecp5(
     title="Lattice ECP5",
     flow=_FLOW,
     multiplier=Multiplier(18, 18, 3),
+    before=1,
     behind=2,
     rows=_WORDS,
 )

@@ -153,7 +153,8 @@ class Family:
     title : as its maker calls it.
     flow : the tools that map, place and route for it.
     multiplier : its multiplier block.
-    behind : registers of the fabric between product and sum.
+    before, behind : registers of the fabric between operands and block, and product and sum. A
+        block may be far from the operands' way through an array, and from its sum.
     rows : words of a block of RAM that is as wide as a sum.
     packs : what "auto" of :data:`PACKINGS` is.
     chains : blocks can add their product to a neighbour's; see :meth:`dot`.
@@ -163,6 +164,7 @@ class Family:
     title: str
     flow: Flow
     multiplier: Multiplier
+    before: int = 0
     behind: int = 1
     rows: int = 512
     packs: str = "densest"

@@ -135,7 +135,8 @@ class BlockElement(SharedModule):
     def latency(self) -> int:
         """Cycles from operands to the cycle in which their products are added."""
         levels = self.spec.k - 1 if self.chained else (self.spec.k - 1).bit_length()
-        return self.family.multiplier.registers + self.family.behind + levels
+        family = self.family
+        return family.before + family.multiplier.registers + family.behind + levels
 
     def encode_a(self, m: Module, codes: Sequence[Sequence[Value]]) -> Value:
         """Encode codes of A, for each row k of them."""
@@ -188,13 +189,22 @@ class BlockElement(SharedModule):
 
     def _products(self, m: Module) -> list[list[list[tuple[Value, Value]]]]:
         """Multiply; returns the products of each block, or of all if they are chained."""
+        pairs = self.pairs
+        for stage in range(self.family.before):
+            pairs = [
+                (
+                    _held(m, x, len(x), f"x{number}_{stage}").as_signed(),
+                    _held(m, y, len(y), f"y{number}_{stage}").as_signed(),
+                )
+                for number, (x, y) in enumerate(pairs)
+            ]
         if self.chained:
-            return [self._behind(m, self.family.dot(m, self.pairs), "p")]
+            return [self._behind(m, self.family.dot(m, pairs), "p")]
         wholes = [
             self.family.multiply_halves(m, *self.packing.split(*pair))
             if self.packing.halves
             else self.family.multiply(m, *pair)
-            for pair in self.pairs
+            for pair in pairs
         ]
         return [self._behind(m, whole, f"p{number}_") for number, whole in enumerate(wholes)]
 
@@ -203,10 +213,15 @@ class BlockElement(SharedModule):
         packing = self.packing
         width = len(whole) if self.chained else packing.products * packing.spacing
         for stage in range(self.family.behind):
-            behind = Signal(width, name=f"{name}{stage}", reset_less=True)
-            m.d.sync += behind.eq(whole)
-            whole = behind
+            whole = _held(m, whole, width, f"{name}{stage}")
         return [[(whole.as_signed(), Cat())]] if self.chained else packing.unpack(whole)
+
+
+def _held(m: Module, value: Value, width: int, name: str) -> Signal:
+    """Register a value; Yosys wants no signed ones at the ports of blocks."""
+    register = Signal(width, name=name, reset_less=True)
+    m.d.sync += register.eq(value)
+    return register
 
 
 def add_up(m: Module, parts: Sequence[tuple[Value, Value]], plain: int = 0) -> tuple[Value, Value]:

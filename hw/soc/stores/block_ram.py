@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
+from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.axi import Axi4
 from hw.soc.stores.operand_store import Bank
@@ -14,6 +15,8 @@ from hw.soc.stores.operand_store import Bank
 __all__ = ["BlockRam", "ByteAccess"]
 
 _DECERR = 3
+_BEATS = 8
+"""Beats that are read and not taken yet: as many as a beat takes cycles, and those that wait."""
 
 
 class ByteAccess(wiring.Signature):
@@ -37,7 +40,7 @@ class ByteAccess(wiring.Signature):
 class BlockRam(wiring.Component):
     """Serves bursts of whole beats in order, reads and writes independently.
 
-    Latency, address to first beat: 2 cycles. Throughput: one beat per cycle each way; two idle
+    Latency, address to first beat: 5 cycles. Throughput: one beat per cycle each way; two idle
     cycles between write bursts. Single bytes have priority. Addresses beyond the memory get DECERR.
 
     Parameters
@@ -75,23 +78,43 @@ class BlockRam(wiring.Component):
         for number, lane in enumerate(lanes):
             m.submodules[f"lane{number}"] = lane
 
-        # Reading a byte waits until no beat is at the output.
-        moves = ~axi.rvalid | axi.rready
-        fresh = host.request & ~host.done
-        host_reads, host_writes = fresh & ~host.write & moves, fresh & host.write
+        waits, written = Signal(), Signal()
+        fresh = host.request & ~host.done & ~waits
+        host_reads, host_writes = fresh & ~host.write, fresh & host.write
         beyond = host.address[high:] != 0
-        m.d.sync += [host.done.eq(host_reads | host_writes), host.error.eq(beyond)]
 
-        reads, issues, bad_read = Signal(), Signal(), Signal()
+        # What is read passes registers before and behind the banks, which are all over a device,
+        # and nothing stops it: a beat is read if there is room for it in the queue.
+        m.submodules.queue = queue = Fifo(spec.data_width + 2, _BEATS)
+        away = Signal(range(_BEATS + 1))
+        reads, issues, bad_read, leaves = Signal(), Signal(), Signal(), Signal()
         read_word, left = Signal(high - low), Signal(9)
+        place, found = Signal(high - low), Signal(spec.data_width)
+        steps = [Signal(4, name=f"step{number}") for number in range(3)]
+        is_beat, is_byte = steps[-1][0], steps[-1][1]
         m.d.comb += [
-            issues.eq(reads & moves & ~host_reads),
+            issues.eq(reads & (away != _BEATS) & ~host_reads),
             axi.arready.eq(~reads),
-            axi.rdata.eq(Cat(lane.o for lane in lanes)),
+            queue.i.valid.eq(is_beat),
+            queue.i.payload.eq(Cat(found, steps[-1][2:])),
+            queue.o.ready.eq(axi.rready),
+            axi.rvalid.eq(queue.o.valid),
+            axi.rdata.eq(queue.o.payload),
+            axi.rlast.eq(queue.o.payload[-2]),
+            axi.rresp.eq(Mux(queue.o.payload[-1], _DECERR, 0)),
+            leaves.eq(axi.rvalid & axi.rready),
+            host.done.eq(is_byte | written),
+            host.read.eq(found.word_select(host.address[:low], 8)),
         ]
-        with m.If(moves):
-            m.d.sync += [axi.rvalid.eq(issues), axi.rlast.eq(left == 1)]
-            m.d.sync += axi.rresp.eq(Mux(bad_read, _DECERR, 0))
+        m.d.sync += [
+            away.eq(away + issues - leaves),
+            place.eq(Mux(host_reads, host.address[low:high], read_word)),
+            Cat(steps).eq(Cat(issues, host_reads, left == 1, bad_read, steps[:-1])),
+            found.eq(Cat(lane.o for lane in lanes)),
+            waits.eq((waits | fresh) & ~host.done),
+            written.eq(host_writes),
+            host.error.eq(beyond),
+        ]
         with m.If(issues):
             m.d.sync += [read_word.eq(read_word + 1), left.eq(left - 1), reads.eq(left != 1)]
         with m.If(axi.arvalid & axi.arready):
@@ -116,20 +139,20 @@ class BlockRam(wiring.Component):
                 m.d.sync += [writes.eq(0), axi.bvalid.eq(1)]
                 m.d.sync += axi.bresp.eq(Mux(bad_write, _DECERR, 0))
 
+        at, data = Signal(high - low), Signal(spec.data_width)
+        m.d.sync += [
+            at.eq(Mux(host_writes, host.address[low:high], write_word)),
+            data.eq(Mux(host_writes, host.data.replicate(spec.bytes), axi.wdata)),
+        ]
         for number, lane in enumerate(lanes):
-            chosen = host.address[:low] == number
+            chosen, write = host.address[:low] == number, Signal(name=f"write{number}")
+            taken = takes & axi.wstrb[number] & ~bad_write
+            m.d.sync += write.eq(Mux(host_writes, chosen & ~beyond, taken))
             m.d.comb += [
-                lane.en.eq(issues | host_reads),
-                lane.o_address.eq(Mux(host_reads, host.address[low:high], read_word)),
-                lane.i_address.eq(Mux(host_writes, host.address[low:high], write_word)),
-                lane.i.eq(Mux(host_writes, host.data, axi.wdata.word_select(number, 8))),
-                lane.write.eq(
-                    Mux(
-                        host_writes,
-                        chosen & ~beyond,
-                        takes & axi.wstrb[number] & ~bad_write,
-                    )
-                ),
+                lane.en.eq(1),
+                lane.o_address.eq(place),
+                lane.i_address.eq(at),
+                lane.i.eq(data.word_select(number, 8)),
+                lane.write.eq(write),
             ]
-        m.d.comb += host.read.eq(Cat(lane.o for lane in lanes).word_select(host.address[:low], 8))
         return m
