@@ -230,6 +230,6 @@ FAMILY = Ecp5(
     flow=_FLOW,
     multiplier=Multiplier(18, 18, 3),
     before=1,
-    behind=2,
+    behind=3,
     rows=_WORDS,
 )

@@ -71,17 +71,19 @@ def collect(
     start, row = Signal(range(store.depth)), Signal(range(rows))
     inside, inside_last, out_last = Signal(), Signal(), Signal()
     moves_out, moves, issue = Signal(), Signal(), Signal()
-    # Two words wait. A register says so, as `moves` goes to every column: one lookup table deep.
-    both = Signal()
-    m.d.sync += both.eq(Mux(moves_out, inside & ~is_empty, inside | ~is_empty))
+    # Two words wait: a register says so. The columns, which are all over a device, have copies of
+    # what stops them; these have no reset, or synthesis would make one register of both.
+    both, wait = Signal(), Signal()
+    both_there, valid_there = Signal(reset_less=True), Signal(reset_less=True)
     m.d.comb += [
+        wait.eq(Mux(moves_out, inside & ~is_empty, inside | ~is_empty)),
         moves_out.eq(~o_c.valid | o_c.ready),
         moves.eq(~both | o_c.ready),
         issue.eq(~is_empty & moves),
         o_c.payload.last.eq(out_last),
         o_c.payload.data.eq(Cat(placed.o for placed in stores)),
     ]
-    m.d.sync += level.eq(level + write - issue)
+    m.d.sync += [level.eq(level + write - issue), both.eq(wait), both_there.eq(wait)]
     with m.If(write):
         m.d.sync += is_empty.eq(0)
     with m.Elif(issue):
@@ -89,8 +91,9 @@ def collect(
     with m.If(moves):
         m.d.sync += [inside.eq(~is_empty), inside_last.eq(row == rows - 1)]
     with m.If(moves_out):
-        m.d.sync += [o_c.valid.eq(inside), out_last.eq(inside_last)]
+        m.d.sync += [o_c.valid.eq(inside), valid_there.eq(inside), out_last.eq(inside_last)]
     with m.If(issue):
         m.d.sync += [start.eq(start + 1), row.eq(Mux(row == rows - 1, 0, row + 1))]
+    enables = Cat(~both_there | o_c.ready, ~valid_there | o_c.ready)
     for placed in stores:
-        m.d.comb += [placed.i_from.eq(start), placed.i_read.eq(Cat(moves, moves_out))]
+        m.d.comb += [placed.i_from.eq(start), placed.i_read.eq(enables)]
