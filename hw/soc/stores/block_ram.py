@@ -15,8 +15,8 @@ from hw.soc.stores.operand_store import Bank
 __all__ = ["BlockRam", "ByteAccess"]
 
 _DECERR = 3
-_BEATS = 8
-"""Beats that are read and not taken yet: as many as a beat takes cycles, and those that wait."""
+_BEATS = 5
+"""Beats that are read and not taken yet: as many as let one leave in each cycle."""
 
 
 class ByteAccess(wiring.Signature):

@@ -1,0 +1,174 @@
+"""The memory of boards behind AXI4: bytes, bursts at full rate, and addresses beyond it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth import Cat
+
+from hw.catalog import Design
+from hw.soc.stores.block_ram import BlockRam
+from hw.soc.stores.operand_store import Bank
+from verif.soc.bus.partners import Part, Sink, Source, run
+
+SIZE, BYTES, BEATS = 1024, 4, 16
+SMALL: dict[str, Any] = {
+    "engine": "systolic_os(m=2,n=2)", "data_width": 8 * BYTES, "memory_bytes": SIZE,
+    "address_width": 16, "a_bytes": 64, "b_bytes": 64, "sums": 16,
+}  # fmt: skip
+
+
+class Host(Part):
+    """Reads and writes single bytes, one after the other, at random times."""
+
+    def __init__(self, dut: BlockRam, asked: list[tuple[int, int | None]], seed: int):
+        self.host, self.asked, self.rng = dut.host, asked, np.random.default_rng(seed)
+        self.ports = [dut.host.done, dut.host.read, dut.host.error]
+        self.found: list[tuple[int, int]] = []
+        self.requests = False
+
+    def drive(self, ctx: Any) -> None:
+        pending = len(self.found) < len(self.asked)
+        self.requests = pending and (self.requests or bool(self.rng.integers(2)))
+        ctx.set(self.host.request, self.requests)
+        if self.requests:
+            address, data = self.asked[len(self.found)]
+            ctx.set(self.host.address, address)
+            ctx.set(self.host.write, data is not None)
+            ctx.set(self.host.data, data or 0)
+
+    def see(self, cycle: int, values: Any) -> None:
+        done, read, error = values
+        assert self.requests or not done
+        if done:
+            self.found.append((read, error))
+            self.requests = False
+
+
+def channels(dut: BlockRam) -> Any:
+    """Return AXI's channels as streams."""
+    axi = dut.axi
+    fields = {
+        "ar": (axi.araddr, axi.arlen), "aw": (axi.awaddr, axi.awlen),
+        "w": (axi.wdata, axi.wstrb, axi.wlast), "r": (axi.rdata, axi.rlast, axi.rresp),
+        "b": (axi.bresp,),
+    }  # fmt: skip
+    return SimpleNamespace(**{
+        name: SimpleNamespace(
+            valid=getattr(axi, f"{name}valid"), ready=getattr(axi, f"{name}ready"),
+            payload=Cat(*parts),
+        )
+        for name, parts in fields.items()
+    })  # fmt: skip
+
+
+def block_ram(monkeypatch: pytest.MonkeyPatch) -> BlockRam:
+    """Make the memory; each of its banks is simulated, in place of an instance of one."""
+    monkeypatch.setattr(
+        Bank, "place", lambda bank: Bank(bank.module, bank.width, bank.depth, together=True)
+    )
+    return BlockRam(Design("coprocessor_uart", SMALL).spec)
+
+
+def burst(address: int, beats: int) -> int:
+    return address | (beats - 1) << 16
+
+
+def test_beats_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first comes five cycles after its address, each other one in the next cycle."""
+    dut = block_ram(monkeypatch)
+    axi, rng = channels(dut), np.random.default_rng(1)
+    asks, takes = Source(axi.ar, [burst(0, BEATS)], rng), Sink(axi.r, rng)
+    run(dut, [asks, takes], lambda: len(takes.items) == BEATS, deadline=60)
+    assert takes.cycles == list(range(asks.cycles[0] + 5, asks.cycles[0] + 5 + BEATS))
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.5])
+def test_bytes_and_bursts(monkeypatch: pytest.MonkeyPatch, rate: float) -> None:
+    """Strobes, single bytes between bursts, whatever waits; nothing is written beyond the end."""
+    rng = np.random.default_rng(2)
+    dut = block_ram(monkeypatch)
+    axi = channels(dut)
+    # Bytes of the host are in the upper half, those of bursts that write in the lower one.
+    wanted = np.zeros(SIZE, np.uint8)
+    asked_w = [burst(low, BEATS) for low in range(0, SIZE, BEATS * BYTES)]
+    data, beats = rng.integers(0, 256, (SIZE // BYTES, BYTES), np.uint8), []
+    for number, word in enumerate(data):
+        wanted[BYTES * number :][:BYTES] = word
+        beats.append((word, 15, number % BEATS == BEATS - 1))
+    for low in rng.integers(0, SIZE // 2 // BYTES // BEATS, 6) * BEATS * BYTES:
+        beyond = bool(rng.integers(2))
+        asked_w.append(burst(int(low) | beyond * SIZE, BEATS))
+        for beat in range(BEATS):
+            word, strobes = rng.integers(0, 256, BYTES, np.uint8), int(rng.integers(16))
+            beats.append((word, strobes, beat == BEATS - 1))
+            own = wanted[low + BYTES * beat :][:BYTES]
+            kept = [not beyond and strobes >> lane & 1 for lane in range(BYTES)]
+            own[:] = np.where(kept, word, own)
+    words = [int.from_bytes(word.tobytes(), "little") | strobes << 32 | last << 36
+             for word, strobes, last in beats]  # fmt: skip
+    writes, gives = Source(axi.aw, asked_w, rng, rate), Source(axi.w, words, rng, rate)
+    ends = Sink(axi.b, rng, rate)
+    asked: list[tuple[int, int | None]] = []
+    results: list[tuple[int, int] | None] = []
+    for _ in range(60):
+        address = int(rng.integers(SIZE // 2, SIZE + 40))
+        value = int(rng.integers(256)) if rng.integers(2) else None
+        asked.append((address, value))
+        inside = address < SIZE
+        if value is None:
+            results.append((int(wanted[address]), 0) if inside else None)
+        else:
+            results.append(None)
+            if inside:
+                wanted[address] = value
+
+    def filled() -> bool:
+        return len(ends.items) == len(asked_w)
+
+    host = Host(dut, asked, 3)
+    waits = SimpleNamespace(ready=False)
+
+    class After(Part):
+        """The host, who comes when all is written that bursts write."""
+
+        ports = host.ports
+
+        def drive(self, ctx: Any) -> None:
+            if waits.ready:
+                host.drive(ctx)
+
+        def see(self, cycle: int, values: Any) -> None:
+            host.see(cycle, values)
+            waits.ready = waits.ready or filled()
+
+    lows = [*range(0, SIZE, BEATS * BYTES), *rng.integers(0, SIZE // BYTES - BEATS, 8) * BYTES]
+    reads = Source(axi.ar, [], rng, rate)
+    takes = Sink(axi.r, rng, rate)
+
+    def done() -> bool:
+        if filled() and len(host.found) == len(asked) and not reads.items:
+            reads.items = [burst(int(low), BEATS) for low in lows] + [burst(SIZE, 2)]
+        return len(takes.items) == BEATS * len(lows) + 2
+
+    run(dut, [writes, gives, ends, After(), reads, takes], done, deadline=6000)
+    assert ends.items == [
+        3 * bool((asked_w[number] & 0xFFFF) >= SIZE) for number in range(len(asked_w))
+    ]
+    for (address, value), found, result in zip(asked, host.found, results, strict=True):
+        assert found[1] == (address >= SIZE)
+        assert value is not None or result is None or found == result
+    at = 0
+    for low in lows:
+        for beat in range(BEATS):
+            word, last, resp = split(takes.items[at])
+            assert word == wanted[low + BYTES * beat :][:BYTES].tobytes()
+            assert (last, resp) == (beat == BEATS - 1, 0)
+            at += 1
+    assert [split(item)[1:] for item in takes.items[at:]] == [(False, 3), (True, 3)]
+
+
+def split(item: int) -> tuple[bytes, bool, int]:
+    """Return a beat's word, whether it is the last, and its response."""
+    return (item & 0xFFFFFFFF).to_bytes(4, "little"), bool(item >> 32 & 1), item >> 33
