@@ -15,7 +15,7 @@ families that are told.
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -194,26 +194,33 @@ endmodule
     )
 
 
+def routed(synthesis: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Synthesise; if nextpnr routes no seed, resources are all there is."""
+    try:
+        return dict(synthesis(**options))
+    except FpgaError as error:
+        found = dict(synthesis(**{**options, "place": False}))
+        found["notes"].append(f"not routed from any seed: {error}")
+        return found
+
+
 def measure(row: Row, kind: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return what one array takes and how fast it is; ``kind`` is ours, plain or pipelined."""
     if kind == "ours":
         design = row.design
         label = design.module
-        found = synthesise_design(design, row.target, part=row.part, activity="none", **options)
+        found = routed(
+            partial(synthesise_design, design, row.target, part=row.part, activity="none"), options
+        )
         macs, cycles = design.spec.m * design.spec.n, cycles_of(design)
     else:
         label = f"{kind} {row.rows} x {row.columns}, int{row.a_width} x int{row.b_width}"
         with TemporaryDirectory() as folder:
             path = Path(folder) / "plain.sv"
             path.write_text(plain_text(row, kind == "pipelined"))
-            measure_plain = partial(
-                synthesise, [path], top="plain", target=row.target, part=row.part
+            found = routed(
+                partial(synthesise, [path], top="plain", target=row.target, part=row.part), options
             )
-            try:
-                found = measure_plain(**options)
-            except FpgaError as error:  # nextpnr routes no seed: resources are all there is
-                found = measure_plain(**{**options, "place": False})
-                found["notes"].append(f"not routed from any seed: {error}")
         macs, cycles = row.rows * row.columns, K  # sums leave while the next tile enters
     fmax = found["fmax_mhz"]
     logic = found["fmax_logic_mhz"]
