@@ -132,11 +132,14 @@ def test_digits_through_the_pins_of_a_board(
 
 
 @pytest.mark.prove
-def test_digits_on_the_whole_board(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
-    """All of the test images through the pins of the build as it is."""
+@pytest.mark.parametrize("board", ["ulx3s_85f", "orangecrab_25f", "colorlight_i9"])
+def test_digits_on_the_whole_board(
+    run: Run, digits: tuple[Path, Task], tmp_path: Path, board: str
+) -> None:
+    """All of the test images through the pins of the build as it is: 12 x 12, 4 x 4, 8 x 8."""
     model, task = digits
     x = save(tmp_path / "x.npy", task.inputs)
-    found = run(model, "--input", x, "--board", "ulx3s_85f", "-p", "divisor=4", "--simulate",
+    found = run(model, "--input", x, "--board", board, "-p", "divisor=4", "--simulate",
                 "all", "--batch", 200, "--energy", "none", "--json")  # fmt: skip
     assert found.code == 0, found.err
     facts = check("run", found.out)
