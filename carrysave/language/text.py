@@ -197,7 +197,7 @@ def check_header(found: Any) -> None:
         value = found.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise refuse(name, f"{low}..{high}")
-    if found.get("cache_bits") not in CACHE_BITS:
+    if type(found.get("cache_bits")) is not int or found["cache_bits"] not in CACHE_BITS:
         raise refuse("cache_bits", " or ".join(map(str, CACHE_BITS)))
     head, rest = divmod(found["width"], found["heads"])
     if rest or head % 32 or head & head - 1:

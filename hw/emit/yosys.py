@@ -54,9 +54,7 @@ def abc_version() -> str:
     return lines[0].strip() if lines else f"the one of Yosys {version()}"
 
 
-def never(
-    circuit: str, seconds: float, *, cwd: Path | str, patience: float = 10.0
-) -> bool | None:  # fmt: skip
+def never(circuit: str, seconds: float, *, cwd: Path | str, patience: float = 10.0) -> bool | None:
     """Decide whether no output of a circuit is ever 1, from its first state on, by ABC.
 
     A counterexample is written to the file `cex`.

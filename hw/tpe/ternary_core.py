@@ -40,7 +40,6 @@ class TernaryCore(BitplaneEngine):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "mutants")
 
-    SPEC = TernaryCoreSpec
     HOWS: ClassVar[dict[str, Parameter]] = {
         **PLANE_HOWS,
         "chain": Integer(

@@ -196,6 +196,17 @@ async def test_matches_golden(dut: Any, source: str, sink: str) -> None:
 
 
 @cocotb.test
+@cocotb.parametrize(length=sorted({max(1, LONGEST // 2), LONGEST}))
+async def test_rows_wait_behind_one_that_stands_still(dut: Any, length: int) -> None:
+    """Many rows come at once, and none takes the place of one that has not left."""
+    seed = 260 + length
+    rng = generator(seed)
+    bench = await VectorBench(dut).start()
+    rows = [(str(rng.choice(BUILT)), draw(rng, length)) for _ in range(30)]
+    await bench.check(rows, sink="long", seed=seed)
+
+
+@cocotb.test
 async def test_refuses_operations_that_are_not_built(dut: Any) -> None:
     """Zeros come back, as many as values, and the next row is right."""
     rng = generator(250)

@@ -1,5 +1,6 @@
 """The driver's vector jobs, on a co-processor in software."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,9 @@ def test_driver_vector_elements_rejects_what_hardware_would() -> None:
     ):  # fmt: skip
         keywords: dict[str, Any] = more
         reject(device, says, operation, a, **keywords)
+    one = copy(a)
+    one.shape = (1, 8)  # the first row of what it is to be written to
+    reject(device, "out must not be in the memory of b", "add", b, b=one, out=a, requantisation=how)
     reject(device, r"rows of a must be of 1\.\.32 codes, not 33", "add",
            device.empty((1, 33), byte), b=b, requantisation=how)  # fmt: skip
 
