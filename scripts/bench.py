@@ -3,8 +3,10 @@
     make bench                                  default library, osu018
     .venv/bin/python scripts/bench.py --liberty sky130_fd_sc_hd__tt_025C_1v80.lib.gz
     .venv/bin/python scripts/bench.py --docs  also rewrites the tables of docs/figures
+    .venv/bin/python scripts/bench.py --parts quality --quick --only opt1   no search, one design
 
-Everything is written to build/bench.json; synthesis results are cached by content.
+Everything is written to build/bench.LIBRARY.json, rows as they come. What was done is cached by
+content: a run that was stopped goes on where it was.
 """
 
 import argparse
@@ -29,21 +31,11 @@ from carrysave.progress import Steps
 from carrysave.sim import runner
 from hw.catalog import Design
 from hw.emit.files import generate
+from scripts import silicon
 from scripts.pages import write_table
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# A design and the twin that it is measured against, in the same run and under the same flow.
-PAIRS = [
-    (Design("opt1"), Design("mac")),
-    (Design("opt1", {"pipeline": 1}), Design("mac", {"pipeline": 1})),
-    (Design("systolic_os"), Design("systolic_os", {"pe": "mac"})),
-    (Design("systolic_ws"), Design("systolic_ws", {"pe": "mac"})),
-    (Design("matrix_2d"), Design("matrix_2d", {"pe": "mac"})),
-    (Design("cube"), Design("cube", {"pe": "mac"})),
-    (Design("adder_tree", {"pe": "opt2"}), Design("adder_tree", {"pe": "mac"})),
-    (Design("digit_column", {"m": 1, "n": 16, "pe": "opt4c"}), Design("laconic", {"k": 1})),
-]
 # Engines of growing size, one point each; verified up to a size that simulates in minutes.
 SIZES = (8, 16, 32, 64)
 VERIFIED = 32
@@ -55,22 +47,8 @@ SIDES = {
     "adder_tree": ("n", "k"),
     "digit_column": ("m", "n"),
 }
-PARTS = ("quality", "sizes", "simulation")
-
-
-def measure_synthesis(
-    pairs: list[tuple[Design, Design]], library: liberty.Library, steps: Steps
-) -> list[dict[str, Any]]:
-    """Synthesise every design and its twin, the best of a sweep each."""
-    rows = []
-    for pair in pairs:
-        found = []
-        for design in pair:
-            steps.step(f"synthesise {design.module}")
-            found.append(synthesis.synthesise_design(design, library, sweep=True))
-        ratio = found[0]["gops_per_mm2"] / found[1]["gops_per_mm2"]
-        rows += [{**found[0], "ratio_to_twin": ratio}, {**found[1], "ratio_to_twin": 1.0}]
-    return rows
+PARTS = ("quality", "sizes", "simulation", "wires")
+"""Not asked for, all but the last."""
 
 
 def measure_sizes(
@@ -164,17 +142,6 @@ def table(rows: list[dict[str, Any]], columns: dict[str, str]) -> list[list[str]
     ]
 
 
-QOR = {
-    "module": "{}",
-    "area_um2": "{:,.0f}",
-    "period_ns": "{:.3f}",
-    "power_mw": "{:,.1f}",
-    "pj_per_mac": "{:.2f}",
-    "gops_per_mm2": "{:.1f}",
-    "ratio_to_twin": "{:.2f}",
-}
-
-
 def show(console: Console, title: str, rows: list[dict[str, Any]], columns: dict[str, str]) -> None:
     """Print a table."""
     view = Table(title=title, title_justify="left")
@@ -198,18 +165,24 @@ def main() -> None:
     parser.add_argument("--liberty", type=Path, help="cell library; osu018 if absent")
     parser.add_argument("--only", nargs="+", metavar="DESIGN", help="these designs")
     parser.add_argument(
-        "--sizes", nargs="+", type=int, default=SIZES, metavar="SIDE", help="of part sizes"
+        "--sizes", nargs="+", type=int, metavar="SIDE", help="of the parts sizes and wires"
     )
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure")
+    parser.add_argument("--quick", action="store_true", help="part quality: one recipe, no search")
+    parser.add_argument("--jobs", type=int, help="how many at a time; a core each if absent")
+    parser.add_argument(
+        "--parts", nargs="+", choices=PARTS, default=PARTS[:-1], help="what to measure"
+    )
     parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/figures")
     arguments = parser.parse_args()
     console = Console() if sys.stdout.isatty() else Console(width=140)
     library = liberty.Library.load(arguments.liberty) if arguments.liberty else liberty.osu018()
-    known = dict.fromkeys([*(pair[0].name for pair in PAIRS), *SIDES])
+    known = dict.fromkeys([*(pair[0].name for pair in silicon.PAIRS), *SIDES])
     only = arguments.only or list(known)
     for name in only:
         if name not in known:
             parser.error(f"--only must be of {', '.join(known)}, not {name!r}")
+    if arguments.docs and "wires" in arguments.parts and not arguments.liberty:
+        parser.error("--docs has the part wires for --liberty only")
     record: dict[str, Any] = {
         "library": library.name,
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python "
@@ -224,22 +197,31 @@ def main() -> None:
         earlier = json.loads(path.read_text()) if path.exists() else {}
         cache.write(path, json.dumps({**earlier, **record}, indent=2) + "\n")
 
+    name = "osu018" if arguments.liberty is None else "sky130"
+    options = jobs.Options(jobs=arguments.jobs, progress=steps.jobs)
     if "quality" in arguments.parts:
-        pairs = [pair for pair in PAIRS if pair[0].name in only]
-        with steps, jobs.session():
-            quality = measure_synthesis(pairs, library, steps)
-        show(console, f"Area, period, power: {library.name}", quality, QOR)
-        record["versions"] = quality[0]["versions"]
-        keep("quality", quality)
-        console.print(record["versions"])
+        pairs = [pair for pair in silicon.PAIRS if pair[0].name in only]
+        with steps, jobs.session(options):
+            quality = silicon.measure_pairs(
+                pairs, library, lambda rows: keep("quality", rows), sweep=not arguments.quick
+            )
+        show(console, f"Mapped and placed: {library.name}", quality, silicon.QUALITY)
+        console.print(quality[0]["versions"])
         if arguments.docs:
-            name = "osu018" if arguments.liberty is None else "sky130"
-            write_table(f"figures {name}", markdown(quality, QOR))
+            write_table(f"figures {name}", markdown(quality, silicon.QUALITY))
+    if "wires" in arguments.parts:
+        with steps, jobs.session(options):
+            grown = silicon.measure_grown(
+                arguments.sizes or silicon.SIDES, library, lambda rows: keep("wires", rows)
+            )
+        show(console, f"Arrays with wires: {library.name}", grown, silicon.GROWN)
+        if arguments.docs:
+            write_table(f"wires {name}", markdown(grown, silicon.GROWN))
     if "sizes" in arguments.parts:
         names = [name for name in SIDES if name in only]
         with steps, jobs.session():
             sizes = measure_sizes(
-                names, arguments.sizes, library, steps, lambda rows: keep("sizes", rows)
+                names, arguments.sizes or SIZES, library, steps, lambda rows: keep("sizes", rows)
             )
         show(console, "Cost against size", sizes, SIZE_COLUMNS)
         if arguments.docs:

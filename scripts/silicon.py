@@ -1,0 +1,107 @@
+"""Designs on a cell library, mapped and placed: each beside its twin, and arrays as they grow."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from carrysave import jobs
+from carrysave.asic.design_job import design_job
+from carrysave.asic.liberty.cells import Library
+from hw.catalog import Design
+
+__all__ = ["GROWN", "PAIRS", "QUALITY", "SIDES", "measure_grown", "measure_pairs"]
+
+# A design and the twin that it is measured against, in the same run and under the same flow.
+PAIRS = [
+    (Design("opt1"), Design("mac")),
+    (Design("opt1", {"pipeline": 1}), Design("mac", {"pipeline": 1})),
+    (Design("systolic_os"), Design("systolic_os", {"pe": "mac"})),
+    (Design("systolic_ws"), Design("systolic_ws", {"pe": "mac"})),
+    (Design("matrix_2d"), Design("matrix_2d", {"pe": "mac"})),
+    (Design("cube"), Design("cube", {"pe": "mac"})),
+    (Design("adder_tree", {"pe": "opt2"}), Design("adder_tree", {"pe": "mac"})),
+    (Design("digit_column", {"m": 1, "n": 16, "pe": "opt4c"}), Design("laconic", {"k": 1})),
+]
+SIDES = (2, 4, 8, 16)
+
+_FIGURES = {
+    "um2": ("area_um2", "{:,.0f}"),
+    "ns": ("period_ns", "{:.3f}"),
+    "pJ": ("pj_per_mac", "{:.2f}"),
+    "GOPS/mm2": ("gops_per_mm2", "{:.1f}"),
+}
+"""Columns of each tier: key of a result, and of what it has under ``placed``."""
+_TIERS = ("mapped", "placed")
+
+
+def _columns(figures: Sequence[str]) -> dict[str, str]:
+    return {f"{tier}, {name}": _FIGURES[name][1] for name in figures for tier in _TIERS}
+
+
+_RATIOS = {f"{tier}, ratio": "{:.2f}" for tier in _TIERS}
+QUALITY = {"module": "{}", **_columns(tuple(_FIGURES)), **_RATIOS, "points": "{}"}
+GROWN = {"array": "{}", **_columns(("ns", "um2", "pJ")), "wire, m": "{:.3f}", "cells take": "{}"}
+
+Keep = Callable[[list[dict[str, Any]]], None]
+"""Called with all rows after each: the largest take long."""
+
+
+def _figures(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of both tiers of a result."""
+    return {
+        f"{tier}, {name}": of[key]
+        for name, (key, _) in _FIGURES.items()
+        for tier, of in zip(_TIERS, (found, found["placed"]), strict=True)
+    }
+
+
+def measure_pairs(
+    pairs: Sequence[tuple[Design, Design]],
+    library: Library,
+    keep: Keep,
+    *,
+    sweep: bool = True,
+) -> list[dict[str, Any]]:
+    """Synthesise and place every design and its twin; ratios are of GOPS/mm2.
+
+    Parameters
+    ----------
+    sweep : search, the same for both, and place the best few of each; else one recipe.
+    """
+    rows: list[dict[str, Any]] = []
+    found = _results([design for pair in pairs for design in pair], library, sweep)
+    for _ in pairs:
+        results = [next(found), next(found)]
+        figures = [_figures(result) for result in results]
+        for result, own in zip(results, figures, strict=True):
+            ratios = {
+                f"{tier}, ratio": own[f"{tier}, GOPS/mm2"] / figures[1][f"{tier}, GOPS/mm2"]
+                for tier in _TIERS
+            }
+            rows.append({
+                "module": result["module"], **own, **ratios, "points": len(result["sweep"]),
+                **{key: result[key] for key in ("recipe", "hierarchy_mode", "versions")},
+            })  # fmt: skip
+        keep(rows)
+    return rows
+
+
+def measure_grown(sides: Sequence[int], library: Library, keep: Keep) -> list[dict[str, Any]]:
+    """Synthesise and place square arrays, one recipe each."""
+    rows: list[dict[str, Any]] = []
+    designs = [Design("systolic_os", {"m": side, "n": side}) for side in sides]
+    for side, result in zip(sides, _results(designs, library, False), strict=True):
+        placed = result["placed"]
+        rows.append({
+            "array": f"{side} x {side}", **_figures(result),
+            "wire, m": placed["wire_um"] * 1e-6, "cells take": f"{placed['utilisation']:.0%}",
+            "recipe": result["recipe"], "versions": result["versions"],
+        })  # fmt: skip
+        keep(rows)
+    return rows
+
+
+def _results(designs: Sequence[Design], library: Library, sweep: bool) -> Iterator[dict[str, Any]]:
+    """Yield what was found of each design, in their order; what was done before is not again."""
+    wanted = [design_job(design, library, sweep=sweep, place=True) for design in designs]
+    for outcome in jobs.run(wanted, ordered=True):
+        yield outcome.get()
