@@ -10,11 +10,12 @@ from golden.check import Parameter, check_fields
 from golden.npe.vector import VectorUnitSpec
 from hw.arith.adder import ADDER
 from hw.npe.activations.row_banks import RowBanks, ValueBeat
-from hw.npe.activations.row_codes import probabilities, rounded
 from hw.npe.activations.row_elements import RowElements
-from hw.npe.activations.row_lane import LaneWidths, RowStep, row_lane
+from hw.npe.activations.row_lane import LaneWidths, RowStep
 from hw.npe.activations.row_scale import RowScale
 from hw.npe.activations.row_schedule import RowSchedule
+from hw.npe.activations.summed_lanes import SummedLanes, SummedStep
+from hw.npe.activations.summed_widths import SummedWidths
 
 __all__ = ["CodeBeat", "ValueBeat", "VectorUnit"]
 
@@ -40,7 +41,7 @@ class VectorUnit(wiring.Component):
     :class:`~hw.npe.activations.row_scale.RowScale` finds while the next row is summed up. Gates,
     sums and products are requantised in one pass, in which each beat is read twice: of gates, for
     the divisor and when it has been divided by; of two operands, that of either. Two operands
-    share a bank. All passes use one multiplier and one shifter per lane.
+    share a bank. All passes use one multiplier per lane, and one adder or one shifter.
 
     Latency, a row of one beat to its codes: :attr:`latency` cycles or more, as the values are.
     Throughput: :func:`golden.npe.vector_unit.cycles`; of rows of many beats, beats + 6 cycles for
@@ -106,7 +107,7 @@ class VectorUnit(wiring.Component):
         })
         self.norms = spec.builds(spec.NORMS)
         self.softmaxes = "softmax" in spec.built
-        self.widths = LaneWidths(spec)
+        self.value_width = (LaneWidths(spec) if spec.scales else SummedWidths(spec)).value
 
     @property
     def latency(self) -> int:
@@ -133,10 +134,10 @@ class VectorUnit(wiring.Component):
         m.submodules.banks = banks = RowBanks(spec)
         wiring.connect(m, wiring.flipped(self.i), banks.i)
         m.submodules.schedule = schedule = RowSchedule(spec)
-        sum_width = self.widths.value + spec.length.bit_length()
+        sum_width = self.value_width + spec.length.bit_length()
         m.submodules.row = row = RowScale(spec, sum_width)
-        total = Signal(sum_width, reset_less=True)
-        squares = Signal(sum_width, reset_less=True)
+        summed, so_far = Signal(sum_width), Signal(sum_width, reset_less=True)
+        total = Signal.like(row.total, reset_less=True)
         carried = Signal(spec.carry_width, reset_less=True)
         move, norm = Signal(), Signal()
         now, found = schedule.now, schedule.o_found
@@ -144,7 +145,7 @@ class VectorUnit(wiring.Component):
         top, count = now.top, now.count
 
         def is_norm(operation: Value) -> Value:
-            return (operation != 0) & int(self.widths.linear) if self.softmaxes else C(1, 1)
+            return (operation != 0) & int(self.norms or spec.scales) if self.softmaxes else C(1, 1)
 
         m.d.comb += [
             move.eq(~self.o.valid | self.o.ready), banks.move.eq(move),
@@ -153,16 +154,9 @@ class VectorUnit(wiring.Component):
             schedule.i_row0.eq(banks.o_row0), schedule.i_row1.eq(banks.o_row1),
             banks.start.eq(schedule.start), banks.bank.eq(schedule.bank),
             banks.final.eq(schedule.final), row.start.eq(schedule.begin),
-            row.norm.eq(is_norm(found.operation)), row.centred.eq(found.operation == 1),
-            row.total.eq(total), row.squares.eq(squares),
+            row.norm.eq(is_norm(found.operation)), row.total.eq(total), row.sum.eq(so_far),
             row.count.eq(found.end * spec.lanes + found.count + 1),
         ]  # fmt: skip
-        with m.If(schedule.start):
-            with m.If(schedule.final):
-                m.d.sync += carried.eq(1 << spec.carry_width - 1)
-            with m.Elif(~schedule.done):
-                m.d.sync += [total.eq(0), squares.eq(0)]
-
         # Stages: the memory's output, d: difference, a: operand and factor, p: product, s: shifted.
         valid, last = Signal(5), Signal(5, reset_less=True)
         elements: RowElements | None = None
@@ -180,38 +174,27 @@ class VectorUnit(wiring.Component):
         m.d.comb += offset.eq(Mux(none, 0, Mux(norm, mean >> spec.MEAN_FRACTION, top)))
         low = Signal(spec.MEAN_FRACTION)
         m.d.comb += low.eq(Mux(none, 0, mean[: spec.MEAN_FRACTION]))
-        shift = Signal(self.widths.shift)
-        places = Mux(scaling, row.shift, spec.MEAN_FRACTION)
-        factor = Signal(self.widths.factor)
-        one = 1 << spec.magnitude_width + 3
-        of_all = Mux(scaling, Mux(norm, -row.factor, row.factor), Mux(norm, -1, one))
-        if elements is not None:
-            places, of_all = elements.chosen(places, of_all, one)
-        m.d.comb += [shift.eq(places), factor.eq(of_all)]
         keep = [
             ~refused & (~last[0] | (lane <= count) if lane else C(1, 1))
             for lane in range(spec.lanes)
         ]
-        step = RowStep(
-            move=move, norm=norm, offset=offset, low=low, factor=factor,
-            square=norm & squaring & ~scaling, shift=shift,
-            elements=None if elements is None else elements.elements,
-        )  # fmt: skip
-        lanes = [
-            row_lane(
-                m, spec, lane, banks.o_data.word_select(lane, spec.width), keep[lane], step,
-                self.adder,
-            )
-            for lane in range(spec.lanes)
-        ]  # fmt: skip
-        added = sum((value.as_signed() for value, _, _ in lanes[1:]), lanes[0][0].as_signed())
-        codes, after = probabilities(m, spec, carried, [value for value, _, _ in lanes])
-        if self.widths.linear:
-            scaled = None if elements is None else elements.limits()
+        values = [banks.o_data.word_select(lane, spec.width) for lane in range(spec.lanes)]
+        if elements is None:
+            lanes = SummedLanes(m, spec, SummedStep(
+                move=move, norm=norm, scaling=scaling, squaring=squaring, offset=offset, low=low,
+                factor=row.factor, shift=row.shift,
+            ), self.adder)  # fmt: skip
             codes = [
-                Mux(norm, rounded(m, spec, lane, self.adder, scaled), probability)
-                for lane, probability in zip(lanes, codes, strict=True)
+                lanes.add(m, lane, *given, carried)
+                for lane, given in enumerate(zip(values, keep, strict=True))
             ]
+            after, added = lanes.before, lanes.sum
+        else:
+            factor, shift = elements.chosen(row.factor, row.shift, norm, scaling)
+            codes, after, added = elements.lanes(m, values, keep, carried, RowStep(
+                move=move, norm=norm, offset=offset, low=low, factor=factor, shift=shift,
+                square=norm & squaring & ~scaling, elements=elements.elements,
+            ))  # fmt: skip
         emits: Value = valid[-1]
         fraction: Value = C(spec.norm_fraction)
         if elements is not None:
@@ -228,8 +211,13 @@ class VectorUnit(wiring.Component):
                 exponent = Mux(norm, fraction, row.shift)
                 m.d.sync += self.o.payload.exponent.eq(Mux(refused, 0, exponent))
                 m.d.sync += self.o.payload.refused.eq(refused)
-            with m.Elif(squaring):
-                m.d.sync += squares.eq(squares + added)
             with m.Else():
-                m.d.sync += total.eq(total.as_signed() + added)
+                m.d.sync += so_far.eq(summed)
+        m.d.comb += summed.eq(so_far.as_signed() + added.as_signed())
+        with m.If(schedule.start):
+            with m.If(schedule.final):
+                m.d.sync += carried.eq(1 << spec.carry_width - 1)
+            with m.Else():
+                # Squares come after values.
+                m.d.sync += [carried.eq(0), so_far.eq(0), total.eq(Mux(schedule.done, summed, 0))]
         return m

@@ -38,7 +38,9 @@ CASES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("parameters", long(CASES, 0, 3, 6, 7, 8, 9, 10), ids=case_name)
 def test_vector_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
-    result = verify(Design("vector_unit", parameters), directory=tmp_path)
+    # Other ones have the carry chains of FPGAs, and what is built for them.
+    adder = "sklansky" if parameters.get("lanes", 8) % 2 else "operator"
+    result = verify(Design("vector_unit", parameters | {"adder": adder}), directory=tmp_path)
     assert result.ok, result
 
 

@@ -1,6 +1,6 @@
 """Two banks of rows: the next row comes while the last is read."""
 
-from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -210,18 +210,18 @@ class RowBanks(wiring.Component):
     def _greatest(self, m: Module, before: Value) -> Value:
         """Find the greatest value of a beat and of those before it."""
         spec, payload = self.spec, self.i.payload
-        values: list[Value] = [before]
+        # A value after one beyond the row's end is beyond it, too.
+        values: list[tuple[Value, Value]] = [(before, C(0, 1))]
         for lane in range(spec.lanes):
             value = payload.data.word_select(lane, spec.width).as_signed()
-            beyond = payload.last & (lane > payload.count)
-            values.append(Mux(beyond, spec.in_format.low, value) if lane else value)
+            values.append((value, payload.last & (lane > payload.count) if lane else C(0, 1)))
         level = 0
         while len(values) > 1:
-            pairs = []
+            pairs: list[tuple[Value, Value]] = []
             for number, (a, b) in enumerate(zip(values[::2], values[1::2], strict=False)):
                 most = Signal(signed(spec.width), name=f"most{level}_{number}")
-                m.d.comb += most.eq(Mux(a > b, a, b))
-                pairs.append(most)
+                m.d.comb += most.eq(Mux((b[0] > a[0]) & ~b[1], b[0], a[0]))
+                pairs.append((most, a[1]))
             values = pairs + values[len(pairs) * 2 :]
             level += 1
-        return values[0]
+        return values[0][0]

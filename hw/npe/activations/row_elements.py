@@ -6,9 +6,9 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.npe.vector import VectorUnitSpec
 from hw.npe.activations.row_banks import RowBanks
-from hw.npe.activations.row_codes import limits
+from hw.npe.activations.row_codes import limits, probabilities, rounded
 from hw.npe.activations.row_gate import GateDigits, slope
-from hw.npe.activations.row_lane import Elements
+from hw.npe.activations.row_lane import Elements, LaneWidths, RowStep, row_lane
 from hw.npe.activations.row_order import numbers_of
 
 __all__ = ["RowElements"]
@@ -45,7 +45,7 @@ class RowElements:
         self, m: Module, spec: VectorUnitSpec, now: Any, banks: RowBanks, move: Value,
         valid: Signal, last: Signal, adder: str,
     ):  # fmt: skip
-        self.spec, self.now = spec, now
+        self.spec, self.now, self.adder = spec, now, adder
         gates, sums, products = (
             self._is(*names) for names in (tuple(spec.GATES), ("add",), ("multiply",))
         )
@@ -89,17 +89,43 @@ class RowElements:
         """Move what belongs to beats by a stage, or from stage p back to stage a."""
         return Cat(new, stages[0], Mux(again, stages[3], stages[1]), stages[2], stages[3])
 
-    def chosen(self, places: Value, factor: Value, one: int) -> tuple[Value, Value]:
-        """Choose the shift and the factor of all lanes, instead of those of sums and norms."""
-        more, now = self.elements, self.now
+    def chosen(
+        self, factor: Value, places: Value, norm: Value, scaling: Value
+    ) -> tuple[Value, Value]:
+        """Choose the factor and the shift of all lanes; those of the row are of norms and sums."""
+        spec, more, now = self.spec, self.elements, self.now
+        widths, one = LaneWidths(spec), 1 << spec.magnitude_width + 3
+        factor = Mux(scaling, Mux(norm, -factor, factor), Mux(norm, -1, one))
+        places = Mux(scaling, places, spec.MEAN_FRACTION)
         # Differences have bits after the point; places that leave nothing are enough.
-        shift = now.shift + self.spec.MEAN_FRACTION
-        most = self.spec.scaling.shift_format.high
+        shift = now.shift + spec.MEAN_FRACTION
+        most = spec.scaling.shift_format.high
         own = Mux(more.products, now.shift, Mux(shift > most, most, shift))
         scale = Mux(more.again, Mux(more.gates, one, now.multiplier), -now.multiplier)
-        return Mux(self.direct, own, places), Mux(self.direct, scale, factor)
+        return (
+            Mux(self.direct, scale, factor)[: widths.factor],
+            Mux(self.direct, own, places)[: widths.shift],
+        )
 
-    def limits(self) -> tuple[Value, Value, Value]:
+    def lanes(
+        self, m: Module, values: list[Value], keep: list[Value], carried: Value, step: RowStep
+    ) -> tuple[list[Value], Value, Value]:
+        """Build the lanes; return codes, what is left of the last one, and the sum."""
+        spec = self.spec
+        lanes = [
+            row_lane(m, spec, lane, value, kept, step, self.adder)
+            for lane, (value, kept) in enumerate(zip(values, keep, strict=True))
+        ]
+        added = sum((value.as_signed() for value, _, _ in lanes[1:]), lanes[0][0].as_signed())
+        codes, after = probabilities(m, spec, carried, [value for value, _, _ in lanes])
+        limits = self._limits()
+        codes = [
+            Mux(step.norm, rounded(m, spec, lane, self.adder, limits), probability)
+            for lane, probability in zip(lanes, codes, strict=True)
+        ]
+        return codes, after, added
+
+    def _limits(self) -> tuple[Value, Value, Value]:
         """Return zero point, least and greatest code."""
         own = (self.now.zero_point, self.now.low, self.now.high)
         zero, low, high = (

@@ -56,14 +56,7 @@ def exp_parts(
     # Arithmetic shifts of the negative integer round its magnitude up.
     most = (1 << len(below)) - 1
     most += (most + 1 >> 1) - (most + 15 >> 4)
-    heap = BitHeap(most.bit_length())
-    for part in (below, below[1:], below[:1]):
-        heap.add_term(list(part), signed=False)
-    for place, bit in enumerate(below[4:]):
-        heap.add_bit(bit, place, negative=True)
-    heap.add_bit(below[:4].any(), 0, negative=True)
-    turned = resolve(m, heap.compress(m, [2] * heap.width), adder)
-
+    turned = _base_two(m, below, most.bit_length(), adder)
     whole, rest = divide_by_constant(m, turned, inverse_scale, most, adder)
     if octaves is not None and most // inverse_scale >= octaves:
         least = whole >= octaves
@@ -77,6 +70,25 @@ def exp_parts(
         fraction.add_bit(bit, place, negative=True)
     line = resolve(m, fraction.compress(m, [2] * fraction.width), adder)
     return line, whole
+
+
+def _base_two(m: Module, below: Value, width: int, adder: str) -> Value:
+    """Change an exponential's base: multiply by 1.4375, rounding parts up."""
+    if adder == "operator":
+        # In two carry chains: half of three times as much, rounded up, less a sixteenth.
+        turned = Signal(width, name="turned")
+        grown = Cat(C(1, 1), below) + Cat(C(1, 2), below) >> 2
+        none = ~below[:4].any()
+        less = Cat(none, ~Cat(below[4:], C(0, width))[:width])
+        m.d.comb += turned.eq(Cat(none, grown[:width]) + less >> 1)
+        return turned
+    heap = BitHeap(width)
+    for part in (below, below[1:], below[:1]):
+        heap.add_term(list(part), signed=False)
+    for place, bit in enumerate(below[4:]):
+        heap.add_bit(bit, place, negative=True)
+    heap.add_bit(below[:4].any(), 0, negative=True)
+    return resolve(m, heap.compress(m, [2] * heap.width), adder)
 
 
 def exp_shift(m: Module, spec: ActivationSpec, below: Value, adder: str) -> Value:

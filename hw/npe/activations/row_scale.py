@@ -13,25 +13,25 @@ class RowScale(wiring.Component):
     """Computes the factor and the shift of a row from sums of its values, bit by bit.
 
     One subtractor makes the quotients and the root, two bits of the radicand or one of the dividend
-    per cycle; one adder makes products. A quotient is normalised: it ends when its leading one has
-    reached the top.
+    per cycle; one adder makes products. The divisor's register grows the root, two bits above the
+    next radicand's. A quotient is normalised: it ends when its leading one has reached the top.
 
     Parameters
     ----------
     spec : VectorUnitSpec
         What: widths.
     sum_width : int
-        Bits of ``total`` and ``squares``.
+        Bits of ``sum``.
 
     Members
     -------
     start : In(1)
         Start.
-    norm, centred, count : In
-        Which scale: of a norm, and of one about the mean; else of a softmax; and number of values:
-        stable while ``busy``.
-    total, squares : In
-        Sum of exponentials, or of values, two's complement; of squares.
+    norm, count : In
+        Which scale: of a norm, else of a softmax; and number of values: stable while ``busy``.
+    total, sum : In
+        Sum of values, two's complement, of a norm about the mean, else 0; of squares, or of
+        exponentials.
     busy : Out(1)
         The outputs are not there yet.
     factor, shift, mean : Out
@@ -41,9 +41,8 @@ class RowScale(wiring.Component):
 
     start: Signal
     norm: Signal
-    centred: Signal
     total: Signal
-    squares: Signal
+    sum: Signal
     count: Signal
     busy: Signal
     factor: Signal
@@ -55,9 +54,8 @@ class RowScale(wiring.Component):
         super().__init__({
             "start": In(1),
             "norm": In(1),
-            "centred": In(1),
-            "total": In(sum_width),
-            "squares": In(sum_width),
+            "total": In(spec.width + spec.length.bit_length()),
+            "sum": In(sum_width),
             "count": In(spec.length.bit_length()),
             "busy": Out(1),
             "factor": Out(spec.reciprocal_width),
@@ -68,15 +66,14 @@ class RowScale(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
-        norm, centred = self.norm, self.centred
-        norms = spec.builds(spec.NORMS)
+        norm, norms = self.norm, spec.builds(spec.NORMS)
         length_width = len(self.count)
         # Of a norm: |total| and the sum of squares, and length times the latter.
-        magnitude_width = min(spec.width - 1 + length_width, len(self.total))
-        square_width = min(2 * spec.width - 1 + length_width, len(self.squares))
+        magnitude_width = len(self.total) - 1
+        square_width = min(2 * spec.width - 1 + length_width, len(self.sum))
         root_width = (length_width + square_width + 1) // 2
         bits_width = max(length_width, magnitude_width)
-        divisor_width = max(len(self.total), root_width + spec.ROOT_FRACTION + 1)
+        divisor_width = max(len(self.sum), root_width + spec.ROOT_FRACTION + 1) + 2
         quotient_width = max(spec.reciprocal_width, len(self.mean))
 
         work = Signal(2 * root_width, reset_less=True)
@@ -84,36 +81,33 @@ class RowScale(wiring.Component):
         bits = Signal(bits_width, reset_less=True)
         rest = Signal(divisor_width, reset_less=True)
         divisor = Signal(divisor_width, reset_less=True)
-        quotient = Signal(quotient_width, reset_less=True)
-        root = Signal(root_width + spec.ROOT_FRACTION, reset_less=True)
-        left = Signal(range(max(len(root), magnitude_width + spec.MEAN_FRACTION) + 1))
+        quotient = Signal(quotient_width)
+        root_digits = root_width + spec.ROOT_FRACTION
+        left = Signal(range(max(root_digits, magnitude_width + spec.MEAN_FRACTION) + 1))
         rooting, negative = Signal(), Signal()
-        magnitude = Signal(magnitude_width)
+        magnitude, wide = Signal(magnitude_width), Signal.like(operand)
         total = Signal.like(self.total, reset_less=True)
-        factor, shift, mean = (Signal.like(out) for out in (self.factor, self.shift, self.mean))
+        shift, mean = (Signal.like(out) for out in (self.shift, self.mean))
         m.d.comb += [
-            self.factor.eq(factor), self.shift.eq(shift), self.mean.eq(mean),
+            self.factor.eq(quotient), self.shift.eq(shift), self.mean.eq(mean),
             negative.eq(total[-1]),
-            magnitude.eq(Mux(negative, -total, total)),
+            magnitude.eq(Mux(negative, -total, total)), wide.eq(magnitude),
         ]  # fmt: skip
 
-        # The one subtractor: a digit of a quotient or of a root.
-        shifted = Signal(divisor_width + 2)
-        taken = Signal(divisor_width + 2)
-        less = Signal(divisor_width + 3)
+        # The one subtractor: a digit of a quotient or of a root, whose lowest bits are 01.
+        shifted = Signal(divisor_width + 1)
+        less = Signal(divisor_width + 2)
         fits, after = Signal(), Signal(divisor_width)
         m.d.comb += [
-            shifted.eq(Mux(rooting, Cat(work[-2:], rest), Cat(bits[-1] & norm, rest))),
-            taken.eq(Mux(rooting, Cat(C(1, 2), root), divisor)),
-            less.eq(shifted - taken),
+            shifted.eq(Mux(rooting, Cat(work[-2:], rest), Cat(C(0, 2), bits[-1] & norm, rest[2:]))),
+            less.eq(shifted - divisor),
             fits.eq(~less[-1]),
             after.eq(Mux(fits, less, shifted)),
         ]
-        # The one adder.
+        # The one adder: to subtract, the operand's bits are inverted already.
         subtracting = Signal()
         summed = Signal(2 * root_width)
-        flipped = operand ^ subtracting.replicate(len(operand))
-        m.d.comb += summed.eq(Cat(subtracting, work) + Cat(subtracting, flipped) >> 1)
+        m.d.comb += summed.eq(Cat(subtracting, work) + Cat(subtracting, operand) >> 1)
         found = Signal(quotient_width)
         m.d.comb += found.eq(Cat(fits, quotient))
 
@@ -124,11 +118,14 @@ class RowScale(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.busy.eq(self.start)
-                m.d.sync += [quotient.eq(0), bits.eq(self.count), operand.eq(self.squares)]
-                m.d.sync += [work.eq(0), divisor.eq(self.total), total.eq(self.total)]
-                m.d.sync += rest.eq(1 << spec.exponential_width - 1)
+                m.d.sync += [bits.eq(self.count), operand.eq(self.sum), total.eq(self.total)]
+                m.d.sync += [work.eq(0), divisor.eq(Cat(C(0, 2), self.sum))]
+                if norms:
+                    with m.If(norm):
+                        m.d.sync += divisor.eq(Cat(C(0, 2), self.count))
+                m.d.sync += rest.eq(1 << spec.exponential_width + 1)
                 with m.If(self.start):
-                    m.d.sync += shift.eq(-5)
+                    m.d.sync += [quotient.eq(0), shift.eq(-5)]
                     m.next = "DIVIDE"
                     if norms:
                         with m.If(norm):
@@ -140,42 +137,41 @@ class RowScale(wiring.Component):
                     with m.If(bits[0]):
                         m.d.sync += work.eq(summed)
                     with m.If(bits == 0):
-                        m.d.sync += [operand.eq(magnitude), bits.eq(Mux(centred, magnitude, 0))]
+                        m.d.sync += [operand.eq(~wide), bits.eq(magnitude)]
                         m.next = "SUBTRACT"
                 with m.State("SUBTRACT"):
                     m.d.comb += [self.busy.eq(1), subtracting.eq(1)]
-                    m.d.sync += [operand.eq(operand << 1), bits.eq(bits >> 1)]
+                    m.d.sync += [operand.eq(Cat(C(1, 1), operand)), bits.eq(bits >> 1)]
                     with m.If(bits[0]):
                         m.d.sync += work.eq(summed)
                     with m.If(bits == 0):
-                        m.d.sync += [rest.eq(0), root.eq(0), left.eq(len(root)), factor.eq(0)]
-                        m.next = "ROOT"
+                        m.d.sync += [rest.eq(0), left.eq(magnitude_width + spec.MEAN_FRACTION)]
+                        m.d.sync += bits.eq(magnitude << bits_width - magnitude_width)
+                        m.next = "MEAN"
                         with m.If(work == 0):
                             m.next = "IDLE"
-                with m.State("ROOT"):
-                    m.d.comb += [self.busy.eq(1), rooting.eq(1)]
-                    m.d.sync += [rest.eq(after), root.eq(Cat(fits, root)), work.eq(work << 2)]
-                    m.d.sync += left.eq(left - 1)
-                    with m.If(left == 1):
-                        m.d.sync += [rest.eq(0), divisor.eq(self.count)]
-                        m.d.sync += bits.eq(magnitude << bits_width - magnitude_width)
-                        m.d.sync += left.eq(magnitude_width + spec.MEAN_FRACTION)
-                        m.next = "MEAN"
                 with m.State("MEAN"):
                     m.d.comb += self.busy.eq(1)
                     m.d.sync += [*divide(), left.eq(left - 1)]
                     with m.If(left == 1):
-                        m.d.sync += mean.eq(Mux(centred, Mux(negative, -found, found), 0))
-                        m.d.sync += [rest.eq(0), divisor.eq(root), quotient.eq(0)]
+                        m.d.sync += mean.eq(Mux(negative, -found, found))
+                        m.d.sync += [rest.eq(0), divisor.eq(1), quotient.eq(0)]
                         m.d.sync += bits.eq(self.count << bits_width - length_width)
+                        m.d.sync += left.eq(root_digits)
                         first = spec.MEAN_FRACTION - spec.ROOT_FRACTION - spec.norm_fraction
                         m.d.sync += shift.eq(first - length_width)
+                        m.next = "ROOT"
+                with m.State("ROOT"):
+                    m.d.comb += [self.busy.eq(1), rooting.eq(1)]
+                    m.d.sync += [rest.eq(after), work.eq(work << 2), left.eq(left - 1)]
+                    m.d.sync += divisor.eq(Cat(left != 1, C(0, 1), fits, divisor[2:]))
+                    with m.If(left == 1):
+                        m.d.sync += rest.eq(0)
                         m.next = "DIVIDE"
             with m.State("DIVIDE"):
                 m.d.comb += self.busy.eq(1)
                 m.d.sync += [*divide(), shift.eq(shift + 1)]
                 top = spec.reciprocal_width - 1
                 with m.If(Mux(norm, found[top], found[top - spec.signed])):
-                    m.d.sync += factor.eq(found)
                     m.next = "IDLE"
         return m
