@@ -83,16 +83,17 @@ _SMALL = {
 """Every optional feature left out, and sums twice in block RAM, which saves logic."""
 
 
-def _ecp5(size: int, *, sums: int, memory: int) -> dict[str, Any]:
+def _ecp5(size: int, *, sums: int, memory: int, requantisers: int = 2) -> dict[str, Any]:
     return {
         "engine": _engine("ecp5", size, size), "data_width": 64, "address_width": 32,
         "outstanding": 4, "sums": sums, "a_bytes": 2048, "b_bytes": 2048, "memory_bytes": memory,
-        "requantisers": 2,
+        "requantisers": requantisers,
     }  # fmt: skip
 
 
 _12, _8, _4 = (
-    _ecp5(12, sums=2304, memory=1 << 17),
+    # One column at a time: more leave no blocks for the rest of the shell.
+    _ecp5(12, sums=2304, memory=1 << 17, requantisers=1),
     _ecp5(8, sums=1024, memory=1 << 17),
     _ecp5(4, sums=256, memory=1 << 15),
 )

@@ -99,8 +99,12 @@ def top(board: Board, module: str, clock: Clock) -> str:
         "  wire light;",
         f"  assign busy = {light};",
         "  reg [4:0] start = 0;",
-        "  always @(posedge fast) if (locked) start <= start + !start[4];",
-        f"  {module} block (.clk(fast), .rst(!start[4]), .rx(rx), .tx(tx), .busy(light));",
+        "  reg reset = 1;",
+        "  always @(posedge fast) begin",
+        "    if (locked) start <= start + !start[4];",
+        "    reset <= !start[4];",
+        "  end",
+        f"  {module} block (.clk(fast), .rst(reset), .rx(rx), .tx(tx), .busy(light));",
         "endmodule",
     ]
     return "\n".join(lines) + "\n" + clock.verilog

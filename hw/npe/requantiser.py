@@ -96,7 +96,7 @@ class Requantiser(wiring.Component):
             on_device="operator",
         ),
         "adder": ADDER,
-        "pipeline": Integer("registers between sums and codes", 2, 0, 5),
+        "pipeline": Integer("registers between sums and codes", 2, 0, 6),
     }
 
     i_config: stream.Interface

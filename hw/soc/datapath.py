@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
+from hw.arith.product import product_in_logic
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat, Row
@@ -244,7 +245,10 @@ class Datapath(wiring.Component):
         idle = loader.o_idle if rows is None else loader.o_idle & rows.o_ready
         done = drain.o_idle if rows is None else drain.o_idle & rows.o_ready
         m.d.sync += [area.eq(tiles.o_area), codes.eq(tiles.o_codes)]
-        m.d.sync += [begun.eq(begun + starts - ended), self.o_events.macs.eq(area * codes)]
+        m.d.sync += [
+            begun.eq(begun + starts - ended),
+            self.o_events.macs.eq(product_in_logic(codes, area)),
+        ]
         stalls = ~computes & ~(engine.i_a.valid & engine.i_b.valid)
         m.d.comb += [
             ended.eq(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last),

@@ -83,11 +83,11 @@ def collect(
         o_c.payload.last.eq(out_last),
         o_c.payload.data.eq(Cat(placed.o for placed in stores)),
     ]
-    m.d.sync += [level.eq(level + write - issue), both.eq(wait), both_there.eq(wait)]
-    with m.If(write):
-        m.d.sync += is_empty.eq(0)
-    with m.Elif(issue):
-        m.d.sync += is_empty.eq(level == 1)
+    m.d.sync += [both.eq(wait), both_there.eq(wait)]
+    # `o_c.ready` comes late: it chooses, and nothing is counted after it.
+    with m.If(write ^ issue):
+        m.d.sync += level.eq(level + Mux(write, 1, -1))
+    m.d.sync += is_empty.eq(~write & (is_empty | (moves & (level == 1))))
     with m.If(moves):
         m.d.sync += [inside.eq(~is_empty), inside_last.eq(row == rows - 1)]
     with m.If(moves_out):

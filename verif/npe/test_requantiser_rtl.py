@@ -19,10 +19,10 @@ CASES: list[dict[str, Any]] = [
     {"n": 2, "rounding": "double", "encoding": "ent", "pipeline": 4, "per_column": True},
     {"n": 1, "width": 63, "out_width": 16, "rounding": "even", "bias": True, "pipeline": 3,
      "encoding": "operator", "adder": "operator"},
-    # Products of pieces, and a register within the shifter.
-    {"n": 2, "pipeline": 5, "encoding": "operator", "adder": "operator", "per_column": True,
+    # Products of pieces, the way from them, and a register within the shifter.
+    {"n": 2, "pipeline": 6, "encoding": "operator", "adder": "operator", "per_column": True,
      "rounding": "double"},
-    {"n": 1, "width": 20, "multiplier_width": 12, "pipeline": 5, "rounding": "even"},
+    {"n": 1, "width": 20, "multiplier_width": 12, "pipeline": 6, "rounding": "even", "bias": True},
     {"n": 2, "width": 4, "multiplier_width": 2, "out_width": 2, "pipeline": 1, "bias": True},
 ]  # fmt: skip
 
@@ -39,7 +39,7 @@ def test_requantiser_rejects_wrong_kind() -> None:
 
 
 def test_requantiser_rejects_out_of_range() -> None:
-    with pytest.raises(ValueError, match=r"pipeline must be 0\.\.5, not 6"):
-        Design("requantiser", {"pipeline": 6})
+    with pytest.raises(ValueError, match=r"pipeline must be 0\.\.6, not 7"):
+        Design("requantiser", {"pipeline": 7})
     with pytest.raises(ValueError, match=r"out_width must be 2\.\.16 bits, not 17"):
         Design("requantiser", {"out_width": 17})

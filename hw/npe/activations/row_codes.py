@@ -43,7 +43,7 @@ def rounded(
     if scaling is None:
         scaling = limits(unit)
     zero, low, top = scaling
-    return code(m, spec, Cat(half, kept, sign), zero, low, top, C(0, 1), adder)
+    return code(m, spec, Cat(half, kept, sign), zero, low, top, adder)
 
 
 def limits(unit: VectorUnitSpec) -> tuple[Value, Value, Value]:

@@ -12,18 +12,22 @@ from hw.arith.product import coded_width, product_planes
 from hw.arith.shifter import shift_right
 from hw.lib.shared_module import SharedModule
 
-__all__ = ["RequantiseColumn", "code", "divide", "floor_shift", "rounds_first"]
+__all__ = [
+    "RequantiseColumn", "code", "divide", "floor_shift", "lower_limit", "rounds_first",
+]  # fmt: skip
 
 _Hold = Callable[..., list[Value]]
 
-# The stages that end in a register, for each number of registers, balanced. Of "operator", the
-# first of two `rows` holds products of pieces.
+# The stages that end in a register, for each number of registers, balanced. Of "operator", all but
+# the last of several `rows` hold products of pieces: the second one lets a block be far away.
 _CUTS = [(), ("product",), ("rows", "scaled"), ("rows", "product", "scaled"),
          ("rows", "rows", "product", "scaled"),
-         ("rows", "rows", "product", "shifted", "scaled")]  # fmt: skip
+         ("rows", "rows", "product", "shifted", "scaled"),
+         ("rows", "rows", "rows", "product", "shifted", "scaled")]  # fmt: skip
 _BIAS_CUTS = [(), ("rows",), ("rows", "scaled"), ("sum", "rows", "scaled"),
               ("sum", "rows", "product", "scaled"),
-              ("sum", "rows", "product", "shifted", "scaled")]  # fmt: skip
+              ("sum", "rows", "product", "shifted", "scaled"),
+              ("sum", "rows", "rows", "product", "shifted", "scaled")]  # fmt: skip
 
 _PIECE = 17
 """Most bits, without a sign, of an operand of a device's multiplier block."""
@@ -114,14 +118,16 @@ class RequantiseColumn(SharedModule):
         shift = self._along(m, "shift", self.i_shift, ("sum", "rows", "product"))
         hold = self._hold if "shifted" in self.cuts else None
         scaled = self._cut(m, "scaled", divide(m, spec, product, shift, hold))
-        zero_point = self._along(m, "zero_point", self.i_zero_point, self.cuts)
+        # The lower limit is known a stage before the code is compared with it.
+        before, last = self.cuts[:-1], self.cuts[-1:]
+        zero_point = self._along(m, "zero_point", self.i_zero_point, before)
+        least = lower_limit(spec, zero_point, self.i_low, self.i_relu)
+        zero_point, least = (
+            self._along(m, f"last_{name}", value, last)
+            for name, value in (("zero_point", zero_point), ("least", least))
+        )
         with m.If(self.en):
-            m.d.sync += self.o.eq(
-                code(
-                    m, spec, scaled, zero_point, self.i_low, self.i_high, self.i_relu,
-                    self.adder,
-                )
-            )  # fmt: skip
+            m.d.sync += self.o.eq(code(m, spec, scaled, zero_point, least, self.i_high, self.adder))
         return m
 
     def _cut(self, m: Module, stage: str, value: Value) -> Value:
@@ -153,9 +159,10 @@ class RequantiseColumn(SharedModule):
         multiplier = self._along(m, "multiplier", self.i_multiplier, ("sum",))
         shift = self._along(m, "first_shift", self.i_shift, ("sum",))
         heap = BitHeap(spec.width + spec.multiplier_width)
-        parts = self.encoding == "operator" and self.cuts.count("rows") == 2
+        early = self.cuts.count("rows") - 1
+        parts = self.encoding == "operator" and early > 0
         if parts:
-            self._add_parts(m, heap, multiplier, total)
+            self._add_parts(m, heap, multiplier, total, early)
         planes = {} if parts else product_planes(
             m, multiplier, total, spec.multiplier_format, spec.sum_format,
             self.encoding, heap.width,
@@ -164,13 +171,15 @@ class RequantiseColumn(SharedModule):
             heap.add_heap(plane, weight)
         if spec.rounding == "double":
             heap.add_bit(rounds_first(spec, shift), spec.multiplier_width - 1)
-        if self.cuts.count("rows") == 2 and not parts:
-            (rows,) = heap.cuts(1, lambda left: left.schedule([2] * left.width).delay)
-            heap = heap.register(m, self.en, rows)
+        if early > 0 and not parts:
+            for rows in heap.cuts(early, lambda left: left.schedule([2] * left.width).delay):
+                heap = heap.register(m, self.en, rows)
         return heap.register(m, self.en) if "rows" in self.cuts else heap
 
-    def _add_parts(self, m: Module, heap: BitHeap, multiplier: Value, total: Value) -> None:
-        """Put products of pieces on a heap, each of one multiplier block and its register.
+    def _add_parts(
+        self, m: Module, heap: BitHeap, multiplier: Value, total: Value, registers: int
+    ) -> None:
+        """Put products of pieces on a heap, each of one multiplier block and its registers.
 
         Those of one weight are added before the next register.
         """
@@ -178,9 +187,13 @@ class RequantiseColumn(SharedModule):
         sums: dict[int, list[Value]] = {}
         for x_at, x in _pieces(multiplier, spec.multiplier_format.signed):
             for y_at, y in _pieces(total, spec.sum_format.signed):
-                product = Signal((x * y).shape(), name=f"part{x_at}_{y_at}", reset_less=True)
-                with m.If(self.en):
-                    m.d.sync += product.eq(x * y)
+                product = x * y
+                for number in range(registers):
+                    name = f"part{x_at}_{y_at}_{number}"
+                    held = Signal(product.shape(), name=name, reset_less=True)
+                    with m.If(self.en):
+                        m.d.sync += held.eq(product)
+                    product = held
                 sums.setdefault(x_at + y_at, []).append(product)
         for weight, products in sums.items():
             added = sum(products[1:], products[0])
@@ -242,25 +255,29 @@ def divide(
     return Cat(up, saturated, sign)
 
 
+def lower_limit(spec: RequantiserSpec, zero_point: Value, low: Value, relu: Value) -> Value:
+    """Return the least code: that of 0 with ReLU, if it is more than the limit."""
+    wide = [value.as_signed() if spec.out_signed else value for value in (zero_point, low)]
+    return Mux(relu & (wide[0] > wide[1]), zero_point, low)
+
+
 def code(
     m: Module,
     spec: RequantiserSpec,
     scaled: Value,
     zero_point: Value,
-    low: Value,
+    least: Value,
     high: Value,
-    relu: Value,
     adder: str,
 ) -> Value:
     """Add the zero point to the result of :func:`divide`, and clamp."""
     if spec.out_signed:
-        zero_point, low, high = (value.as_signed() for value in (zero_point, low, high))
+        zero_point, least, high = (value.as_signed() for value in (zero_point, least, high))
     terms = [Signal(spec.out_width + 2, name=name) for name in ("scaled_wide", "zero_wide")]
     m.d.comb += [terms[0].eq(scaled[1:].as_signed()), terms[1].eq(zero_point)]
     # Two equal bits below the lowest one generate its carry in.
     columns = [[scaled[0]] * 2, *(list(bits) for bits in zip(*terms, strict=True))]
     total = resolve(m, columns, adder)[1:].as_signed()
-    least = Mux(relu & (zero_point > low), zero_point, low)
     clamped = Signal(spec.out_width, name="clamped")
     m.d.comb += clamped.eq(Mux(total < least, least, Mux(total > high, high, total)))
     return clamped

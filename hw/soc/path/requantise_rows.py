@@ -54,8 +54,8 @@ class RequantiseRows(wiring.Component):
         self.spec = spec
         inside = spec.inside
         self.unit = replace(spec.requantiser, n=across)
-        # A multiplier block, its sums, and half of a shifter are a cycle each.
-        self.pipeline = 5 if encoding == "operator" else 2
+        # A multiplier block, the way from it, its sums, and half of a shifter are a cycle each.
+        self.pipeline = 6 if encoding == "operator" else 2
         ports = {
             "i_geometry": In(Geometry(spec)),
             "i": In(stream.Signature(across * spec.number_width)),

@@ -198,7 +198,8 @@ class ResultWriter(wiring.Component):
             rows.ready.eq(self.o_rows.ready & spans.i.ready),
         ]
 
-        right, final = columns <= n, Signal()
+        # The last tile of a row, and whether a row is one tile: known a cycle before.
+        right, narrow, final = Signal(), Signal(), Signal()
         m.d.comb += [
             final.eq(right & (left == 1)),
             self.en.eq(busy & (come != 0) & ((~final & ~added) | (full != 0)) & move),
@@ -221,9 +222,9 @@ class ResultWriter(wiring.Component):
         inside = Signal(n, reset_less=True)
         with m.If(self.en):
             m.d.sync += inside.eq(Cat(columns > number for number in range(n)))
-            m.d.sync += [columns.eq(columns - n), column.eq(column + 1)]
+            m.d.sync += [columns.eq(columns - n), column.eq(column + 1), right.eq(columns <= 2 * n)]
             with m.If(right):
-                m.d.sync += [columns.eq(width), column.eq(0)]
+                m.d.sync += [columns.eq(width), column.eq(0), right.eq(narrow)]
                 m.d.sync += [base.eq(base + job.across), left.eq(left - 1)]
         with m.If(move):
             m.d.sync += [valid.eq(self.en), held.eq(ends)]
@@ -233,6 +234,7 @@ class ResultWriter(wiring.Component):
             m.d.sync += [busy.eq(self.i.valid), left.eq(block.rows), width.eq(block.columns)]
             m.d.sync += [columns.eq(block.columns), column.eq(0), base.eq(0)]
             m.d.sync += added.eq(block.added)
+            m.d.sync += [right.eq(block.columns <= n), narrow.eq(block.columns <= n)]
 
         # A row leaves in pieces, which end with the last column of C; one waits in a register,
         # which is 0 elsewhere: block RAM is slow, and so is a choice.

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
 from golden.soc.spec import CoprocessorSpec
+from hw.arith.product import product_in_logic
 from hw.soc.registers.coprocessor import JobLayout, error_code
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
 from hw.soc.schedule.loader import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Bases
@@ -116,11 +117,11 @@ class JobCheck(wiring.Component):
 
         # Slow results are registered; those of blocks, if jobs choose them.
         sizes_of = {
-            "rows": block_m * inside.m,
-            "columns": block_n * inside.n,
-            "codes": block_k * inside.k,
+            "rows": product_in_logic(block_m, inside.m),
+            "columns": product_in_logic(block_n, inside.n),
+            "codes": product_in_logic(block_k, inside.k),
             "across": block_n,
-            "p_stride": block_n * inside.m,
+            "p_stride": product_in_logic(block_n, inside.m),
             "a_stride": self._words("a", block_k, kind),
             "b_stride": self._words("b", block_n, kind),
         }
@@ -337,7 +338,7 @@ class JobCheck(wiring.Component):
         for count, whole, widths, most in sides:
 
             def inside_byte(width: int, count: Value = count) -> Value:
-                return (count * width)[:3] != 0
+                return product_in_logic(count, width)[:3] != 0
 
             wrong |= _above(whole, len(count), pick(C, most, kind))
             wrong |= pick(inside_byte, widths, kind)
@@ -364,5 +365,5 @@ def _last(above: Value, bits: int) -> Value:
         return above // (8 // bits)
     size = bits // 8
     if size.bit_count() > 1:
-        return above * size + (size - 1)
+        return product_in_logic(above, size) + (size - 1)
     return Cat(C(size - 1, exact_log2(size)), above)

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from amaranth import C, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from golden.soc.spec import CoprocessorSpec
+from hw.arith.product import product_in_logic
 from hw.soc.schedule.block_walk import Block
 from hw.soc.schedule.geometry import Geometry, block_widths, pick, scales_of
 from hw.soc.schedule.sides import Side, TileRequest
@@ -125,13 +127,14 @@ class TileWalk(wiring.Component):
         each = [kind.codes for kind in spec.kinds]
         word, slice_ = Signal(range(spec.b_words)), Signal(range(max(slices)))
         column = Signal(range(spec.rows))
-        right, below = Signal(), Signal()  # the tile is the last one of its row, in the last row
-        single, ends, step, leave = Signal(), Signal(), Signal(), Signal()
+        # The tile is the last one of its row, in the last row; the block is a tile wide, is a tile:
+        # all known a cycle before.
+        right, below, narrow, single = (
+            Signal(name=name) for name in ("right", "below", "narrow", "single")
+        )
+        ends, step, leave = Signal(), Signal(), Signal()
         streams = (*asks.values(), self.o_sums, self.o_done)
         m.d.comb += [
-            right.eq(columns <= engine.n),
-            below.eq(rows <= engine.m),
-            single.eq((block.rows <= engine.m) & (block.columns <= engine.n)),
             ends.eq(block.last_code | ~single),
             a.address.eq(a_address),
             b.address.eq(word),
@@ -176,6 +179,8 @@ class TileWalk(wiring.Component):
         with m.FSM():
             with m.State("BLOCK"), m.If(self.i_block.valid & (~waits | (sums_full != 0))):
                 m.d.sync += [rows.eq(block.rows), columns.eq(block.columns)]
+                thin, low = block.columns <= engine.n, block.rows <= engine.m
+                m.d.sync += [below.eq(low), right.eq(thin), narrow.eq(thin), single.eq(thin & low)]
                 m.d.sync += [a_address.eq(0), row_address.eq(0), row.eq(0)]
                 m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
                 m.next = "TILES"
@@ -188,7 +193,7 @@ class TileWalk(wiring.Component):
                     m.d.comb += port.valid.eq(want & others.all())
                 m.d.comb += step.eq(Cat(goes).all())
                 inside = Mux(right, columns, engine.n)
-                area = a.lines * inside[: len(self.o_area)]
+                area = product_in_logic(a.lines, inside[: bits_for(engine.n)])
                 counted = pick(lambda count: block.codes * count, each, job.kind)
                 missing = Mux(block.last_code, job.missing, 0)
                 m.d.comb += [
@@ -197,6 +202,7 @@ class TileWalk(wiring.Component):
                 ]
                 with m.If(step):
                     m.d.sync += [columns.eq(columns - engine.n), column.eq(column + 1)]
+                    m.d.sync += right.eq(columns <= 2 * engine.n)
                     if max(slices) == 1:
                         m.d.sync += word.eq(word + 1)
                     else:
@@ -206,6 +212,7 @@ class TileWalk(wiring.Component):
                             m.d.sync += word.eq(word + 1)
                     with m.If(right):
                         m.d.sync += [columns.eq(block.columns), rows.eq(rows - engine.m)]
+                        m.d.sync += [right.eq(narrow), below.eq(rows <= 2 * engine.m)]
                         m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
                         m.d.sync += [
                             row.eq(row + 1),

@@ -203,13 +203,14 @@ class SumStore(wiring.Component):
             return m
         for number in range(2):
             m.submodules[f"half{number}"] = bank = banks[number]
-            leaves = self.en & (self.i_half == number)
+            # Never both: what is added to does not leave.
+            leaves, added_to = self.en & (self.i_half == number), adds & (half == number)
             m.d.comb += [
                 bank.write.eq(stores & (to.half == number)),
                 bank.i_address.eq(to.address),
                 bank.i.eq(total),
-                bank.en.eq(leaves | (adds & (half == number))),
-                bank.o_address.eq(Mux(leaves, self.i_address, address)),
+                bank.en.eq(leaves | added_to),
+                bank.o_address.eq(Mux(added_to, address, self.i_address)),
             ]
         left = Signal()
         with m.If(self.en):
