@@ -2,8 +2,8 @@
 
 .venv/bin/python scripts/bench_boards.py [--only BOARD ..] [--docs]
 
-Prints size, clock and GOPS of each. What is built is kept: a run that was ended goes on where it
-was. The clocks of carrysave/boards/board.py are those of this table.
+Prints size, clock and GOPS of each, and says which does not fit. What is built is kept: a run that
+was ended goes on where it was. The clocks of carrysave/boards/board.py are those of this table.
 """
 
 import argparse
@@ -49,8 +49,9 @@ def main() -> None:
                 console.print(failed[-1], highlight=False)
     show(console, "Default builds of boards", rows, COLUMNS)
     missed = [row["board"] for row in rows if not row["ok"]]
-    if arguments.docs and not failed:
-        write_table("boards", markdown(rows, COLUMNS))
+    if arguments.docs:
+        told = [f"- {text}" for text in failed]
+        write_table("boards", "\n".join([markdown(rows, COLUMNS), "", *told]).strip())
     sys.exit(bool(failed or missed))
 
 

@@ -179,7 +179,8 @@ def _built(
         (kept / "image").write_bytes(image)
         (kept / "report.json").write_text(json.dumps(found))
 
-    key = [_FORMAT, *files.values(), repr(board.part), repr(flow), *_versions(board)]
+    more = repr(device.family(board.family).boards)
+    key = [_FORMAT, *files.values(), repr(board.part), repr(flow), more, *_versions(board)]
     kept = cache.entry("boards", key, make)
     found = json.loads((kept / "report.json").read_text())
     return _Built(design, clock, found, (kept / "image").read_bytes(), files)
@@ -207,7 +208,8 @@ def _implement(
     """Run the tools in a folder; return the figures, and the bitstream."""
     verilog, whole, pins = files.values()
     taken, _ = _map(board, module, verilog + whole, folder, progress)
-    return routed(board, module, TOP, taken, pins, folder, progress)
+    more = device.family(board.family).boards
+    return routed(board, module, TOP, taken, pins, folder, progress, more)
 
 
 def _sizes(design: Design, below: float) -> Iterator[tuple[int, int]]:

@@ -88,6 +88,7 @@ def routed(
     pins: str,
     folder: Path,
     progress: Callable[[str], None],
+    more: Sequence[str] = (),
 ) -> tuple[dict[str, Any], bytes]:
     """Place and route what :func:`mapped` left; return the figures, and the bitstream.
 
@@ -95,7 +96,7 @@ def routed(
     ----------
     taken : its resources.
     pins : their constraints, in the language of the family's tools.
-    more : those of :func:`mapped`.
+    more : arguments of nextpnr.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def routed(
     assert part is not None
     (folder / "pins").write_text(pins)
     progress(f"{board.name}: placing and routing {module}")
-    arguments = [*part.arguments, "--json", "top.json", "--timing-allow-fail"]
+    arguments = [*part.arguments, *more, "--json", "top.json", "--timing-allow-fail"]
     try:
         found = place.nextpnr(flow, folder, [*arguments, *flow.bitstream.routed])
     except place.FpgaError as error:

