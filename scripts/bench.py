@@ -163,11 +163,15 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--liberty", type=Path, help="cell library; osu018 if absent")
-    parser.add_argument("--only", nargs="+", metavar="DESIGN", help="these designs")
+    parser.add_argument(
+        "--only", nargs="+", metavar="MODULE", help="the first of these pairs, or these engines"
+    )
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="SIDE", help="of the parts sizes and wires"
     )
-    parser.add_argument("--quick", action="store_true", help="part quality: one recipe, no search")
+    parser.add_argument(
+        "--quick", nargs="*", metavar="MODULE", help="one recipe, no search, for all or these pairs"
+    )
     parser.add_argument("--jobs", type=int, help="how many at a time; a core each if absent")
     parser.add_argument(
         "--parts", nargs="+", choices=PARTS, default=PARTS[:-1], help="what to measure"
@@ -176,11 +180,13 @@ def main() -> None:
     arguments = parser.parse_args()
     console = Console() if sys.stdout.isatty() else Console(width=140)
     library = liberty.Library.load(arguments.liberty) if arguments.liberty else liberty.osu018()
-    known = dict.fromkeys([*(pair[0].name for pair in silicon.PAIRS), *SIDES])
+    known = dict.fromkeys([*(pair[0].module for pair in silicon.PAIRS), *SIDES])
     only = arguments.only or list(known)
-    for name in only:
-        if name not in known:
-            parser.error(f"--only must be of {', '.join(known)}, not {name!r}")
+    quick = list(known) if arguments.quick == [] else arguments.quick or []
+    for option, names in (("only", only), ("quick", quick)):
+        for name in names:
+            if name not in known:
+                parser.error(f"--{option} must be of {', '.join(known)}, not {name!r}")
     if arguments.docs and "wires" in arguments.parts and not arguments.liberty:
         parser.error("--docs has the part wires for --liberty only")
     record: dict[str, Any] = {
@@ -199,11 +205,11 @@ def main() -> None:
 
     name = "osu018" if arguments.liberty is None else "sky130"
     options = jobs.Options(jobs=arguments.jobs, progress=steps.jobs)
-    if "quality" in arguments.parts:
-        pairs = [pair for pair in silicon.PAIRS if pair[0].name in only]
+    pairs = [pair for pair in silicon.PAIRS if pair[0].module in only]
+    if "quality" in arguments.parts and pairs:
         with steps, jobs.session(options):
             quality = silicon.measure_pairs(
-                pairs, library, lambda rows: keep("quality", rows), sweep=not arguments.quick
+                pairs, library, lambda rows: keep("quality", rows), quick=quick
             )
         show(console, f"Mapped and placed: {library.name}", quality, silicon.QUALITY)
         console.print(quality[0]["versions"])

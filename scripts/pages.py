@@ -50,20 +50,14 @@ ROWS = (
         page="cells",
         section="sky130",
         key=("opt1",),
-        text="{area_um2} um2, {period_ns} ns, {ratio_to_twin} times the GOPS/mm2 of `mac`",
-        tier="mapped",
+        text=(
+            "mapped {mapped, um2} um2, {mapped, ns} ns, {mapped, ratio} times the GOPS/mm2 of"
+            " `mac`; placed {placed, um2} um2, {placed, ns} ns, {placed, ratio} times"
+        ),
+        tier="mapped and placed",
     ),
     Row(
         what="`systolic_os`, 8 x 8 int8",
-        on="sky130",
-        page="cells",
-        section="sky130",
-        key=("systolic_os",),
-        text="{gops_per_mm2} GOPS/mm2, {pj_per_mac} pJ a product, {ratio_to_twin} times plain MACs",
-        tier="mapped",
-    ),
-    Row(
-        what="the same without a search",
         on="sky130",
         page="cells",
         section="With wires",

@@ -1,6 +1,6 @@
 """Designs on a cell library, mapped and placed: each beside its twin, and arrays as they grow."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from carrysave import jobs
@@ -59,16 +59,19 @@ def measure_pairs(
     library: Library,
     keep: Keep,
     *,
-    sweep: bool = True,
+    quick: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Synthesise and place every design and its twin; ratios are of GOPS/mm2.
 
     Parameters
     ----------
-    sweep : search, the same for both, and place the best few of each; else one recipe.
+    quick : pairs, by the module of the first, of which one recipe each is run. Of all others both
+        are searched alike, and the best few of each are placed.
     """
     rows: list[dict[str, Any]] = []
-    found = _results([design for pair in pairs for design in pair], library, sweep)
+    found = _results(
+        [(design, pair[0].module not in quick) for pair in pairs for design in pair], library
+    )
     for _ in pairs:
         results = [next(found), next(found)]
         figures = [_figures(result) for result in results]
@@ -88,8 +91,8 @@ def measure_pairs(
 def measure_grown(sides: Sequence[int], library: Library, keep: Keep) -> list[dict[str, Any]]:
     """Synthesise and place square arrays, one recipe each."""
     rows: list[dict[str, Any]] = []
-    designs = [Design("systolic_os", {"m": side, "n": side}) for side in sides]
-    for side, result in zip(sides, _results(designs, library, False), strict=True):
+    arrays = [(Design("systolic_os", {"m": side, "n": side}), False) for side in sides]
+    for side, result in zip(sides, _results(arrays, library), strict=True):
         placed = result["placed"]
         rows.append({
             "array": f"{side} x {side}", **_figures(result),
@@ -100,8 +103,13 @@ def measure_grown(sides: Sequence[int], library: Library, keep: Keep) -> list[di
     return rows
 
 
-def _results(designs: Sequence[Design], library: Library, sweep: bool) -> Iterator[dict[str, Any]]:
-    """Yield what was found of each design, in their order; what was done before is not again."""
-    wanted = [design_job(design, library, sweep=sweep, place=True) for design in designs]
-    for outcome in jobs.run(wanted, ordered=True):
+def _results(wanted: Sequence[tuple[Design, bool]], library: Library) -> Iterator[dict[str, Any]]:
+    """Yield what was found of each design, in their order; what was done before is not again.
+
+    Parameters
+    ----------
+    wanted : each with whether it is searched.
+    """
+    runs = [design_job(design, library, sweep=sweep, place=True) for design, sweep in wanted]
+    for outcome in jobs.run(runs, ordered=True):
         yield outcome.get()
