@@ -83,20 +83,19 @@ _SMALL = {
 """Every optional feature left out, and sums twice in block RAM, which saves logic."""
 
 
-def _ecp5(size: int, *, sums: int, memory: int, requantisers: int = 2) -> dict[str, Any]:
+def _ecp5(
+    m: int, n: int, *, sums: int, memory: int, requantisers: int = 2, more: str = ""
+) -> dict[str, Any]:
     return {
-        "engine": _engine("ecp5", size, size), "data_width": 64, "address_width": 32,
+        "engine": _engine("ecp5", m, n, more), "data_width": 64, "address_width": 32,
         "outstanding": 4, "sums": sums, "a_bytes": 2048, "b_bytes": 2048, "memory_bytes": memory,
         "requantisers": requantisers,
     }  # fmt: skip
 
 
-_12, _8, _4 = (
-    # One column at a time: more leave no blocks for the rest of the shell.
-    _ecp5(12, sums=2304, memory=1 << 17, requantisers=1),
-    _ecp5(8, sums=1024, memory=1 << 17),
-    _ecp5(4, sums=256, memory=1 << 15),
-)
+# Of the 85F's 156 blocks, columns take 140, one requantiser 4; two rows are logic.
+_FULL = _ecp5(14, 12, sums=2688, memory=1 << 17, requantisers=1, more=",dsps=148")
+_8, _4 = _ecp5(8, 8, sums=1024, memory=1 << 17), _ecp5(4, 4, sums=256, memory=1 << 15)
 
 
 def _ulx3s(size: int, parameters: Mapping[str, Any], clock_mhz: float = 0) -> Board:
@@ -112,14 +111,14 @@ BOARDS = {
         _ulx3s(12, _4),
         _ulx3s(25, _4, clock_mhz=75),
         _ulx3s(45, _8),
-        _ulx3s(85, _12),
+        _ulx3s(85, _FULL, clock_mhz=80),
         Board(
             name="orangecrab_25f", title="OrangeCrab 25F", family="ecp5", parameters=_4,
             clock_mhz=100.8, baud=1_000_000, loader="orangeCrab",
             note="serial line: an adapter of 3.3 V at pins 0 (rx) and 1 (tx)",
         ),
         Board(
-            name="orangecrab_85f", title="OrangeCrab 85F", family="ecp5", parameters=_12,
+            name="orangecrab_85f", title="OrangeCrab 85F", family="ecp5", parameters=_FULL,
             baud=1_000_000, loader="orangeCrab",
             note="serial line: an adapter of 3.3 V at pins 0 (rx) and 1 (tx)",
         ),
@@ -135,7 +134,8 @@ BOARDS = {
             name="ecpix5_45f", title="ECPIX-5 45F", family="ecp5", parameters=_8, loader="ecpix5",
         ),
         Board(
-            name="ecpix5_85f", title="ECPIX-5 85F", family="ecp5", parameters=_12, loader="ecpix5",
+            name="ecpix5_85f", title="ECPIX-5 85F", family="ecp5", parameters=_FULL,
+            loader="ecpix5",
         ),
         Board(
             name="icebreaker", title="iCEBreaker", family="ice40", loader="ice40_generic",
@@ -171,12 +171,12 @@ BOARDS = {
         ),
         Board(
             name="arty_a7_35t", title="Arty A7-35T", family="xilinx7", loader="arty_a7_35t",
-            parameters=_ecp5(8, sums=1024, memory=1 << 16)
+            parameters=_ecp5(8, 8, sums=1024, memory=1 << 16)
             | {"engine": _engine("xilinx7", 8, 8)},
         ),
         Board(
             name="arty_a7_100t", title="Arty A7-100T", family="xilinx7", loader="arty_a7_100t",
-            parameters=_ecp5(12, sums=2304, memory=1 << 17)
+            parameters=_ecp5(12, 12, sums=2304, memory=1 << 17)
             | {"engine": _engine("xilinx7", 12, 12)},
         ),
         Board(

@@ -136,7 +136,7 @@ def test_digits_through_the_pins_of_a_board(
 def test_digits_on_the_whole_board(
     run: Run, digits: tuple[Path, Task], tmp_path: Path, board: str
 ) -> None:
-    """All of the test images through the pins of the build as it is: 12 x 12, 4 x 4, 8 x 8."""
+    """All of the test images through the pins of the build as it is: 14 x 12, 4 x 4, 8 x 8."""
     model, task = digits
     x = save(tmp_path / "x.npy", task.inputs)
     found = run(model, "--input", x, "--board", board, "-p", "divisor=4", "--simulate",
