@@ -179,7 +179,7 @@ def _built(
         (kept / "image").write_bytes(image)
         (kept / "report.json").write_text(json.dumps(found))
 
-    more = repr(device.family(board.family).boards)
+    more = repr(device.family(board.family).board_arguments)
     key = [_FORMAT, *files.values(), repr(board.part), repr(flow), more, *_versions(board)]
     kept = cache.entry("boards", key, make)
     found = json.loads((kept / "report.json").read_text())
@@ -208,7 +208,7 @@ def _implement(
     """Run the tools in a folder; return the figures, and the bitstream."""
     verilog, whole, pins = files.values()
     taken, _ = _map(board, module, verilog + whole, folder, progress)
-    more = device.family(board.family).boards
+    more = device.family(board.family).board_arguments
     return routed(board, module, TOP, taken, pins, folder, progress, more)
 
 

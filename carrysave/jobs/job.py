@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as package_version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import carrysave
@@ -223,9 +224,15 @@ def _version(tool: Tool) -> str | None:
 
 
 @functools.cache
-def source_digest() -> str:
-    """Return the digest of carrysave's own source, in this process and on this machine."""
-    roots = [Path(path) for package in (carrysave, golden, hw) for path in package.__path__]
+def source_digest(*packages: ModuleType) -> str:
+    """Return the digest of source, in this process and on this machine.
+
+    Parameters
+    ----------
+    packages : whose; all of carrysave's own if there are none.
+    """
+    whose = packages or (carrysave, golden, hw)
+    roots = [Path(path) for package in whose for path in package.__path__]
     total: list[str | bytes] = []
     for root in roots:
         files = (path for path in root.rglob("*") if path.suffix in _SOURCES)

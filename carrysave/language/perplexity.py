@@ -41,7 +41,9 @@ def loss_job(path: Path, setting: str, window: Sequence[int], label: str) -> job
     return jobs.Job(
         function=loss,
         arguments={"path": jobs.File(path), "setting": setting, "window": list(window)},
-        content=_source(),
+        # Of carrysave's source that of hardware is none of it.
+        content=[jobs.source_digest(golden, language, weights)],
+        tools=("numpy",),
         label=label,
     )
 
@@ -58,10 +60,3 @@ def loss(path: Path, setting: str, window: list[int]) -> float:
 def _model(path: Path) -> Model:
     """Read a model, once in a process."""
     return load(read_gguf(path))
-
-
-@functools.cache
-def _source() -> list[bytes]:
-    """Return the source that a loss depends on: that of hardware is none of it."""
-    roots = [Path(place) for package in (golden, language, weights) for place in package.__path__]
-    return [path.read_bytes() for root in roots for path in sorted(root.rglob("*.py"))]

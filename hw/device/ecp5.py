@@ -240,5 +240,5 @@ FAMILY = Ecp5(
     behind=3,
     rows=_WORDS,
     # The default placer leaves half of a large device empty, and the rest too dense to route.
-    boards=("--placer", "static"),
+    board_arguments=("--placer", "static"),
 )

@@ -158,7 +158,7 @@ class Family:
     rows : words of a block of RAM that is as wide as a sum.
     packs : what "auto" of :data:`PACKINGS` is.
     chains : blocks can add their product to a neighbour's; see :meth:`dot`.
-    boards : more arguments of nextpnr for a board's co-processor.
+    board_arguments : more arguments of nextpnr for a board's co-processor.
     """
 
     name: str
@@ -170,7 +170,7 @@ class Family:
     rows: int = 512
     packs: str = "densest"
     chains: bool = False
-    boards: tuple[str, ...] = ()
+    board_arguments: tuple[str, ...] = ()
 
     def multiply(self, m: Module, a: Value, b: Value) -> Value:
         """Return the product of two operands, ``multiplier.registers`` cycles later.

@@ -7,7 +7,7 @@ from amaranth import Module, Signal, Value
 
 from golden.formats.integer import IntFormat
 from hw.arith.bit_heap import BitHeap
-from hw.arith.product import ENCODINGS, coded_width, encode, product_planes
+from hw.arith.product import ENCODINGS, coded_width, encode, product_in_logic, product_planes
 from verif.arith.test_bit_heap import rows_sum
 from verif.support.cases import cover
 from verif.support.formal import holds
@@ -51,6 +51,22 @@ def test_product_is_exact(
         return rows_sum(heap.compress(m, [2] * width)) == expected
 
     assert holds(claim, a_width, b_width)
+
+
+@pytest.mark.parametrize(("x_width", "y_width"), [(1, 1), (4, 4), (3, 6), (7, 2)])
+def test_product_in_logic_is_exact(x_width: int, y_width: int) -> None:
+    def claim(m: Module, x: Signal, y: Signal) -> Value:
+        return product_in_logic(x, y) == x * y
+
+    assert holds(claim, x_width, y_width)
+
+
+@pytest.mark.parametrize("factor", [0, 1, 2, 3, 7, 12, 13, 26])
+def test_product_in_logic_with_a_constant_is_exact(factor: int) -> None:
+    def claim(m: Module, x: Signal) -> Value:
+        return product_in_logic(x, factor) == x * factor
+
+    assert holds(claim, 5)
 
 
 def test_product_rejects_unknown_encoding() -> None:

@@ -23,6 +23,10 @@ CASES: list[dict[str, Any]] = [
     {"n": 2, "pipeline": 6, "encoding": "operator", "adder": "operator", "per_column": True,
      "rounding": "double"},
     {"n": 1, "width": 20, "multiplier_width": 12, "pipeline": 6, "rounding": "even", "bias": True},
+    {"n": 1, "width": 20, "multiplier_width": 12, "pipeline": 5, "rounding": "even"},
+    {"n": 2, "pipeline": 5, "encoding": "operator", "adder": "operator", "per_column": True,
+     "rounding": "double"},
+    {"n": 1, "width": 24, "pipeline": 6, "rounding": "single"},
     {"n": 2, "width": 4, "multiplier_width": 2, "out_width": 2, "pipeline": 1, "bias": True},
 ]  # fmt: skip
 
