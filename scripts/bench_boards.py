@@ -2,7 +2,7 @@
 
 .venv/bin/python scripts/bench_boards.py [--only BOARD ..] [--docs]
 
-Prints size, clock and GOPS of each, and says which does not fit. What is built is kept: a run that
+Prints size, clock and GOPS of each, and says which cannot be built. What is built is kept: a run that
 was ended goes on where it was. The clocks of carrysave/boards/board.py are those of this table.
 """
 
@@ -16,6 +16,7 @@ from rich.console import Console
 
 from carrysave.boards.board import BOARDS
 from carrysave.boards.build import TooLargeError, build
+from carrysave.fpga.place import FpgaError
 from carrysave.progress import Steps
 from hw.emit.yosys import YosysError
 from scripts.bench import markdown, show
@@ -44,7 +45,7 @@ def main() -> None:
             steps.step(name)
             try:
                 rows.append(measure(name, steps))
-            except (TooLargeError, YosysError) as error:
+            except (TooLargeError, FpgaError, YosysError) as error:
                 failed.append(f"{name}: {error}")
                 console.print(failed[-1], highlight=False)
     show(console, "Default builds of boards", rows, COLUMNS)

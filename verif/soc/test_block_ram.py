@@ -8,6 +8,7 @@ import pytest
 from amaranth import Cat
 
 from hw.catalog import Design
+from hw.soc.stores import block_ram as memory
 from hw.soc.stores.block_ram import BlockRam
 from hw.soc.stores.operand_store import Bank
 from verif.soc.bus.partners import Part, Sink, Source, run
@@ -63,8 +64,14 @@ def channels(dut: BlockRam) -> Any:
     })  # fmt: skip
 
 
-def block_ram(monkeypatch: pytest.MonkeyPatch) -> BlockRam:
-    """Make the memory; each of its banks is simulated, in place of an instance of one."""
+def block_ram(monkeypatch: pytest.MonkeyPatch, *, far: bool) -> BlockRam:
+    """Make the memory; each of its banks is simulated, in place of an instance of one.
+
+    Parameters
+    ----------
+    far : it is as large memories are, with registers around its banks.
+    """
+    monkeypatch.setattr(memory, "NEAR", SIZE - far)
     monkeypatch.setattr(
         Bank, "place", lambda bank: Bank(bank.module, bank.width, bank.depth, together=True)
     )
@@ -75,20 +82,23 @@ def burst(address: int, beats: int) -> int:
     return address | (beats - 1) << 16
 
 
-def test_beats_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first comes five cycles after its address, each other one in the next cycle."""
-    dut = block_ram(monkeypatch)
+@pytest.mark.parametrize("far", [False, True])
+def test_beats_follow_each_other(monkeypatch: pytest.MonkeyPatch, far: bool) -> None:
+    """The first comes three or five cycles after its address, each other one in the next cycle."""
+    dut = block_ram(monkeypatch, far=far)
     axi, rng = channels(dut), np.random.default_rng(1)
     asks, takes = Source(axi.ar, [burst(0, BEATS)], rng), Sink(axi.r, rng)
     run(dut, [asks, takes], lambda: len(takes.items) == BEATS, deadline=60)
-    assert takes.cycles == list(range(asks.cycles[0] + 5, asks.cycles[0] + 5 + BEATS))
+    first = asks.cycles[0] + (5 if far else 3)
+    assert takes.cycles == list(range(first, first + BEATS))
 
 
+@pytest.mark.parametrize("far", [False, True])
 @pytest.mark.parametrize("rate", [1.0, 0.5])
-def test_bytes_and_bursts(monkeypatch: pytest.MonkeyPatch, rate: float) -> None:
+def test_bytes_and_bursts(monkeypatch: pytest.MonkeyPatch, rate: float, far: bool) -> None:
     """Strobes, single bytes between bursts, whatever waits; nothing is written beyond the end."""
     rng = np.random.default_rng(2)
-    dut = block_ram(monkeypatch)
+    dut = block_ram(monkeypatch, far=far)
     axi = channels(dut)
     # Bytes of the host are in the upper half, those of bursts that write in the lower one.
     wanted = np.zeros(SIZE, np.uint8)

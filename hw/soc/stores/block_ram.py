@@ -15,8 +15,8 @@ from hw.soc.stores.operand_store import Bank
 __all__ = ["BlockRam", "ByteAccess"]
 
 _DECERR = 3
-_BEATS = 5
-"""Beats that are read and not taken yet: as many as let one leave in each cycle."""
+NEAR = 1 << 14
+"""Bytes of the largest memory that is in one place of a device."""
 
 
 class ByteAccess(wiring.Signature):
@@ -40,8 +40,9 @@ class ByteAccess(wiring.Signature):
 class BlockRam(wiring.Component):
     """Serves bursts of whole beats in order, reads and writes independently.
 
-    Latency, address to first beat: 5 cycles. Throughput: one beat per cycle each way; two idle
-    cycles between write bursts. Single bytes have priority. Addresses beyond the memory get DECERR.
+    Latency, address to first beat: 5 cycles, 3 up to 16 KiB. Throughput: one beat per cycle each
+    way; two idle cycles between write bursts. Single bytes have priority. Addresses beyond the
+    memory get DECERR.
 
     Parameters
     ----------
@@ -83,17 +84,22 @@ class BlockRam(wiring.Component):
         host_reads, host_writes = fresh & ~host.write, fresh & host.write
         beyond = host.address[high:] != 0
 
-        # What is read passes registers before and behind the banks, which are all over a device,
-        # and nothing stops it: a beat is read if there is room for it in the queue.
-        m.submodules.queue = queue = Fifo(spec.data_width + 2, _BEATS)
-        away = Signal(range(_BEATS + 1))
+        # What is read passes registers before and behind the banks, if these are all over a device,
+        # and nothing stops it: a beat is read if there is room for it in the queue, which has room
+        # for as many as let one leave in each cycle.
+        far = spec.memory_bytes > NEAR
+        to_banks = m.d.sync if far else m.d.comb
+        stages = 3 if far else 1
+        beats = stages + 2
+        m.submodules.queue = queue = Fifo(spec.data_width + 2, beats)
+        away = Signal(range(beats + 1))
         reads, issues, bad_read, leaves = Signal(), Signal(), Signal(), Signal()
         read_word, left = Signal(high - low), Signal(9)
         place, found = Signal(high - low), Signal(spec.data_width)
-        steps = [Signal(4, name=f"step{number}") for number in range(3)]
+        steps = [Signal(4, name=f"step{number}") for number in range(stages)]
         is_beat, is_byte = steps[-1][0], steps[-1][1]
         m.d.comb += [
-            issues.eq(reads & (away != _BEATS) & ~host_reads),
+            issues.eq(reads & (away != beats) & ~host_reads),
             axi.arready.eq(~reads),
             queue.i.valid.eq(is_beat),
             queue.i.payload.eq(Cat(found, steps[-1][2:])),
@@ -108,12 +114,14 @@ class BlockRam(wiring.Component):
         ]
         m.d.sync += [
             away.eq(away + issues - leaves),
-            place.eq(Mux(host_reads, host.address[low:high], read_word)),
             Cat(steps).eq(Cat(issues, host_reads, left == 1, bad_read, steps[:-1])),
-            found.eq(Cat(lane.o for lane in lanes)),
             waits.eq((waits | fresh) & ~host.done),
             written.eq(host_writes),
             host.error.eq(beyond),
+        ]
+        to_banks += [
+            place.eq(Mux(host_reads, host.address[low:high], read_word)),
+            found.eq(Cat(lane.o for lane in lanes)),
         ]
         with m.If(issues):
             m.d.sync += [read_word.eq(read_word + 1), left.eq(left - 1), reads.eq(left != 1)]
@@ -140,14 +148,14 @@ class BlockRam(wiring.Component):
                 m.d.sync += axi.bresp.eq(Mux(bad_write, _DECERR, 0))
 
         at, data = Signal(high - low), Signal(spec.data_width)
-        m.d.sync += [
+        to_banks += [
             at.eq(Mux(host_writes, host.address[low:high], write_word)),
             data.eq(Mux(host_writes, host.data.replicate(spec.bytes), axi.wdata)),
         ]
         for number, lane in enumerate(lanes):
             chosen, write = host.address[:low] == number, Signal(name=f"write{number}")
             taken = takes & axi.wstrb[number] & ~bad_write
-            m.d.sync += write.eq(Mux(host_writes, chosen & ~beyond, taken))
+            to_banks += write.eq(Mux(host_writes, chosen & ~beyond, taken))
             m.d.comb += [
                 lane.en.eq(1),
                 lane.o_address.eq(place),
