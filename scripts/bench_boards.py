@@ -2,8 +2,8 @@
 
 .venv/bin/python scripts/bench_boards.py [--only BOARD ..] [--docs]
 
-Prints size, clock and GOPS of each, and says which cannot be built. What is built is kept: a run that
-was ended goes on where it was. The clocks of carrysave/boards/board.py are those of this table.
+Prints size, clock and GOPS of each, and says which cannot be built. What is built is kept: a run
+that was ended goes on where it was. The clocks of carrysave/boards/board.py are of this table.
 """
 
 import argparse
