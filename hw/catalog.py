@@ -261,7 +261,7 @@ CATALOG = Catalogue()
 LATER = {
     "coprocessor": ("vector", "id_width"),
     "coprocessor_uart": ("vector",),
-    "vector_unit": ("quotient_bits",),
+    "vector_unit": ("quotient_bits", "exponential"),
 }
 """Parameters that came later: at their defaults, all is as it was, to the digest of a design."""
 

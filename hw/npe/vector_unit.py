@@ -6,7 +6,7 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from golden.check import Parameter, check_fields
+from golden.check import Choice, Parameter, check_fields
 from golden.npe.vector import VectorUnitSpec
 from hw.arith.adder import ADDER
 from hw.npe.activations.row_banks import RowBanks, ValueBeat
@@ -15,6 +15,7 @@ from hw.npe.activations.row_lane import LaneWidths, RowStep
 from hw.npe.activations.row_scale import RowScale
 from hw.npe.activations.row_schedule import RowSchedule
 from hw.npe.activations.summed_lanes import SummedLanes, SummedStep
+from hw.npe.activations.summed_table import SummedTable
 from hw.npe.activations.summed_widths import SummedWidths
 
 __all__ = ["CodeBeat", "ValueBeat", "VectorUnit"]
@@ -57,6 +58,8 @@ class VectorUnit(wiring.Component):
         What: operations, lanes, widths, length of rows.
     adder : str
         How: carry propagation, see :func:`hw.arith.adder.resolve`.
+    exponential : str
+        How: exponentials of lanes, as logic or in tables, one for two lanes.
 
     Members
     -------
@@ -88,19 +91,38 @@ class VectorUnit(wiring.Component):
     }
     """Operations on each value, by which the throughput is stated."""
 
-    HOWS: ClassVar[dict[str, Parameter]] = {"adder": ADDER}
+    HOWS: ClassVar[dict[str, Parameter]] = {
+        "adder": ADDER,
+        "exponential": Choice(
+            "exponentials of a softmax: logic; or tables in block memories, of values of up to"
+            " 8 bits, where nothing is requantised",
+            "logic",
+            ("logic", "table"),
+            on_device="table",
+        ),
+    }
 
     i: stream.Interface
     o: stream.Interface
 
     shared_modules = ()
 
-    def __init__(self, spec: VectorUnitSpec, *, adder: str = "sklansky"):
+    def __init__(
+        self, spec: VectorUnitSpec, *, adder: str = "sklansky", exponential: str = "logic"
+    ):
         if not isinstance(spec, VectorUnitSpec):
             raise TypeError(f"spec must be a VectorUnitSpec, not {spec!r}")
-        check_fields(self.HOWS, {"adder": adder})
+        check_fields(self.HOWS, {"adder": adder, "exponential": exponential})
+        if exponential == "table" and (
+            "softmax" not in spec.built or spec.scales or spec.width > SummedTable.WIDTH
+        ):
+            raise ValueError(
+                "exponential must be 'logic' but of softmax, alone or with norms, of values of up"
+                f" to {SummedTable.WIDTH} bits, not {exponential!r}"
+            )
         self.spec = spec
         self.adder = adder
+        self.exponential = exponential
         super().__init__({
             "i": In(stream.Signature(ValueBeat(spec))),
             "o": Out(stream.Signature(CodeBeat(spec))),
@@ -183,7 +205,7 @@ class VectorUnit(wiring.Component):
             lanes = SummedLanes(m, spec, SummedStep(
                 move=move, norm=norm, scaling=scaling, squaring=squaring, offset=offset, low=low,
                 factor=row.factor, shift=row.shift,
-            ), self.adder)  # fmt: skip
+            ), self.adder, table=self.exponential == "table")  # fmt: skip
             codes = [
                 lanes.add(m, lane, *given, carried)
                 for lane, given in enumerate(zip(values, keep, strict=True))

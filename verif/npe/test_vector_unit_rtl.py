@@ -44,6 +44,12 @@ def test_vector_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Pa
     assert result.ok, result
 
 
+def test_vector_unit_rtl_with_tables_matches_golden(tmp_path: Path) -> None:
+    parameters = {"lanes": 3, "exponential": "table", "adder": "operator"}
+    result = verify(Design("vector_unit", parameters), directory=tmp_path)
+    assert result.ok, result
+
+
 @pytest.mark.parametrize("parameters", CASES, ids=case_name)
 def test_vector_unit_states_its_throughput(parameters: dict[str, Any]) -> None:
     """Many of the longest rows take the cycles that are stated, in golden; short norms no more."""
@@ -73,5 +79,8 @@ def test_vector_unit_rejects_wrong_kind() -> None:
 def test_vector_unit_rejects_out_of_range() -> None:
     with pytest.raises(ValueError, match=r"lanes must be 1\.\.64 lanes, not 65"):
         Design("vector_unit", {"lanes": 65})
+    for parameters in ({"width": 9}, {"operations": "rms_norm"}, {"operations": "softmax,add"}):
+        with pytest.raises(ValueError, match="exponential must be 'logic' but of softmax"):
+            Design("vector_unit", parameters | {"exponential": "table"}).component()
     with pytest.raises(ValueError, match="adder must be one of sklansky"):
         Design("vector_unit", {"adder": "fast"})

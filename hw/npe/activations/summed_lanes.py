@@ -8,7 +8,8 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from golden.npe.vector import VectorUnitSpec
 from hw.arith.shifter import shift_left
 from hw.npe.activations.row_exponential import exp_parts
-from hw.npe.activations.summed_widths import FINE, SummedWidths
+from hw.npe.activations.summed_table import SummedTable
+from hw.npe.activations.summed_widths import SummedWidths
 
 __all__ = ["SummedLanes", "SummedStep"]
 
@@ -38,9 +39,9 @@ class SummedStep:
 class SummedLanes:
     """Multiplies differences or exponentials by a factor, and adds products up, from lane to lane.
 
-    A mantissa is shifted by the lowest bits of its octaves before the product, a norm's factor
-    once a row; so there are few windows in which a result can be in the product. The adders that
-    carry rounding errors along the row make sums, too, and round norms.
+    A mantissa is shifted by a part of its octaves before the product, a norm's factor once a row;
+    so there are few windows in which a result can be in the product. The adders that carry
+    rounding errors along the row make sums, too, and round norms.
 
     Parameters
     ----------
@@ -48,15 +49,15 @@ class SummedLanes:
     spec : operations without requantisation.
     step : what is done.
     adder : carry propagation, see :func:`hw.arith.adder.resolve`.
-
-    Members
-    -------
-    widths : :class:`SummedWidths`.
+    table : mantissas are looked up, two lanes in a memory.
     """
 
-    def __init__(self, m: Module, spec: VectorUnitSpec, step: SummedStep, adder: str):
+    def __init__(
+        self, m: Module, spec: VectorUnitSpec, step: SummedStep, adder: str, *, table: bool
+    ):
         self.spec, self.step, self.adder = spec, step, adder
-        self.widths = SummedWidths(spec)
+        self.widths = SummedWidths(spec, table=table)
+        self.tables: list[SummedTable] | None = [] if table else None
         self.rounds: Value = step.norm & step.scaling
         self.factor, self.window = self._row(m)
         self.before: Value = C(0, 1)
@@ -80,7 +81,9 @@ class SummedLanes:
             scaled = Signal(widths.factor, reset_less=True)
             m.d.sync += scaled.eq(-shift_left(m, step.factor, places, widths.factor, "norm"))
             m.d.comb += chosen.eq(Mux(self.rounds, window, 0))
-            own = Mux(step.norm, Mux(step.scaling, scaled, -1), own)
+            # Squares have another one.
+            sums = Mux(step.squaring, 0, -1)
+            own = Mux(step.norm, Mux(step.scaling, scaled, sums), own)
         m.d.comb += factor.eq(own)
         return factor, chosen
 
@@ -127,60 +130,83 @@ class SummedLanes:
             return Signal(width, name=f"{name}{lane}", reset_less=True)
 
         below, d_keep = signal("d_below", spec.width + 1), signal("d_keep", 1)
+        difference = Signal(spec.width + 1, name=f"difference{lane}")
+        m.d.comb += difference.eq(step.offset.as_signed() - bits.as_signed())
         a, a_factor = signal("a", widths.operand), signal("a_factor", widths.factor)
         p = signal("p", widths.operand + widths.factor)
-        number = widths.octaves.bit_length()
-        a_octave, p_octave = signal("a_octave", number), signal("p_octave", number)
+        a_octave, p_octave = signal("a_octave", widths.octave), signal("p_octave", widths.octave)
+        octave: Value = C(0, widths.octave)
         operand: Value = Cat(step.low, below).as_signed()
-        octave: Value = C(0, number)
-        if widths.softmax:
-            power, octave = self._power(m, lane, below, number)
-            if widths.norms:
-                operand = Mux(step.norm, operand, power)
-                octave = Mux(step.norm, step.scaling.replicate(number), octave)
-            else:
-                operand = power
-        own = Mux(step.squaring & step.norm & ~step.scaling, below.as_signed(),
-                  self.factor.as_signed())  # fmt: skip
+        kept: Value = d_keep
+        if self.tables is not None:
+            operand, octave = self._looked_up(m, lane, difference)
+        elif widths.softmax:
+            power, octave, beyond = self._power(m, lane, below)
+            kept = d_keep & (step.norm | ~beyond)
+            operand = Mux(step.norm, operand, power) if widths.norms else power
+            octave = Mux(step.norm, 0, octave)
+        squares = step.squaring & step.norm & ~step.scaling
         s, s_over, s_sign = signal("s", widths.value), signal("s_over", 1), signal("s_sign", 1)
-        value, cleared, over = self._windows(p, p_octave)
-        clears = p_octave.any() & ~self.rounds
+        value, split, over = self._windows(p, p_octave)
+        low = len(below)
         with m.If(step.move):
             m.d.sync += [
-                below.eq(step.offset.as_signed() - bits.as_signed()), d_keep.eq(keep),
-                a_factor.eq(own), a_octave.eq(octave), p_octave.eq(a_octave),
+                below.eq(difference), d_keep.eq(keep), a.eq(operand),
+                a_octave.eq(octave), p_octave.eq(a_octave), a_factor.eq(self.factor),
                 p.eq(a.as_signed() * a_factor.as_signed()),
-                s.eq(Cat(value, cleared)), s_over.eq(over), s_sign.eq(p[-1]),
+                s.eq(value), s_over.eq(over), s_sign.eq(p[-1]),
             ]  # fmt: skip
-            with m.If(d_keep):
-                m.d.sync += a.eq(operand)
-            with m.Else():
+            with m.If(~kept):
                 m.d.sync += a.eq(0)
-            if len(cleared):
-                with m.If(clears):
-                    m.d.sync += s[-len(cleared) :].eq(0)
+            if widths.norms:
+                with m.If(squares):
+                    m.d.sync += a_factor[:low].eq(below)
+                with m.If(squares & below[-1]):
+                    m.d.sync += a_factor[low:].eq(-1)
+            if widths.softmax:
+                with m.If(self.rounds):
+                    m.d.sync += s[: widths.point - 1].eq(0)
+                with m.If(p_octave.any() & ~self.rounds):
+                    m.d.sync += s[split:].eq(0)
         return s, s_over, s_sign
 
-    def _power(self, m: Module, lane: int, below: Value, number: int) -> tuple[Value, Value]:
-        """Return an exponential without its higher octaves, and their number: ones if beyond."""
-        spec = self.spec
-        mantissa, whole = exp_parts(m, 1 << spec.scale_width, below[: spec.width], self.adder)
-        width = len(mantissa) + (1 << FINE) - 1
-        shifted = shift_left(m, mantissa, ~Cat(whole, C(0, FINE))[:FINE], width, f"power{lane}_")
-        high = Cat(whole[FINE:], C(0, number))
-        beyond = high[number:].any()
-        left = C(0, spec.carry_width - spec.scale_width - 5)
-        return Cat(left, shifted, C(0, 1)), high[:number] | beyond.replicate(number)
+    def _looked_up(self, m: Module, lane: int, difference: Value) -> tuple[Value, Value]:
+        """Look the operand and the octave of a difference up, for stage d."""
+        assert self.tables is not None
+        if lane % 2 == 0:
+            self.tables.append(SummedTable(self.spec, self.widths))
+            m.submodules[f"table{lane // 2}"] = self.tables[-1].memory
+        step, spec = self.step, self.spec
+        word, octave = self.tables[-1].read(m, difference, step.norm, step.move, f"word{lane}")
+        if not self.widths.norms:
+            return word, octave
+        word = word | (step.low & step.norm.replicate(spec.MEAN_FRACTION))  # mantissas: no sign
+        return Cat(word, word[-1] & step.norm), octave
 
-    def _windows(self, p: Value, number: Value) -> tuple[Value, Value, Value]:
+    def _power(self, m: Module, lane: int, below: Value) -> tuple[Value, Value, Value]:
+        """Return an exponential within its octave, that one's number, and whether it is beyond."""
+        spec, widths = self.spec, self.widths
+        mantissa, whole = exp_parts(m, 1 << spec.scale_width, below[: spec.width], self.adder)
+        fine = (widths.span - 1).bit_length()
+        width = len(mantissa) + widths.span - 1
+        places = ~Cat(whole, C(0, fine))[:fine]
+        shifted = shift_left(m, mantissa, places, width, f"power{lane}_")
+        octave = whole[fine:]
+        return (
+            Cat(C(0, widths.left), shifted, C(0, 1)),
+            octave[: widths.octave],
+            octave >= widths.octaves,
+        )
+
+    def _windows(self, p: Value, number: Value) -> tuple[Value, int, Value]:
         """Choose a value out of a product.
 
         Returns
         -------
-        Its lower bits; those that must be cleared if there are higher octaves; and the overflow.
+        It; the first of its bits that must be cleared in octaves but the first; and the overflow.
         """
         spec, widths = self.spec, self.widths
-        step, width = 1 << FINE, spec.exponential_width + 1
+        step, width = widths.span, spec.exponential_width + 1
 
         def bit(place: int) -> Value:
             return p[min(place, len(p) - 1)]
@@ -206,11 +232,13 @@ class SummedLanes:
             if above < end:
                 over = over | (p[above:end] ^ p[-1].replicate(end - above)).any()
             overs.insert(0, over)
-        return Cat(value[:split]), Cat(value[split:]), _pick(self.window, [C(0, 1), *overs])
+        return Cat(value), split, _pick(self.window, [C(0, 1), *overs])
 
 
 def _pick(number: Value, bits: Sequence[Value]) -> Value:
     """Choose one of some bits, or zero beyond them; of four, in two look-up tables of four."""
+    if not len(number):
+        return bits[0]
     if len(number) == 1:
         return Mux(number, bits[1] if len(bits) > 1 else C(0, 1), bits[0])
     if len(number) == 2:

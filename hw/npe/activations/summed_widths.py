@@ -2,10 +2,8 @@
 
 from golden.npe.vector import VectorUnitSpec
 
-__all__ = ["FINE", "SummedWidths"]
+__all__ = ["SummedWidths"]
 
-FINE = 3
-"""Bits of an exponential's octaves that its mantissa is shifted by before the product."""
 BLOCK = 18
 """Bits of an operand of a device's multiplier block, two's complement."""
 
@@ -13,31 +11,43 @@ BLOCK = 18
 class SummedWidths:
     """Bits of what lanes hold, and where in a product its value is.
 
-    A value is `spec.MEAN_FRACTION` places up in a product, and 2^FINE more for each of
-    `octaves` - 1. A norm is one of `places` up, as its factor is shifted by less than `fine`.
+    A value is `spec.MEAN_FRACTION` places up in a product, and `span` more for each octave of its
+    exponential, of `octaves`. A norm is one of `places` up, as its factor is shifted by less than
+    `fine`.
+
+    Parameters
+    ----------
+    spec : operations without requantisation.
+    table : exponentials are of tables.
 
     Members
     -------
     operand, factor : of the factors of a product, two's complement.
     value : of a value, two's complement.
     point : of a code below its binary point.
-    octaves : numbers of an exponential's higher octaves that leave anything of it.
+    left : zeros below a mantissa that is shifted up by less than `span`.
+    octave : of the number of an exponential's octave, of `span` places.
     places : of a norm, by the window in which it is.
     fine : shifts of a norm's factor.
     least : shift of a norm.
     """
 
-    def __init__(self, spec: VectorUnitSpec):
+    def __init__(self, spec: VectorUnitSpec, *, table: bool = False):
         self.softmax, self.norms = "softmax" in spec.built, spec.builds(spec.NORMS)
         operand = factor = value = 0
-        self.point = self.octaves = 1
+        self.point = self.octaves = self.span = 1
+        self.left = 0
         if self.softmax:
             self.point = spec.carry_width
-            mantissa = spec.scale_width + 2 + (1 << FINE) - 1
-            operand = spec.carry_width - spec.scale_width - 5 + mantissa + 1
+            spare = spec.MEAN_FRACTION + spec.carry_width - spec.scale_width - 5
+            # A power of two where octaves are computed; else as many as a multiplier takes.
+            self.span = spare if table else 8
+            self.left = spare - self.span
+            operand = self.left + spec.scale_width + 2 + self.span - 1 + 1
             factor = spec.reciprocal_width + 2
             value = spec.exponential_width + 2
-            self.octaves = -(-(spec.exponential_width + 1) // (1 << FINE))
+            self.octaves = -(-(spec.exponential_width + 1) // self.span)
+        self.octave = (self.octaves - 1).bit_length()
         self.fine, self.places = 1, [0]
         if self.norms:
             one = spec.reciprocal_width - 1
