@@ -7,19 +7,20 @@ the design's, its value a component: ``my_mac = "my_package.hw.pe.my_mac:MyMac"`
 ``my_package.golden.pe.my_mac``, and ``BENCH`` a full module name.
 """
 
+import contextlib
 import difflib
 import hashlib
 import importlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 from typing import Any, ClassVar, Self
 
-from golden.check import Parameter, parameters_of, spelled
+from golden.check import Choice, Parameter, parameters_of, spelled
 
 __all__ = ["CATALOG", "FOREIGN", "STAGES", "Catalogue", "Design", "Entry", "check_once", "nearest"]
 
@@ -202,17 +203,20 @@ class EngineText(Parameter):
         return cls.text(Design(inside.name, {**inside.parameters, **given}))
 
     @staticmethod
-    def text(design: "Design") -> str:
-        """Describe an engine by the parameters that differ from the defaults."""
+    def text(design: "Design", told: Collection[str] = ()) -> str:
+        """Describe an engine by the parameters that differ from the defaults, or were `told`."""
         kinds = design.entry.parameters
         parts = [f"{key}={value}" for key, value in design.parameters.items()
-                 if value != kinds[key].default]  # fmt: skip
+                 if value != kinds[key].default or key in told]  # fmt: skip
         return f"{design.name}({','.join(parts)})" if parts else design.name
 
 
 @dataclass(frozen=True)
 class VectorText(Parameter):
-    """A vector unit with its parameters, as in ``vector_unit(lanes=4)``, or ``none``."""
+    """A vector unit with its parameters, as in ``vector_unit(lanes=4)``, or ``none``.
+
+    What a text does not say is the default; of a unit `on_device`, what is best on FPGAs.
+    """
 
     NAME: ClassVar[str] = "vector_unit"
 
@@ -229,18 +233,24 @@ class VectorText(Parameter):
         return value
 
     def parse(self, name: str, text: str) -> str:
-        """Parse a vector unit; parameters at their defaults are left out."""
+        """Parse a vector unit; defaults are left out, but where there are others on a device."""
         found = self.design(name, text)
-        return "none" if found is None else EngineText.text(found)
+        if found is None:
+            return "none"
+        told = found.device_values().keys() & (spelled(name, text) or ("", {}))[1].keys()
+        return EngineText.text(found, told)
 
-    def design(self, name: str, text: str) -> "Design | None":
+    def design(self, name: str, text: str, *, on_device: bool = False) -> "Design | None":
         """Make the vector unit that a text describes."""
         if text == "none":
             return None
         found = spelled(name, text)
         if found is None or found[0] != self.NAME:
             raise self.refuse(name, text)
-        return Design.parse(*found)
+        design = Design.parse(*found)
+        if not on_device:
+            return design
+        return Design(design.name, {**design.parameters, **design.device_values(told=found[1])})
 
 
 def engines() -> list[str]:
@@ -352,14 +362,27 @@ class Design:
     @cached_property
     def vector(self) -> "Design | None":
         """The vector unit inside, if it holds one."""
-        kind = self.entry.vector
-        return kind.design("vector", self.parameters["vector"]) if kind is not None else None
+        kind, on_device = self.entry.vector, self.device is not None
+        if kind is None:
+            return None
+        return kind.design("vector", self.parameters["vector"], on_device=on_device)
 
     @property
     def device(self) -> str | None:
         """The device whose own blocks it, or the engine in it, is built of; None for logic."""
         target = (self.engine or self).parameters.get("target", "generic")
         return None if target == "generic" else target
+
+    def device_values(self, told: Collection[str] = ()) -> dict[str, str]:
+        """Return what is best on FPGAs, of parameters that were not told; their legal ones."""
+        found: dict[str, str] = {}
+        for name, kind in self.entry.hows.items():
+            if name not in told and isinstance(kind, Choice) and kind.on_device is not None:
+                with contextlib.suppress(ValueError):
+                    values = {**self.parameters, **found, name: kind.on_device}
+                    Design(self.name, values).component()
+                    found[name] = kind.on_device
+        return found
 
     @cached_property
     def spec(self) -> Any:

@@ -1,10 +1,9 @@
 """Designs as they are built for an FPGA, if nothing else is said."""
 
-import contextlib
 from collections.abc import Callable
 
 from carrysave.api.design import Design
-from golden.check import Choice
+from hw.catalog import EngineText
 
 __all__ = ["for_device"]
 
@@ -33,12 +32,14 @@ def for_device(target: str, design: Design, say: Callable[[str], None] = lambda 
             say(f"built of generic logic: {error}")
         else:
             return found
-    if inside is not design:
-        return design
-    for name, kind in kinds.items():
-        if isinstance(kind, Choice) and kind.on_device is not None and name not in design.told:
-            with contextlib.suppress(ValueError):
-                found = design.with_values(**{name: kind.on_device})
-                found.component()
-                design = found
+    if inside is design:
+        return design.with_values(**design.device_values(design.told))
+    # A parameter of the engine's text that is at its default does not count as told.
+    changed = {name for name, kind in kinds.items() if inside.parameters[name] != kind.default}
+    design = design.with_values(**inside.device_values(design.told | changed))
+    kind = design.entry.vector
+    if kind is not None:
+        unit = kind.design("vector", design.parameters["vector"], on_device=True)
+        if unit is not None:
+            return design.with_values(vector=EngineText.text(unit))
     return design

@@ -500,8 +500,36 @@ def test_cli_synth_for_an_fpga_builds_for_it_unless_told_otherwise(
     ("lut_core", {"table": "half"}, {"sign": "corrected", "adder": "operator"}),
     ("mac", {}, {"target": "ecp5", "adder": "sklansky"}),
     ("mac", {"target": "generic"}, {"target": "generic", "adder": "sklansky"}),
+    ("coprocessor", {"engine": "npe"},
+     {"engine": "npe(accumulation=resolved,adder=operator)", "vector": "none"}),
+    ("coprocessor", {"engine": "npe", "adder": "ripple", "vector": "vector_unit(lanes=2)"},
+     {"engine": "npe(accumulation=resolved,adder=ripple)",
+      "vector": "vector_unit(lanes=2,adder=operator,exponential=table)"}),
 ])  # fmt: skip
 def test_a_design_for_a_device(name: str, texts: dict[str, str], expected: dict[str, str]) -> None:
     """Of its blocks, else in the form that is best on FPGAs; what is told stays."""
     found = for_device("ecp5", Public.parse(name, texts))
     assert {key: found.parameters[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(("unit", "adder", "exponential"), [
+    ("vector_unit", "operator", "table"),
+    ("vector_unit(width=9)", "operator", "logic"),
+    ("vector_unit(adder=sklansky)", "sklansky", "table"),
+    ("vector_unit(adder=ripple, exponential=logic)", "ripple", "logic"),
+])  # fmt: skip
+def test_a_vector_unit_beside_an_engine_of_a_device(
+    unit: str, adder: str, exponential: str
+) -> None:
+    """As is best on FPGAs, if nothing else is said; beside another engine as ever."""
+    for design in (
+        Public.parse("coprocessor", {"target": "ecp5", "vector": unit}),
+        for_device("ecp5", Public.parse("coprocessor", {"vector": unit})),
+        Public("coprocessor", {"engine": "systolic_os(target=ecp5)", "vector": unit}),
+    ):
+        assert design.vector is not None
+        found = design.vector.parameters
+        assert (found["adder"], found["exponential"]) == (adder, exponential)
+    plain = Public.parse("coprocessor", {"vector": unit}).vector
+    assert plain is not None
+    assert plain.parameters["exponential"] == "logic"

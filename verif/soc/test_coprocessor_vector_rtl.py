@@ -17,7 +17,9 @@ CASES: list[dict[str, Any]] = [
     },
 ]  # fmt: skip
 LONG: list[dict[str, Any]] = [
-    SMALL | {"engine": "systolic_os(m=4,n=4)", "vector": "vector_unit(lanes=4,length=64)"},
+    SMALL | {
+        "engine": "systolic_os(m=4,n=4,target=ecp5)", "vector": "vector_unit(lanes=4,length=64)",
+    },
     # Gates, sums and products alone, of bytes and of two, registers of few bits.
     SMALL | {
         "engine": "systolic_os(m=3,n=3)", "requantise": False, "narrow": True,
