@@ -14,7 +14,8 @@ from hw.npe.activations.row_elements import RowElements
 from hw.npe.activations.row_lane import LaneWidths, RowStep
 from hw.npe.activations.row_scale import RowScale
 from hw.npe.activations.row_schedule import RowSchedule
-from hw.npe.activations.summed_lanes import SummedLanes, SummedStep
+from hw.npe.activations.summed_lanes import SummedLanes
+from hw.npe.activations.summed_step import SummedStep
 from hw.npe.activations.summed_table import SummedTable
 from hw.npe.activations.summed_widths import SummedWidths
 
@@ -237,9 +238,10 @@ class VectorUnit(wiring.Component):
                 m.d.sync += so_far.eq(summed)
         m.d.comb += summed.eq(so_far.as_signed() + added.as_signed())
         with m.If(schedule.start):
-            with m.If(schedule.final):
-                m.d.sync += carried.eq(1 << spec.carry_width - 1)
-            with m.Else():
-                # Squares come after values.
-                m.d.sync += [carried.eq(0), so_far.eq(0), total.eq(Mux(schedule.done, summed, 0))]
+            m.d.sync += carried.eq(schedule.final << spec.carry_width - 1)
+        with m.If(schedule.start & ~schedule.final):
+            # Squares come after values.
+            m.d.sync += [so_far.eq(0), total.eq(summed)]
+        with m.If(schedule.start & ~schedule.final & ~schedule.done):
+            m.d.sync += total.eq(0)
         return m

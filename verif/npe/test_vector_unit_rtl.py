@@ -5,11 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth import Module, Signal
 
 from carrysave.sim.runner import verify
+from golden.npe.activation import exp_parts
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles
 from hw.catalog import Design
+from hw.npe.activations.summed_step import SummedStep
+from hw.npe.activations.summed_table import SummedTable
+from hw.npe.activations.summed_widths import SummedWidths
 from hw.npe.vector_unit import VectorUnit
 from verif.support.cases import case_name, long
 
@@ -48,6 +53,37 @@ def test_vector_unit_rtl_with_tables_matches_golden(tmp_path: Path) -> None:
     parameters = {"lanes": 3, "exponential": "table", "adder": "operator"}
     result = verify(Design("vector_unit", parameters), directory=tmp_path)
     assert result.ok, result
+
+
+@pytest.mark.parametrize("parameters", [
+    {}, {"operations": "softmax", "width": 5, "scale_width": 0},
+    {"width": 6, "out_width": 16, "signed": True, "length": 16, "scale_width": 8},
+], ids=case_name)  # fmt: skip
+def test_vector_unit_tables_hold_all_factors(parameters: dict[str, Any]) -> None:
+    """Words are exponentials, where anything is left of these; squares; and differences."""
+    spec = VectorUnitSpec(**parameters)
+    widths = SummedWidths(spec, table=True)
+    step = SummedStep(
+        move=Signal(), norm=Signal(), scaling=Signal(), squaring=Signal(), low=Signal(8),
+        offset=Signal(spec.width), factor=Signal(spec.reciprocal_width), shift=Signal(6),
+    )  # fmt: skip
+    table = SummedTable(Module(), spec, widths, step, Signal(widths.factor))
+    words, count = np.array(table.words), 1 << spec.width
+    assert words.size == (4 * count if widths.norms else count)
+    mantissa, whole = exp_parts(1 << spec.scale_width, -np.arange(count))
+    left = spec.carry_width - spec.scale_width - 5
+    for word, m, octaves in zip(words[:count], mantissa.tolist(), whole.tolist(), strict=True):
+        high, low = divmod(int(word), 1 << table.width)
+        if word:
+            assert low << octaves + 1 == m << left + spec.MEAN_FRACTION + widths.span * high
+        else:
+            assert m << left + spec.reciprocal_width >> octaves == 0
+            assert m << spec.exponential_width - spec.scale_width - 1 >> octaves == 0
+    if widths.norms:
+        values = np.arange(-count // 2, count // 2)
+        assert (words[count : 2 * count] == values[::-1] ** 2).all()
+        differences = np.r_[0:count, -count:0] << spec.MEAN_FRACTION
+        assert (words[2 * count :] == differences % (1 << table.width)).all()
 
 
 @pytest.mark.parametrize("parameters", CASES, ids=case_name)

@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
+from hw.lib.shared_module import NO_COLLISION
 from hw.npe.activations.row_order import RowOrder, numbers_of
 
 __all__ = ["RowBanks", "RowContext", "ValueBeat"]
@@ -128,7 +129,10 @@ class RowBanks(wiring.Component):
             # One beat, of each of two operands.
             behind = Signal(name="behind")
         end = Signal.like(behind, name="end", reset_less=True)
-        memory: Memory[int, Value] = Memory(shape=len(layout.data), depth=2 << len(end), init=[])
+        # A beat is written behind those that are still to be read.
+        memory: Memory[int, Value] = Memory(
+            shape=len(layout.data), depth=2 << len(end), init=[], attrs={NO_COLLISION: "1"}
+        )
         m.submodules.memory = memory
         write, read = memory.write_port(), memory.read_port()
         into, source = Signal(), Signal()

@@ -1,39 +1,17 @@
 """Lanes of a vector unit for softmax and norms alone: shifts around the product, one adder each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.npe.vector import VectorUnitSpec
 from hw.arith.shifter import shift_left
-from hw.npe.activations.row_exponential import exp_parts
+from hw.npe.activations.summed_logic import SummedLogic
+from hw.npe.activations.summed_step import SummedStep
 from hw.npe.activations.summed_table import SummedTable
 from hw.npe.activations.summed_widths import SummedWidths
 
-__all__ = ["SummedLanes", "SummedStep"]
-
-
-@dataclass(kw_only=True)
-class SummedStep:
-    """What all lanes do in a cycle.
-
-    Members
-    -------
-    move : clock enable.
-    norm, scaling, squaring : the pass is of a norm; makes codes; or sums of squares.
-    offset, low : what values are subtracted from; bits below.
-    factor, shift : of the row.
-    """
-
-    move: Value
-    norm: Value
-    scaling: Value
-    squaring: Value
-    offset: Value
-    low: Value
-    factor: Value
-    shift: Value
+__all__ = ["SummedLanes"]
 
 
 class SummedLanes:
@@ -55,16 +33,23 @@ class SummedLanes:
     def __init__(
         self, m: Module, spec: VectorUnitSpec, step: SummedStep, adder: str, *, table: bool
     ):
-        self.spec, self.step, self.adder = spec, step, adder
+        self.spec, self.step = spec, step
         self.widths = SummedWidths(spec, table=table)
-        self.tables: list[SummedTable] | None = [] if table else None
         self.rounds: Value = step.norm & step.scaling
-        self.factor, self.window = self._row(m)
+        factor, self.window = self._row(m, SummedTable.ONE if table else 0)
+        self.factors: SummedTable | SummedLogic = (
+            SummedTable(m, spec, self.widths, step, factor)
+            if table
+            else SummedLogic(m, spec, self.widths, step, factor, adder)
+        )
         self.before: Value = C(0, 1)
         self.sum: Value = C(0, 1)
 
-    def _row(self, m: Module) -> tuple[Value, Value]:
-        """Return the factor of all lanes, and the window of a norm, from one on; else zero."""
+    def _row(self, m: Module, squares: int) -> tuple[Value, Value]:
+        """Return the factor of all lanes, and the window of a norm, from one on; else zero.
+
+        The factor of a sum of squares is given.
+        """
         spec, widths, step = self.spec, self.widths, self.step
         places, window = Signal(range(widths.fine)), Signal(range(len(widths.places) + 1))
         factor, chosen = Signal(widths.factor), Signal.like(window)
@@ -81,8 +66,7 @@ class SummedLanes:
             scaled = Signal(widths.factor, reset_less=True)
             m.d.sync += scaled.eq(-shift_left(m, step.factor, places, widths.factor, "norm"))
             m.d.comb += chosen.eq(Mux(self.rounds, window, 0))
-            # Squares have another one.
-            sums = Mux(step.squaring, 0, -1)
+            sums = Mux(step.squaring, squares, -1)
             own = Mux(step.norm, Mux(step.scaling, scaled, sums), own)
         m.d.comb += factor.eq(own)
         return factor, chosen
@@ -129,74 +113,28 @@ class SummedLanes:
         def signal(name: str, width: int) -> Signal:
             return Signal(width, name=f"{name}{lane}", reset_less=True)
 
-        below, d_keep = signal("d_below", spec.width + 1), signal("d_keep", 1)
-        difference = Signal(spec.width + 1, name=f"difference{lane}")
-        m.d.comb += difference.eq(step.offset.as_signed() - bits.as_signed())
-        a, a_factor = signal("a", widths.operand), signal("a_factor", widths.factor)
-        p = signal("p", widths.operand + widths.factor)
-        a_octave, p_octave = signal("a_octave", widths.octave), signal("p_octave", widths.octave)
-        octave: Value = C(0, widths.octave)
-        operand: Value = Cat(step.low, below).as_signed()
-        kept: Value = d_keep
-        if self.tables is not None:
-            operand, octave = self._looked_up(m, lane, difference)
-        elif widths.softmax:
-            power, octave, beyond = self._power(m, lane, below)
-            kept = d_keep & (step.norm | ~beyond)
-            operand = Mux(step.norm, operand, power) if widths.norms else power
-            octave = Mux(step.norm, 0, octave)
-        squares = step.squaring & step.norm & ~step.scaling
+        difference, d_keep = Signal(spec.width + 1, name=f"difference{lane}"), signal("d_keep", 1)
+        given = self.factors.lane(m, lane, difference)
+        a, a_octave = signal("a", widths.operand), signal("a_octave", widths.octave)
+        p, p_octave = signal("p", widths.operand + widths.factor), signal("p_octave", widths.octave)
         s, s_over, s_sign = signal("s", widths.value), signal("s_over", 1), signal("s_sign", 1)
         value, split, over = self._windows(p, p_octave)
-        low = len(below)
+        m.d.comb += difference.eq(self.factors.offset - bits.as_signed())
         with m.If(step.move):
             m.d.sync += [
-                below.eq(difference), d_keep.eq(keep), a.eq(operand),
-                a_octave.eq(octave), p_octave.eq(a_octave), a_factor.eq(self.factor),
-                p.eq(a.as_signed() * a_factor.as_signed()),
+                d_keep.eq(keep), a.eq(given.operand),
+                a_octave.eq(given.octave), p_octave.eq(a_octave),
+                p.eq(a.as_signed() * given.factor.as_signed()),
                 s.eq(value), s_over.eq(over), s_sign.eq(p[-1]),
             ]  # fmt: skip
-            with m.If(~kept):
+            with m.If(~(d_keep & given.keep)):
                 m.d.sync += a.eq(0)
-            if widths.norms:
-                with m.If(squares):
-                    m.d.sync += a_factor[:low].eq(below)
-                with m.If(squares & below[-1]):
-                    m.d.sync += a_factor[low:].eq(-1)
             if widths.softmax:
                 with m.If(self.rounds):
                     m.d.sync += s[: widths.point - 1].eq(0)
                 with m.If(p_octave.any() & ~self.rounds):
                     m.d.sync += s[split:].eq(0)
         return s, s_over, s_sign
-
-    def _looked_up(self, m: Module, lane: int, difference: Value) -> tuple[Value, Value]:
-        """Look the operand and the octave of a difference up, for stage d."""
-        assert self.tables is not None
-        if lane % 2 == 0:
-            self.tables.append(SummedTable(self.spec, self.widths))
-            m.submodules[f"table{lane // 2}"] = self.tables[-1].memory
-        step, spec = self.step, self.spec
-        word, octave = self.tables[-1].read(m, difference, step.norm, step.move, f"word{lane}")
-        if not self.widths.norms:
-            return word, octave
-        word = word | (step.low & step.norm.replicate(spec.MEAN_FRACTION))  # mantissas: no sign
-        return Cat(word, word[-1] & step.norm), octave
-
-    def _power(self, m: Module, lane: int, below: Value) -> tuple[Value, Value, Value]:
-        """Return an exponential within its octave, that one's number, and whether it is beyond."""
-        spec, widths = self.spec, self.widths
-        mantissa, whole = exp_parts(m, 1 << spec.scale_width, below[: spec.width], self.adder)
-        fine = (widths.span - 1).bit_length()
-        width = len(mantissa) + widths.span - 1
-        places = ~Cat(whole, C(0, fine))[:fine]
-        shifted = shift_left(m, mantissa, places, width, f"power{lane}_")
-        octave = whole[fine:]
-        return (
-            Cat(C(0, widths.left), shifted, C(0, 1)),
-            octave[: widths.octave],
-            octave >= widths.octaves,
-        )
 
     def _windows(self, p: Value, number: Value) -> tuple[Value, int, Value]:
         """Choose a value out of a product.

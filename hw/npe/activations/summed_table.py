@@ -1,65 +1,94 @@
-"""A table of exponentials, and of norms' differences, for two lanes."""
+"""Tables of exponentials, and of norms' differences and squares, each for two lanes."""
 
-from amaranth import Cat, Module, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 
 from golden.npe.vector import VectorUnitSpec
+from hw.npe.activations.summed_step import SummedFactors, SummedStep
 from hw.npe.activations.summed_widths import SummedWidths
 
 __all__ = ["SummedTable"]
 
 
 class SummedTable:
-    """Looks operands of products up.
+    """Looks factors of products up.
 
     Words are a mantissa, shifted up by what its octaves leave, and above it the number of the
-    octave of :class:`~hw.npe.activations.summed_widths.SummedWidths`; of norms, the difference,
-    two's complement, above zeros.
+    octave of :class:`~hw.npe.activations.summed_widths.SummedWidths`; or a square; or, of norms,
+    the difference, two's complement; both above zeros. Differences of a softmax are not negative;
+    where they would be are squares.
 
     Parameters
     ----------
-    spec : widths.
-    widths : where mantissas are.
+    m : where the gates go.
+    spec, widths : where mantissas are.
+    step : what is done.
+    factor : of all lanes; of squares :attr:`ONE`.
 
     Members
     -------
-    memory : a submodule, which gets a port for each lane.
-    width : bits of an operand in a word.
+    offset : what values are subtracted from; of squares, what makes all differences negative.
     """
 
     WIDTH = 8
     """Most bits of a value."""
+    ONE = 1 << VectorUnitSpec.MEAN_FRACTION
+    """Factor of what is not changed."""
 
-    def __init__(self, spec: VectorUnitSpec, widths: SummedWidths):
-        below = spec.width + 1
-        mantissa = widths.left + spec.scale_width + 2 + widths.span - 1
-        self.width = max(mantissa, below + spec.MEAN_FRACTION if widths.norms else 0)
-        shape = self.width + widths.octave
-        words = [self._power(spec, widths, number) for number in range(1 << below)]
+    def __init__(
+        self,
+        m: Module,
+        spec: VectorUnitSpec,
+        widths: SummedWidths,
+        step: SummedStep,
+        factor: Value,
+    ):
+        self.spec, self.widths, self.step = spec, widths, step
+        squares = step.squaring & step.norm & ~step.scaling
+        self.difference: Value = step.norm & ~squares
+        self.offset: Value = step.offset.as_signed()
+        self.width = widths.left + spec.scale_width + 2 + widths.span - 1
+        values, negative = range(1 << spec.width), range(-1 << spec.width, 0)
+        if not widths.norms:
+            self.words = [self._power(number) for number in values]
+        else:
+            low = spec.MEAN_FRACTION
+            self.width = max(self.width, spec.width + 1 + low, 2 * spec.width)
+            lowest = negative[-1] - (1 << spec.width - 1)
+            self.offset = Mux(squares, lowest, self.offset)
+            self.words = [self._power(number) for number in values]
+            self.words += [(lowest - number) ** 2 for number in negative]
+            self.words += [(number << low) % (1 << self.width) for number in (*values, *negative)]
+        self.factor = Signal(widths.factor, name="a_factor", reset_less=True)
+        with m.If(step.move):
+            m.d.sync += self.factor.eq(factor)
+
+    def lane(self, m: Module, lane: int, difference: Value) -> SummedFactors:
+        """Return what the next lane multiplies."""
+        step, widths = self.step, self.widths
+        if lane % 2 == 0:
+            shape = self.width + widths.octave
+            self.memory: Memory[int, Value] = Memory(
+                shape=shape, depth=len(self.words), init=self.words
+            )
+            m.submodules[f"table{lane // 2}"] = self.memory
+        port = self.memory.read_port()
+        found = Signal(len(port.data), name=f"found{lane}")
+        address = Cat(difference, self.difference)[: len(port.addr)]
+        m.d.comb += [port.addr.eq(address), port.en.eq(step.move), found.eq(port.data)]
+        word, octave = found[: self.width], found[self.width :]
         if widths.norms:
-            high = 1 << self.width
-            words += [
-                (number - (number >> spec.width << below) << spec.MEAN_FRACTION) % high
-                for number in range(1 << below)
-            ]
-        self.memory: Memory[int, Value] = Memory(shape=shape, depth=len(words), init=words)
+            # Mantissas and squares have no sign.
+            word = word | (step.low & step.norm.replicate(self.spec.MEAN_FRACTION))
+            word = Cat(word, word[-1] & step.norm)
+        return SummedFactors(operand=word, octave=octave, keep=C(1, 1), factor=self.factor)
 
-    def _power(self, spec: VectorUnitSpec, widths: SummedWidths, number: int) -> int:
-        """Return the word of a difference that is not negative."""
-        below = number % (1 << spec.width)
+    def _power(self, below: int) -> int:
+        """Return the word of an exponential, by what the value is below the greatest."""
+        spec, widths = self.spec, self.widths
         whole, rest = divmod(below + (below + 1 >> 1) - (below + 15 >> 4), 1 << spec.scale_width)
         octave, places = divmod(whole, widths.span)
         if octave >= widths.octaves:
             return 0
         mantissa = (2 << spec.scale_width) - rest << widths.left + widths.span - 1 - places
         return mantissa | octave << self.width
-
-    def read(
-        self, m: Module, difference: Value, norm: Value, move: Value, name: str
-    ) -> tuple[Value, Value]:
-        """Return the operand and the octave of a difference, a cycle later."""
-        port = self.memory.read_port()
-        word = Signal(len(port.data), name=name)
-        address = Cat(difference, norm)[: len(port.addr)]
-        m.d.comb += [port.addr.eq(address), port.en.eq(move), word.eq(port.data)]
-        return word[: self.width], word[self.width :]
