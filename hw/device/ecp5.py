@@ -82,20 +82,24 @@ class Ecp5(Family):
         """Use MULT18X18D: registers of operands, within, and of the product.
 
         Operands are at its upper bits: zeros below them take no wires, copies of signs above them
-        would take more than the operands, where wires are scarce.
+        would take more than the operands, where wires are scarce. Each block has a zero of its own
+        for its reset and sources: from one for all, nextpnr's router may go around in circles, as
+        four blocks share the last wire of a reset.
         """
         block = self.multiplier
         # Yosys reads an instance again after mapping, and fails, if a port is of a signed signal.
         product = Signal(block.a_width + block.b_width, name="product")
         operands: dict[str, Value] = {}
         below = 0
+        zero = Signal(name="zero")
+        m.submodules += Instance("LUT4", o_Z=zero, **{f"i_{name}": C(0, 1) for name in "ABCD"})
         for name, value in (("A", a), ("B", b)):
             whole = Signal(signed(block.a_width), name=f"whole_{name.lower()}")
             zeros = block.a_width - len(value) - (not value.shape().signed)
             below += zeros
             m.d.comb += whole.eq(value << zeros)
             operands |= {f"i_{name}{bit}": whole[bit] for bit in range(len(whole))}
-            operands |= {f"i_SIGNED{name}": C(1, 1), f"i_SOURCE{name}": C(0, 1)}
+            operands |= {f"i_SIGNED{name}": C(1, 1), f"i_SOURCE{name}": zero}
         m.submodules += Instance(
             "MULT18X18D",
             p_REG_INPUTA_CLK="CLK0",
@@ -106,7 +110,7 @@ class Ecp5(Family):
             p_RESETMODE="SYNC",
             i_CLK0=ClockSignal(),
             i_CE0=C(1, 1),
-            i_RST0=C(0, 1),
+            i_RST0=zero,
             **operands,
             **{f"o_P{bit}": product[bit] for bit in range(len(product))},
         )

@@ -58,14 +58,22 @@ def collect(
     place = Signal(range(store.depth))
     m.d.sync += place.eq(place + write)
     stores: list[Placement] = []
+    before: Value | None = None
     for number, total in enumerate(sums):
         if number and number % together == 0:
             late_write, late_place = Signal(name=f"write{number}"), Signal.like(place)
             m.d.sync += [late_write.eq(write), late_place.eq(place)]
-            write, place = late_write, late_place
+            before, write, place = write, late_write, late_place
         m.submodules[f"store{number}"] = placed = store.place()
         m.d.comb += [placed.i_write.eq(write), placed.i_place.eq(place), placed.i.eq(total)]
         stores.append(placed)
+
+    if before is not None:
+        # What counts rows has a copy, as it is far from the column that is written; the other way
+        # around, or synthesis would make one register of both.
+        quiet = Signal(init=1)
+        m.d.sync += quiet.eq(~before)
+        write = ~quiet
 
     level, is_empty = Signal(range(store.depth + 1)), Signal(init=1)
     start, row = Signal(range(store.depth)), Signal(range(rows))

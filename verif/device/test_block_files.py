@@ -21,7 +21,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_models_come_with_the_verilog(files: dict[str, Path]) -> None:
     text = files["_models.v"].read_text()
-    for block in ("MULT18X18D", "CCU2C", "PDPW16KD"):
+    for block in ("MULT18X18D", "LUT4", "CCU2C", "PDPW16KD"):
         assert text.count(f"module {block} ") == 1
     assert "_models.v" not in files[".f"].read_text()
     core = files[".core"].read_text()

@@ -12,14 +12,25 @@ from verif.support.cases import long
 from verif.support.formal import holds
 
 
-@pytest.mark.parametrize("table", [0x663C, 0x000A, 0x96AA])
-def test_carry_slice_is_that_of_yosys(table: int, tmp_path: Path) -> None:
-    (model,) = models_of("  CCU2C u ()\n")
-    parameters = f"-set INIT0 {table} -set INIT1 {table}"
+@pytest.mark.parametrize(
+    ("block", "parameters"),
+    [
+        *(
+            ("CCU2C", {"INIT0": table, "INIT1": table, "INJECT1_0": '"NO"', "INJECT1_1": '"NO"'})
+            for table in (0x663C, 0x000A, 0x96AA)
+        ),
+        *(("LUT4", {"INIT": table}) for table in (0, 0xCA53)),
+    ],
+)
+def test_tables_of_ecp5_are_those_of_yosys(
+    block: str, parameters: dict[str, int | str], tmp_path: Path
+) -> None:
+    (model,) = models_of(f"  {block} u ()\n")
+    given = " ".join(f"-set {name} {value}" for name, value in parameters.items())
     log = yosys.run(
-        f"read_verilog {model}\nrename CCU2C ours\n"
-        "read_verilog -D NO_INCLUDES +/ecp5/cells_sim.v\nrename CCU2C theirs\n"
-        f'chparam {parameters} -set INJECT1_0 "NO" -set INJECT1_1 "NO" ours theirs\n'
+        f"read_verilog {model}\nrename {block} ours\n"
+        f"read_verilog -D NO_INCLUDES +/ecp5/cells_sim.v\nrename {block} theirs\n"
+        f"chparam {given} ours theirs\n"
         "proc ours theirs\nmiter -equiv -make_assert ours theirs miter\n"
         "hierarchy -top miter\nproc\nflatten\nopt\nsat -verify -prove-asserts miter",
         cwd=tmp_path,
