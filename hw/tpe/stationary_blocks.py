@@ -140,7 +140,11 @@ class StationaryBlocks:
         # Cycles of a turn are counted down, but from 0.
         chosen = Array(rows[:1] + rows[:0:-1])[turns.left]
         row = Signal(width, name="row", reset_less=True)
-        m.d.sync += row.eq(Mux(turns.row[: spec.m].any(), chosen, 0))
+        # Those of `turns.row` are all over the array; row 1 is in when `left` is `turn - 1`.
+        begin, going = turns.row[0], Signal()
+        if spec.m > 1:
+            m.d.sync += going.eq(begin | (going & (turns.left != spec.turn - spec.m + 1)))
+        m.d.sync += row.eq(Mux(begin | going, chosen, 0))
         return row
 
     def _weight(self, weights: Value, row: int, column: int) -> Value:
