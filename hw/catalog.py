@@ -269,8 +269,9 @@ def _is_engine(entry: Entry) -> bool:
 CATALOG = Catalogue()
 
 LATER = {
-    "coprocessor": ("vector", "id_width"),
-    "coprocessor_uart": ("vector",),
+    "coprocessor": ("vector", "id_width", "lean"),
+    "coprocessor_stream": ("lean",),
+    "coprocessor_uart": ("vector", "lean"),
     "vector_unit": ("quotient_bits", "exponential"),
 }
 """Parameters that came later: at their defaults, all is as it was, to the digest of a design."""

@@ -139,11 +139,12 @@ BOARDS = {
         ),
         Board(
             name="icebreaker", title="iCEBreaker", family="ice40", loader="ice40_generic",
+            clock_mhz=24,
             # Its oscillator is at the pad of the PLL, and goes nowhere else.
             pll_words={"SB_PLL40_CORE": "SB_PLL40_PAD", "REFERENCECLK": "PACKAGEPIN"},
             parameters=_SMALL | {
                 "engine": _engine("ice40", 1, 1), "sums": 64, "a_bytes": 256, "b_bytes": 256,
-                "memory_bytes": 4096,
+                "memory_bytes": 4096, "lean": True,
             },
         ),
         Board(
@@ -151,6 +152,7 @@ BOARDS = {
             loader="ice40_generic", clock_mhz=48, parameters=_SMALL | {
                 "engine": "systolic_os(m=1,n=1,encoding=operator,adder=operator,pe=mac)",
                 "sums": 64, "a_bytes": 128, "b_bytes": 128, "memory_bytes": 8192,
+                "lean": True,
             },
         ),
         Board(

@@ -4,7 +4,7 @@ from amaranth import Module, Shape, Signal, Value
 from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFO
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 __all__ = ["Fifo"]
 
@@ -20,8 +20,8 @@ class Fifo(wiring.Component):
     shape : ShapeLike
         What: of an entry.
     depth : int
-        What: entries, 1 or more. They are read asynchronously, thus kept in lookup tables or
-        registers.
+        What: entries. They are read asynchronously, thus kept in lookup tables or registers. 0:
+        there is no queue, ``o`` is ``i``, without latency.
 
     Members
     -------
@@ -46,6 +46,9 @@ class Fifo(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        if not self.depth:
+            connect(m, flipped(self.i), flipped(self.o))
+            return m
         width = Shape.cast(self.shape).width
         m.submodules.queue = queue = SyncFIFO(width=width, depth=self.depth)
         m.d.comb += [

@@ -9,7 +9,7 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from golden.check import Integer, Parameter, check_fields
+from golden.check import Flag, Integer, Parameter, check_fields
 from golden.npe.vector import VectorUnitSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import SharedModule
@@ -46,6 +46,10 @@ class Coprocessor(wiring.Component):
         of them. Fewer are smaller, and enough where K is long.
     sum_copies : int
         How: of sums in block RAM. 2 take twice the blocks, and fewer lookup tables.
+    lean : bool
+        How: as few registers as possible: queues hold one entry, and a job stays in its registers
+        while it runs, if they are ``narrow`` and there is no ``ring``. Loads and results take more
+        cycles.
     id_width : int
         How: bits of the IDs of ``m_axi``; 0 for none. All bursts have ID 0, so the bus answers them
         in order (IHI 0022, "Transaction identifiers"), and IDs that come back are not looked at.
@@ -82,6 +86,7 @@ class Coprocessor(wiring.Component):
         "requantiser_adder": replace(Requantiser.HOWS["adder"], default="operator"),
         "requantisers": Integer("columns of C converted per cycle; 0: all of a tile", 0, 0, 4096),
         "sum_copies": Integer("copies of sums: 2 take more block RAM, and less logic", 1, 1, 2),
+        "lean": Flag("fewer registers, more cycles: short queues, and no copy of a job", False),
         "id_width": Integer("IDs of m_axi, all 0; of 0 bits: no such ports", 0, 0, 8, "bits"),
     }
     CLOCK: ClassVar[str] = "aclk"
@@ -104,6 +109,7 @@ class Coprocessor(wiring.Component):
         requantiser_adder: str = "operator",
         requantisers: int = 0,
         sum_copies: int = 1,
+        lean: bool = False,
         id_width: int = 0,
     ):
         if not isinstance(spec, CoprocessorSpec):
@@ -114,6 +120,7 @@ class Coprocessor(wiring.Component):
             "requantiser_adder": requantiser_adder,
             "requantisers": requantisers,
             "sum_copies": sum_copies,
+            "lean": lean,
             "id_width": id_width,
         }
         check_fields(Coprocessor.HOWS, hows)
@@ -126,10 +133,13 @@ class Coprocessor(wiring.Component):
             adder=requantiser_adder,
             across=_across(spec, requantisers),
             copies=sum_copies,
+            lean=lean,
             id_width=id_width,
             vector=vector,
         )
-        self.registers = Registers(discovery(spec, number, digest), argument_widths(spec))
+        self.registers = Registers(
+            discovery(spec, number, digest), argument_widths(spec), whole=self.core.in_registers
+        )
         super().__init__({
             "s_axi": In(Axi4Lite(self.registers.file.address_width)),
             **self.core.memory_ports,
@@ -160,6 +170,10 @@ class Coprocessor(wiring.Component):
             ends = getattr(core, name), flipped(getattr(self, name))
             connect(m, *(ends if member.flow == Out else reversed(ends)))
         m.submodules.jobs = jobs = JobQueue(self.spec)
+        if core.in_registers:
+            job = [core.i_job.eq(registers.o_job)]
+        else:
+            job = [registers.i_part.eq(core.o_part), core.i_part.eq(registers.o_part)]
         m.d.comb += [
             self.interrupt.eq(registers.o_interrupt),
             jobs.i_start.eq(registers.o_start & registers.i_ready),
@@ -176,8 +190,7 @@ class Coprocessor(wiring.Component):
             core.i_more.eq(jobs.o_more),
             jobs.i_next.eq(core.o_next),
             jobs.i_on.eq(core.o_on),
-            registers.i_part.eq(core.o_part),
-            core.i_part.eq(registers.o_part),
+            *job,
             core.i_stop.eq(registers.o_reset),
             registers.i_ready.eq(jobs.o_idle),
             registers.i_idle.eq(jobs.o_idle),

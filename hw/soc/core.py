@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth import Module, Mux, ResetInserter, Signal, Value
+from amaranth import C, Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -47,6 +47,8 @@ class Core(wiring.Component):
         How: columns of C that leave per cycle.
     copies : int
         How: of sums, see :class:`hw.soc.stores.sum_store.SumStore`.
+    lean : bool
+        How: fewer registers, see :class:`hw.soc.coprocessor.Coprocessor`.
     id_width : int
         How: bits of the IDs of ``m_axi``, which nothing drives: they are 0.
     vector : VectorUnit
@@ -58,6 +60,8 @@ class Core(wiring.Component):
         See :func:`memory_ports`.
     o_part, i_part : Out, In
         The part of the registers' job that is copied, and its bits.
+    i_job : In(JobLayout)
+        Instead, with :attr:`in_registers`: the registers' job, which stays as it is while it runs.
     i_start, i_fetched : In(1)
         Start; only while ``o_idle``. The job is the registers', or the descriptor read last.
     i_fetch, i_address : In
@@ -80,6 +84,7 @@ class Core(wiring.Component):
 
     o_part: Signal
     i_part: Signal
+    i_job: data.View
     i_start: Signal
     i_fetched: Signal
     i_fetch: Signal
@@ -102,12 +107,15 @@ class Core(wiring.Component):
         adder: str,
         across: int,
         copies: int,
+        lean: bool = False,
         id_width: int = 0,
         vector: Any = None,
     ):
         self.spec = spec
         self.memory_ports = memory_ports(spec, id_width)
         self.engine = engine
+        self.in_registers = lean and spec.narrow and not spec.follows_ring
+        """Jobs are not copied."""
         self.path = Datapath(
             spec,
             engine,
@@ -115,12 +123,13 @@ class Core(wiring.Component):
             adder=adder,
             across=across,
             copies=copies,
+            lean=lean,
             vector=vector,
         )
+        parts = {"o_part": Out(range(JobLayout().size // PART)), "i_part": In(PART)}
         super().__init__({
             **self.memory_ports,
-            "o_part": Out(range(JobLayout().size // PART)),
-            "i_part": In(PART),
+            **({"i_job": In(JobLayout())} if self.in_registers else parts),
             "i_start": In(1),
             "i_fetched": In(1),
             "i_fetch": In(1),
@@ -155,21 +164,28 @@ class Core(wiring.Component):
         first, takes = Signal(), Signal()
         checks, copies = Signal(), Signal()
         ahead = JobsAhead()
-        m.submodules.copy = copy = JobSnapshot(spec)
-        job, copied = copy.o, copy.o_last
-        m.d.comb += [
-            self.o_part.eq(copy.o_part),
-            copy.i_word.eq(self.i_part),
-            copy.i_beat.eq(read.o.payload.data),
-            copy.i_gathers.eq(gathers | ahead.o_take),
-            copy.i_addresses.eq(ahead.o_busy),
-            copy.i_first.eq(first | ahead.o_fetch),
-            copy.en.eq(takes | copies),
-        ]
+        job: Any
+        copied: Value
+        address: Value
+        if self.in_registers:
+            job, copied = self.i_job, C(1)
+            address = job.as_value().word_select(prepare.o_matrix, PART)
+        else:
+            m.submodules.copy = copy = JobSnapshot(spec)
+            job, copied, address = copy.o, copy.o_last, copy.o_address
+            m.d.comb += [
+                self.o_part.eq(copy.o_part),
+                copy.i_word.eq(self.i_part),
+                copy.i_beat.eq(read.o.payload.data),
+                copy.i_gathers.eq(gathers | ahead.o_take),
+                copy.i_addresses.eq(ahead.o_busy),
+                copy.i_first.eq(first | ahead.o_fetch),
+                copy.en.eq(takes | copies),
+                copy.i_matrix.eq(prepare.o_matrix),
+            ]
         m.d.comb += [
             prepare.i_job.eq(job),
-            copy.i_matrix.eq(prepare.o_matrix),
-            prepare.i_address.eq(copy.o_address),
+            prepare.i_address.eq(address),
             path.i_job.eq(job),
             path.i_geometry.eq(prepare.o_geometry),
             path.i_base.eq(prepare.o_base),

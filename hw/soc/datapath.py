@@ -3,6 +3,7 @@
 from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -59,6 +60,9 @@ class Datapath(wiring.Component):
         How: columns of C that leave per cycle.
     copies : int
         How: of sums, see :class:`hw.soc.stores.sum_store.SumStore`.
+    lean : bool
+        How: no more than the queues that are needed, each of one entry; no registers that only
+        make the clock faster.
     vector : VectorUnit
         How: the vector unit of that spec, or None.
 
@@ -113,13 +117,17 @@ class Datapath(wiring.Component):
         adder: str,
         across: int,
         copies: int,
+        lean: bool = False,
         vector: Any = None,
     ):
         self.spec = spec
+        self.lean = lean
         self.engine = engine
-        self.operands = {name: OperandFeed(spec, side) for name, side in sides(spec).items()}
+        self.operands = {
+            name: OperandFeed(spec, side, lean=lean) for name, side in sides(spec).items()
+        }
         self.sums = SumStore(spec, copies=copies)
-        self.drain = ResultWriter(spec, encoding=encoding, adder=adder, across=across)
+        self.drain = ResultWriter(spec, encoding=encoding, adder=adder, across=across, lean=lean)
         self.rows = None if spec.vector is None else VectorRows(spec, vector)
         self.columns: dict[int, ColumnStore] = {}
         most = parts(spec)
@@ -172,13 +180,13 @@ class Datapath(wiring.Component):
         m = Module()
         spec, job = self.spec, self.i_geometry
         m.submodules.engine = engine = self.engine
-        m.submodules.loader = loader = Loader(spec)
+        m.submodules.loader = loader = Loader(spec, lean=self.lean)
         m.submodules.tiles = tiles = TileWalk(spec, sides(spec))
         m.submodules.sums = sums = self.sums
         m.submodules.drain = drain = self.drain
-        m.submodules.requests = requests = Fifo(SumsRequest(spec), 16)
-        m.submodules.loads = loads = Fifo(Block(spec), 2 * spec.PARTS)
-        m.submodules.blocks = blocks = Fifo(BlockDone(spec), 4)
+        m.submodules.requests = requests = self._queue(SumsRequest(spec), 16)
+        m.submodules.loads = loads = self._queue(Block(spec), 2 * spec.PARTS)
+        m.submodules.blocks = blocks = self._queue(BlockDone(spec), 4)
         takers: tuple[Any, ...] = (loader, tiles, sums, drain, *self.operands.values())
         m.d.comb += [part.i_geometry.eq(job) for part in takers]
         # Vector jobs have nothing to do with the engine.
@@ -200,7 +208,7 @@ class Datapath(wiring.Component):
         for name, operand in self.operands.items():
             m.submodules[f"operand_{name}"] = operand
             m.submodules[f"store_{name}"] = store = operand.store
-            m.submodules[f"requests_{name}"] = queue = Fifo(operand.request, 2)
+            m.submodules[f"requests_{name}"] = queue = self._queue(operand.request, 2, 0)
             connect(m, getattr(tiles, f"o_{name}"), queue.i)
             connect(m, queue.o, operand.i)
             stride = strides.get(name, C(operand.side.words if name == "a_scales" else 1))
@@ -236,7 +244,7 @@ class Datapath(wiring.Component):
             sums.i_free.eq(drain.o_free),
         ]
         connect(m, drain.o, flipped(self.o))
-        m.submodules.written = written = Fifo(Row(spec), 2)
+        m.submodules.written = written = self._queue(Row(spec), 2, 0)
         connect(m, drain.o_rows, written.i)
         connect(m, written.o, flipped(self.o_rows))
         area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
@@ -263,6 +271,10 @@ class Datapath(wiring.Component):
         ]
         return m
 
+    def _queue(self, shape: ShapeLike, depth: int, least: int = 1) -> Fifo:
+        """Make a queue, of the least depth if there are to be few registers."""
+        return Fifo(shape, least if self.lean else depth)
+
     def _receive(self, m: Module, loader: Loader, tiles: TileWalk) -> None:
         """Send the loader's rows to the bus, and the data to its store."""
         spec = self.spec
@@ -283,15 +295,17 @@ class Datapath(wiring.Component):
         words = {to: len(store.i.payload.data) // 8 for to, store in stores.items()}
         if self.rows is not None:
             words[VECTOR] = spec.vector_word_bytes
-        m.submodules.receiver = receiver = LoadRouter(spec, words)
+        m.submodules.receiver = receiver = LoadRouter(spec, words, lean=self.lean)
         if self.rows is None:
             connect(m, loader.o, receiver.i_row)
         else:
             self._place_rows(m, self.rows, loader, receiver)
-        m.submodules.asked = asked = Fifo(Row(spec), 2)
+        m.submodules.asked = asked = self._queue(Row(spec), 2, 0)
         connect(m, receiver.o_row, asked.i)
         connect(m, asked.o, flipped(self.o_row))
-        m.submodules.come = come = Fifo(Beat(spec.data_width), 2)  # stalls of stores end here
+        m.submodules.come = come = self._queue(
+            Beat(spec.data_width), 2, 0
+        )  # stalls of stores end here
         connect(m, flipped(self.i), come.i)
         connect(m, come.o, receiver.i)
         for to, store in stores.items():

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth import Cat
+from amaranth import Cat, Module, Mux, Signal
 
 from hw.catalog import Design
 from hw.soc.stores import block_ram as memory
@@ -64,18 +64,35 @@ def channels(dut: BlockRam) -> Any:
     })  # fmt: skip
 
 
-def block_ram(monkeypatch: pytest.MonkeyPatch, *, far: bool) -> BlockRam:
+class Placed(Bank):
+    """A bank that is simulated; without `together`, what is read while it is written is wrong."""
+
+    def elaborate(self, platform: Any) -> Module:
+        m, clash = Module(), Signal()
+        m.submodules.bank = bank = Bank(self.module, self.width, self.depth, together=True)
+        m.d.sync += clash.eq(self.write & self.en & (self.i_address == self.o_address))
+        m.d.comb += self.o.eq(Mux(clash & (not self.together), ~bank.o, bank.o))
+        m.d.comb += [
+            getattr(bank, name).eq(getattr(self, name))
+            for name in ("write", "i_address", "i", "en", "o_address")
+        ]
+        return m
+
+
+def block_ram(monkeypatch: pytest.MonkeyPatch, *, far: bool, lean: bool = False) -> BlockRam:
     """Make the memory; each of its banks is simulated, in place of an instance of one.
 
     Parameters
     ----------
     far : it is as large memories are, with registers around its banks.
+    lean : with few registers.
     """
     monkeypatch.setattr(memory, "NEAR", SIZE - far)
     monkeypatch.setattr(
-        Bank, "place", lambda bank: Bank(bank.module, bank.width, bank.depth, together=True)
-    )
-    return BlockRam(Design("coprocessor_uart", SMALL).spec)
+        Bank, "place",
+        lambda bank: Placed(bank.module, bank.width, bank.depth, together=bank.together),
+    )  # fmt: skip
+    return BlockRam(Design("coprocessor_uart", SMALL).spec, lean=lean)
 
 
 def burst(address: int, beats: int) -> int:
@@ -93,12 +110,17 @@ def test_beats_follow_each_other(monkeypatch: pytest.MonkeyPatch, far: bool) -> 
     assert takes.cycles == list(range(first, first + BEATS))
 
 
-@pytest.mark.parametrize("far", [False, True])
-@pytest.mark.parametrize("rate", [1.0, 0.5])
-def test_bytes_and_bursts(monkeypatch: pytest.MonkeyPatch, rate: float, far: bool) -> None:
+@pytest.mark.parametrize(
+    ("rate", "far", "lean"),
+    [(1.0, False, False), (0.5, False, False), (1.0, True, False), (0.5, True, False),
+     (1.0, False, True), (0.5, True, True)],
+)  # fmt: skip
+def test_bytes_and_bursts(
+    monkeypatch: pytest.MonkeyPatch, rate: float, far: bool, lean: bool
+) -> None:
     """Strobes, single bytes between bursts, whatever waits; nothing is written beyond the end."""
     rng = np.random.default_rng(2)
-    dut = block_ram(monkeypatch, far=far)
+    dut = block_ram(monkeypatch, far=far, lean=lean)
     axi = channels(dut)
     # Bytes of the host are in the upper half, those of bursts that write in the lower one.
     wanted = np.zeros(SIZE, np.uint8)
@@ -177,6 +199,55 @@ def test_bytes_and_bursts(monkeypatch: pytest.MonkeyPatch, rate: float, far: boo
             assert (last, resp) == (beat == BEATS - 1, 0)
             at += 1
     assert [split(item)[1:] for item in takes.items[at:]] == [(False, 3), (True, 3)]
+
+
+@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize("lean", [False, True])
+def test_what_is_read_while_it_is_written(
+    monkeypatch: pytest.MonkeyPatch, far: bool, lean: bool
+) -> None:
+    """Each byte is the old or the new one, of bursts and of the host, who writes bytes, too."""
+    rng = np.random.default_rng(3)
+    dut = block_ram(monkeypatch, far=far, lean=lean)
+    axi, rounds = channels(dut), 24
+    words = [0x11111111 * (1 + turn % 2) for turn in range(rounds)]
+    wanted = {0x11, 0x22}
+    asked: list[tuple[int, int | None]] = []
+    for turn in range(300):
+        byte = int(rng.choice([*wanted])) if turn % 4 else None
+        asked.append((int(rng.integers(BYTES * BEATS)), byte))
+    writes = Source(axi.aw, [burst(0, BEATS)] * rounds, rng)
+    gives = Source(
+        axi.w, [word | 15 << 32 | (beat == BEATS - 1) << 36 for word in words
+                for beat in range(BEATS)], rng, 0.7,
+    )  # fmt: skip
+    ends, takes, host = Sink(axi.b, rng), Sink(axi.r, rng, 0.9), Host(dut, asked, 4)
+    reads = Source(axi.ar, [], rng)
+
+    def done() -> bool:
+        # From the first burst on, all is known.
+        if ends.items and not reads.items:
+            reads.items = [burst(0, BEATS)] * rounds
+        ends_all = len(ends.items) == rounds and len(host.found) == len(asked)
+        return ends_all and len(takes.items) == rounds * BEATS
+
+    class After(Part):
+        """The host, who comes then."""
+
+        ports = host.ports
+
+        def drive(self, ctx: Any) -> None:
+            if ends.items:
+                host.drive(ctx)
+
+        def see(self, cycle: int, values: Any) -> None:
+            host.see(cycle, values)
+
+    run(dut, [writes, gives, ends, reads, takes, After()], done, deadline=6000)
+    found = [split(item)[0] for item in takes.items]
+    assert {byte for word in found for byte in word} == wanted
+    told = [value for (_, data), (value, _) in zip(asked, host.found, strict=True) if data is None]
+    assert set(told) == wanted
 
 
 def split(item: int) -> tuple[bytes, bool, int]:

@@ -41,6 +41,7 @@ LONG: list[dict[str, Any]] = [
     },
     {},
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5)", "sum_copies": 2, "requantisers": 2},
+    SMALL | {"engine": "systolic_os(m=4,n=4)", "lean": True},
     SMALL | {"engine": "systolic_ws(m=3,n=4,k=5,target=xilinx7)"},
     SMALL | {"engine": "matrix_2d(m=2,n=3,pe=mac)"},
     SMALL | {"engine": "adder_tree(n=3,k=7)"},
@@ -86,7 +87,7 @@ def test_coprocessor_ids_are_ports_and_no_more() -> None:
         CoprocessorStream(streams.spec, engine=streams.engine.component(), id_width=8)
 
 
-@pytest.mark.parametrize("parameters", [SHORT], ids=case_name)
+@pytest.mark.parametrize("parameters", [SHORT, SHORT | {"lean": True}], ids=case_name)
 def test_coprocessor_rtl_in_short(parameters: dict[str, Any], tmp_path: Path) -> None:
     """A sample of the orders, and all else; the first case closes the coverage."""
     bench = "verif.soc.benches.tb_coprocessor"

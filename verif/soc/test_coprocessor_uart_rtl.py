@@ -18,6 +18,7 @@ CASES: list[dict[str, Any]] = [
     {**BOARDS["ice40_hx8k_b_evn"].parameters, "divisor": 4},
 ]  # fmt: skip
 LONG: list[dict[str, Any]] = [
+    {**BOARDS["icebreaker"].parameters, "divisor": 4},
     {"engine": "cube(m=2,n=3,k=4)", "data_width": 128, "divisor": 7, "memory_bytes": 65536},
     {
         "engine": "npe(m=2,n=2,formats=e2m1,e4m3,scale=e8m0,block=32,result=fp32)",
@@ -35,7 +36,7 @@ LONG: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", long([*CASES, *LONG], *range(1, 5)), ids=case_name)
+@pytest.mark.parametrize("parameters", long([*CASES, *LONG], *range(1, 6)), ids=case_name)
 def test_coprocessor_uart_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("coprocessor_uart", parameters), seed=1, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"

@@ -26,6 +26,8 @@ class LoadRouter(wiring.Component):
         What: the bus.
     words : mapping of int to int
         What: bytes of a word, for each destination.
+    lean : bool
+        How: queues of one entry.
 
     Members
     -------
@@ -46,8 +48,9 @@ class LoadRouter(wiring.Component):
     i: stream.Interface
     o_end: Signal
 
-    def __init__(self, spec: CoprocessorSpec, words: Mapping[int, int]):
+    def __init__(self, spec: CoprocessorSpec, words: Mapping[int, int], *, lean: bool = False):
         self.spec = spec
+        self.lean = lean
         self.words = words
         super().__init__({
             "i_row": In(stream.Signature(RowRequest(spec))),
@@ -64,7 +67,7 @@ class LoadRouter(wiring.Component):
             "offset": range(spec.bytes), "bytes": spec.length_width,
             "to": row.to.shape(), "last": 1,
         })  # fmt: skip
-        m.submodules.rows = rows = Fifo(place, 2 * spec.outstanding)
+        m.submodules.rows = rows = Fifo(place, 1 if self.lean else 2 * spec.outstanding)
         next_ = rows.o.payload
         m.d.comb += [
             self.o_row.valid.eq(self.i_row.valid & rows.i.ready),
@@ -81,7 +84,7 @@ class LoadRouter(wiring.Component):
         ]
         # Rows handed to the unpacker, and their destinations.
         m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width)
-        m.submodules.going = going = Fifo(row.to.shape(), 4)
+        m.submodules.going = going = Fifo(row.to.shape(), 2 if self.lean else 4)
         piece, to = unpack.o.payload, going.o.payload
         connect(m, flipped(self.i), unpack.i)
         m.d.comb += [

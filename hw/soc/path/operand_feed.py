@@ -70,8 +70,9 @@ class OperandFeed(wiring.Component):
     o_release: Signal
     o: stream.Interface
 
-    def __init__(self, spec: CoprocessorSpec, side: Side):
+    def __init__(self, spec: CoprocessorSpec, side: Side, *, lean: bool = False):
         self.spec = spec
+        self.lean = lean
         self.side = side
         self.store = OperandStore(
             f"{side.name}_bank", side.banks, side.word_bytes, side.words, spec.PARTS
@@ -147,7 +148,7 @@ class OperandFeed(wiring.Component):
                 choice.tail.eq(final & tile.tail & (job.tail != 0)),
             ]
         read: Value = self.i_words
-        if max(slices) > 1:
+        if max(slices) > 1 and not self.lean:
             # Block RAM is slow, and so is a choice.
             late = Signal(layout.size, reset_less=True)
             late_valid = Signal()

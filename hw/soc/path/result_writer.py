@@ -38,6 +38,9 @@ class ResultWriter(wiring.Component):
         How: the requantiser's.
     across : int
         How: columns that leave per cycle, a divisor of a tile's.
+    lean : bool
+        How: fewer queues, of one entry, and addresses in block RAM: fewer registers, and a lower
+        throughput.
 
     Members
     -------
@@ -103,8 +106,11 @@ class ResultWriter(wiring.Component):
     o: stream.Interface
     o_idle: Signal
 
-    def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str, across: int):
+    def __init__(
+        self, spec: CoprocessorSpec, *, encoding: str, adder: str, across: int, lean: bool = False
+    ):
         self.spec = spec
+        self.lean = lean
         self.across = across
         self.pieces = spec.inside.n // across
         self.codes = (
@@ -157,6 +163,7 @@ class ResultWriter(wiring.Component):
         spec, job, block = self.spec, self.i_geometry, self.i.payload
         codes = job.requantised if spec.requantise else C(0, 1)
         n, across, pieces = spec.inside.n, self.across, self.pieces
+        depth = 0 if self.lean else 2
 
         sizes = [across * spec.sum_bytes]
         sizes += [across * spec.code_bits // 8] if spec.requantise else []
@@ -175,9 +182,9 @@ class ResultWriter(wiring.Component):
         ))  # fmt: skip
 
         # Addresses follow the rows that leave the store, without a gap between blocks.
-        m.submodules.places = places = ResultAddresses(spec)
-        m.submodules.told = told = Fifo(BlockDone(spec), 2)
-        m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), 2)
+        m.submodules.places = places = ResultAddresses(spec, lean=self.lean)
+        m.submodules.told = told = Fifo(BlockDone(spec), 1 if self.lean else 2)
+        m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), depth)
         rows: Any = places.o
         if self.row_bytes:
             rows = self._joined(m, "rows", places.o, self.i_rows)
@@ -276,7 +283,7 @@ class ResultWriter(wiring.Component):
             m.d.sync += waits.eq(goes)
 
         # Stalls of the bus end here, those of the packer before it.
-        m.submodules.beats = beats = Fifo(Packed(spec.bytes), 2)
+        m.submodules.beats = beats = Fifo(Packed(spec.bytes), depth)
         connect(m, packer.o, beats.i)
         connect(m, beats.o, flipped(self.o))
         numbers = [
@@ -285,7 +292,7 @@ class ResultWriter(wiring.Component):
             )))
             for first in range(across)
         ]  # fmt: skip
-        m.submodules.ripe = ripe = Fifo(Word(max(sizes)), 2)
+        m.submodules.ripe = ripe = Fifo(Word(max(sizes)), depth)
         connect(m, ripe.o, packer.i)
         sums: Any = ripe.i
         if self.row_bytes:

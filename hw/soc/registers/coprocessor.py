@@ -81,6 +81,9 @@ class Registers(wiring.Component):
         What: stored bits of arguments, see :class:`hw.soc.registers.file.RegisterFile`; without
         any, the job is kept in memory.
 
+    whole : bool
+        How: the job leaves as a whole, only where it is not in memory.
+
     Members
     -------
     s_axi : In(Axi4Lite)
@@ -90,6 +93,8 @@ class Registers(wiring.Component):
     i_part, o_part : In(4), Out(64)
         A part of the job in the registers, laid out as :class:`JobLayout`, in the same cycle. It
         changes only while not busy, and with ``i_reset_done``. Bits without a field are 0.
+    o_job : Out(JobLayout)
+        Instead, with `whole`: all of it.
     o_ring : Out(64)
         Address of descriptors.
     o_count : Out(32)
@@ -123,6 +128,7 @@ class Registers(wiring.Component):
     o_interrupt: Signal
     i_part: Signal
     o_part: Signal
+    o_job: data.View
     o_ring: Signal
     o_count: Signal
     o_start: Signal
@@ -140,9 +146,14 @@ class Registers(wiring.Component):
     i_reset_done: Signal
 
     def __init__(
-        self, parameters: Mapping[str, int], widths: Mapping[str, int] = MappingProxyType({})
+        self,
+        parameters: Mapping[str, int],
+        widths: Mapping[str, int] = MappingProxyType({}),
+        *,
+        whole: bool = False,
     ):
         self.parameters = dict(parameters)
+        self.whole = whole
         self.map = register_map(parameters)
         self.file = RegisterFile(
             self.map,
@@ -151,11 +162,11 @@ class Registers(wiring.Component):
             words=range(0) if widths else _words("job"),
             elsewhere=_words("counters"),
         )
+        parts = {"i_part": In(range(JobLayout().size // PART)), "o_part": Out(PART)}
         super().__init__({
             "s_axi": In(Axi4Lite(self.file.address_width)),
             "o_interrupt": Out(1),
-            "i_part": In(range(JobLayout().size // PART)),
-            "o_part": Out(PART),
+            **({"o_job": Out(JobLayout())} if whole else parts),
             "o_ring": Out(64),
             "o_count": Out(32),
             "o_start": Out(1),
@@ -254,6 +265,8 @@ class Registers(wiring.Component):
                 file.i_pair.eq(self.i_part + file.words.start // 2),
                 self.o_part.eq(file.o_pair),
             ]
+        elif self.whole:
+            m.d.comb += self.o_job.eq(job)
         else:
             m.d.comb += self.o_part.eq(job.as_value().word_select(self.i_part, PART))
         return m

@@ -12,7 +12,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.lib.shared_module import UNINITIALISED
+from hw.lib.shared_module import NO_COLLISION, UNINITIALISED
 from hw.soc.schedule.block_walk import Block, BlockWalk
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, block_widths, scales_of, words_bytes
 
@@ -80,6 +80,8 @@ class Loader(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: widths.
+    lean : bool
+        How: places in block RAM, which take a cycle more, before the rows of each matrix.
 
     Members
     -------
@@ -111,8 +113,9 @@ class Loader(wiring.Component):
     o: stream.Interface
     o_block: stream.Interface
 
-    def __init__(self, spec: CoprocessorSpec):
+    def __init__(self, spec: CoprocessorSpec, *, lean: bool = False):
         self.spec = spec
+        self.lean = lean
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
@@ -168,14 +171,16 @@ class Loader(wiring.Component):
         # Addresses of matrices, of this job and the next one, then places inside of them.
         homes, used = {number: place for place, number in enumerate(asks)}, next(slots)
         width = (2 * len(homes) + used - 1).bit_length()
+        # What is read is never written in the same cycle.
+        attributes = {UNINITIALISED: "1"} | ({NO_COLLISION: "1"} if self.lean else {})
         places: Memory[int, Value] = Memory(
-            shape=spec.address_width, depth=1 << width, init=[], attrs={UNINITIALISED: "1"}
+            shape=spec.address_width, depth=1 << width, init=[], attrs=attributes
         )
         bank = Signal()
         with m.If(self.i_start):
             m.d.sync += bank.eq(~bank)
         m.submodules.places = places
-        write, read = places.write_port(), places.read_port(domain="comb")
+        write, read = places.write_port(), places.read_port(domain="sync" if self.lean else "comb")
         moves, ends, steps, keeps = Signal(), Signal(), Signal(), Signal()
         read_here = Signal()
         base = self.i_base
@@ -200,6 +205,7 @@ class Loader(wiring.Component):
         # Cycles late: a buffer is taken once for each matrix, cycles apart.
         m.d.sync += room.eq(_chosen(asked, (free[number] != 0 for number in asks)))
 
+        takes = [] if self.lean else [at.eq(read.data)]
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.o_idle.eq(1)
@@ -212,7 +218,7 @@ class Loader(wiring.Component):
                 with m.If(self.o_block.ready):
                     m.next = "SEEK"
             with m.State("SEEK"):
-                m.d.sync += [waiting.eq(waiting & ~lowest), at.eq(read.data), begun.eq(0)]
+                m.d.sync += [waiting.eq(waiting & ~lowest), *takes, begun.eq(0)]
                 m.d.sync += [
                     asked.eq(lowest),
                     to.eq(_chosen(lowest, map(C, asks))),
@@ -227,7 +233,11 @@ class Loader(wiring.Component):
                     for ask, home, slot in zip(asks.values(), own, found, strict=True)
                 )
                 m.d.comb += read.addr.eq(_chosen(lowest, places_of))
-                m.next = "ADD"
+                m.next = "TAKE" if self.lean else "ADD"
+            if self.lean:
+                with m.State("TAKE"):
+                    m.d.sync += at.eq(read.data)
+                    m.next = "ADD"
             with m.State("ADD"):
                 m.d.sync += at.eq(after)
                 m.next = "ROWS"

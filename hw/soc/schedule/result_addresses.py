@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.soc.spec import CoprocessorSpec
-from hw.lib.shared_module import UNINITIALISED
+from hw.lib.shared_module import NO_COLLISION, UNINITIALISED
 from hw.soc.bus.burst import Row
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, bytes_of
 from hw.soc.schedule.loader import ADDEND, Bases
@@ -28,6 +28,8 @@ class ResultAddresses(wiring.Component):
     ----------
     spec : CoprocessorSpec
         What: widths.
+    lean : bool
+        How: places in block RAM, which take a cycle more, before the rows of a block.
 
     Members
     -------
@@ -59,8 +61,9 @@ class ResultAddresses(wiring.Component):
     o: stream.Interface
     o_idle: Signal
 
-    def __init__(self, spec: CoprocessorSpec):
+    def __init__(self, spec: CoprocessorSpec, *, lean: bool = False):
         self.spec = spec
+        self.lean = lean
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_start": In(1),
@@ -79,6 +82,8 @@ class ResultAddresses(wiring.Component):
         at, fresh = Signal(spec.address_width), Signal()
         after, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
         before = Signal(spec.dimension_width)
+        # It is being read.
+        found = Signal()
         # The block's rows from this one on, and that it is the last, once they are known.
         left, known = Signal.like(block.rows, name="left"), Signal()
         come = Signal(range(2 * spec.rows + 1))
@@ -88,8 +93,11 @@ class ResultAddresses(wiring.Component):
         between, enters, given = Signal(init=1), Signal(), Signal()
         # The block is in the first row; in an even or odd one: it starts where the one before ends.
         top, left_side, turn = Signal(), Signal(), Signal()
+        offers = known & ~fresh & ~between
+        if self.lean:
+            offers &= ~found
         m.d.comb += [
-            self.o.valid.eq(known & ~fresh & ~between & (come != 0)),
+            self.o.valid.eq(offers & (come != 0)),
             self.o.payload.address.eq(at),
             self.o.payload.bytes.eq(self._length(block.columns)),
             moves.eq(self.o.valid & self.o.ready),
@@ -110,11 +118,13 @@ class ResultAddresses(wiring.Component):
         with m.If(self.i_start):
             m.d.sync += job_begun.eq(job_begun + 1)
         # Two rows of blocks, and where C begins, of four jobs.
+        # What is read is never written in the same cycle.
+        attributes = {UNINITIALISED: "1"} | ({NO_COLLISION: "1"} if self.lean else {})
         places: Memory[int, Value] = Memory(
-            shape=spec.address_width, depth=8, init=[], attrs={UNINITIALISED: "1"}
+            shape=spec.address_width, depth=8, init=[], attrs=attributes
         )
         m.submodules.kept = places
-        write, read = places.write_port(), places.read_port(domain="comb")
+        write, read = places.write_port(), places.read_port(domain="sync" if self.lean else "comb")
         down, on, seeks, done = (Signal(name=name) for name in ("down", "on", "seeks", "done"))
         # Where a block ends is kept a cycle later: the next one that could read it is farther.
         end, slot = Signal(spec.address_width, reset_less=True), Signal(2, reset_less=True)
@@ -134,11 +144,15 @@ class ResultAddresses(wiring.Component):
             m.d.comb += read.addr.eq(Cat(job_ended, 1))
         with m.Else():
             m.d.comb += read.addr.eq(Mux(turn ^ down, 0b01, 0b10))
-        with m.If(seeks):
+        if self.lean:
+            m.d.sync += found.eq(seeks)
+        else:
+            found = seeks
+        with m.If(found):
             m.d.sync += at.eq(read.data)
         with m.Elif(moves | fresh):
             m.d.sync += at.eq(after)
-        m.d.sync += fresh.eq(seeks)
+        m.d.sync += fresh.eq(found)
         m.d.sync += [self.o_writes.eq(ended & left_side), end.eq(after), slot.eq(Cat(~turn, turn))]
         with m.If(enters):
             m.d.sync += [before.eq(0), top.eq(1), left_side.eq(1), between.eq(0)]

@@ -48,6 +48,9 @@ class BlockRam(wiring.Component):
     ----------
     spec : CoprocessorUartSpec
         What: the bus, and the memory's size.
+    lean : bool
+        How: a beat of a read waits until the one before has left, and no word is written while
+        one is read: fewer registers.
 
     Members
     -------
@@ -60,9 +63,10 @@ class BlockRam(wiring.Component):
     axi: Any
     host: Any
 
-    def __init__(self, spec: CoprocessorUartSpec):
+    def __init__(self, spec: CoprocessorUartSpec, *, lean: bool = False):
         self.spec = spec
-        self.lane = Bank("memory_lane", 8, spec.memory_bytes // spec.bytes, together=True)
+        self.lean = lean
+        self.lane = Bank("memory_lane", 8, spec.memory_bytes // spec.bytes, together=not lean)
         super().__init__({"axi": In(Axi4(spec)), "host": In(ByteAccess())})
 
     @property
@@ -82,6 +86,7 @@ class BlockRam(wiring.Component):
         waits, written = Signal(), Signal()
         fresh = host.request & ~host.done & ~waits
         host_reads, host_writes = fresh & ~host.write, fresh & host.write
+        host_takes = fresh if self.lean else host_reads
         beyond = host.address[high:] != 0
 
         # What is read passes registers before and behind the banks, if these are all over a device,
@@ -90,7 +95,7 @@ class BlockRam(wiring.Component):
         far = spec.memory_bytes > NEAR
         to_banks = m.d.sync if far else m.d.comb
         stages = 3 if far else 1
-        beats = stages + 2
+        beats = 1 if self.lean else stages + 2
         m.submodules.queue = queue = Fifo(spec.data_width + 2, beats)
         away = Signal(range(beats + 1))
         reads, issues, bad_read, leaves = Signal(), Signal(), Signal(), Signal()
@@ -99,7 +104,7 @@ class BlockRam(wiring.Component):
         steps = [Signal(4, name=f"step{number}") for number in range(stages)]
         is_beat, is_byte = steps[-1][0], steps[-1][1]
         m.d.comb += [
-            issues.eq(reads & (away != beats) & ~host_reads),
+            issues.eq(reads & (away != beats) & ~host_takes),
             axi.arready.eq(~reads),
             queue.i.valid.eq(is_beat),
             queue.i.payload.eq(Cat(found, steps[-1][2:])),
@@ -130,10 +135,13 @@ class BlockRam(wiring.Component):
             m.d.sync += bad_read.eq(axi.araddr[high:] != 0)
 
         writes, bad_write, takes = Signal(), Signal(), Signal()
+        accepts = writes & ~host_writes
+        if self.lean:
+            accepts &= ~(issues | host_reads)
         write_word = Signal(high - low)
         m.d.comb += [
             axi.awready.eq(~writes & ~axi.bvalid),
-            axi.wready.eq(writes & ~host_writes),
+            axi.wready.eq(accepts),
             takes.eq(axi.wvalid & axi.wready),
         ]
         with m.If(axi.bready):

@@ -78,12 +78,16 @@ class Jobs(Part):
 
 
 @pytest.mark.parametrize("by_columns", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("seed", "lean"), [*((seed, False) for seed in range(4)), (4, True), (5, True)]
+)
 @pytest.mark.parametrize("rate", [1.0, 0.4])
-def test_addresses_are_those_of_each_job(by_columns: bool, seed: int, rate: float) -> None:
+def test_addresses_are_those_of_each_job(
+    by_columns: bool, seed: int, lean: bool, rate: float
+) -> None:
     """What is offered stays, whenever bases are written."""
     spec: CoprocessorSpec = Design("coprocessor", PARAMETERS).component().spec
-    dut = ResultAddresses(spec)
+    dut = ResultAddresses(spec, lean=lean)
     rng = np.random.default_rng(seed)
     wanted, done = [], []
     layout = dut.i.payload.shape()
