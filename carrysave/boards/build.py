@@ -233,6 +233,8 @@ def _largest(
     inside = design.spec.inside
     if not {"m", "n"} <= vars(inside).keys():
         return "no smaller one was tried"
+    if inside.m * inside.n == 1:
+        return "there is no smaller one"
     assert board.part is not None
     limits, smallest = board.part.capacity, {}
 

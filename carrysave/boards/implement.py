@@ -20,6 +20,12 @@ _TOO_MANY = re.compile(
 )
 """What nextpnr says of a design with too many logic cells."""
 
+_CROWDED = "Unable to find legal placement"
+"""What it says of one that has no more cells than there are, but no place for each."""
+
+_NAMES = {"ICESTORM_LC": "logic cells"}
+"""What cells are called."""
+
 
 class TooLargeError(ValueError):
     """A design does not fit on a board's FPGA.
@@ -122,6 +128,15 @@ def routed(
                 f"{module} is larger than {part.name} of {board.name}: {cells} logic cells of"
                 f" {limit:,}",
                 {**taken, "luts": int(beyond[1] or limit + 1)},
+            ) from None
+        if _CROWDED in str(error) and error.used:
+            # Logic is what a part has most of.
+            name, (has, of) = max(error.used.items(), key=lambda item: (item[1][1], item[1][0]))
+            limit = part.capacity["luts"]
+            raise TooLargeError(
+                f"{module} is larger than {part.name} of {board.name}: {has:,}"
+                f" {_NAMES.get(name, name)} of {of:,} are too many to be placed",
+                {**taken, "luts": max(taken["luts"], limit + 1)},
             ) from None
         raise
     package, tool, *rest = flow.bitstream.pack

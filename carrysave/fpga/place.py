@@ -2,11 +2,13 @@
 
 import functools
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version as package_version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from carrysave import jobs
@@ -19,9 +21,21 @@ from hw.emit import tools
 
 __all__ = ["FpgaError", "call", "from_seeds", "median", "nextpnr", "nextpnr_version", "open_ports"]
 
+_USED = re.compile(r"^Info:\s+(\w+):\s+(\d+)/\s*(\d+)\s+\d+%", re.MULTILINE | re.ASCII)
+"""nextpnr's lines of what a design takes of a part."""
+
 
 class FpgaError(RuntimeError):
-    """nextpnr is missing or could not place and route a design."""
+    """nextpnr is missing or could not place and route a design.
+
+    Members
+    -------
+    used : cell -> how many the design has, and the part, as far as nextpnr has told.
+    """
+
+    def __init__(self, text: str, used: Mapping[str, tuple[int, int]] = MappingProxyType({})):
+        super().__init__(text)
+        self.used = dict(used)
 
 
 class _RefusedError(FpgaError):
@@ -162,7 +176,8 @@ def nextpnr(flow: Flow, folder: Path, arguments: Sequence[str], seed: int = 1) -
     if done.code or not report.exists():
         errors = [line for line in done.output.splitlines() if line.startswith("ERROR")]
         if errors:
-            raise _RefusedError(f"nextpnr: {errors[0]}")
+            used = {name: (int(has), int(of)) for name, has, of in _USED.findall(done.output)}
+            raise _RefusedError(f"nextpnr: {errors[0]}", used)
         last = done.output.strip().splitlines()[-1:]
         raise FpgaError(f"nextpnr: {(last or [f'ended with code {done.code}'])[0]}")
     return json.loads(report.read_text())

@@ -12,6 +12,8 @@ import pytest
 from carrysave.boards import build as builds
 from carrysave.boards.board import BOARDS, design_of
 from carrysave.boards.build import TooLargeError, build
+from carrysave.boards.implement import routed
+from carrysave.fpga import place
 from verif.support.cases import long
 from verif.support.command import Run
 from verif.support.schemas import check
@@ -149,6 +151,51 @@ def test_design_that_is_too_large(
     if not mapped:
         assert str(caught.value).endswith("m=3, n=3 fits")  # 7,500 look-up tables, of 7,680
     assert not list(tmp_path.iterdir())
+
+
+_CROWDED = """\
+Info: Device utilisation:
+Info: \t         ICESTORM_LC:    4723/   5280    89%
+Info: \t        ICESTORM_RAM:      18/     30    60%
+Info: \t               SB_GB:       8/      8   100%
+ERROR: Unable to find legal placement for all cells, design is probably at utilisation limit.
+ERROR: Placing design failed.
+"""
+"""What nextpnr says of a design that has as many cells, and no place for each."""
+
+
+@pytest.mark.parametrize(("says", "wanted"), [
+    (_CROWDED, "4,723 logic cells of 5,280 are too many to be placed"),
+    ("ERROR: Failed to expand region (0, 0) |_> (9, 9) of 7051 ICESTORM_LCs",
+     "7,051 logic cells of 5,280"),
+])  # fmt: skip
+def test_design_without_a_placement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, wanted: str
+) -> None:
+    """Says how much of what it has; other errors of nextpnr stay as they are."""
+    board = BOARDS["icebreaker"]
+    finished = SimpleNamespace(code=255, output=says)
+    monkeypatch.setattr(place, "call", lambda *rest: finished)
+    taken = {"luts": 3000.0, "ffs": 2000.0}
+    arguments = board, "design", "top", taken, "", tmp_path, quiet
+    with pytest.raises(TooLargeError) as caught:
+        routed(*arguments)
+    assert str(caught.value).endswith(f"is larger than iCE40UP5K-SG48 of icebreaker: {wanted}")
+    assert caught.value.taken["luts"] > 5280
+    finished.output = says.replace("legal", "any").replace("expand", "find")
+    with pytest.raises(place.FpgaError, match=r"ERROR: (Unable|Failed) to find"):
+        routed(*arguments)
+
+
+def test_smallest_design_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no other to try."""
+
+    def refuse(*rest: Any) -> None:
+        raise TooLargeError("too large", {"luts": 9999})
+
+    monkeypatch.setattr(builds, "_built", refuse)
+    with pytest.raises(TooLargeError, match=r"^too large; there is no smaller one$"):
+        build(BOARDS["icebreaker"], {}, tmp_path, quiet)
 
 
 class _Text:
