@@ -161,9 +161,9 @@ class VectorUnitSpec:
         steps = count.bit_length() + 1 + total_width + 1
         if digits < 0:
             return steps
-        root_width = self.ROOT_FRACTION + (count_width + 2 * self.width + count_width) // 2
+        root_digits = self.root_width + self.ROOT_FRACTION
         magnitude_width = self.width - 1 + count_width
-        return steps + root_width + magnitude_width + self.MEAN_FRACTION + digits + count_width
+        return steps + root_digits + magnitude_width + self.MEAN_FRACTION + digits + count_width
 
     def row_cycles(self, operation: str) -> int:
         """Return the most cycles of each of many rows of `most` values; of short norms, a bound.
@@ -207,6 +207,11 @@ class VectorUnitSpec:
     def reciprocal_width(self) -> int:
         """Bits of the reciprocal of a row, normalised."""
         return self.out_width + 4
+
+    @property
+    def root_width(self) -> int:
+        """Bits of the root of a norm before the binary point."""
+        return ((self.length << self.width - 1) ** 2).bit_length() + 1 >> 1
 
     @property
     def gate_width(self) -> int:

@@ -5,6 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
+from hw.arith.pick import pick
 
 __all__ = ["RowScale"]
 
@@ -68,23 +69,22 @@ class RowScale(wiring.Component):
         spec = self.spec
         norm, norms = self.norm, spec.builds(spec.NORMS)
         length_width = len(self.count)
-        # Of a norm: |total| and the sum of squares, and length times the latter.
+        # Of a norm: |total|, and length times the sum of squares.
         magnitude_width = len(self.total) - 1
-        square_width = min(2 * spec.width - 1 + length_width, len(self.sum))
-        root_width = (length_width + square_width + 1) // 2
-        bits_width = max(length_width, magnitude_width)
+        root_width = spec.root_width
         divisor_width = max(len(self.sum), root_width + spec.ROOT_FRACTION + 1) + 2
         quotient_width = max(spec.reciprocal_width, len(self.mean))
 
         work = Signal(2 * root_width, reset_less=True)
         operand = Signal(2 * root_width, reset_less=True)
-        bits = Signal(bits_width, reset_less=True)
+        bits = Signal(magnitude_width, reset_less=True)
         rest = Signal(divisor_width, reset_less=True)
         divisor = Signal(divisor_width, reset_less=True)
         quotient = Signal(quotient_width)
         root_digits = root_width + spec.ROOT_FRACTION
-        left = Signal(range(max(root_digits, magnitude_width + spec.MEAN_FRACTION) + 1))
-        rooting, negative = Signal(), Signal()
+        digits = magnitude_width + spec.MEAN_FRACTION + root_digits
+        left = Signal(range(digits + 1), reset_less=True)
+        negative = Signal()
         magnitude, wide = Signal(magnitude_width), Signal.like(operand)
         total = Signal.like(self.total, reset_less=True)
         shift, mean = (Signal.like(out) for out in (self.shift, self.mean))
@@ -93,85 +93,101 @@ class RowScale(wiring.Component):
             negative.eq(total[-1]),
             magnitude.eq(Mux(negative, -total, total)), wide.eq(magnitude),
         ]  # fmt: skip
+        idle, multiplying, subtracting, averaging, rooting, dividing = (
+            Signal(name=name)
+            for name in ("idle", "multiplying", "subtracting", "averaging", "rooting", "dividing")
+        )
 
         # The one subtractor: a digit of a quotient or of a root, whose lowest bits are 01.
         shifted = Signal(divisor_width + 1)
         less = Signal(divisor_width + 2)
-        fits, after = Signal(), Signal(divisor_width)
+        fits, found = Signal(), Signal(quotient_width)
         m.d.comb += [
             shifted.eq(Mux(rooting, Cat(work[-2:], rest), Cat(C(0, 2), bits[-1] & norm, rest[2:]))),
             less.eq(shifted - divisor),
-            fits.eq(~less[-1]),
-            after.eq(Mux(fits, less, shifted)),
-        ]
+            fits.eq(~less[-1]), found.eq(Cat(fits, quotient)),
+        ]  # fmt: skip
         # The one adder: to subtract, the operand's bits are inverted already.
-        subtracting = Signal()
         summed = Signal(2 * root_width)
         m.d.comb += summed.eq(Cat(subtracting, work) + Cat(subtracting, operand) >> 1)
-        found = Signal(quotient_width)
-        m.d.comb += found.eq(Cat(fits, quotient))
 
-        def divide():
-            """Take a digit."""
-            return [rest.eq(after), quotient.eq(found), bits.eq(bits << 1)]
-
+        none, averaged, rooted, ends = Signal(), Signal(), Signal(), Signal()
+        top = spec.reciprocal_width - 1
+        m.d.comb += [
+            none.eq(bits == 0), averaged.eq(left == root_digits + 1), rooted.eq(left == 1),
+            ends.eq(Mux(norm, found[top], found[top - spec.signed])),
+            self.busy.eq(Mux(idle, self.start, 1)),
+        ]  # fmt: skip
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += self.busy.eq(self.start)
-                m.d.sync += [bits.eq(self.count), operand.eq(self.sum), total.eq(self.total)]
-                m.d.sync += [work.eq(0), divisor.eq(Cat(C(0, 2), self.sum))]
-                if norms:
-                    with m.If(norm):
-                        m.d.sync += divisor.eq(Cat(C(0, 2), self.count))
-                m.d.sync += rest.eq(1 << spec.exponential_width + 1)
+                m.d.comb += idle.eq(1)
                 with m.If(self.start):
-                    m.d.sync += [quotient.eq(0), shift.eq(-5)]
                     m.next = "DIVIDE"
                     if norms:
                         with m.If(norm):
                             m.next = "MULTIPLY"
             if norms:
                 with m.State("MULTIPLY"):
-                    m.d.comb += self.busy.eq(1)
-                    m.d.sync += [operand.eq(operand << 1), bits.eq(bits >> 1)]
-                    with m.If(bits[0]):
-                        m.d.sync += work.eq(summed)
-                    with m.If(bits == 0):
-                        m.d.sync += [operand.eq(~wide), bits.eq(magnitude)]
+                    m.d.comb += multiplying.eq(1)
+                    with m.If(none):
                         m.next = "SUBTRACT"
                 with m.State("SUBTRACT"):
-                    m.d.comb += [self.busy.eq(1), subtracting.eq(1)]
-                    m.d.sync += [operand.eq(Cat(C(1, 1), operand)), bits.eq(bits >> 1)]
-                    with m.If(bits[0]):
-                        m.d.sync += work.eq(summed)
-                    with m.If(bits == 0):
-                        m.d.sync += [rest.eq(0), left.eq(magnitude_width + spec.MEAN_FRACTION)]
-                        m.d.sync += bits.eq(magnitude << bits_width - magnitude_width)
+                    m.d.comb += subtracting.eq(1)
+                    with m.If(none):
                         m.next = "MEAN"
                         with m.If(work == 0):
                             m.next = "IDLE"
                 with m.State("MEAN"):
-                    m.d.comb += self.busy.eq(1)
-                    m.d.sync += [*divide(), left.eq(left - 1)]
-                    with m.If(left == 1):
-                        m.d.sync += mean.eq(Mux(negative, -found, found))
-                        m.d.sync += [rest.eq(0), divisor.eq(1), quotient.eq(0)]
-                        m.d.sync += bits.eq(self.count << bits_width - length_width)
-                        m.d.sync += left.eq(root_digits)
-                        first = spec.MEAN_FRACTION - spec.ROOT_FRACTION - spec.norm_fraction
-                        m.d.sync += shift.eq(first - length_width)
+                    m.d.comb += averaging.eq(1)
+                    with m.If(averaged):
                         m.next = "ROOT"
                 with m.State("ROOT"):
-                    m.d.comb += [self.busy.eq(1), rooting.eq(1)]
-                    m.d.sync += [rest.eq(after), work.eq(work << 2), left.eq(left - 1)]
-                    m.d.sync += divisor.eq(Cat(left != 1, C(0, 1), fits, divisor[2:]))
-                    with m.If(left == 1):
-                        m.d.sync += rest.eq(0)
+                    m.d.comb += rooting.eq(1)
+                    with m.If(rooted):
                         m.next = "DIVIDE"
             with m.State("DIVIDE"):
-                m.d.comb += self.busy.eq(1)
-                m.d.sync += [*divide(), shift.eq(shift + 1)]
-                top = spec.reciprocal_width - 1
-                with m.If(Mux(norm, found[top], found[top - spec.signed])):
+                m.d.comb += dividing.eq(1)
+                with m.If(ends):
                     m.next = "IDLE"
+
+        # Registers hold anything in states where they are not looked at, so they have few sources;
+        # clears come last, on conditions of their own, so that flip-flops do them.
+        m.d.sync += [rest.eq(Mux(fits, less, shifted)), left.eq(left - 1)]
+        with m.If(idle):
+            m.d.sync += [total.eq(self.total), divisor.eq(Cat(C(0, 2), self.sum))]
+        with m.If(dividing):
+            m.d.sync += shift.eq(shift + 1)
+        with m.If(dividing | averaging):
+            m.d.sync += quotient.eq(found)
+        if norms:
+            with m.If(rooting | (multiplying | subtracting) & bits[0]):
+                m.d.sync += work.eq(Mux(rooting, work << 2, summed))
+            with m.If(idle):
+                m.d.sync += [work.eq(0), operand.eq(self.sum)]
+            with m.Elif(multiplying & none):
+                m.d.sync += operand.eq(~wide)
+            with m.Else():
+                m.d.sync += operand.eq(Cat(subtracting, operand))
+            with m.If(averaging):
+                m.d.sync += mean.eq(Mux(negative, -found, found))
+            with m.If(subtracting):
+                m.d.sync += [left.eq(digits), divisor.eq(Cat(C(0, 2), self.count))]
+            with m.If(rooting):
+                m.d.sync += divisor.eq(Cat(~rooted, C(0, 1), fits, divisor[2:]))
+                first = spec.MEAN_FRACTION - spec.ROOT_FRACTION - spec.norm_fraction
+                m.d.sync += [quotient.eq(0), shift.eq(first - length_width)]
+            with m.If(averaging & averaged):
+                m.d.sync += divisor.eq(1)
+            # Four sources: factors, lowest bit first; dividends, highest bit first, or before that.
+            placed = Mux(rooting, Cat(C(0, magnitude_width - length_width), self.count), self.count)
+            adding = multiplying | subtracting
+            number = Cat(Mux(adding, none, idle | rooting), ~adding)
+            choices = [Cat(bits[1:], C(0, 1)), magnitude, Cat(C(0, 1), bits[:-1]), placed]
+            m.d.sync += bits.eq(Cat(pick(number, one) for one in zip(*choices, strict=True)))
+        with m.If(idle & self.start):
+            m.d.sync += [quotient.eq(0), shift.eq(-5)]
+        with m.If(subtracting | averaging & averaged | rooting & rooted):
+            m.d.sync += rest.eq(0)
+        with m.If(idle):
+            m.d.sync += rest.eq(1 << spec.exponential_width + 1)
         return m

@@ -1,10 +1,9 @@
 """Lanes of a vector unit for softmax and norms alone: shifts around the product, one adder each."""
 
-from collections.abc import Sequence
-
 from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.npe.vector import VectorUnitSpec
+from hw.arith.pick import pick
 from hw.arith.shifter import shift_left
 from hw.npe.activations.summed_logic import SummedLogic
 from hw.npe.activations.summed_step import SummedStep
@@ -154,13 +153,13 @@ class SummedLanes:
         for place in range(widths.value):
             found = bit(spec.MEAN_FRACTION + place)
             if place < split and widths.softmax:
-                found = _pick(number, [
+                found = pick(number, [
                     bit(spec.MEAN_FRACTION + step * octave + place)
                     for octave in range(widths.octaves) if place < width - step * octave
                 ] or [found])  # fmt: skip
             if widths.norms and place >= widths.point - 1:
                 norms = [bit(norm - widths.point + place) for norm in widths.places]
-                found = _pick(self.window, [found, *norms])
+                found = pick(self.window, [found, *norms])
             value.append(found)
         over: Value = C(0, 1)
         overs: list[Value] = []
@@ -170,19 +169,4 @@ class SummedLanes:
             if above < end:
                 over = over | (p[above:end] ^ p[-1].replicate(end - above)).any()
             overs.insert(0, over)
-        return Cat(value), split, _pick(self.window, [C(0, 1), *overs])
-
-
-def _pick(number: Value, bits: Sequence[Value]) -> Value:
-    """Choose one of some bits, or zero beyond them; of four, in two look-up tables of four."""
-    if not len(number):
-        return bits[0]
-    if len(number) == 1:
-        return Mux(number, bits[1] if len(bits) > 1 else C(0, 1), bits[0])
-    if len(number) == 2:
-        first, second, third, fourth = [*bits, *[C(0, 1)] * 3][:4]
-        either = Mux(number[1], number[0], Mux(number[0], second, first))
-        return Mux(number[1], Mux(either, fourth, third), either)
-    half = 1 << len(number) - 1
-    upper = _pick(number[:-1], bits[half:] or [C(0, 1)])
-    return Mux(number[-1], upper, _pick(number[:-1], bits[:half]))
+        return Cat(value), split, pick(self.window, [C(0, 1), *overs])
