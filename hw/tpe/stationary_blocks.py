@@ -132,7 +132,7 @@ class StationaryBlocks:
         collect(m, self.store, sums, rows.valid, o_c, rows=spec.m, together=1)
 
     def _row_of_a(self, m: Module, turns: Turns, codes: Value) -> Value:
-        """Register the row of A that enters in a cycle of a turn."""
+        """Return the row of A that enters in a cycle of a turn, a cycle later; else zeros."""
         spec = self.spec
         width = spec.k * spec.a_width
         rows = [codes.word_select(row, width) for row in range(spec.m)]
@@ -141,11 +141,12 @@ class StationaryBlocks:
         chosen = Array(rows[:1] + rows[:0:-1])[turns.left]
         row = Signal(width, name="row", reset_less=True)
         # Those of `turns.row` are all over the array; row 1 is in when `left` is `turn - 1`.
-        begin, going = turns.row[0], Signal()
+        begin, going, entered = turns.row[0], Signal(), Signal()
         if spec.m > 1:
             m.d.sync += going.eq(begin | (going & (turns.left != spec.turn - spec.m + 1)))
-        m.d.sync += row.eq(Mux(begin | going, chosen, 0))
-        return row
+        # Zeros are the next registers' reset, as `begin` comes late.
+        m.d.sync += [row.eq(chosen), entered.eq(begin | going)]
+        return Mux(entered, row, 0)
 
     def _weight(self, weights: Value, row: int, column: int) -> Value:
         """Return one of the codes of B."""
