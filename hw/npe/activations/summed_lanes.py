@@ -114,7 +114,10 @@ class SummedLanes:
 
         difference, d_keep = Signal(spec.width + 1, name=f"difference{lane}"), signal("d_keep", 1)
         given = self.factors.lane(m, lane, difference)
-        a, a_octave = signal("a", widths.operand), signal("a_octave", widths.octave)
+        # Flip-flops that are set begin set.
+        ones = (1 << len(step.low)) - 1 if widths.norms else 0
+        a = Signal(widths.operand, name=f"a{lane}", init=ones, reset_less=True)
+        a_octave, a_keep = signal("a_octave", widths.octave), signal("a_keep", 1)
         p, p_octave = signal("p", widths.operand + widths.factor), signal("p_octave", widths.octave)
         s, s_over, s_sign = signal("s", widths.value), signal("s_over", 1), signal("s_sign", 1)
         value, split, over = self._windows(p, p_octave)
@@ -122,12 +125,16 @@ class SummedLanes:
         with m.If(step.move):
             m.d.sync += [
                 d_keep.eq(keep), a.eq(given.operand),
-                a_octave.eq(given.octave), p_octave.eq(a_octave),
+                a_keep.eq(d_keep & given.keep), a_octave.eq(given.octave), p_octave.eq(a_octave),
                 p.eq(a.as_signed() * given.factor.as_signed()),
                 s.eq(value), s_over.eq(over), s_sign.eq(p[-1]),
             ]  # fmt: skip
-            with m.If(~(d_keep & given.keep)):
-                m.d.sync += a.eq(0)
+            with m.If(~a_keep):
+                m.d.sync += p.eq(0)
+            if widths.norms:
+                for bit, low in zip(a, step.low, strict=False):
+                    with m.If(step.norm & low):
+                        m.d.sync += bit.eq(1)
             if widths.softmax:
                 with m.If(self.rounds):
                     m.d.sync += s[: widths.point - 1].eq(0)

@@ -45,7 +45,7 @@ class SummedLogic:
         widths, step = self.widths, self.step
         below = Signal(len(difference), name=f"d_below{lane}", reset_less=True)
         a_factor = Signal(widths.factor, name=f"a_factor{lane}", reset_less=True)
-        operand: Value = Cat(step.low, below).as_signed()
+        operand: Value = Cat(C(0, len(step.low)), below).as_signed()
         octave: Value = C(0, widths.octave)
         keep: Value = C(1, 1)
         if widths.softmax:

@@ -35,7 +35,7 @@ class SummedFactors:
 
     Members
     -------
-    operand, octave : of stage d: difference or mantissa, and the number of its octave.
+    operand, octave : of stage d: difference, above zeros, or mantissa; the number of its octave.
     keep : of stage d: the operand is not zero.
     factor : of stage a.
     """

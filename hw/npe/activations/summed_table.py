@@ -79,7 +79,6 @@ class SummedTable:
         word, octave = found[: self.width], found[self.width :]
         if widths.norms:
             # Mantissas and squares have no sign.
-            word = word | (step.low & step.norm.replicate(self.spec.MEAN_FRACTION))
             word = Cat(word, word[-1] & step.norm)
         return SummedFactors(operand=word, octave=octave, keep=C(1, 1), factor=self.factor)
 
