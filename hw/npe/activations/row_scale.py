@@ -1,5 +1,7 @@
 """What the vector unit finds out about a row: its mean, its root, and one reciprocal."""
 
+from typing import Any
+
 from amaranth import C, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -93,9 +95,10 @@ class RowScale(wiring.Component):
             negative.eq(total[-1]),
             magnitude.eq(Mux(negative, -total, total)), wide.eq(magnitude),
         ]  # fmt: skip
-        idle, multiplying, subtracting, averaging, rooting, dividing = (
+        idle = Signal(init=1)
+        multiplying, subtracting, averaging, rooting, dividing = (
             Signal(name=name)
-            for name in ("idle", "multiplying", "subtracting", "averaging", "rooting", "dividing")
+            for name in ("multiplying", "subtracting", "averaging", "rooting", "dividing")
         )
 
         # The one subtractor: a digit of a quotient or of a root, whose lowest bits are 01.
@@ -118,37 +121,30 @@ class RowScale(wiring.Component):
             ends.eq(Mux(norm, found[top], found[top - spec.signed])),
             self.busy.eq(Mux(idle, self.start, 1)),
         ]  # fmt: skip
-        with m.FSM():
-            with m.State("IDLE"):
-                m.d.comb += idle.eq(1)
-                with m.If(self.start):
-                    m.next = "DIVIDE"
-                    if norms:
-                        with m.If(norm):
-                            m.next = "MULTIPLY"
+
+        # A flip-flop for each state: what it selects is not decoded.
+        def enter(state: Signal, after: Signal) -> list[Any]:
+            """Go from one state to another."""
+            return [after.eq(0), state.eq(1)]
+
+        with m.If(idle & self.start):
+            m.d.sync += enter(dividing, idle)
             if norms:
-                with m.State("MULTIPLY"):
-                    m.d.comb += multiplying.eq(1)
-                    with m.If(none):
-                        m.next = "SUBTRACT"
-                with m.State("SUBTRACT"):
-                    m.d.comb += subtracting.eq(1)
-                    with m.If(none):
-                        m.next = "MEAN"
-                        with m.If(work == 0):
-                            m.next = "IDLE"
-                with m.State("MEAN"):
-                    m.d.comb += averaging.eq(1)
-                    with m.If(averaged):
-                        m.next = "ROOT"
-                with m.State("ROOT"):
-                    m.d.comb += rooting.eq(1)
-                    with m.If(rooted):
-                        m.next = "DIVIDE"
-            with m.State("DIVIDE"):
-                m.d.comb += dividing.eq(1)
-                with m.If(ends):
-                    m.next = "IDLE"
+                with m.If(norm):
+                    m.d.sync += [dividing.eq(0), multiplying.eq(1)]
+        if norms:
+            with m.If(multiplying & none):
+                m.d.sync += enter(subtracting, multiplying)
+            with m.If(subtracting & none):
+                m.d.sync += enter(averaging, subtracting)
+                with m.If(work == 0):
+                    m.d.sync += enter(idle, averaging)
+            with m.If(averaging & averaged):
+                m.d.sync += enter(rooting, averaging)
+            with m.If(rooting & rooted):
+                m.d.sync += enter(dividing, rooting)
+        with m.If(dividing & ends):
+            m.d.sync += enter(idle, dividing)
 
         # Registers hold anything in states where they are not looked at, so they have few sources;
         # clears come last, on conditions of their own, so that flip-flops do them.
