@@ -46,12 +46,13 @@ class VectorUnit(wiring.Component):
     share a bank. All passes use one multiplier per lane, and one adder or one shifter.
 
     Latency, a row of one beat to its codes: :attr:`latency` cycles or more, as the values are.
-    Throughput: :func:`golden.npe.vector_unit.cycles`; of rows of many beats, beats + 6 cycles for
-    each pass of a softmax or a norm, 2 cycles a beat of a sum, 3 of a product, and
-    ``spec.period``, 6 or more, of a gate. The input stalls while both banks are full. Stalls:
-    ``o.ready`` does not reach ``i.ready`` combinationally. Rounding: to the nearest, of a softmax
-    with errors carried along the row; codes saturate. A row of an operation that is not built is
-    refused: its codes and the exponent are zeros, and ``refused`` is set.
+    Throughput: :func:`golden.npe.vector_unit.cycles`; of rows of many beats, beats + 7 cycles for
+    each pass of a softmax or a norm, one less if any other operation is built, 2 cycles a beat of
+    a sum, 3 of a product, and ``spec.period``, 6 or more, of a gate. The input stalls while both
+    banks are full. Stalls: ``o.ready`` does not reach ``i.ready`` combinationally. Rounding: to
+    the nearest, of a softmax with errors carried along the row; codes saturate. A row of an
+    operation that is not built is refused: its codes and the exponent are zeros, and ``refused``
+    is set.
 
     Parameters
     ----------
@@ -136,6 +137,8 @@ class VectorUnit(wiring.Component):
     def latency(self) -> int:
         """Least cycles from a row of one beat to its codes."""
         least = {"softmax": 19 + self.spec.magnitude_width, "layer_norm": 24, "rms_norm": 18}
+        if not self.spec.scales:
+            least = {name: least[name] + self.spec.SUMS[name] + 1 for name in least}
         least |= {"add": 12, "multiply": 14}
         least |= {gate: 15 + self.spec.period(gate) for gate in self.spec.GATES}
         return min(least[operation] for operation in self.spec.built)
@@ -180,8 +183,9 @@ class VectorUnit(wiring.Component):
             row.norm.eq(is_norm(found.operation)), row.total.eq(total), row.sum.eq(so_far),
             row.count.eq(found.end * spec.lanes + found.count + 1),
         ]  # fmt: skip
-        # Stages: the memory's output, d: difference, a: operand and factor, p: product, s: shifted.
-        valid, last = Signal(5), Signal(5, reset_less=True)
+        # Stages: the memory's output, d: difference, a: operand and factor, p: product, s: shifted;
+        # t: summed up, where nothing is requantised.
+        valid, last = Signal(spec.drain), Signal(spec.drain, reset_less=True)
         elements: RowElements | None = None
         if spec.scales:
             elements = RowElements(m, spec, now, banks, move, valid, last, self.adder)
@@ -207,11 +211,7 @@ class VectorUnit(wiring.Component):
                 move=move, norm=norm, scaling=scaling, squaring=squaring, offset=offset, low=low,
                 factor=row.factor, shift=row.shift,
             ), self.adder, table=self.exponential == "table")  # fmt: skip
-            codes = [
-                lanes.add(m, lane, *given, carried)
-                for lane, given in enumerate(zip(values, keep, strict=True))
-            ]
-            after, added = lanes.before, lanes.sum
+            codes, after, added = lanes.add(m, values, keep, carried)
         else:
             factor, shift = elements.chosen(row.factor, row.shift, norm, scaling)
             codes, after, added = elements.lanes(m, values, keep, carried, RowStep(

@@ -1,12 +1,13 @@
 """Two banks of rows: the next row comes while the last is read."""
 
-from amaranth import C, Cat, Module, Mux, Signal, Value, signed
+from amaranth import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
 from hw.lib.shared_module import NO_COLLISION
+from hw.npe.activations.row_greatest import greatest
 from hw.npe.activations.row_order import RowOrder, numbers_of
 
 __all__ = ["RowBanks", "RowContext", "ValueBeat"]
@@ -78,7 +79,7 @@ class RowBanks(wiring.Component):
     full : Out(2)
         Whether a bank has a row that has not been read for the last time, nor is.
     o_row0, o_row1 : Out
-        :class:`RowContext` of each bank, until its next row is complete.
+        :class:`RowContext` of each bank, until its next row is complete; ``top`` a cycle later.
     move : In(1)
         Clock enable of the reading side.
     start, bank, final : In(1)
@@ -142,14 +143,13 @@ class RowBanks(wiring.Component):
                                                reset_less=True))
             for bank in (0, 1)
         ]  # fmt: skip
-        top = Signal(signed(spec.width), reset_less=True)
-        most = Signal(signed(spec.width))
+        most, closed = Signal(signed(spec.width)), Signal(2)
         address, read_before = (self._ordered if spec.scales else self._counted)(m, end)
         m.d.comb += [
             # Beats of a row that leaves make place once they are read.
             self.i.ready.eq(~full.bit_select(into, 1)
                             & (~draining | (source != into) | (behind < read_before))),
-            most.eq(self._greatest(m, Mux(first, spec.in_format.low, top))),
+            most.eq(greatest(m, spec, layout, write.en, first)),
             write.en.eq(self.i.valid & self.i.ready),
             write.addr.eq(Cat(behind, into)), write.data.eq(layout.data),
             read.en.eq(self.move), read.addr.eq(Cat(address, source)),
@@ -172,15 +172,18 @@ class RowBanks(wiring.Component):
             ]
             last_beat = Mux(pair, behind[:-1], behind)
         with m.If(write.en):
-            m.d.sync += [behind.eq(behind + 1), first.eq(layout.last), top.eq(most)]
+            m.d.sync += [behind.eq(behind + 1), first.eq(layout.last)]
             with m.If(layout.last):
                 m.d.sync += [behind.eq(0), into.eq(~into)]
                 if spec.builds(spec.PAIRS):
                     with m.If(~ends):
                         m.d.sync += [behind.eq(1 << len(behind) - 1), into.eq(into)]
         for bank, row in enumerate(rows):
+            with m.If(closed[bank]):
+                m.d.sync += row.top.eq(most)
+            m.d.sync += closed[bank].eq(0)
             with m.If(write.en & ends & (into == bank)):
-                m.d.sync += [full[bank].eq(1), row.top.eq(most), row.end.eq(last_beat)]
+                m.d.sync += [full[bank].eq(1), closed[bank].eq(1), row.end.eq(last_beat)]
                 m.d.sync += [row.operation.eq(layout.operation), row.count.eq(layout.count)]
                 m.d.sync += [row[name].eq(layout[name]) for name in _scaling(spec)]
             with m.Elif(self.start & self.final & (self.bank == bank)):
@@ -210,22 +213,3 @@ class RowBanks(wiring.Component):
             self.last.eq(order.last), self.first.eq(order.first), self.other.eq(order.other),
         ]  # fmt: skip
         return order.address, Mux(direct, 0, order.at)
-
-    def _greatest(self, m: Module, before: Value) -> Value:
-        """Find the greatest value of a beat and of those before it."""
-        spec, payload = self.spec, self.i.payload
-        # A value after one beyond the row's end is beyond it, too.
-        values: list[tuple[Value, Value]] = [(before, C(0, 1))]
-        for lane in range(spec.lanes):
-            value = payload.data.word_select(lane, spec.width).as_signed()
-            values.append((value, payload.last & (lane > payload.count) if lane else C(0, 1)))
-        level = 0
-        while len(values) > 1:
-            pairs: list[tuple[Value, Value]] = []
-            for number, (a, b) in enumerate(zip(values[::2], values[1::2], strict=False)):
-                most = Signal(signed(spec.width), name=f"most{level}_{number}")
-                m.d.comb += most.eq(Mux((b[0] > a[0]) & ~b[1], b[0], a[0]))
-                pairs.append((most, a[1]))
-            values = pairs + values[len(pairs) * 2 :]
-            level += 1
-        return values[0][0]

@@ -91,13 +91,19 @@ class RowSchedule(wiring.Component):
         following, now = row(summing), row(self.bank)
         built = following.operation.matches(*self.summed)
         held = Signal(layout.size, reset_less=True)
+        # The greatest value of a row that has just come is there a cycle after the row.
+        started, source = Signal(), Signal(reset_less=True)
+        top = Signal.like(self.now.top, reset_less=True)
+        m.d.sync += started.eq(self.start)
+        with m.If(started):
+            m.d.sync += top.eq(row(source).top)
         m.d.comb += [
-            Value.cast(self.now).eq(held),
+            Value.cast(self.now).eq(held), self.now.top.eq(top),
             Value.cast(self.o_found).eq(row(Mux(known, known_bank, summing))),
             self.refused.eq(~self.now.operation.matches(*self.numbers)),
             self.final.eq(idle & known & ~self.busy),
             self.bank.eq(Mux(self.final, known_bank, summing)),
-        ]
+        ]  # fmt: skip
         with m.If(summed & ~known):
             m.d.comb += self.begin.eq(built)
             m.d.sync += [known.eq(1), known_bank.eq(summing), summed.eq(0), summing.eq(~summing)]
@@ -108,6 +114,7 @@ class RowSchedule(wiring.Component):
             m.d.sync += summed.eq(~built)
         with m.If(self.start):
             m.d.sync += [idle.eq(0), held.eq(Value.cast(now)), self.scaling.eq(self.final)]
+            m.d.sync += source.eq(self.bank)
             m.d.sync += self.squaring.eq(is_(now, "rms_norm"))
         with m.If(self.done):
             m.d.sync += idle.eq(1)

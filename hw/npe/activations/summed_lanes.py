@@ -6,6 +6,7 @@ from golden.npe.vector import VectorUnitSpec
 from hw.arith.pick import pick
 from hw.arith.shifter import shift_left
 from hw.npe.activations.summed_logic import SummedLogic
+from hw.npe.activations.summed_prefixes import group_sums
 from hw.npe.activations.summed_step import SummedStep
 from hw.npe.activations.summed_table import SummedTable
 from hw.npe.activations.summed_widths import SummedWidths
@@ -14,11 +15,12 @@ __all__ = ["SummedLanes"]
 
 
 class SummedLanes:
-    """Multiplies differences or exponentials by a factor, and adds products up, from lane to lane.
+    """Multiplies differences or exponentials by a factor, and adds products up.
 
     A mantissa is shifted by a part of its octaves before the product, a norm's factor once a row;
-    so there are few windows in which a result can be in the product. The adders that carry
-    rounding errors along the row make sums, too, and round norms.
+    so there are few windows in which a result can be in the product. Sums of a beat's values are
+    made in stage s, of all lanes and of those before each group. In stage t rounding errors are
+    carried along the lanes of a group; the same adders round norms.
 
     Parameters
     ----------
@@ -28,6 +30,9 @@ class SummedLanes:
     adder : carry propagation, see :func:`hw.arith.adder.resolve`.
     table : mantissas are looked up, two lanes in a memory.
     """
+
+    GROUP = 2
+    """Lanes in a group."""
 
     def __init__(
         self, m: Module, spec: VectorUnitSpec, step: SummedStep, adder: str, *, table: bool
@@ -42,7 +47,6 @@ class SummedLanes:
             else SummedLogic(m, spec, self.widths, step, factor, adder)
         )
         self.before: Value = C(0, 1)
-        self.sum: Value = C(0, 1)
 
     def _row(self, m: Module, squares: int) -> tuple[Value, Value]:
         """Return the factor of all lanes, and the window of a norm, from one on; else zero.
@@ -70,33 +74,66 @@ class SummedLanes:
         m.d.comb += factor.eq(own)
         return factor, chosen
 
-    def add(self, m: Module, lane: int, bits: Value, keep: Value, carried: Value) -> Value:
-        """Build the next lane.
+    def add(
+        self, m: Module, values: list[Value], keep: list[Value], carried: Value
+    ) -> tuple[list[Value], Value, Value]:
+        """Build all lanes.
 
         Parameters
         ----------
-        m, lane : where the gates go, and the lane's number.
-        bits, keep : a value, and whether it counts.
-        carried : what the first lane adds: half a code, and what is left of the codes before.
+        m : where the gates go.
+        values, keep : of each lane: a value, and whether it counts.
+        carried : half a code, and what is left of the codes before, of stage t.
 
         Returns
         -------
-        The code. :attr:`before` is then what is left, :attr:`sum` the sum up to here.
+        Codes; what is left after them; and the sum of the values, two's complement.
         """
+        lanes = [
+            self._value(m, lane, value, kept)
+            for lane, (value, kept) in enumerate(zip(values, keep, strict=True))
+        ]
+        group, point = self.GROUP if self.widths.softmax else len(lanes), self.widths.point
+        *before, added = group_sums(m, [value for value, _, _ in lanes], group)
+        total = Signal(len(added), name="t_sum", reset_less=True)
+        starts = [carried]
+        sums = [(total, added)]
+        for number, summed in enumerate(before, 1):
+            held = Signal(point, name=f"t_before{number}", reset_less=True)
+            start = Signal(point, name=f"start{number}")
+            m.d.comb += start.eq(held + carried)
+            starts.append(start)
+            sums.append((held, summed))
+        for held, summed in sums:
+            with m.If(self.step.move):
+                m.d.sync += held.eq(summed)
+            if self.widths.softmax and self.widths.norms:
+                # What a norm rounds by is half a code in all lanes.
+                with m.If(self.rounds):
+                    m.d.sync += held.eq(0)
+        codes: list[Value] = []
+        for lane, made in enumerate(lanes):
+            if lane % group == 0:
+                self.before = starts[lane // group]
+            codes.append(self._code(m, lane, made))
+        return codes, (carried + total)[:point], total
+
+    def _code(self, m: Module, lane: int, made: tuple[Value, Value, Value]) -> Value:
+        """Make a code of a value in stage s; :attr:`before` is added, then what is left."""
         spec, widths, step = self.spec, self.widths, self.step
-        value, over, sign = self._value(m, lane, bits, keep)
-        grown = Signal(widths.value + lane.bit_length(), name=f"grown{lane}")
+        value, over, sign = (
+            Signal(len(part), name=f"t{name}{lane}", reset_less=True)
+            for name, part in zip(("", "_over", "_sign"), made, strict=True)
+        )
+        with m.If(step.move):
+            m.d.sync += [value.eq(made[0]), over.eq(made[1]), sign.eq(made[2])]
         point, width, more = widths.point, spec.out_width, spec.magnitude_width
         if widths.softmax:
-            before = self.before if lane else Cat(carried, C(0, 1))
-            m.d.comb += grown.eq(value.as_signed() + before.as_signed())
-            errors = Cat(grown[: point - 1], grown[point - 1] | self.rounds)
-            whole = grown[point : point + width + 1]
-            self.before = Cat(errors, Mux(step.scaling, 0, grown[point:]))
-            self.sum = grown
+            grown = Signal(widths.value, name=f"grown{lane}")
+            m.d.comb += grown.eq(value + self.before)
+            self.before = Cat(grown[: point - 1], grown[point - 1] | self.rounds)
+            whole: Value = grown[point : point + width + 1]
         else:
-            m.d.comb += grown.eq(self.sum.as_signed() + value.as_signed())
-            self.sum = grown
             whole = Signal(width + 1, name=f"whole{lane}")
             m.d.comb += whole.eq(value[: width + 2] + 1 >> 1)
         beyond = over | Mux(step.norm, whole[-1] ^ whole[-2], whole[more])
