@@ -95,7 +95,8 @@ def _ecp5(
 
 # Of the 85F's 156 blocks, columns take 140, one requantiser 4; two rows are logic.
 _FULL = _ecp5(14, 12, sums=2688, memory=1 << 17, requantisers=1, more=",dsps=148")
-_8, _4 = _ecp5(8, 8, sums=1024, memory=1 << 17), _ecp5(4, 4, sums=256, memory=1 << 15)
+# With twice the memory it is four blocks of RAM larger than a 45F.
+_8, _4 = _ecp5(8, 8, sums=1024, memory=1 << 16), _ecp5(4, 4, sums=256, memory=1 << 15)
 
 
 def _ulx3s(size: int, parameters: Mapping[str, Any], clock_mhz: float = 0) -> Board:
@@ -108,10 +109,10 @@ def _ulx3s(size: int, parameters: Mapping[str, Any], clock_mhz: float = 0) -> Bo
 BOARDS = {
     board.name: board
     for board in (
-        _ulx3s(12, _4),
-        _ulx3s(25, _4, clock_mhz=75),
-        _ulx3s(45, _8),
-        _ulx3s(85, _FULL, clock_mhz=80),
+        _ulx3s(12, _4, clock_mhz=81.25),
+        _ulx3s(25, _4, clock_mhz=81.25),
+        _ulx3s(45, _8, clock_mhz=75),
+        _ulx3s(85, _FULL, clock_mhz=75),
         Board(
             name="orangecrab_25f", title="OrangeCrab 25F", family="ecp5", parameters=_4,
             clock_mhz=100.8, baud=1_000_000, loader="orangeCrab",
@@ -119,23 +120,24 @@ BOARDS = {
         ),
         Board(
             name="orangecrab_85f", title="OrangeCrab 85F", family="ecp5", parameters=_FULL,
-            baud=1_000_000, loader="orangeCrab",
+            clock_mhz=100, baud=1_000_000, loader="orangeCrab",
             note="serial line: an adapter of 3.3 V at pins 0 (rx) and 1 (tx)",
         ),
         Board(
             name="colorlight_i5", title="Colorlight i5", family="ecp5", parameters=_4,
-            baud=115_200, loader="colorlight-i5",
+            clock_mhz=80, baud=115_200, loader="colorlight-i5",
         ),
         Board(
             name="colorlight_i9", title="Colorlight i9", family="ecp5", parameters=_8,
-            baud=115_200, loader="colorlight-i9",
+            clock_mhz=75, baud=115_200, loader="colorlight-i9",
         ),
         Board(
-            name="ecpix5_45f", title="ECPIX-5 45F", family="ecp5", parameters=_8, loader="ecpix5",
+            name="ecpix5_45f", title="ECPIX-5 45F", family="ecp5", parameters=_8,
+            clock_mhz=87, loader="ecpix5",
         ),
         Board(
             name="ecpix5_85f", title="ECPIX-5 85F", family="ecp5", parameters=_FULL,
-            loader="ecpix5",
+            clock_mhz=100, loader="ecpix5",
         ),
         Board(
             name="icebreaker", title="iCEBreaker", family="ice40", loader="ice40_generic",
@@ -149,7 +151,7 @@ BOARDS = {
         ),
         Board(
             name="ice40_hx8k_b_evn", title="iCE40-HX8K breakout board", family="ice40",
-            loader="ice40_generic", clock_mhz=48, parameters=_SMALL | {
+            loader="ice40_generic", clock_mhz=64.5, parameters=_SMALL | {
                 "engine": "systolic_os(m=1,n=1,encoding=operator,adder=operator,pe=mac)",
                 "sums": 64, "a_bytes": 128, "b_bytes": 128, "memory_bytes": 8192,
                 "lean": True,
