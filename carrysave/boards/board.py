@@ -133,7 +133,7 @@ BOARDS = {
         ),
         Board(
             name="ecpix5_45f", title="ECPIX-5 45F", family="ecp5", parameters=_8,
-            clock_mhz=87, loader="ecpix5",
+            clock_mhz=112.5, loader="ecpix5",
         ),
         Board(
             name="ecpix5_85f", title="ECPIX-5 85F", family="ecp5", parameters=_FULL,

@@ -23,7 +23,7 @@ __all__ = ["TooLargeError", "build"]
 _ATTEMPTS = 4
 _FIRST_MHZ = 48.0  # for boards whose clock is not known
 _MARGIN = 0.97  # of what was reached, for the next try: placement differs with the clock
-_WORTH = 1.15  # of the best clock so far, from which a faster one is tried
+_WORTH = 1.2  # of the best clock so far, from which a faster one is tried
 _FORMAT = "1"  # of what is kept
 
 
