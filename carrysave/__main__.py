@@ -1,7 +1,9 @@
 """The command ``carrysave``: what must be there before anything can be interrupted."""
 
+import _thread
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
@@ -26,6 +28,14 @@ def main() -> NoReturn:
         if not kill_all():
             raise _Interruption
 
+    def again(lost: "sys.UnraisableHookArgs") -> None:
+        # Python drops what is raised in a `__del__`: the same once more, a moment later.
+        if not isinstance(lost.exc_value, _Interruption):
+            return sys.__unraisablehook__(lost)
+        signal.signal(signal.SIGINT, end)
+        return threading.Timer(0.01, _thread.interrupt_main).start()
+
+    sys.unraisablehook = again
     try:
         for number in _SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
