@@ -1,6 +1,6 @@
 """The command ``carrysave``: what must be there before anything can be interrupted."""
 
-import _thread
+import os
 import signal
 import sys
 import threading
@@ -28,14 +28,15 @@ def main() -> NoReturn:
         if not kill_all():
             raise _Interruption
 
-    def again(lost: "sys.UnraisableHookArgs") -> None:
-        # Python drops what is raised in a `__del__`: the same once more, a moment later.
-        if not isinstance(lost.exc_value, _Interruption):
-            return sys.__unraisablehook__(lost)
-        signal.signal(signal.SIGINT, end)
-        return threading.Timer(0.01, _thread.interrupt_main).start()
+    def unraised(lost: "sys.UnraisableHookArgs") -> None:
+        if isinstance(lost.exc_value, _Interruption):
+            # It fell into a `__del__`, and Python drops it: the same once more, a moment later.
+            signal.signal(ended_by[0], end)
+            threading.Timer(0.01, os.kill, (os.getpid(), ended_by[0])).start()
+        else:
+            sys.__unraisablehook__(lost)
 
-    sys.unraisablehook = again
+    sys.unraisablehook = unraised
     try:
         for number in _SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup

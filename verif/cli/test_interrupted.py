@@ -78,6 +78,31 @@ def test_one_line_and_nothing_left(
     assert not list(kept)
 
 
+_DROPPED = """
+import os, time, carrysave.__main__, carrysave.cli
+
+class Dropped:
+    def __del__(self):
+        os.kill(os.getpid(), {number})
+
+def run():
+    Dropped()
+    time.sleep(30)
+
+carrysave.cli.main = run
+carrysave.__main__.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_python_drops_ends_it_too(number: signal.Signals) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _DROPPED.format(number=int(number))],
+        capture_output=True, text=True, timeout=20, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (128 + number, "carrysave: interrupted\n")
+
+
 def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = os.statvfs(tmp_path)
     full = os.statvfs_result((*found[:4], 3, *found[5:]))
