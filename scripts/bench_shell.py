@@ -18,7 +18,7 @@ from typing import Any
 from rich.console import Console
 
 from carrysave import jobs
-from carrysave.fpga.implementation import resources
+from carrysave.fpga.implementation import part_of, resources
 from carrysave.progress import Steps
 from hw.catalog import Design
 from hw.device import family
@@ -207,7 +207,7 @@ def place(verilog: str, top: str, seeds: int, progress: Callable[[str], None]) -
                    f"{flow.synth} {flow.bare}{MAPPING} -top carrysave_wrapper -json wrapper.json"],
                   cwd=folder)  # fmt: skip
         key = "bench_shell", yosys.version(), MAPPING, verilog
-        part = next(part for part in flow.parts if part.name == PART)
+        part = part_of("ecp5", PART)
         found = from_seeds("ecp5", part, Path(folder), range(1, seeds + 1), {}, key, progress)
     return [each["fmax_mhz"] for each in found if each["fmax_mhz"] is not None]
 

@@ -83,8 +83,8 @@ class Ecp5(Family):
 
         Operands are at its upper bits: zeros below them take no wires, copies of signs above them
         would take more than the operands, where wires are scarce. Each block has a zero of its own
-        for its reset and sources: from one for all, nextpnr's router may go around in circles, as
-        four blocks share the last wire of a reset.
+        for its reset and sources: with one for all, nextpnr's router may exchange the wires of that
+        net for ever, where all blocks are taken.
         """
         block = self.multiplier
         # Yosys reads an instance again after mapping, and fails, if a port is of a signed signal.
