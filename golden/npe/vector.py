@@ -161,7 +161,7 @@ class VectorUnitSpec:
         total_width : bits of the sum that a layer norm divides.
         """
         if operation == "softmax":
-            return digits + 5
+            return digits + 5  # RowScale starts and ends
         count_width = self.length.bit_length()
         steps = count.bit_length() + 1 + total_width + 1
         if digits < 0:

@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden.npe.vector import VectorUnitSpec
-from hw.arith.pick import pick
+from hw.arith.pick_bit import pick_bit
 
 __all__ = ["RowScale"]
 
@@ -179,7 +179,7 @@ class RowScale(wiring.Component):
             adding = multiplying | subtracting
             number = Cat(Mux(adding, none, idle | rooting), ~adding)
             choices = [Cat(bits[1:], C(0, 1)), magnitude, Cat(C(0, 1), bits[:-1]), placed]
-            m.d.sync += bits.eq(Cat(pick(number, one) for one in zip(*choices, strict=True)))
+            m.d.sync += bits.eq(Cat(pick_bit(number, one) for one in zip(*choices, strict=True)))
         with m.If(idle & self.start):
             m.d.sync += [quotient.eq(0), shift.eq(-5)]
         with m.If(subtracting | averaging & averaged | rooting & rooted):

@@ -3,7 +3,7 @@
 from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.npe.vector import VectorUnitSpec
-from hw.arith.pick import pick
+from hw.arith.pick_bit import pick_bit
 from hw.arith.shifter import shift_left
 from hw.npe.activations.summed_logic import SummedLogic
 from hw.npe.activations.summed_prefixes import group_sums
@@ -197,13 +197,13 @@ class SummedLanes:
         for place in range(widths.value):
             found = bit(spec.MEAN_FRACTION + place)
             if place < split and widths.softmax:
-                found = pick(number, [
+                found = pick_bit(number, [
                     bit(spec.MEAN_FRACTION + step * octave + place)
                     for octave in range(widths.octaves) if place < width - step * octave
                 ] or [found])  # fmt: skip
             if widths.norms and place >= widths.point - 1:
                 norms = [bit(norm - widths.point + place) for norm in widths.places]
-                found = pick(self.window, [found, *norms])
+                found = pick_bit(self.window, [found, *norms])
             value.append(found)
         over: Value = C(0, 1)
         overs: list[Value] = []
@@ -213,4 +213,4 @@ class SummedLanes:
             if above < end:
                 over = over | (p[above:end] ^ p[-1].replicate(end - above)).any()
             overs.insert(0, over)
-        return Cat(value), split, pick(self.window, [C(0, 1), *overs])
+        return Cat(value), split, pick_bit(self.window, [C(0, 1), *overs])

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from amaranth import C, Mux, Value
 
-__all__ = ["pick"]
+__all__ = ["pick_bit"]
 
 
-def pick(number: Value, bits: Sequence[Value]) -> Value:
+def pick_bit(number: Value, bits: Sequence[Value]) -> Value:
     """Choose one of some bits, or zero beyond them; of four, in two look-up tables of four."""
     if not len(number):
         return bits[0]
@@ -18,5 +18,5 @@ def pick(number: Value, bits: Sequence[Value]) -> Value:
         either = Mux(number[1], number[0], Mux(number[0], second, first))
         return Mux(number[1], Mux(either, fourth, third), either)
     half = 1 << len(number) - 1
-    upper = pick(number[:-1], bits[half:] or [C(0, 1)])
-    return Mux(number[-1], upper, pick(number[:-1], bits[:half]))
+    upper = pick_bit(number[:-1], bits[half:] or [C(0, 1)])
+    return Mux(number[-1], upper, pick_bit(number[:-1], bits[:half]))
