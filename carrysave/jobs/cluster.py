@@ -41,6 +41,9 @@ _SETTINGS = {
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.profile.enabled": False,
     "distributed.worker.http.routes": [],
+    # Workers within this process live as long as it does. Were it stopped for minutes, or asleep
+    # with its machine, they would be taken for dead, and nothing would start others.
+    "distributed.scheduler.worker-ttl": None,
 }
 _SAME = ("python", "distributed", "dask", "msgpack", "cloudpickle")
 """Packages whose versions the parts of a cluster must share to understand each other."""
