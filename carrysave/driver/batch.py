@@ -10,6 +10,7 @@ from .device_info import Counters
 from .job import Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
+from .number import Number
 from .vector import VectorWork
 
 __all__ = ["Rows", "Work", "run"]
@@ -21,7 +22,7 @@ class Work:
 
     Parameters
     ----------
-    a : M x K; None: the previous work's C.
+    a : M x K; None: the previous work's C, of a softmax without exponents.
     b : K x N.
     bias : N sums, or None.
     requantisation : None: C holds sums.
@@ -41,11 +42,12 @@ class Rows:
 
     Parameters
     ----------
-    a : M x N codes, of the most bits that the unit takes.
+    a : M x N codes, of the most bits that the unit takes; None: the previous work's codes, of as
+        many bits as these have.
     operation : such as ``softmax``, whose rows end with their exponents.
     """
 
-    a: np.ndarray
+    a: np.ndarray | None
     operation: str
 
 
@@ -74,7 +76,8 @@ def run(
     chain: list[Product | VectorWork] = []
 
     def free() -> None:
-        for matrix in {id(one): one for product in chain for one in product.kept}.values():
+        # A softmax's codes are in the memory of its C.
+        for matrix in {one.address: one for product in chain for one in product.kept}.values():
             matrix.free()
         chain.clear()
 
@@ -82,7 +85,7 @@ def run(
         for number, work in enumerate(works):
             if work.a is not None and not one_start:
                 free()
-            chain.append(_place(device, work, chain[-1].c if chain else None))
+            chain.append(_place(device, work, _codes(chain[-1]) if chain else None))
             if one_start:
                 continue
             counters.append(device.run(chain[-1:]))
@@ -98,17 +101,30 @@ def run(
     return results, counters
 
 
+def _codes(work: Product | VectorWork) -> Matrix:
+    """Return what the next work takes."""
+    return work.codes if isinstance(work, VectorWork) else work.c
+
+
 def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Product | VectorWork:
     info = device.info
     if isinstance(work, Rows):
         info.require("vector")
         assert info.vector is not None
-        return device.vector(work.operation, device.place(work.a, info.vector.a[-1], "a"))
+        return device.vector(work.operation, _operand(device, work, info.vector.a[-1], before))
     mode = work.mode or info.mode
-    if work.a is not None:
-        before = device.place(work.a, mode.a, "a")
-    if before is None:
-        raise ValueError("a must be given in the first work")
+    before = _operand(device, work, mode.a, before)
     bias = None if work.bias is None else device.place(work.bias[None], info.sums, "bias")
     b = device.place(mode.words(work.b), mode.b, "b")
     return device.product(before, b, bias, requantisation=work.requantisation, mode=mode)
+
+
+def _operand(
+    device: Coprocessor, work: Work | Rows, number: Number, before: Matrix | None
+) -> Matrix:
+    """Return A: placed, or the work's before."""
+    if work.a is not None:
+        return device.place(work.a, number, "a")
+    if before is None:
+        raise ValueError("a must be given in the first work")
+    return before

@@ -182,6 +182,7 @@ class Simulation:
         if isinstance(one, Rows):
             unit = self.target.spec.vector
             assert unit is not None
+            assert one.a is not None
             return vector_cycles(unit, [(one.operation, row) for row in one.a])
         assert one.work.a is not None
         return work_estimate(self.target, one.work, len(one.work.a)).cycles

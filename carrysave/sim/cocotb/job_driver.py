@@ -34,16 +34,17 @@ TIMEOUT = 10.0
 
 def size(works: list[Work | Rows], one_start: bool) -> int:
     """Count bytes, a power of two, that hold all that is on the device at any time."""
-    most = total = rows = 0
+    most = total = rows = columns = 0
     for work in works:
         if work.a is not None:
-            rows = len(work.a)
+            rows, columns = work.a.shape
             total = total if one_start else 0
         matrices: tuple[tuple[int, int, int], ...]
         if isinstance(work, Rows):
-            matrices = ((2 * rows, work.a.shape[1] + 1, 16),)
+            matrices = ((2 * rows, columns + 1, 16),)
         else:
             k, n = work.b.shape
+            columns = n
             matrices = (rows, k, SPEC.a_bits), (k, n, SPEC.b_bits), (rows + 2, n, 64)
         # A beat more for each row, and room that an allocator leaves between matrices.
         total += sum(count * (length * bits // 8 + SPEC.bytes) for count, length, bits in matrices)

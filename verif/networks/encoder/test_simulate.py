@@ -1,5 +1,6 @@
 """Jobs of text encoders on the simulated block: as golden computes them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 from rich.console import Console
 
 from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
+from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
+from carrysave.networks import golden
 from carrysave.networks.encoder.command import UNIT, EmbedRequest, execute
 from carrysave.networks.encoder.compile import compiled
 from carrysave.networks.encoder.integers import quantise
@@ -17,9 +20,11 @@ from carrysave.networks.encoder.weights import read_encoder
 from carrysave.networks.target import Target
 from carrysave.progress import Steps
 from carrysave.sim.products import run_works
+from golden.npe.vector_unit import vector_unit
 from hw.catalog import Design
 from verif.networks.encoder.encoders import SIZES, tensors, write
 
+HOW = Requantisation(multiplier=3 << 28, shift=37)
 SMALL = UNIT.replace("length=512", "length=64")
 
 
@@ -75,6 +80,23 @@ def test_small_encoder_on_the_block(tmp_path: Path) -> None:
     assert len(pairs) == 4 + 3 * SIZES["num_attention_heads"] + 2
     for counted, modelled in pairs:
         assert 0.6 * modelled < counted < 1.05 * modelled
+
+
+def test_a_softmax_takes_scores_where_a_product_left_them(tmp_path: Path) -> None:
+    """On one start, of the design of the test above, whose codes of scores are bytes."""
+    design, found = small(tmp_path, 4)
+    spec = Target(design).spec
+    assert spec.vector is not None
+    (first,) = [part.work for part in found if part.layer == "0.qkv"]
+    assert isinstance(first, Work)
+    product = replace(first, b=first.b[:, :20], bias=None, requantisation=HOW)
+    works: list[Work | Rows] = [product, Rows(a=None, operation="softmax")]
+    made, counters = run_works(design, works, tmp_path, one_start=True)
+    assert len(counters) == 1
+    (scores,) = golden.run(spec, [product])
+    np.testing.assert_array_equal(made[0], scores)
+    shares = [vector_unit(spec.vector, "softmax", row) for row in scores]
+    np.testing.assert_array_equal(made[1], [[*codes, exponent] for codes, exponent in shares])
 
 
 @pytest.mark.prove
