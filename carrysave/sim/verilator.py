@@ -20,15 +20,13 @@ from types import MappingProxyType
 from filelock import FileLock
 
 from carrysave import cache
-from carrysave.sim.verilator_control import TOP, control
+from carrysave.sim.verilator_control import control
 from hw.emit import tools
 
 __all__ = ["Build", "build", "cocotb_libraries", "simulate", "verilator"]
 
 _BUILD_ARGUMENTS = [
     "-cc", "--exe", "--prefix", "Vtop", "--vpi", "--timescale", "1ns/1ps",
-    # cocotb's runner makes every signal public, which makes arrays several times slower.
-    "--public-depth", "1",
     # Verilator's warnings stop a build; test_catalog lints what is generated.
     "-Wno-fatal",
     # Registers without a reset value start random, as flip-flops do.
@@ -38,6 +36,9 @@ _BUILD_ARGUMENTS = [
     # Verilator makes several files of each module, and most of their time goes into its headers.
     "--output-groups", "2",
 ]  # fmt: skip
+_INSIDE = ["--public-depth", "1"]
+"""Lets a bench reach all signals of the top module, as cocotb's runner does with those of all: they
+have to be kept then, and a softmax of one element is compiled in five times the time."""
 _HEADERS_OF = (".vh", ".svh", ".h")
 """Suffixes of files that others include."""
 
@@ -85,6 +86,7 @@ def build(
     *,
     waves: bool = False,
     inner: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    inside: bool = False,
 ) -> Build:
     """Build a simulator of module `top`, or take it from the cache.
 
@@ -95,6 +97,7 @@ def build(
     top : name of the top module.
     waves : build a simulator that can record waves; it is slower.
     inner : generated modules somewhere below the top, each with ports that the bench reads.
+    inside : the bench reads more of the top module than its ports.
 
     Raises
     ------
@@ -103,11 +106,11 @@ def build(
     headers = {file.name: file.read_bytes() for file in verilog_files if file.suffix in _HEADERS_OF}
     text = [file.read_bytes() for file in verilog_files if file.suffix not in _HEADERS_OF]
     parts: list[str | bytes] = [*_versions(), top, str(waves), *text]
-    if headers or inner:
-        parts += [json.dumps([list(headers), dict(inner)]), *headers.values()]
+    if headers or inner or inside:
+        parts += [json.dumps([list(headers), dict(inner), inside]), *headers.values()]
 
     def make(folder: Path) -> None:
-        _build(text, folder, top, waves, _runtime(waves), headers, inner)
+        _build(text, folder, top, waves, _runtime(waves), headers, inner, inside)
 
     with _alone(parts):
         directory = cache.entry("simulate", parts, make)
@@ -167,7 +170,7 @@ def _versions() -> tuple[str, ...]:
         metadata.version("cocotb"),
         compiler(),
         sys.prefix,
-        json.dumps([_BUILD_ARGUMENTS, TOP, _INCLUDES, _make_variables(False)]),
+        json.dumps([_BUILD_ARGUMENTS, _INSIDE, control("", {}), _INCLUDES, _make_variables(False)]),
     )
 
 
@@ -203,6 +206,7 @@ def _build(
     runtime: Path | None,
     included: Mapping[str, bytes] = MappingProxyType({}),
     inner: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    inside: bool = False,
 ) -> None:
     """Put a simulator into a folder, or with no `runtime` that one."""
     with tools.workplace() as work:
@@ -230,7 +234,7 @@ def _build(
         environment = _environment() | _root("./verilator") | {
             "MAKEFLAGS": " ".join(f"{key}={_escape(value)}" for key, value in make)
         }  # fmt: skip
-        for command in _build_commands(len(sources), top, waves):
+        for command in _build_commands(len(sources), top, waves, inside):
             if tools.run(command, cwd=work, environment=environment, log=log).code:
                 lines = log.read_text(errors="replace").splitlines()
                 errors = [line for line in lines if re.search(r"%Error|\berror\b", line)]
@@ -246,11 +250,14 @@ def _build(
             shutil.copy(path, directory)
 
 
-def _build_commands(sources: int, top: str, waves: bool) -> tuple[list[str], list[str]]:
+def _build_commands(
+    sources: int, top: str, waves: bool, inside: bool
+) -> tuple[list[str], list[str]]:
     """Return the commands that make a simulator: Verilog to C++, and C++ to a program."""
     translate = [
         "./verilator/bin/verilator_bin",
         *_BUILD_ARGUMENTS,
+        *(_INSIDE if inside else []),
         *(["--trace", "--trace-underscore"] if waves else []),
         *("-Mdir", ".", "--top-module", top, "-o", top),
         *("-LDFLAGS", "-Lcocotb/libs -lcocotbvpi_verilator"),

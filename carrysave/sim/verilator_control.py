@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["TOP", "control"]
+__all__ = ["control"]
 
-TOP = """\
+_TOP = """\
 `verilator_config
 no_inline -module "{top}__*"
 public_flat_rd -module "{top}__*" -var "i_*"
@@ -22,9 +22,9 @@ def control(top: str, inner: Mapping[str, Sequence[str]]) -> str:
     top : name of the top module.
     inner : generated modules below it, each with ports that the bench reads.
     """
-    lines = [TOP.format(top=top)]
+    lines = [_TOP.format(top=top), f'public_flat_rw -module "{top}" -port "*"\n']
     for module, ports in inner.items():
         if module != top:
-            lines.append(TOP.format(top=module).partition("\n")[2])
+            lines.append(_TOP.format(top=module).partition("\n")[2])
         lines += [f'public_flat_rd -module "{module}" -var "{port}"\n' for port in ports]
     return "".join(lines)

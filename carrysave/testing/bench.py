@@ -68,9 +68,9 @@ class Bench:
             files.append(cache.write(folder / f"{design.module}.v", emission.verilog))
             files += [file for file in models_of(emission.verilog) if file not in files]
             inner[design.module] = [port["name"] for port in emission.ports]
-        inner.pop(top, None)  # of the top, all ports can be read anyway
+        inner.pop(top, None)  # of the top, all can be read anyway
         try:
-            built = build(files, top, waves=self._waves, inner=inner)
+            built = build(files, top, waves=self._waves, inner=inner, inside=True)
         except RuntimeError as error:
             pytest.fail(str(error), pytrace=False)
         parent, module = _module(self._path)

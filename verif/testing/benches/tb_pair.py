@@ -55,6 +55,7 @@ async def products_of_both(dut: Any) -> None:
     for task, (left, right) in zip(tasks, pairs, strict=True):
         assert np.array_equal(await with_timeout(task, 100, "us"), left @ right)
     await RisingEdge(dut.aclk)
+    assert dut.c_valid.value == 0  # of the top, all that is inside can be read, too
     seen[0].check(tiles=3 * 2 * 2)  # rows and columns of tiles, and parts of K
     seen[1].check(tiles=1)
     (product,) = seen[1].products
