@@ -87,16 +87,23 @@ def test_coprocessor_ids_are_ports_and_no_more() -> None:
         CoprocessorStream(streams.spec, engine=streams.engine.component(), id_width=8)
 
 
-@pytest.mark.parametrize("parameters", [SHORT, SHORT | {"lean": True}], ids=case_name)
+@pytest.mark.parametrize(
+    "parameters", [SHORT | {"lean": True}, *long([SHORT])], ids=case_name
+)  # fmt: skip
 def test_coprocessor_rtl_in_short(parameters: dict[str, Any], tmp_path: Path) -> None:
     """A sample of the orders, and all else; the first case closes the coverage."""
     bench = "verif.soc.benches.tb_coprocessor"
     run_bench(Design("coprocessor", parameters), bench, tmp_path, close=False)
 
 
-@pytest.mark.parametrize("parameters", [*CASES[:1], *long([*CASES[1:], *LONG])], ids=case_name)
-def test_coprocessor_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
-    result = verify(Design("coprocessor", parameters), seed=1, directory=tmp_path)
+@pytest.mark.parametrize("parameters", [*CASES[:1], *long([*CASES, *LONG])], ids=case_name)
+def test_coprocessor_rtl_matches_golden(
+    parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Of jobs that overlap there are a few, and more in `make prove`."""
+    options = {} if request.node.get_closest_marker("prove") else {"overlaps": 4}
+    design = Design("coprocessor", parameters)
+    result = verify(design, seed=1, options=options, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"
     found = json.loads((result.directory / "coverage.json").read_text())
     assert [each["title"] for each in found] == ["Orders, pairs", "Bursts"]

@@ -19,9 +19,10 @@ _ONE = Logic(1)  # made anew, it takes most of a comparison
 class Memory:
     """Bytes from address `base` on, read and written by bursts in order.
 
-    All rules for a manager are checked: valid payloads are stable, bursts are INCR, of whole
-    aligned beats, within 4 KiB and the memory; WLAST is right; IDs, where there are any, are 0; at
-    most `outstanding` bursts are in flight.
+    Rules for a manager are checked: payloads are taken as they were offered (all cycles between are
+    watched by :mod:`carrysave.sim.rules`), bursts are INCR, of whole aligned beats, within 4 KiB
+    and the memory; WLAST is right; IDs, where there are any, are 0; at most `outstanding` bursts
+    are in flight.
 
     Members
     -------
@@ -100,11 +101,11 @@ class Memory:
         return address, length + 1
 
     def _hold(self, channel: str, names: tuple[str, ...], taken: bool) -> None:
-        """Check that a valid payload is stable until it is taken."""
-        if taken and self._held[channel] is None:
+        """Check that a payload is taken as it was offered; the bus's rules watch it in between."""
+        held = self._held[channel]
+        if taken == (held is None):
             return
         values = tuple(str(self._port(name).value) for name in names)
-        held = self._held[channel]
         assert held in (None, values), f"{channel} changed while it waited: {held} to {values}"
         self._held[channel] = None if taken else values
 
@@ -115,7 +116,7 @@ class Memory:
         rdata, rresp, rlast = (self._port(name) for name in ("rdata", "rresp", "rlast"))
         names = ("araddr", "arlen", "arsize", "arburst", "arcache", "arprot")
         asked = RisingEdge(arvalid)
-        ready, offered, now = False, False, 0
+        ready, offered, valid, now = False, False, False, 0
         while True:
             if not self._reads and arvalid.value != _ONE:
                 await asked
@@ -151,7 +152,9 @@ class Memory:
                     rdata.value = int.from_bytes((~beat if response else beat).tobytes(), "little")
                     rresp.value = response
                     rlast.value = int(gone + 1 == beats)
-                rvalid.value = int(offered)
+                if offered != valid:
+                    rvalid.value = int(offered)
+                    valid = offered
 
     async def _serve_writes(self) -> None:
         edge = RisingEdge(self.dut.aclk)
@@ -160,7 +163,7 @@ class Memory:
         bvalid, bready, bresp = (self._port(name) for name in ("bvalid", "bready", "bresp"))
         names = ("awaddr", "awlen", "awsize", "awburst", "awcache", "awprot")
         asked = RisingEdge(awvalid), RisingEdge(wvalid)
-        aw, w, offered, now = False, False, False, 0
+        aw, w, offered, valid, now = False, False, False, False, 0
         done, response = 0, 0
         while True:
             if not self._writes and not self._answers and _ONE not in (awvalid.value, wvalid.value):
@@ -204,7 +207,9 @@ class Memory:
                 offered = bool(self._answers) and self._answers[0][0] <= now and self._go("b")
                 if offered:
                     bresp.value = self._answers[0][1]
-                bvalid.value = int(offered)
+                if offered != valid:
+                    bvalid.value = int(offered)
+                    valid = offered
 
     def _fault(self, way: str, address: int, beat: int) -> int:
         """Answer a beat of a burst."""

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 import cocotb
@@ -39,14 +40,19 @@ class SerialLine:
     async def send(self, data: bytes, stop: int = 1) -> None:
         """Put bytes onto the line."""
         for byte in data:
-            for bit in (0, *(byte >> place & 1 for place in range(8)), stop):
+            bits = (0, *(byte >> place & 1 for place in range(8)), stop)
+            for bit, equal in groupby(bits):
                 self.dut.rx.value = bit
-                await self.wait(1)
+                await Timer(len(list(equal)) * self._period(1), unit="ns")
             self.dut.rx.value = 1
 
     async def wait(self, bits: float) -> None:
         """Let some bits pass."""
-        await Timer(round(bits * self._bit_ns / self.rate), unit="ns")
+        await Timer(self._period(bits), unit="ns")
+
+    def _period(self, bits: float) -> int:
+        """Return how long the host takes for some bits, in whole ns."""
+        return round(bits * self._bit_ns / self.rate)
 
     async def take(self, size: int) -> bytes:
         """Take bytes that came, or that come in time."""

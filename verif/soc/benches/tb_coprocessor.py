@@ -10,6 +10,8 @@ from verif.soc.uvm.refusals import REFUSALS, RING_REFUSALS
 
 CLOSE: bool = bench_parameters().get("close", True)
 """Whether coverage must have no hole at the end; else there is a sample of the orders only."""
+OVERLAPS: int = bench_parameters().get("overlaps", 20 if CLOSE else 3)
+"""Rounds of jobs that overlap."""
 
 
 @cocotb.test
@@ -98,4 +100,4 @@ async def test_ring_of_results(env: Environment) -> None:
 @within
 async def test_overlap(env: Environment) -> None:
     """Jobs that differ only in their addresses, each begun before the last one ends."""
-    await scenarios.overlap(env, 20 if CLOSE else 3)
+    await scenarios.overlap(env, OVERLAPS)
