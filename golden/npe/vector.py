@@ -76,8 +76,8 @@ class VectorUnitSpec:
     PAIRS = PAIRS
     SUMS = SUMS
 
-    PASS = 5
-    """Cycles of a pass beyond one for each beat, where rows are requantised as they say."""
+    PASS = 6
+    """Cycles of a pass beyond one for each beat."""
     AGAIN = 5
     """Cycle of a gate's period in which the beat before is read again, to be multiplied."""
 
@@ -136,18 +136,13 @@ class VectorUnitSpec:
             return max(self.digit_cycles + 1, self.AGAIN + 1)
         return {"add": 2, "multiply": 3}.get(operation, 1)
 
-    @property
-    def drain(self) -> int:
-        """Cycles of a pass beyond one for each beat; sums have a stage of their own."""
-        return self.PASS + (not self.scales)
-
     def last_pass(self, operation: str, beats: int) -> tuple[int, int]:
         """Return the cycles in which beats are read to make codes, and those of the whole pass."""
         period = self.period(operation)
         reads = period * (beats - 1) + (2 if operation in PAIRS else 1)
         if operation in GATES:
             reads = period * beats + self.AGAIN + 1
-        return reads, reads + 2 * (operation == "multiply") + self.drain + 1
+        return reads, reads + 2 * (operation == "multiply") + self.PASS + 1
 
     def scale_cycles(self, operation: str, count: int, digits: int, total_width: int) -> int:
         """Return the cycles in which a row's scale is found.
@@ -186,7 +181,7 @@ class VectorUnitSpec:
             total = self.width - 1 + count.bit_length()
             scale = self.scale_cycles(operation, count, digits, total * (sums - 1))
         last = self.last_pass(operation, beats)[1]
-        return last + max(sums * (beats + self.drain) + 2, scale + 1)
+        return last + max(sums * (beats + self.PASS) + 2, scale + 1)
 
     @property
     def in_format(self) -> IntFormat:

@@ -65,7 +65,7 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
     A row is written to one of two banks, read for each of its sums, and read once more to be
     scaled, when its scale is found. Passes do not overlap each other; a row's pass for sums does
     not wait while the scale of the row before it is being found. Of rows of one length and many
-    beats, each takes n passes of beats + `spec.drain` + 1 cycles, or a few less.
+    beats, each takes n passes of beats + :data:`PASS` + 1 cycles, or a few less.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def cycles(spec: VectorUnitSpec, rows: Sequence[tuple[str, np.ndarray]]) -> int:
             scaled = free
             begin, known = max(free, begin), None
         sums = SUMS.get(operation, 0)
-        summed = begin + sums * (beats + spec.drain) + 1
+        summed = begin + sums * (beats + PASS) + 1
         free = summed if sums else begin
         if known is not None:
             left, free = leave(max(free, known))

@@ -47,8 +47,8 @@ class VectorUnit(wiring.Component):
 
     Latency, a row of one beat to its codes: :attr:`latency` cycles or more, as the values are.
     Throughput: :func:`golden.npe.vector_unit.cycles`; of rows of many beats, beats + 7 cycles for
-    each pass of a softmax or a norm, one less if any other operation is built, 2 cycles a beat of
-    a sum, 3 of a product, and ``spec.period``, 6 or more, of a gate. The input stalls while both
+    each pass of a softmax or a norm, 2 cycles a beat of a sum, 3 of a product, and
+    ``spec.period``, 6 or more, of a gate. The input stalls while both
     banks are full. Stalls: ``o.ready`` does not reach ``i.ready`` combinationally. Rounding: to
     the nearest, of a softmax with errors carried along the row; codes saturate. A row of an
     operation that is not built is refused: its codes and the exponent are zeros, and ``refused``
@@ -136,11 +136,9 @@ class VectorUnit(wiring.Component):
     @property
     def latency(self) -> int:
         """Least cycles from a row of one beat to its codes."""
-        least = {"softmax": 19 + self.spec.magnitude_width, "layer_norm": 24, "rms_norm": 18}
-        if not self.spec.scales:
-            least = {name: least[name] + self.spec.SUMS[name] + 1 for name in least}
-        least |= {"add": 12, "multiply": 14}
-        least |= {gate: 15 + self.spec.period(gate) for gate in self.spec.GATES}
+        least = {"softmax": 21 + self.spec.magnitude_width, "layer_norm": 27, "rms_norm": 20}
+        least |= {"add": 13, "multiply": 15}
+        least |= {gate: 16 + self.spec.period(gate) for gate in self.spec.GATES}
         return min(least[operation] for operation in self.spec.built)
 
     @property
@@ -183,9 +181,9 @@ class VectorUnit(wiring.Component):
             row.norm.eq(is_norm(found.operation)), row.total.eq(total), row.sum.eq(so_far),
             row.count.eq(found.end * spec.lanes + found.count + 1),
         ]  # fmt: skip
-        # Stages: the memory's output, d: difference, a: operand and factor, p: product, s: shifted;
-        # t: summed up, where nothing is requantised.
-        valid, last = Signal(spec.drain), Signal(spec.drain, reset_less=True)
+        # Stages: the memory's output, d: difference, a: operand and factor, p: product, s: shifted,
+        # t: summed up.
+        valid, last = Signal(spec.PASS), Signal(spec.PASS, reset_less=True)
         elements: RowElements | None = None
         if spec.scales:
             elements = RowElements(m, spec, now, banks, move, valid, last, self.adder)

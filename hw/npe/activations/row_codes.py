@@ -5,45 +5,56 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 from golden.npe.vector import VectorUnitSpec
 from hw.npe.rounding.requantise_column import code
 
-__all__ = ["limits", "probabilities", "rounded"]
+__all__ = ["limits", "probabilities", "rounded", "scaled"]
 
 
 def probabilities(
-    m: Module, spec: VectorUnitSpec, carried: Value, products: list[Value]
-) -> tuple[list[Value], Value]:
-    """Round products, each with what is left of the one before."""
+    m: Module, spec: VectorUnitSpec, starts: list[Value], products: list[Value], group: int
+) -> list[Value]:
+    """Round products, each with what is left of the one before, or of the groups before."""
     codes: list[Value] = []
+    carried: Value = C(0, 1)
     for lane, product in enumerate(products):
+        if lane % group == 0:
+            carried = starts[lane // group]
         grown = Signal(spec.exponential_width + 2, name=f"grown{lane}")
-        m.d.comb += grown.eq(product[: spec.exponential_width + 1] + carried)
+        m.d.comb += grown.eq(product + carried)
         carried, whole = grown[: spec.carry_width], grown[spec.carry_width :]
         most = whole[spec.magnitude_width].replicate(spec.magnitude_width)
         codes.append(Cat(whole[: spec.magnitude_width] | most, C(0, int(spec.signed))))
-    return codes, carried
+    return codes
+
+
+def scaled(unit: VectorUnitSpec, lane: tuple[Value, Value, Value]) -> Value:
+    """Saturate a shifted product as the requantiser does: the bit below, the floor, its sign.
+
+    Parameters
+    ----------
+    unit : widths.
+    lane : floor, the bit below it, and whether it overflows and is negative.
+    """
+    floor, half, over = lane
+    width = unit.norm_spec.out_width
+    sign, high = over[1], floor[width:]
+    beyond = over[0] | Mux(sign, ~high.all(), high.any())
+    kept = Mux(beyond, (~sign).replicate(width), floor[:width])
+    return Cat(half, kept, sign)
 
 
 def rounded(
-    m: Module, unit: VectorUnitSpec, lane: tuple[Value, Value, Value], adder: str,
-    scaling: tuple[Value, Value, Value] | None = None,
+    m: Module, unit: VectorUnitSpec, found: Value, adder: str,
+    scaling: tuple[Value, Value, Value],
 ) -> Value:  # fmt: skip
-    """Round a shifted product as the requantiser does.
+    """Round what :func:`scaled` returns as the requantiser does.
 
     Parameters
     ----------
     m, unit : where the gates go; widths.
-    lane : floor, the bit below it, and whether it overflows and is negative.
+    found : a saturated product.
     adder : carry propagation, see :func:`hw.arith.adder.resolve`.
-    scaling : zero point, least and greatest code; None: those of a norm.
+    scaling : zero point, least and greatest code.
     """
-    floor, half, over = lane
-    spec = unit.norm_spec
-    sign, high = over[1], floor[spec.out_width :]
-    beyond = over[0] | Mux(sign, ~high.all(), high.any())
-    kept = Mux(beyond, (~sign).replicate(spec.out_width), floor[: spec.out_width])
-    if scaling is None:
-        scaling = limits(unit)
-    zero, low, top = scaling
-    return code(m, spec, Cat(half, kept, sign), zero, low, top, adder)
+    return code(m, unit.norm_spec, found, *scaling, adder)
 
 
 def limits(unit: VectorUnitSpec) -> tuple[Value, Value, Value]:

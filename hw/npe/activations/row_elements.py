@@ -6,10 +6,11 @@ from amaranth import C, Cat, Module, Mux, Signal, Value
 
 from golden.npe.vector import VectorUnitSpec
 from hw.npe.activations.row_banks import RowBanks
-from hw.npe.activations.row_codes import limits, probabilities, rounded
+from hw.npe.activations.row_codes import limits, probabilities, rounded, scaled
 from hw.npe.activations.row_gate import GateDigits, slope
 from hw.npe.activations.row_lane import Elements, LaneWidths, RowStep, row_lane
 from hw.npe.activations.row_order import numbers_of
+from hw.npe.activations.summed_prefixes import GROUP, held_sums
 
 __all__ = ["RowElements"]
 
@@ -31,7 +32,7 @@ class RowElements:
     now : :class:`~hw.npe.activations.row_banks.RowContext` of the pass.
     banks : where beats are read.
     move : clock enable of all stages.
-    valid, last : of stages: memory's output, d, a, p, s.
+    valid, last : of stages: memory's output, d, a, p, s, t.
     adder : carry propagation, see :func:`hw.arith.adder.resolve`.
 
     Members
@@ -61,7 +62,7 @@ class RowElements:
             m.d.sync += [
                 valid.eq(Cat(
                     banks.reading, valid[0], (valid[1] & ~others[1]) | again, valid[2],
-                    valid[3] & ~twice[3],
+                    valid[3] & ~twice[3], valid[4],
                 )),
                 last.eq(self._moved(banks.last, last, again)),
                 firsts.eq(self._moved(banks.first, firsts, again)),
@@ -70,7 +71,7 @@ class RowElements:
             ]  # fmt: skip
         self.emits = valid[-1] & ~firsts[-1]
         load = Signal()
-        m.d.comb += load.eq(move & valid[-1] & firsts[-1])
+        m.d.comb += load.eq(move & valid[4] & firsts[4])
         digits = None
         if spec.builds(spec.GATES):
             digits = GateDigits(m, spec, now.multiplier, load, move, adder)
@@ -87,7 +88,7 @@ class RowElements:
     @staticmethod
     def _moved(new: Value, stages: Signal, again: Value) -> Value:
         """Move what belongs to beats by a stage, or from stage p back to stage a."""
-        return Cat(new, stages[0], Mux(again, stages[3], stages[1]), stages[2], stages[3])
+        return Cat(new, stages[0], Mux(again, stages[3], stages[1]), stages[2:5])
 
     def chosen(
         self, factor: Value, places: Value, norm: Value, scaling: Value
@@ -116,14 +117,34 @@ class RowElements:
             row_lane(m, spec, lane, value, kept, step, self.adder)
             for lane, (value, kept) in enumerate(zip(values, keep, strict=True))
         ]
-        added = sum((value.as_signed() for value, _, _ in lanes[1:]), lanes[0][0].as_signed())
-        codes, after = probabilities(m, spec, carried, [value for value, _, _ in lanes])
+        values = [value for value, _, _ in lanes]
+        starts, total = held_sums(m, step.move, values, GROUP, carried)
+        probable: list[Value] = [C(0, spec.out_width)] * spec.lanes
+        if "softmax" in spec.built:
+            held: list[Value] = [
+                self._held(m, f"t{lane}", step.move, value[: spec.exponential_width + 1])
+                for lane, value in enumerate(values)
+            ]
+            probable = probabilities(m, spec, starts, held, GROUP)
         limits = self._limits()
         codes = [
-            Mux(step.norm, rounded(m, spec, lane, self.adder, limits), probability)
-            for lane, probability in zip(lanes, codes, strict=True)
-        ]
-        return codes, after, added
+            Mux(
+                step.norm,
+                rounded(m, spec, self._held(m, f"t_scaled{number}", step.move, scaled(spec, lane)),
+                        self.adder, limits),
+                probability,
+            )
+            for number, (lane, probability) in enumerate(zip(lanes, probable, strict=True))
+        ]  # fmt: skip
+        return codes, (carried + total)[: spec.carry_width], total
+
+    @staticmethod
+    def _held(m: Module, name: str, move: Value, value: Value) -> Signal:
+        """Register a value."""
+        register = Signal(len(value), name=name, reset_less=True)
+        with m.If(move):
+            m.d.sync += register.eq(value)
+        return register
 
     def _limits(self) -> tuple[Value, Value, Value]:
         """Return zero point, least and greatest code."""

@@ -69,8 +69,14 @@ class RowScale(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
-        norm, norms = self.norm, spec.builds(spec.NORMS)
+        norms = spec.builds(spec.NORMS)
+        idle = Signal(init=1)
+        # Known from the start on.
+        norm = Signal(reset_less=True)
+        with m.If(idle):
+            m.d.sync += norm.eq(self.norm)
         length_width = len(self.count)
+        closing = Signal()
         # Of a norm: |total|, and length times the sum of squares.
         magnitude_width = len(self.total) - 1
         root_width = spec.root_width
@@ -95,7 +101,6 @@ class RowScale(wiring.Component):
             negative.eq(total[-1]),
             magnitude.eq(Mux(negative, -total, total)), wide.eq(magnitude),
         ]  # fmt: skip
-        idle = Signal(init=1)
         multiplying, subtracting, averaging, rooting, dividing = (
             Signal(name=name)
             for name in ("multiplying", "subtracting", "averaging", "rooting", "dividing")
@@ -130,7 +135,7 @@ class RowScale(wiring.Component):
         with m.If(idle & self.start):
             m.d.sync += enter(dividing, idle)
             if norms:
-                with m.If(norm):
+                with m.If(self.norm):
                     m.d.sync += [dividing.eq(0), multiplying.eq(1)]
         if norms:
             with m.If(multiplying & none):
@@ -164,8 +169,10 @@ class RowScale(wiring.Component):
                 m.d.sync += operand.eq(~wide)
             with m.Else():
                 m.d.sync += operand.eq(Cat(subtracting, operand))
-            with m.If(averaging):
-                m.d.sync += mean.eq(Mux(negative, -found, found))
+            # Of the cycle after its last digit, before the root clears it.
+            m.d.sync += closing.eq(averaging & averaged)
+            with m.If(closing):
+                m.d.sync += mean.eq(Mux(negative, -quotient, quotient))
             with m.If(subtracting):
                 m.d.sync += [left.eq(digits), divisor.eq(Cat(C(0, 2), self.count))]
             with m.If(rooting):

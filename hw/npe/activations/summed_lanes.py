@@ -6,7 +6,7 @@ from golden.npe.vector import VectorUnitSpec
 from hw.arith.pick_bit import pick_bit
 from hw.arith.shifter import shift_left
 from hw.npe.activations.summed_logic import SummedLogic
-from hw.npe.activations.summed_prefixes import group_sums
+from hw.npe.activations.summed_prefixes import GROUP, held_sums
 from hw.npe.activations.summed_step import SummedStep
 from hw.npe.activations.summed_table import SummedTable
 from hw.npe.activations.summed_widths import SummedWidths
@@ -30,9 +30,6 @@ class SummedLanes:
     adder : carry propagation, see :func:`hw.arith.adder.resolve`.
     table : mantissas are looked up, two lanes in a memory.
     """
-
-    GROUP = 2
-    """Lanes in a group."""
 
     def __init__(
         self, m: Module, spec: VectorUnitSpec, step: SummedStep, adder: str, *, table: bool
@@ -93,24 +90,11 @@ class SummedLanes:
             self._value(m, lane, value, kept)
             for lane, (value, kept) in enumerate(zip(values, keep, strict=True))
         ]
-        group, point = self.GROUP if self.widths.softmax else len(lanes), self.widths.point
-        *before, added = group_sums(m, [value for value, _, _ in lanes], group)
-        total = Signal(len(added), name="t_sum", reset_less=True)
-        starts = [carried]
-        sums = [(total, added)]
-        for number, summed in enumerate(before, 1):
-            held = Signal(point, name=f"t_before{number}", reset_less=True)
-            start = Signal(point, name=f"start{number}")
-            m.d.comb += start.eq(held + carried)
-            starts.append(start)
-            sums.append((held, summed))
-        for held, summed in sums:
-            with m.If(self.step.move):
-                m.d.sync += held.eq(summed)
-            if self.widths.softmax and self.widths.norms:
-                # What a norm rounds by is half a code in all lanes.
-                with m.If(self.rounds):
-                    m.d.sync += held.eq(0)
+        group, point = GROUP if self.widths.softmax else len(lanes), self.widths.point
+        # What a norm rounds by is half a code in all lanes.
+        clear = self.rounds if self.widths.softmax and self.widths.norms else None
+        values = [value for value, _, _ in lanes]
+        starts, total = held_sums(m, self.step.move, values, group, carried[:point], clear)
         codes: list[Value] = []
         for lane, made in enumerate(lanes):
             if lane % group == 0:

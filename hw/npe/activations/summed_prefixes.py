@@ -2,7 +2,48 @@
 
 from amaranth import C, Cat, Module, Signal, Value, signed
 
-__all__ = ["group_sums"]
+__all__ = ["GROUP", "group_sums", "held_sums"]
+
+GROUP = 2
+"""Lanes in a group."""
+
+
+def held_sums(
+    m: Module, move: Value, values: list[Value], group: int, carried: Value,
+    clear: Value | None = None,
+) -> tuple[list[Value], Signal]:  # fmt: skip
+    """Add values of stage s up, and hold what comes out in stage t.
+
+    Parameters
+    ----------
+    m : where the gates go.
+    move : clock enable.
+    values : of the lanes, two's complement, of one width.
+    group : lanes in each group but the last.
+    carried : what is left of the beats before, of stage t.
+    clear : make zeros; None: never.
+
+    Returns
+    -------
+    What is left before each group, as wide as `carried`; and the sum, two's complement.
+    """
+    *before, added = group_sums(m, values, group)
+    total = Signal(len(added), name="t_sum", reset_less=True)
+    starts = [carried]
+    sums = [(total, added)]
+    for number, summed in enumerate(before, 1):
+        held = Signal(len(carried), name=f"t_before{number}", reset_less=True)
+        start = Signal(len(carried), name=f"start{number}")
+        m.d.comb += start.eq(held + carried)
+        starts.append(start)
+        sums.append((held, summed))
+    for held, summed in sums:
+        with m.If(move):
+            m.d.sync += held.eq(summed)
+        if clear is not None:
+            with m.If(clear):
+                m.d.sync += held.eq(0)
+    return starts, total
 
 
 def group_sums(m: Module, values: list[Value], group: int) -> list[Value]:
