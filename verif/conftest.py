@@ -87,6 +87,16 @@ def strict_simulation(
 
 
 @pytest.fixture
+def short_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let sweeps try two mappings in place of all, and one period beyond the shortest."""
+    from carrysave.asic import abc_scripts, search
+
+    maps = {name: abc_scripts.MAPS[name] for name in ("dch2", "amap")}
+    monkeypatch.setattr(search, "MAPS", maps)
+    monkeypatch.setattr(search, "RELAXED", (1.2,))
+
+
+@pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run the command in this process, in a folder of its own, on a terminal of 80 columns."""
     # The console is made when its module is loaded, and would keep a width of then.

@@ -143,7 +143,7 @@ def test_netlists_compute_the_same(tmp_path: Path) -> None:
             assert netlist.count("DFFSRX1 ") == 202
 
 
-@pytest.mark.usefixtures("nothing")
+@pytest.mark.usefixtures("nothing", "short_sweep")
 def test_synth_works_without_any_library(run: Run, tmp_path: Path) -> None:
     found = check("synthesis", run("synth", *SMALL, "--json").out)
     assert found["target"] == "generic"

@@ -32,12 +32,11 @@ endmodule
 """
 
 
+@pytest.mark.usefixtures("short_sweep")
 def test_a_sweep_tries_every_hierarchy(tmp_path, monkeypatch):
     """Seven adders in a chain, which only a flat design turns into one tree."""
     monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 300)
     monkeypatch.setattr(elaborate, "KEEP_GATES", 90)
-    monkeypatch.setattr(search, "MAPS", {name: abc_scripts.MAPS[name] for name in ("dch2", "amap")})
-    monkeypatch.setattr(search, "RELAXED", (1.2,))
     source = verilog(tmp_path, CHAIN)
     ask: dict[str, Any] = {"top": "chain", "target": "osu018"}
     kept = synthesis.synthesise([source], **ask)
@@ -67,9 +66,8 @@ def options_of(name: str, how: str) -> tuple[str, ...]:
 SMALL = Design("mac", {"a_width": 3, "b_width": 3, "accumulator_width": 8})
 
 
-def test_a_sweep_tries_other_ways_to_build_a_design(monkeypatch):
-    monkeypatch.setattr(search, "MAPS", {name: abc_scripts.MAPS[name] for name in ("dch2", "amap")})
-    monkeypatch.setattr(search, "RELAXED", (1.2,))
+@pytest.mark.usefixtures("short_sweep")
+def test_a_sweep_tries_other_ways_to_build_a_design():
     assert synthesis.searched(SMALL) == ["encoding", "adder"]
     options: dict[str, Any] = {"sweep": True, "activity": "none"}
     plain = synthesis.synthesise_design(SMALL, "osu018", **options)

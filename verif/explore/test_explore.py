@@ -268,7 +268,7 @@ def test_every_point_is_proposed_once(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["model", "tpe", "nsga2"])
 def test_samplers_find_more_than_chance(method: str) -> None:
-    """Of 225 points with two objectives the front's share after 60, over six seeds."""
+    """Of 225 points with two objectives the front's share after 60, over three seeds."""
     points = Space.of_table({
         "designs": ["mac"],
         "parameters": {"a_width": list(range(2, 17)), "b_width": list(range(2, 17))},
@@ -292,7 +292,7 @@ def test_samplers_find_more_than_chance(method: str) -> None:
         found = {tuple(every[number]) for number in seen[:60]}
         return float(np.mean([tuple(row) in found for row in best]))
 
-    ours, chance = (np.mean([share(one, seed) for seed in range(6)]) for one in (method, "random"))
+    ours, chance = (np.mean([share(one, seed) for seed in range(3)]) for one in (method, "random"))
     assert ours > 1.5 * chance
 
 

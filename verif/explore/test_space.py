@@ -78,8 +78,13 @@ def test_macs_of_the_default_space(macs: int) -> None:
     points = Space.of_macs(macs).points()
     names = {point.design.name for point in points}
     assert names == {"systolic_os", "systolic_ws", "matrix_2d", "cube", "adder_tree"}
-    for point in points:
-        assert point.design.component().operations_per_cycle == 2 * macs
+    # Of each shape of each array, and each element in it.
+    shapes = {
+        (point.design.name, *(point.values.get(key) for key in ("m", "n", "k", "pe"))): point.design
+        for point in points
+    }
+    for design in shapes.values():
+        assert design.component().operations_per_cycle == 2 * macs
     assert {point.values.get("encoding") for point in points} >= {"booth", "ent"}
     assert {point.values.get("pe") for point in points} >= {"mac", "opt1", "opt2"}
     assert not any("pe" in point.values for point in Space.of_macs(macs, blocks=True).points())

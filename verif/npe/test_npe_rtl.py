@@ -83,7 +83,7 @@ MORE: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0, 3), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 0, 3, 5), ids=case_name)
 def test_npe_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("npe", parameters), directory=tmp_path)
     assert result.ok, result
