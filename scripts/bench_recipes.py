@@ -22,14 +22,14 @@ from scripts.bench import markdown, show
 from scripts.pages import write_table
 
 DESIGNS = (
-    Design("mac"),
+    Design("mac", {"encoding": "booth"}),
+    Design("opt1", {"encoding": "booth"}),
     Design("opt1"),
-    Design("opt1", {"encoding": "ent"}),
-    Design("opt2"),
+    Design("opt2", {"encoding": "booth"}),
     Design("opt4c"),
     Design("laconic"),
     Design("lmul"),
-    Design("adder_tree", {"n": 1, "k": 8}),
+    Design("adder_tree", {"n": 1, "k": 8, "pipeline": 2}),
     Design("digit_column", {"m": 1, "n": 4}),
     Design("requantiser", {"n": 1}),
 )

@@ -8,7 +8,9 @@ from carrysave.asic.design_job import design_job
 from carrysave.asic.liberty.cells import Library
 from hw.catalog import Design
 
-__all__ = ["GROWN", "PAIRS", "QUALITY", "SIDES", "measure_grown", "measure_pairs"]
+__all__ = [
+    "GROWN", "PAIRS", "QUALITY", "SIDES", "designs", "is_array", "measure_grown", "measure_pairs",
+]  # fmt: skip
 
 # A design and the twin that it is measured against, in the same run and under the same flow.
 PAIRS = [
@@ -18,6 +20,7 @@ PAIRS = [
     (Design("systolic_ws"), Design("systolic_ws", {"pe": "mac"})),
     (Design("matrix_2d"), Design("matrix_2d", {"pe": "mac"})),
     (Design("cube"), Design("cube", {"pe": "mac"})),
+    (Design("adder_tree"), Design("adder_tree", {"pe": "mac"})),
     (Design("adder_tree", {"pe": "opt2"}), Design("adder_tree", {"pe": "mac"})),
     (Design("digit_column", {"m": 1, "n": 16, "pe": "opt4c"}), Design("laconic", {"k": 1})),
 ]
@@ -40,6 +43,17 @@ def _columns(figures: Sequence[str]) -> dict[str, str]:
 _RATIOS = {f"{tier}, ratio": "{:.2f}" for tier in _TIERS}
 QUALITY = {"module": "{}", **_columns(tuple(_FIGURES)), **_RATIOS, "points": "{}"}
 GROWN = {"array": "{}", **_columns(("ns", "um2", "pJ")), "wire, m": "{:.3f}", "cells take": "{}"}
+
+
+def designs() -> tuple[Design, ...]:
+    """Return the designs of all pairs, each once."""
+    return tuple(dict.fromkeys(design for pair in PAIRS for design in pair))
+
+
+def is_array(design: Design) -> bool:
+    """Whether a design is of many elements: its search is brief."""
+    return design.entry.stage == "tpe"
+
 
 Keep = Callable[[list[dict[str, Any]]], None]
 """Called with all rows after each: the largest take long."""
@@ -66,7 +80,7 @@ def measure_pairs(
     Parameters
     ----------
     quick : pairs, by the module of the first, of which one recipe each is run. Of all others both
-        are searched alike, and the best few of each are placed.
+        are searched alike, arrays briefly, and the best few of each are placed, of arrays the best.
     """
     rows: list[dict[str, Any]] = []
     found = _results(
@@ -110,6 +124,9 @@ def _results(wanted: Sequence[tuple[Design, bool]], library: Library) -> Iterato
     ----------
     wanted : each with whether it is searched.
     """
-    runs = [design_job(design, library, sweep=sweep, place=True) for design, sweep in wanted]
+    runs = [
+        design_job(design, library, sweep=sweep, brief=sweep and is_array(design), place=True)
+        for design, sweep in wanted
+    ]
     for outcome in jobs.run(runs, ordered=True):
         yield outcome.get()

@@ -25,6 +25,7 @@ BEST_OF_HOWS = 2  # mappings that each other way to build a design gets at first
 AGAIN = 0.92  # of a delay target, where the clock was missed by little
 ADDERS_OF = 2  # mappings that are tried with full adders of the library
 RESIZED = 6  # points whose cells are resized
+BRIEFLY = 3  # of a brief search
 QUIET_MAPS = ("amap", "wide", "nf")
 """Mappings that are tried for the least energy: small ones; speed is for the sizes."""
 _NARROWLY = 0.05  # of a period: what misses it by less is sized again, for a shorter one
@@ -170,6 +171,16 @@ class Search:
         self.resize()
         return self.best()
 
+    def brief(self) -> dict[str, Any]:
+        """Run every mapping of what was asked for at full speed, and resize the best few.
+
+        For arrays of many cells: the rest of :meth:`sweep` takes four times as long, and gains
+        little where sizes are found afterwards.
+        """
+        self.full_speed([0], MAPS)
+        self.resize(BRIEFLY)
+        return self.best()
+
     def ways(self) -> list[int]:
         """Return the variants that are built otherwise than what was asked for."""
         return [
@@ -216,7 +227,7 @@ class Search:
                 for adders in ADDERS
             ])  # fmt: skip
 
-    def resize(self) -> None:
+    def resize(self, most: int | None = None) -> None:
         """Resize the cells of the best points, each of another variant or recipe."""
         sizes = resized.goal_text(self.objective, self.period_ns)
         found: dict[tuple[int, str], tuple[int, Recipe, float]] = {}
@@ -225,7 +236,7 @@ class Search:
             wanted = number, replace(recipe, sizes=sizes), one["delay_target_ns"]
             if not recipe.sizes:
                 found.setdefault((number, str(recipe)), wanted)
-        self.run(list(found.values())[:RESIZED])
+        self.run(list(found.values())[: RESIZED if most is None else most])
 
     def quiet(
         self,

@@ -59,6 +59,7 @@ def synthesise(
     target: str | Library,
     period_ns: float | None = None,
     sweep: bool = False,
+    brief: bool = False,
     clock: str = "clk",
     operations_per_cycle: float | None = None,
     objective: str = "density",
@@ -88,6 +89,8 @@ def synthesise(
         family of :data:`TARGETS`.
     period_ns : clock period to meet with the least area; None for no such limit.
     sweep : try all recipes over a series of delay targets and take the best by ``objective``.
+    brief : with ``sweep``, only all mappings at full speed, and other sizes for the best of these:
+        for arrays, each point of which takes long. The best is placed alone.
     clock : name of the clock port; ignored by a design without registers.
     operations_per_cycle : operations (2 per multiply-accumulate) per clock cycle at full rate.
     objective : ``density`` (least period x area), ``period``, ``area``, or ``energy``: the least
@@ -134,6 +137,8 @@ def synthesise(
     _check_choice("objective", objective, OBJECTIVES)
     if more_recipes and (not sweep or objective == "energy"):
         raise ValueError("more_recipes needs a sweep, of another objective than energy")
+    if brief and (not sweep or more_recipes or others or objective == "energy"):
+        raise ValueError("brief needs a sweep for density, period or area, of one design")
     if objective == "energy" and period_ns is None:
         raise ValueError("period_ns must be given for the objective 'energy', not None")
     if hierarchy is not None:
@@ -183,7 +188,7 @@ def synthesise(
             asynchronous=tuple(elaborated.asynchronous), ideal_resets=not time_reset,
         )  # fmt: skip
         wanted = hierarchy if kept is None else kept.hierarchy
-        for name, modules in hierarchies(elaborated, wanted, sweep, notes).items():
+        for name, modules in hierarchies(elaborated, wanted, sweep and not brief, notes).items():
             flow = Flow(elaborated, tuple(modules), library, conditions)
             yield Variant(name, flow, own, _differing(own, design))
 
@@ -220,13 +225,14 @@ def synthesise(
         (best,) = search.run([(0, Recipe.parse(kept.recipe), kept.delay_target_ns)])
     else:
         with jobs.session():
-            best = search.sweep() if sweep else search.single()
+            best = search.brief() if brief else search.sweep() if sweep else search.single()
             if more_recipes:
                 searched_recipes = search_recipes(search, more_recipes)
                 best = search.best()
     placed = None
     if place and technology:
-        placed = placing.best(search, placing.FINALISTS if sweep else 1, technology, say)
+        finalists = placing.FINALISTS if sweep and not brief else 1
+        placed = placing.best(search, finalists, technology, say)
         best = placed.point
     best = {**best, "netlist": search.netlist(best)}
     found = measure(best, Path(best["netlist"]), best["period_ns"])

@@ -165,14 +165,15 @@ class Element(SumModule):
     HOWS: ClassVar[dict[str, Parameter]] = {
         "encoding": Choice(
             "multiplier: Booth rows, EN-T rows recoded at the edge, AND array, or the tool's",
-            "booth",
+            "ent",
             ENCODINGS,
             searched=True,
+            on_device="booth",
         ),
         "pipeline": Integer("registers between operands and accumulator", 0, 0, 4),
     }
 
-    def __init__(self, spec: MacSpec, *, encoding: str = "booth", pipeline: int = 0):
+    def __init__(self, spec: MacSpec, *, encoding: str = "ent", pipeline: int = 0):
         if not isinstance(spec, MacSpec):
             raise TypeError(f"spec must be a MacSpec, not {spec!r}")
         check_fields(Element.HOWS, {"encoding": encoding, "pipeline": pipeline})

@@ -41,7 +41,7 @@ class MacElement(Element):
         self,
         spec: MacSpec,
         *,
-        encoding: str = "booth",
+        encoding: str = "ent",
         pipeline: int = 0,
         adder: str = "sklansky",
     ):

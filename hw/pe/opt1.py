@@ -39,7 +39,7 @@ class Opt1Element(CountedSum):
     }
 
     def __init__(
-        self, spec: MacSpec, *, encoding: str = "booth", pipeline: int = 0, upper: str = "heap"
+        self, spec: MacSpec, *, encoding: str = "ent", pipeline: int = 0, upper: str = "heap"
     ):
         self.HOWS["upper"].check("upper", upper)
         self.upper = upper

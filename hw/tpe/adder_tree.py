@@ -21,4 +21,4 @@ class AdderTree(Broadcast):
     EVIDENCE = ENGINE
 
     SPEC = AdderTreeSpec
-    HOWS = TARGET_HOWS | element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=2)
+    HOWS = TARGET_HOWS | element_hows("opt1", "opt2", "mac", pipeline=3)

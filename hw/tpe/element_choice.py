@@ -16,28 +16,28 @@ __all__ = ["ELEMENT_HOWS", "TREE_HOWS", "element_hows", "make_element"]
 _CELLS: dict[str, type[Element]] = {"opt1": Opt1Element, "opt2": Opt2Element, "mac": MacElement}
 
 
-def element_hows(*pes: str, encoding: str, pipeline: int) -> dict[str, Parameter]:
+def element_hows(*pes: str, pipeline: int) -> dict[str, Parameter]:
     """Return the build parameters of these elements, and of the resolver of carry-save sums.
 
     Parameters
     ----------
     pes : names of elements, the default first.
-    encoding, pipeline : defaults: those with the best GOPS/mm2.
+    pipeline : default: that with the best GOPS/mm2.
     """
     return {
         "pe": Choice("processing element", pes[0], pes),
-        "encoding": replace(Element.HOWS["encoding"], default=encoding),
+        "encoding": Element.HOWS["encoding"],
         "pipeline": replace(Element.HOWS["pipeline"], default=pipeline),
         "adder": MacElement.HOWS["adder"],
         "upper": Opt1Element.HOWS["upper"],
     }
 
 
-ELEMENT_HOWS = TARGET_HOWS | element_hows("opt1", "mac", encoding="booth", pipeline=0)
+ELEMENT_HOWS = TARGET_HOWS | element_hows("opt1", "mac", pipeline=0)
 """Elements of one product per cycle, or blocks of a target; these have no other value of the rest
 than the default."""
 
-TREE_HOWS = TARGET_HOWS | element_hows("opt1", "opt2", "mac", encoding="ent", pipeline=1)
+TREE_HOWS = TARGET_HOWS | element_hows("opt1", "opt2", "mac", pipeline=2)
 """Elements of k products per cycle, or blocks of a target."""
 
 

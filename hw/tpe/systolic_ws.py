@@ -72,9 +72,7 @@ class SystolicWs(wiring.Component):
     BENCH = "tb_engine"
     EVIDENCE = (*ENGINE, "formal proof of one accumulation step", "mutants")
 
-    HOWS: ClassVar[dict[str, Parameter]] = TARGET_HOWS | element_hows(
-        "opt1", "mac", encoding="ent", pipeline=0
-    )
+    HOWS: ClassVar[dict[str, Parameter]] = TARGET_HOWS | element_hows("opt1", "mac", pipeline=0)
 
     i_a: stream.Interface
     i_b: stream.Interface

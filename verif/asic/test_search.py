@@ -63,7 +63,7 @@ def options_of(name: str, how: str) -> tuple[str, ...]:
     return kind.options
 
 
-SMALL = Design("mac", {"a_width": 3, "b_width": 3, "accumulator_width": 8})
+SMALL = Design("mac", {"a_width": 3, "b_width": 3, "accumulator_width": 8, "encoding": "booth"})
 
 
 @pytest.mark.usefixtures("short_sweep")
@@ -146,3 +146,26 @@ def test_hows_that_are_better_alone_are_combined(monkeypatch):
     both = [row for row in found["tried"] if len(row["hows"]) == 2]
     assert len(both) == 1
     assert both[0]["period_ns"] == min(row["period_ns"] for row in found["tried"])
+
+
+def test_a_brief_sweep_has_all_mappings_and_sizes_of_the_best(monkeypatch):
+    monkeypatch.setattr(
+        search, "MAPS", {name: abc_scripts.MAPS[name] for name in ("dch2", "amap", "wide")}
+    )
+    monkeypatch.setattr(search, "BRIEFLY", 2)
+    found = synthesis.synthesise_design(SMALL, "osu018", sweep=True, brief=True, activity="none")
+    points = {point["recipe"]: point["area_um2"] * point["period_ns"] for point in found["sweep"]}
+    mapped = {name: cost for name, cost in points.items() if "sizes" not in name}
+    assert set(mapped) == {"tree+dch2", "tree+amap", "tree+wide"}
+    best = sorted(mapped, key=mapped.__getitem__)[:2]
+    assert set(points) - set(mapped) == {f"{name}+sizes@density" for name in best}
+    assert points[found["recipe"]] == min(points.values())
+    cases: list[dict[str, Any]] = [
+        {"sweep": False},
+        {"objective": "energy", "period_ns": 9.0},
+        {"more_recipes": 9},
+    ]
+    for refused in cases:
+        ask = {"sweep": True, "brief": True, "activity": "none", **refused}
+        with pytest.raises(ValueError, match="brief needs a sweep for density, period or area"):
+            synthesis.synthesise_design(SMALL, "osu018", **ask)

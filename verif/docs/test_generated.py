@@ -28,7 +28,8 @@ FIGURES = ROOT / "docs" / "figures"
 
 def test_structure_is_that_of_the_netlist() -> None:
     """Columns in a chain, between the streams; the control beside them makes no data."""
-    found = structure_of(Design("systolic_os", {"m": 2, "n": 3, "pe": "mac"}))
+    hows = {"pe": "mac", "encoding": "booth"}  # A reaches the columns as it comes in
+    found = structure_of(Design("systolic_os", {"m": 2, "n": 3, **hows}))
     parts = {part.name: part for part in found.parts}
     assert parts["column"].count == 3
     assert parts["column"].chained

@@ -1,6 +1,7 @@
 """A cell of a library: its pins, and what it computes."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from carrysave.asic.liberty.text import compile_function
@@ -60,15 +61,15 @@ class Cell:
             "asynchronous": tuple(facts["asynchronous"]),
         })
 
-    @property
-    def inputs(self) -> list[Pin]:
+    @cached_property
+    def inputs(self) -> tuple[Pin, ...]:
         """Input pins, in the order of the file."""
-        return [pin for pin in self.pins if pin.direction == "input"]
+        return tuple(pin for pin in self.pins if pin.direction == "input")
 
-    @property
-    def outputs(self) -> list[Pin]:
+    @cached_property
+    def outputs(self) -> tuple[Pin, ...]:
         """Output pins, in the order of the file."""
-        return [pin for pin in self.pins if pin.direction == "output"]
+        return tuple(pin for pin in self.pins if pin.direction == "output")
 
     def table(self, output: Pin) -> tuple[int, ...] | None:
         """Truth table over the inputs (the first is bit 0); None if not combinational."""

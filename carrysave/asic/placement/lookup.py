@@ -60,9 +60,9 @@ def _stretch(axis: Floats, size: int) -> Floats:
 
 def _place(axes: Floats, table: Ids, at: Floats) -> tuple[Ids, Floats, Floats]:
     """Return the point below, the share of the way to the next, and how far that is."""
-    own = axes[table]
-    index = (at[:, None] >= own[:, 1:-1]).sum(axis=1)
-    rows = np.arange(len(at))
-    low = own[rows, index]
-    wide = own[rows, index + 1] - low
+    index = np.zeros(len(at), np.int64)
+    for column in axes.T[1:-1]:  # few points: a third of the time of all at once
+        index += at >= column[table]
+    low = axes[table, index]
+    wide = axes[table, index + 1] - low
     return index, (at - low) / wide, wide

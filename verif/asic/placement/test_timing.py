@@ -18,7 +18,7 @@ from carrysave.asic.placement.timing import Timing
 from hw.catalog import Design
 
 LIBRARY = cells.osu018()
-DESIGN = Design("opt2", {"a_width": 4, "b_width": 4, "accumulator_width": 12})
+DESIGN = Design("opt2", {"a_width": 4, "b_width": 4, "accumulator_width": 12, "encoding": "booth"})
 CONDITIONS = sta.Conditions(clock="clk", resets=("rst",))
 
 
