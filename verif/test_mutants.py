@@ -15,7 +15,7 @@ from verif.support.cases import case_name, long
 from verif.support.mutants import CASES, LONG, by_outputs, by_reachability, score
 from verif.support.seeds import of_the_day
 
-MUTANTS, SEED = 15, 1
+MUTANTS, SEED = 10, 1
 MOST = 32
 """Mutants of the day."""
 SCORES = Path(__file__).resolve().parents[1] / "build" / "mutants"
