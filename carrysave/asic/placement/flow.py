@@ -35,9 +35,9 @@ UTILISATION = 0.7
 """Share of the die that the cells of the mapped netlist take."""
 _EFFORT = 3
 _LIMITS = Limits(pins=20, wire=600.0, load=150.0)
-_ROUNDS, _ANEW, _LAST = 30, (20, 40), 10
+_ROUNDS, _ANEW, _LAST = 30, (20, 40, 40), (30, 30)
 """Rounds of sizing: before, after each time that all is placed anew, and when places are legal."""
-_FORMAT = 7  # of what is cached; raise it with any change of it
+_FORMAT = 8  # of what is cached; raise it with any change of it
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,8 @@ def _repaired(
         pulled = pulls(die, sized(rounds))
     say("make legal")
     die.place(_EFFORT, pulled)
-    die.place(_EFFORT, pulls(die, sized(_LAST)))
+    for rounds in _LAST:
+        die.place(_EFFORT, pulls(die, sized(rounds)))
     return die, sizes
 
 
