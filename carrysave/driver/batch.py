@@ -45,10 +45,14 @@ class Rows:
     a : M x N codes, of the most bits that the unit takes; None: the previous work's codes, of as
         many bits as these have.
     operation : such as ``softmax``, whose rows end with their exponents.
+    b : of sums and products: as `a`, or one row for all.
+    requantisation : of gates, sums and products.
     """
 
     a: np.ndarray | None
     operation: str
+    b: np.ndarray | None = None
+    requantisation: Requantisation | None = None
 
 
 def run(
@@ -111,7 +115,10 @@ def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Pro
     if isinstance(work, Rows):
         info.require("vector")
         assert info.vector is not None
-        return device.vector(work.operation, _operand(device, work, info.vector.a[-1], before))
+        number = info.vector.a[-1]
+        a = _operand(device, work, number, before)
+        b = None if work.b is None else device.place(work.b, number, "b")
+        return device.vector(work.operation, a, b=b, requantisation=work.requantisation)
     mode = work.mode or info.mode
     before = _operand(device, work, mode.a, before)
     bias = None if work.bias is None else device.place(work.bias[None], info.sums, "bias")

@@ -182,7 +182,7 @@ class _Model:
         return START + found.cycles + scales, shares * beats * self.memory.beat // 8
 
     def rows(self, shape: Shape, rows: int, length: int) -> int:
-        """Count cycles of vector units: norms, softmax, and gates at its lanes' rate.
+        """Count cycles of vector units: norms, softmax and SiLU, row by row.
 
         Copies share the rows of each, and there is no less than a row.
         """
@@ -196,5 +196,7 @@ class _Model:
         norms = (2 * shape.layers + 1) * -(-rows // copies) * one("rms_norm", shape.width)
         turns = shape.layers * -(-rows * shape.heads // copies)
         softmaxes = turns * one("softmax", min(length, VECTOR.length))
-        gates = shape.layers * -(-rows * shape.hidden // (VECTOR.lanes * copies))
-        return norms + softmaxes + gates
+        # A row of more than the unit takes is several jobs.
+        starts = range(0, shape.hidden, VECTOR.length)
+        each = sum(one("silu", min(shape.hidden - at, VECTOR.length)) for at in starts)
+        return norms + softmaxes + shape.layers * -(-rows // copies) * each

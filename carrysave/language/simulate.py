@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows
 from carrysave.errors import UsageError, check_choice
 from carrysave.language.model import Model
-from carrysave.language.units import VECTOR
+from carrysave.language.units import VECTOR, silu_scaling
 from carrysave.language.watch import KINDS, Job, ProductJob, RowsJob
 from carrysave.language.works import Laid, check, laid
 from carrysave.networks.cost import work_estimate
@@ -175,7 +176,8 @@ class Simulation:
 
     def _laid(self, job: Job) -> Laid | Rows:
         if isinstance(job, RowsJob):
-            return Rows(operation=job.kind, a=job.a)
+            how = _how() if job.kind in VECTOR.GATES else None
+            return Rows(operation=job.kind, a=job.a, requantisation=how)
         return laid(self.target, job.a, job.b)
 
     def _estimate(self, one: Laid | Rows) -> int:
@@ -204,6 +206,12 @@ class Simulation:
         return array[:, start : start + size] if axis else array[start : start + size]
 
 
+def _how() -> Requantisation:
+    """Return the requantisation of SiLUs, as the driver takes it."""
+    to = silu_scaling()
+    return Requantisation(multiplier=int(to.multiplier[0]), shift=int(to.shift[0]))
+
+
 def _facts(unit: VectorUnitSpec) -> str:
     return ",".join(f"{name}={value}" for name, value in vars(unit).items())
 
@@ -218,6 +226,7 @@ def golden(job: Job) -> np.ndarray:
         return np.rint(job.a.astype(np.float64) @ job.b.astype(np.float64)).astype(np.int64)
     rows = []
     for row in job.a:
-        codes, exponent = vector_unit(VECTOR, job.kind, row)
+        to = silu_scaling() if job.kind in VECTOR.GATES else None
+        codes, exponent = vector_unit(VECTOR, job.kind, row, to)
         rows.append([*codes, exponent] if job.kind == "softmax" else codes)
     return np.array(rows)

@@ -11,18 +11,18 @@ from golden.npe.requantiser import Requantisation, dyadic
 from golden.npe.vector import VectorUnitSpec, norm, softmax
 
 __all__ = [
-    "FLOATS", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Kept", "Units", "aligned", "hadamard",
-    "moved", "rotated", "scored", "sigmoid",
+    "FLOATS", "GOLDEN", "GROUP", "SHARE_BITS", "VECTOR", "Kept", "Units", "aligned", "gates",
+    "hadamard", "moved", "rotated", "scored", "sigmoid", "silu_scaling",
 ]  # fmt: skip
 
 GROUP = 32
 SHARE_BITS = 15
 """Bits of a probability times the step of a value, with a sign that is 0: two digits of 7."""
 VECTOR = VectorUnitSpec(
-    operations="softmax,rms_norm", width=16, length=4096, scale_width=8, out_width=15, signed=True,
-    norm_fraction=8,
+    operations="softmax,rms_norm,silu", width=16, length=4096, scale_width=8, out_width=15,
+    signed=True, norm_fraction=8, quotient_bits=4,
 )  # fmt: skip
-"""The one vector unit of a block, for softmax and norms; golden's gates have its widths."""
+"""The one vector unit of a block."""
 _LEAST = -60
 _GATE_FRACTION = 8
 _KEEP_FRACTION, _STATE_FRACTION = 15, 16
@@ -55,16 +55,21 @@ def rms(codes: np.ndarray) -> np.ndarray:
     return norm(VECTOR, codes, centred=False).astype(np.float32)
 
 
-def gated(gates: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Multiply by the SiLU of gates, of 16 bits with 8 after the point, saturated; float32."""
-    out = VECTOR.scaling
-    multiplier, shift = dyadic(2.0 ** (_GATE_FRACTION - VECTOR.scale_width), out.multiplier_width)
-    to = Requantisation(multiplier=multiplier, shift=shift, zero_point=np.zeros(1, np.int64))
-    made = elements.gate(VECTOR, "silu", _gates(gates), out, to).astype(np.float32)
-    return np.ldexp(made, -_GATE_FRACTION) * values
+def gated(x: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Multiply by the SiLU of gates x, of 16 bits with 8 after the point, saturated; float32."""
+    made = elements.gate(VECTOR, "silu", gates(x), VECTOR.scaling, silu_scaling())
+    return np.ldexp(made.astype(np.float32), -_GATE_FRACTION) * values
 
 
-def _gates(x: np.ndarray) -> np.ndarray:
+def silu_scaling() -> Requantisation:
+    """Return how SiLUs become codes, of 8 bits after the point."""
+    scale = 2.0 ** (_GATE_FRACTION - VECTOR.scale_width)
+    multiplier, shift = dyadic(scale, VECTOR.scaling.multiplier_width)
+    return Requantisation(multiplier=multiplier, shift=shift, zero_point=np.zeros(1, np.int64))
+
+
+def gates(x: np.ndarray) -> np.ndarray:
+    """Round what gates take to 2^-scale_width, saturated."""
     codes = np.clip(np.rint(np.ldexp(x, VECTOR.scale_width)), -32768, 32767)
     return codes.astype(np.int64)
 
@@ -74,7 +79,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
     It is the factor of golden's SiLU, in units of 2^-15.
     """
-    found = elements.sigmoid(VECTOR, "silu", _gates(x), 1 << _KEEP_FRACTION)
+    found = elements.sigmoid(VECTOR, "silu", gates(x), 1 << _KEEP_FRACTION)
     return np.ldexp(found.astype(np.float64), -_KEEP_FRACTION)
 
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from carrysave.language.model import FEED, FORMS, Model
-from carrysave.language.units import GOLDEN, VECTOR, Units, aligned, scored
+from carrysave.language.units import GOLDEN, VECTOR, Units, aligned, gates, scored
 from golden.lut.grouped import FastWeights
 
 __all__ = ["KINDS", "Job", "ProductJob", "RowsJob", "watched"]
 
 KINDS = (
     *FORMS["recurrent"], *FORMS["attention"], *FEED, "head", "scores", "values", "rms_norm",
-    "softmax",
+    "softmax", "silu",
 )  # fmt: skip
 """Products by weights, by keys, and by values; operations of the vector unit; of all forms."""
 
@@ -76,6 +76,12 @@ def watched(model: Model, tell: Tell) -> tuple[Model, Units]:
         tell(RowsJob(kind="softmax", a=rows.reshape(-1, rows.shape[-1])))
         return GOLDEN.probabilities(scores)
 
+    def gated(x: np.ndarray, values: np.ndarray) -> np.ndarray:
+        rows = gates(x).reshape(-1, x.shape[-1])
+        for start in range(0, rows.shape[1], VECTOR.length):
+            tell(RowsJob(kind="silu", a=rows[:, start : start + VECTOR.length]))
+        return GOLDEN.gated(x, values)
+
     def multiplied(kind: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         for left, right in zip(a, b, strict=True):
             tell(ProductJob(kind=kind, a=left.copy(), b=right.copy()))
@@ -85,5 +91,7 @@ def watched(model: Model, tell: Tell) -> tuple[Model, Units]:
         replace(one, matrices={kind: weights(kind, own) for kind, own in one.matrices.items()})
         for one in model.layers
     ]
-    units = replace(GOLDEN, normed=normed, probabilities=probabilities, multiplied=multiplied)
+    units = replace(
+        GOLDEN, normed=normed, probabilities=probabilities, gated=gated, multiplied=multiplied
+    )
     return replace(model, layers=layers, head=weights("head", model.head)), units

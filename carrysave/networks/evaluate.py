@@ -1,16 +1,19 @@
 """Runs a lowered model: products by a callback, the rest by ONNX's reference evaluator."""
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from onnx import NodeProto, helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from . import host_quantisers
 from .check_model import DOMAIN
 from .host_operators import OPERATORS
+from .host_work import operations
 from .lower import Lowered
 from .memory import limited
 from .names import place
@@ -33,8 +36,9 @@ def evaluate(
     inputs: dict[str, np.ndarray],
     multiply: Multiply,
     observe: Observe = lambda name, codes: codes,
+    host: Counter[str] | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return the model's outputs, by name.
+    """Return the model's outputs, by name; count the host's operations by operator, if asked to.
 
     Raises
     ------
@@ -54,6 +58,9 @@ def evaluate(
             else:
                 check_outputs(node.onnx_node, given, machine.opsets)
                 made = _on_host(node, given)
+            if host is not None and node.onnx_node.op_type != "Product":
+                own = _of_model(lowered, node.onnx_node)
+                host[own.op_type] += operations(own, given, made)
             found.update(zip(node.output, made, strict=False))
     return {name: found[name] for name in lowered.graph.outputs}
 
@@ -111,6 +118,15 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         *OPERATORS,
     ]
     return ReferenceEvaluator(lowered.proto, new_ops=own)
+
+
+def _of_model(lowered: Lowered, node: NodeProto) -> NodeProto:
+    """Return a node of the model, where onnxruntime or a layer of products does it."""
+    if node.domain != DOMAIN:
+        return node
+    if node.op_type == "Fallback":
+        return lowered.fallbacks[helper.get_node_attr_value(node, "index")].node
+    return lowered.recurrent[node.name].node
 
 
 def _on_host(node: Any, given: Sequence[np.ndarray]) -> Sequence[Any]:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -98,6 +99,8 @@ class Run:
     comparison : where codes differ, if there is a reference.
     inputs, batch : number of inputs, and of those of one batch.
     wrong : works whose simulation differs from the golden model.
+    host : operations of the host in the first batch, by operator, see
+        :func:`carrysave.networks.host_work.operations`.
     seconds : by phase.
     """
 
@@ -109,6 +112,7 @@ class Run:
     batch: int
     simulation: str
     wrong: list[str]
+    host: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -141,6 +145,7 @@ def run(
     comparison = Comparison(lowered) if installed("onnxruntime") else None
     found: list[dict[str, np.ndarray]] = []
     expected: list[dict[str, np.ndarray]] = []
+    host: Counter[str] = Counter()
     seconds = dict.fromkeys(("golden", "oracle", "simulation"), 0.0)
     for start in range(0, count, batch):
         steps.step(f"compute inputs {start + 1} to {min(start + batch, count)} of {count}")
@@ -148,7 +153,9 @@ def run(
         began = time.monotonic()
         keep = start == 0 or simulation == "all"
         machine.first = start == 0
-        found.append(evaluate(lowered, part, machine.keep if keep else machine.multiply))
+        counts = host if start == 0 else None
+        multiply = machine.keep if keep else machine.multiply
+        found.append(evaluate(lowered, part, multiply, host=counts))
         middle = time.monotonic()
         _check_samples(found[-1], min(batch, count - start))
         if comparison is not None:
@@ -162,7 +169,9 @@ def run(
     layers = list(machine.layers.values())
     outputs = _joined(found)
     reference = _joined(expected) if comparison is not None else None
-    return Run(outputs, reference, layers, comparison, count, batch, simulation, wrong, seconds)
+    return Run(
+        outputs, reference, layers, comparison, count, batch, simulation, wrong, dict(host), seconds
+    )
 
 
 class _Machine:

@@ -13,6 +13,7 @@ from carrysave.report.tables import Section
 from hw.emit.user_files import shown
 
 from .energy import Energy
+from .host_work import share
 from .lower import Lowered
 from .names import quoted
 from .outputs import array_names
@@ -28,6 +29,8 @@ _COLUMNS = (
     ("uJ", "{:,.2f}"), ("differing codes", "{}"),
 )  # fmt: skip
 _NAMES = 4
+_OPERATORS = 3
+"""Of the host, that are named: those of the most operations."""
 _NARROW = ("layer", "formats", "M x K x N", "cycles", "utilisation")
 """Columns that fit on any terminal."""
 _WIDE = 150
@@ -67,6 +70,8 @@ def facts(
         "energy_uj": sum(row["energy_uj"] for row in rows) if energy else None,
         "energy": asdict(energy) if energy else None,
         "host": dict(lowered.host),
+        "host_operations": {name: count for name, count in run.host.items() if count},
+        "host_share": share(run.host, macs),
         "host_float_products": lowered.floats,
         "why_floats": lowered.why_floats,
         "outputs": _outputs(run, labels),
@@ -207,6 +212,12 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
     lines.append(
         "cycles: counted if everything is simulated, else the cost model's, corrected by its error"
         " on the simulated part"
+    )
+    counts = sorted(found["host_operations"].items(), key=lambda one: -one[1])
+    names = ", ".join(f"{name} {count:,}" for name, count in counts[:_OPERATORS])
+    lines.append(
+        f"host: {found['host_share']:.2%} of operations, a MAC being two, and each number that it"
+        f" reads or makes one{names and f': {names}'}"
     )
     if found["energy"] is not None:
         each = ", ".join(

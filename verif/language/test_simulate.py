@@ -83,7 +83,7 @@ def test_chat_runs_a_sample_on_the_block(
     assert facts["text"] == plain["text"]
     found = facts["simulation"]
     assert found["wrong"] == {}
-    assert found["jobs"] == dict.fromkeys(ATTENTION[:-2], 2)
+    assert found["jobs"] == dict.fromkeys(ATTENTION[:-3], 2)
     assert found["of_jobs"]["attn_q"] == 2 * 2 * 2
     assert 0.5 < found["cycles"] / sum(found["modelled_cycles"].values()) < 4
 

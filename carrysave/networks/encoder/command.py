@@ -32,8 +32,8 @@ from .weights import read_encoder
 __all__ = ["UNIT", "EmbedRequest", "execute", "unit_of"]
 
 UNIT = (
-    "vector_unit(width=16,scale_width=8,out_width=16,signed=true,norm_fraction=8,length=512,"
-    "operations=softmax,layer_norm)"
+    "vector_unit(width=16,scale_width=8,out_width=16,signed=true,norm_fraction=8,length=1024,"
+    "quotient_bits=4,operations=softmax,layer_norm,gelu,add,multiply)"
 )
 """The vector unit, if the design has none."""
 

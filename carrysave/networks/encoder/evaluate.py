@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from carrysave.networks.joblist.cycles import BUILT, Spent, spent
+from carrysave.networks.joblist.cycles import Spent, spent
 from carrysave.networks.joblist.jobs import Job, Product
+from carrysave.networks.joblist.matrices import Memory
+from carrysave.networks.joblist.rows import runs
 from carrysave.networks.target import Target
+from golden.npe.vector import VectorUnitSpec
 
 from .codes import IntegerEncoder
 from .compile import JobList
@@ -49,11 +52,11 @@ def batches(sentences: list[np.ndarray], size: int) -> Iterator[list[np.ndarray]
         yield sentences[start : start + size]
 
 
-def kind_of(job: Job) -> str:
+def kind_of(job: Job, memory: Memory, unit: VectorUnitSpec) -> str:
     """Name the kind of a job; products of attention are another than those of weights."""
     if isinstance(job, Product):
         return _PRODUCTS.get(job.layer.rpartition(".")[2], "product of weights")
-    return job.KIND if isinstance(job, BUILT) else f"{job.KIND} (not in hardware)"
+    return job.KIND if runs(job, memory, unit) else f"{job.KIND} (not in hardware)"
 
 
 def normalised(codes: np.ndarray) -> np.ndarray:
@@ -71,7 +74,7 @@ def taken(jobs: JobList, encoder: IntegerEncoder, target: Target) -> Taken:
         job.run(jobs.memory)
         own = spent(job, jobs.memory, target, encoder.unit)
         layer = job.layer.partition(".")[0]
-        places = [(kinds, kind_of(job))]
+        places = [(kinds, kind_of(job, jobs.memory, encoder.unit))]
         if layer.isdecimal():
             places.append((layers, layer))
             if isinstance(job, Product):

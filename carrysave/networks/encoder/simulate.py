@@ -7,9 +7,10 @@ import numpy as np
 
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
-from carrysave.networks.joblist.cycles import BUILT, spent
-from carrysave.networks.joblist.jobs import Job, Norm, Product, Softmax
+from carrysave.networks.joblist.cycles import spent
+from carrysave.networks.joblist.jobs import Job, Product, Softmax
 from carrysave.networks.joblist.matrices import Memory
+from carrysave.networks.joblist.rows import rows_of
 from carrysave.networks.target import Target
 from golden.npe.vector import VectorUnitSpec
 
@@ -53,17 +54,18 @@ def parts(jobs: JobList, simulation: str, target: Target, unit: VectorUnitSpec) 
     target, unit : the co-processor and its vector unit.
     """
     found: list[Part] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     for job in jobs.jobs:
         job.run(jobs.memory)
-        if not isinstance(job, BUILT):
+        part = _part(job, jobs.memory, unit)
+        if part is None:
             continue
         whole = simulation == "layer" and job.layer.partition(".")[0] == _LAYER
-        if whole or job.layer not in seen:
-            part = _part(job, jobs.memory)
+        kind = job.layer, job.KIND
+        if whole or kind not in seen:
             cycles = spent(job, jobs.memory, target, unit).cycles
             found.append(replace(part, modelled=cycles) if whole else _less(part))
-            seen.add(job.layer)
+            seen.add(kind)
     return found
 
 
@@ -75,18 +77,18 @@ def wrong(found: list[Part], made: list[np.ndarray]) -> list[str]:
     ))  # fmt: skip
 
 
-def _part(job: Job, memory: Memory) -> Part:
-    """Take what a job has read, and what it has written."""
+def _part(job: Job, memory: Memory, unit: VectorUnitSpec) -> Part | None:
+    """Take what a job has read, and what it has written; None: the block has no such job."""
     c = memory.read(job.c).copy()
-    work: Work | Rows
+    work: Work | Rows | None
     if isinstance(job, Product):
         work = job.work(memory)
         assert work.a is not None
         work = replace(work, a=work.a.copy(), b=work.b.copy())
     else:
-        assert isinstance(job, Softmax | Norm)
-        operation = "softmax" if isinstance(job, Softmax) else job.operation
-        work = Rows(a=memory.read(job.x).copy(), operation=operation)
+        work = rows_of(job, memory, unit)
+        if work is None:
+            return None
     if isinstance(job, Softmax):
         # The hardware has exponents n, the job 2^(N - n).
         _, octaves = np.frexp(memory.read(job.factors))
@@ -100,7 +102,8 @@ def _less(part: Part) -> Part:
     work, expected = part.work, part.expected[:_ROWS]
     assert work.a is not None
     if isinstance(work, Rows):
-        return replace(part, work=replace(work, a=work.a[:_ROWS]), expected=expected)
+        b = work.b if work.b is None or len(work.b) == 1 else work.b[:_ROWS]
+        return replace(part, work=replace(work, a=work.a[:_ROWS], b=b), expected=expected)
     columns = slice(0, _COLUMNS)
     less = replace(
         work,

@@ -10,11 +10,9 @@ from golden.npe.vector_unit import PASS, cycles
 
 from .jobs import Add, Gate, Job, Multiply, Norm, Product, Softmax, Transpose
 from .matrices import Memory, View
+from .rows import operation_of, runs
 
-__all__ = ["BUILT", "Spent", "spent"]
-
-BUILT = (Product, Softmax, Norm)
-"""Jobs that the hardware has; the others are in the golden model alone."""
+__all__ = ["Spent", "spent"]
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,10 @@ class Spent:
 def spent(job: Job, memory: Memory, target: Target, unit: VectorUnitSpec) -> Spent:
     """Count the cycles of a job that has just run, and whose operands are still there.
 
-    A product's are the planner's; a softmax's and a norm's are exact, of values that come without
-    stalls. Jobs that the hardware does not have are counted as passes of the vector unit over rows,
-    or as their operands on the bus, whichever are more. Each job has 200 cycles to start.
+    A product's are the planner's; those of the vector unit are exact, of values that come without
+    stalls. Jobs that the hardware does not have are counted as if it took operands of any width, at
+    the rate of such an operation, a transposition at a beat each cycle; or as their operands on the
+    bus, whichever are more. Each job has 200 cycles to start.
 
     Parameters
     ----------
@@ -59,11 +58,12 @@ def spent(job: Job, memory: Memory, target: Target, unit: VectorUnitSpec) -> Spe
     if isinstance(job, Product):
         return _of_product(job, memory, target)
     rows, columns = memory.read(job.c).shape
-    if isinstance(job, Softmax | Norm):
-        operation = "softmax" if isinstance(job, Softmax) else job.operation
-        found = cycles(unit, [(operation, row) for row in memory.read(job.x)])
+    operation = operation_of(job)
+    if operation is not None and runs(job, memory, unit):
+        found = cycles(unit, [(operation, row) for row in memory.read(_operands(job)[0])])
     else:
-        found = rows * (-(-columns // unit.lanes) + PASS + 1)
+        period = 1 if operation is None else unit.period(operation)
+        found = rows * (period * -(-columns // unit.lanes) + PASS + 1)
     read = sum(_bytes(memory, view) for view in _operands(job))
     bus = target.info.stores.data_width // 8
     return Spent(1, START + max(found, -(-read // bus), -(-_bytes(memory, job.c) // bus)))

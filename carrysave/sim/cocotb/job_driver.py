@@ -41,7 +41,7 @@ def size(works: list[Work | Rows], one_start: bool) -> int:
             total = total if one_start else 0
         matrices: tuple[tuple[int, int, int], ...]
         if isinstance(work, Rows):
-            matrices = ((2 * rows, columns + 1, 16),)
+            matrices = ((3 * rows, columns + 1, 16),)
         else:
             k, n = work.b.shape
             columns = n

@@ -60,7 +60,7 @@ def test_rows_take_what_the_vector_unit_takes(memory: Memory) -> None:
 def test_other_jobs_take_a_pass_or_the_bus(memory: Memory) -> None:
     scaling = Scaling(scale=1.0, bits=16)
     scaled = Multiply(layer="m", a=View("sums"), b=View("row"), c=View("codes"), scaling=scaling)
-    assert spent(scaled, memory, TARGET, UNIT) == Spent(1, START + 20 * (5 + 7))
+    assert spent(scaled, memory, TARGET, UNIT) == Spent(1, START + 20 * (3 * 5 + 7))
     wide = VectorUnitSpec(width=16, out_width=16, signed=True, length=64, lanes=64)
     # 20 rows of 40 sums, and one of 40 factors, at 16 bytes a cycle.
     assert spent(scaled, memory, TARGET, wide).cycles == START + (20 * 40 * 4 + 40 * 2) // 16

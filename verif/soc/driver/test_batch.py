@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 
+from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work, run
+from golden.npe.vector_unit import vector_unit
 from verif.soc.driver.driver_checks import draw, expected, requantisation
 from verif.soc.driver.driver_rig import RNG
-from verif.soc.driver.test_driver_vector import UNITS, rig_of, rows_of
+from verif.soc.driver.test_driver_vector import (
+    ELEMENTS,
+    UNITS,
+    golden_of,
+    rig_of,
+    rows_of,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("one_start", [False, True], ids=["one by one", "one start"])
@@ -44,3 +52,30 @@ def test_batch_takes_a_softmax_without_exponents(one_start: bool) -> None:
 def test_batch_must_begin_with_an_operand(first: Rows | Work) -> None:
     with pytest.raises(ValueError, match="a must be given in the first work"):
         run(rig_of(UNITS["8 bits"]).open(), [first])
+
+
+def test_batch_of_requantised_rows() -> None:
+    """A gate, then what it makes plus another matrix, and that times one row."""
+    made = rig_of(ELEMENTS["8 bits"])
+    device, unit, rng = made.open(), made.spec.vector, RNG(9)
+    assert unit is not None
+    number = device.info.vector.a[-1] if device.info.vector else None
+    assert number is not None
+    a, b, row = (draw(rng, number, rows, 13) for rows in (5, 5, 1))
+    how = Requantisation(multiplier=3 << unit.reciprocal_width - 3, shift=unit.reciprocal_width)
+    works = [
+        Rows(a=a, operation="silu", requantisation=how),
+        Rows(a=None, operation="add", b=b, requantisation=how),
+        Rows(a=None, operation="multiply", b=row, requantisation=how),
+    ]
+    found, _ = run(device, works, one_start=True)
+    to = golden_of(how, unit)
+    for operation, other, codes in zip(
+        ("silu", "add", "multiply"), (None, b, np.broadcast_to(row, b.shape)), found, strict=True
+    ):
+        right = [
+            vector_unit(unit, operation, x, to, None if other is None else other[place])[0]
+            for place, x in enumerate(a.astype(np.int64))
+        ]
+        np.testing.assert_array_equal(codes, right)
+        a = codes
