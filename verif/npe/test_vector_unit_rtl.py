@@ -24,7 +24,7 @@ CASES: list[dict[str, Any]] = [
     {},
     {"operations": "softmax", "lanes": 1, "length": 9, "width": 4, "scale_width": 0},
     {
-        "operations": f"layer_norm,{DIRECT}", "lanes": 3, "length": 15, "width": 10,
+        "operations": f"softmax,layer_norm,{DIRECT}", "lanes": 3, "length": 15, "width": 10,
         "out_width": 12, "scale_width": 8, "quotient_bits": 2,
     },
     {"lanes": 3, "length": 100, "width": 10, "out_width": 12, "signed": True, "scale_width": 8},
