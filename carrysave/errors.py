@@ -42,6 +42,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "litedram",
         "migen",
         "litex_boards",
+        "pythondata_cpu_picorv32",
         "pythondata_cpu_vexriscv",
     ),
     "train": ("jax",),

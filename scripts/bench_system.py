@@ -21,9 +21,9 @@ from carrysave.driver.system import Plan, Tensor
 from carrysave.networks.target import Target
 from carrysave.system.boards import design_of, system_board_of
 from carrysave.system.cycles import cycles
-from carrysave.system.generate import write
+from carrysave.system.generate import CPUS, write
 from carrysave.system.image import Image
-from carrysave.system.simulate import DIVISOR, simulate
+from carrysave.system.simulate import simulate
 from golden.soc.blocking import Blocks, plan
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -79,8 +79,8 @@ def main() -> None:
     folder = ROOT / "build" / "bench_system"
     hertz = 1e6 * chosen.clock_mhz
     written = write(
-        board, chosen, target.design, folder, print, clock_hz=hertz, baud=hertz / DIVISOR,
-        simulated=True,
+        board, chosen, target.design, folder, print, clock_hz=hertz,
+        baud=hertz / CPUS["vexriscv"].divisor, cpu="vexriscv", bus="wishbone", simulated=True,
     )  # fmt: skip
     # Operands need not be there.
     bare = Plan({start: image.parts[start]}, start, {}, layers)

@@ -39,16 +39,23 @@ def make_system(
         bool, Parameter(help="Load the bitstream into the board first, by openFPGALoader.")
     ] = False,
     clock: Annotated[float | None, Parameter(help="Clock, MHz. [default: the board's]")] = None,
-    baud: Annotated[int, Parameter(help="Baud rate of the serial line.")] = 3_000_000,
+    baud: Annotated[
+        int | None,
+        Parameter(
+            help="Baud rate of the serial line. [default: 3000000, or what the processor can do]"
+        ),
+    ] = None,
+    cpu: Annotated[str, Parameter(help="The processor: vexriscv, picorv32.")] = "vexriscv",
+    bus: Annotated[str, Parameter(help="Standard of its bus: wishbone, axi.")] = "wishbone",
     output: Folder = None,
     json_: Json = False,
 ) -> int:
     """Build a system for a board: a RISC-V processor, SDRAM, and the co-processor with firmware.
 
-    LiteX puts VexRiscv, LiteDRAM, a serial line and the co-processor together. The firmware has the
-    project's C driver; a host writes a network into SDRAM over the line, then inputs, and gets
-    classes and codes back (`carrysave.driver.system`). With `--model`, the network's program is
-    written beside the system. `--simulate` runs the same system and firmware in Verilator with a
+    LiteX puts the processor, LiteDRAM, a serial line and the co-processor together. The firmware
+    has the project's C driver; a host writes a network into SDRAM over the line, then inputs, and
+    gets classes and codes back (`carrysave.driver.system`). With `--model`, the network's program
+    is written beside the system. `--simulate` runs the same system and firmware in Verilator with a
     model of SDRAM: every code of every layer must be the golden model's. Without it, yosys and
     nextpnr build the bitstream; fails if that does not meet the clock. `--port` runs the network on
     a board instead, with the system that was built in the same `--output`. Parameters are those of
@@ -77,6 +84,8 @@ def make_system(
         count=count,
         simulated=simulate,
         port=port,
+        cpu=cpu,
+        bus=bus,
     )
     folder = output_folder(output)
     with Steps(errors) as steps:

@@ -24,7 +24,7 @@ from carrysave.system import attached, generate
 from carrysave.system.boards import SystemBoard, design_of
 from carrysave.system.litex_soc import TOP
 from carrysave.system.program import Layer, Program, compile_program
-from carrysave.system.simulate import DIVISOR, Expected, expect, multiplier, simulate
+from carrysave.system.simulate import Expected, expect, multiplier, simulate
 from hw.catalog import Design
 from hw.emit import tools, yosys
 
@@ -40,9 +40,10 @@ class SystemRequest:
     board, chosen : the board, and what a system takes of it.
     parameters : of the co-processor, in place of the default ones.
     clock_mhz : of the system.
-    baud : of the serial line.
+    baud : of the serial line; None: 3 Mbaud, or what the firmware keeps up with.
     model, data, labels : files of a network and its inputs, or None.
     count : inputs that are run, from the first on; None: all.
+    cpu, bus : LiteX's names of the processor, and of the standard of its bus.
     simulated : the system is simulated; else its bitstream is built.
     port : serial line of a board that has the system, on which the network is run instead.
     """
@@ -51,20 +52,27 @@ class SystemRequest:
     chosen: SystemBoard
     parameters: Mapping[str, str]
     clock_mhz: float
-    baud: int
+    baud: int | None
     model: Path | None
     data: Path | None
     labels: Path | None
     count: int | None
     simulated: bool
     port: str | None = None
+    cpu: str = "vexriscv"
+    bus: str = "wishbone"
 
     def __post_init__(self) -> None:
         """Check what goes together."""
+        for option, name, known in (
+            ("--cpu", self.cpu, generate.CPUS), ("--bus", self.bus, generate.BUSES),
+        ):  # fmt: skip
+            if name not in known:
+                raise UsageError(f"{option} must be {' or '.join(known)}, not {name}")
         if not 20 <= self.clock_mhz <= 100:
             raise UsageError(f"--clock must be 20..100 MHz, not {self.clock_mhz:g}")
-        if not 9600 <= self.baud <= 1e6 * self.clock_mhz / DIVISOR:
-            most = int(1e6 * self.clock_mhz / DIVISOR)
+        most = int(1e6 * self.clock_mhz / generate.CPUS[self.cpu].divisor)
+        if self.baud is not None and not 9600 <= self.baud <= most:
             raise UsageError(f"--baud must be 9600..{most}, not {self.baud}")
         if (self.model is None) != (self.data is None):
             raise UsageError("--model and --input need each other")
@@ -76,13 +84,19 @@ class SystemRequest:
         if self.count is not None and self.count < 1:
             raise UsageError(f"--count must be 1 or more, not {self.count}")
 
+    @property
+    def rate(self) -> float:
+        """Baud rate of the serial line."""
+        most = 1e6 * self.clock_mhz / generate.CPUS[self.cpu].divisor
+        return most if self.simulated else self.baud or min(3_000_000, int(most))
+
 
 def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
     """Write a system, and simulate it or build its bitstream; or run a network on a board with it.
 
     Returns
     -------
-    ``command board title design parameters cpu memory clock_mhz baud firmware_bytes model
+    ``command board title design parameters cpu bus memory clock_mhz baud firmware_bytes model
     network_bytes simulation attached bitstream files``; of the three before the files, two are
     None.
     """
@@ -100,8 +114,8 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     hertz = 1e6 * request.clock_mhz
     written = generate.write(
         board, request.chosen, design, here, steps.step, clock_hz=hertz,
-        baud=hertz / DIVISOR if request.simulated else request.baud,
-        simulated=request.simulated,
+        baud=request.rate,
+        cpu=request.cpu, bus=request.bus, simulated=request.simulated,
     )  # fmt: skip
     files = [*written.sources, *written.data, here / "firmware"]
     if network is not None:
@@ -112,10 +126,11 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
         "title": board.title,
         "design": design.module,
         "parameters": dict(design.parameters),
-        "cpu": "VexRiscv",
+        "cpu": generate.CPUS[request.cpu].title,
+        "bus": generate.BUSES[request.bus],
         "memory": request.chosen.memory,
         "clock_mhz": request.clock_mhz,
-        "baud": int(hertz / DIVISOR) if request.simulated else request.baud,
+        "baud": int(request.rate),
         "firmware_bytes": written.firmware_bytes,
         "model": None if request.model is None else request.model.name,
         "network_bytes": None,

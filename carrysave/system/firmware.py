@@ -36,12 +36,13 @@ _LOAD = 1
 """Type of a segment that is loaded."""
 
 
-def compile_firmware(facts: Mapping[str, Any], folder: Path) -> list[int]:
+def compile_firmware(facts: Mapping[str, Any], cpu: str, folder: Path) -> list[int]:
     """Compile the firmware of a system into a folder, with its sources; return the ROM's words.
 
     Parameters
     ----------
     facts : of :mod:`carrysave.system.litex_soc`.
+    cpu : the processor that runs it, by LiteX's name.
 
     Raises
     ------
@@ -65,14 +66,15 @@ def compile_firmware(facts: Mapping[str, Any], folder: Path) -> list[int]:
 
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".h", ".c", ".S", ".ld"))
     texts: list[bytes] = [path.read_bytes() for path in files]
-    parts: list[str | bytes] = [*texts, *_FLAGS, metadata.version("ziglang")]
+    flags = [*_FLAGS, f"-DCPU_{cpu.upper()}"]
+    parts: list[str | bytes] = [*texts, *flags, metadata.version("ziglang")]
 
     def make(kept: Path) -> None:
         with tools.workplace() as work:
             for path in files:
                 cache.write(work / path.relative_to(folder), path.read_bytes())
             sources = [*_SOURCES, *(f"driver/{name}" for name in _DRIVER)]
-            command = [sys.executable, "-m", "ziglang", "cc", *_FLAGS, *sources, "-o", _ELF]
+            command = [sys.executable, "-m", "ziglang", "cc", *flags, *sources, "-o", _ELF]
             own = {"ZIG_GLOBAL_CACHE_DIR": "global", "ZIG_LOCAL_CACHE_DIR": "local"}
             done = tools.run(command, cwd=work, environment={**os.environ, **own})
             if done.code or not (work / _ELF).exists():

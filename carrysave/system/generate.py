@@ -23,9 +23,32 @@ from hw.device import models_of
 from hw.emit import tools
 from hw.emit.verilog import Emission
 
-__all__ = ["EXTRA", "Written", "write"]
+__all__ = ["BUSES", "CPUS", "Cpu", "EXTRA", "Written", "write"]
 
-EXTRA = "litex", "litedram", "migen", "litex_boards", "pythondata_cpu_vexriscv", "ziglang"
+
+@dataclass(frozen=True)
+class Cpu:
+    """A processor.
+
+    Members
+    -------
+    title : what it is called.
+    divisor : cycles of a bit of the serial line, at least: the firmware keeps up with that.
+    """
+
+    title: str
+    divisor: int
+
+
+CPUS = {"vexriscv": Cpu("VexRiscv", 8), "picorv32": Cpu("PicoRV32", 64)}
+"""By LiteX's names."""
+BUSES = {"wishbone": "Wishbone", "axi": "AXI"}
+"""Titles of the standards of the processor's bus, by LiteX's names."""
+
+EXTRA = (
+    "litex", "litedram", "migen", "litex_boards", "pythondata_cpu_vexriscv",
+    "pythondata_cpu_picorv32", "ziglang",
+)  # fmt: skip
 """Modules that a system needs, beside the core's."""
 
 
@@ -40,6 +63,7 @@ class Written:
     data : files for its memories.
     pins : constraints of the board's pins; empty if it is simulated.
     firmware_bytes : of the ROM.
+    divisor : cycles of a bit of the serial line, in simulation.
     """
 
     sources: list[Path]
@@ -47,6 +71,7 @@ class Written:
     data: list[Path]
     pins: str
     firmware_bytes: int
+    divisor: int
 
 
 def write(
@@ -58,6 +83,8 @@ def write(
     *,
     clock_hz: float,
     baud: float,
+    cpu: str,
+    bus: str,
     simulated: bool,
 ) -> Written:
     """Write a system into a folder: ``carrysave_soc.v``, the co-processor, ``firmware``.
@@ -68,6 +95,7 @@ def write(
     design : the co-processor.
     progress : callback for each step.
     clock_hz, baud : of the system, and of its serial line.
+    cpu, bus : see :data:`CPUS` and :data:`BUSES`.
     simulated : for a simulator, with a model of SDRAM.
 
     Raises
@@ -93,7 +121,7 @@ def write(
             module=design.module, data_width=spec.data_width, address_width=spec.address_width,
             window=block.window, platform=chosen.platform, arguments=dict(chosen.arguments),
             memory=chosen.memory, memory_bits=chosen.memory_bits, clock_hz=clock_hz, baud=baud,
-            simulated=simulated,
+            cpu=cpu, bus=bus, simulated=simulated,
         ).write(work / "request.json")  # fmt: skip
         progress(f"{board.name}: writing the system by LiteX")
         facts = _litex(work)
@@ -101,22 +129,23 @@ def write(
             cache.write(folder / name, (work / name).read_bytes())
     for name, text in made.items():
         cache.write(folder / name, text)
-    cpu = [Path(path) for path in facts["sources"] if not path.endswith(f"{design.module}.v")]
-    for path in cpu:
+    others = [Path(path) for path in facts["sources"] if not path.endswith(f"{design.module}.v")]
+    for path in others:
         shutil.copy(path, folder / path.name)
     progress(f"{board.name}: compiling the firmware")
-    words = compile_firmware(facts, folder / "firmware")
+    words = compile_firmware(facts, cpu, folder / "firmware")
     if 4 * len(words) > (size := facts["memories"]["rom"][1]):
         raise RuntimeError(f"the firmware must be {size:,} bytes at most, not {4 * len(words):,}")
     cache.write(folder / facts["rom"], "".join(f"{word:08x}\n" for word in words))
     return Written(
         sources=[
-            folder / name for name in (TOP + ".v", f"{design.module}.v", *(p.name for p in cpu))
+            folder / name for name in (TOP + ".v", f"{design.module}.v", *(p.name for p in others))
         ],
         models=models_of(block.emission.verilog),
         data=[folder / name for name in facts["data"]],
         pins="" if simulated else (folder / PINS).read_text(),
         firmware_bytes=4 * len(words),
+        divisor=CPUS[cpu].divisor,
     )
 
 

@@ -1,4 +1,4 @@
-"""Writes a system's Verilog: VexRiscv, SDRAM, a serial line and the co-processor, by LiteX.
+"""Writes a system's Verilog: processor, SDRAM, a serial line and the co-processor, by LiteX.
 
 A program of its own, ``python -m carrysave.system.litex_soc REQUEST``, as LiteX keeps state in its
 modules, prints, and writes where it stands. What it writes beside the Verilog is what firmware and
@@ -41,6 +41,7 @@ class Request:
     platform, arguments : module of litex_boards.platforms, and of its Platform.
     memory, memory_bits : LiteDRAM's name of the SDRAM, and bits of its data bus.
     clock_hz, baud : of the system, and of its serial line.
+    cpu, bus : LiteX's names of the processor, and of the standard of its bus.
     simulated : the pins are ``clk``, ``rst``, ``rx`` and ``tx``, and SDRAM is LiteDRAM's model.
     """
 
@@ -54,6 +55,8 @@ class Request:
     memory_bits: int
     clock_hz: float
     baud: float
+    cpu: str
+    bus: str
     simulated: bool
 
     def write(self, path: Path) -> None:
@@ -101,11 +104,15 @@ def _system(platform: Any, request: Request) -> Any:
     from litex.soc.interconnect.axi.axi_full import AXIConverter, AXIInterface
 
     soc = SoCCore(
-        platform, request.clock_hz, cpu_type="vexriscv", cpu_variant="standard", ident="",
-        bus_standard="wishbone", bus_data_width=32, bus_bursting=True, integrated_rom_size=_ROM,
-        integrated_rom_init=[0] * (_ROM // 4), integrated_sram_size=_RAM, with_uart=False,
+        platform, request.clock_hz, cpu_type=request.cpu, cpu_variant="standard", ident="",
+        bus_standard=request.bus, bus_data_width=32, bus_bursting=request.bus == "wishbone",
+        integrated_rom_size=_ROM, integrated_rom_init=[0] * (_ROM // 4),
+        integrated_sram_size=_RAM, with_uart=False,
         with_timer=True, timer_uptime=True,  # VexRiscv's own counter cannot be read
     )  # fmt: skip
+    if request.cpu == "picorv32":
+        # A line that is up until the driver has read why must not be kept after that.
+        soc.cpu.cpu_params.update(p_LATCHED_IRQ=0)
     memory = getattr(modules, request.memory)(request.clock_hz, "1:1")
     if request.simulated:
         soc.crg, line, soc.sdrphy = _simulated(platform, request, memory)

@@ -21,10 +21,7 @@ from carrysave.system.generate import Written
 from carrysave.system.litex_soc import TOP
 from carrysave.system.program import Program
 
-__all__ = ["DIVISOR", "Expected", "Simulated", "expect", "multiplier", "simulate"]
-
-DIVISOR = 8
-"""Cycles of a bit of the serial line: the firmware keeps up with it."""
+__all__ = ["Expected", "Simulated", "expect", "multiplier", "simulate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +96,7 @@ def simulate(
 
     Parameters
     ----------
-    written : a system for simulation, whose line has :data:`DIVISOR` cycles a bit.
+    written : a system for simulation, whose line has its divisor's cycles a bit.
     plan : of the network.
     inputs : codes of each input.
     folder : in which this run gets its own new folder.
@@ -125,7 +122,7 @@ def simulate(
     result = run(
         build([*written.sources, *written.models], TOP),
         "carrysave.sim.cocotb.soc_host",
-        parameters={"divisor": DIVISOR, "constants": constants},
+        parameters={"divisor": written.divisor, "constants": constants},
         directory=own,
         deadline=deadline,
         poll=poll,

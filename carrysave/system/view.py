@@ -13,7 +13,9 @@ __all__ = ["show"]
 
 def show(console: Console, found: Mapping[str, Any]) -> None:
     """Print the results."""
-    title = f"{found['title']}: {found['cpu']}, {found['memory']}, {found['design']}"
+    title = (
+        f"{found['title']}: {found['cpu']}, {found['bus']}, {found['memory']}, {found['design']}"
+    )
     if (ran := found["simulation"] or found["attached"]) is not None:
         console.print(_layers(title, ran["layers"]))
         lines = _of_run(found, ran)

@@ -39,11 +39,13 @@ def network(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return [model, folder / "x.npy", folder / "y.npy"]
 
 
-def simulated(run: Run, network: list[Path], folder: Path, count: int) -> dict[str, Any]:
+def simulated(
+    run: Run, network: list[Path], folder: Path, count: int, *more: str
+) -> dict[str, Any]:
     """Run inputs on the simulated system; it must make the golden model's codes."""
     model, x, y = network
     done = run(*SMALL, "--model", model, "--input", x, "--labels", y, "--count", count,
-               "--simulate", "--json", "-o", folder)  # fmt: skip
+               "--simulate", "--json", "-o", folder, *more)  # fmt: skip
     assert done.code == 0, done.err
     found = check("soc", done.out)
     simulation: dict[str, Any] = found["simulation"]
@@ -81,6 +83,19 @@ def test_convolutions_on_the_simulated_system(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.prove
+@pytest.mark.parametrize("bus", ["wishbone", "axi"])
+@pytest.mark.parametrize("cpu", ["vexriscv", "picorv32"])
+def test_digits_by_each_processor_and_bus(
+    run: Run, network: list[Path], tmp_path: Path, cpu: str, bus: str
+) -> None:
+    """Every start is awaited in the processor's own handler of interrupts."""
+    simulation = simulated(run, network, tmp_path, 3, "--cpu", cpu, "--bus", bus)
+    assert simulation["right"] == 3
+    for layer in simulation["layers"]:
+        assert abs(layer["deviation"]) <= 0.05
+
+
+@pytest.mark.prove
 @pytest.mark.parametrize("network", ["digits", "digits_conv"], indirect=True)
 def test_networks_on_the_simulated_system(run: Run, network: list[Path], tmp_path: Path) -> None:
     simulation = simulated(run, network, tmp_path, 20)
@@ -99,6 +114,12 @@ def test_networks_on_the_simulated_system(run: Run, network: list[Path], tmp_pat
         ("--board ulx3s_85f --load --simulate", "--load is for a board, not for --simulate"),
         ("--board ulx3s_85f --model m.onnx", "--model and --input need each other"),
         ("--board ulx3s_85f --clock 200", "--clock must be 20..100 MHz, not 200"),
+        ("--board ulx3s_85f --cpu cortex", "--cpu must be vexriscv or picorv32, not cortex"),
+        ("--board ulx3s_85f --bus avalon", "--bus must be wishbone or axi, not avalon"),
+        (
+            "--board ulx3s_85f --cpu picorv32 --baud 3000000",
+            "--baud must be 9600..937500, not 3000000",
+        ),
         ("--board ulx3s_85f --baud 9000000", "--baud must be 9600..7500000, not 9000000"),
         ("--board ulx3s_85f --count 0 --model m --input x", "--count must be 1 or more, not 0"),
         ("--board ulx3s_85f --model m.onnx --input x.npy --simulate", "m.onnx"),

@@ -37,7 +37,7 @@ def test_header_names_the_system() -> None:
 
 
 def test_words_are_those_of_the_segments(tmp_path: Path) -> None:
-    found = compile_firmware(FACTS, tmp_path)
+    found = compile_firmware(FACTS, "vexriscv", tmp_path)
     elf = (tmp_path / "firmware.elf").read_bytes()
     assert struct.unpack_from("<H", elf, 18) == (243,)  # RISC-V
     assert 4000 < 4 * len(found) < 0x4000
@@ -49,11 +49,11 @@ def test_words_are_those_of_the_segments(tmp_path: Path) -> None:
 def test_too_large_for_the_rom(tmp_path: Path) -> None:
     facts = {**FACTS, "memories": {**FACTS["memories"], "rom": [0, 0x800]}}  # type: ignore[dict-item]
     with pytest.raises(RuntimeError, match=r"cannot compile the firmware: .*rom.*overflow"):
-        compile_firmware(facts, tmp_path)
+        compile_firmware(facts, "vexriscv", tmp_path)
 
 
 def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ziglang", None)
     with pytest.raises((ModuleNotFoundError, ValueError)):
-        compile_firmware(FACTS, tmp_path)
+        compile_firmware(FACTS, "vexriscv", tmp_path)
     assert not list(tmp_path.iterdir())

@@ -38,16 +38,10 @@ static uint32_t cycles_now(void)
     return (&SYSTEM_REGISTER(TIMER0_UPTIME_CYCLES))[1]; /* the upper half comes first */
 }
 
-/* Of LiteX's array of interrupts: which may come. */
-static void allow(uint32_t interrupts)
-{
-    __asm__ volatile("csrw 0xBC0, %0" : : "r"(interrupts));
-}
-
 /* The line stays up until carrysave_wait has read why: no more of it. */
 void interrupted(void)
 {
-    allow(0);
+    allow_interrupts(0);
     woken = true;
 }
 
@@ -58,7 +52,7 @@ static bool sleep_until_woken(carrysave *of, void *argument)
     (void)of;
     (void)argument;
     woken = false;
-    allow(1u << MATMUL_INTERRUPT);
+    allow_interrupts(1u << MATMUL_INTERRUPT);
     while (!woken)
         if (cycles_now() - began > MOST_CYCLES)
             return false;
@@ -200,9 +194,8 @@ int main(void)
     status = carrysave_open(&device, (volatile void *)MATMUL_BASE, 0);
     carrysave_interrupt(&device, true);
     SYSTEM_REGISTER(MATMUL_EV_ENABLE) = 1u;
-    allow(0);
-    __asm__ volatile("csrs mie, %0" : : "r"(0x800)); /* external interrupts */
-    __asm__ volatile("csrsi mstatus, 8");
+    allow_interrupts(0);
+    take_interrupts();
     for (;;) {
         const request asked = line_request(place);
         const uint8_t fresh = claimed ? 0 : RESET;

@@ -3,9 +3,17 @@
     .section .text.start
     .global _start
 _start:
+#if defined(CPU_PICORV32)
+    j _boot
+    .balign 16 /* where PicoRV32 goes with an interrupt */
+    j _trap
+_boot:
+    la sp, _stack
+#else
     la sp, _stack
     la t0, _trap
     csrw mtvec, t0
+#endif
     la a0, _bss
     la a1, _ebss
 1:  bgeu a0, a1, 2f
@@ -52,4 +60,8 @@ _trap:
     lw t5, 56(sp)
     lw t6, 60(sp)
     addi sp, sp, 64
+#if defined(CPU_PICORV32)
+    .insn r 0x0B, 0, 2, zero, zero, zero /* retirq */
+#else
     mret
+#endif
