@@ -120,7 +120,7 @@ BOARDS = {
         ),
         Board(
             name="orangecrab_85f", title="OrangeCrab 85F", family="ecp5", parameters=_FULL,
-            clock_mhz=84.9, baud=1_000_000, loader="orangeCrab",
+            clock_mhz=82.91, baud=1_000_000, loader="orangeCrab",
             note="serial line: an adapter of 3.3 V at pins 0 (rx) and 1 (tx)",
         ),
         Board(

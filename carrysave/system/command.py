@@ -71,9 +71,8 @@ class SystemRequest:
                 raise UsageError(f"{option} must be {' or '.join(known)}, not {name}")
         if not 20 <= self.clock_mhz <= 100:
             raise UsageError(f"--clock must be 20..100 MHz, not {self.clock_mhz:g}")
-        most = int(1e6 * self.clock_mhz / generate.CPUS[self.cpu].divisor)
-        if self.baud is not None and not 9600 <= self.baud <= most:
-            raise UsageError(f"--baud must be 9600..{most}, not {self.baud}")
+        if self.baud is not None and not 9600 <= self.baud <= self.most:
+            raise UsageError(f"--baud must be 9600..{int(self.most)}, not {self.baud}")
         if (self.model is None) != (self.data is None):
             raise UsageError("--model and --input need each other")
         if self.simulated and self.port is not None:
@@ -85,10 +84,14 @@ class SystemRequest:
             raise UsageError(f"--count must be 1 or more, not {self.count}")
 
     @property
+    def most(self) -> float:
+        """Highest baud rate that the firmware keeps up with."""
+        return 1e6 * self.clock_mhz / generate.CPUS[self.cpu].divisor
+
+    @property
     def rate(self) -> float:
         """Baud rate of the serial line."""
-        most = 1e6 * self.clock_mhz / generate.CPUS[self.cpu].divisor
-        return most if self.simulated else self.baud or min(3_000_000, int(most))
+        return self.most if self.simulated else self.baud or min(3_000_000, int(self.most))
 
 
 def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) -> dict[str, Any]:
@@ -114,8 +117,7 @@ def execute(request: SystemRequest, folder: Path, steps: Steps, command: str) ->
     hertz = 1e6 * request.clock_mhz
     written = generate.write(
         board, request.chosen, design, here, steps.step, clock_hz=hertz,
-        baud=request.rate,
-        cpu=request.cpu, bus=request.bus, simulated=request.simulated,
+        baud=request.rate, cpu=request.cpu, bus=request.bus, simulated=request.simulated,
     )  # fmt: skip
     files = [*written.sources, *written.data, here / "firmware"]
     if network is not None:
@@ -251,6 +253,7 @@ def _on_board(
         facts: dict[str, Any] = json.loads(report.read_text())
         design = Design("coprocessor", facts["parameters"])
         clock_mhz, baud = float(facts["clock_mhz"]), int(facts["baud"])
+        _ = facts["cpu"], facts["bus"]  # which the results tell
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{report}: not a report of `carrysave soc`: {error}") from None
     target = Target(design)

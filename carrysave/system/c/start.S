@@ -8,12 +8,11 @@ _start:
     .balign 16 /* where PicoRV32 goes with an interrupt */
     j _trap
 _boot:
-    la sp, _stack
 #else
-    la sp, _stack
     la t0, _trap
     csrw mtvec, t0
 #endif
+    la sp, _stack
     la a0, _bss
     la a1, _ebss
 1:  bgeu a0, a1, 2f
