@@ -10,13 +10,16 @@ from typing import Any
 
 from carrysave.asic.liberty.cells import Cell, Library
 
-__all__ = ["ADDERS", "FORMAT", "LATE", "PATTERN", "late", "pattern"]
+__all__ = ["ADDERS", "FEWER", "FORMAT", "LATE", "PATTERN", "late", "pattern"]
 
 FORMAT = 1  # of what is cached; raise it with any change of what is found
 
 ADDERS = ("1", "0.91", "0.85")
 """Which full adders are cells: all; or but for those that make the longest path longer than this
 share of it."""
+
+FEWER = "0.77", "0.74"
+"""For periods that none of these meets: the share is by a rough measure of time."""
 
 LATE = "late_full_adder"
 """What those adders are called for a while that become gates again."""

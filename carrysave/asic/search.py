@@ -9,7 +9,7 @@ from typing import Any
 from carrysave import jobs
 from carrysave.asic import resized
 from carrysave.asic.abc_scripts import MAPS
-from carrysave.asic.full_adders import ADDERS
+from carrysave.asic.full_adders import ADDERS, FEWER
 from carrysave.asic.mapping import Flow, Recipe, area, front_end, fronts, point, point_job
 from hw.catalog import Design
 
@@ -244,35 +244,55 @@ class Search:
         maps: Sequence[str] = QUIET_MAPS,
         adders: Sequence[str] = ("", *ADDERS),
     ) -> list[dict[str, Any]]:
-        """Run small mappings of variants, sized for the period, and measure their energy."""
-        sizes = resized.goal_text(self.objective, self.period_ns)
+        """Run small mappings of variants, sized for the period, and measure their energy.
+
+        Where no full adders of a mapping meet the period, fewer of them are kept.
+        """
         if not self.has_adders:
             adders = ("",)
-        found = self.run([
-            (number, Recipe(front, map_, own, sizes), _SLOWEST)
-            for number in numbers
-            for front in self.fronts(number)[:1]
-            for map_ in maps
-            for own in adders
-        ])  # fmt: skip
-        assert self.period_ns is not None
-        assert self.energy is not None
-        again = []
-        for result in found:
-            recipe, late = Recipe.parse(result["recipe"]), result["period_ns"] - self.period_ns
-            if 0 < late < _NARROWLY * self.period_ns:
-                tighter = f"{self.period_ns - 2 * late:.4g}"
-                again.append((result["variant"], replace(recipe, sizes=tighter), _SLOWEST))
-        found += self.run(again)
+        wanted = [(number, map_) for number in numbers for map_ in maps]
+        found = self.sized([(*one, own) for one in wanted for own in adders])
+        if self.has_adders:
+            met = {
+                (result["variant"], recipe.map) for result in found
+                if (recipe := Recipe.parse(result["recipe"])).adders and self.meets(result)
+            }  # fmt: skip
+            found += self.sized([(*one, own) for one in wanted if one not in met for own in FEWER])
         least = min(found, key=lambda point: point["period_ns"])
         for result in found:
-            if result["period_ns"] <= self.period_ns or result is least:
+            if self.meets(result) or result is least:
+                assert self.energy is not None
                 result["pj_per_cycle"] = self.energy(result)
                 self.say(
                     f"{result['recipe']}: {result['pj_per_cycle']:.3f} pJ in a cycle,"
                     f" {result['period_ns']:.3f} ns"
                 )
         return found
+
+    def sized(self, wanted: Iterable[tuple[int, str, str]]) -> list[dict[str, Any]]:
+        """Run a mapping and full adders of a variant, sized for the period.
+
+        What misses it by little is sized again, for a shorter one.
+        """
+        assert self.period_ns is not None
+        sizes = resized.goal_text(self.objective, self.period_ns)
+        wanted = list(wanted)
+        first = {number: self.fronts(number)[0] for number in {one[0] for one in wanted}}
+        found = self.run([
+            (number, Recipe(first[number], map_, own, sizes), _SLOWEST)
+            for number, map_, own in wanted
+        ])  # fmt: skip
+        again = []
+        for result in found:
+            recipe, late = Recipe.parse(result["recipe"]), result["period_ns"] - self.period_ns
+            if 0 < late < _NARROWLY * self.period_ns:
+                tighter = f"{self.period_ns - 2 * late:.4g}"
+                again.append((result["variant"], replace(recipe, sizes=tighter), _SLOWEST))
+        return found + self.run(again)
+
+    def meets(self, result: dict[str, Any]) -> bool:
+        """Whether a point meets the period."""
+        return self.period_ns is not None and result["period_ns"] <= self.period_ns
 
     def sweep_quietly(self) -> dict[str, Any]:
         """Find the least energy: first which way to build the design, then of its mappings."""

@@ -1,10 +1,12 @@
 """What a sweep tries besides recipes: hierarchies, and other ways to build a design."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from carrysave.asic import abc_scripts, elaborate, search, synthesis
+from carrysave.asic.mapping import Recipe
 from golden.check import Choice
 from hw.catalog import CATALOG, Design
 from hw.emit.flat_ports import flat_ports
@@ -105,6 +107,52 @@ def test_what_a_search_changes_is_seen_by_no_user(name):
             assert {(p.name, len(p.value), p.inward) for p in flat_ports(other)} == ports
             for fact in ("latency", "operations_per_cycle"):
                 assert getattr(other, fact) == getattr(base.component(), fact), (how, value)
+
+
+PERIODS = {"": 3.0, "1": 4.0, "0.91": 3.1, "0.85": 3.3, "0.77": 2.9, "0.74": 2.8}
+"""Of a netlist by its full adders; sizes for a shorter period gain nothing."""
+
+
+class Told(search.Search):
+    """A search whose points have these periods, and an energy that falls with them."""
+
+    has_adders = True
+
+    def fronts(self, number: int) -> list[str]:
+        return ["tree"]
+
+    def run(
+        self, wanted: Iterable[tuple[int, Recipe, float]], *, required: bool = True
+    ) -> list[dict[str, Any]]:
+        found = [
+            {"variant": number, "recipe": str(recipe), "period_ns": PERIODS[recipe.adders],
+             "hierarchy": []}
+            for number, recipe, _ in wanted
+        ]  # fmt: skip
+        self.points += found
+        return found
+
+
+@pytest.mark.parametrize(
+    ("period", "kept", "best"),
+    [(4.0, [], "tree+amap+adders@1+sizes@4"), (3.0, ["0.77", "0.74"], "tree+amap+sizes@3"),
+     (2.9, ["0.77", "0.74"], "tree+amap+adders@0.77+sizes@2.9")],
+)  # fmt: skip
+def test_fewer_full_adders_are_kept_where_none_meet_a_period(period, kept, best):
+    """At 3 ns a netlist without full adders meets it, and is no reason to try no fewer of them."""
+    told = Told(
+        [], objective="energy", overhead_ns=0.0, period_ns=period,
+        energy=lambda point: 10 - point["period_ns"],
+    )  # fmt: skip
+    told.quiet([0], ["amap"])
+    adders = dict.fromkeys(Recipe.parse(point["recipe"]).adders for point in told.points)
+    assert list(adders) == ["", "1", "0.91", "0.85", *kept]
+    assert told.best()["recipe"] == best
+    # What misses the period by little is tried once more, with sizes for a shorter one.
+    again = [one for one in told.points if f"@{period:g}" not in one["recipe"]]
+    assert {one["period_ns"] for one in again} == {
+        late for late in PERIODS.values() if period < late < 1.05 * period
+    }  # fmt: skip
 
 
 @pytest.mark.prove
