@@ -99,6 +99,13 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         def _run(self, *given: Any, index: int = 0) -> tuple[Any, ...]:
             return tuple(lowered.fallbacks[index].run(given))
 
+    class Table(OpRun):
+        op_domain = DOMAIN
+
+        def _run(self, *codes: np.ndarray, index: int = 0) -> tuple[np.ndarray]:
+            made = lowered.tables[index].run(codes)
+            return (observe(self.onnx_node.output[0], made),)
+
     class QuantizeLinear(host_quantisers.QuantizeLinear):
         def _run(self, *given: Any, **attributes: Any) -> tuple[np.ndarray]:
             (codes,) = super()._run(*given, **attributes)
@@ -113,6 +120,7 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         Product,
         Recurrent,
         Fallback,
+        Table,
         QuantizeLinear,
         DynamicQuantizeLinear,
         *OPERATORS,
@@ -122,7 +130,7 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
 
 def _of_model(lowered: Lowered, node: NodeProto) -> NodeProto:
     """Return a node of the model, where onnxruntime or a layer of products does it."""
-    if node.domain != DOMAIN:
+    if node.domain != DOMAIN or node.op_type == "Table":
         return node
     if node.op_type == "Fallback":
         return lowered.fallbacks[helper.get_node_attr_value(node, "index")].node

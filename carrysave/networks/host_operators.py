@@ -4,12 +4,17 @@ from math import ceil, floor
 from typing import Any
 
 import numpy as np
+from onnx import NodeProto
 from onnx.helper import tensor_dtype_to_np_dtype
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_max_pool import MaxPool as ReferencePool
 from onnx.reference.ops.op_scatter_elements import ScatterElements
 
 from . import host_quantisers
+from .code_types import limits
 from .expand import MICROSOFT
+from .im2col import Windows
+from .kernels import attributes, windows_of
 from .match_blocked import BitWeights
 
 __all__ = ["OPERATORS"]
@@ -22,6 +27,26 @@ class GlobalMaxPool(OpRun):
 
     def _run(self, x: np.ndarray) -> tuple[np.ndarray]:
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
+class MaxPool(ReferencePool):
+    """Maximum of windows, all at once; the reference goes through them one by one.
+
+    That has those with indices, and those that reach beyond the padding.
+    """
+
+    op_domain = ""
+
+    def _run(self, x: Any, **numbers: Any) -> Any:  # type: ignore[override]
+        node: NodeProto = self.onnx_node
+        if len([one for one in node.output if one]) > 1 or numbers.get("ceil_mode") or x.ndim < 3:
+            return super()._run(x, **numbers)  # type: ignore[no-untyped-call]
+        windows = Windows(**windows_of(attributes(node), list(numbers["kernel_shape"])))
+        least = limits(x.dtype)
+        seen = windows.cut(x, -np.inf if least is None else least[0])
+        axes = len(windows.kernel)
+        y = seen.max(axis=tuple(range(-axes, 0)))
+        return (np.moveaxis(y, -1, 1),)
 
 
 class GlobalLpPool(OpRun):
@@ -119,6 +144,7 @@ class MatMulNBits(OpRun):
 
 OPERATORS = (
     MatMulNBits,
-    host_quantisers.DequantizeLinear, GlobalLpPool, GlobalMaxPool, MaxRoiPool, Multinomial, Scatter,
+    host_quantisers.DequantizeLinear, GlobalLpPool, GlobalMaxPool, MaxPool, MaxRoiPool,
+    Multinomial, Scatter,
 )  # fmt: skip
 """Classes that implement the operators of their names."""

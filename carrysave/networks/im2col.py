@@ -111,7 +111,7 @@ class Windows:
             )
         )
 
-    def cut(self, x: np.ndarray, fill: int) -> np.ndarray:
+    def cut(self, x: np.ndarray, fill: float) -> np.ndarray:
         """Cut batch x channels x space into batch x outputs of space x channels x kernel.
 
         Parameters

@@ -8,7 +8,7 @@ from onnx import NodeProto, helper
 from .im2col import Windows
 from .patches import Transposed
 
-__all__ = ["TRANSPOSED", "Unsupported", "arranged", "attributes"]
+__all__ = ["TRANSPOSED", "Unsupported", "arranged", "attributes", "windows_of"]
 
 TRANSPOSED = "ConvTranspose"
 
@@ -77,10 +77,20 @@ def _transposed(values: dict[str, Any], kernel: np.ndarray) -> tuple[np.ndarray,
 
 
 def _windows(values: dict[str, Any], kernel: np.ndarray) -> dict[str, Any]:
-    """Read the fields of :class:`Windows`."""
+    """Read the fields of :class:`Windows` for a kernel."""
     if kernel.ndim < 3:
         raise Unsupported(f"weights must have 3 axes or more, not {kernel.ndim}")
-    space = list(kernel.shape[2:])
+    return windows_of(values, list(kernel.shape[2:]))
+
+
+def windows_of(values: dict[str, Any], space: list[int]) -> dict[str, Any]:
+    """Read the fields of :class:`Windows` from a node's attributes.
+
+    Parameters
+    ----------
+    values : by name.
+    space : sizes of the kernel.
+    """
     axes = len(space)
     automatic = values.get("auto_pad", b"NOTSET").decode()
     pads = tuple(values.get("pads", [0] * 2 * axes))

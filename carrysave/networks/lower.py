@@ -11,6 +11,7 @@ from onnx.reference.op_run import RuntimeContextError
 from onnx.reference.ops import load_op
 
 from .check_model import DOMAIN
+from .code_table import CodeTable
 from .encoded import Choice
 from .expand import expand
 from .fallback import Fallback, has_graphs
@@ -18,7 +19,7 @@ from .floats import match_float_codes, match_floats, read
 from .host_operators import OPERATORS
 from .match_blocked import MATMUL_N_BITS, match_blocked
 from .match_products import FLOAT_PRODUCTS, Match, key, match
-from .model import Graph
+from .model import Graph, needed
 from .names import place
 from .product_base import Operands
 from .recurrent import Recurrent, match_recurrent
@@ -61,6 +62,7 @@ class Lowered:
     recurrent : layers with several products, by the name of the node.
     fallbacks : nodes that onnxruntime runs.
     kept : products that the host runs, since the block cannot, with reasons.
+    tables : of codes, in place of operators of the host.
     """
 
     graph: Graph
@@ -70,6 +72,7 @@ class Lowered:
     recurrent: Mapping[str, Recurrent] = field(default_factory=dict)
     fallbacks: Sequence[Fallback] = ()
     kept: Sequence[str] = ()
+    tables: Sequence[CodeTable] = ()
 
     @property
     def floats(self) -> dict[str, int]:
@@ -221,16 +224,11 @@ def _replace(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurre
             )
         elif id(node) not in dropped:
             nodes.append(node)
-    wanted = set(graph.outputs)
-    kept = []
-    for node in reversed(nodes):
-        if wanted.intersection(node.output):
-            wanted.update(node.input)
-            kept.append(node)
+    kept, wanted = needed(nodes, graph.outputs)
     proto = onnx.ModelProto()
     proto.CopyFrom(graph.proto)
     del proto.graph.node[:], proto.graph.initializer[:]
-    proto.graph.node.extend(reversed(kept))
+    proto.graph.node.extend(kept)
     tensors = [*graph.proto.graph.initializer, *constants]
     proto.graph.initializer.extend(one for one in tensors if one.name in wanted)
     if not any(one.domain == DOMAIN for one in proto.opset_import):

@@ -1,5 +1,6 @@
 """ONNX models, and what is known about their tensors before they run."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ from .check_model import read_model
 from .names import quoted
 from .tensors import outline
 
-__all__ = ["Graph", "load"]
+__all__ = ["Graph", "load", "needed"]
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,17 @@ class Graph:
                         f"{shown(symbol)} of input {quoted(name)} must be {first}, as of"
                         f" {quoted(other)}, not {size}"
                     )
+
+
+def needed(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> tuple[list[NodeProto], set[str]]:
+    """Return the nodes that outputs depend on, in their order, and all tensors of theirs."""
+    wanted = set(outputs)
+    kept = []
+    for node in reversed(nodes):
+        if wanted.intersection(node.output):
+            wanted.update(node.input)
+            kept.append(node)
+    return kept[::-1], wanted
 
 
 def load(path: Path, *, subgraphs: bool = False) -> Graph:

@@ -53,7 +53,7 @@ class Patched(Windows):
         """Return where the outputs lie."""
         return Tiles(self.size, (0,) * len(self.size), self.outputs(space))
 
-    def cut(self, x: np.ndarray, fill: int) -> np.ndarray:
+    def cut(self, x: np.ndarray, fill: float) -> np.ndarray:
         """Cut batch x channels x space into batch x patches of space x channels x inputs."""
         steps = tuple(n * stride for n, stride in zip(self.size, self.strides, strict=True))
         befores, afters = [], []
@@ -189,7 +189,7 @@ class Transposed(Windows):
         ]
         return Tiles(self.size, tuple(places), self.outputs(space))
 
-    def cut(self, x: np.ndarray, fill: int) -> np.ndarray:
+    def cut(self, x: np.ndarray, fill: float) -> np.ndarray:
         """Cut batch x channels x space into batch x patches of space x channels x inputs."""
         space = x.shape[2:]
         if min(self.outputs(space)) < 1:

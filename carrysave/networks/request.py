@@ -17,6 +17,7 @@ from hw.catalog import Design
 
 from . import view
 from .energy import measure
+from .fuse import fuse
 from .inputs import batch_of, read_inputs, read_labels
 from .lower import lower
 from .model import load
@@ -96,7 +97,8 @@ def execute(
     alone = request.simulate == "none" and request.block is None
     target = Target(request.design, golden=alone)
     with within_file(request.model):
-        lowered = lower(graph, target, fallback=request.fallback)
+        whole = lower(graph, target, fallback=request.fallback)
+        lowered = fuse(whole)
     library = request.library()
     if isinstance(library, Library) and request.design.device is not None:
         library = f"the engine is of blocks of {request.design.device}, not of cells"
@@ -111,6 +113,7 @@ def execute(
             in_hardware=request.requantise == "hardware",
             block=request.block or simulated(request.design, runs),
             steps=steps,
+            whole=whole,
         )
     notes += [f"by onnxruntime: {place(one.node)}: {one.reason}" for one in lowered.fallbacks]
     notes += [f"not on the block: {text}" for text in lowered.kept]

@@ -126,6 +126,7 @@ def run(
     in_hardware: bool,
     block: Block,
     steps: Steps,
+    whole: Lowered | None = None,
 ) -> Run:
     """Run a network.
 
@@ -139,10 +140,12 @@ def run(
     in_hardware : the co-processor requantises; else the host, as onnxruntime does.
     block : what part of the products runs on, besides the golden model.
     steps : progress.
+    whole : the same before operators became tables, for the comparison of each; None: there are
+        no tables.
     """
     count = len(next(iter(inputs.values())))
     machine = _Machine(target, in_hardware, simulation)
-    comparison = Comparison(lowered) if installed("onnxruntime") else None
+    comparison = Comparison(whole or lowered) if installed("onnxruntime") else None
     found: list[dict[str, np.ndarray]] = []
     expected: list[dict[str, np.ndarray]] = []
     host: Counter[str] = Counter()
