@@ -169,7 +169,8 @@ def read_as_floats(network: Network, x: str) -> str:
         "Reshape", [tanh(network, x), network.constant([1, 3, 8, 2], np.int64)], "s"
     )
     made = network.node("MaxPool", [made], "m", kernel_shape=[2, 2])
-    return network.node("Add", [made, network.node("ReduceMean", [made], "mean")], "both")
+    mean = network.node("ReduceMean", [made], "mean")
+    return network.node("Add", [network.quantised(made, "k"), mean], "both")
 
 
 @pytest.mark.parametrize("chain", [by_columns, of_three, below_zero, of_wide_codes,
