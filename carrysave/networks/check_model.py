@@ -59,11 +59,9 @@ def read_model(path: Path, *, subgraphs: bool = False) -> ModelProto:
         with within_file(path):
             _check_names(proto)
             _normalise(proto)
-            files: dict[Path, bytes] = {}
             for where, tensor in tensors(proto, subgraphs=subgraphs):
-                fill(path, where, tensor, files)
+                fill(path, where, tensor)
                 check_tensor(where, tensor)
-            files.clear()
             _check_graph(proto)
             plain = outline(proto)
         # ONNX's own rules: the order of nodes, their attributes, types and shapes.

@@ -29,7 +29,9 @@ _OWN = ("channels_last", "opset")
 
 
 def expand(graph: Graph) -> Graph:
-    """Replace these operators; others stay."""
+    """Replace these operators; others stay. Without any, returns the model itself."""
+    if not any(node.domain == MICROSOFT for node in graph.nodes):
+        return graph
     proto = onnx.ModelProto()
     proto.CopyFrom(graph.proto)
     del proto.graph.node[:]

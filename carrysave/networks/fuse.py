@@ -13,7 +13,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx import NodeProto, helper
 
 from .check_model import DOMAIN
@@ -22,6 +21,7 @@ from .code_region import Region, tabled
 from .code_table import CodeTable
 from .lower import Lowered
 from .model import Graph, needed
+from .tensors import without_constants
 
 __all__ = ["TABLE", "fuse"]
 
@@ -152,9 +152,8 @@ class _Fuser:
 
     def _replaced(self, nodes: list[NodeProto]) -> Lowered:
         before = self._lowered.proto
-        proto = onnx.ModelProto()
-        proto.CopyFrom(before)
-        del proto.graph.node[:], proto.graph.initializer[:]
+        proto = without_constants(before)
+        del proto.graph.node[:]
         kept, wanted = needed(nodes, self._lowered.graph.outputs)
         used = [one.attribute[0].i for one in kept if one.op_type == TABLE]
         for one in kept:

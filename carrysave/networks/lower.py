@@ -24,6 +24,7 @@ from .names import place
 from .product_base import Operands
 from .recurrent import Recurrent, match_recurrent
 from .target import Target
+from .tensors import without_constants
 
 __all__ = ["Lowered", "check_host", "lower"]
 
@@ -225,9 +226,8 @@ def _replace(graph: Graph, matches: list[Match], recurrent: Mapping[str, Recurre
         elif id(node) not in dropped:
             nodes.append(node)
     kept, wanted = needed(nodes, graph.outputs)
-    proto = onnx.ModelProto()
-    proto.CopyFrom(graph.proto)
-    del proto.graph.node[:], proto.graph.initializer[:]
+    proto = without_constants(graph.proto)
+    del proto.graph.node[:]
     proto.graph.node.extend(kept)
     tensors = [*graph.proto.graph.initializer, *constants]
     proto.graph.initializer.extend(one for one in tensors if one.name in wanted)

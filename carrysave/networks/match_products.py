@@ -192,9 +192,12 @@ def _base(
             zero = zero.reshape(-1, *[1] * (b.values.ndim - 1))
         elif zero.size > 1 and attributes(node).get("transB"):
             zero = zero.reshape(-1, 1)
-        # Codes of 8 bits less their zero point have 9, and a model has many.
-        kind = np.int16 if b.values.dtype.itemsize == 1 and np.abs(zero).max() < 256 else np.int64
-        codes = b.values.astype(kind) - zero.astype(kind)
+        codes = b.values
+        if codes.dtype != np.int8 or zero.any():
+            # Codes of 8 bits less their zero point have 9, and a model has many.
+            short = codes.dtype.itemsize == 1 and np.abs(zero).max() < 256
+            codes = codes.astype(np.int16 if short else np.int64)
+            codes -= zero.astype(codes.dtype)
     weights, windows = arranged(node, codes)
     if bias is not None and weights is not None:
         columns = weights.size // weights.shape[-2]

@@ -262,10 +262,13 @@ def code_offset(name: str, kind: "np.dtype[Any]", number: Number) -> int:
 
 def _terms(target: Target, right: np.ndarray) -> list[np.ndarray]:
     """Split weights that are wider than the engine's into terms that are not."""
-    number = target.mode.b
+    number, ends = target.mode.b, np.iinfo(right.dtype)
+    if number.low <= ends.min and ends.max <= number.high:
+        return [right]
+    low, high = max(number.low, ends.min), min(number.high, ends.max)
     terms: list[np.ndarray] = []
     while right.any() or not terms:
-        terms.append(np.clip(right, number.low, number.high))
+        terms.append(np.clip(right, low, high))
         right = right - terms[-1]
     return terms
 

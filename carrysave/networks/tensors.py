@@ -8,11 +8,11 @@ from onnx import AttributeProto, GraphProto, ModelProto, TensorProto
 from onnx.external_data_helper import uses_external_data
 from onnx.helper import make_tensor_value_info, tensor_dtype_to_field
 
-from hw.emit.user_files import TENSORS, read, shown
+from hw.emit.user_files import FileError, read_part
 
 from .names import place, quoted
 
-__all__ = ["BITS", "check_tensor", "fill", "named", "outline", "tensors"]
+__all__ = ["BITS", "check_tensor", "fill", "named", "outline", "tensors", "without_constants"]
 
 BITS: dict[int, int] = {
     TensorProto.FLOAT: 32, TensorProto.UINT8: 8, TensorProto.INT8: 8, TensorProto.UINT16: 16,
@@ -28,6 +28,8 @@ _CONSTANTS: dict[int, int] = {
     TensorProto.INT4: 4,
 }  # fmt: skip
 """Types that constants may have."""
+_FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE)
+"""Those with a field of their own."""
 _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
@@ -54,14 +56,13 @@ def _tensors(graph: GraphProto, subgraphs: bool) -> Iterator[tuple[str, TensorPr
                 yield where, attribute.t
 
 
-def fill(path: Path, where: str, tensor: TensorProto, files: dict[Path, bytes]) -> None:
-    """Read a tensor of a file beside the model.
+def fill(path: Path, where: str, tensor: TensorProto) -> None:
+    """Read a tensor of a file beside the model: its part of the file alone.
 
     Parameters
     ----------
     path : the model.
     where, tensor : of the model.
-    files : what was read last, by path: many tensors have one file.
     """
     if not uses_external_data(tensor):
         return
@@ -79,14 +80,12 @@ def fill(path: Path, where: str, tensor: TensorProto, files: dict[Path, bytes]) 
     if not all(text.isascii() and text.isdecimal() and len(text) < 20 for text in numbers):
         raise ValueError(f"{where}: offset and length must be bytes, not {', '.join(numbers)}")
     start, length = map(int, numbers)
-    if file not in files:
-        files.clear()
-        files[file] = read(file, TENSORS)
-    data = files[file]
-    end = start + length if "length" in facts else len(data)
-    if not start <= end <= len(data):
-        raise ValueError(f"{where}: bytes {start}..{end} are beyond the end of {shown(str(name))}")
-    tensor.raw_data = data[start:end]
+    try:
+        tensor.raw_data = read_part(file, start, length if "length" in facts else None)
+    except FileError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
     tensor.data_location = TensorProto.DEFAULT
     del tensor.external_data[:]
 
@@ -100,6 +99,19 @@ def outline(proto: ModelProto) -> ModelProto:
 
     ONNX's checks take a copy of what they are given, of 2 GB at most.
     """
+    found = without_constants(proto)
+    known = {one.name for one in found.graph.input}
+    for tensor in proto.graph.initializer:
+        if prod(tensor.dims) < _LARGE or not tensor.HasField("raw_data"):
+            found.graph.initializer.append(tensor)
+        elif tensor.name not in known:
+            value = make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            found.graph.input.append(value)
+    return found
+
+
+def without_constants(proto: ModelProto) -> ModelProto:
+    """Return a copy of a model but for its constants, which may be large."""
     found = ModelProto()
     for field, value in proto.ListFields():
         if field.name == "graph":
@@ -114,13 +126,6 @@ def outline(proto: ModelProto) -> ModelProto:
             getattr(found, field.name).extend(value)
         else:
             setattr(found, field.name, value)
-    known = {one.name for one in found.graph.input}
-    for tensor in proto.graph.initializer:
-        if prod(tensor.dims) < _LARGE or not tensor.HasField("raw_data"):
-            found.graph.initializer.append(tensor)
-        elif tensor.name not in known:
-            value = make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
-            found.graph.input.append(value)
     return found
 
 
@@ -138,11 +143,26 @@ def check_tensor(where: str, tensor: TensorProto) -> None:
     if tensor.HasField("raw_data"):
         actual, needed, what = len(tensor.raw_data), -(-count * bits // 8), "bytes"
     else:
-        actual, what = len(getattr(tensor, tensor_dtype_to_field(kind))), "values"
+        values = getattr(tensor, tensor_dtype_to_field(kind))
+        actual, what = len(values), "values"
         needed = -(-count * bits // 8) if bits < 8 else count
+        # Of a type that is narrower than the field.
+        low, high = _held(kind, bits)
+        wrong = next((one for one in values if not low <= one <= high), None)
+        if wrong is not None and bits < 64 and kind not in _FLOATS:
+            raise ValueError(f"{where}: its values must be {low}..{high}, not {wrong}")
     if actual != needed:
         shape = " x ".join(map(str, tensor.dims)) or "a number"
         raise ValueError(f"{where}: must have {needed} {what}, as of {shape}, not {actual}")
+
+
+def _held(kind: int, bits: int) -> tuple[int, int]:
+    """Return the least and the greatest value in a field of a type: codes, or their bits."""
+    if kind == TensorProto.BOOL:
+        return 0, 1
+    if kind in (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32):
+        return -1 << bits - 1, (1 << bits - 1) - 1
+    return 0, (1 << max(bits, 8)) - 1
 
 
 def named(kind: int) -> str:

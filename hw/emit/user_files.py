@@ -9,10 +9,11 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 __all__ = [
     "LIMIT_VARIABLE", "TENSORS", "TEXTS", "FileError", "limit_of", "members", "parsing", "raised",
-    "read", "read_text", "shown", "within",
+    "read", "read_part", "read_text", "shown", "within",
 ]  # fmt: skip
 
 TENSORS = 4 << 30
@@ -95,23 +96,56 @@ def read(path: Path, limit: int = TEXTS, *, unzip: bool = False) -> bytes:
         If it is of another kind, too large, damaged, or cannot be read.
     """
     limit = limit_of(limit)
-    try:
-        # Asked before it is opened: to open a pipe or a device may wait, or do something.
-        _size(path, path.stat(), limit)
-        with open(path, "rb", opener=_open) as file:
-            size = _size(path, os.fstat(file.fileno()), limit)
-            data = file.read(size + 1)
-    except (FileNotFoundError, FileError):
-        raise
-    except (OSError, ValueError, MemoryError) as error:  # ValueError: the path has a zero byte
-        reason = getattr(error, "strerror", None) or str(error) or "must fit into memory"
-        raise FileError(path, reason) from None
+    with _opened(path, limit) as (file, size):
+        data = file.read(size + 1)
     if data is None or len(data) != size:
         raise FileError(path, f"must stay as it is while it is read, not change from {size} bytes")
     if unzip and data.startswith(_GZIP):
         with parsing(path, "gzip"), gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
             return _unpacked(path, stream, limit)
     return data
+
+
+def read_part(path: Path, start: int, count: int | None, limit: int = TENSORS) -> bytes:
+    """Read a part of a file, and no more of it.
+
+    Parameters
+    ----------
+    path, limit : as of :func:`read`.
+    start, count : first byte, and how many; None: all to the end.
+
+    Raises
+    ------
+    FileNotFoundError, FileError
+        As :func:`read`.
+    ValueError
+        A part that is beyond the end.
+    """
+    with _opened(path, limit_of(limit)) as (file, size):
+        end = size if count is None else start + count
+        if start <= end <= size:
+            file.seek(start)
+            data = file.read(end - start)
+    if not start <= end <= size:
+        raise ValueError(f"bytes {start}..{end} are beyond the end of {shown(path.name)}")
+    if data is None or len(data) != end - start:
+        raise FileError(path, f"must stay as it is while it is read, not change from {size} bytes")
+    return data
+
+
+@contextlib.contextmanager
+def _opened(path: Path, limit: int) -> Iterator[tuple[BinaryIO, int]]:
+    """Open a file of a legal kind and size; return its size, too."""
+    try:
+        # Asked before it is opened: to open a pipe or a device may wait, or do something.
+        _size(path, path.stat(), limit)
+        with open(path, "rb", opener=_open) as file:
+            yield file, _size(path, os.fstat(file.fileno()), limit)
+    except (FileNotFoundError, FileError):
+        raise
+    except (OSError, ValueError, MemoryError) as error:  # ValueError: the path has a zero byte
+        reason = getattr(error, "strerror", None) or str(error) or "must fit into memory"
+        raise FileError(path, reason) from None
 
 
 def read_text(path: Path, limit: int = TEXTS) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hw.emit import user_files
-from hw.emit.user_files import FileError, members, parsing, read, read_text, shown
+from hw.emit.user_files import FileError, members, parsing, read, read_part, read_text, shown
 
 
 def bomb(size: int) -> bytes:
@@ -201,3 +201,18 @@ def test_what_a_library_raises_becomes_one_line():
         parsing(Path("a\nb"), "tensor 'x'"),
     ):
         raise RuntimeError("one\n two")
+
+
+def test_reads_a_part(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(bytes(range(100)))
+    assert read_part(path, 90, 10) == bytes(range(90, 100))
+    assert read_part(path, 98, None) == b"bc"
+    assert read_part(path, 100, 0) == b""
+    for start, count, part in ((91, 10, "91..101"), (101, None, "101..100"), (101, 0, "101..101")):
+        with pytest.raises(ValueError, match=f"bytes {part} are beyond the end of file"):
+            read_part(path, start, count)
+    with pytest.raises(FileError, match="must be at most 99 bytes, not 100"):
+        read_part(path, 0, 1, 99)
+    with pytest.raises(FileError, match="must be a regular file, not a folder"):
+        read_part(tmp_path, 0, 1)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+from carrysave.networks.check_model import read_model
 from verif.networks.graphs import Builder
 from verif.support.command import Outcome, Run
 from verif.support.names import MARK, NAMES
@@ -72,6 +74,15 @@ def with_scale(value: float) -> ModelProto:
     found = model()
     tensor = found.graph.initializer[0]
     tensor.CopyFrom(numpy_helper.from_array(np.array(value, np.float32), tensor.name))
+    return found
+
+
+def with_values(index: int, value: int) -> ModelProto:
+    """Hold a constant in a field that is wider than its type."""
+    found = model()
+    tensor = found.graph.initializer[index]
+    tensor.ClearField("raw_data")
+    tensor.int32_data.append(value)
     return found
 
 
@@ -175,6 +186,11 @@ CASES: dict[str, tuple[Callable[[], ModelProto], str]] = {
     "infinite scale": (lambda: with_scale(np.inf), "finite and greater than 0, not inf"),
     "NaN scale": (lambda: with_scale(np.nan), "finite and greater than 0, not nan"),
     "negative scale": (lambda: with_scale(-1), "finite and greater than 0, not -1"),
+    "zero point of uint8": (
+        lambda: with_values(1, 300),
+        "tensor 'constant1': its values must be 0..255",
+    ),
+    "zero point of int8": (lambda: with_values(4, -129), "its values must be -128..127, not -129"),
     "outside": (lambda: external("../data"), "its file must be one in the model's folder"),
     "absolute": (lambda: external("/etc/passwd"), "its file must be one in the model's folder"),
     "linked": (lambda: external("link"), "not a link out of it"),
@@ -240,6 +256,24 @@ def test_one_file_of_several_tensors(
     assert len(places) == len(loaded.graph.initializer) > 2
     assert attempt(loaded).code == 0
     assert np.array_equal(np.load(outputs)["y"], expected)
+
+
+def test_parts_of_a_large_file(tmp_path: Path) -> None:
+    """What no tensor has is not read: of 3 GB a few bytes, the last ones too."""
+    found, size = external("all"), 3 << 30
+    codes = model().graph.initializer[2].raw_data
+    for key, number in (("offset", size - len(codes)), ("length", len(codes))):
+        found.graph.initializer[2].external_data.add(key=key, value=str(number))
+    with (tmp_path / "all").open("wb") as file:
+        file.seek(size - len(codes))
+        file.write(codes)
+    (tmp_path / "m.onnx").write_bytes(found.SerializeToString())
+    tracemalloc.start()
+    loaded = read_model(tmp_path / "m.onnx")
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert loaded.graph.initializer[2].raw_data == codes
+    assert taken < 16 << 20
 
 
 def named() -> ModelProto:

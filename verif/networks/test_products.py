@@ -110,6 +110,25 @@ def test_sums(zeros: bool) -> None:
     compare(lowered(builder, x.shape, U8, np.int32), x)
 
 
+@pytest.mark.parametrize("engine", [
+    "systolic_os(m=2,n=2,a_width=9,b_width=9)", "systolic_os(m=2,n=2,b_width=6)",
+    "lut_core(m=2,n=8,b_width=4,folded=false)",
+])  # fmt: skip
+def test_weights_as_they_are_on_engines_of_other_widths(engine: str) -> None:
+    """Codes of all values without a zero point, split into terms where the engine is narrower."""
+    rng = np.random.default_rng(9)
+    builder = Builder(rng)
+    weights = np.arange(-128, 128).reshape(16, 16)
+    builder.node("MatMulInteger", ["x", builder.constant(weights, np.int8)], "y")
+    target = Target(Design("coprocessor", {"engine": engine}))
+    network = lower(Graph(builder.model((5, 16), np.int8, np.int32)), target)
+    x = draw(rng, (5, 16), np.int8)
+    for in_hardware in (False, True):
+        compiled = network.products[0].compile(target, x, None, in_hardware)
+        found = golden.product(target.spec, compiled)
+        np.testing.assert_array_equal(found, x.astype(np.int64) @ weights)
+
+
 @pytest.mark.parametrize("turned", [0, 1])
 def test_gemm_of_onnxruntime(turned: int) -> None:
     rng = np.random.default_rng(2)

@@ -98,6 +98,14 @@ def test_embed_refuses_in_one_line(run: Run, model: Path, tmp_path: Path) -> Non
         assert (code, printed) == (2, ""), arguments
         last = err.splitlines()[-1]
         assert says in last
+    weights = model / "model.safetensors"
+    whole = weights.read_bytes()
+    for cut in (whole[:-1], whole[:100], b""):
+        weights.write_bytes(cut)
+        code, printed, err = run("embed", str(model), str(text), "-o", str(out))
+        assert (code, printed) == (2, "")
+        assert f"{weights}: " in err.splitlines()[-1]
+    weights.write_bytes(whole)
     for content in ("", "{", '{"model": 3}', "\ud800"):
         (model / "tokenizer.json").write_bytes(content.encode(errors="surrogatepass"))
         code, printed, err = run("embed", str(model), str(text), "-o", str(out))
