@@ -22,7 +22,13 @@ __all__ = ["compile_firmware", "header", "words"]
 
 _FOLDER = Path(__file__).parent / "c"
 _SOURCES = ("start.S", "main.c", "line.c", "library.c")
-_DRIVER = ("carrysave.c", "carrysave_job.c", "carrysave_plan.c", "carrysave_run.c")
+_DRIVER = (
+    "carrysave.c",
+    "carrysave_job.c",
+    "carrysave_plan.c",
+    "carrysave_run.c",
+    "carrysave_vector.c",
+)
 _HEADER, _LINKER, _ELF = "system.h", "link.ld", "firmware.elf"
 _FLAGS = (
     "-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-std=c99", "-O2", "-Wall",

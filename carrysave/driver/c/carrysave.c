@@ -76,6 +76,23 @@ static carrysave_status told(carrysave *device, carrysave_status status)
     return CARRYSAVE_BROKEN(device) ? CARRYSAVE_LINK : status;
 }
 
+#ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
+static void open_vector(carrysave *device)
+{
+    carrysave_vector_unit *unit = &device->info.vector;
+    const uint32_t word = get(device, REGISTER(VECTOR_FORMAT));
+
+    unit->operations = get(device, REGISTER(VECTOR));
+    unit->length = get(device, REGISTER(VECTOR_LENGTH));
+    unit->width = FIELD(word, VECTOR_FORMAT__WIDTH);
+    unit->out_width = FIELD(word, VECTOR_FORMAT__OUT_WIDTH);
+    unit->scale_width = FIELD(word, VECTOR_FORMAT__SCALE_WIDTH);
+    unit->norm_fraction = FIELD(word, VECTOR_FORMAT__NORM_FRACTION);
+    unit->lanes = FIELD(word, VECTOR_FORMAT__LANES);
+    unit->is_signed = FIELD(word, VECTOR_FORMAT__SIGNED_CODES) != 0;
+}
+#endif
+
 carrysave_status carrysave_open(carrysave *device, volatile void *base, void *context)
 {
     carrysave_info *info = &device->info;
@@ -126,6 +143,10 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->formats = FIELD(word, FEATURES__FORMATS) != 0;
     info->fixed_blocks = FIELD(word, FEATURES__FIXED_BLOCKS) != 0;
     info->uncounted = FIELD(word, FEATURES__UNCOUNTED) != 0;
+#ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
+    if (FIELD(word, FEATURES__VECTOR))
+        open_vector(device);
+#endif
     return CARRYSAVE_BROKEN(device) ? CARRYSAVE_LINK : carrysave_reset(device);
 }
 

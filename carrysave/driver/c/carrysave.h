@@ -52,7 +52,9 @@ typedef enum {
     CARRYSAVE_BAD_REQUANTISATION,
     CARRYSAVE_BAD_RING,
     /* What is wrong with the way to the device. */
-    CARRYSAVE_LINK /* accesses failed, or the device was reset by itself: carrysave_reset is next */
+    CARRYSAVE_LINK, /* accesses failed, or the device was reset by itself: carrysave_reset is next */
+    /* What is wrong with a vector job; nothing was started. */
+    CARRYSAVE_BAD_LENGTH
 } carrysave_status;
 
 /* Integers from low to high, in containers of `bits`. */
@@ -60,6 +62,29 @@ typedef struct {
     uint32_t bits, width;
     bool is_signed;
 } carrysave_number;
+
+/* Operations of a vector unit on rows, by their numbers in a job. */
+enum {
+    CARRYSAVE_PRODUCT, /* none: the job is a product */
+    CARRYSAVE_SOFTMAX,
+    CARRYSAVE_LAYER_NORM,
+    CARRYSAVE_RMS_NORM,
+    CARRYSAVE_GELU,
+    CARRYSAVE_SILU,
+    CARRYSAVE_ADD,
+    CARRYSAVE_MULTIPLY
+};
+
+/* What a vector unit is built for. It takes codes of `width` bits, two's complement, in 1 byte or, if
+ * they are more than 8, in 2 too, and makes codes of `out_width` bits in 1 byte or 2: of a softmax
+ * p for p * 2^-e, unsigned, with the exponent e of the row behind them; of norms codes in units of
+ * 2^-norm_fraction. Softmax, GELU and SiLU take codes in units of 2^-scale_width. */
+typedef struct {
+    uint32_t operations; /* bit n - 1: operation n; 0: there is no unit */
+    uint32_t length;     /* most codes in a row; see carrysave_vector_most */
+    uint32_t width, out_width, scale_width, norm_fraction, lanes;
+    bool is_signed; /* codes of a softmax leave a bit for a sign */
+} carrysave_vector_unit;
 
 /* What the device tells of itself. */
 typedef struct {
@@ -72,6 +97,7 @@ typedef struct {
     bool requantiser, per_column, bias, accumulate, ring, scales, stream, formats;
     bool fixed_blocks; /* jobs leave blocks to the device */
     bool uncounted;    /* counters are 0 */
+    carrysave_vector_unit vector;
 } carrysave_info;
 
 /* A pair of formats of an engine that has several, see carrysave_modes.h beside this file. Along K
@@ -123,6 +149,7 @@ typedef struct {
     uint32_t multiplier, shift;
     int32_t zero_point, low, high;
     uint32_t block_m, block_n, block_k; /* tiles, tiles, beats; any 0: the device's choice */
+    uint32_t vector; /* operation on rows, see carrysave_job_init_vector; or CARRYSAVE_PRODUCT */
 } carrysave_job;
 
 /* Called between polls; false gives up. It may wait for the interrupt, or sleep. */
@@ -148,8 +175,19 @@ void carrysave_job_init_mode(const carrysave *device, carrysave_job *job,
                              const carrysave_mode *mode, uint32_t m, uint32_t n, uint32_t k,
                              bool requantise);
 
+/* The most codes in a row of an operation of the vector unit; 0: there is no such operation. */
+uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation);
+
+/* Describe an operation on each of m rows of n codes of A, of so many bytes each, 1 or 2, where rows
+ * begin at whole beats. C has as many codes, of a softmax one more; its rows may be where those of A
+ * or B are, one upon one. ADD and MULTIPLY take rows of B, as those of A, or with ldb of 0 one row
+ * for all, which C must not overlap. These, GELU and SILU are requantised: multiplier, of
+ * out_width + 4 bits, shift and zero_point are the caller's to set, as addresses are. */
+void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint32_t operation,
+                               uint32_t m, uint32_t n, uint32_t bytes);
+
 /* Choose the blocks of a job; better than the device's own choice for small and odd sizes. With
- * fixed_blocks there is no other. */
+ * fixed_blocks there is no other, and vector jobs have none. */
 void carrysave_plan(const carrysave *device, carrysave_job *job);
 
 /* Say whether the device would refuse a job. */

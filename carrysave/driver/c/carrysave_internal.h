@@ -56,6 +56,14 @@ static inline words words_of(const carrysave *device, const carrysave_job *job)
 /* One of the matrices of a job. */
 matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int which);
 
+/* Bytes of a row of it, in whole beats. */
+uint32_t carrysave_whole_beats(const carrysave *device, const carrysave_job *job, int which);
+
+/* The same of a vector job; whether the device has what it asks for; its part of MODE. */
+matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job, int which);
+bool carrysave_vector_has(const carrysave *device, const carrysave_job *job);
+uint32_t carrysave_vector_mode(const carrysave_job *job);
+
 /* Whether the device's addresses reach so many bytes. */
 bool carrysave_reaches(const carrysave *device, uint64_t address, uint64_t bytes);
 

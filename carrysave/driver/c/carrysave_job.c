@@ -20,6 +20,8 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
     const uint32_t block = job->mode.block;
     const words w = words_of(device, job);
 
+    if (job->vector)
+        return carrysave_vector_matrix(device, job, which);
     /* Only the one that is asked for: a small processor takes long for all of them. */
     switch (which) {
     case IN_A:
@@ -42,7 +44,7 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
     }
 }
 
-static uint32_t whole_beats(const carrysave *device, const carrysave_job *job, int which)
+uint32_t carrysave_whole_beats(const carrysave *device, const carrysave_job *job, int which)
 {
     const uint32_t beat = device->info.data_width / 8u;
     const matrix of = carrysave_matrix(device, job, which);
@@ -61,12 +63,12 @@ void carrysave_job_init_mode(const carrysave *device, carrysave_job *job,
     job->n = n;
     job->k = k;
     job->requantise = requantise;
-    job->lda = whole_beats(device, job, IN_A);
-    job->ldb = whole_beats(device, job, IN_B);
-    job->ldc = whole_beats(device, job, OUT_C);
+    job->lda = carrysave_whole_beats(device, job, IN_A);
+    job->ldb = carrysave_whole_beats(device, job, IN_B);
+    job->ldc = carrysave_whole_beats(device, job, OUT_C);
     if (mode->block) {
-        job->ldsa = whole_beats(device, job, IN_A_SCALES);
-        job->ldsb = whole_beats(device, job, IN_B_SCALES);
+        job->ldsa = carrysave_whole_beats(device, job, IN_A_SCALES);
+        job->ldsb = carrysave_whole_beats(device, job, IN_B_SCALES);
     }
     if (requantise) {
         job->low = code->is_signed ? -(int32_t)(1u << (code->width - 1u)) : 0;
@@ -97,7 +99,13 @@ static bool in_range(const carrysave_number *number, int64_t value)
 
 static bool can_requantise(const carrysave *device, const carrysave_job *job)
 {
-    const carrysave_number *code = &device->info.code;
+    carrysave_number made, *const code = &made;
+
+    made = device->info.code;
+    if (job->vector) {
+        made.width = device->info.vector.out_width;
+        made.is_signed = true;
+    }
     if (!in_range(code, job->low) || !in_range(code, job->high) || job->low > job->high)
         return false;
     if (job->per_column)
@@ -134,15 +142,25 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
     const uint32_t top = ((uint32_t)1 << info->dimension_width) - 1u;
     int which;
 
-    if (!job->m || !job->n || !job->k || job->m > top || job->n > top || job->k > top)
+    if (!job->m || !job->n || job->m > top || job->n > top)
         return CARRYSAVE_BAD_DIMENSION;
-    if (job->k > (mode->codes ? mode->k_max : info->k_max))
-        return CARRYSAVE_BAD_K;
-    if (!has(info, job))
-        return CARRYSAVE_BAD_MODE;
+    if (job->vector) {
+        if (!carrysave_vector_has(device, job))
+            return CARRYSAVE_BAD_MODE;
+        if (job->n > carrysave_vector_most(device, job->vector))
+            return CARRYSAVE_BAD_LENGTH;
+    } else {
+        if (!job->k || job->k > top)
+            return CARRYSAVE_BAD_DIMENSION;
+        if (job->k > (mode->codes ? mode->k_max : info->k_max))
+            return CARRYSAVE_BAD_K;
+        if (!has(info, job))
+            return CARRYSAVE_BAD_MODE;
+    }
     for (which = 0; which < MATRICES; which++) {
         const matrix found = carrysave_matrix(device, job, which);
-        const bool one = which == IN_BIAS || which == IN_RECORDS;
+        const bool one = which == IN_BIAS || which == IN_RECORDS
+            || (which == IN_B && job->vector && !job->ldb);
         if (found.rows && !one && found.distance < row_bytes(&found))
             return CARRYSAVE_BAD_ROW;
     }
@@ -181,7 +199,7 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         | (uint32_t)job->add_bias << SHIFT(JOB__MODE__BIAS)
         | (uint32_t)job->per_column << SHIFT(JOB__MODE__PER_COLUMN)
         | (uint32_t)job->accumulate << SHIFT(JOB__MODE__ACCUMULATE)
-        | (uint32_t)job->by_columns << SHIFT(JOB__MODE__ORDER);
+        | (uint32_t)job->by_columns << SHIFT(JOB__MODE__ORDER) | carrysave_vector_mode(job);
 
     memset(descriptor, 0, CARRYSAVE_DESCRIPTOR_BYTES);
     store_wide(descriptor + JOB(A_LO), job->a);

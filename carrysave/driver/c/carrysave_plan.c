@@ -248,7 +248,7 @@ void carrysave_plan(const carrysave *device, carrysave_job *job)
 
     of_words.k = words_of(device, job).k;
     memset(&found, 0, sizeof found);
-    if (device->info.fixed_blocks) {
+    if (device->info.fixed_blocks || job->vector) {
         job->block_m = job->block_n = job->block_k = 0u;
         job->by_columns = false;
         return;

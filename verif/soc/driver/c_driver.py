@@ -20,7 +20,7 @@ from carrysave.driver import (
     descriptor,
 )
 from carrysave.driver.number import FP32
-from carrysave.driver.registers import ERRORS, RESPONSES
+from carrysave.driver.registers import ERRORS, OPERATIONS, RESPONSES
 from carrysave.ip import driver_sources as driver
 from carrysave.ip.registers import write_header
 from carrysave.sim.cocotb.device_memory import Pool
@@ -35,10 +35,10 @@ FAILED, TIMEOUT, LOST = 4, 5, 6
 """Statuses."""
 
 
-def write_driver(folder: Path) -> None:
-    """Write the driver, and the header of the register map."""
+def write_driver(folder: Path, *, vector: bool = True) -> None:
+    """Write the driver, and the header of the register map, with a vector unit or without."""
     driver.c(folder)
-    top = register_map(dict.fromkeys(parameters_of(), 0))
+    top = register_map(dict.fromkeys(parameters_of(), 0) | {"vector": int(vector)})
     write_header(top, folder / "carrysave_coprocessor.h")
 
 
@@ -147,7 +147,24 @@ class CDevice(Coprocessor):
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
         flags = ("requantiser", "per_column", "bias", "accumulate", "ring", "scales", "stream",
                  "formats", "fixed_blocks", "uncounted")  # fmt: skip
-        assert {name for name in flags if getattr(found, name)} == expected.features - {"narrow"}
+        assert {name for name in flags if getattr(found, name)} == expected.features - {
+            "narrow",
+            "vector",
+        }
+        self._check_vector()
+
+    def _check_vector(self) -> None:
+        """Check that both drivers are told the same of the vector unit."""
+        found, expected = self._device.info.vector, self.info.vector
+        if expected is None:
+            assert not found.operations
+            return
+        for name in ("length", "width", "out_width", "scale_width", "norm_fraction", "lanes"):
+            assert getattr(found, name) == getattr(expected, name), name
+        assert found.is_signed == expected.signed
+        most = {name: self.call("vector_most", number) for name, number in OPERATIONS.items()}
+        assert {name for name, value in most.items() if value} == set(expected.operations)
+        assert all(most[name] == expected.most(name) for name in expected.operations)
 
     def reset(self) -> None:
         """Reset by the C driver."""
@@ -176,7 +193,8 @@ class CDevice(Coprocessor):
 
     def c_job(self, job: Job) -> CJob:
         """Take over a job, which both drivers describe in the same way."""
-        made = CJob.of(job, self._modes.get((job.a_format, job.b_format)))
+        mode = None if job.vector else self._modes.get((job.a_format, job.b_format))
+        made = CJob.of(job, mode)
         image = ctypes.create_string_buffer(128)
         self._library.carrysave_describe(byref(made), image)
         assert image.raw == descriptor(job)

@@ -4,6 +4,7 @@ import ctypes
 from ctypes import CFUNCTYPE, Structure, c_bool, c_int32, c_uint32, c_uint64
 
 from carrysave.driver import Job, Mode
+from carrysave.driver.registers import OPERATIONS
 
 __all__ = ["CCounters", "CDeviceState", "CJob", "CMode", "HOOKS", "Hooks"]
 
@@ -21,6 +22,15 @@ class CNumber(Structure):
     _fields_ = [("bits", c_uint32), ("width", c_uint32), ("is_signed", c_bool)]
 
 
+class CVector(Structure):
+    _fields_ = [
+        *((name, c_uint32) for name in (
+            "operations", "length", "width", "out_width", "scale_width", "norm_fraction", "lanes",
+        )),
+        ("is_signed", c_bool),
+    ]  # fmt: skip
+
+
 class CInfo(Structure):
     _fields_ = [
         ("version", c_uint32), ("engine", c_uint32), ("hash", c_uint64),
@@ -33,6 +43,7 @@ class CInfo(Structure):
             "requantiser", "per_column", "bias", "accumulate", "ring", "scales",
             "stream", "formats", "fixed_blocks", "uncounted",
         )),
+        ("vector", CVector),
     ]  # fmt: skip
 
 
@@ -92,7 +103,7 @@ class CJob(Structure):
         ("mode", CMode),
         *((name, c_uint32) for name in ("multiplier", "shift")),
         *((name, c_int32) for name in ("zero_point", "low", "high")),
-        *((name, c_uint32) for name in ("block_m", "block_n", "block_k")),
+        *((name, c_uint32) for name in ("block_m", "block_n", "block_k", "vector")),
     ]  # fmt: skip
 
     @classmethod
@@ -103,6 +114,7 @@ class CJob(Structure):
             "block_m", "block_n", "block_k", "a_scales", "b_scales", "ldsa", "ldsb",
         )  # fmt: skip
         made = cls(**{name: getattr(job, name) for name in names})
+        made.vector = OPERATIONS[job.vector] if job.vector else 0
         made.mode = mode or CMode(a_format=job.a_format, b_format=job.b_format)
         if job.bias is not None:
             made.add_bias, made.bias = True, job.bias

@@ -47,6 +47,18 @@ def test_c_driver_compiles_without_a_warning(sources: Path, standard: str) -> No
         assert done.returncode == 0, done.stderr
 
 
+def test_c_driver_compiles_without_a_vector_unit(tmp_path: Path) -> None:
+    """With the header of a build that has none: its registers are not in it."""
+    c_driver.write_driver(tmp_path, vector=False)
+    assert "VECTOR_FORMAT" not in (tmp_path / "carrysave_coprocessor.h").read_text()
+    command = ["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-c"]
+    files = map(str, c_driver.sources(tmp_path))
+    done = subprocess.run(
+        [*command, *files], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_c_driver_runs_on_pointers(sources: Path) -> None:
     """Without any configuration, registers are memory at the base."""
     program = sources / "main.c"

@@ -1,17 +1,23 @@
 """The driver's vector jobs, on a co-processor in software."""
 
+import ctypes
+from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from carrysave.driver import Coprocessor, Matrix, Number, Requantisation
+from carrysave.driver.device_info import REQUANTISED
+from carrysave.driver.registers import OPERATIONS
 from golden.npe import requantiser as golden
 from golden.npe.vector import PAIRS, VectorUnitSpec
 from golden.npe.vector_unit import vector_unit
-from golden.soc.coprocessor import CoprocessorSpec
+from golden.soc.coprocessor import CoprocessorSpec, Error, Job, error_of
 from golden.tpe.systolic_os import SystolicOsSpec
+from verif.soc.driver import c_driver
 from verif.soc.driver.driver_checks import draw, expected, requantisation
 from verif.soc.driver.driver_rig import RNG, SMALL, Rig
 
@@ -23,6 +29,11 @@ UNITS = {
 }
 
 
+REFUSALS = {
+    Error.NONE: 0, Error.DIMENSION: 8, Error.MODE: 10, Error.LEADING_DIMENSION: 11, Error.WRAPS: 12,
+    Error.LONG_ROW: 17,
+}  # fmt: skip
+"""Statuses of the C driver."""
 ELEMENTS = {
     "8 bits": VectorUnitSpec(
         length=40, lanes=4, operations="softmax,gelu,silu,add,multiply", scale_width=5
@@ -31,9 +42,17 @@ ELEMENTS = {
 }
 
 
-def rig_of(unit: VectorUnitSpec, **more: Any) -> Rig:
-    engine = SystolicOsSpec(m=4, n=4)
-    return Rig("python", None, CoprocessorSpec(engine=engine, vector=unit, **SMALL), **more)
+Rigs = Callable[[VectorUnitSpec], Rig]
+"""Makes a driver on a co-processor with a vector unit."""
+
+
+def spec_of(unit: VectorUnitSpec) -> CoprocessorSpec:
+    return CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), vector=unit, **SMALL)
+
+
+@pytest.fixture(params=["python", "c"])
+def rig_of(request: pytest.FixtureRequest, library: Any) -> Rigs:
+    return lambda unit: Rig(request.param, library, spec_of(unit))
 
 
 def rows_of(unit: VectorUnitSpec, operation: str, values: np.ndarray) -> np.ndarray:
@@ -44,7 +63,7 @@ def rows_of(unit: VectorUnitSpec, operation: str, values: np.ndarray) -> np.ndar
 
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
-def test_driver_vector_info_and_results(unit: VectorUnitSpec) -> None:
+def test_driver_vector_info_and_results(unit: VectorUnitSpec, rig_of: Rigs) -> None:
     device = rig_of(unit).open()
     info = device.info.vector
     assert info is not None
@@ -67,7 +86,7 @@ def test_driver_vector_info_and_results(unit: VectorUnitSpec) -> None:
                     matrix.free()
 
 
-def test_driver_vector_among_products() -> None:
+def test_driver_vector_among_products(rig_of: Rigs) -> None:
     """A head in small: products, softmax and norm, each of which reads the one before; twice."""
     made = rig_of(UNITS["8 bits"])
     device, spec = made.open(), made.spec
@@ -94,7 +113,7 @@ def test_driver_vector_among_products() -> None:
 
 
 @pytest.mark.parametrize("unit", ELEMENTS.values(), ids=ELEMENTS)
-def test_driver_vector_elements(unit: VectorUnitSpec) -> None:
+def test_driver_vector_elements(unit: VectorUnitSpec, rig_of: Rigs) -> None:
     """Gates; sums and products with as many rows, with one row for all, and with themselves."""
     device = rig_of(unit).open()
     info, rng = device.info.vector, RNG(6)
@@ -136,6 +155,74 @@ def test_driver_vector_elements(unit: VectorUnitSpec) -> None:
                     assert np.array_equal(work.c.read(), right)
 
 
+def test_c_driver_refuses_vector_jobs_as_the_golden_model(library: Any) -> None:
+    """Also rows of the greatest length, at the end of memory, and what only products have."""
+    seen = set()
+    for unit in (*UNITS.values(), *ELEMENTS.values()):
+        made = Rig("c", library, spec_of(unit))
+        device, spec, rng = made.open(), made.spec, RNG(3)
+        assert isinstance(device, c_driver.CDevice)
+        high = 1 << spec.address_width
+        for _ in range(300):
+            operation = str(rng.choice([*unit.built, *OPERATIONS][: len(unit.built) + 1]))
+            longest = unit.most(operation) if operation in unit.built else 5
+            n = int(rng.choice([0, 1, 7, longest, longest + 1, 1 << 24]))
+            wide, m, edge = int(rng.integers(2)), int(rng.integers(4)), int(rng.integers(-1, 2))
+            how = golden.Requantisation(
+                multiplier=np.array([1 << unit.reciprocal_width + edge]), shift=np.array([1]),
+                zero_point=np.array([0]), low=-8, high=7,
+            )  # fmt: skip
+            scaled = operation in REQUANTISED or rng.integers(10) == 0
+            row = n * (wide + 1)
+            job = Job(
+                a=1000, b=2000, c=3000, m=m, n=n, k=0, lda=row, ldb=row * int(rng.integers(2)),
+                ldc=2 * n + 2, a_format=wide, vector=operation,
+                requantisation=how if scaled else None,
+            )  # fmt: skip
+            changes: dict[str, Any] = rng.choice(np.array([
+                {}, {}, {"lda": max(row + edge, 0)}, {"a": high - m * row + edge},
+                {"b": high - row + edge}, {"ldc": max(n + edge, 0)}, {"block_m": 1},
+                {"accumulate": True}, {"b_format": 1},
+            ]))  # fmt: skip
+            job = replace(job, **changes)
+            error = error_of(spec, job)
+            seen.add(error)
+            mode = c_driver.CMode(a_format=job.a_format, b_format=job.b_format)
+            same = ("a", "b", "c", "m", "n", "lda", "ldb", "ldc", "block_m", "accumulate")
+            given = c_driver.CJob(
+                mode=mode, vector=OPERATIONS[operation], requantise=scaled, shift=1, low=-8, high=7,
+                multiplier=int(how.multiplier[0]), **{name: getattr(job, name) for name in same},
+            )  # fmt: skip
+            assert device.call("check", ctypes.byref(given)) == REFUSALS[error], (job, error)
+    assert seen == REFUSALS.keys()
+
+
+@pytest.mark.parametrize("unit", [UNITS["16 to 12 bits"], ELEMENTS["8 bits"]])
+def test_c_driver_describes_vector_jobs(library: Any, unit: VectorUnitSpec) -> None:
+    """Rows at whole beats, all codes, and a part of the requantisation's numbers."""
+    made = Rig("c", library, spec_of(unit))
+    device, job = made.open(), c_driver.CJob()
+    assert isinstance(device, c_driver.CDevice)
+    for operation in unit.built:
+        number, pair = OPERATIONS[operation], operation in PAIRS
+        device.call("job_init_vector", ctypes.byref(job), number, 3, 9, 1)
+        assert (job.vector, job.m, job.n, job.lda, job.ldb) == (number, 3, 9, 16, 16 * pair)
+        out = 2 if unit.out_width > 8 else 1
+        assert job.ldc == -(-(9 + (operation == "softmax")) * out // 8) * 8
+        ends = (-1 << unit.out_width - 1, (1 << unit.out_width - 1) - 1)
+        assert (job.low, job.high) == (ends if operation in REQUANTISED else (0, 0))
+        assert device.call("check", ctypes.byref(job)) == 0
+        before = bytes(job)
+        device.call("plan", ctypes.byref(job))
+        assert bytes(job) == before
+        for name, value in (("zero_point", ends[1] + 1), ("low", ends[0] - 1), ("shift", 64)):
+            setattr(job, name, value)
+            refused = 14 if operation in REQUANTISED else 0
+            assert device.call("check", ctypes.byref(job)) == refused, name
+            setattr(job, name, 0)
+    assert b"carrysave_vector_most" in library.carrysave_status_text(17)
+
+
 def golden_of(how: Requantisation, unit: VectorUnitSpec) -> golden.Requantisation:
     """Give a requantisation to golden."""
     out = unit.scaling.out_format
@@ -145,7 +232,7 @@ def golden_of(how: Requantisation, unit: VectorUnitSpec) -> golden.Requantisatio
     )  # fmt: skip
 
 
-def test_driver_vector_pairs_wait_for_what_they_read() -> None:
+def test_driver_vector_pairs_wait_for_what_they_read(rig_of: Rigs) -> None:
     made = rig_of(ELEMENTS["8 bits"])
     device, byte = made.open(), Number.of(8, 8, True)
     how = Requantisation(multiplier=1 << 10, shift=10)
@@ -159,7 +246,7 @@ def test_driver_vector_pairs_wait_for_what_they_read() -> None:
     assert [job.alike for job in made.hardware.done] == [0, 0]
 
 
-def test_driver_vector_elements_rejects_what_hardware_would() -> None:
+def test_driver_vector_elements_rejects_what_hardware_would(rig_of: Rigs) -> None:
     device = rig_of(ELEMENTS["8 bits"]).open()
     byte = Number.of(8, 8, True)
     a, b = device.empty((3, 8), byte), device.empty((3, 8), byte)
@@ -187,7 +274,7 @@ def test_driver_vector_elements_rejects_what_hardware_would() -> None:
            device.empty((1, 33), byte), b=b, requantisation=how)  # fmt: skip
 
 
-def test_driver_vector_in_place() -> None:
+def test_driver_vector_in_place(rig_of: Rigs) -> None:
     device = rig_of(UNITS["8 bits"]).open()
     info = device.info.vector
     assert info is not None
@@ -198,7 +285,7 @@ def test_driver_vector_in_place() -> None:
     assert np.array_equal(a.read(), rows_of(UNITS["8 bits"], "rms_norm", values))
 
 
-def test_driver_vector_marks_what_may_overlap() -> None:
+def test_driver_vector_marks_what_may_overlap(rig_of: Rigs) -> None:
     made = rig_of(UNITS["8 bits"])
     device, spare = made.open(), Number.of(8, 8, True)
     first = device.vector("rms_norm", device.empty((3, 8), spare))
@@ -217,7 +304,7 @@ def reject(device: Coprocessor, message: str, *arguments: Any, **more: Any) -> N
     assert len(device._allocate.live) == before  # type: ignore[attr-defined]
 
 
-def test_driver_vector_rejects_what_hardware_would() -> None:
+def test_driver_vector_rejects_what_hardware_would(rig_of: Rigs) -> None:
     device = rig_of(UNITS["norms"]).open()
     byte = Number.of(8, 8, True)
 
@@ -242,7 +329,7 @@ def test_driver_vector_rejects_what_hardware_would() -> None:
     )
 
 
-def test_matrix_first_columns() -> None:
+def test_matrix_first_columns(rig_of: Rigs) -> None:
     device = rig_of(UNITS["norms"]).open()
     matrix = device.place(np.arange(12).reshape(3, 4), Number.of(8, 8, True))
     part = matrix.first(3)

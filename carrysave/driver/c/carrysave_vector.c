@@ -1,0 +1,141 @@
+#include <string.h>
+
+#include "carrysave_internal.h"
+
+static bool is_pair(uint32_t operation)
+{
+    return operation == CARRYSAVE_ADD || operation == CARRYSAVE_MULTIPLY;
+}
+
+static bool is_scaled(uint32_t operation)
+{
+    return operation == CARRYSAVE_GELU || operation == CARRYSAVE_SILU || is_pair(operation);
+}
+
+/* The header of a build without a vector unit does not have its fields. */
+#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__VECTOR_bm
+
+uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
+{
+    const carrysave_vector_unit *unit = &device->info.vector;
+    uint64_t most = 1u;
+    uint32_t beats;
+
+    if (!operation || operation > 32u || !(unit->operations >> (operation - 1u) & 1u))
+        return 0u;
+    if (!is_pair(operation) || !unit->lanes)
+        return unit->length;
+    /* Rows of two operands share a bank: of beats, the greatest power of two below the longest. */
+    beats = ceil_div(unit->length, unit->lanes);
+    while (2u * most < beats)
+        most *= 2u;
+    most *= unit->lanes;
+    return most < unit->length ? (uint32_t)most : unit->length;
+}
+
+matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job, int which)
+{
+    const bool pair = is_pair(job->vector);
+    matrix of;
+
+    memset(&of, 0, sizeof of);
+    of.columns = job->n;
+    of.bits = 8u * (job->mode.a_format + 1u);
+    switch (which) {
+    case IN_A:
+        of.address = job->a;
+        of.rows = job->m;
+        of.distance = job->lda;
+        break;
+    case IN_B:
+        of.address = job->b;
+        of.rows = pair ? (job->ldb ? job->m : 1u) : 0u;
+        of.distance = job->ldb;
+        break;
+    case OUT_C:
+        of.address = job->c;
+        of.rows = job->m;
+        of.columns = job->n + (job->vector == CARRYSAVE_SOFTMAX);
+        of.bits = device->info.vector.out_width > 8u ? 16u : 8u;
+        of.distance = job->ldc;
+        break;
+    default:
+        break;
+    }
+    return of;
+}
+
+bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
+{
+    const carrysave_vector_unit *unit = &device->info.vector;
+    const carrysave_mode *mode = &job->mode;
+
+    if (!carrysave_vector_most(device, job->vector) || mode->a_format > (unit->width > 8u))
+        return false;
+    if (mode->b_format || mode->codes || mode->block || job->add_bias || job->per_column
+        || job->accumulate || job->by_columns || job->block_m || job->block_n || job->block_k)
+        return false;
+    if (job->requantise != is_scaled(job->vector))
+        return false;
+    return !job->requantise
+        || (!job->relu && !((uint64_t)job->multiplier >> (unit->out_width + 4u)));
+}
+
+uint32_t carrysave_vector_mode(const carrysave_job *job)
+{
+    return job->vector << SHIFT(JOB__MODE__VECTOR);
+}
+
+#else
+
+uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
+{
+    (void)device;
+    (void)operation;
+    return 0u;
+}
+
+matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job, int which)
+{
+    matrix none;
+    (void)device;
+    (void)job;
+    (void)which;
+    memset(&none, 0, sizeof none);
+    return none;
+}
+
+bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
+{
+    (void)device;
+    (void)job;
+    return false;
+}
+
+uint32_t carrysave_vector_mode(const carrysave_job *job)
+{
+    (void)job;
+    return 0u;
+}
+
+#endif
+
+void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint32_t operation,
+                               uint32_t m, uint32_t n, uint32_t bytes)
+{
+    const uint32_t width = device->info.vector.out_width;
+
+    memset(job, 0, sizeof *job);
+    job->vector = operation;
+    job->mode.a_format = bytes - 1u;
+    job->m = m;
+    job->n = n;
+    job->lda = carrysave_whole_beats(device, job, IN_A);
+    job->ldb = is_pair(operation) ? job->lda : 0u;
+    job->ldc = carrysave_whole_beats(device, job, OUT_C);
+    job->requantise = is_scaled(operation);
+    if (job->requantise && width) {
+        job->low = -(int32_t)(1u << (width - 1u));
+        job->high = (int32_t)((1u << (width - 1u)) - 1u);
+    }
+}
