@@ -8,12 +8,12 @@ import cocotb
 import numpy as np
 from cocotb.task import Task
 from cocotb.triggers import First, RisingEdge
-from cocotb.types import Logic
+
+from carrysave.sim.cocotb.pins import bits_of, writer_of
 
 __all__ = ["CHANNELS", "Memory"]
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
-_ONE = Logic(1)  # made anew, it takes most of a comparison
 
 
 class Memory:
@@ -55,6 +55,7 @@ class Memory:
         self.bursts: list[tuple[str, int, int]] = []
         self.bytes = len(dut.m_axi_wstrb)
         self._ports: dict[str, Any] = {}
+        self._readers: dict[str, Callable[[], str]] = {}
         self._reads: deque[tuple[int, int, int, int]] = deque()  # due, address, beats, beats gone
         self._errors: dict[str, dict[int, int]] = {"r": {}, "w": {}}
         self._writes: deque[tuple[int, int]] = deque()  # address, beats
@@ -84,13 +85,25 @@ class Memory:
             self._ports[name] = getattr(self.dut, f"m_axi_{name}")
         return self._ports[name]
 
+    def _bits(self, name: str) -> str:
+        """Read a port."""
+        if name not in self._readers:
+            self._readers[name] = bits_of(self._port(name))
+        return self._readers[name]()
+
+    def _pins(self, *names: str) -> list[Callable[[], str]]:
+        return [bits_of(self._port(name)) for name in names]
+
+    def _drive(self, *names: str) -> list[Callable[[int], None]]:
+        return [writer_of(self._port(name)) for name in names]
+
     def _accept(self, channel: str) -> tuple[int, int]:
         """Take an address, and check the burst."""
         address, length, size, burst = (
-            int(self._port(f"{channel}{name}").value) for name in ("addr", "len", "size", "burst")
+            int(self._bits(f"{channel}{name}"), 2) for name in ("addr", "len", "size", "burst")
         )
         end = address + (length + 1) * self.bytes
-        assert not (self._ids and int(self._port(f"{channel}id").value)), "an ID is not 0"
+        assert not (self._ids and int(self._bits(f"{channel}id"), 2)), "an ID is not 0"
         assert burst == 1, f"burst {burst} is not INCR"
         assert 1 << size == self.bytes, f"size {size}"
         assert address % self.bytes == 0, f"address {address:#x} is inside of a beat"
@@ -105,24 +118,25 @@ class Memory:
         held = self._held[channel]
         if taken == (held is None):
             return
-        values = tuple(str(self._port(name).value) for name in names)
+        values = tuple([self._bits(name) for name in names])
         assert held in (None, values), f"{channel} changed while it waited: {held} to {values}"
         self._held[channel] = None if taken else values
 
     async def _serve_reads(self) -> None:
         edge = RisingEdge(self.dut.aclk)
-        arvalid, arready = self._port("arvalid"), self._port("arready")
-        rvalid, rready = self._port("rvalid"), self._port("rready")
-        rdata, rresp, rlast = (self._port(name) for name in ("rdata", "rresp", "rlast"))
+        arvalid, rready = self._pins("arvalid", "rready")
+        arready, rvalid, rdata, rresp, rlast = self._drive(
+            "arready", "rvalid", "rdata", "rresp", "rlast"
+        )
         names = ("araddr", "arlen", "arsize", "arburst", "arcache", "arprot")
-        asked = RisingEdge(arvalid)
+        asked = RisingEdge(self._port("arvalid"))
         ready, offered, valid, now = False, False, False, 0
         while True:
-            if not self._reads and arvalid.value != _ONE:
+            if not self._reads and arvalid() != "1":
                 await asked
             await edge
             now += 1
-            if arvalid.value == _ONE:
+            if arvalid() == "1":
                 self._hold("ar", names, ready)
                 if ready:
                     address, beats = self._accept("ar")
@@ -130,7 +144,7 @@ class Memory:
                     assert len(self._reads) <= self.outstanding
             else:
                 assert self._held["ar"] is None, "arvalid was withdrawn"
-            if offered and rready.value == _ONE:
+            if offered and rready() == "1":
                 self.read_beats += 1
                 due, address, beats, gone = self._reads.popleft()
                 if gone + 1 < beats:
@@ -140,7 +154,7 @@ class Memory:
                 offered = False
             go = self._go("ar")
             if go != ready:
-                arready.value = int(go)
+                arready(int(go))
                 ready = go
             if not offered:
                 offered = bool(self._reads) and self._reads[0][0] <= now and self._go("r")
@@ -149,42 +163,41 @@ class Memory:
                     start = address + gone * self.bytes - self.base
                     beat = self.data[start : start + self.bytes]
                     response = self._fault("r", address, gone)
-                    rdata.value = int.from_bytes((~beat if response else beat).tobytes(), "little")
-                    rresp.value = response
-                    rlast.value = int(gone + 1 == beats)
+                    rdata(int.from_bytes((~beat if response else beat).tobytes(), "little"))
+                    rresp(response)
+                    rlast(int(gone + 1 == beats))
                 if offered != valid:
-                    rvalid.value = int(offered)
+                    rvalid(int(offered))
                     valid = offered
 
     async def _serve_writes(self) -> None:
         edge = RisingEdge(self.dut.aclk)
-        awvalid, awready = self._port("awvalid"), self._port("awready")
-        wvalid, wready = self._port("wvalid"), self._port("wready")
-        bvalid, bready, bresp = (self._port(name) for name in ("bvalid", "bready", "bresp"))
+        awvalid, wvalid, bready = self._pins("awvalid", "wvalid", "bready")
+        awready, wready, bvalid, bresp = self._drive("awready", "wready", "bvalid", "bresp")
         names = ("awaddr", "awlen", "awsize", "awburst", "awcache", "awprot")
-        asked = RisingEdge(awvalid), RisingEdge(wvalid)
+        asked = RisingEdge(self._port("awvalid")), RisingEdge(self._port("wvalid"))
         aw, w, offered, valid, now = False, False, False, False, 0
         done, response = 0, 0
         while True:
-            if not self._writes and not self._answers and _ONE not in (awvalid.value, wvalid.value):
+            if not self._writes and not self._answers and "1" not in (awvalid(), wvalid()):
                 await First(*asked)
             await edge
             now += 1
-            if awvalid.value == _ONE:
+            if awvalid() == "1":
                 self._hold("aw", names, aw)
                 if aw:
                     self._writes.append(self._accept("aw"))
                     assert len(self._writes) + len(self._answers) <= self.outstanding
             else:
                 assert self._held["aw"] is None, "awvalid was withdrawn"
-            if wvalid.value == _ONE:
+            if wvalid() == "1":
                 self._hold("w", ("wdata", "wstrb", "wlast"), w)
                 if w:
                     assert self._writes, "data before its address"
                     address, beats = self._writes[0]
                     response = max(response, self._write(address, done))
                     done += 1
-                    last = int(self._port("wlast").value)
+                    last = int(self._bits("wlast"))
                     assert last == (done == beats), f"wlast {last} at beat {done} of {beats}"
                     if last:
                         self._end("w", *self._writes.popleft())
@@ -192,23 +205,23 @@ class Memory:
                         done = response = 0
             else:
                 assert self._held["w"] is None, "wvalid was withdrawn"
-            if offered and bready.value == _ONE:
+            if offered and bready() == "1":
                 self._answers.popleft()
                 offered = False
-            for channel, port, was in (("aw", awready, aw), ("w", wready, w)):
+            for channel, drive, was in (("aw", awready, aw), ("w", wready, w)):
                 go = self._go(channel)
                 if channel == "w":
                     # Data waits until its address has been taken.
                     go = go and bool(self._writes)
                 if go != was:
-                    port.value = int(go)
+                    drive(int(go))
                 aw, w = (go, w) if channel == "aw" else (aw, go)
             if not offered:
                 offered = bool(self._answers) and self._answers[0][0] <= now and self._go("b")
                 if offered:
-                    bresp.value = self._answers[0][1]
+                    bresp(self._answers[0][1])
                 if offered != valid:
-                    bvalid.value = int(offered)
+                    bvalid(int(offered))
                     valid = offered
 
     def _fault(self, way: str, address: int, beat: int) -> int:
@@ -226,11 +239,11 @@ class Memory:
     def _write(self, address: int, beat: int) -> int:
         """Write the strobed bytes of a beat; returns the response."""
         self.write_beats += 1
-        strobe = int(self._port("wstrb").value)
+        strobe = int(self._bits("wstrb"), 2)
         response = self._fault("w", address, beat)
         if strobe and not response:
             start = address + beat * self.bytes - self.base
-            data = int(self._port("wdata").value).to_bytes(self.bytes, "little")
+            data = int(self._bits("wdata"), 2).to_bytes(self.bytes, "little")
             for byte in range(self.bytes):
                 if strobe >> byte & 1:
                     self.data[start + byte] = data[byte]

@@ -7,6 +7,8 @@ import cocotb
 from cocotb.task import Task
 from cocotb.triggers import RisingEdge
 
+from carrysave.sim.cocotb.pins import bits_of
+
 __all__ = ["Monitor"]
 
 
@@ -48,10 +50,10 @@ class Monitor:
         self.cycles: list[int] = []
         self.resets = 0
         self._clk = clk
-        self._rst = block.rst if rst is None else rst
-        self._valid = getattr(block, f"{name}_valid")
-        self._ready = getattr(block, f"{name}_ready")
-        self._payload = [getattr(block, f"{name}_{field}") for field in fields]
+        self._rst = bits_of(block.rst if rst is None else rst)
+        self._valid = bits_of(getattr(block, f"{name}_valid"))
+        self._ready = bits_of(getattr(block, f"{name}_ready"))
+        self._payload = [bits_of(getattr(block, f"{name}_{field}")) for field in fields]
         self._held: tuple[str, ...] | None = None
         self._now = -1
         self._live = was_reset
@@ -69,19 +71,19 @@ class Monitor:
     def look(self) -> bool:
         """Look at the ports at a clock edge; tell whether a beat passed."""
         self._now += 1
-        if str(self._rst.value) != "0":
+        if self._rst() != "0":
             self._held, self._live = None, True
             self.resets += 1
             return False
         if not self._live:
             return False
-        if str(self._valid.value) != "1":
+        if self._valid() != "1":
             assert self._held is None, f"{self.name}_valid was withdrawn before the transfer"
             return False
-        beat = tuple(str(port.value) for port in self._payload)
+        beat = tuple([read() for read in self._payload])
         held = self._held
         assert held in (None, beat), f"{self.name} changed while it waited: {held} to {beat}"
-        if str(self._ready.value) != "1":
+        if self._ready() != "1":
             self._held = beat
             return False
         self._held = None

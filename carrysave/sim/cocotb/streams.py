@@ -2,16 +2,18 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import cocotb
 import numpy as np
 from cocotb.clock import Clock
-from cocotb.simtime import get_sim_time
+from cocotb.simtime import convert, get_sim_time
 from cocotb.task import Task
 from cocotb.triggers import RisingEdge, SimTimeoutError, with_timeout
 
 from carrysave.sim.cocotb import coverage
+from carrysave.sim.cocotb.pins import bits_of, writer_of
 from carrysave.sim.parameters import BENCH_VARIABLE, bench_parameters
 from golden.formats.integer import IntFormat
 
@@ -125,7 +127,13 @@ async def reset(dut: Any) -> None:
 
 def cycle() -> int:
     """Return the number of the present cycle; constant from one rising edge to the next."""
-    return int(get_sim_time("ns")) // PERIOD_NS
+    return get_sim_time() // _period()
+
+
+@cache
+def _period() -> int:
+    """Return the steps of the simulator in a cycle."""
+    return convert(PERIOD_NS, "ns", to="step")
 
 
 async def deadline(task: Task[Any], cycles: int, what: str) -> None:
@@ -174,9 +182,8 @@ class _Stream:
         """Transfers so far."""
         return len(self.cycles)
 
-    def _taken(self, offered: int) -> None:
-        """Note a transfer in this cycle, of what was offered since another."""
-        now = cycle()
+    def _taken(self, offered: int, now: int) -> None:
+        """Note a transfer in the cycle `now`, of what was offered since another."""
         coverage.count(self.name, offered, now, self.cycles[-1] if self.cycles else None)
         self.cycles.append(now)
 
@@ -186,13 +193,16 @@ class Source(_Stream):
 
     def __init__(self, dut: Any, name: str, fields: Sequence[str], **ports: Any) -> None:
         super().__init__(dut, name, fields, **ports)
+        self._valid = writer_of(self.valid)
+        self._payload = [writer_of(port) for port in self.payload]
+        self._ones = [(1 << len(port)) - 1 for port in self.payload]
         self.idle()
 
     def idle(self) -> None:
         """Withdraw the stream, with ones as payload, which the design must ignore."""
-        self.valid.value = 0
-        for port in self.payload:
-            port.value = (1 << len(port)) - 1
+        self._valid(0)
+        for write, ones in zip(self._payload, self._ones, strict=True):
+            write(ones)
 
     def send(
         self, beats: Sequence[Sequence[int]], stalls: Iterator[bool] | None = None
@@ -202,6 +212,7 @@ class Source(_Stream):
 
     async def _send(self, beats: Sequence[Sequence[int]], stalls: Iterator[bool] | None) -> None:
         edge = RisingEdge(self.clk)
+        ready = bits_of(self.ready)
         offered = False
         for beat in beats:
             if stalls is not None and not next(stalls):
@@ -210,16 +221,18 @@ class Source(_Stream):
                 await edge
                 while not next(stalls):
                     await edge
-            for port, value in zip(self.payload, beat, strict=True):
-                port.value = value
+            for write, value in zip(self._payload, beat, strict=True):
+                write(value)
             if not offered:
-                self.valid.value = 1
+                self._valid(1)
                 offered = True
             await edge
             self.offers.append(now := cycle())
-            while not self.ready.value:
+            taken = now
+            while ready() != "1":
                 await edge
-            self._taken(now)
+                taken = cycle()
+            self._taken(now, taken)
         self.idle()
 
 
@@ -234,7 +247,9 @@ class Sink(_Stream):
     def __init__(self, dut: Any, name: str, fields: Sequence[str], **ports: Any) -> None:
         super().__init__(dut, name, fields, **ports)
         self.beats: list[tuple[str, ...]] = []
-        self.ready.value = 0
+        self._ready = writer_of(self.ready)
+        self._payload = [bits_of(port) for port in self.payload]
+        self._ready(0)
 
     def take(self, count: int, stalls: Iterator[bool] | None = None) -> Task[None]:
         """Start to take `count` more beats."""
@@ -242,25 +257,26 @@ class Sink(_Stream):
 
     async def _take(self, total: int, stalls: Iterator[bool] | None) -> None:
         edge = RisingEdge(self.clk)
+        valid, payload = bits_of(self.valid), self._payload
         held = None
         offered = 0
         ready = None
         while self.count < total:
             go = stalls is None or next(stalls)
             if go is not ready:
-                self.ready.value = int(go)
+                self._ready(int(go))
                 ready = go
             await edge
-            if not self.valid.value:
+            if valid() != "1":
                 assert held is None, f"{self.name}_valid was withdrawn before the transfer"
                 continue
-            beat = tuple(str(port.value) for port in self.payload)
+            beat = tuple([read() for read in payload])
             assert held in (None, beat), f"{self.name} changed while it waited: {held} to {beat}"
             if held is None:
                 offered = cycle()
             if go:
                 self.beats.append(beat)
-                self._taken(offered)
+                self._taken(offered, cycle())
                 held = None
             else:
                 held = beat

@@ -4,7 +4,6 @@ from typing import Any
 
 import cocotb
 from cocotb.triggers import First, RisingEdge
-from cocotb.types import Logic
 from pyuvm import (
     uvm_agent,
     uvm_analysis_port,
@@ -15,10 +14,9 @@ from pyuvm import (
 )
 
 from carrysave.sim.cocotb.host import Host
+from carrysave.sim.cocotb.pins import bits_of
 
 __all__ = ["Access", "AxiLiteAgent", "AxiLiteDriver", "AxiLiteMonitor"]
-
-_ONE = Logic(1)
 
 
 class Access(uvm_sequence_item):
@@ -84,6 +82,7 @@ class AxiLiteMonitor(uvm_monitor):
             "bready", "araddr", "arvalid", "arready", "rdata", "rresp", "rvalid", "rready",
         )  # fmt: skip
         self.pins = {name: getattr(cocotb.top, f"s_axi_{name}") for name in names}
+        self.bits = {name: bits_of(pin) for name, pin in self.pins.items()}
         self.held: dict[str, tuple[str, ...] | None] = {}
         self.restart()
 
@@ -98,27 +97,26 @@ class AxiLiteMonitor(uvm_monitor):
     async def run_phase(self) -> None:
         """Watch every edge, but sleep while there is nothing to see."""
         top: Any = cocotb.top
-        valids = [self.pins[f"{channel}valid"] for channel in ("aw", "w", "b", "ar", "r")]
-        edge, rising = RisingEdge(top.aclk), [RisingEdge(pin) for pin in valids]
+        names = [f"{channel}valid" for channel in ("aw", "w", "b", "ar", "r")]
+        valids, running = [self.bits[name] for name in names], bits_of(top.aresetn)
+        edge, rising = RisingEdge(top.aclk), [RisingEdge(self.pins[name]) for name in names]
         while True:
-            if not any(pin.value == _ONE for pin in valids):
+            if "1" not in [valid() for valid in valids]:
                 assert not (self.address and self.data) or self.waited < self.PATIENCE
                 if not (self.address or self.data or self.reads):
                     await First(*rising)
             await edge
-            if top.aresetn.value == _ONE:
+            if running() == "1":
                 self._see()
             else:
                 self.restart()
 
     def _moves(self, channel: str) -> bool:
         """Whether there is a transfer."""
-        if self.pins[f"{channel}valid"].value != _ONE:
-            return False
-        return bool(self.pins[f"{channel}ready"].value == _ONE)
+        return self.bits[f"{channel}valid"]() == "1" == self.bits[f"{channel}ready"]()
 
     def _value(self, name: str) -> int:
-        return int(self.pins[name].value)
+        return int(self.bits[name](), 2)
 
     def _see(self) -> None:
         """Look at one edge; responses first, which belong to requests of earlier ones."""
@@ -145,13 +143,13 @@ class AxiLiteMonitor(uvm_monitor):
 
     def _response(self, channel: str, names: tuple[str, ...]) -> int | None:
         """Check a response; returns it when it is taken."""
-        if self.pins[f"{channel}valid"].value != _ONE:
+        if self.bits[f"{channel}valid"]() != "1":
             assert self.held[channel] is None, f"{channel}valid was withdrawn"
             return None
-        values = tuple(str(self.pins[name].value) for name in names)
+        values = tuple([self.bits[name]() for name in names])
         held = self.held[channel]
         assert held in (None, values), f"{channel} changed while it waited: {held} to {values}"
-        if self.pins[f"{channel}ready"].value != _ONE:
+        if self.bits[f"{channel}ready"]() != "1":
             self.held[channel] = values
             self.waited = 0
             return None
