@@ -68,9 +68,9 @@ def test_no_energy_of_an_engine_of_blocks(
 def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_path: Path) -> None:
     """Every product on the simulated block; the demo runs all of the test images."""
     model, task = digits
-    x = save(tmp_path / "x.npy", task.inputs[:200])
-    y = save(tmp_path / "y.npy", task.labels[:200])
-    found = run(model, "--input", x, "--labels", y, *SMALL, "--simulate", "all", "--batch", 200,
+    x = save(tmp_path / "x.npy", task.inputs[:64])
+    y = save(tmp_path / "y.npy", task.labels[:64])
+    found = run(model, "--input", x, "--labels", y, *SMALL, "--simulate", "all", "--batch", 64,
                 "--energy", "none", "--json", "-o", tmp_path / "out")  # fmt: skip
     assert found.code == 0, found.err
     facts = check("run", found.out)
@@ -80,17 +80,17 @@ def test_digits_on_the_simulated_block(run: Run, digits: tuple[Path, Task], tmp_
     assert output["accuracy"] == output["accuracy_onnxruntime"] > 0.96
     assert facts["simulation_equal"] is True
     first, second = facts["layers"]
-    assert [row["simulated_rows"] for row in (first, second)] == [200, 200]
-    assert first["macs"] == 200 * 64 * 32
+    assert [row["simulated_rows"] for row in (first, second)] == [64, 64]
+    assert first["macs"] == 64 * 64 * 32
     assert 0.8 < first["utilisation"] < 1
     names = {Path(path).name for path in facts["files"]}
     assert names == {"outputs.npz", "layers.svg", "layers.md", "run.json"}
     own = tmp_path / "out" / "run" / "quantised"
     assert check("run", own / "run.json") == facts
     logits = np.load(own / "outputs.npz")["logits"]
-    assert np.mean(logits.argmax(axis=1) == task.labels[:200]) == output["accuracy"]
+    assert np.mean(logits.argmax(axis=1) == task.labels[:64]) == output["accuracy"]
     text = (own / "layers.md").read_text()
-    assert "| layer0 | Gemm | 200 x 64 x 32 |" in text
+    assert "| layer0 | Gemm | 64 x 64 x 32 |" in text
     assert "equal to onnxruntime's bit for bit" in text
     assert (own / "layers.svg").read_bytes().startswith(b"<?xml")
 

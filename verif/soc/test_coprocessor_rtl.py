@@ -87,13 +87,21 @@ def test_coprocessor_ids_are_ports_and_no_more() -> None:
         CoprocessorStream(streams.spec, engine=streams.engine.component(), id_width=8)
 
 
+def brief(request: pytest.FixtureRequest, **options: int) -> dict[str, int]:
+    """Tell a bench to be shorter in `make test`."""
+    return {} if request.node.get_closest_marker("prove") else {"still": 2000} | options
+
+
 @pytest.mark.parametrize(
     "parameters", [SHORT | {"lean": True}, *long([SHORT])], ids=case_name
 )  # fmt: skip
-def test_coprocessor_rtl_in_short(parameters: dict[str, Any], tmp_path: Path) -> None:
+def test_coprocessor_rtl_in_short(
+    parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """A sample of the orders, and all else; the first case closes the coverage."""
     bench = "verif.soc.benches.tb_coprocessor"
-    run_bench(Design("coprocessor", parameters), bench, tmp_path, close=False)
+    options = brief(request, overlaps=1)
+    run_bench(Design("coprocessor", parameters), bench, tmp_path, close=False, **options)
 
 
 @pytest.mark.parametrize("parameters", [*CASES[:1], *long([*CASES, *LONG])], ids=case_name)
@@ -101,7 +109,7 @@ def test_coprocessor_rtl_matches_golden(
     parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Of jobs that overlap there are a few, and more in `make prove`."""
-    options = {} if request.node.get_closest_marker("prove") else {"overlaps": 4}
+    options = brief(request, overlaps=2)
     design = Design("coprocessor", parameters)
     result = verify(design, seed=1, options=options, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"
@@ -168,11 +176,13 @@ LONG_FORMATS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", [*FORMATS, *long(LONG_FORMATS)], ids=case_name)
-def test_coprocessor_rtl_formats(parameters: dict[str, Any], tmp_path: Path) -> None:
-    run_bench(
-        Design("coprocessor", parameters), "verif.soc.benches.tb_coprocessor_formats", tmp_path
-    )
+@pytest.mark.parametrize("parameters", [*FORMATS, *long([*FORMATS, *LONG_FORMATS])], ids=case_name)
+def test_coprocessor_rtl_formats(
+    parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    bench = "verif.soc.benches.tb_coprocessor_formats"
+    options = brief(request, transactions=6)
+    run_bench(Design("coprocessor", parameters), bench, tmp_path, **options)
 
 
 # A beat has the biases of two tiles.

@@ -40,8 +40,9 @@ LONG: list[dict[str, Any]] = [
 def test_coprocessor_uart_rtl_matches_golden(
     parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Of damaged frames there are a few, and more in `make prove`, here and below."""
-    options = {} if request.node.get_closest_marker("prove") else {"transactions": 60}
+    """Damaged frames and wrong jobs are a few, and more in `make prove`, here and below."""
+    short = {"transactions": 60, "wrong": 1}
+    options = {} if request.node.get_closest_marker("prove") else short
     design = Design("coprocessor_uart", parameters)
     result = verify(design, seed=1, options=options, directory=tmp_path)
     assert result.ok, f"{result.failed}; see {result.log}"

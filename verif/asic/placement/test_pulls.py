@@ -19,7 +19,7 @@ DESIGN = Design("opt2", {"a_width": 4, "b_width": 4, "accumulator_width": 12})
 EFFORT = 3
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def die() -> Die:
     found = synthesis.synthesise_design(DESIGN, LIBRARY, activity="none")
     netlist = Netlist.read(Path(found["netlist"]), found["module"], LIBRARY)

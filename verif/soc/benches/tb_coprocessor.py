@@ -12,6 +12,8 @@ CLOSE: bool = bench_parameters().get("close", True)
 """Whether coverage must have no hole at the end; else there is a sample of the orders only."""
 OVERLAPS: int = bench_parameters().get("overlaps", 20 if CLOSE else 3)
 """Rounds of jobs that overlap."""
+STILL: int = bench_parameters().get("still", 10_000)
+"""Cycles for which a channel of memory does nothing."""
 
 
 @cocotb.test
@@ -29,7 +31,7 @@ async def test_registers_reset(env: Environment) -> None:
 @within
 async def test_registers_bits(env: Environment) -> None:
     """Every bit of every register is as the register model has it."""
-    await register_tests.bits(env, 32)
+    await register_tests.bits(env, 32 if CLOSE else 8)
     await register_tests.strobes(env)
     await register_tests.clearing(env)
     await env.run(env.draw())
@@ -39,14 +41,14 @@ async def test_registers_bits(env: Environment) -> None:
 @within
 async def test_orders(env: Environment) -> None:
     """Orders of all kinds, after one another, until every pair of bins was seen."""
-    await scenarios.fill(env, coverages()[0], most=1000 if CLOSE else 60, close=CLOSE)
+    await scenarios.fill(env, coverages()[0], most=1000 if CLOSE else 40, close=CLOSE)
 
 
 @cocotb.test
 @within
 async def test_faults(env: Environment) -> None:
     """Errors of memory on the first, a middle and the last beat of bursts of all kinds."""
-    await scenarios.faults(env, most=400 if CLOSE else 6, close=CLOSE)
+    await scenarios.faults(env, most=400 if CLOSE else 4, close=CLOSE)
 
 
 @cocotb.test
@@ -83,8 +85,8 @@ async def test_configuration_while_busy(env: Environment) -> None:
 @cocotb.parametrize(channel=CHANNELS)
 @within
 async def test_channel_stands_still(env: Environment, channel: str) -> None:
-    """A channel of memory that does nothing for 10,000 cycles, in the middle of a job."""
-    await scenarios.standstill(env, channel, 10_000)
+    """A channel of memory that does nothing for thousands of cycles, in the middle of a job."""
+    await scenarios.standstill(env, channel, STILL)
 
 
 @cocotb.test

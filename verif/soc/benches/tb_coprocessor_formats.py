@@ -10,7 +10,7 @@ from cocotb.triggers import ClockCycles
 from carrysave.sim.cocotb import system
 from carrysave.sim.cocotb.axi_memory import CHANNELS, Memory
 from carrysave.sim.cocotb.host import Host, descriptor
-from carrysave.sim.cocotb.streams import PERIOD_NS, generator, schedule
+from carrysave.sim.cocotb.streams import PERIOD_NS, generator, limited, schedule
 from carrysave.sim.parameters import bench_spec
 from golden.soc.coprocessor import (
     CoprocessorSpec,
@@ -59,7 +59,7 @@ async def test_small(dut: Any) -> None:
 async def test_random(dut: Any) -> None:
     host, memory = await start(dut)
     rng = generator(2)
-    for _ in range(40):
+    for _ in range(limited(40)):
         await run(host, memory, any_job(SPEC, rng, 0.05))
 
 
@@ -69,7 +69,7 @@ async def test_stalls(dut: Any, kind: str) -> None:
     rng = generator(3)
     stalls = {channel: schedule(kind, generator(4, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await start(dut, latency=20, stalls=stalls)
-    for _ in range(8):
+    for _ in range(limited(8)):
         await run(host, memory, any_job(SPEC, rng, 0.07))
 
 
@@ -117,7 +117,7 @@ async def test_errors_of_memory(dut: Any, way: str, response: int) -> None:
     rng = generator(6, response)
     stalls = {channel: schedule("bursts", generator(7, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await start(dut, latency=10, stalls=stalls)
-    for _ in range(12):
+    for _ in range(limited(12)):
         job = draw(SPEC, rng, 7, 9, 40, bias=SPEC.bias)
         matrix = matrices(SPEC, job)["c" if way == "w" else str(rng.choice(["a", "b"]))]
         row = int(rng.integers(matrix.rows))
@@ -146,7 +146,7 @@ async def test_resets(dut: Any) -> None:
     rng = generator(8)
     stalls = {channel: schedule("rare", generator(9, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await start(dut, latency=30, stalls=stalls)
-    for _ in range(40):
+    for _ in range(limited(40)):
         await host.start(draw(SPEC, rng, 9, 12, 70, bias=SPEC.bias))
         await ClockCycles(dut.aclk, int(rng.integers(1, 900)))
         await host.write(0, 1 << 31)

@@ -14,7 +14,7 @@ from carrysave.driver.uart import UartLink
 from carrysave.sim.cocotb.serial_line import SerialLine
 from carrysave.sim.cocotb.streams import cycle, generator, limited, reset, start_clock
 from carrysave.sim.cocotb.system import seconds
-from carrysave.sim.parameters import bench_spec
+from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.soc.coprocessor_uart import CoprocessorUartSpec
 from golden.soc.job import Error, error_of
 from golden.soc.serial.host_link import HostLinkFormat, frame
@@ -24,6 +24,8 @@ from verif.soc.benches.jobs import draw
 from verif.soc.uvm.refusals import refused
 
 SPEC: CoprocessorUartSpec = bench_spec()
+WRONG: int = bench_parameters().get("wrong", 2)
+"""Jobs that are refused, for each reason."""
 # Rows and columns with which the operands of a product, each row a beat at least, find room.
 SIDE = max(1, SPEC.memory_bytes // (16 * max(SPEC.bytes, 64)))
 
@@ -127,7 +129,7 @@ async def test_refusals(dut: Any) -> None:
         wrong = []
         for reason in ("dimension", "long_k", "wraps", "short_row", "blocks"):
             tasks = refused(SPEC, good, reason)
-            wrong += [tasks[number].job for number in rng.permutation(len(tasks))[:2]]
+            wrong += [tasks[number].job for number in rng.permutation(len(tasks))[:WRONG]]
         for job in wrong[: limited(len(wrong))]:
             expected = error_of(SPEC, job)
             assert expected
