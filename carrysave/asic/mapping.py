@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from carrysave import cache, jobs
-from carrysave.asic import full_adders, hierarchy, resized, sta
+from carrysave.asic import full_adders, hierarchy, port_model, resized, sta
 from carrysave.asic.abc_scripts import abc_script
 from carrysave.asic.elaborate import FORMAT, Elaborated, cell_types
 from carrysave.asic.liberty.cells import LIB, Library
@@ -188,7 +188,9 @@ def point_job(flow: Flow, recipe: Recipe, delay_ns: float, facts: Mapping[str, A
     arguments = _arguments(flow, recipe, delay_ns, jobs.File)
     return jobs.Job(
         function=measure, arguments=arguments,
-        content=[str(FORMAT), str(hierarchy.TIMED_WHOLE), str(resized.FORMAT)],
+        content=[
+            str(FORMAT), str(hierarchy.TIMED_WHOLE), str(port_model.FORMAT), str(resized.FORMAT)
+        ],
         tools=(yosys.version, sta.version),
         label=f"{flow.design.top}, {recipe}, target {delay_ns:.3f}",
         facts={
@@ -267,6 +269,7 @@ def _mapped(
     parts = [
         source_key, script, cells.driver.name, str(cells.load_ff), *cells.dont_use,
         repr(around), sta.version(), str(FORMAT), str(hierarchy.TIMED_WHOLE),
+        f"port model {port_model.FORMAT}",
         *(corner.sha for corner in cells.corners),
     ]  # fmt: skip
 

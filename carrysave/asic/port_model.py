@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.sta import Conditions, run
 
-__all__ = ["model"]
+__all__ = ["FORMAT", "model"]
+
+FORMAT = 1  # of what is cached; raise it with any change of what a model says
 
 # The worst delay from and to every port, for a model of a module: first between registers and to
 # outputs, then from inputs to registers and to outputs (2.0 cannot take a constraint back).
@@ -42,7 +44,9 @@ def model(
 
     The model has, for every port, the worst setup or clock-to-output delay over its bits, and for
     every pair of ports the worst delay through, all under the conditions of
-    :func:`carrysave.asic.sta.analyse`.
+    :func:`carrysave.asic.sta.analyse`. It is of interface timing: an input with a setup time and a
+    way through to an output that a register drives, too, is no data input of a latch, which
+    OpenSTA would open for half of the period.
 
     Parameters
     ----------
@@ -124,5 +128,5 @@ def _model_text(
         *thresholds,
         *(f"type(bits{width}) {{ base_type : array; data_type : bit; bit_width : {width}; "
           f"bit_from : {width - 1}; bit_to : 0; downto : true; }}" for width in widths),
-        f"cell({top}) {{", "area : 0;", *lines, "}", "}", "",
+        f"cell({top}) {{", "area : 0; interface_timing : true;", *lines, "}", "}", "",
     ])  # fmt: skip
