@@ -1,6 +1,7 @@
 """Bit heap: weighted bits to be added up, compressed to one or two bits a column."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from amaranth import C, Module, Signal, Value
 
@@ -88,7 +89,13 @@ class BitHeap:
 
     def sum_heights(self, arrival: float, most: int | Sequence[int] = 2) -> list[int]:
         """Choose the accumulator's heights: a carry is kept only where rippling it costs time."""
-        return sparse_heights(self.width, lambda heights: self.sum_delay(heights, arrival), most)
+        return self._sparse(most, arrival)
+
+    def _sparse(self, most: int | Sequence[int], arrival: float | None) -> list[int]:
+        """Choose heights of columns, with an accumulator of these heights, or with none."""
+        columns = tuple(tuple(at for _, at in column) for column in self.columns)
+        rows = most if isinstance(most, int) else tuple(most)
+        return list(_sparse(columns, self.constant, rows, arrival))
 
     def lowest(self, width: int) -> "BitHeap":
         """Make a heap of the lowest columns: the same sum modulo 2^width."""
@@ -154,7 +161,7 @@ class BitHeap:
         bits.constant = 0
         bits.width = self._occupied
         bits.columns = bits.columns[: bits.width]
-        heights = sparse_heights(bits.width, lambda heights: bits.schedule(heights).delay, rows)
+        heights = bits._sparse(rows, None)
         registered = BitHeap(self.width)
         registered.constant = self.constant
         for weight, column in enumerate(bits.compress(m, heights)):
@@ -164,6 +171,32 @@ class BitHeap:
                     m.d.sync += held.eq(bit)
                 registered.add_bit(held, weight)
         return registered
+
+
+@lru_cache(maxsize=1024)
+def _sparse(
+    columns: tuple[tuple[float, ...], ...],
+    constant: int,
+    most: int | tuple[int, ...],
+    arrival: float | None,
+) -> tuple[int, ...]:
+    """Choose heights, which depend on nothing but arrivals; elements of an array ask for the same.
+
+    Parameters
+    ----------
+    columns : arrivals of the bits of each column, in XOR gates.
+    constant : what is added to them.
+    most : bits that a column may keep.
+    arrival : of the accumulator's bits; None if there is none.
+    """
+    heap = BitHeap(len(columns))
+    heap.constant = constant
+    heap.columns = [[(C(0, 1), at) for at in column] for column in columns]
+
+    def delay(heights: Sequence[int]) -> float:
+        return heap.schedule(heights).delay if arrival is None else heap.sum_delay(heights, arrival)
+
+    return tuple(sparse_heights(heap.width, delay, most))
 
 
 def _add(inputs: list[Value]) -> tuple[Value, Value]:

@@ -4,6 +4,7 @@ import functools
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 __all__ = ["Adder", "Schedule", "balance", "schedule", "sparse_heights"]
 
@@ -12,8 +13,7 @@ __all__ = ["Adder", "Schedule", "balance", "schedule", "sparse_heights"]
 _SUM, _LATE_CARRY, _HALF_CARRY = 1.0, 1.0, 0.6
 
 
-@dataclass(frozen=True)
-class Adder:
+class Adder(NamedTuple):
     """One full or half adder: ``inputs`` of weight 2^column become ``sum`` and ``carry``.
 
     Bits are numbers: first those of the heap in the order given to :func:`schedule`, then one
