@@ -137,6 +137,55 @@ def test_maximum_of_what_a_table_makes() -> None:
     check(network, (60, 6), {"Table": 360, "MaxPool": 360})
 
 
+def drawn(network: Network, count: int) -> None:
+    """Draw operators between codes; the last ones are read, and others too by chance."""
+    rng = network.rng
+    floats = [network.product("x", "p"), network.product("x", "r", kind=np.int8)]
+    for number in range(count):
+        recent = int(rng.integers(max(len(floats) - 3, 0), len(floats)))
+        x, other = floats[recent], floats[int(rng.integers(len(floats)))]
+        name, constant = f"n{number}", network.constant(rng.normal(0, 2))
+        kind = str(rng.choice(
+            ["Add", "Mul", "Sub", "Relu", "Sigmoid", "Clip", "Max", "moved", "pool", "step", "step"]
+        ))  # fmt: skip
+        if kind in ("Add", "Mul", "Sub", "Max"):
+            made = network.node(kind, [x, constant if rng.integers(2) else other], name)
+        elif kind == "Clip":
+            made = network.node(kind, [x, network.constant(-1), network.constant(1)], name)
+        elif kind == "step":
+            made = network.quantised(x, name, rng.choice(np.array([np.uint8, np.int8])))
+        elif kind == "moved":
+            turned = network.node("Transpose", [x], f"{name}/t", perm=[1, 0])
+            made = network.node("Reshape", [turned, network.constant([8, 6], np.int64)], name)
+        elif kind == "pool":
+            wide = network.node("Unsqueeze", [x, network.constant([0], np.int64)], f"{name}/w")
+            most = network.node(
+                "MaxPool", [wide], f"{name}/m", kernel_shape=[3], pads=[1, 1], strides=[1]
+            )
+            made = network.node("Squeeze", [most, network.constant([0], np.int64)], name)
+        else:
+            made = network.node(kind, [x], name)
+        floats.append(made)
+    both = network.node("Add", [network.quantised(one, f"{one}/e") for one in floats[-2:]], "both")
+    network.node("QuantizeLinear", [both, network.scale(), network.zero(np.uint8)], "y")
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_drawn_operators(seed: int) -> None:
+    """The same codes, by no more operations of the host."""
+    network = Network(np.random.default_rng(seed))
+    drawn(network, 4 + seed)
+    whole = lowered(network, (8, 6), np.uint8, np.uint8)
+    x = draw(np.random.default_rng(seed), (8, 6), np.uint8)
+    before, after = Counter[str](), Counter[str]()
+    expected = evaluate(whole, {"x": x}, multiplier(True), host=before)["y"]
+    found = fuse(whole)
+    made = evaluate(found, {"x": x}, multiplier(True), host=after)["y"]
+    np.testing.assert_array_equal(made, expected)
+    assert after.total() <= before.total()
+    assert found.tables
+
+
 def by_columns(network: Network, x: str) -> str:
     return network.node("Mul", [x, network.constant(np.arange(6))], "m")
 
