@@ -41,6 +41,7 @@ def test_only_cores_with_weights_as_narrow_are_taken(tmp_path: Path, bits: str) 
                 check(target, 96, model.own)
 
 
+@pytest.mark.prove
 def test_chat_continues_on_a_simulated_ternary_core(run: Run, tmp_path: Path) -> None:
     """All jobs of a prompt and a character after it; and whole sums, not of groups.
 

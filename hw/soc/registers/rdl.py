@@ -13,6 +13,7 @@ from golden.check import Integer
 
 if TYPE_CHECKING:
     # Slow to load, and not needed before there is a map.
+    from systemrdl.compiler import RDLCompiler
     from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
 
 __all__ = [
@@ -130,12 +131,18 @@ def register_map(parameters: Mapping[str, int], *, name: str = MAP) -> "AddrmapN
 
 @cache
 def _compile(name: str, parameters: tuple[tuple[str, int], ...]) -> "AddrmapNode":
-    """Compile the source; cached per build, because nodes are never modified."""
+    """Elaborate the source; cached per build, because nodes are never modified."""
+    return _compiler().elaborate(MAP, name, dict(parameters)).top
+
+
+@cache
+def _compiler() -> "RDLCompiler":
+    """Read the source, once for all builds: each gets a copy of what is in it."""
     from systemrdl.compiler import RDLCompiler
 
     compiler = RDLCompiler()
     compiler.compile_file(str(_SOURCE))
-    return compiler.elaborate(MAP, name, dict(parameters)).top
+    return compiler
 
 
 def fields_of(part: "AddrmapNode | RegfileNode") -> Iterator[MapField]:
