@@ -27,6 +27,8 @@ FIRST = (
     "test_shift_rtl.py", "test_lut_chain_rtl.py", "test_stimulus.py", "test_synthesis.py",
     "test_float_lut_rtl.py", "test_sl8_rtl.py", "test_sl16_rtl.py", "test_npe_rtl.py",
     "test_requantiser_rtl.py", "test_runner.py", "test_commands.py", "test_implementation.py",
+    "test_coprocessor_vector_rtl.py", "test_simulate.py", "test_search.py", "test_generic.py",
+    "test_recipe_search.py", "test_pulls.py", "test_space.py", "test_explore.py",
 )  # fmt: skip
 
 
