@@ -5,16 +5,22 @@ import pytest
 
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work, run
+from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import vector_unit
 from verif.soc.driver.driver_checks import draw, expected, requantisation
-from verif.soc.driver.driver_rig import RNG
+from verif.soc.driver.driver_rig import RNG, Rig
 from verif.soc.driver.test_driver_vector import (
     ELEMENTS,
     UNITS,
     golden_of,
-    rig_of,
     rows_of,
+    spec_of,
 )  # fmt: skip
+
+
+def rig_of(unit: VectorUnitSpec) -> Rig:
+    """Make the Python driver, the one that has batches, on a co-processor with a vector unit."""
+    return Rig("python", None, spec_of(unit))
 
 
 @pytest.mark.parametrize("one_start", [False, True], ids=["one by one", "one start"])
