@@ -8,7 +8,10 @@ import numpy as np
 from .memory import check_size
 from .names import quoted
 
-__all__ = ["CodeTable"]
+__all__ = ["TABLE", "CodeTable"]
+
+TABLE = "Table"
+"""The operator that looks codes up."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from onnx.reference.op_run import OpRun
 
 from . import host_quantisers
 from .check_model import DOMAIN
+from .code_table import TABLE
 from .host_operators import OPERATORS
 from .host_work import operations
 from .lower import Lowered
@@ -130,7 +131,7 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
 
 def _of_model(lowered: Lowered, node: NodeProto) -> NodeProto:
     """Return a node of the model, where onnxruntime or a layer of products does it."""
-    if node.domain != DOMAIN or node.op_type == "Table":
+    if node.domain != DOMAIN or node.op_type == TABLE:
         return node
     if node.op_type == "Fallback":
         return lowered.fallbacks[helper.get_node_attr_value(node, "index")].node

@@ -18,14 +18,13 @@ from onnx import NodeProto, helper
 from .check_model import DOMAIN
 from .code_paths import CodePaths, OpenPathError
 from .code_region import Region, tabled
-from .code_table import CodeTable
+from .code_table import TABLE, CodeTable
 from .lower import Lowered
 from .model import Graph, needed
 from .tensors import without_constants
 
-__all__ = ["TABLE", "fuse"]
+__all__ = ["fuse"]
 
-TABLE = "Table"
 _BITS = 16
 """Bits of the codes that an entry of a table is found by."""
 

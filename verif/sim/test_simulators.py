@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from carrysave.sim import icarus
-from carrysave.sim.runner import named, verify
+from carrysave.sim.runner import named, run, verify
 from hw.catalog import Design
 from hw.emit.verilog import verilog_of
 
@@ -30,6 +30,16 @@ def test_icarus_sees_what_verilator_sees(tmp_path: Path) -> None:
     assert sum(bins[-1] for bins in cross["hits"]) > 100
     assert result.waves is not None
     assert "o_sum" in result.waves.read_text()
+
+
+def test_streams_refuse_what_is_unknown(tmp_path: Path) -> None:
+    (tmp_path / "unknown.v").write_text(
+        "module unknown(input clk, i_valid, i_data, o_ready, output i_ready, o_valid, o_data);\n"
+        "assign i_ready = 1'bx;\nassign o_valid = 1'bx;\nassign o_data = 1'b0;\nendmodule\n"
+    )
+    built = icarus.build([tmp_path / "unknown.v"], "unknown")
+    result = run(built, "verif.sim.benches.tb_unknown", seed=1, directory=tmp_path / "run")
+    assert result.ok, result
 
 
 def test_icarus_says_what_is_wrong(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 from cocotb import handle
 
-__all__ = ["bits_of", "writer_of"]
+__all__ = ["bits_of", "flag_of", "writer_of"]
 
 _DEPOSIT: int = handle._GPISetAction.DEPOSIT.value
 _BITS = {0: "0", 1: "1"}
+_FLAGS = {"0": False, "1": True}
 _NARROW = 32
 """Bits that the simulator takes as an integer."""
 
@@ -22,6 +23,22 @@ def bits_of(port: Any) -> Callable[[], str]:
     """Return a function that reads a port: its bits as a string, MSB first."""
     read: Callable[[], str] = port._handle.get_signal_val_binstr
     return read
+
+
+def flag_of(port: Any) -> Callable[[], bool]:
+    """Return a function that reads a port of one bit.
+
+    It raises ValueError if that is neither 0 nor 1, as X of a simulator of four values.
+    """
+    read = bits_of(port)
+
+    def flag() -> bool:
+        bits = read()
+        if bits not in _FLAGS:
+            raise ValueError(f"{port._name} must be 0 or 1, not {bits}")
+        return _FLAGS[bits]
+
+    return flag
 
 
 def writer_of(port: Any) -> Callable[[int], None]:

@@ -13,7 +13,7 @@ from cocotb.task import Task
 from cocotb.triggers import RisingEdge, SimTimeoutError, with_timeout
 
 from carrysave.sim.cocotb import coverage
-from carrysave.sim.cocotb.pins import bits_of, writer_of
+from carrysave.sim.cocotb.pins import bits_of, flag_of, writer_of
 from carrysave.sim.parameters import BENCH_VARIABLE, bench_parameters
 from golden.formats.integer import IntFormat
 
@@ -212,7 +212,7 @@ class Source(_Stream):
 
     async def _send(self, beats: Sequence[Sequence[int]], stalls: Iterator[bool] | None) -> None:
         edge = RisingEdge(self.clk)
-        ready = bits_of(self.ready)
+        ready = flag_of(self.ready)
         offered = False
         for beat in beats:
             if stalls is not None and not next(stalls):
@@ -229,7 +229,7 @@ class Source(_Stream):
             await edge
             self.offers.append(now := cycle())
             taken = now
-            while ready() != "1":
+            while not ready():
                 await edge
                 taken = cycle()
             self._taken(now, taken)
@@ -257,7 +257,7 @@ class Sink(_Stream):
 
     async def _take(self, total: int, stalls: Iterator[bool] | None) -> None:
         edge = RisingEdge(self.clk)
-        valid, payload = bits_of(self.valid), self._payload
+        valid, payload = flag_of(self.valid), self._payload
         held = None
         offered = 0
         ready = None
@@ -267,7 +267,7 @@ class Sink(_Stream):
                 self._ready(int(go))
                 ready = go
             await edge
-            if valid() != "1":
+            if not valid():
                 assert held is None, f"{self.name}_valid was withdrawn before the transfer"
                 continue
             beat = tuple([read() for read in payload])
