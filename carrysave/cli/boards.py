@@ -31,16 +31,18 @@ def list_boards(
         print(json.dumps(rows, indent=2))
         return 0
     table = Table(title="Boards", title_justify="left")
-    for head in ("board", "FPGA", "engine", "MHz", "GOPS", "baud"):
-        right = head in {"MHz", "GOPS", "baud"}
+    for head in ("board", "FPGA", "engine", "MHz", "GOPS", "kbaud"):
+        right = head in {"MHz", "GOPS", "kbaud"}
         table.add_column(head, justify="right" if right else "left", no_wrap=True)
     for row in rows:
+        kbaud = row["baud"] and row["baud"] / 1e3
         table.add_row(
             row["board"], row["part"], f"{row['m']} x {row['n']}",
-            *map(_shown, (row["clock_mhz"], row["gops"], row["baud"])),
+            *map(_shown, (row["clock_mhz"], row["gops"], kbaud)),
         )  # fmt: skip
     console.print(table)
     console.print("MHz, GOPS: of the default build, where they were measured.")
+    console.print("kbaud: of its serial line.")
     console.print("Arty A7, PYNQ-Z2, KV260: `build` writes a project for Vivado.")
     for note, row in ((row["note"], row) for row in rows if row["note"]):
         console.print(f"{row['board']}: {note}", highlight=False, markup=False, soft_wrap=True)
