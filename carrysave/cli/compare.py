@@ -95,7 +95,7 @@ def compare(
 
     **Examples:**
 
-    - `carrysave compare mac opt1 'opt1(encoding=ent)' --sweep --html opt1.html`
+    - `carrysave compare mac opt1 'opt1(encoding=booth)' --sweep --html opt1.html`
     - `carrysave compare 'systolic_os(m=4,n=4)' my_array --verilog a.v b.v --operations 32`
     - `carrysave compare 'mac(verilog=their/mac.v,clock=ck,operations=2)' mac --liberty my.lib.gz`
     - `carrysave compare systolic_os my_array --verilog a.sv --target ecp5`
