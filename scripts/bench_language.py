@@ -1,6 +1,6 @@
 """Measure what golden's units cost a language model, and count tokens a second on memories.
 
-    .venv/bin/python scripts/bench_language.py                 20,480 tokens: hours on two cores
+    .venv/bin/python scripts/bench_language.py                 20,480 tokens: an hour of a core
     .venv/bin/python scripts/bench_language.py --quick         1,024 tokens: minutes
     .venv/bin/python scripts/bench_language.py --parts tokens  tokens a second and energy: minutes
     .venv/bin/python scripts/bench_language.py --parts luts    LUTs of a ternary product: minutes
@@ -13,9 +13,12 @@ What is done is kept: a run that was ended goes on where it was.
 
 import argparse
 import json
+import os
 import sys
 from pydoc_data.topics import topics
 from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: each job has a core
 
 import numpy as np
 from rich.console import Console
@@ -51,13 +54,14 @@ def measure(count: int, steps: Steps) -> list[dict[str, Any]]:
     windows = tokens[: count - count % WINDOW].reshape(-1, WINDOW)
     wanted = [
         loss_job(path, setting, window.tolist(), f"{setting}: window {place} of {len(windows)}")
-        for setting in SETTINGS
+        # So a run that was ended has whole windows, of which `--tokens` makes shorter rows.
         for place, window in enumerate(windows, 1)
+        for setting in SETTINGS
     ]
     with jobs.session(jobs.Options(progress=steps.jobs)):
         bits = [outcome.get() for outcome in jobs.run(wanted, ordered=True)]
     rows: list[dict[str, Any]] = []
-    for setting, each in zip(SETTINGS, np.reshape(bits, (len(SETTINGS), -1)), strict=True):
+    for setting, each in zip(SETTINGS, np.reshape(bits, (-1, len(SETTINGS))).T, strict=True):
         perplexity = 2 ** (each.sum() / (windows.size - len(windows)))
         first = rows[0]["perplexity"] if rows else perplexity
         rows.append({

@@ -132,39 +132,57 @@ class Decoder(Blocks):
         codes = codes.astype(np.float64).reshape(shape.shared, -1, count, shape.head)
         powers = powers.reshape(shape.shared, -1, count)
         made = np.empty(codes.shape)
-        for row, place in enumerate(places):
-            factors = np.ldexp(scale, powers[:, :, row])[..., None]
-            scores = self._scores(number, codes[:, :, row], int(place) + 1) * factors
-            made[:, :, row] = self._values(number, units.probabilities(scores))
+        for start in range(0, count, units.rows):
+            own = slice(start, start + units.rows)
+            tokens = np.arange(int(places[own][-1]) + 1)
+            factors = np.ldexp(scale, powers[:, :, own])[..., None]
+            scores = self._scores(number, codes[:, :, own], len(tokens)) * factors
+            scores[..., tokens > places[own, None]] = -np.inf
+            made[:, :, own] = self._values(number, units.probabilities(scores))
         return made.reshape(shape.heads, count, shape.head).swapaxes(0, 1).reshape(count, -1)
 
     def _scores(self, number: int, queries: np.ndarray, count: int) -> np.ndarray:
-        """Multiply queries, heads with keys x heads of queries x head, by keys of tokens."""
+        """Multiply queries by keys of tokens.
+
+        Parameters
+        ----------
+        queries : heads with keys x heads of queries x rows x head.
+
+        Returns
+        -------
+        Heads with keys x heads of queries x rows x tokens.
+        """
         codes, steps, offsets = (
-            one[number, 0, :, :count] for one in (self._codes, self._steps, self._offsets)
+            one[number, 0, :, None, None, :count]
+            for one in (self._codes, self._steps, self._offsets)
         )
         blocks = steps.shape[-1]
         parts = zip(
             np.split(queries, blocks, axis=-1), np.split(codes, blocks, axis=-1), strict=True
         )
-        scores = np.zeros((*queries.shape[:2], count))
+        scores = np.zeros((*queries.shape[:3], count))
         for block, (own, keys) in enumerate(parts):
-            sums = self.units.multiplied("scores", own, keys.swapaxes(1, 2))
-            scores += sums * steps[:, None, :, block]
-            scores += own.sum(axis=-1, keepdims=True) * offsets[:, None, :, block]
+            sums = self._multiplied("scores", own, keys[:, 0, 0].swapaxes(1, 2))
+            scores += sums * steps[..., block]
+            scores += own.sum(axis=-1, keepdims=True) * offsets[..., block]
         return scores
 
     def _values(self, number: int, shares: np.ndarray) -> np.ndarray:
-        """Add up values of tokens by their shares, heads with keys x heads of queries x tokens."""
+        """Add up values of tokens by their shares; arrays as of :meth:`_scores`."""
         count = shares.shape[-1]
         codes, steps, offsets = (
             one[number, 1, :, :count] for one in (self._codes, self._steps, self._offsets)
         )
         made = []
         for block, values in enumerate(np.split(codes, steps.shape[-1], axis=-1)):
-            weighted = shares * steps[:, None, :, block]
+            weighted = shares * steps[:, None, None, :, block]
             own, powers = self.units.aligned(weighted, SHARE_BITS, count)
-            sums = self.units.multiplied("values", own.astype(np.float64), values)
-            rest = shares @ offsets[:, :, block, None]
+            sums = self._multiplied("values", own.astype(np.float64), values)
+            rest = shares @ offsets[:, None, :, block, None]
             made.append(np.ldexp(sums, powers) + rest)
         return np.concatenate(made, axis=-1)
+
+    def _multiplied(self, kind: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Multiply heads x heads of queries x rows x K by heads x K x N."""
+        flat = self.units.multiplied(kind, a.reshape(len(a), -1, a.shape[-1]), b)
+        return flat.reshape(*a.shape[:-1], b.shape[-1])

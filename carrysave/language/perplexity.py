@@ -12,7 +12,9 @@ from carrysave import jobs, language, weights
 from carrysave.language.decoder import Decoder
 from carrysave.language.losses import losses
 from carrysave.language.model import Model, load
+from carrysave.language.rounded import matrices, rounded_model
 from carrysave.language.units import FLOATS, GOLDEN, Units
+from carrysave.networks.precision.rounded import Rounded
 from carrysave.weights.gguf import read_gguf
 
 __all__ = ["SETTINGS", "loss_job"]
@@ -52,7 +54,9 @@ def loss(path: Path, setting: str, window: list[int]) -> float:
     """Return the sum of -log2 of what the model gave each token of a window but the first."""
     units, bits = SETTINGS[setting]
     tokens = np.array(window)
-    decoder = Decoder(_model(path), cache=len(tokens), bits=bits, units=units)
+    # Activations in floats take weights in floats: sums of groups need not be apart.
+    model = _in_floats(path) if units.aligned is FLOATS.aligned else _model(path)
+    decoder = Decoder(model, cache=len(tokens), bits=bits, units=units)
     return float(losses(decoder.step(tokens)[:-1], tokens[1:]).sum())
 
 
@@ -60,3 +64,10 @@ def loss(path: Path, setting: str, window: list[int]) -> float:
 def _model(path: Path) -> Model:
     """Read a model, once in a process."""
     return load(read_gguf(path))
+
+
+@functools.cache
+def _in_floats(path: Path) -> Model:
+    """Return a model with the values of its weights, once in a process."""
+    weights = matrices(_model(path))
+    return rounded_model(_model(path), Rounded(weights, {}, {}), dict.fromkeys(weights))

@@ -1,5 +1,6 @@
 """What a decoder does between products, by golden's units: align, norm, gate, softmax, caches."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -57,8 +58,15 @@ def rms(codes: np.ndarray) -> np.ndarray:
 
 def gated(x: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Multiply by the SiLU of gates x, of 16 bits with 8 after the point, saturated; float32."""
-    made = elements.gate(VECTOR, "silu", gates(x), VECTOR.scaling, silu_scaling())
-    return np.ldexp(made.astype(np.float32), -_GATE_FRACTION) * values
+    return _silus()[gates(x) - VECTOR.in_format.low] * values
+
+
+@functools.cache
+def _silus() -> np.ndarray:
+    """Compute the SiLU of each code of a gate, from the least on; float32."""
+    codes = np.arange(VECTOR.in_format.low, VECTOR.in_format.high + 1)
+    made = elements.gate(VECTOR, "silu", codes, VECTOR.scaling, silu_scaling())
+    return np.ldexp(made.astype(np.float32), -_GATE_FRACTION)
 
 
 def silu_scaling() -> Requantisation:
@@ -175,6 +183,7 @@ class Units:
     multiplied : products of integers of attention.
     sigmoid : values to their sigmoid.
     moved : a recurrent state, what is kept of it and what is fresh to the next state.
+    rows : of queries that attend at once; what a row must not see yet has scores of -infinity.
     """
 
     aligned: Callable[..., tuple[np.ndarray, np.ndarray]] = aligned
@@ -185,6 +194,7 @@ class Units:
     multiplied: Callable[[str, np.ndarray, np.ndarray], np.ndarray] = multiplied
     sigmoid: Callable[[np.ndarray], np.ndarray] = sigmoid
     moved: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] = moved
+    rows: int = 32
 
 
 GOLDEN = Units()

@@ -92,6 +92,7 @@ def watched(model: Model, tell: Tell) -> tuple[Model, Units]:
         for one in model.layers
     ]
     units = replace(
-        GOLDEN, normed=normed, probabilities=probabilities, gated=gated, multiplied=multiplied
-    )
+        GOLDEN, normed=normed, probabilities=probabilities, gated=gated, multiplied=multiplied,
+        rows=1,
+    )  # fmt: skip
     return replace(model, layers=layers, head=weights("head", model.head)), units

@@ -82,9 +82,10 @@ class BlockFormat:
         """Largest magnitude of each block; NaN if it has an infinity or a NaN."""
         magnitudes = np.moveaxis(np.abs(values), axis, -1)
         magnitudes[np.isinf(magnitudes)] = np.nan
-        pad = [(0, 0)] * (magnitudes.ndim - 1) + [(0, -magnitudes.shape[-1] % self.block)]
-        padded = np.pad(magnitudes, pad)
-        split = padded.reshape(*padded.shape[:-1], padded.shape[-1] // self.block, self.block)
+        if rest := -magnitudes.shape[-1] % self.block:
+            magnitudes = np.pad(magnitudes, [(0, 0)] * (magnitudes.ndim - 1) + [(0, rest)])
+        size = magnitudes.shape[-1] // self.block
+        split = magnitudes.reshape(*magnitudes.shape[:-1], size, self.block)
         return np.moveaxis(split.max(axis=-1), -1, axis)
 
     def _spread(self, scales: np.ndarray, size: int, axis: int) -> np.ndarray:

@@ -153,7 +153,7 @@ def _tables(fmt: ElementFormat) -> tuple[Exact, np.ndarray]:
 
 
 def floats(name: str, values: np.ndarray | Exact) -> np.ndarray:
-    """Return doubles that round to a format as `values` would; refuse non-floats."""
+    """Return doubles that round to a format as `values` would, maybe themselves; refuse others."""
     if isinstance(values, Exact):
         return values.to_odd()
     array = np.asarray(values)
@@ -161,4 +161,4 @@ def floats(name: str, values: np.ndarray | Exact) -> np.ndarray:
         raise TypeError(f"{name} must be floats of at most 64 bits or Exact, not {array.dtype}")
     # A signalling NaN becomes a quiet one, for which numpy would warn.
     with np.errstate(invalid="ignore"):
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)

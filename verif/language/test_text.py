@@ -1,6 +1,7 @@
 """Decoders of characters in few bits: near their floats, the same token by token."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from carrysave.errors import UsageError
 from carrysave.language.recurrent import decoder_of
 from carrysave.language.text import FORMATS, gains_of, load_text, matrices_of, save_text
-from carrysave.language.units import FLOATS, GOLDEN, Units, moved, sigmoid
+from carrysave.language.units import FLOATS, GOLDEN, VECTOR, Units, moved, sigmoid, silu_scaling
+from golden.npe import elements
 
 CHARACTERS = "abcdefgh \n"
 SIZES = {
@@ -124,6 +126,31 @@ def test_sigmoids_are_near_the_function_and_symmetric() -> None:
     codes = np.ldexp(found, 15)
     assert np.array_equal(codes, np.rint(codes))
     assert sigmoid(np.array([0.0, 1e9, -1e9])).tolist() == [0.5, 1, 0]
+
+
+def test_gates_are_those_of_the_vector_unit() -> None:
+    """All of them, and what saturates; times values."""
+    x = np.append(np.arange(-33000, 33000) / 256, [-1e9, 1e9]).astype(np.float32)
+    codes = np.append(np.clip(np.arange(-33000, 33000), -32768, 32767), [-32768, 32767])
+    made = elements.gate(VECTOR, "silu", codes, VECTOR.scaling, silu_scaling())
+    values = np.arange(1, len(x) + 1, dtype=np.float32)
+    assert np.array_equal(GOLDEN.gated(x, values), (made / 256).astype(np.float32) * values)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_rows_attend_together_as_they_do_alone(tmp_path: Path, bits: int) -> None:
+    """The block's jobs are of single rows; several at once make the same integers."""
+    model, _ = load_text(write(tmp_path / "m.npz"))
+    tokens = np.random.default_rng(6).integers(0, len(CHARACTERS), 48)
+
+    def logits(rows: int) -> np.ndarray:
+        units = replace(GOLDEN, rows=rows)
+        decoder = decoder_of(model, cache=48, bits=bits, units=units)
+        return np.concatenate([decoder.step(part) for part in np.split(tokens, [37])])
+
+    alone = logits(1)
+    for rows in (GOLDEN.rows, 7, 64):
+        assert np.array_equal(logits(rows), alone)
 
 
 @pytest.mark.parametrize(

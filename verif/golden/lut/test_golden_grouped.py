@@ -8,19 +8,21 @@ from golden.lut.scale import activation_sums, group_sums, scale_groups
 from golden.lut.weights import GroupedWeights
 
 
-def weights(rng: np.random.Generator, levels: str, bits: int, k: int = 96) -> GroupedWeights:
+def weights(
+    rng: np.random.Generator, levels: str, bits: int, k: int = 96, columns: int = 7
+) -> GroupedWeights:
     def halves(scale: float) -> np.ndarray:
-        values = rng.normal(0, scale, (k // 32, 7)).astype(np.float16)
+        values = rng.normal(0, scale, (k // 32, columns)).astype(np.float16)
         return values.view(np.uint16).astype(np.int64)
 
     return GroupedWeights(
-        codes=rng.integers(0, 3 if levels == "ternary" else 1 << bits, (k, 7)),
+        codes=rng.integers(0, 3 if levels == "ternary" else 1 << bits, (k, columns)),
         bits=bits,
         levels=levels,
         group=32,
         scale_format="fp16",
         scales=halves(0.01),
-        zeros=np.full((k // 32, 7), 1 << bits - 1) if levels == "uniform" else None,
+        zeros=np.full((k // 32, columns), 1 << bits - 1) if levels == "uniform" else None,
         offsets=halves(0.1) if levels == "affine" else None,
     )
 
@@ -33,6 +35,23 @@ def test_fast_products_are_those_of_scale_groups(levels: str, bits: int) -> None
     rng = np.random.default_rng(bits)
     whole = weights(rng, levels, bits)
     a, powers = rng.integers(-127, 128, (5, 96)), rng.integers(-20, 20, (5, 3))
+    sums = group_sums(a, whole.integers, 32)
+    wanted = scale_groups(whole, sums, activation_sums(a, 32), exponents=powers.T)
+    found = FastWeights(whole).product(a, powers)
+    assert np.array_equal(found.view(np.uint32), wanted.view(np.uint32))
+
+
+@pytest.mark.parametrize("levels", ["affine", "uniform"])
+def test_fast_products_of_many_columns_and_of_extremes(levels: str) -> None:
+    """Columns are cut where a core's cache is full; here all of 0, few, and the last ones."""
+    rng = np.random.default_rng(4)
+    columns = (1 << 17) // 2048 + 3
+    whole = weights(rng, levels, 8, columns=columns)
+    whole.codes[:, :20] = np.where(rng.random((96, 20)) < 0.5, 0, 255)
+    a, powers = rng.integers(-127, 128, (2048, 96)), rng.integers(-60, 61, (2048, 3))
+    a[:40], powers[:40] = np.where(rng.random((40, 96)) < 0.5, -127, 127), 60
+    a[40:60] = 127
+    powers[20:50], a[60] = -60, 0
     sums = group_sums(a, whole.integers, 32)
     wanted = scale_groups(whole, sums, activation_sums(a, 32), exponents=powers.T)
     found = FastWeights(whole).product(a, powers)
