@@ -4,6 +4,8 @@ Mutants of them do not: each breaks the rule that it should, which is found. Not
 traces of test_rules.py break each.
 """
 
+from collections.abc import Collection
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +14,7 @@ import pytest
 
 from carrysave.sim.rules.axi4 import Axi4ReadRules, Axi4WriteRules
 from carrysave.sim.rules.others import AxiLiteRules, AxiStreamRules
+from carrysave.sim.rules.rules import Rules
 from golden.soc.bus import BusSpec
 from golden.soc.spec import CoprocessorStreamSpec
 from golden.tpe.systolic_os import SystolicOsSpec
@@ -20,7 +23,6 @@ from hw.soc.path import stream_ports
 from verif.soc.rules.watching import keeps, widths
 from verif.support.cases import long
 
-# verif/soc/bus/test_masters_prove.py has larger ones, by induction: handshakes, bursts and WLAST.
 SMALL = BusSpec(data_width=32, address_width=16, burst=2, outstanding=2)
 SPECS = [
     SMALL,
@@ -31,12 +33,24 @@ SPECS = [
         BusSpec(data_width=512, address_width=16, burst=64, outstanding=1),
     ]),
 ]
+LARGE = [
+    BusSpec(),
+    BusSpec(data_width=64, address_width=33, burst=1, outstanding=1),
+    BusSpec(data_width=512, address_width=40, burst=256, outstanding=3),
+    BusSpec(data_width=128, address_width=64, burst=7, outstanding=16),
+]
+COUNTS = ("ar_many", "aw_many", "w_lanes")
+"""Each is proven by itself."""
+LISTS = ("w_last", "w_many")
+"""In large sizes, these are test_masters_prove.py's, by induction: they count beats of bursts."""
 STREAM = CoprocessorStreamSpec(
     engine=SystolicOsSpec(m=2, n=2, k_max=300), data_width=32, sums=16, a_bytes=64, b_bytes=64
 )
 
 
-def master_keeps(module: ModuleType, spec: BusSpec, *names: str) -> bool:
+def master_keeps(
+    module: ModuleType, spec: BusSpec, *names: str, given: Collection[str] | None = None
+) -> bool:
     """Decide whether a bus master keeps the rules."""
     reads = module.__name__.endswith("read_master")
     dut = module.ReadMaster(spec) if reads else module.WriteMaster(spec)
@@ -44,19 +58,19 @@ def master_keeps(module: ModuleType, spec: BusSpec, *names: str) -> bool:
     watch = rules(
         widths(dut.axi.signature), burst=spec.burst, outstanding=spec.outstanding, armed=True
     )
-    return keeps(dut, dut.axi, watch, "manager", *names)
+    return keeps(dut, dut.axi, watch, "manager", *names, given=given)
 
 
-def lite_keeps(module: ModuleType, *names: str) -> bool:
+def lite_keeps(module: ModuleType, *names: str, address_width: int = 4) -> bool:
     """Decide whether the registers' end of AXI4-Lite keeps the rules."""
-    dut = module.AxiLiteSlave(4)
+    dut = module.AxiLiteSlave(address_width)
     rules = AxiLiteRules(widths(dut.s_axi.signature), armed=True)
     return keeps(dut, dut.s_axi, rules, "subordinate", *names)
 
 
-def stream_keeps(module: ModuleType, *names: str) -> bool:
+def stream_keeps(module: ModuleType, *names: str, spec: CoprocessorStreamSpec = STREAM) -> bool:
     """Decide whether the stream of C keeps the rules."""
-    dut = module.StreamWriter(STREAM)
+    dut = module.StreamWriter(spec)
     rules = AxiStreamRules(widths(dut.c.signature), armed=True)
     return keeps(dut, dut.c, rules, "manager", *names)
 
@@ -71,12 +85,31 @@ def test_write_master_keeps_the_rules(spec: BusSpec) -> None:
     assert master_keeps(write_master, spec)
 
 
-def test_register_file_keeps_the_rules() -> None:
-    assert lite_keeps(axi_lite)
+@pytest.mark.prove
+@pytest.mark.parametrize("spec", LARGE, ids=lambda spec: f"{spec.data_width}x{spec.burst}")
+@pytest.mark.parametrize(
+    ("module", "rules", "given"),
+    [(read_master, Axi4ReadRules, "r_asked"), (write_master, Axi4WriteRules, "b_after")],
+    ids=["read", "write"],
+)
+def test_large_master_keeps_the_rules(
+    module: ModuleType, rules: type[Rules], given: str, spec: BusSpec
+) -> None:
+    """All rules but `LISTS`, though the other side keeps none but one: answers are asked for."""
+    own = {rule.name for rule in rules.RULES if rule.by == "manager"} - {*LISTS}
+    for names in (own - {*COUNTS}, *({name} for name in own.intersection(COUNTS))):
+        assert master_keeps(module, spec, *names, given=[given]), names
 
 
-def test_stream_keeps_the_rules() -> None:
-    assert stream_keeps(stream_ports)
+@pytest.mark.parametrize("address_width", [4, 32])
+def test_register_file_keeps_the_rules(address_width: int) -> None:
+    assert lite_keeps(axi_lite, address_width=address_width)
+
+
+@pytest.mark.parametrize("data_width", [32, 128, 512])
+def test_stream_keeps_the_rules(data_width: int) -> None:
+    spec = replace(STREAM, data_width=data_width, sums=64, a_bytes=1024, b_bytes=1024)
+    assert stream_keeps(stream_ports, spec=spec)
 
 
 MUTANTS = [

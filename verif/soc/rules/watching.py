@@ -1,5 +1,6 @@
 """A component with a bus, any inputs, and the rules of that bus."""
 
+from collections.abc import Collection
 from typing import Any
 
 from amaranth import Cat, Const, Module, Shape, Signal, Value
@@ -22,9 +23,15 @@ def widths(signature: wiring.Signature) -> dict[str, int]:
 
 
 def keeps(
-    dut: wiring.Component, bus: Any, rules: Rules, side: str, *names: str, seconds: int = 100
+    dut: wiring.Component,
+    bus: Any,
+    rules: Rules,
+    side: str,
+    *names: str,
+    given: Collection[str] | None = None,
+    seconds: int = 100,
 ) -> bool:
-    """Decide whether a component keeps rules of its side as long as the other side keeps all.
+    """Decide whether a component keeps rules of its side as long as the other side keeps its own.
 
     Parameters
     ----------
@@ -33,17 +40,24 @@ def keeps(
     rules : of that bus, armed.
     side : which one the component is.
     names : of the rules; all by default.
+    given : of the rules of the other side that it is relied on to keep; all by default. Fewer
+        prove more, and sooner: what they watch need not be looked at.
     """
     m = Module()
     m.submodules.dut, m.submodules.rules = dut, rules
     m.d.comb += [getattr(rules, name).eq(getattr(bus, name)) for name in bus.signature.members]
-    own = {rule.name: bit for rule, bit in zip(rules.RULES, rules.kept, strict=True)
-           if rule.by == side and (not names or rule.name in names)}  # fmt: skip
-    assert own
+
+    def chosen(by: str, some: Collection[str] | None) -> list[Value]:
+        found = {rule.name: bit for rule, bit in zip(rules.RULES, rules.kept, strict=True)
+                 if rule.by == by and (some is None or rule.name in some)}  # fmt: skip
+        assert some is None or {*some} == {*found}
+        return [*found.values()]
+
     legal, assumed, kept = Signal(init=1, reset_less=True), Signal(), Signal()
-    theirs = any(rule.by == _OTHER[side] for rule in rules.RULES)
-    m.d.comb += assumed.eq(legal & (rules.by(_OTHER[side]) if theirs else Const(1)))
-    m.d.comb += kept.eq(Cat(own.values()).all())
+    own, theirs = chosen(side, names or None), chosen(_OTHER[side], given)
+    assert own
+    m.d.comb += assumed.eq(legal & Cat(Const(1), *theirs).all())
+    m.d.comb += kept.eq(Cat(own).all())
     m.d.sync += legal.eq(assumed)
     inputs = {
         "__".join(map(str, path)): Value.cast(value)
