@@ -14,7 +14,7 @@ from carrysave.api.result import Result
 from carrysave.api.targets import target_of
 from carrysave.errors import UsageError, installed
 from carrysave.exploration import view
-from carrysave.exploration.front import MAPPED, OBJECTIVES
+from carrysave.exploration.front import GENERIC, MAPPED, OBJECTIVES
 from carrysave.exploration.run import Request, run
 from carrysave.exploration.space import Point, Space
 from carrysave.fpga import implementation
@@ -133,8 +133,9 @@ def explore(
     space : a TOML file, or a table as it has: ``designs``, a list of names; ``parameters``, values
         by name; ``constraints``, expressions. None: int8 arrays, see `macs`.
     macs : in place of a space: arrays of so many MACs per cycle, 1..4096; 16 by default.
-    objective : figures to be best in; by default ``gops_per_mm2`` and ``pj_per_mac``, on FPGAs
-        ``gops`` and ``luts``, on those that are mapped only ``luts`` and ``dsps``.
+    objective : figures to be best in; by default ``gops_per_mm2`` and ``pj_per_mac``, on the
+        generic library ``operations_per_fo4_kge`` and ``kge``, on FPGAs ``gops`` and ``luts``, on
+        those that are mapped only ``luts`` and ``dsps``.
     target : as for :func:`carrysave.synthesise`.
     trials : designs to measure at most.
     method : ``model``, ``tpe``, ``nsga2``, ``random`` or ``grid``.
@@ -166,16 +167,13 @@ def explore(
         raise UsageError(f"--seed must be 0 or more, not {seed}")
     on_fpga = where in implementation.TARGETS
     figures = [objective] if isinstance(objective, str) else objective
+    default = ["gops", "luts"] if on_fpga else ["gops_per_mm2", "pj_per_mac"]
     if on_fpga and family(str(where)).flow.nextpnr is None:
         default = ["luts", "dsps"]
-        for one in figures or ():
-            if one in OBJECTIVES and one not in MAPPED:
-                raise UsageError(
-                    f"--objective must be one of {', '.join(MAPPED)} on {where}, which is mapped"
-                    f" only, not {one}"
-                )
-    else:
-        default = ["gops", "luts"] if on_fpga else ["gops_per_mm2", "pj_per_mac"]
+        _check_known(figures or (), MAPPED, f"{where}, which is mapped only")
+    elif where == "generic":
+        default = [*GENERIC[:2]]
+        _check_known(figures or (), GENERIC, "generic, which knows gates and FO4 alone")
     options: dict[str, Any] = {"period_ns": period_ns, "sweep": sweep}
     if on_fpga:
         options = {"part": part, "seeds": seeds or 3}
@@ -195,6 +193,13 @@ def explore(
             options=options, place=place, prepare=prepare,
         )  # fmt: skip
         return Exploration(run(request, steps))
+
+
+def _check_known(figures: Sequence[str], known: Sequence[str], where: str) -> None:
+    """Refuse objectives that a target does not have."""
+    for one in figures:
+        if one in OBJECTIVES and one not in known:
+            raise UsageError(f"--objective must be one of {', '.join(known)} on {where}, not {one}")
 
 
 def _space(

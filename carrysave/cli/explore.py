@@ -38,7 +38,7 @@ def explore(
         list[str] | None,
         Parameter(
             help="Figure to be best in; may be repeated. [default: gops_per_mm2, pj_per_mac;"
-            " on FPGAs gops, luts; mapped only: luts, dsps]"
+            " generic: operations_per_fo4_kge, kge; on FPGAs gops, luts; mapped only: luts, dsps]"
         ),
     ] = None,
     trials: Annotated[int, Parameter(help="Designs to measure at most.")] = 50,

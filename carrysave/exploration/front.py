@@ -12,8 +12,8 @@ from hw.catalog import Design, nearest
 from hw.emit import user_files
 
 __all__ = [
-    "CELLS", "DEVICES", "MAPPED", "OBJECTIVES", "beats", "check_objectives", "front", "point_of",
-    "values_of",
+    "CELLS", "DEVICES", "GENERIC", "MAPPED", "OBJECTIVES", "beats", "check_objectives", "front",
+    "point_of", "values_of",
 ]  # fmt: skip
 
 OBJECTIVES = {
@@ -31,6 +31,8 @@ DEVICES = ("gops_per_1000_luts", "gops_per_dsp", "luts", "ffs", "dsps", "brams")
 """Figures that only FPGAs have."""
 MAPPED = ("luts", "ffs", "dsps", "brams", "latency")
 """Figures of FPGAs that need no place and route."""
+GENERIC = ("operations_per_fo4_kge", "kge", "latency")
+"""Figures of the generic library, which knows gates and FO4 alone."""
 
 
 def check_objectives(names: Sequence[str]) -> None:

@@ -368,6 +368,19 @@ def test_figure_that_the_target_has_not(run: Run, tmp_path: Path) -> None:
     assert OBJECTIVES.keys() >= {"luts", "gops", "area_um2"}
 
 
+def test_objectives_of_the_generic_library(run: Run, tmp_path: Path) -> None:
+    """It has no area, period or power: its own are the default, and others refused at once."""
+    line = [one for one in options(tmp_path, "--target", "generic", "--verify", "none")
+            if one not in ("--objective", "gops_per_mm2", "pj_per_mac")]  # fmt: skip
+    (tmp_path / "space.toml").write_text(SPACE.replace("[2, 3, 4, 5]", "[2]"))
+    facts = check("explore", run(*line, "--json").out)
+    assert facts["objectives"] == ["operations_per_fo4_kge", "kge"]
+    assert all(row["kge"] > 0 and row["operations_per_fo4_kge"] > 0 for row in facts["points"])
+    found = run(*line, "--objective", "pj_per_mac")
+    assert (found.code, found.out) == (2, "")
+    assert "--objective must be one of operations_per_fo4_kge, kge, latency on generic" in found.err
+
+
 @pytest.mark.usefixtures("told")
 def test_constraint_that_says_nothing_of_the_target(run: Run, tmp_path: Path) -> None:
     """Cells have no LUTs: a space for both kinds of targets is searched, and says what it left."""
