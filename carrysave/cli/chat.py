@@ -49,10 +49,9 @@ def chat(
     """Have a language model answer, in the arithmetic of the golden models.
 
     Weights of 4, 5 or 8 bits in groups of 32 (LLaMA's kind, all matrices Q4_0, Q4_1, Q5_0, Q5_1 or
-    Q8_0) times int8 activations: sums of groups are exact integers, and scaled in fp32. RMS norm
-    and softmax are the vector unit's. SiLU is in integers, as the vector unit can have it, but not
-    among these jobs yet. Gains of norms, rotary positions and residual sums are of floats. The
-    likeliest token is taken each time, so that answers are the same again.
+    Q8_0) times int8 activations: sums of groups are exact integers, and scaled in fp32. RMS norm,
+    softmax and SiLU are the vector unit's. Gains of norms, rotary positions and residual sums are
+    of floats. The likeliest token is taken each time, so that answers are the same again.
 
     A model of characters in .npz, as `scripts/train_text.py` of a checkout writes them, has weights
     that are ternary, of 2 or of 4 bits; it continues the prompt, by attention or, without a cache,

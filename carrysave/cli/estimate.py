@@ -54,7 +54,7 @@ def estimate(
 
     **Examples:**
 
-    - `carrysave estimate adder_tree -p n=4 -p k=8 -p k_max=1024`
+    - `carrysave estimate adder_tree -p n=4 -p k=8 -p k_max=1024 -p pipeline=2`
     - `carrysave estimate --fit --target ecp5`
     - `carrysave estimate systolic_os -p m=4 --target ecp5 --model build/estimate/ecp5.json`
     """

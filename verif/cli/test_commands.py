@@ -1,6 +1,7 @@
 """The command line: what it prints, writes, refuses, and with which exit code it ends."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -11,36 +12,20 @@ import pytest
 
 from carrysave.api.design import Design as Public
 from carrysave.api.device import for_device
+from carrysave.cli import _COMMANDS
 from carrysave.cli import list as list_module
 from carrysave.sim import runner
 from hw.catalog import CATALOG, Design
 from hw.emit.verilog import verilog_of
+from verif.docs.test_snippets import check as check_words
+from verif.docs.test_snippets import touch
 from verif.support.cases import long
 from verif.support.command import Outcome, Run
 from verif.support.schemas import check
+from verif.support.snippets import arguments
 
 COMMAND = (sys.executable, "-c", "from carrysave.cli import main; main()")
-COMMANDS = (
-    "list",
-    "show",
-    "generate",
-    "verify",
-    "regress",
-    "synth",
-    "compare",
-    "changes",
-    "pack",
-    "vectors",
-    "results",
-    "reproduce",
-    "run",
-    "embed",
-    "chat",
-    "build",
-    "doctor",
-    "selftest",
-    "demo",
-)
+COMMANDS = tuple(name for name, _, _ in _COMMANDS)
 SMALL = ("mac", "-p", "a_width=2", "-p", "b_width=2", "-p", "accumulator_width=6")
 MODULE = Design("mac", {"a_width": 2, "b_width": 2, "accumulator_width": 6}).module
 KEYS = {
@@ -86,7 +71,13 @@ def test_cli_as_a_process(tmp_path: Path) -> None:
 def test_cli_help_has_examples(run: Run, command: str) -> None:
     outcome = run(command, "--help")
     assert (outcome.code, outcome.err) == (0, "")
-    assert f"carrysave {command}" in outcome.out.partition("Example")[2]
+    examples = re.findall(r"• (carrysave .*(?:\n   .+)*)", outcome.out.partition("Example")[2])
+    assert examples
+    for example in examples:
+        (words,) = arguments(example.replace("\n", " "))
+        assert words[:2] == ["carrysave", command]
+        touch(words)
+        check_words(words)
 
 
 def test_cli_help_names_every_command(run: Run) -> None:

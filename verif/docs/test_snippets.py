@@ -82,6 +82,13 @@ def check(words: list[str], own: Sequence[str] = ()) -> None:
         assert program in PROGRAMS, words
 
 
+def touch(words: list[str]) -> None:
+    """Make files of the names in a command: some options want one that is there."""
+    for word in filter(re.compile(r"[\w./]+\.\w+").fullmatch, words):
+        Path(word).parent.mkdir(parents=True, exist_ok=True)
+        Path(word).touch()
+
+
 def _check_design(given: dict[str, object]) -> None:
     from carrysave.api.design import Design
     from carrysave.cli.options import settings
@@ -124,9 +131,7 @@ def test_arguments_are_right(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
         elif block.language in RUN:
             for typed, _ in sessions(block):
                 for words in arguments(typed):
-                    for word in filter(re.compile(r"[\w./]+\.\w+").fullmatch, words):
-                        Path(word).parent.mkdir(parents=True, exist_ok=True)
-                        Path(word).touch()  # some options want a file that is there
+                    touch(words)
                     check(words, own)
 
 
