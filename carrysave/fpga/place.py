@@ -68,11 +68,13 @@ def from_seeds(
     names: Mapping[str, str],
     key: Sequence[str | bytes],
     progress: Callable[[str], None],
+    more: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Place and route ``wrapper.json`` in a folder once for each seed, by :mod:`carrysave.jobs`.
 
     Parameters
     ----------
+    more : arguments of nextpnr, besides the part's.
     names : what the source calls what has another name in the netlist.
     key : what the netlist is made of: what is done is kept, so that work which ends early goes on.
 
@@ -93,7 +95,7 @@ def from_seeds(
             function=run_seed,
             arguments={
                 "target": target, "part": part.name, "netlist": jobs.File(folder / "wrapper.json"),
-                "names": dict(names), "seed": seed,
+                "names": dict(names), "seed": seed, "more": list(more),
             },
             content=[*key, repr(part)],
             tools=(package_of(package),),
@@ -122,7 +124,7 @@ def from_seeds(
 
 
 def run_seed(
-    target: str, part: str, netlist: Path, names: dict[str, str], seed: int
+    target: str, part: str, netlist: Path, names: dict[str, str], seed: int, more: list[str]
 ) -> dict[str, Any]:
     """Place and route a netlist from a seed: a job; returns ``fmax_mhz critical_path``."""
     flow = family(target).flow
@@ -130,7 +132,7 @@ def run_seed(
     with tools.workplace() as folder:
         shutil.copy(netlist, folder / "wrapper.json")
         (folder / "pins").write_text(own.pins)
-        arguments = [*own.arguments, "--json", "wrapper.json", "--timing-allow-fail"]
+        arguments = [*own.arguments, *more, "--json", "wrapper.json", "--timing-allow-fail"]
         facts = nextpnr(flow, folder, arguments, seed)
         module = json.loads((folder / "wrapper.json").read_text())["modules"][TOP]
     fmax = min((clock["achieved"] for clock in facts["fmax"].values()), default=None)

@@ -106,7 +106,7 @@ class Dsp48(Family):
             )
         return above["P"].as_signed()
 
-    def multiply(self, m: Module, a: Value, b: Value) -> Value:
+    def multiply(self, m: Module, a: Value, b: Value, en: Value | None = None) -> Value:
         """Use a block with registers of operands, within, and of the product."""
         return self.dot(m, [(a, b)])
 

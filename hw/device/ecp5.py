@@ -78,7 +78,7 @@ class Ecp5(Family):
     One CCU2C row both selects and adds. nextpnr does not time ALU54B, so no sum is built of it.
     """
 
-    def multiply(self, m: Module, a: Value, b: Value) -> Value:
+    def multiply(self, m: Module, a: Value, b: Value, en: Value | None = None) -> Value:
         """Use MULT18X18D: registers of operands, within, and of the product.
 
         Operands are at its upper bits: zeros below them take no wires, copies of signs above them
@@ -109,7 +109,7 @@ class Ecp5(Family):
             p_GSR="DISABLED",
             p_RESETMODE="SYNC",
             i_CLK0=ClockSignal(),
-            i_CE0=C(1, 1),
+            i_CE0=C(1, 1) if en is None else en,
             i_RST0=zero,
             **operands,
             **{f"o_P{bit}": product[bit] for bit in range(len(product))},
@@ -243,6 +243,7 @@ FAMILY = Ecp5(
     before=1,
     behind=3,
     rows=_WORDS,
+    stops=True,
     # The default placer leaves half of a large device empty, and the rest too dense to route.
     board_arguments=("--placer", "static"),
 )

@@ -158,6 +158,7 @@ class Family:
     rows : words of a block of RAM that is as wide as a sum.
     packs : what "auto" of :data:`PACKINGS` is.
     chains : blocks can add their product to a neighbour's; see :meth:`dot`.
+    stops : :meth:`multiply` takes a clock enable, of all registers of a block.
     board_arguments : more arguments of nextpnr for a board's co-processor.
     """
 
@@ -170,13 +171,16 @@ class Family:
     rows: int = 512
     packs: str = "densest"
     chains: bool = False
+    stops: bool = False
     board_arguments: tuple[str, ...] = ()
 
-    def multiply(self, m: Module, a: Value, b: Value) -> Value:
+    def multiply(self, m: Module, a: Value, b: Value, en: Value | None = None) -> Value:
         """Return the product of two operands, ``multiplier.registers`` cycles later.
 
-        ``a`` is for the wider operand of the block. Signs are those of the values.
+        ``a`` is for the wider operand of the block. Signs are those of the values. Only families
+        that have ``stops`` take an ``en``.
         """
+        assert en is None
         shape = _product(a, b)
         x, y = _registered(m, a), _registered(m, b)
         product: Value = Signal(shape, name="product", reset_less=True)

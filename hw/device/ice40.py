@@ -72,7 +72,7 @@ class Ice40(Family):
     Its sums, two of 16 bits or one of 32, are kept or taken from an element above in the block.
     """
 
-    def multiply(self, m: Module, a: Value, b: Value) -> Value:
+    def multiply(self, m: Module, a: Value, b: Value, en: Value | None = None) -> Value:
         """Use a block: registers of operands, within, and of the product."""
         return _block(m, a, [b], TOPOUTPUT_SELECT=3, BOTOUTPUT_SELECT=3).as_signed()
 

@@ -60,7 +60,7 @@ class Nexus(Family):
     inputs for a bit, not four as ECP5's: one row cannot both select and add.
     """
 
-    def multiply(self, m: Module, a: Value, b: Value) -> Value:
+    def multiply(self, m: Module, a: Value, b: Value, en: Value | None = None) -> Value:
         """Use a block as small as operands allow: registers of operands and of the product."""
         size = 9 if max(_signed_width(a), _signed_width(b)) <= 9 else 18
         product = Signal(2 * size, name="product")

@@ -54,7 +54,8 @@ class Fifo(wiring.Component):
         m.d.comb += [
             queue.w_data.eq(self.i.payload),
             queue.w_en.eq(self.i.valid),
-            self.i.ready.eq(queue.w_rdy),
+            # Of a power of two, full is the highest bit of the level.
+            self.i.ready.eq(queue.w_rdy if self.depth & (self.depth - 1) else ~queue.w_level[-1]),
             Value.cast(self.o.payload).eq(queue.r_data),
             self.o.valid.eq(queue.r_rdy),
             queue.r_en.eq(self.o.ready),

@@ -170,6 +170,9 @@ class Coprocessor(wiring.Component):
             ends = getattr(core, name), flipped(getattr(self, name))
             connect(m, *(ends if member.flow == Out else reversed(ends)))
         m.submodules.jobs = jobs = JobQueue(self.spec)
+        # A cycle late: a start, and what is reported, would wait for the whole core.
+        idle, done, on = (Signal(name=name) for name in ("idle", "done", "on"))
+        m.d.sync += [idle.eq(core.o_idle), done.eq(core.o_done), on.eq(core.o_on)]
         if core.in_registers:
             job = [core.i_job.eq(registers.o_job)]
         else:
@@ -180,8 +183,8 @@ class Coprocessor(wiring.Component):
             jobs.i_stop.eq(registers.o_reset),
             jobs.i_ring.eq(registers.o_ring),
             jobs.i_count.eq(registers.o_count),
-            jobs.i_idle.eq(core.o_idle),
-            jobs.i_done.eq(core.o_done),
+            jobs.i_idle.eq(idle),
+            jobs.i_done.eq(done),
             jobs.i_error.eq(core.o_error),
             core.i_fetch.eq(jobs.o_fetch),
             core.i_address.eq(jobs.o_address),
@@ -189,7 +192,7 @@ class Coprocessor(wiring.Component):
             core.i_fetched.eq(jobs.o_fetched),
             core.i_more.eq(jobs.o_more),
             jobs.i_next.eq(core.o_next),
-            jobs.i_on.eq(core.o_on),
+            jobs.i_on.eq(on),
             *job,
             core.i_stop.eq(registers.o_reset),
             registers.i_ready.eq(jobs.o_idle),
@@ -199,7 +202,7 @@ class Coprocessor(wiring.Component):
             registers.i_error.valid.eq(jobs.o_error.valid & jobs.o_done),
             registers.i_ring_done.eq(jobs.o_count),
             registers.i_invalid.eq(core.o_events.invalid),
-            registers.i_reset_done.eq(registers.o_reset & core.o_idle),
+            registers.i_reset_done.eq(registers.o_reset & core.o_idle & idle),
         ]
         if self.spec.counters:
             self._count(m)

@@ -77,7 +77,7 @@ class Core(wiring.Component):
     o_on : Out(1)
         With ``o_done``: the next one is under way, or being read.
     o_error : Out(ErrorLayout)
-        The error report.
+        The error report, until the cycle after ``o_done``; then 0.
     o_events : Out
         For counters: events of this cycle, see :class:`hw.soc.datapath.Datapath`; and bus beats.
     """
@@ -152,7 +152,8 @@ class Core(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, path = self.spec, self.path
-        begin, stop, clear = Signal(), Signal(), Signal()
+        # Registers: they reach everything.
+        begin, stop, clear = Signal(), Signal(), Signal(init=1)
         prepare = JobCheck(spec)
         # A run that ends early may leave a check ahead under way.
         m.submodules.prepare = ResetInserter(stop)(prepare)
@@ -163,6 +164,9 @@ class Core(wiring.Component):
         fetches, gathers = Signal(), Signal()
         first, takes = Signal(), Signal()
         checks, copies = Signal(), Signal()
+        # A descriptor's beats are copied a cycle after they come.
+        beat, came, gathered = Signal(spec.data_width, reset_less=True), Signal(), Signal()
+        follows = Signal()
         ahead = JobsAhead()
         job: Any
         copied: Value
@@ -176,12 +180,18 @@ class Core(wiring.Component):
             m.d.comb += [
                 self.o_part.eq(copy.o_part),
                 copy.i_word.eq(self.i_part),
-                copy.i_beat.eq(read.o.payload.data),
-                copy.i_gathers.eq(gathers | ahead.o_take),
-                copy.i_addresses.eq(ahead.o_busy),
+                copy.i_beat.eq(beat),
+                copy.i_gathers.eq(gathered),
+                copy.i_addresses.eq(follows),
                 copy.i_first.eq(first | ahead.o_fetch),
-                copy.en.eq(takes | copies),
+                copy.en.eq(came | copies),
                 copy.i_matrix.eq(prepare.o_matrix),
+            ]
+            m.d.sync += [
+                beat.eq(read.o.payload.data),
+                came.eq(takes),
+                gathered.eq(gathers | ahead.o_take),
+                follows.eq(ahead.o_busy),
             ]
         m.d.comb += [
             prepare.i_job.eq(job),
@@ -217,7 +227,7 @@ class Core(wiring.Component):
                 on.eq(write.o_final & ~ends),
                 ahead.i_complete.eq(on),
             ]
-            self._fetch(m, read, ahead, fetches, gathers, takes)
+            self._fetch(m, read, ahead, fetches, gathered, takes)
             m.d.comb += fails.eq(self._count(m, read, write, on, clear))
         else:
             m.d.comb += [fails.eq(read.o_error), ends.eq(1)]
@@ -226,57 +236,61 @@ class Core(wiring.Component):
         error = data.View(ErrorLayout, Signal(ErrorLayout.as_shape().size, name="error"))
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += [self.o_idle.eq(~self.i_stop), clear.eq(1), first.eq(1)]
+                m.d.comb += [self.o_idle.eq(~self.i_stop), first.eq(1)]
+                m.d.sync += error.eq(0)
                 with m.If(self.i_stop):
+                    m.d.sync += stop.eq(1)
                     m.next = "STOP"
                 with m.Elif(self.i_start):
-                    m.d.sync += error.eq(0)
                     m.next = "COPY"
                     if spec.follows_ring:
                         with m.If(self.i_fetched):
                             m.next = "CHECK"
                 if spec.follows_ring:
                     with m.Elif(self.i_fetch):
-                        m.d.sync += error.eq(0)
+                        m.d.sync += fetches.eq(1)
                         m.next = "FETCH"
             if spec.follows_ring:
                 with m.State("FETCH"):
-                    m.d.comb += [clear.eq(1), fetches.eq(1)]
                     with m.If(self.i_stop):
+                        m.d.sync += [stop.eq(1), fetches.eq(0)]
                         m.next = "STOP"
                     with m.Elif(read.i.ready):
+                        m.d.sync += fetches.eq(0)
                         m.next = "FETCHING"
                 with m.State("FETCHING"):
-                    m.d.comb += [clear.eq(1), gathers.eq(1)]
+                    m.d.comb += gathers.eq(1)
                     with m.If(self.i_stop):
+                        m.d.sync += stop.eq(1)
                         m.next = "STOP"
                     with m.Elif(read.o.valid & read.o.payload.last):
                         m.next = "FETCHED"
                 with m.State("FETCHED"):
-                    m.d.comb += clear.eq(1)
                     m.next = "DONE"
                     with m.If(read.o_error):
                         m.d.sync += self._report(error, "ring_read", read)
+                        m.d.sync += stop.eq(1)
                         m.next = "STOP"
             with m.State("COPY"):
-                m.d.comb += [clear.eq(1), copies.eq(1)]
+                m.d.comb += copies.eq(1)
                 with m.If(copied):
                     m.next = "CHECK"
             with m.State("CHECK"):
-                m.d.comb += [clear.eq(1), checks.eq(1)]
+                m.d.comb += checks.eq(1)
                 m.next = "PREPARE"
-            with m.State("PREPARE"):
-                m.d.comb += clear.eq(1)
-                with m.If(prepare.o_done):
-                    m.next = "BEGIN"
-                    with m.If(prepare.o_error != 0):
-                        m.d.sync += [error.valid.eq(1), error.code.eq(prepare.o_error)]
-                        m.next = "DONE"
+            with m.State("PREPARE"), m.If(prepare.o_done):
+                m.d.sync += clear.eq(0)
+                m.next = "BEGIN"
+                with m.If(prepare.o_error != 0):
+                    m.d.sync += [error.valid.eq(1), error.code.eq(prepare.o_error)]
+                    m.d.sync += clear.eq(1)
+                    m.next = "DONE"
             with m.State("BEGIN"):
                 m.d.comb += begin.eq(1)
                 m.next = "RUN"
             with m.State("RUN"):
                 with m.If(self.i_stop):
+                    m.d.sync += [stop.eq(1), clear.eq(1)]
                     m.next = "STOP"
                 with m.Elif(fails | write.o_error):
                     for failed, master, name in (
@@ -284,34 +298,37 @@ class Core(wiring.Component):
                     ):  # fmt: skip
                         with m.If(failed):
                             m.d.sync += self._report(error, name, master)
+                    m.d.sync += [stop.eq(1), clear.eq(1)]
                     m.next = "STOP"
                 with m.Elif(path.o_done & read.o_idle & write.o_idle & ends):
+                    m.d.sync += clear.eq(1)
                     m.next = "DONE"
                 m.d.comb += [self.o_done.eq(on), self.o_on.eq(1)]
                 if spec.follows_ring:
                     with m.If(ahead.o_unread | ahead.o_wrong):
                         m.d.sync += [error.valid.eq(1), error.code.eq(prepare.o_error)]
+                        m.d.sync += [stop.eq(1), clear.eq(1)]
                         m.next = "STOP"
                     with m.If(ahead.o_unread):
                         m.d.sync += self._report(error, "ring_read", read)
-            with m.State("STOP"):
-                m.d.comb += [stop.eq(1), clear.eq(1)]
-                with m.If(read.o_idle & write.o_idle):
-                    m.next = "DONE"
-                    with m.If(self.i_stop):
-                        m.next = "STOPPED"
+            with m.State("STOP"), m.If(read.o_idle & write.o_idle):
+                m.d.sync += stop.eq(self.i_stop)
+                m.next = "DONE"
+                with m.If(self.i_stop):
+                    m.next = "STOPPED"
             with m.State("STOPPED"):
-                m.d.comb += [self.o_idle.eq(1), stop.eq(1), clear.eq(1)]
+                m.d.comb += self.o_idle.eq(1)
                 with m.If(~self.i_stop):
+                    m.d.sync += stop.eq(0)
                     m.next = "IDLE"
             with m.State("DONE"):
-                m.d.comb += [self.o_done.eq(1), clear.eq(1)]
+                m.d.comb += self.o_done.eq(1)
                 m.next = "IDLE"
         m.d.comb += self.o_error.eq(error)
         return m
 
     def _fetch(
-        self, m: Module, read: Any, ahead: JobsAhead, fetches: Value, gathers: Value, takes: Value
+        self, m: Module, read: Any, ahead: JobsAhead, fetches: Value, gathered: Value, takes: Value
     ) -> None:
         """Share the memory read between jobs and their descriptors."""
         path, row, asked = self.path, self.path.o_row.payload, Signal()
@@ -328,7 +345,7 @@ class Core(wiring.Component):
             read.i.payload.other.eq(asked),
             path.i.valid.eq(read.o.valid & ~read.o_other),
             path.i.payload.eq(read.o.payload),
-            read.o.ready.eq(Mux(read.o_other, gathers | ahead.o_take, path.i.ready)),
+            read.o.ready.eq(Mux(read.o_other, gathered, path.i.ready)),
             takes.eq(read.o.valid & read.o.ready & read.o_other),
             self.o_next.eq(asked & read.i.ready),
             ahead.i_more.eq(self.i_more),
@@ -346,7 +363,9 @@ class Core(wiring.Component):
         rows = write.i.valid & write.i.ready & path.o_rows.payload.final
         for count, event in zip(counts, (read.o_final, rows, on), strict=True):
             m.d.sync += count.eq(Mux(clear, 0, count + event))
-        holds = failed & (sent == were_read)
+        # A cycle late, before a row can leave that is of what was read.
+        holds = Signal()
+        m.d.sync += holds.eq(failed & ((sent == were_read) | rows))
         m.d.comb += [
             failed.eq(read.o_error & ~read.o_error_other),
             write.i.valid.eq(path.o_rows.valid & ~holds),
@@ -372,8 +391,9 @@ class Core(wiring.Component):
     def _masters(self, m: Module) -> tuple[Any, Any]:
         """Read and write memory."""
         spec, m_axi = self.spec, self._port("m_axi")
-        m.submodules.read = read = ReadMaster(spec)
-        m.submodules.write = write = WriteMaster(spec)
+        queue = 0 if self.path.lean else 2
+        m.submodules.read = read = ReadMaster(spec, queue=queue)
+        m.submodules.write = write = WriteMaster(spec, queue=queue)
         for master, channels in ((read, Axi4Read(spec)), (write, Axi4Write(spec))):
             for name, member in channels.members.items():
                 port, own = getattr(m_axi, name), getattr(master.axi, name)

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
+from hw.device.family import Family
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.burst import Beat, Row
@@ -127,7 +128,14 @@ class Datapath(wiring.Component):
             name: OperandFeed(spec, side, lean=lean) for name, side in sides(spec).items()
         }
         self.sums = SumStore(spec, copies=copies)
-        self.drain = ResultWriter(spec, encoding=encoding, adder=adder, across=across, lean=lean)
+        self.drain = ResultWriter(
+            spec,
+            encoding=encoding,
+            adder=adder,
+            across=across,
+            lean=lean,
+            blocks=_family_of(engine),
+        )
         self.rows = None if spec.vector is None else VectorRows(spec, vector)
         self.columns: dict[int, ColumnStore] = {}
         most = parts(spec)
@@ -244,9 +252,7 @@ class Datapath(wiring.Component):
             sums.i_free.eq(drain.o_free),
         ]
         connect(m, drain.o, flipped(self.o))
-        m.submodules.written = written = self._queue(Row(spec), 2, 0)
-        connect(m, drain.o_rows, written.i)
-        connect(m, written.o, flipped(self.o_rows))
+        connect(m, drain.o_rows, flipped(self.o_rows))
         area, codes = Signal(len(tiles.o_area)), Signal(len(tiles.o_codes))
         ended, computes = Signal(), Signal()
         begun = Signal(3)  # jobs whose tiles have not all been requested
@@ -262,7 +268,7 @@ class Datapath(wiring.Component):
             ended.eq(tiles.o_done.valid & tiles.o_done.ready & tiles.o_last),
             computes.eq(engine.i_a.valid & engine.i_a.ready),
             self.o_ready.eq(idle),
-            self.o_done.eq((begun == 0) & done & ~written.o.valid),
+            self.o_done.eq((begun == 0) & done),
             self.o_events.compute.eq(computes),
             # Some engines take A before the first B arrives.
             self.o_events.stall_load.eq(stalls if rows is None else stalls & ~self._of_rows),
@@ -300,9 +306,7 @@ class Datapath(wiring.Component):
             connect(m, loader.o, receiver.i_row)
         else:
             self._place_rows(m, self.rows, loader, receiver)
-        m.submodules.asked = asked = self._queue(Row(spec), 2, 0)
-        connect(m, receiver.o_row, asked.i)
-        connect(m, asked.o, flipped(self.o_row))
+        connect(m, receiver.o_row, flipped(self.o_row))
         m.submodules.come = come = self._queue(
             Beat(spec.data_width), 2, 0
         )  # stalls of stores end here
@@ -430,3 +434,9 @@ class Datapath(wiring.Component):
                 store.i_column.eq(drain.o_piece),
                 store.i_release.eq(drain.o_last & self.i_geometry.per_column),
             ]
+
+
+def _family_of(engine: Any) -> Family | None:
+    """Return the family of whose blocks an engine is built, if these can stop."""
+    blocks = getattr(engine, "blocks", None)
+    return None if blocks is None or not blocks.family.stops else blocks.family

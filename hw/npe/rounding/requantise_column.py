@@ -10,10 +10,12 @@ from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 from hw.arith.product import coded_width, product_planes
 from hw.arith.shifter import shift_right
+from hw.device.family import Family
 from hw.lib.shared_module import SharedModule
 
 __all__ = [
-    "RequantiseColumn", "code", "divide", "floor_shift", "lower_limit", "rounds_first",
+    "RequantiseColumn", "add_zero_point", "clamp", "code", "divide", "floor_shift", "lower_limit",
+    "rounds_first",
 ]  # fmt: skip
 
 _Hold = Callable[..., list[Value]]
@@ -28,6 +30,9 @@ _BIAS_CUTS = [(), ("rows",), ("rows", "scaled"), ("sum", "rows", "scaled"),
               ("sum", "rows", "product", "scaled"),
               ("sum", "rows", "product", "shifted", "scaled"),
               ("sum", "rows", "rows", "product", "shifted", "scaled")]  # fmt: skip
+
+_BLOCK_CUTS = ("product", "shifted", "scaled", "added")
+"""What follows products in a device's blocks, and a register behind them."""
 
 _PIECE = 17
 """Most bits, without a sign, of an operand of a device's multiplier block."""
@@ -49,6 +54,9 @@ class RequantiseColumn(SharedModule):
     travels : bool
         How: multiplier, shift and zero point belong to the sum they come with, and are pipelined
         along; else they are stable while sums are in flight.
+    blocks : Family
+        How: products are in the multiplier blocks of a family that ``stops``, with their registers,
+        instead of what encoding and pipeline say; :attr:`pipeline` is how many there are.
 
     Members
     -------
@@ -85,12 +93,18 @@ class RequantiseColumn(SharedModule):
         adder: str,
         pipeline: int,
         travels: bool = False,
+        blocks: Family | None = None,
     ):
+        assert blocks is None or (blocks.stops and not spec.bias)
         self.spec = spec
+        self.blocks = blocks
         self.encoding = encoding
         self.adder = adder
         self.travels = travels
         self.cuts = (_BIAS_CUTS if spec.bias else _CUTS)[pipeline]
+        if blocks is not None:
+            self.cuts = (*("rows",) * (blocks.multiplier.registers + 1), *_BLOCK_CUTS)
+        self.pipeline = len(self.cuts)
         super().__init__({
             "en": In(1),
             "i": In(spec.width),
@@ -119,15 +133,19 @@ class RequantiseColumn(SharedModule):
         hold = self._hold if "shifted" in self.cuts else None
         scaled = self._cut(m, "scaled", divide(m, spec, product, shift, hold))
         # The lower limit is known a stage before the code is compared with it.
-        before, last = self.cuts[:-1], self.cuts[-1:]
+        cuts = [cut for cut in self.cuts if cut != "added"]
+        before, last = cuts[:-1], cuts[-1:]
         zero_point = self._along(m, "zero_point", self.i_zero_point, before)
         least = lower_limit(spec, zero_point, self.i_low, self.i_relu)
         zero_point, least = (
             self._along(m, f"last_{name}", value, last)
             for name, value in (("zero_point", zero_point), ("least", least))
         )
+        total = add_zero_point(m, spec, scaled, zero_point, self.adder)
+        total = self._cut(m, "added", total)
+        least = self._along(m, "added_least", least, ("added",))
         with m.If(self.en):
-            m.d.sync += self.o.eq(code(m, spec, scaled, zero_point, least, self.i_high, self.adder))
+            m.d.sync += self.o.eq(clamp(m, spec, total, least, self.i_high))
         return m
 
     def _cut(self, m: Module, stage: str, value: Value) -> Value:
@@ -187,8 +205,12 @@ class RequantiseColumn(SharedModule):
         sums: dict[int, list[Value]] = {}
         for x_at, x in _pieces(multiplier, spec.multiplier_format.signed):
             for y_at, y in _pieces(total, spec.sum_format.signed):
+                unsigned = not (x.shape().signed or y.shape().signed)
                 product = x * y
-                for number in range(registers):
+                if self.blocks is not None:
+                    product = self.blocks.multiply(m, x, y, self.en)
+                    product = product[: len(x) + len(y)] if unsigned else product
+                for number in range(0 if self.blocks else registers):
                     name = f"part{x_at}_{y_at}_{number}"
                     held = Signal(product.shape(), name=name, reset_less=True)
                     with m.If(self.en):
@@ -271,13 +293,27 @@ def code(
     adder: str,
 ) -> Value:
     """Add the zero point to the result of :func:`divide`, and clamp."""
+    return clamp(m, spec, add_zero_point(m, spec, scaled, zero_point, adder), least, high)
+
+
+def add_zero_point(
+    m: Module, spec: RequantiserSpec, scaled: Value, zero_point: Value, adder: str
+) -> Value:
+    """Add the zero point to the result of :func:`divide`: two's complement of two bits more."""
     if spec.out_signed:
-        zero_point, least, high = (value.as_signed() for value in (zero_point, least, high))
+        zero_point = zero_point.as_signed()
     terms = [Signal(spec.out_width + 2, name=name) for name in ("scaled_wide", "zero_wide")]
     m.d.comb += [terms[0].eq(scaled[1:].as_signed()), terms[1].eq(zero_point)]
     # Two equal bits below the lowest one generate its carry in.
     columns = [[scaled[0]] * 2, *(list(bits) for bits in zip(*terms, strict=True))]
-    total = resolve(m, columns, adder)[1:].as_signed()
+    return resolve(m, columns, adder)[1:]
+
+
+def clamp(m: Module, spec: RequantiserSpec, total: Value, least: Value, high: Value) -> Value:
+    """Clamp a sum of :func:`add_zero_point`."""
+    total = total.as_signed()
+    if spec.out_signed:
+        least, high = least.as_signed(), high.as_signed()
     clamped = Signal(spec.out_width, name="clamped")
     m.d.comb += clamped.eq(Mux(total < least, least, Mux(total > high, high, total)))
     return clamped

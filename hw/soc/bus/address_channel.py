@@ -1,6 +1,6 @@
 """Address channel of a bus master: issues bursts, and tracks them until they complete."""
 
-from amaranth import Module, Signal
+from amaranth import C, Module, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -15,12 +15,14 @@ class AddressChannel(wiring.Component):
     """Issues the bursts of rows, and tracks outstanding bursts until their responses.
 
     Latency, row to its first address: :attr:`latency` cycles. Throughput: one burst per cycle.
-    Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
+    Stalls: ``o.ready`` reaches ``i.ready`` combinationally, but for a queue in which they end.
 
     Parameters
     ----------
     spec : BusSpec
         What: the bus; a burst is outstanding from the cycle in which ``o.valid`` rises.
+    queue : int
+        How: rows that wait.
 
     Members
     -------
@@ -66,10 +68,9 @@ class AddressChannel(wiring.Component):
     o_response: Signal
     o_address: Signal
 
-    latency = 2
-
-    def __init__(self, spec: BusSpec):
+    def __init__(self, spec: BusSpec, *, queue: int = 2):
         self.spec = spec
+        self.rows = Fifo(Row(spec), queue)
         self.splitter = Splitter(spec)
         self.pending = Fifo(
             data.StructLayout({"address": spec.address_width, "last": 1, "final": 1, "other": 1}),
@@ -95,26 +96,38 @@ class AddressChannel(wiring.Component):
             "o_address": Out(spec.address_width),
         })
 
+    @property
+    def latency(self) -> int:
+        """Cycles from a row to its first address."""
+        return 3 if self.rows.depth else 2
+
     def elaborate(self, platform):
         m = Module()
+        m.submodules.rows = rows = ResetInserter(self.o_drop)(self.rows)
         m.submodules.splitter = splitter = self.splitter
         m.submodules.pending = pending = self.pending
         burst, oldest = splitter.o.payload, pending.o.payload
-        held, go = Signal(), Signal()
+        # Kept, lest it share tables with what comes later.
+        held, go = Signal(), Signal(attrs={"keep": 1})
+        queued = rows.o.valid if rows.depth else C(0, 1)
         wrong, failed = Signal(), Signal()
         layout = Burst(self.spec)
         offered = data.View(layout, Signal(layout.size, name="offered", reset_less=True))
         m.d.comb += [
             self.o.payload.eq(offered),
             self.o_drop.eq(self.i_stop | held),
-            self.o_idle.eq(~pending.o.valid & ~splitter.o.valid),
+            self.o_idle.eq(~pending.o.valid & ~splitter.o.valid & ~queued),
             splitter.i_clear.eq(self.o_drop),
-            splitter.i.valid.eq(self.i.valid),
-            splitter.i.payload.eq(self.i.payload),
-            self.i.ready.eq(splitter.i.ready & ~self.o_drop),
-            go.eq((~self.o.valid | self.o.ready) & ~self.o_drop),
+            splitter.i.valid.eq(rows.o.valid),
+            splitter.i.payload.eq(rows.o.payload),
+            rows.o.ready.eq(splitter.i.ready),
+            rows.i.valid.eq(self.i.valid),
+            rows.i.payload.eq(self.i.payload),
+            self.i.ready.eq(rows.i.ready & ~self.o_drop),
+            go.eq(~self.o.valid | self.o.ready),
+            # What is dropped may leave the splitter, too.
             splitter.o.ready.eq(go & pending.i.ready),
-            pending.i.valid.eq(go & splitter.o.valid),
+            pending.i.valid.eq(go & splitter.o.valid & ~self.o_drop),
             *(pending.i.payload[name].eq(burst[name]) for name, _ in pending.i.payload.shape()),
             pending.o.ready.eq(self.i_answer & self.i_end),
             self.o_begin.eq(pending.i.valid & pending.i.ready),

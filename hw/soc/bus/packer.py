@@ -37,8 +37,8 @@ class Packer(wiring.Component):
     per piece, and one more if its last piece reaches into another beat. With words of whole beats
     that is one cycle per beat of the row, across rows too; smaller words take one cycle each.
     Latency, piece to the beat it completes: 1 cycle. Stalls: ``o.ready`` reaches ``i.ready``, both
-    and ``i.valid`` reach ``i_row.ready``, combinationally. A row's span must be valid at least one
-    cycle before its first word is taken.
+    and ``i.valid`` reach ``i_row.ready``, combinationally. A row's span must be valid at least two
+    cycles before its first word is taken.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Packer(wiring.Component):
     i_clear : In(1)
         Discards everything, also what is accepted in this cycle.
     i_kind : In
-        Kind of the words; stable during a row.
+        Kind of the words of the row, with its span.
     i_row : In(stream)
         :class:`hw.soc.bus.burst.Span`, one for each row.
     i : In(stream)
@@ -101,52 +101,90 @@ class Packer(wiring.Component):
         most = min(beat, max(self.word_bytes))
 
         number = Signal(range(max(self.pieces)))
-        known, move, taken, end = Signal(), Signal(), Signal(), Signal()
-        # Remaining bytes of the row, minus one; a piece decrements the lower part.
+        known, move, taken, plans = Signal(), Signal(), Signal(), Signal()
+        # Remaining bytes of the row, minus one; a piece decrements the lower part. That the upper
+        # one is 0 is known a cycle before.
         width = bits_for(most)
         low = Signal(width, reset_less=True)
-        high = Signal(len(row.bytes) - width, reset_less=True)
+        high, short = Signal(len(row.bytes) - width, reset_less=True), Signal(reset_less=True)
         size, over = Signal(width), Signal(width + 1)
         final, whole = Signal(), Signal()
         tails = [size - (count - 1) * beat for size, count in zip(
             self.word_bytes, self.pieces, strict=True)]  # fmt: skip
+        kind = Signal.like(self.i_kind, reset_less=True)
         m.d.comb += [
-            whole.eq(number == _of([count - 1 for count in self.pieces], self.i_kind)),
-            size.eq(Mux(whole, _of(tails, self.i_kind), most)),
+            whole.eq(number == _of([count - 1 for count in self.pieces], kind)),
+            size.eq(Mux(whole, _of(tails, kind), most)),
             over.eq(low + ~size + 1),
-            final.eq((high == 0) & ~over[width]),
+            final.eq(short & ~over[width]),
         ]
 
         # The lane where the next piece begins, and where the row begins in the current beat.
         at, front = (Signal(range(beat), name=name, reset_less=True) for name in ("at", "front"))
-        after = Signal(range(2 * beat + 1))
-        left, rest = Signal(), Signal(range(beat), reset_less=True)
+        # Where it ends, if it is not the row's last one, and if it may be.
+        behind, after = (Signal(range(2 * beat + 1), name=name) for name in ("behind", "after"))
+        rest = Signal(range(beat))
         full = after >= beat
         spills = final & (after > beat)
+        # What the next piece does is known a cycle before it comes: a bit for each lane.
+        layout = data.StructLayout({
+            "at": len(at), "number": len(number), "whole": 1, "final": 1, "completes": 1,
+            "spills": 1, "beyond": beat, "keeps": beat, "strb": beat, "rest": beat,
+        })  # fmt: skip
+        planned, left = Signal(), Signal()
+        plan = data.View(layout, Signal(layout.size, name="plan", reset_less=True))
+        left_strb = Signal(beat, reset_less=True)
         m.d.comb += [
-            after.eq(at + Mux(final, low + 1, size)),
+            behind.eq(at + size),
+            after.eq(Mux(final, at + low + 1, behind)),
+            rest.eq(after),
             move.eq(~self.o.valid | self.o.ready),
             # The rest of a row takes the place of the next piece.
-            self.i.ready.eq(known & move & ~left & (final | whole)),
-            taken.eq(self.i.valid & known & move & ~left),
-            end.eq(taken & final),
-            self.i_row.ready.eq(~known | end),
+            self.i.ready.eq(planned & move & ~left & plan.whole),
+            taken.eq(self.i.valid & planned & move & ~left),
+            plans.eq(~planned | taken),
+            self.i_row.ready.eq(~known | (plans & final)),
         ]
-        with m.If(taken):
+        with m.If(plans):
             m.d.sync += [
-                at.eq(after),
+                planned.eq(known),
+                plan.at.eq(at),
+                plan.number.eq(number),
+                plan.whole.eq(final | whole),
+                plan.final.eq(final & ~spills),
+                plan.completes.eq(full | final),
+                plan.spills.eq(spills),
+                at.eq(behind),
                 low.eq(over),
                 high.eq(Mux(over[width], high, high - 1)),
+                short.eq(Mux(over[width], short, high == 1)),
                 number.eq(Mux(final | whole, 0, number + 1)),
             ]
-            with m.If(full):
+            for lane in range(beat):
+                # No row begins, and nothing is left, after the last lane.
+                beyond, left_here, begun = (
+                    (at > lane, rest > lane, front <= lane)
+                    if lane < beat - 1
+                    else (C(0, 1), C(0, 1), C(1, 1))
+                )
+                m.d.sync += [
+                    plan.beyond[lane].eq(beyond),
+                    plan.keeps[lane].eq(full | ~beyond),
+                    plan.strb[lane].eq(begun & (after > lane)),
+                    plan.rest[lane].eq(left_here),
+                ]
+            with m.If(behind >= beat):
                 m.d.sync += front.eq(0)
         with m.If(self.i_row.ready):
             m.d.sync += [
                 known.eq(self.i_row.valid),
+                kind.eq(self.i_kind),
                 at.eq(row.offset),
                 front.eq(row.offset),
                 Cat(low, high).eq(row.bytes - 1),
+                # As in bytes - 1, without waiting for it.
+                short.eq((row.bytes[width:] == 0) | (row.bytes == 1 << width)),
+                number.eq(0),
             ]
 
         lanes = 1 << ceil_log2(most)
@@ -155,31 +193,25 @@ class Packer(wiring.Component):
         piece = Signal(8 * beat)
         m.d.comb += [
             words.eq(self.i.payload.data),
-            piece.eq(words.word_select(number, 8 * beat)),
-            turned.eq(rotate(piece[: 8 * lanes], at, 8)),
+            piece.eq(words.word_select(plan.number, 8 * beat)),
+            turned.eq(rotate(piece[: 8 * lanes], plan.at, 8)),
         ]
         with m.If(move):
             m.d.sync += [
-                self.o.valid.eq(left | (taken & (full | final))),
-                out.last.eq(left | (final & ~spills)),
-                left.eq(taken & spills),
-                rest.eq(after),
+                self.o.valid.eq(left | (taken & plan.completes)),
+                out.last.eq(left | plan.final),
+                left.eq(taken & plan.spills),
+                left_strb.eq(plan.rest),
             ]
         for lane in range(beat):
             byte = turned.word_select(lane % lanes, 8)
             kept = Signal(8, name=f"kept{lane}", reset_less=True)
             older, strobe = Signal(name=f"older{lane}"), Signal(name=f"strobe{lane}")
-            # No row begins, and nothing is left, after the last lane.
-            beyond, left_here, begun = (
-                (at > lane, rest > lane, front <= lane)
-                if lane < beat - 1
-                else (C(0, 1), C(0, 1), C(1, 1))
-            )
             m.d.comb += [
-                older.eq(left | beyond),
-                strobe.eq(Mux(left, left_here, begun & (after > lane))),
+                older.eq(left | plan.beyond[lane]),
+                strobe.eq(Mux(left, left_strb[lane], plan.strb[lane])),
             ]
-            with m.If(taken & (full | ~beyond)):
+            with m.If(taken & plan.keeps[lane]):
                 m.d.sync += kept.eq(byte)
             with m.If(move):
                 m.d.sync += [

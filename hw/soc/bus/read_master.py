@@ -19,15 +19,17 @@ class ReadMaster(wiring.Component):
     """Reads rows of bytes over AXI4.
 
     Bursts are INCR, of whole aligned beats, cross no 4 KiB boundary, and are as few as `spec.burst`
-    allows. Latency, row to its first address: 2 cycles; beats pass through combinationally.
+    allows. Latency, row to its first address: 3 cycles; beats pass through combinationally.
     Throughput: one address and one beat per cycle, across rows too, as long as `spec.outstanding`
-    bursts cover the memory's latency. Stalls: ``o.ready`` reaches
-    ``axi.rready``, and ``axi.arready`` ``i.ready``, combinationally.
+    bursts cover the memory's latency. Stalls: ``o.ready`` reaches ``axi.rready`` combinationally;
+    those of addresses end in a queue. Without it, addresses come a cycle earlier.
 
     Parameters
     ----------
     spec : BusSpec
         What: the bus.
+    queue : int
+        How: rows that wait for their turn; 0: stalls reach ``i.ready``.
 
     Members
     -------
@@ -68,11 +70,11 @@ class ReadMaster(wiring.Component):
     o_address: Signal
     o_beats: Signal
 
-    def __init__(self, spec: BusSpec):
+    def __init__(self, spec: BusSpec, *, queue: int = 2):
         if not isinstance(spec, BusSpec):
             raise TypeError(f"spec must be a BusSpec, not {spec!r}")
         self.spec = spec
-        self.requests = AddressChannel(spec)
+        self.requests = AddressChannel(spec, queue=queue)
         super().__init__({
             "axi": Out(Axi4Read(spec)),
             "i": In(stream.Signature(Row(spec))),

@@ -4,7 +4,7 @@ from typing import Any
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
 from golden.soc.bus import BusSpec
@@ -27,15 +27,18 @@ class WriteMaster(wiring.Component):
     """Writes rows of bytes over AXI4.
 
     Bursts are as in :class:`hw.soc.bus.read_master.ReadMaster`. Addresses do not wait for data.
-    Latency, row to its first address: 2 cycles; beat to the bus: 1 cycle, at the earliest in the
-    cycle after its address. Throughput: one address and one beat per cycle, across rows too, as
+    Latency, row to its first address: 3 cycles; beat to the bus: 1 cycle, at the earliest four
+    cycles after its address. Throughput: one address and one beat per cycle, across rows too, as
     long as `spec.outstanding` bursts cover the latency of responses. Stalls: ``axi.wready`` reaches
-    ``i_data.ready``, and ``axi.awready`` ``i.ready``, combinationally.
+    ``i_data.ready`` combinationally; those of addresses end in a queue, without which addresses
+    come a cycle earlier.
 
     Parameters
     ----------
     spec : BusSpec
         What: the bus.
+    queue : int
+        How: rows that wait for their turn; 0: stalls reach ``i.ready``.
 
     Members
     -------
@@ -71,12 +74,21 @@ class WriteMaster(wiring.Component):
     o_address: Signal
     o_beats: Signal
 
-    def __init__(self, spec: BusSpec):
+    def __init__(self, spec: BusSpec, *, queue: int = 2):
         if not isinstance(spec, BusSpec):
             raise TypeError(f"spec must be a BusSpec, not {spec!r}")
         self.spec = spec
-        self.requests = AddressChannel(spec)
+        self.requests = AddressChannel(spec, queue=queue)
         self.lengths = Fifo(8, spec.outstanding)
+        """Beats of bursts, less one, of which none has come."""
+        self.soon = Fifo(8, 2)
+        """The first of them: where stalls end."""
+        self.told = Signal()
+        """A burst began in the cycle before: its length is the address's."""
+        self.drops = Signal()
+        """Beats that write nothing are made; also in the cycle after the last one."""
+        self.begun = Signal()
+        """There is a burst whose beats come, but not all of them have."""
         super().__init__({
             "axi": Out(Axi4Write(spec)),
             "i": In(stream.Signature(Row(spec))),
@@ -99,6 +111,8 @@ class WriteMaster(wiring.Component):
         m = Module()
         m.submodules.requests = requests = self.requests
         m.submodules.lengths = lengths = self.lengths
+        m.submodules.soon = soon = self.soon
+        connect(m, lengths.o, soon.i)
         axi, burst = self.axi, requests.o.payload
         wiring.connect(m, wiring.flipped(self.i), requests.i)
         m.d.comb += [
@@ -122,30 +136,37 @@ class WriteMaster(wiring.Component):
             self.o_address.eq(requests.o_address),
         ]
 
-        # Beats wait for their burst: bursts with beats still missing, the oldest first.
-        room, offer, ends = Signal(), Signal(), Signal()
-        number = Signal(8)
+        # Beats wait for their burst: the oldest one with beats still missing; how many after the
+        # next one, and that there are none, known a cycle before.
+        begun = self.begun
+        left = Signal(8, reset_less=True)
+        ends = Signal(reset_less=True)
+        room, offer = Signal(), Signal()
         wdata = Signal(self.spec.data_width, reset_less=True)
         wstrb = Signal(self.spec.bytes, reset_less=True)
         drop = requests.o_drop
         m.d.comb += [
             axi.wdata.eq(wdata),
             axi.wstrb.eq(wstrb),
-            lengths.i.valid.eq(requests.o_begin),
-            lengths.i.payload.eq(requests.o_length),
-            room.eq(lengths.o.valid & (~axi.wvalid | axi.wready)),
+            lengths.i.valid.eq(self.told),
+            lengths.i.payload.eq(burst.length),
+            room.eq(begun & (~axi.wvalid | axi.wready)),
             self.i_data.ready.eq(room & ~drop),
-            offer.eq(room & (self.i_data.valid | drop)),
-            ends.eq(number == lengths.o.payload),
-            lengths.o.ready.eq(offer & ends),
+            offer.eq(room & (self.i_data.valid | self.drops)),
+            soon.o.ready.eq(~begun | (offer & ends)),
         ]
+        m.d.sync += [self.told.eq(requests.o_begin), self.drops.eq(drop)]
+        with m.If(offer):
+            m.d.sync += [left.eq(left - 1), ends.eq(left == 1)]
+        with m.If(soon.o.ready):
+            length = soon.o.payload
+            m.d.sync += [begun.eq(soon.o.valid), left.eq(length), ends.eq(length == 0)]
         with m.If(offer):
             m.d.sync += [
                 axi.wvalid.eq(1),
                 wdata.eq(self.i_data.payload.data),
                 wstrb.eq(Mux(drop, 0, self.i_data.payload.strb)),
                 axi.wlast.eq(ends),
-                number.eq(Mux(ends, 0, number + 1)),
             ]
         with m.Elif(axi.wready):
             m.d.sync += axi.wvalid.eq(0)

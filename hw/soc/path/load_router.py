@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth import Module, Signal
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -69,22 +69,32 @@ class LoadRouter(wiring.Component):
         })  # fmt: skip
         m.submodules.rows = rows = Fifo(place, 1 if self.lean else 2 * spec.outstanding)
         next_ = rows.o.payload
+        # One more waits before the queue, where the stalls of what takes addresses end.
+        free, takes = Signal(), Signal()
+        latest = data.View(place, Signal(place.size))
         m.d.comb += [
-            self.o_row.valid.eq(self.i_row.valid & rows.i.ready),
+            takes.eq(self.i_row.valid & self.i_row.ready),
+            latest.offset.eq(0 if spec.STREAM else row.address),
+            latest.bytes.eq(row.bytes),
+            latest.to.eq(row.to),
+            latest.last.eq(row.last),
+            self.o_row.valid.eq(self.i_row.valid & free),
             self.o_row.payload.address.eq(row.address),
             self.o_row.payload.bytes.eq(row.bytes),
-            rows.i.valid.eq(self.i_row.valid & self.o_row.ready),
             self.o_row.payload.final.eq(row.final),
             self.o_row.payload.other.eq((row.to != A) & (row.to != A_SCALES) & spec.STREAM),
-            rows.i.payload.offset.eq(0 if spec.STREAM else row.address),
-            rows.i.payload.bytes.eq(row.bytes),
-            rows.i.payload.to.eq(row.to),
-            rows.i.payload.last.eq(row.last),
-            self.i_row.ready.eq(self.o_row.ready & rows.i.ready),
+            self.i_row.ready.eq(self.o_row.ready & free),
         ]
+        if self.lean:
+            m.d.comb += [free.eq(rows.i.ready), rows.i.valid.eq(takes), rows.i.payload.eq(latest)]
+        else:
+            m.d.comb += free.eq(~rows.i.valid | rows.i.ready)
+            with m.If(free):
+                m.d.sync += [rows.i.valid.eq(takes), rows.i.payload.eq(latest)]
         # Rows handed to the unpacker, and their destinations.
         m.submodules.unpack = unpack = Unpacker(spec.bytes, spec.length_width)
-        m.submodules.going = going = Fifo(row.to.shape(), 2 if self.lean else 4)
+        # A bit for each: what is chosen by them leaves early.
+        m.submodules.going = going = Fifo(len(self.words), 2 if self.lean else 4)
         piece, to = unpack.o.payload, going.o.payload
         connect(m, flipped(self.i), unpack.i)
         m.d.comb += [
@@ -94,11 +104,12 @@ class LoadRouter(wiring.Component):
             unpack.i_row.payload.bytes.eq(next_.bytes),
             unpack.i_end.eq(next_.last),
             going.i.valid.eq(rows.o.valid & unpack.i_row.ready),
-            going.i.payload.eq(next_.to),
+            going.i.payload.eq(Cat(next_.to == number for number in self.words)),
             going.o.ready.eq(unpack.o.valid & unpack.o.ready & piece.last),
         ]
-        for number, count in self.words.items():
-            words, here = getattr(self, f"o{number}"), going.o.valid & (to == number)
+        waits: list[Value] = []
+        for here, (number, count) in zip(to, self.words.items(), strict=True):
+            words = getattr(self, f"o{number}")
             taker: Any = words
             if count == spec.bytes:
                 m.d.comb += [
@@ -115,6 +126,7 @@ class LoadRouter(wiring.Component):
                 ]
                 taker = gather.i
             m.d.comb += taker.valid.eq(unpack.o.valid & here)
-            with m.If(here):
-                m.d.comb += unpack.o.ready.eq(taker.ready)
+            waits.append(here & ~taker.ready)
+        # Most takers always take.
+        m.d.comb += unpack.o.ready.eq(~Cat(waits).any())
         return m

@@ -5,9 +5,10 @@ from operator import or_
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
+from hw.lib.fifo import Fifo
 from hw.soc.schedule.geometry import Geometry, pick
 from hw.soc.schedule.sides import Side, TileRequest
 from hw.soc.stores.operand_store import OperandStore
@@ -29,8 +30,8 @@ class OperandFeed(wiring.Component):
     each of the next rows. Rows of A and columns of B outside of C, words beyond K, and codes beyond
     K in the last word, are zeros. A beat waits only until its own rows are in the store.
 
-    Latency, tile to its first beat: 3 cycles, or 4 if words have several slices. Tiles follow each
-    other without a gap.
+    Latency, tile to its first beat: 4 cycles, or 5 if words have several slices; one less without
+    the queue in which stalls of the engine end. Tiles follow each other without a gap.
 
     Parameters
     ----------
@@ -38,6 +39,9 @@ class OperandFeed(wiring.Component):
         What: the engine, the stores.
     side : Side
         What: which words.
+    lean : bool
+        How: fewer registers, and no queue: ``o.ready`` reaches ``i.ready`` and ``en``
+        combinationally.
 
     Members
     -------
@@ -95,10 +99,15 @@ class OperandFeed(wiring.Component):
         m = Module()
         job, side = self.i_geometry, self.side
         k, slices, banks = side.k, side.slices, side.banks
-        move = Signal()
-        busy, issue, final = Signal(), Signal(), Signal()
-        # Rows in the store, of the current and the following blocks, and the row of this beat.
-        rows, row = Signal(range(self.spec.PARTS * side.words + 1)), Signal(range(side.words))
+        m.submodules.queue = queue = Fifo(self.o.payload.shape(), 0 if self.lean else 2)
+        connect(m, queue.o, flipped(self.o))
+        out, out_valid, move = queue.i.payload, Signal(), Signal()
+        # The tile's last beat: known a cycle before.
+        busy, issue, final = Signal(), Signal(), Signal(reset_less=True)
+        # Rows in the store, of the current and the following blocks, and how many of them are
+        # behind the row of this beat: a beat waits while that is negative.
+        most = self.spec.PARTS * side.words
+        rows, behind = Signal(range(most + 1)), Signal(range(-side.words, most))
         tile = data.View(self.request, Signal(self.request.size, name="tile", reset_less=True))
         # What to choose of the words that the store has read: a slice, by a bit for each.
         layout = data.StructLayout({
@@ -107,26 +116,34 @@ class OperandFeed(wiring.Component):
         valid = Signal()
         choice = data.View(layout, Signal(layout.size, name="choice", reset_less=True))
         # Without a reset of their own, lest masks be gates.
-        words = Signal(len(self.o.payload.data), reset_less=True)
+        words = Signal(len(out.data), reset_less=True)
         down, across = (tile.codes, tile.lines) if side.down else (tile.lines, tile.codes)
         m.d.comb += [
-            move.eq(~self.o.valid | self.o.ready),
-            issue.eq(busy & move & (rows > row)),
-            final.eq(tile.codes <= k),
+            queue.i.valid.eq(out_valid),
+            move.eq(~out_valid | queue.i.ready),
+            issue.eq(busy & move & ~behind[-1]),
             self.i.ready.eq(~busy | (issue & final)),
             self.en.eq(issue),
             self.o_part.eq(tile.part),
             self.o_address.eq(tile.address),
             self.o_release.eq(issue & final & tile.release),
         ]
-        m.d.sync += rows.eq(rows + self.i_filled - Mux(self.o_release, row + 1, 0))
+        # The rows of a tile that is released are all before those behind it.
+        found, kept = Signal.like(behind, name="found"), Signal(range(-1, most + 1))
+        wide = Signal(len(kept))
+        m.d.comb += [
+            wide.eq(self.i.payload.row),
+            kept.eq(Mux(busy & tile.release, behind, rows)),
+            # kept - row - 1 + filled, by one adder and its carry in.
+            found.eq((Cat(1, kept) + Cat(self.i_filled, ~wide))[1:]),
+        ]
+        m.d.sync += rows.eq(Mux(self.o_release, behind, rows) + self.i_filled)
         with m.If(self.i.ready):
-            m.d.sync += row.eq(self.i.payload.row)
-        if side.down:
-            with m.Elif(issue):
-                m.d.sync += row.eq(row + 1)
+            m.d.sync += behind.eq(found)
+        with m.Else():
+            m.d.sync += behind.eq(behind + self.i_filled - (issue if side.down else 0))
         with m.If(issue):
-            m.d.sync += tile.codes.eq(tile.codes - k)
+            m.d.sync += [tile.codes.eq(tile.codes - k), final.eq(tile.codes <= 2 * k)]
             if side.down:
                 m.d.sync += tile.address.eq(tile.address + self.i_stride)
             elif max(slices) == 1:
@@ -138,6 +155,7 @@ class OperandFeed(wiring.Component):
                     m.d.sync += tile.address.eq(tile.address + 1)
         with m.If(self.i.ready):
             m.d.sync += [busy.eq(self.i.valid), tile.eq(self.i.payload)]
+            m.d.sync += final.eq(self.i.payload.codes <= k)
         with m.If(move):
             m.d.sync += [
                 valid.eq(issue),
@@ -158,11 +176,11 @@ class OperandFeed(wiring.Component):
             valid, choice, read = late_valid, data.View(layout, late), held
         with m.If(move):
             m.d.sync += [
-                self.o.valid.eq(valid),
-                self.o.payload.last.eq(choice.last),
+                out_valid.eq(valid),
+                out.last.eq(choice.last),
                 words.eq(self._words(read, choice)),
             ]
-        m.d.comb += self.o.payload.data.eq(words)
+        m.d.comb += out.data.eq(words)
         return m
 
     def _words(self, read: Value, choice: data.View) -> Value:

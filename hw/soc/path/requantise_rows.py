@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from golden.npe.encoder import EncoderSpec
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import encode
+from hw.device.family import Family
 from hw.lib.shared_module import SharedModule
 from hw.npe.encoder import Encoder
 from hw.npe.requantiser import Requantisation
@@ -21,7 +22,8 @@ __all__ = ["RequantiseRows"]
 class RequantiseRows(wiring.Component):
     """Converts sums to codes, some columns per cycle.
 
-    Latency: :attr:`latency` cycles. Stalls: ``o.ready`` reaches ``i.ready`` combinationally.
+    Latency: :attr:`latency` cycles. Stalls: ``o.ready`` reaches ``i.ready`` combinationally. If it
+    `stops`, it is that alone: sums stay where they are, also where there is no code to be taken.
 
     Parameters
     ----------
@@ -31,6 +33,10 @@ class RequantiseRows(wiring.Component):
         How: the requantiser's, see :class:`hw.npe.requantiser.Requantiser`.
     across : int
         How: columns.
+    stops : bool
+        How: ``o.ready`` alone lets sums move. It must not wait for ``o.valid``.
+    blocks : Family
+        How: the requantiser's products are in the multiplier blocks of a family that ``stops``.
 
     Members
     -------
@@ -50,12 +56,20 @@ class RequantiseRows(wiring.Component):
     i: stream.Interface
     o: stream.Interface
 
-    def __init__(self, spec: CoprocessorSpec, *, encoding: str, adder: str, across: int):
+    def __init__(
+        self,
+        spec: CoprocessorSpec,
+        *,
+        encoding: str,
+        adder: str,
+        across: int,
+        stops: bool = False,
+        blocks: Family | None = None,
+    ):
         self.spec = spec
+        self.stops = stops
         inside = spec.inside
         self.unit = replace(spec.requantiser, n=across)
-        # A multiplier block, the way from it, its sums, and half of a shifter are a cycle each.
-        self.pipeline = 6 if encoding == "operator" else 2
         ports = {
             "i_geometry": In(Geometry(spec)),
             "i": In(stream.Signature(across * spec.number_width)),
@@ -68,8 +82,10 @@ class RequantiseRows(wiring.Component):
                 self.unit,
                 encoding=encoding,
                 adder=adder,
-                pipeline=self.pipeline,
+                # A block, the way from it, its sums, and half of a shifter are a cycle each.
+                pipeline=6 if encoding == "operator" else 2,
                 travels=spec.requantises_columns,
+                blocks=blocks if encoding == "operator" else None,
             )
             ports["i_how"] = In(Requantisation(self.unit))
         else:
@@ -86,7 +102,8 @@ class RequantiseRows(wiring.Component):
         """Cycles from a row of sums to its codes."""
         if self.encoders:
             return self.encoders[0].latency
-        return 1 + self.pipeline + self.spec.requantises_columns
+        assert self.column is not None
+        return 1 + self.column.pipeline + self.spec.requantises_columns
 
     def elaborate(self, platform):
         m = Module()
@@ -122,7 +139,7 @@ class RequantiseRows(wiring.Component):
         spec, unit = self.spec, self.unit
         valid, en = Signal(self.latency), Signal()
         m.d.comb += [
-            en.eq(~self.o.valid | self.o.ready),
+            en.eq(self.o.ready if self.stops else ~self.o.valid | self.o.ready),
             self.i.ready.eq(en),
             self.o.valid.eq(valid[-1]),
         ]

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.npe.requantiser import RequantiserSpec
 from golden.soc.spec import CoprocessorSpec
+from hw.device.family import Family
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.npe.requantiser import Requantisation
@@ -41,6 +42,8 @@ class ResultWriter(wiring.Component):
     lean : bool
         How: fewer queues, of one entry, and addresses in block RAM: fewer registers, and a lower
         throughput.
+    blocks : Family
+        How: see :class:`hw.soc.path.requantise_rows.RequantiseRows`.
 
     Members
     -------
@@ -107,14 +110,28 @@ class ResultWriter(wiring.Component):
     o_idle: Signal
 
     def __init__(
-        self, spec: CoprocessorSpec, *, encoding: str, adder: str, across: int, lean: bool = False
+        self,
+        spec: CoprocessorSpec,
+        *,
+        encoding: str,
+        adder: str,
+        across: int,
+        lean: bool = False,
+        blocks: Family | None = None,
     ):
         self.spec = spec
         self.lean = lean
         self.across = across
         self.pieces = spec.inside.n // across
         self.codes = (
-            RequantiseRows(spec, encoding=encoding, adder=adder, across=across)
+            RequantiseRows(
+                spec,
+                encoding=encoding,
+                adder=adder,
+                across=across,
+                stops=not lean,
+                blocks=None if lean else blocks,
+            )
             if spec.requantise
             else None
         )
@@ -173,13 +190,16 @@ class ResultWriter(wiring.Component):
 
         # Sums, row by row of the block, as they complete; the last one when the half is complete.
         busy, begins, added = Signal(), Signal(), Signal()
-        come, full = Signal(range(2 * spec.rows + 1)), Signal(2)
+        # Rows that have come, less one: there are none if it is negative.
+        come, full = Signal(range(-1, 2 * spec.rows), init=-1), Signal(2)
         left = Signal.like(block.rows, name="left")
         width, columns = (Signal.like(block.columns, name=name) for name in ("width", "columns"))
         base, column = Signal(range(spec.rows)), Signal(range(spec.rows))
-        half, valid, move, ends, held = (Signal(name=name) for name in (
-            "half", "valid", "move", "ends", "held"
-        ))  # fmt: skip
+        half, valid, ends, held = (Signal(name=name) for name in ("half", "valid", "ends", "held"))
+
+        # The next block, so that a block that begins waits for nothing.
+        ahead, following = Signal(), data.View(BlockDone(spec), Signal(BlockDone(spec).size))
+        takes = Signal()
 
         # Addresses follow the rows that leave the store, without a gap between blocks.
         m.submodules.places = places = ResultAddresses(spec, lean=self.lean)
@@ -205,22 +225,29 @@ class ResultWriter(wiring.Component):
             rows.ready.eq(self.o_rows.ready & spans.i.ready),
         ]
 
-        # The last tile of a row, and whether a row is one tile: known a cycle before.
-        right, narrow, final = Signal(), Signal(), Signal()
+        # Kept, lest they share tables with what comes later.
+        can, move = (Signal(name=name, attrs={"keep": 1}) for name in ("can", "move"))
+        # The last tile of a row, the last row, and whether a row is one tile: known a cycle before.
+        right, narrow, final, below = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            final.eq(right & (left == 1)),
-            self.en.eq(busy & (come != 0) & ((~final & ~added) | (full != 0)) & move),
+            final.eq(right & below),
+            can.eq(busy & ~come[-1] & ((~final & ~added) | (full != 0))),
+            self.en.eq(can & move),
             self.o_half.eq(half),
             self.o_address.eq(base + column),
             ends.eq(self.en & final),
             # The store's output holds the last row until it is taken.
             self.o_free.eq(held & move),
-            begins.eq((~busy | ends) & told.i.ready),
-            told.i.valid.eq(self.i.valid & (~busy | ends)),
+            begins.eq(~busy | ends),
+            told.i.valid.eq(self.i.valid & ~ahead),
             told.i.payload.eq(block),
-            self.i.ready.eq(begins),
-            self.o_idle.eq(~busy & ~self.i.valid & places.o_idle),
+            self.i.ready.eq(told.i.ready & ~ahead),
+            takes.eq(self.i.valid & self.i.ready),
+            self.o_idle.eq(~busy & ~ahead & ~self.i.valid & places.o_idle),
         ]
+        m.d.sync += ahead.eq(takes | (ahead & ~begins))
+        with m.If(takes):
+            m.d.sync += following.eq(block)
         m.d.sync += [
             come.eq(come + self.i_come - (self.en & right)),
             full.eq(full + self.i_full - ends),
@@ -232,29 +259,31 @@ class ResultWriter(wiring.Component):
             m.d.sync += [columns.eq(columns - n), column.eq(column + 1), right.eq(columns <= 2 * n)]
             with m.If(right):
                 m.d.sync += [columns.eq(width), column.eq(0), right.eq(narrow)]
-                m.d.sync += [base.eq(base + job.across), left.eq(left - 1)]
+                m.d.sync += [base.eq(base + job.across), left.eq(left - 1), below.eq(left == 2)]
         with m.If(move):
             m.d.sync += [valid.eq(self.en), held.eq(ends)]
         with m.If(ends):
             m.d.sync += [half.eq(~half), busy.eq(0)]
         with m.If(begins):
-            m.d.sync += [busy.eq(self.i.valid), left.eq(block.rows), width.eq(block.columns)]
-            m.d.sync += [columns.eq(block.columns), column.eq(0), base.eq(0)]
-            m.d.sync += added.eq(block.added)
-            m.d.sync += [right.eq(block.columns <= n), narrow.eq(block.columns <= n)]
+            thin = following.columns <= n
+            m.d.sync += [busy.eq(ahead), left.eq(following.rows), width.eq(following.columns)]
+            m.d.sync += [columns.eq(following.columns), column.eq(0), base.eq(0)]
+            m.d.sync += [added.eq(following.added), below.eq(following.rows == 1)]
+            m.d.sync += [right.eq(thin), narrow.eq(thin)]
 
         # A row leaves in pieces, which end with the last column of C; one waits in a register,
         # which is 0 elsewhere: block RAM is slow, and so is a choice.
         bits = spec.number_width
         piece, most = (Signal(range(pieces), name=name) for name in ("piece", "most"))
+        final_piece = Signal()  # known a cycle before
         at_piece = Signal(pieces, init=1)  # the same, a bit for each
         number, edge = Signal(range(spec.rows * pieces)), Signal()
         waits, waiting = Signal(), Signal(n * bits, reset_less=True)
         sent, goes, done = Signal(), Signal(), Signal()
         m.d.comb += [
             goes.eq(valid & (~waits | sent)),
-            done.eq(goes & (piece == most)),
-            move.eq(~valid | done),
+            done.eq(goes & final_piece),
+            move.eq(~valid | (final_piece & (~waits | sent))),
             self.o_move.eq(goes),
             self.o_piece.eq(number),
             self.o_last.eq(done & held),
@@ -262,11 +291,11 @@ class ResultWriter(wiring.Component):
         keep = [at_piece[column // across] for column in range(n)]
         if spec.code_bits < 8:
             keep = [at & inside[column] for column, at in enumerate(keep)]
+        last_piece = Mux(right, (columns - 1)[: len(columns)] // across, pieces - 1)
         with m.If(self.en):
-            m.d.sync += [
-                edge.eq(right),
-                most.eq(Mux(right, (columns - 1)[: len(columns)] // across, pieces - 1)),
-            ]
+            m.d.sync += [edge.eq(right), most.eq(last_piece), final_piece.eq(last_piece == 0)]
+        with m.Elif(goes):
+            m.d.sync += final_piece.eq(piece + 1 == most)
         with m.If(goes):
             m.d.sync += [
                 waiting.eq(

@@ -74,6 +74,9 @@ class StreamReader(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
+        # Stalls end here.
+        rows = Fifo(Row(self.spec), 2)
+        m.submodules.rows = ResetInserter(self.i_stop)(rows)
         busy, of_b, last = Signal(), Signal(), Signal()
         left = Signal(self.spec.length_width)  # beats after this one
         m.d.comb += [
@@ -84,16 +87,19 @@ class StreamReader(wiring.Component):
             self.a.tready.eq(busy & ~of_b & self.o.ready),
             self.b.tready.eq(busy & of_b & self.o.ready),
             self.o_beats.eq(self.o.valid & self.o.ready),
-            self.i.ready.eq(~busy | (self.o_beats & last)),
-            self.o_idle.eq(~busy),
+            rows.i.valid.eq(self.i.valid),
+            rows.i.payload.eq(self.i.payload),
+            self.i.ready.eq(rows.i.ready),
+            rows.o.ready.eq(~busy | (self.o_beats & last)),
+            self.o_idle.eq(~busy & ~rows.o.valid),
         ]
         with m.If(self.o_beats):
             m.d.sync += left.eq(left - 1)
-        with m.If(self.i.ready):
+        with m.If(rows.o.ready):
             m.d.sync += [
-                busy.eq(self.i.valid),
-                of_b.eq(self.i.payload.other),
-                left.eq((self.i.payload.bytes - 1) >> exact_log2(self.spec.bytes)),
+                busy.eq(rows.o.valid),
+                of_b.eq(rows.o.payload.other),
+                left.eq((rows.o.payload.bytes - 1) >> exact_log2(self.spec.bytes)),
             ]
         with m.If(self.i_stop):
             m.d.sync += busy.eq(0)

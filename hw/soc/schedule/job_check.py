@@ -36,9 +36,9 @@ class _End(NamedTuple):
 class JobCheck(wiring.Component):
     """Rejects illegal jobs; the error codes, and their order, are those of the golden model.
 
-    End addresses of matrices and sizes of blocks take a bit-serial multiplication each. Latency: 5
-    cycles plus, for each matrix, one per bit of its number of rows, and likewise for blocks; and
-    those in which ``i_hold`` lets an address wait.
+    End addresses of matrices and sizes of blocks take a bit-serial multiplication each. Latency: 6
+    cycles plus, for each matrix, one and one per bit of its number of rows, and likewise for
+    blocks; and those in which ``i_hold`` lets an address wait.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ class JobCheck(wiring.Component):
     i_job : In
         :class:`~hw.soc.registers.coprocessor.JobLayout`, stable; without addresses.
     o_matrix, i_address : Out, In
-        A matrix, and its address, in the order of the job; in the same cycle.
+        A matrix, and its address, in the order of the job; in the same cycle, before it is looked
+        at.
     i_start : In(1)
         Begin.
     o_done : Out(1)
@@ -109,13 +110,15 @@ class JobCheck(wiring.Component):
         widths = self._block_bits()
         blocks = [Signal(width, name=f"block_{side}") for side, width in widths.items()]
         chosen = (job.block_m, job.block_n, job.block_k)
-        given = Cat(size != 0 for size in chosen).all() & spec.blocks
+        given = Signal()
+        m.d.sync += given.eq(Cat(size != 0 for size in chosen).all() & spec.blocks)
+        # Slow results are registered; those of blocks, if jobs choose them.
+        choice = m.d.sync if spec.blocks or len(spec.kinds) > 1 else m.d.comb
         for side, block in enumerate(blocks):
             defaults = [spec.default_blocks(kind)[side] for kind in spec.kinds]
-            m.d.comb += block.eq(Mux(given, chosen[side], pick(C, defaults, kind)))
+            choice += block.eq(Mux(given, chosen[side], pick(C, defaults, kind)))
         block_m, block_n, block_k = blocks
 
-        # Slow results are registered; those of blocks, if jobs choose them.
         sizes_of = {
             "rows": product_in_logic(block_m, inside.m),
             "columns": product_in_logic(block_n, inside.n),
@@ -144,7 +147,6 @@ class JobCheck(wiring.Component):
         with m.If(self.i_start):
             m.d.sync += [self.o_error.eq(error_code("none")), self.o_done.eq(0)]
         fills = Signal()
-        m.d.sync += fills.eq(self.i_start)
         with m.If(fills):
             m.d.sync += [worked[name].eq(value) for name, value in found.items()]
 
@@ -159,7 +161,8 @@ class JobCheck(wiring.Component):
             | (mode.requantise & (not spec.requantise))
             | ((mode.order | Cat(chosen).any()) & (not spec.blocks))
         )
-        split = self._split(block_n, block_k, kind)
+        split = Signal()
+        m.d.sync += split.eq(self._split(block_n, block_k, kind))
         long = job.k > limit
         of_rows = vector_check(spec, job, out.n)
         if of_rows is not None:
@@ -174,6 +177,8 @@ class JobCheck(wiring.Component):
         ]
         if of_rows is not None:
             reasons.append((of_rows.here & of_rows.long, error_code("long_row")))
+        refused = Signal(len(reasons))
+        m.d.sync += refused.eq(Cat(condition for condition, _ in reasons))
 
         # Then multiplications, one after the other: x * y + sum.
         distance, address = spec.distance_width, spec.address_width
@@ -226,20 +231,28 @@ class JobCheck(wiring.Component):
         # the next multiplication starts; so is the stride.
         length, ending, striding = Signal(distance), Signal(), Signal()
         first = Signal(distance + 1)
-        short, beyond = Signal(), Signal()
-        adds = Mux(x == 0, length, Mux(x[0], y, 0))
-        m.d.sync += striding.eq(0)
+        short, beyond, large_block = Signal(), Signal(), Signal()
+        ends_sum = Signal()
+        adds = Mux(ends_sum, length, Mux(x[0], y, 0))
+        # The address of the next step is there when it begins, and asked for long before.
+        place = Signal(address + 1, reset_less=True)
+        m.d.sync += [striding.eq(0), place.eq(_fold(self.i_address, address))]
         with m.If(striding & (first <= length)):
             m.d.sync += short.eq(1)
         with m.FSM():
             with m.State("IDLE"), m.If(self.i_start):
                 m.d.sync += [step.eq(0), short.eq(0), beyond.eq(0), ending.eq(0)]
+                m.d.sync += self.o_matrix.eq(0)
+                m.d.sync += large_block.eq(0)
                 m.next = "FORMATS"
             with m.State("FORMATS"):
-                m.next = "SIZES"
-            with m.State("SIZES"):
+                m.next = "BLOCKS"
+            with m.State("BLOCKS"):
+                m.d.comb += fills.eq(1)
+                m.next = "REASONS"
+            with m.State("REASONS"):
                 m.next = "BEGIN"
-                for condition, code in reversed(reasons):
+                for condition, (_, code) in reversed(list(zip(refused, reasons, strict=True))):
                     with m.If(condition):
                         m.d.sync += self.o_error.eq(code)
                         m.next = "DONE"
@@ -250,8 +263,9 @@ class JobCheck(wiring.Component):
                     with m.If(given):
                         m.d.sync += self.o_error.eq(error_code("bad_block"))
                     m.next = "DONE"
-                m.d.sync += ending.eq(0)
-                m.d.comb += self.o_matrix.eq(step)
+                with m.If(large_block):
+                    m.next = "DONE"
+                m.d.sync += [ending.eq(0), self.o_matrix.eq(step + 1)]
                 with m.Switch(step):
                     for number, end in enumerate(ends):
                         with m.Case(number):
@@ -265,29 +279,31 @@ class JobCheck(wiring.Component):
                     for number, (factor, other, _) in enumerate(sizes, len(ends)):
                         with m.Case(number):
                             m.d.sync += [x.eq(factor), y.eq(other), length.eq(0)]
-                m.d.sync += total.eq(
-                    Mux(step < len(ends), _fold(self.i_address, address), 0) if ends else 0
-                )
+                m.d.sync += total.eq(Mux(step < len(ends), place, 0) if ends else 0)
             with m.State("MULTIPLY"):
                 m.d.sync += [x.eq(x >> 1), y.eq(y << 1), total.eq(total + adds)]
-                with m.If(x == 0):
-                    m.d.sync += step.eq(step + 1)
-                    m.next = "BEGIN"
-                    with m.Switch(step):
-                        for number, (_, _, most) in enumerate(sizes, len(ends)):
-                            with m.Case(number), m.If(total > most):
-                                m.d.sync += self.o_error.eq(error_code("bad_block"))
-                                m.next = "DONE"
-                    if sizes:
-                        with m.If(step == count - 1):
-                            m.next = "DONE"
+                with m.If(x[1:] == 0):
+                    m.next = "LAST"
+            with m.State("LAST"):
+                m.d.comb += ends_sum.eq(1)
+                m.d.sync += [total.eq(total + adds), step.eq(step + 1)]
+                m.next = "BEGIN"
+                with m.Switch(step):
+                    for number, (_, _, most) in enumerate(sizes, len(ends)):
+                        with m.Case(number):
+                            m.d.sync += large_block.eq(total > most)
+                if sizes:
+                    with m.If(step == count - 1):
+                        m.next = "DONE"
             with m.State("DONE"):
                 m.d.sync += self.o_done.eq(1)
-                for flag, name in ((beyond, "address_range"), (short, "short_row")):
+                for flag, name in (
+                    (large_block, "bad_block"), (beyond, "address_range"), (short, "short_row"),
+                ):  # fmt: skip
                     with m.If(flag):
                         m.d.sync += self.o_error.eq(error_code(name))
                 m.next = "IDLE"
-        m.d.comb += [first.eq(y), self.o_base.address.eq(self.i_address)]
+        m.d.comb += [first.eq(y), self.o_base.address.eq(place)]
         return m
 
     def _block_bits(self) -> dict[str, int]:

@@ -37,7 +37,8 @@ class JobQueue(wiring.Component):
     o_more, i_next : Out(1), In(1)
         There is another descriptor, at ``o_address``; the core has asked for it.
     i_idle, i_done, i_error : In
-        From the core: idle, done with the request, and its outcome.
+        From the core: idle, at the latest a cycle after it is done; done with the request, and its
+        outcome, which is 0 while the core has nothing to do.
     i_on : In(1)
         With ``i_done``: the core goes on, with what it has read ahead.
     o_idle, o_done : Out(1)
@@ -45,7 +46,7 @@ class JobQueue(wiring.Component):
     o_error : Out(ErrorLayout)
         With ``o_done``: the outcome, and the number of the failed job.
     o_count : Out(32)
-        Completed jobs.
+        Completed jobs, a cycle after they are.
     """
 
     i_start: Signal
@@ -100,23 +101,38 @@ class JobQueue(wiring.Component):
         # One adder: to the next descriptor, or to the end of all.
         place, checks = exact_log2(_BYTES), Signal()
         after = Signal(64 - place + 1)
-        over, below = after[wide - place :], Cat(self.o_address[:place], after[: wide - place])
-        beyond, refused = Signal(), Signal(8)
+        below = Cat(self.o_address[:place], after[: wide - place])
+        # Of the end: bits above those that the ring's count reaches, bits that it reaches, one more
+        # than an address has, and any below.
+        above, reached, one_more, under = (
+            Signal(name=name) for name in ("above", "reached", "one_more", "under")
+        )
+        refused = Signal(8)
+        # Each a cycle late.
+        starts, completes, counts = Signal(), Signal(), Signal()
+        m.d.sync += [starts.eq(0), counts.eq(completes)]
+        count = Signal(32 if self.spec.ring else 1)
+        m.d.comb += self.o_count.eq(count)
+        with m.If(starts):
+            m.d.sync += count.eq(0)
+        with m.If(counts):
+            m.d.sync += count.eq(count + 1 if self.spec.ring else 1)
         m.d.comb += after.eq(self.o_address[place:] + Mux(checks, left, 1))
         m.d.comb += [
             self.o_fetched.eq(ring),
             self.o_error.eq(self.i_error),
-            self.o_error.job.eq(self.o_count),
+            # A start that is refused at once is before its count.
+            self.o_error.job.eq(count if self.spec.follows_ring else Mux(starts, 0, count)),
         ]
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.o_idle.eq(self.i_idle)
+                m.d.sync += left.eq(self.i_count)
+                if self.spec.ring:
+                    m.d.sync += self.o_address.eq(self.i_ring)
+                    m.d.sync += ring.eq(self.i_count != 0)
                 with m.If(self.i_start & ~self.i_stop):
-                    m.d.sync += self.o_count.eq(0)
-                    m.d.sync += left.eq(self.i_count)
-                    if self.spec.ring:
-                        m.d.sync += self.o_address.eq(self.i_ring)
-                        m.d.sync += ring.eq(self.i_count != 0)
+                    m.d.sync += starts.eq(1)
                     m.next = "RUN"
                     with m.If(self.i_count != 0):
                         m.next = "ADD" if self.spec.follows_ring else "REFUSED"
@@ -126,18 +142,24 @@ class JobQueue(wiring.Component):
                     self.o_done.eq(1),
                     self.o_error.valid.eq(1),
                     self.o_error.code.eq(refused),
-                    self.o_error.response.eq(0),
-                    self.o_error.address.eq(self.o_address),
                 ]
+                if self.spec.ring:
+                    m.d.comb += self.o_error.address.eq(self.o_address)
                 m.next = "IDLE"
             if self.spec.follows_ring:
                 with m.State("ADD"):
                     m.d.comb += checks.eq(1)
-                    m.d.sync += beyond.eq(over[1:].any() | (over[0] & below.any()))
+                    end = wide - place
+                    m.d.sync += [
+                        above.eq(self.o_address[wide:].any()),
+                        reached.eq(after[end + 1 : max(end, len(left)) + 1].any()),
+                        one_more.eq(after[end]),
+                        under.eq(below.any()),
+                    ]
                     m.next = "CHECK"
                 with m.State("CHECK"):
                     m.next = "FETCH"
-                    with m.If(beyond):
+                    with m.If(above | reached | (one_more & under)):
                         m.d.sync += refused.eq(error_code("address_range"))
                         m.next = "REFUSED"
                     with m.If(self.o_address[:size] != 0):
@@ -159,7 +181,7 @@ class JobQueue(wiring.Component):
                     m.d.comb += self.o_done.eq(1)
                     m.next = "IDLE"
                 with m.Else():
-                    m.d.sync += self.o_count.eq(self.o_count + 1 if self.spec.ring else 1)
+                    m.d.comb += completes.eq(1)
                     if self.spec.follows_ring:
                         with m.If(~self.i_on):
                             m.next = "FETCH"

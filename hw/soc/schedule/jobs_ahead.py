@@ -84,26 +84,26 @@ class JobsAhead(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        left, under_way = Signal(16), Signal(3)
+        left, some, under_way = Signal(16), Signal(), Signal(3)  # some are left
         has, takes, idle, checks, reads = Signal(), Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            self.o_busy.eq((left != 0) & self.i_more | ~idle | checks),
+            self.o_busy.eq(some & self.i_more | ~idle | checks),
             self.o_last.eq(under_way == 1),
         ]
         m.d.sync += under_way.eq(under_way + (self.i_begin | self.o_begin) - self.i_complete)
         with m.If(self.i_begin):
-            m.d.sync += left.eq(self.i_alike)
+            m.d.sync += [left.eq(self.i_alike), some.eq(self.i_alike != 0)]
         with m.Elif(self.i_fetch & self.o_fetch):
-            m.d.sync += left.eq(left - 1)
+            m.d.sync += [left.eq(left - 1), some.eq(left != 1)]
         with m.FSM(name="fetch"):
             with m.State("IDLE"):
                 m.d.comb += idle.eq(1)
-                with m.If((left != 0) & self.i_more):
+                with m.If(some & self.i_more):
+                    m.d.sync += self.o_fetch.eq(1)
                     m.next = "ASK"
-            with m.State("ASK"):
-                m.d.comb += self.o_fetch.eq(1)
-                with m.If(self.i_fetch):
-                    m.next = "COME"
+            with m.State("ASK"), m.If(self.i_fetch):
+                m.d.sync += self.o_fetch.eq(0)
+                m.next = "COME"
             with m.State("COME"):
                 m.d.comb += self.o_take.eq(~reads)
                 with m.If(self.i_come):

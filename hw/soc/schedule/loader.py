@@ -131,10 +131,10 @@ class Loader(wiring.Component):
         m = Module()
         spec, job = self.spec, self.i_geometry
         m.submodules.walk = walk = BlockWalk(spec)
-        free, taken, freed = [], [], Signal(7)
-        m.d.sync += freed.eq(self.i_free)
+        # Counted a cycle late: a buffer is taken once for each matrix, cycles apart.
+        free, takes_one, freed, taken = [], Signal(7), Signal(7), Signal(7)
+        m.d.sync += [freed.eq(self.i_free), taken.eq(takes_one)]
         for number, most in parts(spec).items():
-            taken.append(Signal(name=f"take{number}"))
             free.append(Signal(range(most + 1), name=f"free{number}", init=most))
             m.d.sync += free[number].eq(free[number] + freed[number] - taken[number])
 
@@ -148,7 +148,7 @@ class Loader(wiring.Component):
         at, step = Signal(spec.address_width), Signal(BYTES_WIDTH)
         to, left = Signal(range(7)), Signal(max(widths["rows"], widths["codes"]))
         length = Signal(spec.length_width)
-        after, waiting = Signal(spec.address_width), Signal(7)
+        after = Signal(spec.address_width)
         m.d.comb += [
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),
@@ -157,7 +157,6 @@ class Loader(wiring.Component):
             row.bytes.eq(length),
             row.to.eq(to),
             row.last.eq(left == 1),
-            row.final.eq(row.last & (waiting == 0) & walk.o_last),
             after.eq(at + step),
         ]
 
@@ -165,9 +164,11 @@ class Loader(wiring.Component):
         asks = self._asks(walk, codes, columns, turn, slots)
         todo = Signal(len(asks))
         m.d.comb += todo.eq(Cat(ask.needed for ask in asks.values()))
-        # A bit for each kind of rows: the next one, and the one that is requested.
-        lowest, asked = Signal(len(asks)), Signal(len(asks))
-        m.d.comb += lowest.eq(waiting & -waiting)
+        # A bit for each kind of rows: those that wait, the next one, and the one that is requested.
+        waiting, following, asked = (
+            Signal(len(asks), name=name) for name in ("waiting", "following", "asked")
+        )
+        m.d.comb += row.final.eq(row.last & (following == 0) & walk.o_last)
         # Addresses of matrices, of this job and the next one, then places inside of them.
         homes, used = {number: place for place, number in enumerate(asks)}, next(slots)
         width = (2 * len(homes) + used - 1).bit_length()
@@ -202,7 +203,6 @@ class Loader(wiring.Component):
         m.d.sync += keeps.eq(ends & _chosen(asked, (ask.kept for ask in asks.values())))
         begun = Signal()
         room = Signal()
-        # Cycles late: a buffer is taken once for each matrix, cycles apart.
         m.d.sync += room.eq(_chosen(asked, (free[number] != 0 for number in asks)))
 
         takes = [] if self.lean else [at.eq(read.data)]
@@ -214,17 +214,21 @@ class Loader(wiring.Component):
                     m.next = "BLOCK"
             with m.State("BLOCK"):
                 m.d.comb += self.o_block.valid.eq(1)
-                m.d.sync += waiting.eq(todo)
+                m.d.sync += [following.eq(_lowest(todo)), waiting.eq(todo & ~_lowest(todo))]
                 with m.If(self.o_block.ready):
                     m.next = "SEEK"
             with m.State("SEEK"):
-                m.d.sync += [waiting.eq(waiting & ~lowest), *takes, begun.eq(0)]
                 m.d.sync += [
-                    asked.eq(lowest),
-                    to.eq(_chosen(lowest, map(C, asks))),
-                    left.eq(_chosen(lowest, (ask.rows for ask in asks.values()))),
-                    step.eq(_chosen(lowest, (ask.before for ask in asks.values()))),
-                    length.eq(_chosen(lowest, (ask.length for ask in asks.values()))),
+                    following.eq(_lowest(waiting)),
+                    waiting.eq(waiting & ~_lowest(waiting)),
+                ]
+                m.d.sync += [*takes, begun.eq(0)]
+                m.d.sync += [
+                    asked.eq(following),
+                    to.eq(_chosen(following, map(C, asks))),
+                    left.eq(_chosen(following, (ask.rows for ask in asks.values()))),
+                    step.eq(_chosen(following, (ask.before for ask in asks.values()))),
+                    length.eq(_chosen(following, (ask.length for ask in asks.values()))),
                 ]
                 own = [Cat(~bank, C(homes[number], width - 1)) for number in asks]
                 found = [_slot(ask.slot, width) for ask in asks.values()]
@@ -232,7 +236,7 @@ class Loader(wiring.Component):
                     Mux(ask.home, home, slot)
                     for ask, home, slot in zip(asks.values(), own, found, strict=True)
                 )
-                m.d.comb += read.addr.eq(_chosen(lowest, places_of))
+                m.d.comb += read.addr.eq(_chosen(following, places_of))
                 m.next = "TAKE" if self.lean else "ADD"
             if self.lean:
                 with m.State("TAKE"):
@@ -248,10 +252,10 @@ class Loader(wiring.Component):
                 with m.If(moves):
                     m.d.sync += [begun.eq(1), at.eq(after), left.eq(left - 1)]
                     for number, bit in zip(asks, asked, strict=True):
-                        m.d.comb += taken[number].eq(bit & ~begun)
+                        m.d.comb += takes_one[number].eq(bit & ~begun)
                 with m.If(ends):
                     m.next = "SEEK"
-                    with m.If(waiting == 0):
+                    with m.If(following == 0):
                         m.next = "STEP"
             with m.State("STEP"):
                 m.d.comb += steps.eq(1)
@@ -326,6 +330,11 @@ class Loader(wiring.Component):
         if not self.spec.inside.block:
             return C(0)
         return scales_of(self.spec, words, self.i_geometry.kind)
+
+
+def _lowest(bits: Value) -> Value:
+    """Keep the lowest bit that is set."""
+    return Cat(bit & ~bits[:number].any() for number, bit in enumerate(bits))
 
 
 def _chosen(bits: Value, values: Iterable[Value]) -> Value:

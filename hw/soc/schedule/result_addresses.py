@@ -86,8 +86,11 @@ class ResultAddresses(wiring.Component):
         found = Signal()
         # The block's rows from this one on, and that it is the last, once they are known.
         left, known = Signal.like(block.rows, name="left"), Signal()
-        come = Signal(range(2 * spec.rows + 1))
-        moves, ends, ended = Signal(), Signal(), Signal()
+        # Rows that have come, less one: there are none if it is negative.
+        come = Signal(range(-1, 2 * spec.rows), init=-1)
+        # Kept, lest they share tables with what comes later.
+        moves, leaves = (Signal(name=name, attrs={"keep": 1}) for name in ("moves", "leaves"))
+        ends, ended = Signal(), Signal()
         # Jobs begun; those that have not got here; those that have ended; none is here.
         job_begun, waiting, job_ended = Signal(2), Signal(3), Signal(2)
         between, enters, given = Signal(init=1), Signal(), Signal()
@@ -97,7 +100,7 @@ class ResultAddresses(wiring.Component):
         if self.lean:
             offers &= ~found
         m.d.comb += [
-            self.o.valid.eq(offers & (come != 0)),
+            self.o.valid.eq(offers & ~come[-1]),
             self.o.payload.address.eq(at),
             self.o.payload.bytes.eq(self._length(block.columns)),
             moves.eq(self.o.valid & self.o.ready),
@@ -138,7 +141,8 @@ class ResultAddresses(wiring.Component):
             # By columns, a row of blocks continues where the one above has ended; so does a row of
             # one block.
             on.eq(Mux(job.by_columns, ~block.last_row, down & left_side & ~block.last_row)),
-            seeks.eq(enters | (ended & ~on)),
+            leaves.eq(ends & ~on),
+            seeks.eq(enters | (moves & leaves)),
         ]
         with m.If(enters | done | (top & ~down)):
             m.d.comb += read.addr.eq(Cat(job_ended, 1))

@@ -132,10 +132,10 @@ class TileWalk(wiring.Component):
         right, below, narrow, single = (
             Signal(name=name) for name in ("right", "below", "narrow", "single")
         )
-        ends, step, leave = Signal(), Signal(), Signal()
+        # A tile of the block ends its sums in the engine; the block ends K: known before, too.
+        ends, last_code, step, leave = Signal(), Signal(), Signal(), Signal()
         streams = (*asks.values(), self.o_sums, self.o_done)
         m.d.comb += [
-            ends.eq(block.last_code | ~single),
             a.address.eq(a_address),
             b.address.eq(word),
             b.slice.eq(slice_),
@@ -143,8 +143,8 @@ class TileWalk(wiring.Component):
             sums.column.eq(column),
             sums.add.eq((~block.first_code & ~single) | job.accumulate),
             sums.bias.eq(job.biased & (block.first_code | single)),
-            sums.rows.eq(Mux(right & block.last_code, a.lines, 0)),
-            sums.done.eq(right & below & block.last_code),
+            sums.rows.eq(Mux(right & last_code, a.lines, 0)),
+            sums.done.eq(right & below & last_code),
             done.rows.eq(block.rows),
             done.columns.eq(block.columns),
             done.last_row.eq(block.last_row),
@@ -169,7 +169,7 @@ class TileWalk(wiring.Component):
                 ),
                 request.codes.eq(codes),
                 request.last.eq(ends),
-                request.tail.eq(block.last_code),
+                request.tail.eq(last_code),
                 request.release.eq(right & below & ~keep),
             ]
         # The existing C is needed before the first block of K.
@@ -181,6 +181,10 @@ class TileWalk(wiring.Component):
                 m.d.sync += [rows.eq(block.rows), columns.eq(block.columns)]
                 thin, low = block.columns <= engine.n, block.rows <= engine.m
                 m.d.sync += [below.eq(low), right.eq(thin), narrow.eq(thin), single.eq(thin & low)]
+                m.d.sync += [
+                    ends.eq(block.last_code | ~(thin & low)),
+                    last_code.eq(block.last_code),
+                ]
                 m.d.sync += [a_address.eq(0), row_address.eq(0), row.eq(0)]
                 m.d.sync += [word.eq(0), slice_.eq(0), column.eq(0)]
                 m.next = "TILES"

@@ -194,7 +194,8 @@ class SumStore(wiring.Component):
                     bank.i.eq(total),
                 ]
             m.d.comb += [
-                inner.en.eq(adds),
+                # What is read is looked at a cycle after the row is taken.
+                inner.en.eq(self.i_rows.valid & request.add),
                 inner.o_address.eq(Cat(half, address)),
                 outer.en.eq(self.en),
                 outer.o_address.eq(Cat(self.i_half, self.i_address)),

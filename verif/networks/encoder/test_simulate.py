@@ -81,7 +81,7 @@ def test_small_encoder_on_the_block(tmp_path: Path) -> None:
     # Products; scores, shares, contexts; two norms, each with a sum, and what is added later.
     assert len(pairs) == 4 + 3 * SIZES["num_attention_heads"] + 2 * 3
     for counted, modelled in pairs:
-        assert 0.6 * modelled < counted < 1.1 * modelled
+        assert 0.6 * modelled < counted < 1.12 * modelled
 
 
 def test_a_softmax_takes_scores_where_a_product_left_them(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from verif.soc.bus.invariant import always
 SPECS = [
     BusSpec(data_width=32, address_width=32, burst=4, outstanding=2),
     BusSpec(data_width=64, address_width=33, burst=1, outstanding=1),
+    BusSpec(data_width=512, address_width=16, burst=64, outstanding=1),
     BusSpec(data_width=512, address_width=40, burst=256, outstanding=3),
     BusSpec(data_width=128, address_width=64, burst=7, outstanding=16),
     BusSpec(),
@@ -101,7 +102,10 @@ def write_claim(m: Module, dut: WriteMaster) -> tuple[Value, Value]:
         ~past(m, dut.i_stop) | ~dut.o_error,
         # No more bursts of data than addresses.
         full + ends <= sent + axi.awvalid,
-        dut.lengths.o_level + full + ends == dut.requests.pending.o_level,
+        dut.told + dut.lengths.o_level + dut.soon.o_level + dut.begun + full + ends
+        == dut.requests.pending.o_level,
+        ~dut.told | axi.awvalid,
+        dut.soon.o_level <= 2,
     ]
     # A response comes after its address and its last beat.
     return all_of(*claims), ~axi.bvalid | ((sent != 0) & (full != 0))
@@ -122,15 +126,24 @@ def test_write_keeps_the_rules(spec: BusSpec) -> None:
 class Beats:
     """Checks WLAST by a list, of its own, of the bursts that have begun.
 
-    Induction needs to know that the master's own list and count are the same as these.
+    Induction needs to know that the master's own list, and what is left of the burst whose beats
+    come, are the same as these.
     """
 
     def __init__(self, dut: WriteMaster):
         self.dut = dut
         depth = dut.spec.outstanding
         self.lengths = [Signal(8, name=f"length{place}") for place in range(depth)]
-        self.number = Signal(8)
+        self.left, self.ends, self.open = Signal(8), Signal(), Signal(range(depth))
         self.head, self.tail = Signal(range(depth)), Signal(range(depth))
+        # The two that come soon, from the list's place `near` on.
+        self.soon = [Signal(8, name=f"soon{place}") for place in range(2)]
+        self.near, self.first, self.free = Signal(range(depth)), Signal(), Signal()
+
+    @property
+    def pointers(self) -> list[Signal]:
+        """Places of the list."""
+        return [self.open, self.near, self.head, self.tail]
 
     @property
     def same(self) -> dict[str, Value]:
@@ -140,7 +153,11 @@ class Beats:
             "lengths.queue.produce": self.tail,
         }
         return {
-            "number": self.number,
+            "soon.queue.consume": self.first,
+            "soon.queue.produce": self.free,
+            **{f"soon.queue.storage[{at}]": value for at, value in enumerate(self.soon)},
+            "left": self.left,
+            "ends": self.ends,
             **(pointers if len(self.lengths) > 1 else {}),
             **{f"lengths.queue.storage[{at}]": value for at, value in enumerate(self.lengths)},
         }
@@ -151,19 +168,25 @@ class Beats:
     def claim(self, m: Module, slip: int = 0) -> tuple[Value, Value]:
         dut, axi, begin = self.dut, self.dut.axi, self.dut.requests.o_begin
         rules, legal = write_claim(m, dut)
-        lengths = Array(self.lengths)
+        lengths, soon = Array(self.lengths), Array(self.soon)
         # The burst and the beat that is on the bus, or comes next.
         now, beat = Signal.like(self.head), Signal(8)
         taken = axi.wvalid & axi.wready
-        loads = dut.lengths.o.valid & (~axi.wvalid | axi.wready)
-        loads &= dut.requests.o_drop | dut.i_data.valid
-        with m.If(begin):
-            m.d.sync += [lengths[self.tail].eq(dut.requests.o_length)]
+        comes = dut.begun & (~axi.wvalid | axi.wready)
+        comes &= dut.drops | dut.i_data.valid
+        with m.If(dut.told):
+            m.d.sync += [lengths[self.tail].eq(axi.awlen)]
             m.d.sync += self.tail.eq(self.after(self.tail))
-        with m.If(loads):
-            ends = self.number == lengths[self.head]
-            m.d.sync += self.number.eq(Mux(ends, 0, self.number + 1))
-            m.d.sync += self.head.eq(Mux(ends, self.after(self.head), self.head))
+        with m.If(comes):
+            m.d.sync += [self.left.eq(self.left - 1), self.ends.eq(self.left == 1)]
+        with m.If(~dut.begun | (comes & (self.left == 0))):
+            m.d.sync += [self.left.eq(soon[self.first]), self.open.eq(self.near)]
+            m.d.sync += self.ends.eq(soon[self.first] == 0)
+            with m.If(dut.soon.o.valid):
+                m.d.sync += [self.near.eq(self.after(self.near)), self.first.eq(~self.first)]
+        with m.If(dut.lengths.o.valid & dut.soon.i.ready):
+            m.d.sync += [soon[self.free].eq(lengths[self.head]), self.free.eq(~self.free)]
+            m.d.sync += self.head.eq(self.after(self.head))
         with m.If(taken):
             m.d.sync += beat.eq(Mux(axi.wlast, 0, beat + 1))
             m.d.sync += now.eq(Mux(axi.wlast, self.after(now), now))
@@ -171,19 +194,31 @@ class Beats:
         ends = axi.wvalid & axi.wlast
         between = self.tail - self.head
         level = dut.lengths.o_level
+        next_ = self.after(self.near)
         rest = Mux(between < 0, between + len(self.lengths), between)
+        # The burst whose beats come next, and how many of them have.
+        following = Mux(ends, self.after(now), now)
+        come = Mux(ends, 0, (beat + axi.wvalid)[:8])
         claims = [
             rules,
             ~axi.wvalid | (axi.wlast == (beat == lengths[now] + slip)),
             # Begun bursts are those that are offered.
             new == past(m, begin),
+            new == dut.told,
             ~new | (axi.awlen == past(m, dut.requests.o_length)),
             # What the induction needs to know of the state.
-            self.head == Mux(ends, self.after(now), now),
-            self.number == Mux(ends, 0, (beat + axi.wvalid)[:8]),
+            following == Mux(dut.begun, self.open, self.near),
+            ~dut.begun | (self.near == self.after(self.open)),
+            dut.soon.o_level[0] == self.first ^ self.free,
+            self.head == Array([self.near, next_, self.after(next_), 0])[dut.soon.o_level],
+            (dut.soon.o_level == 0) | (soon[self.first] == lengths[self.near]),
+            (dut.soon.o_level != 2) | (soon[~self.first] == lengths[next_]),
+            come == Mux(dut.begun, (lengths[self.open] - self.left)[:8], 0),
+            ~dut.begun | (self.left <= lengths[self.open]),
+            ~dut.begun | (self.ends == (self.left == 0)),
+            ~axi.wvalid | axi.wlast | dut.begun,
             (level == rest) | ((level == len(self.lengths)) & (rest == 0)),
-            (level != 0) | ((self.number == 0) & (~axi.wvalid | axi.wlast)),
-            *(pointer < len(self.lengths) for pointer in (now, self.head, self.tail)),
+            *(pointer < len(self.lengths) for pointer in (now, *self.pointers)),
         ]
         return all_of(*claims), legal
 

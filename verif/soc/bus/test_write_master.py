@@ -36,7 +36,7 @@ def test_write_takes_one_beat_per_cycle_across_rows() -> None:
     beats = bench.writer.beats
     assert beats[-1] - beats[0] == len(beats) - 1
     first = bench.writer.bursts[0][2]
-    assert (first - bench.source.cycles[0], beats[0] - first) == (bench.dut.latency, 1)
+    assert (first - bench.source.cycles[0], beats[0] - first) == (bench.dut.latency, 4)
 
 
 def test_write_takes_one_short_row_per_cycle() -> None:

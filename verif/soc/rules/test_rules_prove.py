@@ -30,11 +30,11 @@ SPECS = [
         BusSpec(data_width=64, address_width=20, burst=1, outstanding=1),
         BusSpec(data_width=128, address_width=16, burst=1, outstanding=2),
         BusSpec(data_width=32, address_width=16, burst=4, outstanding=1),
-        BusSpec(data_width=512, address_width=16, burst=64, outstanding=1),
     ]),
 ]
 LARGE = [
     BusSpec(),
+    BusSpec(data_width=512, address_width=16, burst=64, outstanding=1),
     BusSpec(data_width=64, address_width=33, burst=1, outstanding=1),
     BusSpec(data_width=512, address_width=40, burst=256, outstanding=3),
     BusSpec(data_width=128, address_width=64, burst=7, outstanding=16),
@@ -127,12 +127,12 @@ MUTANTS = [
     (burst, "short & ~beyond[len(place)]", "short", "ar_page"),
     (burst, "// spec.bytes) - 1", "// spec.bytes)", "ar_burst"),
     # Write.
-    (write_master, "valid & (~axi.wvalid | axi.wready)", "valid", "w_same"),
+    (write_master, "begun & (~axi.wvalid | axi.wready)", "begun", "w_same"),
     (write_master, "with m.Elif(axi.wready)", "with m.Else()", "w_stays"),
     (write_master, "axi.wlast.eq(ends)", "axi.wlast.eq(0)", "w_last"),
-    (write_master, "number == lengths", "number + 1 == lengths", "w_last"),
+    (write_master, "ends.eq(left == 1)", "ends.eq(left == 2)", "w_last"),
     (write_master, "burst.address)", "burst.address | 1)", "w_lanes"),
-    (write_master, "lengths.i.valid.eq(requests.o_begin)", "lengths.i.valid.eq(1)", "w_many"),
+    (write_master, "lengths.i.valid.eq(self.told)", "lengths.i.valid.eq(1)", "w_many"),
     # The registers' end of AXI4-Lite.
     (axi_lite, "with m.If(axi.bready)", "with m.If(1)", "b_stays"),
     (axi_lite, " & ~axi.bvalid & ~self", " & ~self", "b_same"),
