@@ -152,7 +152,7 @@ class Core(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec, path = self.spec, self.path
-        # Registers: they reach everything.
+        # The last two are registers: they reach everything.
         begin, stop, clear = Signal(), Signal(), Signal(init=1)
         prepare = JobCheck(spec)
         # A run that ends early may leave a check ahead under way.

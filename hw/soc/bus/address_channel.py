@@ -15,14 +15,14 @@ class AddressChannel(wiring.Component):
     """Issues the bursts of rows, and tracks outstanding bursts until their responses.
 
     Latency, row to its first address: :attr:`latency` cycles. Throughput: one burst per cycle.
-    Stalls: ``o.ready`` reaches ``i.ready`` combinationally, but for a queue in which they end.
+    Stalls end in the queue of rows; without one, ``o.ready`` reaches ``i.ready`` combinationally.
 
     Parameters
     ----------
     spec : BusSpec
         What: the bus; a burst is outstanding from the cycle in which ``o.valid`` rises.
     queue : int
-        How: rows that wait.
+        How: rows that wait; 0: there is no queue, and an address comes a cycle earlier.
 
     Members
     -------
