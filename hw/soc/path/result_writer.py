@@ -204,7 +204,8 @@ class ResultWriter(wiring.Component):
         # Addresses follow the rows that leave the store, without a gap between blocks.
         m.submodules.places = places = ResultAddresses(spec, lean=self.lean)
         m.submodules.told = told = Fifo(BlockDone(spec), 1 if self.lean else 2)
-        m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), depth)
+        # A row's beats come late after its address, and more addresses meanwhile.
+        m.submodules.spans = spans = Fifo(Span(spec.bytes, spec.length_width), 2 * depth)
         rows: Any = places.o
         if self.row_bytes:
             rows = self._joined(m, "rows", places.o, self.i_rows)
