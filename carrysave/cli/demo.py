@@ -22,6 +22,7 @@ from carrysave.report.figures import measures
 from carrysave.report.synthesis import print_synthesis, write_synthesis
 from carrysave.sim import products, runner
 from hw.catalog import Design
+from hw.emit import tools
 from hw.emit.files import generate
 
 __all__ = ["demo", "run"]
@@ -76,6 +77,7 @@ def run(steps: Steps, folder: Path, console: Console, sweep: bool = False) -> di
     ``verification``, ``digits`` and ``synthesis`` (the design, and the same with plain MACs).
     """
     start = time.monotonic()
+    tools.find("sta")  # for the last step: not after minutes of the others
 
     def say(word: str, text: str) -> None:
         console.print(f"[bold]{word:11}[/bold]{text}", highlight=False, soft_wrap=True)
