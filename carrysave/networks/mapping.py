@@ -12,7 +12,7 @@ from .target import Target
 __all__ = ["START", "Mapping", "choose"]
 
 _SIZES = (1, 2, 3, 4, 6, 8)
-START = 200
+START = 206
 """Cycles that a work takes besides those of the cost model, measured in simulation."""
 
 Mapping = tuple[Patched, bool]

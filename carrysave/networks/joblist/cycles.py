@@ -47,7 +47,7 @@ def spent(job: Job, memory: Memory, target: Target, unit: VectorUnitSpec) -> Spe
     A product's are the planner's; those of the vector unit are exact, of values that come without
     stalls. Jobs that the hardware does not have are counted as if it took operands of any width, at
     the rate of such an operation, a transposition at a beat each cycle; or as their operands on the
-    bus, whichever are more. Each job has 200 cycles to start.
+    bus, whichever are more. Each job has 206 cycles to start.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def test_small_encoder_on_the_block(tmp_path: Path) -> None:
     design, found = small(tmp_path, 4)
     made, counters = run_works(design, [part.work for part in found], tmp_path)
     assert wrong(found, made) == []
-    # Models of cycles are near; short jobs wait less than the 200 cycles that all are given, and
+    # Models of cycles are near; short jobs wait less than the 206 cycles that all are given, and
     # rows of two operands wait for each other.
     pairs = [
         (counter["cycles"], part.modelled)
@@ -81,7 +81,7 @@ def test_small_encoder_on_the_block(tmp_path: Path) -> None:
     # Products; scores, shares, contexts; two norms, each with a sum, and what is added later.
     assert len(pairs) == 4 + 3 * SIZES["num_attention_heads"] + 2 * 3
     for counted, modelled in pairs:
-        assert 0.6 * modelled < counted < 1.12 * modelled
+        assert 0.6 * modelled < counted < 1.1 * modelled
 
 
 def test_a_softmax_takes_scores_where_a_product_left_them(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hw.catalog import Design
 
 UNIT = VectorUnitSpec(width=16, out_width=16, signed=True, length=64)
 TARGET = Target(Design("coprocessor"))
-START = 200
+START = 206
 
 
 @pytest.fixture
