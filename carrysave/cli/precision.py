@@ -56,6 +56,13 @@ def precision(
     pairs: Annotated[str, Parameter(help="Formats of A and B: same, or all pairs.")] = "same",
     parameter: Sets = None,
     batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None,
+    fine_tune: Annotated[
+        int,
+        Parameter(
+            help="Epochs in which weights are fitted to the chosen formats, on the calibration "
+            "inputs; needs jax."
+        ),
+    ] = 0,
     energy: Annotated[
         str,
         Parameter(help="Library for the engine's energy: osu018, a Liberty file, or none."),
@@ -71,10 +78,14 @@ def precision(
     is written with its formats, for `carrysave run`. Parameters are those of `generate
     coprocessor`; the engine is `npe`.
 
+    With `--fine-tune`, the network then learns, rounded to the chosen formats, its own outputs in
+    floats on the calibration inputs: no labels are needed. The model is written with these weights.
+
     **Examples:**
 
     - `carrysave precision model.onnx --calibration images.npy --budget bytes=60%`
     - `carrysave precision model.onnx --calibration x.npy --budget cycles=20000 -p m=4 -p n=4`
+    - `carrysave precision model.onnx --calibration x.npy --budget bytes=50% --fine-tune 5`
     - `carrysave precision model.onnx --calibration x.npy --formats e2m1,posit8e0 --against e4m3
       --budget bytes=int8`
     """
@@ -91,6 +102,7 @@ def precision(
         pairs=pairs,
         budgets=budget,
         batch=batch,
+        fine_tune=fine_tune,
         library=None if energy == "none" else library_of(energy, "--energy"),
     )
     with Steps(errors) as steps:

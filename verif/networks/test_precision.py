@@ -210,8 +210,8 @@ def results(low: float) -> dict[str, Any]:
     return {
         "model": "m.onnx", "command": "carrysave precision m.onnx", "design": "npe", "judged": 60,
         "calibration": 100, "limits": {"bytes": 5000.0}, "energy": None, "chosen": outcome,
-        "layers": [layer, {**layer, "layer": "c", "bytes": 999.0}], "uniform": others, "pareto": [],
-        "files": [],
+        "layers": [layer, {**layer, "layer": "c", "bytes": 999.0}], "tuned": None,
+        "uniform": others, "pareto": [], "files": [],
     }  # fmt: skip
 
 

@@ -78,9 +78,16 @@ class Judge:
         oracle = Oracle(graph, {})
         self._reference = [oracle.run(part) for part in self._parts]
 
-    def assess(self, name: str, options: Sequence[Option]) -> Outcome:
-        """Run the network with these options, one for each layer, and compare it with floats."""
-        found = self.run(options)
+    def assess(self, name: str, options: Sequence[Option], graph: Graph | None = None) -> Outcome:
+        """Run the network with these options, one for each layer, and compare it with floats.
+
+        Parameters
+        ----------
+        name : of the outcome.
+        options : of the layers.
+        graph : the network with other weights; it is compared with the one that was given.
+        """
+        found = self.run(options, graph)
         outputs, reference = ([one for part in parts for one in part.values()]
                               for parts in (found, self._reference))  # fmt: skip
         same, right, right_floats = self.hits(found)
@@ -105,12 +112,14 @@ class Judge:
             else change(*apart(right, right_floats), len(right)),
         )  # fmt: skip
 
-    def run(self, options: Sequence[Option]) -> list[dict[str, np.ndarray]]:
-        """Return the outputs with these options, batch by batch."""
+    def run(
+        self, options: Sequence[Option], graph: Graph | None = None
+    ) -> list[dict[str, np.ndarray]]:
+        """Return the outputs with these options, batch by batch; of a network of other weights."""
         choices = {
             layer.name: option.choice for layer, option in zip(self._layers, options, strict=True)
         }
-        lowered = lower(self._graph, self._target, choices)
+        lowered = lower(graph or self._graph, self._target, choices)
 
         def multiply(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
             compiled = product.compile(self._target, a, b, in_hardware=False)

@@ -28,6 +28,8 @@ __all__ = ["BUDGETS", "PAIRS", "PrecisionRequest", "execute"]
 
 PAIRS = ("same", "all")
 """Both operands in the same format, or in any pair."""
+_EPOCHS = 1000
+"""Most of fine-tuning."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,7 @@ class PrecisionRequest:
     pairs : one of :data:`PAIRS`.
     budgets : such as ``bytes=50%``, ``bytes=int8``, ``cycles=20000``, ``energy=1.5``.
     against : names of formats to compare with, each for all layers.
+    fine_tune : epochs in which weights are fitted to the chosen formats, on the calibration inputs.
     batch : batch size; None: the model's, or 8.
     library : for energy; None: none.
     """
@@ -58,12 +61,15 @@ class PrecisionRequest:
     batch: int | None
     library: "str | Library | None"
     against: Sequence[str] = ()
+    fine_tune: int = 0
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("--pairs", self.pairs, PAIRS)
         if self.batch is not None and self.batch < 1:
             raise UsageError(f"--batch must be 1 or more, not {self.batch}")
+        if not 0 <= self.fine_tune <= _EPOCHS:
+            raise UsageError(f"--fine-tune must be 0..{_EPOCHS} epochs, not {self.fine_tune}")
         if not self.budgets:
             raise UsageError("--budget must be given, such as bytes=50%")
         kinds = [self._budget(text)[0] for text in self.budgets]
@@ -121,10 +127,10 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
     Returns
     -------
     A dict of plain values: ``model``, ``design``, ``command``, ``layers`` with what was chosen and
-    the ``sensitivity`` to each pair, ``limits``, ``chosen``, ``uniform`` and ``pareto`` outcomes,
-    ``energy``, ``files``.
+    the ``sensitivity`` to each pair, ``limits``, ``chosen``, ``tuned``, ``uniform`` and ``pareto``
+    outcomes, ``energy``, ``files``.
     """
-    needs("onnxruntime", "scipy", "matplotlib")
+    needs("onnxruntime", "scipy", "matplotlib", *(["jax"] if request.fine_tune else []))
     steps.step(f"read {request.model.name}")
     graph = load(request.model)
     calibration = read_inputs(request.calibration, graph, "--calibration")
@@ -167,6 +173,19 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
         if picks not in (taken, *alike.values())
     ]
     chosen_options = [own[pick] for own, pick in zip(table, taken, strict=True)]
+    choices = {
+        layer.name: option.choice for layer, option in zip(layers, chosen_options, strict=True)
+    }
+    tuned = None
+    if request.fine_tune:
+        from carrysave.networks.precision.tuning import tune  # needs jax, which is slow to load
+
+        with within_file(request.model):
+            graph = tune(
+                graph, choices, target.formats, calibration, epochs=request.fine_tune, steps=steps
+            ).graph
+        steps.step("judge fine-tuned")
+        tuned = judge.assess("fine-tuned", chosen_options, graph)
     facts = {
         "model": request.model.name,
         "command": command,
@@ -184,15 +203,13 @@ def execute(request: PrecisionRequest, folder: Path, steps: Steps, command: str)
             for layer, option, own in zip(layers, chosen_options, table, strict=True)
         ],
         "chosen": asdict(chosen),
+        "tuned": asdict(tuned) if tuned else None,
         "uniform": [asdict(one) for one in uniform],
         "pareto": [asdict(one) for one in pareto],
         "energy": asdict(spent) if spent else None,
     }
     own = folder / "precision" / folder_name(request.model)
-    model = with_choices(
-        graph,
-        {layer.name: option.choice for layer, option in zip(layers, chosen_options, strict=True)},
-    )
+    model = with_choices(graph, choices)
     contents = {
         request.model.name: model.SerializeToString(),
         "precision.svg": view.draw(facts),

@@ -80,8 +80,9 @@ def _intervals(found: Mapping[str, Any]) -> Section:
 
 
 def _networks(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """List whole networks, the chosen one first."""
-    return [found["chosen"], *found["pareto"], *found["uniform"]]
+    """List whole networks, the chosen one first, then with weights that were fitted to it."""
+    tuned = [found["tuned"]] if found["tuned"] else []
+    return [found["chosen"], *tuned, *found["pareto"], *found["uniform"]]
 
 
 def _filled(table: Section) -> Section:
@@ -108,6 +109,11 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
         "intervals hold with 95 %: Wilson's for shares, by the standard error for noise"
         + ("" if right is None else "; change: of the accuracy in floats, by matched inputs, in %")
     )
+    if found["tuned"]:
+        lines.append(
+            "fine-tuned: weights learnt, in the chosen formats, the float network's outputs on the"
+            " calibration inputs"
+        )
     if found["energy"]:
         each = ", ".join(
             f"{pj:.2f} pJ ({pair})" for pair, pj in found["energy"]["pj_per_mac"].items()
@@ -192,6 +198,7 @@ def draw(found: Mapping[str, Any]) -> bytes:
         ("uniform", found["uniform"], "tab:grey", "o"),
         ("mixed", found["pareto"], "tab:blue", "o"),
         ("chosen", [found["chosen"]], "tab:red", "*"),
+        *([("fine-tuned", [found["tuned"]], "tab:orange", "*")] if found["tuned"] else []),
     )
     for (member, label), line in zip(rows, grid, strict=True):
         open_below = []
