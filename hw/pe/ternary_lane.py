@@ -100,6 +100,11 @@ class TernaryLane(BitplaneLane):
         """Select an activation, its inverse, or zero; tell whether it is the inverse."""
         extended = a if self.fmt.signed else Cat(a, C(0, 1))
         chosen = Signal(len(extended), name=name)
+        if self.chain:
+            # Of an adder with the code's bits as they are; the unused code makes -1, plus 1.
+            masked = extended & code[0].replicate(len(chosen))
+            m.d.comb += chosen.eq(masked ^ code[1].replicate(len(chosen)))
+            return chosen, code[1]
         plus, minus = Signal(name=f"{name}_plus"), Signal(name=f"{name}_minus")
         m.d.comb += [
             plus.eq(code[0] & ~code[1]),

@@ -252,6 +252,7 @@ MORE: list[tuple[str, dict[str, Any]]] = [
         {"n": 3, "k": 6, "group": 3, "mode": "table", "keys": True, "a_signed": False, "k_max": 9},
     ),
     ("ternary_core", {"n": 3, "k": 5, "k_max": 40, "chain": 2}),
+    ("ternary_core", {"n": 2, "k": 6, "a_signed": False, "chain": 4, "pipeline": 2, "k_max": 50}),
     (
         "ternary_core",
         {"n": 2, "k": 10, "mode": "pair", "keys": True, "chain": 1, "pipeline": 2, "k_max": 50},
