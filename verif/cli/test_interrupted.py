@@ -32,6 +32,11 @@ def children(mark: str) -> list[str]:
     return found
 
 
+def _heeds_ctrl_c() -> None:
+    """Let ctrl-C end a process: what a shell starts in the background ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(
     ("command", "seconds"),
     [
@@ -56,8 +61,7 @@ def test_one_line_and_nothing_left(
     process = subprocess.Popen(
         [sys.executable, "-m", "carrysave", *WORK[command]], cwd=tmp_path, env=environment,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        # A shell lets what it starts in the background ignore ctrl-C, and so would this be.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=_heeds_ctrl_c,
     )  # fmt: skip
     time.sleep(seconds)
     process.send_signal(number)
@@ -98,7 +102,7 @@ carrysave.__main__.main()
 def test_what_python_drops_ends_it_too(number: signal.Signals) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _DROPPED.format(number=int(number))],
-        capture_output=True, text=True, timeout=20, check=False,
+        capture_output=True, text=True, timeout=20, check=False, preexec_fn=_heeds_ctrl_c,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (128 + number, "carrysave: interrupted\n")
 
