@@ -24,7 +24,7 @@ from rich.console import Console
 
 from carrysave import cache
 from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
-from carrysave.networks.encoder.command import UNIT, EmbedRequest, execute
+from carrysave.networks.encoder.command import PARAMETERS, EmbedRequest, execute
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.attention_head import LENGTH, WIDTH, measure_head
@@ -67,7 +67,8 @@ def requested(model: Path, folder: Path, side: int, count: int) -> EmbedRequest:
         files.append(folder / f"{name}.txt")
         said = sayings(names, most)
         files[-1].write_text("\n".join(said if side == SIDES[0] else said[:BATCH]))
-    texts = {"vector": UNIT.replace("width=16,", f"width=16,lanes={side},", 1)}
+    unit = PARAMETERS["vector"].replace("width=16,", f"width=16,lanes={side},", 1)
+    texts = PARAMETERS | {"vector": unit}
     sides = {"m": str(side), "n": str(side)}
     design = Design.parse("coprocessor", texts | (sides if side != 8 else {}))
     return EmbedRequest(

@@ -45,12 +45,11 @@ def embed(
     Encoders are those of BERT's kind, such as all-MiniLM-L6-v2, as floats. Weights and operands are
     rounded to int8, sums between layers to 16 bits. Embeddings are gathered, and vectors divided by
     their length; everything between is a list of jobs on the co-processor and its vector unit,
-    computed by their golden models. The table counts the cycles of a list, by models. The vector
-    unit can have GELU, sums and products of elements, of 16 bits to codes of one width; these
-    lists take sums of 32 bits and make codes of 8, too, and so do not use them yet. Transposition
-    is in no hardware. Vectors are compared with those in floats. With `--simulate`, jobs of the
-    first sentence that the hardware has also run on the simulated block, through its driver, and
-    must match. Parameters are those of `generate coprocessor`.
+    computed by their golden models. The table counts the cycles of a list, by models. Products make
+    codes of 16 bits or of 8, as the vector unit's jobs do, so `code_bytes` must be 2, as it is by
+    default. Transposition is in no hardware. Vectors are compared with those in floats. With
+    `--simulate`, jobs of the first sentence that the hardware has also run on the simulated block,
+    through its driver, and must match. Parameters are those of `generate coprocessor`.
 
     **Examples:**
 
@@ -58,7 +57,7 @@ def embed(
     - `carrysave embed all-MiniLM-L6-v2 sentences.txt -p m=16 -p n=16 --batch 8`
     """
     folder = output_folder(output)
-    texts = {"vector": command.UNIT} | settings(parameter)
+    texts = command.PARAMETERS | settings(parameter)
     request = command.EmbedRequest(
         model=model,
         text=text,

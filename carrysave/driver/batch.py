@@ -11,7 +11,7 @@ from .job import Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
 from .number import Number
-from .vector import VectorWork
+from .vector import EXPONENT, VectorWork
 
 __all__ = ["Rows", "Work", "run"]
 
@@ -27,6 +27,7 @@ class Work:
     bias : N sums, or None.
     requantisation : None: C holds sums.
     mode : formats of A and B; None for an integer engine.
+    wide : codes of two bytes.
     """
 
     a: np.ndarray | None
@@ -34,6 +35,7 @@ class Work:
     bias: np.ndarray | None = None
     requantisation: Requantisation | None = None
     mode: Mode | None = None
+    wide: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,14 +47,16 @@ class Rows:
     a : M x N codes, of the most bits that the unit takes; None: the previous work's codes, of as
         many bits as these have.
     operation : such as ``softmax``, whose rows end with their exponents.
-    b : of sums and products: as `a`, or one row for all.
-    requantisation : of gates, sums and products.
+    b : of sums and products: as `a`, or one row for all. Of a scale: exponents, a column.
+    requantisation : of gates, sums, products and scales.
+    narrow : codes of a byte.
     """
 
     a: np.ndarray | None
     operation: str
     b: np.ndarray | None = None
     requantisation: Requantisation | None = None
+    narrow: bool = False
 
 
 def run(
@@ -117,13 +121,18 @@ def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Pro
         assert info.vector is not None
         number = info.vector.a[-1]
         a = _operand(device, work, number, before)
-        b = None if work.b is None else device.place(work.b, number, "b")
-        return device.vector(work.operation, a, b=b, requantisation=work.requantisation)
+        other = EXPONENT if work.operation == "scale" else number
+        b = None if work.b is None else device.place(work.b, other, "b")
+        return device.vector(
+            work.operation, a, b=b, requantisation=work.requantisation, narrow=work.narrow
+        )
     mode = work.mode or info.mode
     before = _operand(device, work, mode.a, before)
     bias = None if work.bias is None else device.place(work.bias[None], info.sums, "bias")
     b = device.place(mode.words(work.b), mode.b, "b")
-    return device.product(before, b, bias, requantisation=work.requantisation, mode=mode)
+    return device.product(
+        before, b, bias, requantisation=work.requantisation, mode=mode, wide=work.wide
+    )
 
 
 def _operand(

@@ -80,6 +80,7 @@ class Coprocessor(VectorControl):
         a_scales: Matrix | None = None,
         b_scales: Matrix | None = None,
         blocks: Blocks | None = None,
+        wide: bool = False,
     ) -> Product:
         """Make a product of matrices that are on the device.
 
@@ -96,6 +97,7 @@ class Coprocessor(VectorControl):
             codes along K for each row of A and column of B; C is float32 then.
         blocks : block sizes; None: the planner's choice, or the hardware's if it has
             ``fixed_blocks``.
+        wide : requantised codes are of ``info.wide``, if jobs choose (``sizes``).
 
         Raises
         ------
@@ -113,10 +115,15 @@ class Coprocessor(VectorControl):
         _check_number("a", a, mode.a)
         _check_number("b", b, mode.b)
         number, per_column = info.sums, False
+        if wide:
+            info.require("sizes")
+            if requantisation is None:
+                raise ValueError("wide must be false without requantisation, not true")
         if requantisation is not None:
             info.require("requantiser")
-            number, per_column = requantisation.check(info.codes, n), requantisation.per_column
-            low, high = requantisation.limits(info.codes)
+            codes = info.wide if wide else info.codes
+            number, per_column = requantisation.check(codes, n), requantisation.per_column
+            low, high = requantisation.limits(codes)
             requantisation = replace(requantisation, low=low, high=high)
         if per_column:
             info.require("per_column")
@@ -154,6 +161,7 @@ class Coprocessor(VectorControl):
             requantisation=requantisation, records=None if records is None else records.address,
             accumulate=accumulate, a_format=mode.a_format, b_format=mode.b_format,
             block_m=blocks.m, block_n=blocks.n, block_k=blocks.k, by_columns=blocks.by_columns,
+            c_bytes=2 if wide else 0,
         )  # fmt: skip
         if a_scales is not None and b_scales is not None:
             job = replace(

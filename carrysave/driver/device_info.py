@@ -10,7 +10,7 @@ from .mode import Mode
 from .number import FP32, Number
 from .registers import ABI, FIELDS, MAGIC, OPERATIONS
 
-__all__ = ["PAIRS", "REQUANTISED", "Counters", "Info", "VectorInfo"]
+__all__ = ["PAIRS", "REQUANTISED", "SECOND", "Counters", "Info", "VectorInfo"]
 
 _FEATURES = tuple(name[9:] for name in FIELDS if name.startswith("features_"))
 _STORES = (
@@ -21,7 +21,9 @@ _STORES = (
 
 PAIRS = ("add", "multiply")
 """Operations of the vector unit on two rows."""
-REQUANTISED = ("gelu", "silu", *PAIRS)
+SECOND = (*PAIRS, "scale")
+"""Operations of the vector unit that take a second matrix: a scale one of exponents."""
+REQUANTISED = ("gelu", "silu", *SECOND)
 """Operations of the vector unit whose jobs say how codes are made."""
 _SIZES = range(1, 1 << 24)
 _LEGAL = {
@@ -103,11 +105,12 @@ class VectorInfo:
         beats = -(-self.length // self.lanes)
         return min(self.lanes << max(beats - 1, 1).bit_length() - 1, self.length)
 
-    def codes(self, operation: str) -> Number:
-        """Return the codes that an operation makes."""
+    def codes(self, operation: str, *, narrow: bool = False) -> Number:
+        """Return the codes that an operation makes; `narrow` ones have a byte at most."""
         positive = operation == "softmax"
-        bits = 8 if self.out_width <= 8 else 16
-        return Number.of(bits, self.out_width - (positive and self.signed), not positive)
+        width = min(self.out_width, 8) if narrow else self.out_width
+        bits = 8 if width <= 8 else 16
+        return Number.of(bits, width - (positive and self.signed), not positive)
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,8 @@ class Info:
     a, b, sums, codes : numbers of A, of B, of C without and with requantisation; sums are float32
         if there are block scales.
     features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``,
-        ``vector``; deviations from the usual build: ``fixed_blocks``, ``uncounted``, ``narrow``.
+        ``vector``, ``sizes`` (jobs choose the bytes of a code of C); deviations from the usual
+        build: ``fixed_blocks``, ``uncounted``, ``narrow``.
     stores : tile and stores, which limit blocks.
     vector : the vector unit, if there is one.
     """
@@ -194,6 +198,11 @@ class Info:
             stores=stores,
             vector=VectorInfo.read(field) if "vector" in features else None,
         )
+
+    @property
+    def wide(self) -> Number:
+        """Codes of C of two bytes, if jobs choose."""
+        return Number.of(16, 16, self.codes.low < 0)
 
     @cached_property
     def peak(self) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .device_info import PAIRS
+from .device_info import SECOND
 from .number import Number
 from .registers import FIELDS, JOB, JOB_BYTES, OPERATIONS
 
@@ -86,7 +86,9 @@ class Job:
 
     With `vector`, the name of an operation, each of m rows of n codes of A, of a_format + 1 bytes
     each, becomes a row of C; all else is 0 or None, but for operations that requantise, and for the
-    rows of B of those that take two; one row for all if ldb is 0.
+    rows of B of those that take two; one row for all if ldb is 0. Rows of B of a scale are a byte.
+
+    `c_bytes` are those of a code of C, where jobs choose; 0 otherwise.
     """
 
     a: int
@@ -114,6 +116,7 @@ class Job:
     block_k: int = 0
     by_columns: bool = False
     vector: str | None = None
+    c_bytes: int = 0
 
 
 def descriptor(job: Job) -> bytes:
@@ -155,6 +158,7 @@ def descriptor(job: Job) -> bytes:
     for name in ("a_format", "b_format", "accumulate"):
         put(f"mode_{name}", int(getattr(job, name)))
     put("mode_order", int(job.by_columns))
+    put("mode_c_bytes", job.c_bytes)
     if job.vector is not None:
         put("mode_vector", OPERATIONS[job.vector])
     if job.bias is not None:
@@ -219,8 +223,9 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
 
     c = rows(job.c, job.m, job.ldc)
     read = [rows(job.a, job.m, job.lda), rows(job.b, job.k, job.ldb)]
-    if job.vector in PAIRS:
-        read.append((job.b, job.b + (job.m - 1) * job.ldb + job.n * (job.a_format + 1)))
+    if job.vector in SECOND:
+        row = 1 if job.vector == "scale" else job.n * (job.a_format + 1)
+        read.append((job.b, job.b + (job.m - 1) * job.ldb + row))
     read += [rows(job.a_scales, job.m, job.ldsa), rows(job.b_scales, job.k, job.ldsb)]
     if job.bias is not None:
         read.append((job.bias, job.bias + job.n * sum_bytes))

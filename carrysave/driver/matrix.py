@@ -87,13 +87,30 @@ class Matrix:
         ValueError
             It has fewer.
         """
-        rows, most = self.shape
+        most = self.shape[1]
         if not 1 <= columns <= most:
             raise ValueError(f"columns must be 1..{most}, not {columns}")
+        return self._part(0, columns)
+
+    def last(self) -> "Matrix":
+        """Return its last column, as :meth:`first` does; of numbers of whole bytes.
+
+        Raises
+        ------
+        ValueError
+            Its numbers are of less.
+        """
+        if self.number.bits % 8:
+            raise ValueError(f"numbers must be of whole bytes, not of {self.number.bits} bits")
+        return self._part(self.shape[1] - 1, 1)
+
+    def _part(self, first: int, columns: int) -> "Matrix":
+        """Return some columns, from a byte on."""
         part = copy(self)
-        part.shape = rows, columns
-        part.row_bytes = self.number.row_bytes(columns)
-        part._rows = self._rows[:, : part.row_bytes]
+        part.shape = self.shape[0], columns
+        skip, part.row_bytes = (self.number.row_bytes(count) for count in (first, columns))
+        part.address = self.address + skip
+        part._rows = self._rows[:, skip : skip + part.row_bytes]
         return part
 
     def write(self, values: Any, name: str = "values") -> None:

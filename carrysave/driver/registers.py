@@ -48,6 +48,7 @@ FIELDS = {
     "job_mode_relu": (104, 12, 1),
     "job_mode_order": (104, 13, 1),
     "job_mode_vector": (104, 16, 4),
+    "job_mode_c_bytes": (104, 20, 2),
     "job_multiplier": (108, 0, 31),
     "job_shift": (112, 0, 6),
     "job_zero_point": (116, 0, 16),
@@ -112,6 +113,7 @@ FIELDS = {
     "features_uncounted": (320, 9, 1),
     "features_narrow": (320, 10, 1),
     "features_vector": (320, 11, 1),
+    "features_sizes": (320, 12, 1),
     "hash_lo": (324, 0, 32),
     "hash_hi": (328, 0, 32),
     "c_bits": (332, 0, 32),
@@ -160,6 +162,7 @@ OPERATIONS = {
     "silu": 5,
     "add": 6,
     "multiply": 7,
+    "scale": 8,
 }
 MAGIC = 1129535025
 ABI = 1

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .control import Control
-from .device_info import PAIRS, REQUANTISED, VectorInfo
+from .device_info import REQUANTISED, SECOND, VectorInfo
 from .job import Job, Requantisation
 from .matrix import Matrix
+from .number import Number
 
-__all__ = ["VectorControl", "VectorWork"]
+__all__ = ["EXPONENT", "VectorControl", "VectorWork"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class VectorWork:
 
     job: Job
     matrices: Mapping[str, Matrix]
-    """All matrices of the device: a, c; b of operations on two."""
+    """All matrices of the device: a, c; b of operations that take it."""
 
     @property
     def c(self) -> Matrix:
@@ -28,6 +29,13 @@ class VectorWork:
     def codes(self) -> Matrix:
         """The codes without exponents, in the memory of :attr:`c`."""
         return self.c.first(self.job.n)
+
+    @property
+    def exponents(self) -> Matrix:
+        """Exponents of the rows of a softmax, in the memory of :attr:`c`: bytes, or low ones."""
+        part = self.c.last()
+        part.number = EXPONENT
+        return part
 
     @property
     def kept(self) -> tuple[Matrix, ...]:
@@ -46,24 +54,30 @@ class VectorControl(Control):
         *,
         b: Matrix | None = None,
         requantisation: Requantisation | None = None,
+        narrow: bool = False,
     ) -> VectorWork:
         """Make an operation on each row of a matrix that is on the device.
 
         A softmax of x * 2^-scale_width makes codes p for p * 2^-e, with one exponent e per row,
         which follows the row's codes: C has one more column. ``layer_norm`` and ``rms_norm`` take
         codes of any scale, and make codes for their value times 2^norm_fraction. ``gelu``, ``silu``
-        of codes in units of 2^-scale_width, ``add`` and ``multiply`` with `b` are requantised.
+        of codes in units of 2^-scale_width, ``add`` and ``multiply`` with `b` are requantised; so
+        are codes as they are by ``scale``, where each row's exponent in `b` is added to the shift.
 
         Parameters
         ----------
         operation : one of ``info.vector.operations``.
         a : M x N of one of ``info.vector.a``, N up to ``info.vector.most(operation)``.
-        out : M x N, or N + 1 for a softmax, of ``info.vector.codes(operation)``; allocated if None.
+        out : M x N, or N + 1 for a softmax, of ``info.vector.codes(operation)``, or of those of
+            `narrow`; allocated if None.
             It may be `a` or `b`, or in the memory of either, row by row: but not in that of a `b`
             of one row for several.
-        b : of ``add`` and ``multiply``: as `a`; or 1 x N, for all rows.
-        requantisation : of ``gelu``, ``silu``, ``add`` and ``multiply``, for all columns alike,
-            with a multiplier of ``info.vector.multiplier_bits``, and without `relu`.
+        b : of ``add`` and ``multiply``: as `a`; or 1 x N, for all rows. Of ``scale`` exponents,
+            bytes of up to 63: M x 1, such as :attr:`VectorWork.exponents`; or 1 x 1, for all.
+        requantisation : of those and ``gelu``, ``silu``, for all columns alike, with a multiplier
+            of ``info.vector.multiplier_bits``, and without `relu`.
+        narrow : codes have a byte, if jobs choose (``sizes``); of what is requantised, and of a
+            softmax, whose codes are rounded.
 
         Raises
         ------
@@ -81,32 +95,50 @@ class VectorControl(Control):
         if n > most:
             raise ValueError(f"rows of a must be of 1..{most} codes, not {n}")
         wide = _place_of(unit, a)
-        shape, number = (m, n + (operation == "softmax")), unit.codes(operation)
-        how = _checked(unit, operation, requantisation)
-        if (b is None) == (operation in PAIRS):
-            raise ValueError(f"b must be given for {' and '.join(PAIRS)} only, not for {operation}")
+        if narrow:
+            self.info.require("sizes")
+            if operation not in (*REQUANTISED, "softmax"):
+                raise ValueError(f"narrow must be false for {operation}, not true")
+        codes = unit.codes(operation, narrow=narrow)
+        shape = (m, n + (operation == "softmax"))
+        how = _checked(codes, unit, operation, requantisation)
+        if (b is None) == (operation in SECOND):
+            raise ValueError(f"b must be given for {', '.join(SECOND)} only, not for {operation}")
         if b is not None:
-            if b.shape not in ((m, n), (1, n)):
-                raise ValueError(f"b must be of shape {(m, n)} or {(1, n)}, not {b.shape}")
-            if _place_of(unit, b, "b") != wide:
+            across = 1 if operation == "scale" else n
+            if b.shape not in ((m, across), (1, across)):
+                raise ValueError(
+                    f"b must be of shape {(m, across)} or {(1, across)}, not {b.shape}"
+                )
+            if operation == "scale":
+                if b.number != EXPONENT:
+                    raise ValueError(f"b must be of {EXPONENT}, not of {b.number}")
+            elif _place_of(unit, b, "b") != wide:
                 raise ValueError(f"b must be of {unit.a[wide]}, as a, not of {b.number}")
         if out is not None:
             if out.shape != shape:
                 raise ValueError(f"out must be of shape {shape}, not {out.shape}")
-            if not out.number.holds(number):
-                raise ValueError(f"out must hold {number}, not {out.number}")
-            if b is not None and b.shape != a.shape and out.address < b.end and b.address < out.end:
+            if not out.number.holds(codes):
+                raise ValueError(f"out must hold {codes}, not {out.number}")
+            if b is not None and b.shape[0] != m and out.address < b.end and b.address < out.end:
                 raise ValueError("out must not be in the memory of b, which has one row for all")
-        c = self._matrix(shape, number) if out is None else out
+        c = self._matrix(shape, codes) if out is None else out
         job = Job(
             a=a.address, b=0 if b is None else b.address, c=c.address, m=m, n=n, k=0,
-            lda=a.distance, ldb=0 if b is None or b.shape != a.shape else b.distance,
+            lda=a.distance, ldb=0 if b is None or b.shape[0] != m else b.distance,
             ldc=c.distance, a_format=wide, vector=operation, requantisation=how,
+            c_bytes=int(narrow),
         )  # fmt: skip
         return VectorWork(job, {"a": a, "c": c, **({} if b is None else {"b": b})})
 
 
-def _checked(unit: VectorInfo, operation: str, how: Requantisation | None) -> Requantisation | None:
+EXPONENT = Number.of(8, 6, False)
+"""An exponent of a row."""
+
+
+def _checked(
+    codes: Number, unit: VectorInfo, operation: str, how: Requantisation | None
+) -> Requantisation | None:
     """Check the requantisation of an operation; return it with limits."""
     if (how is None) == (operation in REQUANTISED):
         raise ValueError(
@@ -114,7 +146,6 @@ def _checked(unit: VectorInfo, operation: str, how: Requantisation | None) -> Re
         )
     if how is None:
         return None
-    codes = unit.codes(operation)
     if how.relu or how.per_column:
         raise ValueError("requantisation must be without relu, and the same for all columns")
     if int(how.multiplier) >> unit.multiplier_bits:

@@ -9,7 +9,7 @@ from systemrdl.node import RegfileNode
 
 from carrysave import cache, driver_package
 from golden.soc import blocking
-from hw.soc.registers.rdl import fields_of, parameters_of, register_map
+from hw.soc.registers.rdl import EVERY, fields_of, parameters_of, register_map
 
 __all__ = ["C_SOURCES", "Constants", "c", "constants", "python", "registers"]
 
@@ -41,7 +41,7 @@ class Constants(NamedTuple):
 @functools.cache
 def constants() -> Constants:
     """Read them from the SystemRDL source; they are the same in every build that has them."""
-    top = register_map(dict.fromkeys(parameters_of(), 0) | {"vector": 1})
+    top = register_map(dict.fromkeys(parameters_of(), 0) | dict(EVERY))
     fields = {field.name: field for field in fields_of(top)}
     job = top.get_child_by_name("JOB")
     assert isinstance(job, RegfileNode)

@@ -41,12 +41,16 @@ def estimate(target: Target, compiled: Compiled) -> Estimate:
     return sum(parts, Estimate(0, 0, 0))
 
 
-def cycles_of(target: Target, m: int, k: int, n: int, requantised: bool) -> int:
-    """Estimate the cycles of a product of codes, of M x K by K x N."""
+def cycles_of(
+    target: Target, m: int, k: int, n: int, requantised: bool, *, wide: bool = False
+) -> int:
+    """Estimate the cycles of a product of codes, of M x K by K x N, to `wide` ones or not."""
     mode = target.mode
     stores = mode.stores(target.info.stores)
     k = -(-k // mode.codes)
     bits = (target.info.codes if requantised else target.info.sums).bits
+    if wide:
+        bits = target.info.wide.bits
     return cost(stores, plan(stores, m, n, k, bits), m, n, k, bits).cycles
 
 

@@ -34,7 +34,7 @@ def run(spec: CoprocessorSpec, works: list[Work]) -> list[np.ndarray]:
             most = sums.flat[np.abs(sums).argmax()]
             raise ValueError(f"sums must be of {bits} bits, not {most}")
         how = work.requantisation
-        results.append(sums if how is None else codes(spec, sums, how))
+        results.append(sums if how is None else codes(spec, sums, how, wide=work.wide))
     return results
 
 
@@ -43,12 +43,19 @@ def product(spec: CoprocessorSpec, compiled: Compiled) -> np.ndarray:
     return compiled.finish([run(spec, [work])[0] for work in compiled.works])
 
 
-def codes(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> np.ndarray:
-    """Requantise sums, with the driver's requantisation."""
+def codes(
+    spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation, *, wide: bool = False
+) -> np.ndarray:
+    """Requantise sums, with the driver's requantisation; to `wide` codes of two bytes."""
+    high = (1 << (16 if wide else 8) - 1) - 1
+    low, high = (
+        limit if given is None else given
+        for limit, given in ((-high - 1, how.low), (high, how.high))
+    )
     scales = (np.atleast_1d(value) for value in (how.multiplier, how.shift, how.zero_point))
     multiplier, shift, zero_point = scales
     given = unit.Requantisation(
-        multiplier=multiplier, shift=shift, zero_point=zero_point, low=how.low, high=how.high,
+        multiplier=multiplier, shift=shift, zero_point=zero_point, low=low, high=high,
         relu=how.relu,
     )  # fmt: skip
     return requantise(spec, sums, given)

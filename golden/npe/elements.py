@@ -1,4 +1,4 @@
-"""Arithmetic on integers, element by element, requantised: gated activations, sums, products."""
+"""Arithmetic on integers, element by element, requantised: gates, sums, products, scaling."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from golden.npe.activation import exp_parts
 from golden.npe.requantiser import Requantisation, RequantiserSpec, requantiser
 from golden.npe.vector import GATES, VectorUnitSpec
 
-__all__ = ["add", "gate", "multiply", "sigmoid"]
+__all__ = ["add", "gate", "multiply", "scale", "shifted", "sigmoid"]
 
 _GATE = Choice("operation", "silu", tuple(GATES))
 
@@ -106,6 +106,36 @@ def multiply(a: np.ndarray, b: np.ndarray, out: RequantiserSpec, to: Requantisat
     """
     first, second = _pair(a, b)
     return _requantised(first * second, out, to)
+
+
+def scale(x: np.ndarray, out: RequantiserSpec, to: Requantisation) -> np.ndarray:
+    """Requantise, element by element; see :func:`shifted` for rows of several scales.
+
+    Parameters
+    ----------
+    x : integers of `out.sum_format`; rows along the last axis.
+    out, to : how they become codes; with one column, or one for each value of a row.
+
+    Returns
+    -------
+    int64 codes of `out`, of the shape of `x`.
+    """
+    return _requantised(np.asarray(x, dtype=np.int64), out, to)
+
+
+def shifted(to: Requantisation, exponent: int, out: RequantiserSpec) -> Requantisation:
+    """Return the requantisation of a row that represents its values times 2^-exponent.
+
+    A shift that its format does not have is the greatest: no multiple of a code is left of a value
+    of up to 32 bits.
+
+    Parameters
+    ----------
+    to : of rows of exponent 0.
+    exponent : 0..63.
+    out : its widths.
+    """
+    return replace(to, shift=np.minimum(to.shift + exponent, out.shift_format.high))
 
 
 def _pair(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

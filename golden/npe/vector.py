@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,10 @@ __all__ = [
     "NORMS",
     "OPERATIONS",
     "PAIRS",
+    "SCALED",
+    "SECOND",
     "VectorUnitSpec",
+    "narrowed",
     "norm",
     "normalised",
     "softmax",
@@ -26,10 +30,14 @@ NORMS = ("layer_norm", "rms_norm")
 """Operations that divide rows by a root."""
 PAIRS = ("add", "multiply")
 """Operations on two rows of one length."""
-OPERATIONS = ("softmax", *NORMS, "gelu", "silu", *PAIRS)
+SECOND = (*PAIRS, "scale")
+"""Operations of jobs that read rows of B: that of a scale is the exponent of one of A."""
+OPERATIONS = ("softmax", *NORMS, "gelu", "silu", *PAIRS, "scale")
 """Operations of the vector unit; each one's place is its number."""
 GATES = {"gelu": 109, "silu": 64}
 """Slope of the sigmoid's argument, in units of 2^-6: GELU is near x * sigmoid(1.702 x)."""
+SCALED = (*GATES, *PAIRS, "scale")
+"""Operations whose rows say how they are requantised."""
 SUMS = {"softmax": 1, "layer_norm": 2, "rms_norm": 1}
 """Passes over a row before that which makes its codes, if any."""
 _ROWS = 256
@@ -48,8 +56,8 @@ class VectorUnitSpec:
     The norms are of any scale, and make two's complement codes that represent their value times
     2^-norm_fraction, saturated.
 
-    Gates, sums and products are requantised as each row says, by :attr:`scaling`; gates take codes
-    x that represent x * 2^-scale_width.
+    Gates, sums, products, and rows as they are, are requantised as each row says, by
+    :attr:`scaling`; gates take codes x that represent x * 2^-scale_width.
     """
 
     operations: str = parameter(
@@ -74,6 +82,8 @@ class VectorUnitSpec:
     NORMS = NORMS
     GATES = GATES
     PAIRS = PAIRS
+    SCALED = SCALED
+    SECOND = SECOND
     SUMS = SUMS
 
     PASS = 6
@@ -109,7 +119,7 @@ class VectorUnitSpec:
     @property
     def scales(self) -> bool:
         """Whether any operation is built whose rows say how they are requantised."""
-        return self.builds((*GATES, *PAIRS))
+        return self.builds(SCALED)
 
     def most(self, operation: str) -> int:
         """Return the most values in a row; of two rows each, if the operation takes two."""
@@ -220,7 +230,7 @@ class VectorUnitSpec:
 
     @property
     def scaling(self) -> RequantiserSpec:
-        """How gates, sums and products of values become codes."""
+        """How gates, sums and products of values, and values, become codes."""
         return RequantiserSpec(
             n=1,
             width=2 * self.width,
@@ -281,6 +291,26 @@ def softmax(spec: VectorUnitSpec, x: np.ndarray) -> tuple[np.ndarray, np.ndarray
     rounded = np.right_shift(prefix + half, spec.carry_width)
     codes = np.minimum(np.diff(rounded, axis=-1, prepend=0), spec.out_format.high)
     return codes, octaves[..., 0] + spec.magnitude_width - 1
+
+
+def narrowed(
+    spec: VectorUnitSpec, codes: np.ndarray, exponents: int | np.ndarray
+) -> tuple[np.ndarray, Any]:
+    """Round the codes of a softmax to a byte: to the nearest, halves up, at most the greatest.
+
+    Parameters
+    ----------
+    spec : widths, with `out_width` of more than 8 bits.
+    codes, exponents : that :func:`softmax` returns.
+
+    Returns
+    -------
+    Codes of 8 bits, or of 7 if `spec.signed`, and their exponents, which are less by the bits that
+    are rounded off.
+    """
+    less = spec.out_width - 8
+    high = (1 << 8 - spec.signed) - 1
+    return np.minimum((codes + (1 << less - 1)) >> less, high), exponents - less
 
 
 def norm(spec: VectorUnitSpec, x: np.ndarray, *, centred: bool) -> np.ndarray:

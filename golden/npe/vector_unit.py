@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from golden.npe.elements import add, gate, multiply
+from golden.npe.elements import add, gate, multiply, scale
 from golden.npe.requantiser import Requantisation
-from golden.npe.vector import GATES, PAIRS, SUMS, VectorUnitSpec, norm, normalised, softmax
+from golden.npe.vector import PAIRS, SCALED, SUMS, VectorUnitSpec, norm, normalised, softmax
 
 __all__ = ["PASS", "cycles", "vector_unit"]
 
@@ -29,7 +29,8 @@ def vector_unit(
     spec : the unit.
     operation : one of `spec.operations`.
     x : of `spec.in_format`, 1 .. `spec.most(operation)` values.
-    to : of gates, sums and products: how they become codes, by `spec.scaling`.
+    to : of gates, sums, products, and values as they are: how these become codes, by
+        `spec.scaling`.
     other : of sums and products: the other operand, as `x`.
 
     Returns
@@ -39,7 +40,7 @@ def vector_unit(
     """
     spec.check_operation(operation)
     for name, given, needed in (
-        ("to", to, (*GATES, *PAIRS)), ("other", other, PAIRS),
+        ("to", to, SCALED), ("other", other, PAIRS),
     ):  # fmt: skip
         if (given is None) == (operation in needed):
             raise ValueError(f"{name} must be given for {', '.join(needed)}, not for {operation}")
@@ -52,6 +53,8 @@ def vector_unit(
         spec.in_format.check(name, row)
         if not 1 <= row.size <= spec.most(operation):
             raise ValueError(f"rows must be of 1..{spec.most(operation)} values, not {row.size}")
+    if operation == "scale":
+        return scale(x, spec.scaling, to), 0
     if other is None:
         return gate(spec, operation, x, spec.scaling, to), 0
     if operation == "add":

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from golden.formats.integer import IntFormat
+from golden.npe.elements import shifted
 from golden.npe.requantiser import Requantisation, requantiser
+from golden.npe.vector import narrowed
 from golden.npe.vector_unit import vector_unit
-from golden.soc.job import Error, Job, error_of, matrices
+from golden.soc.job import Error, Job, error_of, matrices, narrows
 from golden.soc.mode import wrap
 from golden.soc.spec import CoprocessorSpec
 
@@ -67,10 +69,17 @@ def _rows(spec: CoprocessorSpec, memory: np.ndarray, job: Job, operation: str) -
     taken = IntFormat(width=min(unit.width, found["a"].bits))
     codes = []
     others: list[np.ndarray | None] = [None] * job.m
-    if "b" in found:
+    hows = [job.requantisation] * job.m
+    if operation == "scale" and job.requantisation is not None:
+        exponents = found["b"].load(memory)[:, 0] & 63
+        hows = [shifted(job.requantisation, one, unit.scaling) for one in exponents.tolist()]
+    elif "b" in found:
         others = list(taken.wrap(found["b"].load(memory)))
-    for row, other in zip(taken.wrap(found["a"].load(memory)), others, strict=True):
-        values, exponent = vector_unit(unit, operation, row, job.requantisation, other)
+    rows = taken.wrap(found["a"].load(memory))
+    for row, how, other in zip(rows, hows, others, strict=True):
+        values, exponent = vector_unit(unit, operation, row, how, other)
+        if narrows(spec, job) and operation == "softmax":
+            values, exponent = narrowed(unit, values, exponent)
         codes.append([*values, exponent][: found["c"].columns])
     found["c"].store(memory, np.array(codes))
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from golden.npe.requantiser import Requantisation
-from golden.npe.vector import GATES, PAIRS
+from golden.npe.vector import SCALED, SECOND
 from golden.soc.memory import Matrix
 from golden.soc.mode import FormatMode
 from golden.soc.spec import CoprocessorSpec
 
-__all__ = ["Error", "Job", "error_of", "matrices"]
+__all__ = ["Error", "Job", "error_of", "matrices", "narrows"]
 
 
 class Error(IntEnum):
@@ -35,7 +35,8 @@ class Job:
 
     a_format, b_format are indices of the engine's formats. C holds sums; or codes, with a
     requantisation, whose multiplier, shift and zero point come from `records` in memory if given;
-    or codes with `encode`, which rounds sums to the engine's result format. `accumulate` adds to
+    or codes with `encode`, which rounds sums to the engine's result format. Where the build has
+    `sizes`, requantised codes have `c_bytes` bytes, 0 and 1 for one. `accumulate` adds to
     the existing C. If the engine has block scales, those of A are a matrix of bytes, M x blocks,
     and those of B, blocks x N. block_m, block_n are the tiles of a block of C, block_k its beats of
     K; 0 leaves them to the hardware. Blocks are computed row by row, or by_columns. Blocks are
@@ -44,9 +45,14 @@ class Job:
     A `vector` job is an operation of :func:`golden.npe.vector_unit.vector_unit` on each of m rows
     of n codes of A, of a_format + 1 bytes each, with sign. C has a row of n codes for each, 1 or 2
     bytes each; of a softmax n + 1, the last of which is the row's exponent. Rows of C may be where
-    those of A are, one upon one. b, k, ldb are not looked at, and all else is 0. Gates, sums and
+    those of A are, one upon one. Where the build has `sizes`, `c_bytes` chooses, 0 for as many as
+    the unit's codes take; if these take two, one byte is that of codes that are requantised within
+    its limits, or of a softmax that :func:`golden.npe.vector.narrowed` has rounded.
+    b, k, ldb are not looked at, and all else is 0. Gates, sums and
     products have a requantisation, of the unit's own `scaling`; the last two take rows of B, laid
-    out as those of A, or one row for all if ldb is 0.
+    out as those of A, or one row for all if ldb is 0. So has a scale, which requantises A: rows of
+    B are one byte, whose lowest 6 bits are an exponent of the row of A, see
+    :func:`golden.npe.elements.shifted`.
     """
 
     a: int
@@ -74,6 +80,7 @@ class Job:
     block_k: int = 0
     by_columns: bool = False
     vector: str | None = None
+    c_bytes: int = 0
 
     @property
     def codes(self) -> bool:
@@ -95,6 +102,8 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         return _vector_matrices(spec, job)
     mode = mode_of(spec, job) or spec.kinds[0]
     bits = spec.code_bits if job.codes else 8 * spec.sum_bytes
+    if spec.sizes and job.codes:
+        bits = 8 * (job.c_bytes or 1)
     words = -(-job.k // mode.codes)
     found = {
         "a": Matrix(address=job.a, rows=job.m, columns=words, distance=job.lda, bits=mode.a_bits),
@@ -136,6 +145,7 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
         or (job.by_columns and not spec.blocks)
         or (any((job.block_m, job.block_n, job.block_k)) and not spec.blocks)
         or (job.accumulate and (job.codes or job.bias is not None or not spec.accumulates))
+        or (spec.sizes and job.c_bytes > 2 * job.codes)
     ):
         return Error.MODE
     if job.k > mode.k_max:
@@ -145,6 +155,11 @@ def error_of(spec: CoprocessorSpec, job: Job) -> Error:
     if not error and all(blocks) and not spec.fits(*blocks, mode):
         return Error.BLOCKS
     return error
+
+
+def narrows(spec: CoprocessorSpec, job: Job) -> bool:
+    """Tell whether a vector job writes a byte of codes that take two."""
+    return spec.sizes and job.c_bytes == 1 and spec.vector_out_bytes > 1
 
 
 def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
@@ -160,7 +175,9 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
         or job.vector not in unit.built
         or job.a_format >= spec.vector_in_bytes
         or any(more)
-        or (how is None) == (job.vector in (*GATES, *PAIRS))
+        or (how is None) == (job.vector in SCALED)
+        or (spec.sizes and job.c_bytes > spec.vector_out_bytes)
+        or (narrows(spec, job) and how is None and job.vector != "softmax")
         or (how is not None and (how.relu or int(how.multiplier[0]) >> unit.reciprocal_width))
     ):
         return Error.MODE
@@ -170,13 +187,16 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
 def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     """Lay out the matrices of a vector job."""
     bits, columns = 8 * max(spec.vector_out_bytes, 1), job.n + (job.vector == "softmax")
+    if narrows(spec, job):
+        bits = 8
     read = 8 * (job.a_format + 1)
     found = {
         "a": Matrix(address=job.a, rows=job.m, columns=job.n, distance=job.lda, bits=read),
         "c": Matrix(address=job.c, rows=job.m, columns=columns, distance=job.ldc, bits=bits),
     }
-    if job.vector in PAIRS:
-        found["b"] = Matrix(address=job.b, rows=job.m, columns=job.n, distance=job.ldb, bits=read)
+    if job.vector in SECOND:
+        each, size = (1, 8) if job.vector == "scale" else (job.n, read)
+        found["b"] = Matrix(address=job.b, rows=job.m, columns=each, distance=job.ldb, bits=size)
     return found
 
 

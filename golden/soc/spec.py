@@ -35,6 +35,9 @@ class CoprocessorSpec(BusSpec):
     bias: bool = parameter(Flag("biases per column", True))
     requantise: bool = parameter(Flag("requantiser for results", True))
     per_column: bool = parameter(Flag("requantisation per column", True))
+    code_bytes: int = parameter(
+        Integer("most bytes of a code of C; of 2, jobs choose either", 1, 1, 2, "bytes")
+    )
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
     ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
@@ -75,6 +78,11 @@ class CoprocessorSpec(BusSpec):
             raise ValueError(
                 f"requantise must be false with sums of {inside.sum_width} bits: "
                 f"the requantiser takes up to {_WIDEST}"
+            )
+        if self.sizes and (not self.requantise or inside.result is not None or self.STREAM):
+            raise ValueError(
+                "code_bytes must be 1 between streams, or where no integer sums are requantised, "
+                f"not {self.code_bytes}"
             )
         if self.vector is not None and self.STREAM:
             raise ValueError("vector must be none between streams, not a vector unit")
@@ -173,7 +181,8 @@ class CoprocessorSpec(BusSpec):
     def length_width(self) -> int:
         """Bits of the bytes of a row, which is at most a block's, or a descriptor."""
         inside = self.inside
-        column = max(self.sum_bytes, self.RECORD_BYTES if self.requantises_columns else 1)
+        records = self.RECORD_BYTES if self.requantises_columns else 1
+        column = max(self.sum_bytes, self.code_bytes, records)
         rows = 0
         if self.vector is not None:
             rows = max(self.vector_in_bytes, self.vector_out_bytes) * (self.vector.length + 1)
@@ -232,10 +241,18 @@ class CoprocessorSpec(BusSpec):
         return word_bytes(self.data_width, 8 * lanes * self.vector_in_bytes)
 
     @property
+    def sizes(self) -> bool:
+        """Whether jobs choose the bytes of a code of C."""
+        return self.code_bytes > 1
+
+    @property
     def code_bits(self) -> int:
-        """Bits of a code of C in memory: whole bytes, or 4 if a tile's row is whole bytes."""
+        """Bits of a code of C in memory: whole bytes, or 4 if a tile's row is whole bytes.
+
+        If jobs choose, those of the codes of one byte.
+        """
         result = self.inside.result
-        bits = container(self.requantiser.out_width if result is None else result.width)
+        bits = container(_CODE if result is None else result.width)
         return bits if bits * self.inside.n % 8 == 0 else 8
 
     def fits(self, m: int, n: int, k: int, kind: FormatMode | None = None) -> bool:
@@ -281,14 +298,17 @@ class CoprocessorSpec(BusSpec):
     def numbers(self) -> list[tuple[int, bool]]:
         """Bits of words of A and of B, of sums, and of codes of C, and whether they are signed."""
         inside, codes = self.inside, self.requantiser.out_format
-        result = (codes.width, codes.signed) if inside.result is None else (self.code_bits, False)
+        result = (_CODE, codes.signed) if inside.result is None else (self.code_bits, False)
         return [*inside.words, (inside.sum_width, inside.signed), result]
 
     @cached_property
     def requantiser(self) -> RequantiserSpec:
         """The requantiser of integer sums."""
         width = min(max(self._requantised_width, 4), _WIDEST)
-        return RequantiserSpec(n=self.inside.n, width=width, per_column=self.requantises_columns)
+        return RequantiserSpec(
+            n=self.inside.n, width=width, out_width=_CODE * self.code_bytes,
+            per_column=self.requantises_columns,
+        )  # fmt: skip
 
     @property
     def _requantised_width(self) -> int:
@@ -338,5 +358,7 @@ class CoprocessorStreamSpec(CoprocessorSpec):
             raise ValueError("blocks must be true between streams, whose order they are, not false")
 
 
+_CODE = 8
+"""Bits of a byte, a requantised code's where jobs do not choose."""
 _WIDEST = 63
 """Maximum bits of a sum for the requantiser."""

@@ -37,6 +37,8 @@ class CodeBeat(data.StructLayout):
 class VectorUnit(wiring.Component):
     """Computes softmax, norms, GELU or SiLU of rows of integers, or sums or products of two rows.
 
+    Or requantises a row as it is: scales it.
+
     Computes :func:`golden.npe.vector_unit.vector_unit`, exactly. A row is stored in one of two
     banks. Of a softmax and of norms it is read once for each of its sums (the exponentials; the
     squares and, of a layer norm, the values), and once more to be scaled by one reciprocal, which
@@ -47,7 +49,7 @@ class VectorUnit(wiring.Component):
 
     Latency, a row of one beat to its codes: :attr:`latency` cycles or more, as the values are.
     Throughput: :func:`golden.npe.vector_unit.cycles`; of rows of many beats, beats + 7 cycles for
-    each pass of a softmax or a norm, 2 cycles a beat of a sum, 3 of a product, and
+    each pass of a softmax or a norm, 2 cycles a beat of a sum, 3 of a product, 1 of a scale, and
     ``spec.period``, 6 or more, of a gate. The input stalls while both
     banks are full. Stalls: ``o.ready`` does not reach ``i.ready`` combinationally. Rounding: to
     the nearest, of a softmax with errors carried along the row; codes saturate. A row of an
@@ -90,6 +92,7 @@ class VectorUnit(wiring.Component):
         "silu": 5,
         "add": 2,  # sum, product
         "multiply": 2,  # products
+        "scale": 1,  # product
     }
     """Operations on each value, by which the throughput is stated."""
 
@@ -137,7 +140,7 @@ class VectorUnit(wiring.Component):
     def latency(self) -> int:
         """Least cycles from a row of one beat to its codes."""
         least = {"softmax": 21 + self.spec.magnitude_width, "layer_norm": 27, "rms_norm": 20}
-        least |= {"add": 13, "multiply": 15}
+        least |= {"add": 13, "multiply": 15, "scale": 11}
         least |= {gate: 16 + self.spec.period(gate) for gate in self.spec.GATES}
         return min(least[operation] for operation in self.spec.built)
 

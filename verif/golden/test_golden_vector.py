@@ -2,15 +2,16 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from golden.npe.elements import add, gate, multiply
+from golden.npe.elements import add, gate, multiply, scale, shifted
 from golden.npe.requantiser import Requantisation, RequantiserSpec, dyadic
-from golden.npe.vector import GATES, PAIRS, VectorUnitSpec, norm, softmax
+from golden.npe.vector import GATES, PAIRS, VectorUnitSpec, narrowed, norm, softmax
 from golden.npe.vector_unit import cycles, vector_unit
 
 LENGTHS = (1, 2, 3, 4, 7, 63, 64, 65, 197, 1000, 2047, 4095, 4096)
@@ -246,6 +247,33 @@ def test_sums_and_products_of_all_pairs_are_requantised() -> None:
         assert np.array_equal(found, expected)
     with pytest.raises(ValueError, match=r"b must be of the shape \(2,\), not \(3,\)"):
         multiply(np.arange(2), np.arange(3), OUT, scale_by(0))
+
+
+def test_all_codes_are_scaled_by_all_exponents() -> None:
+    """To the nearest, halves up, saturated; nothing is left by shifts beyond the format's."""
+    x = np.arange(-(1 << 15), 1 << 15)
+    to = replace(scale_by(3), multiplier=np.array([5]), zero_point=np.array([-2]))
+    unit = VectorUnitSpec(operations="scale", width=16, length=4096)
+    for exponent in range(64):
+        own = shifted(to, exponent, OUT)
+        expected = np.clip(np.floor(x * 5.0 / 2.0 ** (3 + exponent) + 0.5) - 2, -128, 127)
+        assert np.array_equal(scale(x, OUT, own), expected), exponent
+        found, none = vector_unit(unit, "scale", x[::31][:2114], own)
+        assert none == 0
+        assert np.array_equal(found, expected[::31][:2114])
+
+
+@pytest.mark.parametrize(("out_width", "signed"), [(9, True), (16, True), (16, False), (12, False)])
+def test_all_probabilities_are_narrowed(out_width: int, signed: bool) -> None:
+    """To the nearest, halves up, at most the greatest; what they represent stays within half."""
+    spec = VectorUnitSpec(out_width=out_width, signed=signed)
+    codes, less = np.arange(1 << spec.magnitude_width), out_width - 8
+    found, exponents = narrowed(spec, codes, np.full(3, 20))
+    high = 127 if signed else 255
+    assert np.array_equal(found, np.minimum(np.floor(codes / 2.0**less + 0.5), high))
+    assert exponents.tolist() == [20 - less] * 3
+    kept = found < high
+    assert np.abs(found[kept] * 2.0**less - codes[kept]).max() <= 2.0 ** (less - 1)
 
 
 def test_vector_rejects_wrong_kind() -> None:

@@ -19,7 +19,7 @@ from hw.npe.vector_unit import VectorUnit
 from verif.support.cases import case_name, long
 
 SUMMED = "softmax,layer_norm,rms_norm"
-DIRECT = "gelu,silu,add,multiply"
+DIRECT = "gelu,silu,add,multiply,scale"
 CASES: list[dict[str, Any]] = [
     {},
     {"operations": "softmax", "lanes": 1, "length": 9, "width": 4, "scale_width": 0},
@@ -38,10 +38,12 @@ CASES: list[dict[str, Any]] = [
     {"operations": "gelu", "lanes": 4, "length": 4, "width": 10, "out_width": 7},
     {"operations": "multiply", "lanes": 1, "length": 7, "width": 4, "out_width": 16},
     {"operations": "rms_norm,silu,add", "lanes": 2, "length": 9},
+    {"operations": "scale", "lanes": 2, "length": 11, "width": 6},
+    {"operations": "layer_norm,scale", "lanes": 3, "length": 20, "width": 12, "out_width": 9},
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0, 3, 6, 7, 8, 9, 10), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 0, 3, 6, 7, 8, 9, 10, 11), ids=case_name)
 def test_vector_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     # Other ones have the carry chains of FPGAs, and what is built for them.
     adder = "sklansky" if parameters.get("lanes", 8) % 2 else "operator"

@@ -15,6 +15,12 @@ CASES: list[dict[str, Any]] = [
         "vector": "vector_unit(operations=softmax,rms_norm,silu,add,multiply,lanes=4,length=64,"
                   "quotient_bits=4)",
     },
+    # Codes of one byte or two, as jobs say; exponents of rows.
+    SMALL | {
+        "engine": "systolic_os(m=4,n=4)", "code_bytes": 2,
+        "vector": "vector_unit(operations=softmax,rms_norm,silu,multiply,scale,lanes=4,length=64,"
+                  "quotient_bits=4,width=16,out_width=12,signed=True)",
+    },
 ]  # fmt: skip
 LONG: list[dict[str, Any]] = [
     SMALL | {
@@ -25,6 +31,16 @@ LONG: list[dict[str, Any]] = [
         "engine": "systolic_os(m=3,n=3)", "requantise": False, "narrow": True,
         "vector": "vector_unit(operations=gelu,silu,add,multiply,lanes=3,length=40,width=12,"
                   "out_width=11,quotient_bits=3)",
+    },
+    # The unit's codes have one byte, those of products two; or it has one operation.
+    SMALL | {
+        "engine": "systolic_os(m=3,n=3)", "code_bytes": 2, "narrow": True, "ring": False,
+        "vector": "vector_unit(operations=softmax,scale,lanes=2,length=20,scale_width=2)",
+    },
+    {
+        "engine": "systolic_os(m=2,n=3)", "data_width": 32, "sums": 64, "a_bytes": 128,
+        "b_bytes": 128, "code_bytes": 2, "per_column": False, "outstanding": 1,
+        "vector": "vector_unit(operations=scale,lanes=3,length=20,width=9,out_width=16)",
     },
     # Lanes that are no power of two, wide codes, wide beats.
     {

@@ -143,6 +143,7 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->formats = FIELD(word, FEATURES__FORMATS) != 0;
     info->fixed_blocks = FIELD(word, FEATURES__FIXED_BLOCKS) != 0;
     info->uncounted = FIELD(word, FEATURES__UNCOUNTED) != 0;
+    info->sizes = FIELD(word, FEATURES__SIZES) != 0;
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
     if (FIELD(word, FEATURES__VECTOR))
         open_vector(device);

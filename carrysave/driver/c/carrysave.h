@@ -72,7 +72,8 @@ enum {
     CARRYSAVE_GELU,
     CARRYSAVE_SILU,
     CARRYSAVE_ADD,
-    CARRYSAVE_MULTIPLY
+    CARRYSAVE_MULTIPLY,
+    CARRYSAVE_SCALE
 };
 
 /* What a vector unit is built for. It takes codes of `width` bits, two's complement, in 1 byte or, if
@@ -97,6 +98,7 @@ typedef struct {
     bool requantiser, per_column, bias, accumulate, ring, scales, stream, formats;
     bool fixed_blocks; /* jobs leave blocks to the device */
     bool uncounted;    /* counters are 0 */
+    bool sizes;        /* jobs choose the bytes of a code of C */
     carrysave_vector_unit vector;
 } carrysave_info;
 
@@ -150,6 +152,7 @@ typedef struct {
     int32_t zero_point, low, high;
     uint32_t block_m, block_n, block_k; /* tiles, tiles, beats; any 0: the device's choice */
     uint32_t vector; /* operation on rows, see carrysave_job_init_vector; or CARRYSAVE_PRODUCT */
+    uint32_t c_bytes; /* of a code of C, 1 or 2, if jobs choose, and ldc is for it; 0: as usual */
 } carrysave_job;
 
 /* Called between polls; false gives up. It may wait for the interrupt, or sleep. */
@@ -181,8 +184,12 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation);
 /* Describe an operation on each of m rows of n codes of A, of so many bytes each, 1 or 2, where rows
  * begin at whole beats. C has as many codes, of a softmax one more; its rows may be where those of A
  * or B are, one upon one. ADD and MULTIPLY take rows of B, as those of A, or with ldb of 0 one row
- * for all, which C must not overlap. These, GELU and SILU are requantised: multiplier, of
- * out_width + 4 bits, shift and zero_point are the caller's to set, as addresses are. */
+ * for all, which C must not overlap. SCALE takes a byte of B for each row, or with ldb of 0 one for
+ * all: an exponent, such as that of a row of a softmax, which is added to shift. These, GELU and SILU
+ * are requantised: multiplier, of out_width + 4 bits, shift and zero_point are the caller's to set,
+ * as addresses are. Where jobs choose, c_bytes of 1 makes bytes of codes of two, if they are
+ * requantised, within low and high, or of a softmax, whose codes are rounded to 8 bits, or 7 if the
+ * unit is_signed. */
 void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint32_t operation,
                                uint32_t m, uint32_t n, uint32_t bytes);
 

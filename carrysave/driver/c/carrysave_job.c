@@ -30,7 +30,10 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
         return matrix_of(job->b, w.k, job->n, w.b_bits, job->ldb);
     case OUT_C:
         return matrix_of(job->c, job->m, job->n,
-                         job->requantise ? info->code.bits : info->sum.bits, job->ldc);
+                         !job->requantise        ? info->sum.bits
+                             : job->c_bytes > 1u ? 8u * job->c_bytes
+                                                 : info->code.bits,
+                         job->ldc);
     case IN_BIAS:
         return matrix_of(job->bias, job->add_bias, job->n, info->sum.bits, 0u);
     case IN_RECORDS:
@@ -105,6 +108,10 @@ static bool can_requantise(const carrysave *device, const carrysave_job *job)
     if (job->vector) {
         made.width = device->info.vector.out_width;
         made.is_signed = true;
+        if (job->c_bytes == 1u && made.width > 8u)
+            made.width = 8u;
+    } else if (job->c_bytes > 1u) {
+        made.width = 8u * job->c_bytes;
     }
     if (!in_range(code, job->low) || !in_range(code, job->high) || job->low > job->high)
         return false;
@@ -123,6 +130,8 @@ static bool has(const carrysave_info *info, const carrysave_job *job)
     if ((job->requantise && !info->requantiser) || (job->add_bias && !info->bias)
         || (job->per_column && (!info->per_column || !job->requantise))
         || (job->accumulate && (!info->accumulate || job->requantise || job->add_bias)))
+        return false;
+    if (job->c_bytes && (!info->sizes || !job->requantise || job->c_bytes > 2u))
         return false;
     if (info->fixed_blocks && (job->block_m || job->block_n || job->block_k || job->by_columns))
         return false;
@@ -191,6 +200,17 @@ static void store_wide(uint8_t *place, uint64_t value)
     store(place + 4, (uint32_t)(value >> 32));
 }
 
+/* The header of a build whose jobs do not choose does not have the field. */
+static uint32_t bytes_mode(const carrysave_job *job)
+{
+#ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__C_BYTES_bm
+    return job->c_bytes << SHIFT(JOB__MODE__C_BYTES);
+#else
+    (void)job;
+    return 0u;
+#endif
+}
+
 void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_DESCRIPTOR_BYTES])
 {
     uint32_t mode = job->mode.a_format << SHIFT(JOB__MODE__A_FORMAT)
@@ -199,7 +219,8 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
         | (uint32_t)job->add_bias << SHIFT(JOB__MODE__BIAS)
         | (uint32_t)job->per_column << SHIFT(JOB__MODE__PER_COLUMN)
         | (uint32_t)job->accumulate << SHIFT(JOB__MODE__ACCUMULATE)
-        | (uint32_t)job->by_columns << SHIFT(JOB__MODE__ORDER) | carrysave_vector_mode(job);
+        | (uint32_t)job->by_columns << SHIFT(JOB__MODE__ORDER) | bytes_mode(job)
+        | carrysave_vector_mode(job);
 
     memset(descriptor, 0, CARRYSAVE_DESCRIPTOR_BYTES);
     store_wide(descriptor + JOB(A_LO), job->a);

@@ -9,7 +9,8 @@ static bool is_pair(uint32_t operation)
 
 static bool is_scaled(uint32_t operation)
 {
-    return operation == CARRYSAVE_GELU || operation == CARRYSAVE_SILU || is_pair(operation);
+    return operation == CARRYSAVE_GELU || operation == CARRYSAVE_SILU
+        || operation == CARRYSAVE_SCALE || is_pair(operation);
 }
 
 /* The header of a build without a vector unit does not have its fields. */
@@ -35,7 +36,8 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
 
 matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job, int which)
 {
-    const bool pair = is_pair(job->vector);
+    const bool scale = job->vector == CARRYSAVE_SCALE;
+    const bool wide = device->info.vector.out_width > 8u && job->c_bytes != 1u;
     matrix of;
 
     memset(&of, 0, sizeof of);
@@ -49,14 +51,18 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
         break;
     case IN_B:
         of.address = job->b;
-        of.rows = pair ? (job->ldb ? job->m : 1u) : 0u;
+        of.rows = scale || is_pair(job->vector) ? (job->ldb ? job->m : 1u) : 0u;
         of.distance = job->ldb;
+        if (scale) {
+            of.columns = 1u;
+            of.bits = 8u;
+        }
         break;
     case OUT_C:
         of.address = job->c;
         of.rows = job->m;
         of.columns = job->n + (job->vector == CARRYSAVE_SOFTMAX);
-        of.bits = device->info.vector.out_width > 8u ? 16u : 8u;
+        of.bits = wide ? 16u : 8u;
         of.distance = job->ldc;
         break;
     default:
@@ -76,6 +82,11 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
         || job->accumulate || job->by_columns || job->block_m || job->block_n || job->block_k)
         return false;
     if (job->requantise != is_scaled(job->vector))
+        return false;
+    if (job->c_bytes
+        && (!device->info.sizes || job->c_bytes > (unit->out_width > 8u ? 2u : 1u)
+            || (job->c_bytes == 1u && unit->out_width > 8u && !job->requantise
+                && job->vector != CARRYSAVE_SOFTMAX)))
         return false;
     return !job->requantise
         || (!job->relu && !((uint64_t)job->multiplier >> (unit->out_width + 4u)));
@@ -132,6 +143,8 @@ void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint
     job->n = n;
     job->lda = carrysave_whole_beats(device, job, IN_A);
     job->ldb = is_pair(operation) ? job->lda : 0u;
+    if (operation == CARRYSAVE_SCALE)
+        job->ldb = carrysave_whole_beats(device, job, IN_B);
     job->ldc = carrysave_whole_beats(device, job, OUT_C);
     job->requantise = is_scaled(operation);
     if (job->requantise && width) {

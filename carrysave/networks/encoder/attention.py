@@ -1,12 +1,10 @@
 """Attention of a sentence, all heads, as jobs."""
 
-import numpy as np
-
-from carrysave.networks.joblist.jobs import Job, Multiply, Product, Scaling, Softmax, Transpose
+from carrysave.networks.joblist.jobs import Job, Product, Scale, Scaling, Softmax, Transpose
 from carrysave.networks.joblist.matrices import Memory, View
 from carrysave.networks.target import Target
 
-from .codes import IntegerBlock, IntegerEncoder, Row
+from .codes import CODE, WIDE, IntegerBlock, IntegerEncoder, scaled
 
 __all__ = ["attention"]
 
@@ -19,7 +17,7 @@ def attention(
 
     Heads are side by side in matrices of the sentence's length, which the next sentence of the same
     length writes over; shares have a column more for each head, where the vector unit writes
-    exponents.
+    exponents. A row of all heads is as many rows of one, for the vector unit.
 
     Parameters
     ----------
@@ -31,53 +29,45 @@ def attention(
     target : the co-processor.
     """
     assert context.rows is not None
-    rows, heads, spec = context.rows, encoder.heads, encoder.unit
+    rows, heads = context.rows, encoder.heads
     length, width = rows[1] - rows[0], encoder.words.shape[1]
-    each, most = width // heads, Softmax.exponent(spec, length)
-    turned, sums, scores, wide, shares, factors, mixed = (
+    each = width // heads
+    turned, scores, shares, mixed = (
         _room(memory, f"{name}.{length}", down, across, bits)
         for name, down, across, bits in (
-            ("turned", width, length, 8), ("sums", length, heads * length, 32),
-            ("scores", length, heads * length, 16), ("wide", length, heads * (length + 1), 16),
-            ("shares", length, heads * (length + 1), 8), ("factors", length, heads, 16),
-            ("mixed", length, width, 32),
+            ("turned", width, length, 8), ("scores", length, heads * length, 16),
+            ("shares", length, heads * (length + 1), 8), ("mixed", length, width, 16),
         )
     )  # fmt: skip
-    steps = Row.of(np.repeat(block.scores, length))
-    one = _placed(memory, "one", np.ones((1, 1), np.int64))
-    narrow = spec.magnitude_width - 7
+    # Sums of shares times values are at most 2^most codes of 8 bits.
+    most = 6 + (length - 1).bit_length()
+    less = max(most + CODE.bit_length() - WIDE.bit_length(), 0)
+    averaged = scaled(2.0**-less, WIDE)
     scored: list[Job] = []
-    shared: list[Job] = []
-    averaged: list[Job] = []
+    mixes: list[Job] = []
     for head in range(heads):
         own = (head * each, (head + 1) * each)
         q, v = (View(qkv.name, rows, (at + own[0], at + own[1])) for at in (0, 2 * width))
-        place = (head * length, (head + 1) * length)
-        share = View(shares.name, None, (place[0] + head, place[1] + head))
-        factor, mean = View(factors.name, None, (head, head + 1)), View(mixed.name, None, own)
+        start = head * (length + 1)
         scored.append(
-            Product(layer=f"{layer}scores", a=q, b=View(turned.name, own),
-                    c=View(sums.name, None, place), target=target)
+            Product(layer=f"{layer}scores", a=q, b=View(turned.name, own), how=block.scores[head],
+                    wide=True, c=View(scores.name, None, (head * length, (head + 1) * length)),
+                    target=target)
         )  # fmt: skip
-        shared.append(
-            Softmax(layer=f"{layer}shares", x=View(scores.name, None, place),
-                    c=View(wide.name, None, share.columns), factors=factor, spec=spec)
+        mixes.append(
+            Product(layer=f"{layer}context", a=View(shares.name, None, (start, start + length)),
+                    b=v, how=averaged, wide=True, c=View(mixed.name, None, own), target=target)
         )  # fmt: skip
-        averaged += [
-            Product(layer=f"{layer}context", a=share, b=v, c=mean, target=target),
-            Multiply(layer=f"{layer}context", a=mean, b=factor, c=View(context.name, rows, own),
-                     scaling=Scaling(scale=block.context * 2.0 ** (narrow - most), bits=8)),
-        ]  # fmt: skip
     return [
         Transpose(layer=f"{layer}scores", x=View(qkv.name, rows, (width, 2 * width)), c=turned),
         *scored,
-        Multiply(layer=f"{layer}scores", a=sums, c=scores,
-                 b=_placed(memory, f"{layer}scores.{length}", steps.codes),
-                 scaling=Scaling(scale=steps.scale, bits=16)),
-        *shared,
-        Multiply(layer=f"{layer}shares", a=wide, b=one, c=shares,
-                 scaling=Scaling(scale=2.0**-narrow, bits=8)),
-        *averaged,
+        Softmax(layer=f"{layer}shares", x=View(scores.name, parts=heads),
+                c=View(shares.name, parts=heads), spec=encoder.unit, narrow=True),
+        *mixes,
+        Scale(layer=f"{layer}context", x=View(mixed.name, parts=heads),
+              exponents=View(shares.name, None, (length, length + 1), parts=heads),
+              c=View(context.name, rows, parts=heads),
+              scaling=Scaling(scale=block.context * 2.0**less, bits=8)),
     ]  # fmt: skip
 
 
@@ -85,10 +75,3 @@ def _room(memory: Memory, name: str, rows: int, columns: int, bits: int) -> View
     """Make room that others of the name have too."""
     known = name in memory.matrices
     return View(name) if known else memory.reserve(name, rows, columns, bits)
-
-
-def _placed(memory: Memory, name: str, codes: np.ndarray) -> View:
-    """Bring codes of 16 bits that others of the name use too."""
-    if name not in memory.matrices:
-        memory.place(name, codes, 16)
-    return View(name)

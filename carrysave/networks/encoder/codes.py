@@ -10,10 +10,21 @@ from golden.npe.vector import VectorUnitSpec
 
 from .weights import Dense
 
-__all__ = ["CODE", "DenseCodes", "IntegerBlock", "IntegerEncoder", "NormCodes", "Row"]
+__all__ = [
+    "CODE",
+    "WIDE",
+    "DenseCodes",
+    "IntegerBlock",
+    "IntegerEncoder",
+    "NormCodes",
+    "Row",
+    "scaled",
+]
 
 CODE = 127
 """Largest code of 8 bits."""
+WIDE = (1 << 15) - 1
+"""Largest code of 16 bits."""
 _CLIPS = np.linspace(0.7, 1.0, 13)
 
 
@@ -77,12 +88,18 @@ class DenseCodes:
         return cls(weights=codes, bias=np.clip(bias, -limit, limit).astype(np.int64)[None],
                    steps=steps)  # fmt: skip
 
-    def to(self, steps: np.ndarray) -> Requantisation:
-        """Return the requantisation of sums to codes of 8 bits with these steps."""
-        multiplier, shift = unit.dyadic(self.steps / steps)
-        return Requantisation(
-            multiplier=multiplier, shift=shift, zero_point=0, low=-CODE, high=CODE
-        )
+    def to(self, steps: np.ndarray | float, most: int = CODE) -> Requantisation:
+        """Return the requantisation of sums to codes of up to `most` with these steps."""
+        return scaled(self.steps / steps, most)
+
+
+def scaled(scale: np.ndarray | float, most: int) -> Requantisation:
+    """Return the requantisation of sums, times a scale, to codes of up to `most`."""
+    found: list[int | np.ndarray] = [*unit.dyadic(scale)]
+    if not np.ndim(scale):
+        found = [int(np.asarray(value).item()) for value in found]
+    multiplier, shift = found
+    return Requantisation(multiplier=multiplier, shift=shift, zero_point=0, low=-most, high=most)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -110,10 +127,10 @@ class IntegerBlock:
     before, between : what follows the norm before attention, and that before the feed-forward.
     qkv, out, up, down : products.
     to_qkv : requantisation of queries, keys and values.
-    scores : units of 2^-scale_width that a sum of queries times keys is.
+    scores : of queries times keys, to units of 2^-scale_width, for each head.
     context : codes of 8 bits that a value's code is.
-    mixed, fed : sums of the products before a norm, to the steps of the residual.
-    raised : sums to units of 2^-scale_width.
+    mixed, fed : of the products before a norm, to the steps of the residual.
+    raised : to units of 2^-scale_width.
     gate : codes per unit; ``gate_zero`` is the code of 0.
     """
 
@@ -121,16 +138,16 @@ class IntegerBlock:
     between: NormCodes
     qkv: DenseCodes
     to_qkv: Requantisation
-    scores: np.ndarray
+    scores: tuple[Requantisation, ...]
     context: float
     out: DenseCodes
-    mixed: Row
+    mixed: Requantisation
     up: DenseCodes
-    raised: Row
+    raised: Requantisation
     gate: float
     gate_zero: int
     down: DenseCodes
-    fed: Row
+    fed: Requantisation
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -29,13 +29,15 @@ from .simulate import SIMULATIONS, Part, parts, wrong
 from .tokens import read_tokens
 from .weights import read_encoder
 
-__all__ = ["UNIT", "EmbedRequest", "execute", "unit_of"]
+__all__ = ["PARAMETERS", "UNIT", "EmbedRequest", "execute", "unit_of"]
 
 UNIT = (
     "vector_unit(width=16,scale_width=8,out_width=16,signed=true,norm_fraction=8,length=1024,"
-    "quotient_bits=4,operations=softmax,layer_norm,gelu,add,multiply)"
+    "quotient_bits=4,operations=softmax,layer_norm,gelu,add,multiply,scale)"
 )
 """The vector unit, if the design has none."""
+PARAMETERS = {"vector": UNIT, "code_bytes": "2"}
+"""Of the co-processor, unless given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +78,8 @@ def unit_of(target: Target) -> VectorUnitSpec:
         raise ValueError(f"width of the vector unit must be 16, not {unit.width}")
     if not unit.signed:
         raise ValueError("signed of the vector unit must be true: shares are signed operands")
+    if not target.spec.sizes:
+        raise ValueError("code_bytes must be 2, not 1: most products make codes of 16 bits")
     return unit
 
 
@@ -117,7 +121,7 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     first, *rest = batches(sentences, request.batch)
     steps.step(f"compute sentences 1 to {len(first)} of {len(sentences)}, and count cycles")
     jobs = compiled(integers, first, target)
-    counted = taken(jobs, integers, target)
+    counted = taken(jobs, target)
     found = [normalised(jobs.memory.read(jobs.vectors))]
     for part in rest:
         done = sum(map(len, found))
@@ -130,7 +134,7 @@ def execute(request: EmbedRequest, folder: Path, steps: Steps, command: str) -> 
     near = cosines(made, wanted)
     chosen_jobs: list[Part] = []
     if request.simulate != "none":
-        chosen_jobs = parts(compiled(integers, first[:1], target), request.simulate, target, unit)
+        chosen_jobs = parts(compiled(integers, first[:1], target), request.simulate, target)
     apart: list[str] = []
     counters: list[dict[str, Any]] = []
     if chosen_jobs:

@@ -18,7 +18,7 @@ from carrysave.networks.joblist.matrices import Memory, View
 from carrysave.networks.target import Target
 
 from .attention import attention
-from .codes import DenseCodes, IntegerBlock, IntegerEncoder, NormCodes, Row
+from .codes import WIDE, DenseCodes, IntegerBlock, IntegerEncoder, NormCodes, Row, scaled
 from .floats import rows_of
 
 __all__ = ["JobList", "compiled"]
@@ -117,15 +117,15 @@ class _Compiler:
         return x, self.scaled(layer, f"{layer}.rest", normal, after.residual, self.width, 16)
 
     def dense(
-        self, layer: str, x: View, codes: DenseCodes, how: Requantisation | None = None
+        self, layer: str, x: View, codes: DenseCodes, how: Requantisation, *, wide: bool = True
     ) -> View:
-        """Multiply by weights."""
+        """Multiply by weights; to codes of 16 bits, or of 8."""
         self.memory.place(f"{layer}.weights", codes.weights, 8)
         self.memory.place(f"{layer}.bias", codes.bias, 32)
-        c = self.room(f"{layer}.c", codes.weights.shape[1], 32 if how is None else 8)
+        c = self.room(f"{layer}.c", codes.weights.shape[1], 16 if wide else 8)
         self.jobs.append(
             Product(layer=layer, a=x, b=View(f"{layer}.weights"), bias=View(f"{layer}.bias"), c=c,
-                    how=how, target=self.target)
+                    how=how, wide=wide, target=self.target)
         )  # fmt: skip
         return c
 
@@ -134,31 +134,29 @@ class _Compiler:
     ) -> tuple[View, View]:
         """List the jobs of a layer."""
         b = f"{number}."
-        qkv = self.dense(f"{b}qkv", x, block.qkv, block.to_qkv)
+        qkv = self.dense(f"{b}qkv", x, block.qkv, block.to_qkv, wide=False)
         context = self.attention(b, block, qkv)
-        made = self.dense(f"{b}out", context, block.out)
-        x, residual = self.added(f"{b}attention", made, block.mixed, residual, block.between)
-        up = self.dense(f"{b}up", x, block.up)
-        wide = block.up.weights.shape[1]
-        raised = self.scaled(f"{b}gate", f"{b}raised", up, block.raised, wide, 16)
+        made = self.dense(f"{b}out", context, block.out, block.mixed)
+        x, residual = self.added(f"{b}attention", made, residual, block.between)
+        raised = self.dense(f"{b}up", x, block.up, block.raised)
+        encoder, wide = self.encoder, block.up.weights.shape[1]
         gate = self.room(f"{b}gate", wide, 8)
-        encoder = self.encoder
+        # Rows that are too long for the vector unit are several.
+        most = encoder.unit.length
+        parts = next(count for count in range(-(-wide // most), wide + 1) if wide % count == 0)
         self.jobs.append(
-            Gate(layer=f"{b}gate", x=raised, c=gate, operation=encoder.activation,
-                 spec=encoder.unit,
+            Gate(layer=f"{b}gate", x=View(raised.name, parts=parts), c=View(gate.name, parts=parts),
+                 operation=encoder.activation, spec=encoder.unit,
                  scaling=Scaling(scale=block.gate, bits=8, zero_point=block.gate_zero))
         )  # fmt: skip
-        made = self.dense(f"{b}down", gate, block.down)
-        return self.added(f"{b}feed", made, block.fed, residual, after)
+        made = self.dense(f"{b}down", gate, block.down, block.fed)
+        return self.added(f"{b}feed", made, residual, after)
 
-    def added(
-        self, layer: str, made: View, row: Row, residual: View, after: NormCodes
-    ) -> tuple[View, View]:
+    def added(self, layer: str, made: View, residual: View, after: NormCodes) -> tuple[View, View]:
         """Add what a product made to what it took, and normalise."""
-        y = self.scaled(layer, f"{layer}.made", made, row, self.width, 16)
         sums = self.room(f"{layer}.sums", self.width, 16)
         self.jobs.append(
-            Add(layer=layer, a=residual, b=y, factors=(1, 1), c=sums,
+            Add(layer=layer, a=residual, b=made, factors=(1, 1), c=sums,
                 scaling=Scaling(scale=1.0, bits=16))
         )  # fmt: skip
         return self.norm(layer, sums, after)
@@ -172,24 +170,20 @@ class _Compiler:
         return context
 
     def pool(self, x: View) -> View:
-        """Sum the codes of each sentence, and scale columns."""
+        """Sum the codes of each sentence, and scale columns, to its mean."""
         memory, encoder, count = self.memory, self.encoder, len(self.sentences)
-        sums = memory.reserve("pool.sums", count, self.width, 32)
         vectors = memory.reserve("vectors", count, self.width, 16)
         longest = max(stop - start for start, stop in self.places)
         memory.place("ones", np.ones((1, longest), np.int64), 8)
-        row = Row.of(encoder.last.steps / encoder.last.steps.max())
-        memory.place("pool.row", row.codes, 16)
+        steps = encoder.last.steps / encoder.last.steps.max()
         for number, (start, stop) in enumerate(self.places):
             length, own = stop - start, (number, number + 1)
             bias = np.rint(encoder.beta * length).astype(np.int64)[None]
             memory.place(f"pool.{number}.bias", bias, 32)
-            made = View(sums.name, own)
-            self.jobs += [
+            self.jobs.append(
                 Product(layer="pool", a=View("ones", None, (0, length)),
                         b=View(x.name, (start, stop)), bias=View(f"pool.{number}.bias"),
-                        c=made, target=self.target),
-                Multiply(layer="pool", a=made, b=View("pool.row"), c=View(vectors.name, own),
-                         scaling=Scaling(scale=row.scale * _MEAN / length, bits=16)),
-            ]  # fmt: skip
+                        c=View(vectors.name, own), how=scaled(steps * _MEAN / length, WIDE),
+                        wide=True, target=self.target)
+            )  # fmt: skip
         return vectors

@@ -10,9 +10,7 @@ from carrysave.networks.joblist.jobs import Job, Product
 from carrysave.networks.joblist.matrices import Memory
 from carrysave.networks.joblist.rows import runs
 from carrysave.networks.target import Target
-from golden.npe.vector import VectorUnitSpec
 
-from .codes import IntegerEncoder
 from .compile import JobList
 
 __all__ = ["Taken", "batches", "cosines", "kind_of", "normalised", "rank_correlation", "taken"]
@@ -52,11 +50,11 @@ def batches(sentences: list[np.ndarray], size: int) -> Iterator[list[np.ndarray]
         yield sentences[start : start + size]
 
 
-def kind_of(job: Job, memory: Memory, unit: VectorUnitSpec) -> str:
+def kind_of(job: Job, memory: Memory, target: Target) -> str:
     """Name the kind of a job; products of attention are another than those of weights."""
     if isinstance(job, Product):
         return _PRODUCTS.get(job.layer.rpartition(".")[2], "product of weights")
-    return job.KIND if runs(job, memory, unit) else f"{job.KIND} (not in hardware)"
+    return job.KIND if runs(job, memory, target) else f"{job.KIND} (not in hardware)"
 
 
 def normalised(codes: np.ndarray) -> np.ndarray:
@@ -65,16 +63,16 @@ def normalised(codes: np.ndarray) -> np.ndarray:
     return codes / np.where(lengths > 0, lengths, 1)
 
 
-def taken(jobs: JobList, encoder: IntegerEncoder, target: Target) -> Taken:
+def taken(jobs: JobList, target: Target) -> Taken:
     """Run a list of jobs by golden, and count what each takes."""
     kinds: dict[str, Spent] = {}
     layers: dict[str, Spent] = {}
     products: dict[str, Spent] = {}
     for job in jobs.jobs:
         job.run(jobs.memory)
-        own = spent(job, jobs.memory, target, encoder.unit)
+        own = spent(job, jobs.memory, target)
         layer = job.layer.partition(".")[0]
-        places = [(kinds, kind_of(job, jobs.memory, encoder.unit))]
+        places = [(kinds, kind_of(job, jobs.memory, target))]
         if layer.isdecimal():
             places.append((layers, layer))
             if isinstance(job, Product):

@@ -4,7 +4,16 @@ import numpy as np
 
 from golden.npe.vector import VectorUnitSpec
 
-from .codes import CODE, DenseCodes, IntegerBlock, IntegerEncoder, NormCodes, Row
+from .codes import (
+    CODE,
+    WIDE,
+    DenseCodes,
+    IntegerBlock,
+    IntegerEncoder,
+    NormCodes,
+    Row,
+    scaled,
+)
 from .ranges import BlockRanges, Ranges
 from .weights import Block, Dense, Encoder, Norm
 
@@ -103,7 +112,8 @@ def _block(
     return IntegerBlock(
         before=before, between=between, qkv=qkv,
         to_qkv=qkv.to(np.concatenate([steps_q, steps_k, steps_v])),
-        scores=pairs * units / np.sqrt(width // heads), context=1 / found.context, out=out,
-        mixed=Row.of(out.steps / sums), up=up, raised=Row.of(up.steps * units), gate=gate,
-        gate_zero=zero, down=down, fed=Row.of(down.steps / alls),
+        scores=tuple(scaled(one, WIDE) for one in pairs * units / np.sqrt(width // heads)),
+        context=1 / found.context, out=out, mixed=out.to(sums, WIDE), up=up,
+        raised=up.to(1 / units, WIDE), gate=gate, gate_zero=zero, down=down,
+        fed=down.to(alls, WIDE),
     )  # fmt: skip

@@ -8,11 +8,10 @@ import numpy as np
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
 from carrysave.networks.joblist.cycles import spent
-from carrysave.networks.joblist.jobs import Job, Product, Softmax
+from carrysave.networks.joblist.jobs import Job, Product
 from carrysave.networks.joblist.matrices import Memory
 from carrysave.networks.joblist.rows import rows_of
 from carrysave.networks.target import Target
-from golden.npe.vector import VectorUnitSpec
 
 from .compile import JobList
 
@@ -44,26 +43,26 @@ class Part:
     modelled: int | None = None
 
 
-def parts(jobs: JobList, simulation: str, target: Target, unit: VectorUnitSpec) -> list[Part]:
+def parts(jobs: JobList, simulation: str, target: Target) -> list[Part]:
     """Run a list of jobs by golden, and keep those to simulate, with what they make.
 
     Parameters
     ----------
     jobs : the list.
     simulation : one of :data:`SIMULATIONS` but none.
-    target, unit : the co-processor and its vector unit.
+    target : the co-processor, with a vector unit.
     """
     found: list[Part] = []
     seen: set[tuple[str, str]] = set()
     for job in jobs.jobs:
         job.run(jobs.memory)
-        part = _part(job, jobs.memory, unit)
+        part = _part(job, jobs.memory, target)
         if part is None:
             continue
         whole = simulation == "layer" and job.layer.partition(".")[0] == _LAYER
         kind = job.layer, job.KIND
         if whole or kind not in seen:
-            cycles = spent(job, jobs.memory, target, unit).cycles
+            cycles = spent(job, jobs.memory, target).cycles
             found.append(replace(part, modelled=cycles) if whole else _less(part))
             seen.add(kind)
     return found
@@ -77,7 +76,7 @@ def wrong(found: list[Part], made: list[np.ndarray]) -> list[str]:
     ))  # fmt: skip
 
 
-def _part(job: Job, memory: Memory, unit: VectorUnitSpec) -> Part | None:
+def _part(job: Job, memory: Memory, target: Target) -> Part | None:
     """Take what a job has read, and what it has written; None: the block has no such job."""
     c = memory.read(job.c).copy()
     work: Work | Rows | None
@@ -86,14 +85,9 @@ def _part(job: Job, memory: Memory, unit: VectorUnitSpec) -> Part | None:
         assert work.a is not None
         work = replace(work, a=work.a.copy(), b=work.b.copy())
     else:
-        work = rows_of(job, memory, unit)
+        work = rows_of(job, memory, target)
         if work is None:
             return None
-    if isinstance(job, Softmax):
-        # The hardware has exponents n, the job 2^(N - n).
-        _, octaves = np.frexp(memory.read(job.factors))
-        exponents = job.exponent(job.spec, c.shape[1]) - (octaves - 1)
-        c = np.concatenate([c, exponents], axis=1)
     return Part(layer=job.layer, work=work, expected=c)
 
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from carrysave.networks.cost import cycles_of
 from carrysave.networks.mapping import START
 from carrysave.networks.target import Target
-from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import PASS, cycles
 
-from .jobs import Add, Gate, Job, Multiply, Norm, Product, Softmax, Transpose
+from .jobs import Job, Product
 from .matrices import Memory, View
-from .rows import operation_of, runs
+from .rows import operands_of, operation_of, runs
 
 __all__ = ["Spent", "spent"]
 
@@ -41,7 +40,7 @@ class Spent:
         )  # fmt: skip
 
 
-def spent(job: Job, memory: Memory, target: Target, unit: VectorUnitSpec) -> Spent:
+def spent(job: Job, memory: Memory, target: Target) -> Spent:
     """Count the cycles of a job that has just run, and whose operands are still there.
 
     A product's are the planner's; those of the vector unit are exact, of values that come without
@@ -52,28 +51,22 @@ def spent(job: Job, memory: Memory, target: Target, unit: VectorUnitSpec) -> Spe
     Parameters
     ----------
     job, memory : the job, and what it works on.
-    target : the co-processor.
-    unit : its vector unit.
+    target : the co-processor, with a vector unit if any job is on rows.
     """
     if isinstance(job, Product):
         return _of_product(job, memory, target)
+    unit = target.spec.vector
+    assert unit is not None
     rows, columns = memory.read(job.c).shape
     operation = operation_of(job)
-    if operation is not None and runs(job, memory, unit):
-        found = cycles(unit, [(operation, row) for row in memory.read(_operands(job)[0])])
+    if operation is not None and runs(job, memory, target):
+        found = cycles(unit, [(operation, row) for row in memory.read(operands_of(job)[0])])
     else:
         period = 1 if operation is None else unit.period(operation)
         found = rows * (period * -(-columns // unit.lanes) + PASS + 1)
-    read = sum(_bytes(memory, view) for view in _operands(job))
+    read = sum(_bytes(memory, view) for view in operands_of(job))
     bus = target.info.stores.data_width // 8
     return Spent(1, START + max(found, -(-read // bus), -(-_bytes(memory, job.c) // bus)))
-
-
-def _operands(job: Job) -> tuple[View, ...]:
-    if isinstance(job, Add | Multiply):
-        return job.a, job.b
-    assert isinstance(job, Gate | Norm | Softmax | Transpose)
-    return (job.x,)
 
 
 def _bytes(memory: Memory, view: View) -> int:
@@ -86,5 +79,5 @@ def _of_product(job: Product, memory: Memory, target: Target) -> Spent:
     moved = sum(_bytes(memory, view) for view in views)
     macs = m * k * n
     least = max(macs / target.peak(None), 8 * moved / target.info.stores.data_width)
-    found = cycles_of(target, m, k, n, job.how is not None)
+    found = cycles_of(target, m, k, n, job.how is not None, wide=job.wide)
     return Spent(1, START + found, macs, least)

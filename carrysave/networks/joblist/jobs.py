@@ -18,7 +18,7 @@ from golden.npe.vector import VectorUnitSpec
 from .matrices import Memory, View
 
 __all__ = [
-    "Add", "Gate", "Job", "Multiply", "Norm", "Product", "Scaling", "Softmax", "Transpose",
+    "Add", "Gate", "Job", "Multiply", "Norm", "Product", "Scale", "Scaling", "Softmax", "Transpose",
 ]  # fmt: skip
 
 _SUMS = 48
@@ -78,13 +78,14 @@ class Job(ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Product(Job):
-    """C = A x B + bias: sums of 32 bits, or requantised to 8.
+    """C = A x B + bias: sums of 32 bits, or requantised to 8, or 16 if `wide`.
 
     Members
     -------
     a, b : M x K and K x N codes of 8 bits.
     bias : sums, 1 x N, or None.
     how : the requantisation, or None.
+    wide : codes are of 16 bits.
     target : the co-processor.
     """
 
@@ -95,6 +96,7 @@ class Product(Job):
     target: Target
     bias: View | None = None
     how: Requantisation | None = None
+    wide: bool = False
 
     def work(self, memory: Memory) -> Work:
         """Return the product as the driver takes it."""
@@ -104,6 +106,7 @@ class Product(Job):
             bias=None if self.bias is None else memory.read(self.bias)[0],
             requantisation=self.how,
             mode=self.target.mode,
+            wide=self.wide,
         )
 
     def run(self, memory: Memory) -> None:
@@ -113,33 +116,27 @@ class Product(Job):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Softmax(Job):
-    """C = softmax of the rows of X, times 2^n; and 2^(N - n), with n of each row, N of no row less.
+    """C = softmax of the rows of X, times 2^n; each row ends with its n.
 
     Members
     -------
     x : rows.
-    factors : where 2^(N - n) goes, rows x 1.
     spec : the unit.
+    narrow : codes are rounded to 8 bits, or fewer, see :func:`golden.npe.vector.narrowed`.
     """
 
     KIND: ClassVar[str] = "softmax"
 
     x: View
-    factors: View
     spec: VectorUnitSpec
-
-    @staticmethod
-    def exponent(spec: VectorUnitSpec, length: int) -> int:
-        """Return N, for rows of a length."""
-        return spec.magnitude_width - 1 + (length - 1).bit_length()
+    narrow: bool = False
 
     def run(self, memory: Memory) -> None:
         """Compute."""
-        x = memory.read(self.x)
-        codes, exponents = vector.softmax(self.spec, x)
-        memory.write(self.c, codes)
-        most = self.exponent(self.spec, x.shape[1])
-        memory.write(self.factors, np.left_shift(1, most - exponents)[:, None])
+        codes, exponents = vector.softmax(self.spec, memory.read(self.x))
+        if self.narrow:
+            codes, exponents = vector.narrowed(self.spec, codes, exponents)
+        memory.write(self.c, np.concatenate([codes, exponents[:, None]], axis=1))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -254,6 +251,35 @@ class Multiply(Job):
         b = np.broadcast_to(memory.read(self.b), a.shape)
         how = self.scaling
         memory.write(self.c, elements.multiply(a, b, how.spec, how.to))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scale(Job):
+    """C = X, each row times 2^-n, requantised.
+
+    Members
+    -------
+    x : codes.
+    exponents : n of each row, rows x 1.
+    scaling : codes per unit.
+    """
+
+    KIND: ClassVar[str] = "scale"
+
+    x: View
+    exponents: View
+    scaling: Scaling
+
+    def run(self, memory: Memory) -> None:
+        """Compute."""
+        x, how = memory.read(self.x), self.scaling
+        exponents = memory.read(self.exponents)[:, 0]
+        codes = np.empty_like(x)
+        for one in np.unique(exponents).tolist():
+            own = exponents == one
+            to = elements.shifted(how.to, one, how.spec)
+            codes[own] = elements.scale(x[own], how.spec, to)
+        memory.write(self.c, codes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -15,11 +15,13 @@ class View:
     -------
     name : of the matrix.
     rows, columns : ranges; None: all.
+    parts : rows that each row counts as, one after the other; columns are those of such a row.
     """
 
     name: str
     rows: tuple[int, int] | None = None
     columns: tuple[int, int] | None = None
+    parts: int = 1
 
     @property
     def index(self) -> tuple[slice, slice]:
@@ -69,8 +71,8 @@ class Memory:
         return View(name)
 
     def read(self, view: View) -> np.ndarray:
-        """Return the codes of a part."""
-        return self.matrices[view.name][view.index]
+        """Return the codes of a part; its own, not a copy."""
+        return self._split(view)[_columns(view)]
 
     def write(self, view: View, codes: np.ndarray) -> None:
         """Write the codes of a part, all of it.
@@ -81,10 +83,19 @@ class Memory:
             Another shape, or codes that do not fit; nothing is written.
         """
         _check(view.name, codes, self.bits[view.name])
-        place = self.matrices[view.name][view.index]
+        place = self.read(view)
         if place.shape != codes.shape:
             raise ValueError(f"{view.name!r} must be {place.shape} here, not {codes.shape}")
         place[:] = codes
+
+    def _split(self, view: View) -> np.ndarray:
+        """Return the rows of a part, in place."""
+        rows = self.matrices[view.name][view.index[0]]
+        return rows.reshape(len(rows) * view.parts, rows.shape[1] // view.parts)
+
+
+def _columns(view: View) -> tuple[slice, slice]:
+    return slice(None), view.index[1]
 
 
 def _check(name: str, codes: np.ndarray, bits: int) -> None:

@@ -4,55 +4,78 @@ import numpy as np
 
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows
-from golden.npe.vector import VectorUnitSpec
+from carrysave.networks.target import Target
 
-from .jobs import Add, Gate, Job, Multiply, Norm, Scaling, Softmax
-from .matrices import Memory
+from .jobs import Add, Gate, Job, Multiply, Norm, Scale, Softmax
+from .matrices import Memory, View
 
-__all__ = ["operation_of", "rows_of", "runs"]
+__all__ = ["operands_of", "operation_of", "rows_of", "runs"]
+
+_Scaled = Add | Gate | Multiply | Scale
 
 
 def operation_of(job: Job) -> str | None:
     """Name the operation of the vector unit that a job is, if its widths are; None: no such one."""
     if isinstance(job, Norm | Gate):
         return job.operation
-    return job.KIND if isinstance(job, Softmax | Add | Multiply) else None
+    return job.KIND if isinstance(job, Softmax | Add | Multiply | Scale) else None
 
 
-def runs(job: Job, memory: Memory, unit: VectorUnitSpec) -> bool:
+def operands_of(job: Job) -> tuple[View, ...]:
+    """Return what a job on rows reads; first what its rows are, then what each has besides."""
+    if isinstance(job, Add | Multiply):
+        return job.a, job.b
+    x: View = job.x  # type: ignore[attr-defined]
+    return (x, job.exponents) if isinstance(job, Scale) else (x,)
+
+
+def runs(job: Job, memory: Memory, target: Target) -> bool:
     """Tell whether the block has a job: its operation, of these widths and sizes."""
-    operation = operation_of(job)
-    if operation not in unit.built:
+    unit, operation = target.spec.vector, operation_of(job)
+    if unit is None or operation is None or operation not in unit.built:
         return False
-    if isinstance(job, Softmax | Norm):
-        return True
-    # Sums and products: gates make codes of other widths than the unit writes.
-    if not isinstance(job, Add | Multiply) or (isinstance(job, Add) and job.factors != (1, 1)):
+    views = operands_of(job)
+    a, others = memory.read(views[0]), views[1:]
+    if memory.bits[views[0].name] != unit.width or a.shape[1] > unit.most(operation):
         return False
-    a, b = (memory.read(view) for view in (job.a, job.b))
-    widths = {memory.bits[view.name] for view in (job.a, job.b)}
-    return (
-        widths == {unit.width}
-        and memory.bits[job.c.name] == job.scaling.bits == unit.out_width
-        and b.shape in (a.shape, (1, a.shape[1]))
-        and a.shape[1] <= unit.most(operation)
+    bits = memory.bits[job.c.name]
+    narrow = target.spec.sizes and unit.out_width > bits == 8
+    if isinstance(job, Norm):
+        return bits == unit.out_width
+    if isinstance(job, Softmax):
+        return narrow if job.narrow else bits == unit.out_width
+    assert isinstance(job, _Scaled)
+    if bits != job.scaling.bits or not (narrow or bits == unit.out_width):
+        return False
+    if isinstance(job, Add) and job.factors != (1, 1):
+        return False
+    if isinstance(job, Scale):
+        return memory.bits[others[0].name] == 8 and memory.read(others[0]).shape[1] == 1
+    return all(
+        memory.bits[view.name] == unit.width
+        and memory.read(view).shape in (a.shape, (1, a.shape[1]))
+        for view in others
     )
 
 
-def rows_of(job: Job, memory: Memory, unit: VectorUnitSpec) -> Rows | None:
+def rows_of(job: Job, memory: Memory, target: Target) -> Rows | None:
     """Return a job as the driver takes it, with copies of its operands; None: see :func:`runs`."""
     operation = operation_of(job)
-    if operation is None or not runs(job, memory, unit):
+    if operation is None or not runs(job, memory, target):
         return None
-    if isinstance(job, Add | Multiply):
-        a, b = (memory.read(view).copy() for view in (job.a, job.b))
-        return Rows(a=a, operation=operation, b=b, requantisation=_driver(job.scaling))
-    assert isinstance(job, Norm | Softmax)
-    return Rows(a=memory.read(job.x).copy(), operation=operation)
+    a, *others = (memory.read(view).copy() for view in operands_of(job))
+    assert target.spec.vector is not None
+    return Rows(
+        a=a,
+        operation=operation,
+        b=others[0] if others else None,
+        requantisation=_driver(job) if isinstance(job, _Scaled) else None,
+        narrow=memory.bits[job.c.name] == 8 < target.spec.vector.out_width,
+    )
 
 
-def _driver(scaling: Scaling) -> Requantisation:
-    to = scaling.to
+def _driver(job: _Scaled) -> Requantisation:
+    to = job.to if isinstance(job, Gate) else job.scaling.to
     multiplier, shift, zero_point = (
         int(np.asarray(value).item()) for value in (to.multiplier, to.shift, to.zero_point)
     )

@@ -16,7 +16,8 @@ __all__ = ["RowBanks", "RowContext", "ValueBeat"]
 class ValueBeat(data.StructLayout):
     """Values of a row; of the last beat, ``count`` + 1, the lowest; ``operation`` is the row's.
 
-    Operations are numbers: 0 softmax, 1 layer norm, 2 RMS norm, 3 GELU, 4 SiLU, 5 sum, 6 product.
+    Operations are numbers: 0 softmax, 1 layer norm, 2 RMS norm, 3 GELU, 4 SiLU, 5 sum, 6 product,
+    7 values as they are.
     That of the last beat counts, and so does the requantisation, if there is one. Of a sum or a
     product the two operands come one after the other, as rows of one length.
     """
@@ -206,7 +207,7 @@ class RowBanks(wiring.Component):
         """Read in the order of operations; return the beat, and beats that make place."""
         spec = self.spec
         m.submodules.order = order = RowOrder(spec, len(end))
-        direct = self.operation.matches(*numbers_of(spec, *spec.GATES, *spec.PAIRS))
+        direct = self.operation.matches(*numbers_of(spec, *spec.SCALED))
         m.d.comb += [
             order.move.eq(self.move), order.start.eq(self.start), order.end.eq(end),
             order.operation.eq(self.operation), self.reading.eq(order.reading),

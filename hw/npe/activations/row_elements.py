@@ -47,8 +47,8 @@ class RowElements:
         valid: Signal, last: Signal, adder: str,
     ):  # fmt: skip
         self.spec, self.now, self.adder = spec, now, adder
-        gates, sums, products = (
-            self._is(*names) for names in (tuple(spec.GATES), ("add",), ("multiply",))
+        gates, sums, products, scales = (
+            self._is(*names) for names in (tuple(spec.GATES), ("add",), ("multiply",), ("scale",))
         )
         self.direct = Signal(name="direct")
         # The first time of a gate's beat; the second operand; a first of two multiplications.
@@ -57,7 +57,10 @@ class RowElements:
         )
         twice = Signal(4, reset_less=True)
         again = Signal()
-        m.d.comb += [self.direct.eq(gates | sums | products), again.eq(valid[3] & twice[3])]
+        m.d.comb += [
+            self.direct.eq(gates | sums | products | scales),
+            again.eq(valid[3] & twice[3]),
+        ]
         with m.If(move):
             m.d.sync += [
                 valid.eq(Cat(

@@ -48,7 +48,7 @@ class RequantiseRows(wiring.Component):
     i : In(stream)
         Sums, as in the sum store.
     o : Out(stream)
-        Codes, as in memory.
+        Codes, as in memory; if jobs choose their bytes, as they are where they have two.
     """
 
     i_geometry: data.View
@@ -70,10 +70,12 @@ class RequantiseRows(wiring.Component):
         self.stops = stops
         inside = spec.inside
         self.unit = replace(spec.requantiser, n=across)
+        self.code_bits = spec.code_bits * spec.code_bytes
+        """Bits of a column that leave: of codes that may be of one byte those of two."""
         ports = {
             "i_geometry": In(Geometry(spec)),
             "i": In(stream.Signature(across * spec.number_width)),
-            "o": Out(stream.Signature(across * spec.code_bits)),
+            "o": Out(stream.Signature(across * self.code_bits)),
         }
         self.column: RequantiseColumn | None = None
         self.encoders: list[Encoder] = []
@@ -176,7 +178,7 @@ class RequantiseRows(wiring.Component):
                 column.i_low.eq(how.low),
                 column.i_high.eq(how.high),
                 column.i_relu.eq(how.relu),
-                self.o.payload.word_select(number, spec.code_bits).eq(column.o),
+                self.o.payload.word_select(number, self.code_bits).eq(column.o),
             ]
 
 

@@ -6,6 +6,7 @@ from operator import or_
 from typing import Any
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -184,8 +185,17 @@ class ResultWriter(wiring.Component):
 
         sizes = [across * spec.sum_bytes]
         sizes += [across * spec.code_bits // 8] if spec.requantise else []
-        kind = codes if not self.row_bytes else Mux(self.i_of_rows, len(sizes), codes)
-        sizes += [self.row_bytes] if self.row_bytes else []
+        kind = codes
+        if spec.sizes:
+            kind = Mux(codes & job.wide, len(sizes), codes)
+            sizes += [across * spec.code_bits // 4]
+        if self.row_bytes:
+            of_rows: ValueLike = len(sizes)
+            sizes += [self.row_bytes]
+            if spec.sizes and spec.vector_out_bytes > 1:
+                of_rows = Mux(job.narrowed, len(sizes), of_rows)
+                sizes += [self.row_bytes // 2]
+            kind = Mux(self.i_of_rows, of_rows, kind)
         m.submodules.packer = packer = Packer(spec.bytes, *sizes, length_width=spec.length_width)
 
         # Sums, row by row of the block, as they complete; the last one when the half is complete.
@@ -365,8 +375,12 @@ class ResultWriter(wiring.Component):
             to.valid.eq(Mux(codes, unit.o.valid, valid)),
             to.payload.data.eq(Cat(wide)),
         ]
+        made: Value = unit.o.payload
+        if spec.sizes:
+            bytes_ = [made.word_select(2 * number, 8) for number in range(self.across)]
+            made = Mux(self.i_geometry.wide, made, Cat(bytes_))
         with m.If(codes):
-            m.d.comb += to.payload.data[: len(unit.o.payload)].eq(unit.o.payload)
+            m.d.comb += to.payload.data[: len(unit.o.payload)].eq(made)
         if spec.inside.result is None:
             m.d.comb += unit.i_how.eq(self.i_how)
         return Mux(codes, unit.i.ready, to.ready)

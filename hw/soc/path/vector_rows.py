@@ -24,8 +24,9 @@ SCALE = ("multiplier", "shift", "zero_point", "low", "high")
 class VectorRows(wiring.Component):
     """Reads rows of A, has the vector unit work on them, and writes rows of C.
 
-    Operations on two operands take a row of B after each of A. Rows are requested up to
-    :attr:`AHEAD` ahead of the one that the unit takes. The address of a row of C follows its first
+    Operations on two operands take a row of B after each of A; a scale takes the exponent of each,
+    a row of one byte of B, before it. Rows are requested up to :attr:`ahead` ahead of the one that
+    the unit takes. The address of a row of C follows its first
     codes, and the next job's first row this one's last. A row of a softmax ends with its exponent,
     which takes a word of its own where the codes fill theirs.
 
@@ -58,9 +59,6 @@ class VectorRows(wiring.Component):
         :class:`hw.soc.bus.packer.Word`: codes of the rows.
     """
 
-    AHEAD = 4
-    """Rows that are on their way, or come."""
-
     i_geometry: data.View
     i_mode: data.View
     i_scale: data.View
@@ -80,7 +78,10 @@ class VectorRows(wiring.Component):
         self.lanes = spec.vector.lanes
         self.word_bytes = self.lanes * spec.vector_out_bytes
         self.numbers = codes_of("job_mode_vector")
-        self.scales, self.pairs = self.vector.scales, self.vector.builds(self.vector.PAIRS)
+        self.scales, self.pairs = self.vector.scales, self.vector.builds(self.vector.SECOND)
+        self.shifts = self.vector.builds(["scale"])
+        self.ahead = 16 if self.shifts else 4
+        """Rows that are on their way, or come; more where many are short."""
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_mode": In(data.StructLayout({"operation": 4, "wide": 1})),
@@ -137,18 +138,18 @@ class VectorRows(wiring.Component):
     def _ask(self, m: Module, bases: dict[int, Signal], taken: Value) -> Value:
         """Request rows of A, and of B if the operation takes two; return whether there are more."""
         row, moves = self.o_row.payload, Signal()
-        ahead = Signal(range(self.AHEAD + 1))
-        there, at, last = self._ask_two(m, bases, moves) if self.pairs else self._walk(
+        ahead = Signal(range(self.ahead + 1))
+        there, at, last, byte = self._ask_two(m, bases, moves) if self.pairs else (*self._walk(
             m, "asks", bases[A], self.i_geometry.lda, moves
-        )  # fmt: skip
+        ), C(0, 1))  # fmt: skip
         wide = self.i_mode.wide if self.spec.vector_in_bytes > 1 else C(0, 1)
         codes = self.i_geometry.n + 1
         m.d.sync += ahead.eq(ahead + moves - taken)
         m.d.comb += [
             moves.eq(self.o_row.valid & self.o_row.ready),
-            self.o_row.valid.eq(there & (ahead != self.AHEAD)),
+            self.o_row.valid.eq(there & (ahead != self.ahead)),
             row.address.eq(at),
-            row.bytes.eq(Mux(wide, codes << 1, codes)),
+            row.bytes.eq(Mux(byte, 1, Mux(wide, codes << 1, codes))),
             row.to.eq(VECTOR),
             row.last.eq(last),
             row.final.eq(last),
@@ -157,19 +158,28 @@ class VectorRows(wiring.Component):
 
     def _ask_two(
         self, m: Module, bases: dict[int, Signal], moves: Value
-    ) -> tuple[Value, Value, Value]:
-        """Step through rows of A and of B in turn, or of A alone."""
+    ) -> tuple[Value, Value, Value, Value]:
+        """Step through rows of A and of B in turn, or of A alone; return whether one is a byte."""
         second, pair = Signal(), Signal()
-        numbers = [self.numbers[name] for name in self.vector.built if name in self.vector.PAIRS]
-        m.d.comb += pair.eq(self.i_mode.operation.matches(*numbers))
+        m.d.comb += pair.eq(self._is(*self.vector.SECOND))
         job = self.i_geometry
-        there, at, last = self._walk(m, "asks", bases[A], job.lda, moves & ~second)
-        there_b, at_b, last_b = self._walk(m, "asks_b", bases[B], job.ldb, moves & second)
+        byte = self._is("scale") & ~second if self.shifts else C(0, 1)
+        of_b = second ^ self._is("scale") if self.shifts else second
+        there, at, last = self._walk(m, "asks", bases[A], job.lda, moves & ~of_b)
+        there_b, at_b, last_b = self._walk(m, "asks_b", bases[B], job.ldb, moves & of_b)
         with m.If(self.i_start):
             m.d.sync += [second.eq(0), there_b.eq(pair)]
         with m.Elif(moves):
             m.d.sync += second.eq(~second & pair)
-        return there | there_b, Mux(second, at_b, at), Mux(pair, second & last_b, last)
+        final = Mux(pair, second & Mux(of_b, last_b, last), last)
+        return there | there_b, Mux(of_b, at_b, at), final, byte
+
+    def _is(self, *names: str) -> Value:
+        """Tell whether the job is one of those operations that are built."""
+        found: Value = self.i_mode.operation.matches(
+            *(self.numbers[name] for name in self.vector.built if name in names)
+        )
+        return found
 
     def _take(self, m: Module, left: Signal) -> Value:
         """Hand rows to the unit, beat by beat; return whether a row ends."""
@@ -181,6 +191,7 @@ class VectorRows(wiring.Component):
             for size in range(1, spec.vector_in_bytes + 1)
         }
         slice_, ends, final = Signal(range(counts[1])), Signal(), Signal()
+        told = Signal()
         values: list[Value] = []
         finals: list[Value] = []
         bits = self.i.payload.data
@@ -197,8 +208,8 @@ class VectorRows(wiring.Component):
             ends.eq(left < lanes),
             final.eq(_either(self.i_mode.wide, finals)),
             moves.eq(unit.i.valid & unit.i.ready),
-            unit.i.valid.eq(self.i.valid),
-            self.i.ready.eq(unit.i.ready & (final | ends)),
+            unit.i.valid.eq(self.i.valid & ~told),
+            self.i.ready.eq(told | (unit.i.ready & (final | ends))),
             beat.data.eq(_either(self.i_mode.wide, values)),
             beat.operation.eq(self.i_mode.operation - self.numbers["softmax"]),
             beat.count.eq(Mux(ends, left, lanes - 1)),
@@ -206,12 +217,25 @@ class VectorRows(wiring.Component):
         ]
         if self.scales:
             m.d.comb += [beat[name].eq(self.i_scale[name]) for name in SCALE]
+        comes: Value = C(0, 1)
+        if self.shifts:
+            # A row's exponent comes before it.
+            exponent = Signal(len(beat.shift), reset_less=True)
+            shift = Signal(len(beat.shift) + 1)
+            comes = told & self.i.valid
+            m.d.comb += shift.eq(self.i_scale.shift[: len(beat.shift)] + exponent)
+            with m.If(self._is("scale")):
+                m.d.comb += beat.shift.eq(shift[:-1] | shift[-1].replicate(len(beat.shift)))
+            with m.If(comes):
+                m.d.sync += [exponent.eq(bits), told.eq(0)]
+            with m.If(self.i_start | (moves & ends)):
+                m.d.sync += told.eq(self._is("scale"))
         with m.If(moves):
             m.d.sync += [
                 left.eq(Mux(ends, self.i_geometry.n, left - lanes)),
                 slice_.eq(Mux(final | ends, 0, slice_ + 1)),
             ]
-        return moves & ends
+        return (moves & ends) | comes
 
     def _give(self, m: Module, base: Value, left: Signal) -> Value:
         """Write what the unit makes; return whether there is more."""
@@ -220,12 +244,15 @@ class VectorRows(wiring.Component):
         told, alone, ends, pops = Signal(), Signal(), Signal(), Signal()
         softmax = self.i_mode.operation == self.numbers["softmax"]
         tells, more, sent = Signal(), Signal(), Signal()
+        count = self.i_geometry.n + 1 + softmax
+        narrows = spec.sizes and spec.vector_out_bytes > 1
+        narrowed = self.i_geometry.narrowed if narrows else C(0, 1)
         there, at, last = self._walk(m, "writes", base, self.i_geometry.ldc, pops & ends)
         m.d.comb += [
             tells.eq(self.o_rows.valid & self.o_rows.ready),
             self.o_rows.valid.eq(unit.o.valid & ~told),
             row.address.eq(at),
-            row.bytes.eq((self.i_geometry.n + 1 + softmax) * spec.vector_out_bytes),
+            row.bytes.eq(Mux(narrowed, count, count * spec.vector_out_bytes)),
             row.final.eq(last),
             ends.eq(left < lanes),
             # The exponent has no place behind the codes: it follows in a word of its own.
@@ -243,14 +270,28 @@ class VectorRows(wiring.Component):
             m.d.sync += left.eq(Mux(ends, self.i_geometry.n, left - lanes))
             with m.If(ends):
                 m.d.sync += told.eq(0)
-        words = []
+        words, bytes_ = [], []
+        exponent: Value = codes.exponent
+        less = width - 8
+        if narrows:
+            exponent = Mux(narrowed, exponent - less, exponent)
         for lane in range(lanes):
             code = codes.data.word_select(lane, width)
             extended = Cat(code, (code[-1] & ~softmax).replicate(size - width))
             place = Mux(alone, lane == 0, ends & (left == lane - 1) if lane else 0)
-            words.append(Mux(softmax & place, codes.exponent,
-                             extended & (~alone).replicate(size))[:size])  # fmt: skip
+            told_here, kept = softmax & place, ~alone
+            words.append(Mux(told_here, exponent, extended & kept.replicate(size))[:size])
+            if narrows:
+                # A probability, rounded: at most the greatest.
+                high = 8 - self.vector.signed
+                rounded = code[less - 1 :] + 1 >> 1
+                share = rounded[:high] | rounded[high].replicate(high)
+                byte = Mux(softmax, share, code[:8]) & kept.replicate(8)
+                bytes_.append(Mux(told_here, exponent, byte)[:8])
         m.d.comb += self.o.payload.data.eq(Cat(words))
+        if narrows:
+            with m.If(narrowed):
+                m.d.comb += self.o.payload.data.eq(Cat(bytes_))
         return there
 
 

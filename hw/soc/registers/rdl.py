@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode, FieldNode, RegfileNode, RegNode
 
 __all__ = [
+    "EVERY",
     "MAP",
     "NamedCode",
     "MapField",
@@ -29,7 +30,7 @@ __all__ = [
 
 MAP = "carrysave_coprocessor"
 _SOURCE = Path(__file__).with_name("coprocessor.rdl")
-_ALL = (("vector", 1),)
+EVERY = (("vector", 1), ("features", 1 << 12))
 """Parameters of a map that has every register and field."""
 
 
@@ -97,7 +98,7 @@ class MapField(NamedTuple):
 @cache
 def parameters_of() -> dict[str, Integer]:
     """Parameters of the map: the values of a build's discovery registers."""
-    widths = {"features": 12, "hash": 64, "vector": 15}
+    widths = {"features": 13, "hash": 64, "vector": 15}
     return {
         name: Integer("see the register of this name", 0, 0, (1 << widths.get(name, 32)) - 1)
         for name in _compile(MAP, ()).parameters
@@ -159,7 +160,7 @@ def fields_of(part: "AddrmapNode | RegfileNode") -> Iterator[MapField]:
 @cache
 def codes_of(field: str) -> dict[str, int]:
     """List the named values of a field, by their identifiers."""
-    found = next(each for each in fields_of(_compile(MAP, _ALL)) if each.name == field)
+    found = next(each for each in fields_of(_compile(MAP, EVERY)) if each.name == field)
     return {code.identifier: code.value for code in found.codes}
 
 
@@ -167,7 +168,7 @@ def layout_of(name: str) -> data.FlexibleLayout:
     """Return the memory layout of a part of the map; ``X_LO`` and ``X_HI`` become ``x``."""
     from systemrdl.node import RegfileNode
 
-    part = _compile(MAP, _ALL).get_child_by_name(name)
+    part = _compile(MAP, EVERY).get_child_by_name(name)
     assert isinstance(part, RegfileNode)
     members: dict[int | str, data.Field] = {}
     for register in part.registers():

@@ -46,7 +46,9 @@ class Geometry(data.StructLayout):
     (0 = all) and lacks ``missing`` codes. ``across`` is the number of tiles in a block's row;
     ``a_stride``, ``b_stride`` the words of a block's row in the stores; ``p_stride`` the rows of
     sums from a tile to the one below.
-    ``exponent`` is the exponent of a sum's last bit minus the smallest possible one.
+    ``exponent`` is the exponent of a sum's last bit minus the smallest possible one. Where jobs
+    choose the bytes of a code of C, requantised ones of a product have two if ``wide``, and those
+    of a vector job one, though the unit's have two, if ``narrowed``.
     """
 
     def __init__(self, spec: CoprocessorSpec):
@@ -77,6 +79,7 @@ class Geometry(data.StructLayout):
             "requantised": 1,
             "per_column": 1,
             "accumulate": 1,
+            **({"wide": 1, "narrowed": 1} if spec.sizes else {}),
         })
 
 

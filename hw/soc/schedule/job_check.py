@@ -143,6 +143,9 @@ class JobCheck(wiring.Component):
             out.per_column.eq(mode.per_column & spec.requantises_columns),
             out.accumulate.eq(mode.accumulate & spec.accumulates),
         ]
+        if spec.sizes:
+            m.d.comb += out.wide.eq(mode.c_bytes[1])
+            m.d.comb += out.narrowed.eq(mode.c_bytes[0] & (spec.vector_out_bytes > 1))
 
         with m.If(self.i_start):
             m.d.sync += [self.o_error.eq(error_code("none")), self.o_done.eq(0)]
@@ -161,6 +164,8 @@ class JobCheck(wiring.Component):
             | (mode.requantise & (not spec.requantise))
             | ((mode.order | Cat(chosen).any()) & (not spec.blocks))
         )
+        if spec.sizes:
+            unsupported |= mode.c_bytes.all() | (mode.c_bytes.any() & ~mode.requantise)
         split = Signal()
         m.d.sync += split.eq(self._split(block_n, block_k, kind))
         long = job.k > limit
@@ -189,7 +194,10 @@ class JobCheck(wiring.Component):
         of_a = pick(lambda bits: _last(words, bits), [kind.a_bits for kind in spec.kinds], kind)
         of_b = pick(lambda bits: _last(columns, bits), [kind.b_bits for kind in spec.kinds], kind)
         sums = _last(columns, 8 * spec.sum_bytes)
-        of_c = Mux(mode.requantise, _last(columns, spec.code_bits), sums)
+        of_codes = _last(columns, spec.code_bits)
+        if spec.sizes:
+            of_codes = Mux(out.wide, _last(columns, 2 * spec.code_bits), of_codes)
+        of_c = Mux(mode.requantise, of_codes, sums)
         always = C(1)
         of_product: Value = always
         if of_rows is not None:
@@ -198,9 +206,9 @@ class JobCheck(wiring.Component):
             of_product = ~of_rows.here
         of_both, rows_b, strided_b = of_product, words, of_product
         unit = spec.vector
-        if of_rows is not None and unit is not None and unit.builds(unit.PAIRS):
+        if of_rows is not None and unit is not None and unit.builds(unit.SECOND):
             of_both, rows_b = of_product | of_rows.pair, Mux(of_rows.here, rows, words)
-            of_b = Mux(of_rows.here, of_rows.bytes_a, of_b)
+            of_b = Mux(of_rows.here, of_rows.bytes_b, of_b)
             # One row for all rows of a vector job has no stride.
             strided_b = of_both & (of_product | job.ldb.any())
         ends = [

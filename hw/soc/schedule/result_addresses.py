@@ -178,4 +178,7 @@ class ResultAddresses(wiring.Component):
         sums = numbers * spec.sum_bytes
         if not spec.requantise:
             return sums
-        return Mux(self.i_geometry.requantised, bytes_of(numbers, spec.code_bits), sums)
+        codes = bytes_of(numbers, spec.code_bits)
+        if spec.sizes:
+            codes = Mux(self.i_geometry.wide, bytes_of(numbers, 2 * spec.code_bits), codes)
+        return Mux(self.i_geometry.requantised, codes, sums)

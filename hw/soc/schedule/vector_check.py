@@ -13,7 +13,7 @@ __all__ = ["VectorCheck", "vector_check"]
 class VectorCheck(NamedTuple):
     """Of a job: whether it is a vector job, what is wrong with it, bytes of its rows less one.
 
-    And whether it takes rows of B, too.
+    And whether it takes rows of B, too, and the bytes of these less one.
     """
 
     here: Value
@@ -24,6 +24,7 @@ class VectorCheck(NamedTuple):
     bytes_a: Value
     bytes_c: Value
     pair: Value
+    bytes_b: Value
 
 
 def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck | None:
@@ -41,9 +42,9 @@ def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck |
     numbers = codes_of("job_mode_vector")
     built = mode.vector.matches(*(numbers[name] for name in unit.built))
     others = mode.as_value()[4 : mode.shape()["vector"].offset]
-    scaled, pair = (
+    scaled, pair, second, exponents = (
         mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
-        for names in ((*unit.GATES, *unit.PAIRS), unit.PAIRS)
+        for names in (unit.SCALED, unit.PAIRS, unit.SECOND, ("scale",))
     )
     wrong = others.any()
     most: Value = C(unit.length)
@@ -56,7 +57,12 @@ def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck |
     softmax = mode.vector == numbers["softmax"]
     # A softmax has one more code, the exponent.
     last_c = above + softmax
-    wide = mode.a_format == 1
+    narrowed: Value = C(0, 1)
+    if spec.sizes:
+        narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
+        wrong |= mode.c_bytes > spec.vector_out_bytes
+        wrong |= narrowed & ~softmax & ~scaled
+    two, bytes_a = Cat(C(1, 1), last_c), Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
     return VectorCheck(
         here=mode.vector != 0,
         zero=(job.m == 0) | (job.n == 0),
@@ -66,7 +72,8 @@ def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck |
         | wrong
         | Cat(job.block_m, job.block_n, job.block_k).any(),
         long=job.n > most,
-        bytes_a=Mux(wide, Cat(C(1, 1), above), above),
-        bytes_c=Cat(C(1, 1), last_c) if spec.vector_out_bytes > 1 else last_c,
-        pair=pair,
+        bytes_a=bytes_a,
+        bytes_c=Mux(narrowed, last_c, two) if spec.vector_out_bytes > 1 else last_c,
+        pair=second,
+        bytes_b=Mux(exponents, 0, bytes_a) if unit.builds(["scale"]) else bytes_a,
     )

@@ -11,7 +11,7 @@ from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
 from carrysave.networks import golden
-from carrysave.networks.encoder.command import UNIT, EmbedRequest, execute
+from carrysave.networks.encoder.command import PARAMETERS, EmbedRequest, execute
 from carrysave.networks.encoder.compile import compiled
 from carrysave.networks.encoder.integers import quantise
 from carrysave.networks.encoder.ranges import ranges
@@ -25,7 +25,7 @@ from hw.catalog import Design
 from verif.networks.encoder.encoders import SIZES, tensors, write
 
 HOW = Requantisation(multiplier=3 << 28, shift=37)
-SMALL = UNIT.replace("length=1024", "length=64")
+SMALL = PARAMETERS["vector"].replace("length=1024", "length=64")
 
 
 def small(folder: Path, side: int) -> tuple[Design, list[Part]]:
@@ -34,20 +34,21 @@ def small(folder: Path, side: int) -> tuple[Design, list[Part]]:
     encoder = read_encoder(write(folder, tensors(rng)))
     own = [rng.integers(0, SIZES["vocab_size"], size) for size in (9, 20, 20)]
     lanes = SMALL.replace("width=16,", f"width=16,lanes={side},", 1)
-    texts = {"vector": lanes, "m": str(side), "n": str(side)}
+    texts = PARAMETERS | {"vector": lanes, "m": str(side), "n": str(side)}
     design = Design.parse("coprocessor", texts)
     target = Target(design)
     assert target.spec.vector is not None
     unit = target.spec.vector
     integers = quantise(encoder, ranges(encoder, own), unit)
-    return design, parts(compiled(integers, own[:1], target), "layer", target, unit)
+    return design, parts(compiled(integers, own[:1], target), "layer", target)
 
 
 def test_parts_are_a_layer_and_some_of_the_others(tmp_path: Path) -> None:
     _, found = small(tmp_path, 4)
     heads = SIZES["num_attention_heads"]
     layers = [part.layer for part in found]
-    assert layers.count("0.scores") == layers.count("0.shares") == heads
+    assert layers.count("0.scores") == layers.count("0.context") - 1 == heads
+    assert layers.count("0.shares") == 1
     assert layers.count("1.scores") == layers.count("1.up") == layers.count("pool") == 1
     whole = {part.layer: part for part in found if part.layer in ("0.up", "1.up", "0.feed")}
     up, some = whole["0.up"].work, whole["1.up"].work
@@ -60,7 +61,11 @@ def test_parts_are_a_layer_and_some_of_the_others(tmp_path: Path) -> None:
     assert isinstance(whole["0.feed"].work, Rows)
     # Products are what golden made of these operands.
     assert up.bias is not None
-    np.testing.assert_array_equal(up.a @ up.b + up.bias, whole["0.up"].expected)
+    how = up.requantisation
+    assert how is not None
+    assert up.wide
+    sums = (up.a @ up.b + up.bias) * how.multiplier
+    np.testing.assert_array_equal(sums + (1 << how.shift - 1) >> how.shift, whole["0.up"].expected)
     made = [part.expected.copy() for part in found]
     assert wrong(found, made) == []
     made[layers.index("1.scores")][0, 0] ^= 1
@@ -78,8 +83,9 @@ def test_small_encoder_on_the_block(tmp_path: Path) -> None:
         for part, counter in zip(found, counters, strict=True)
         if part.modelled is not None
     ]
-    # Products; scores, shares, contexts; two norms, each with a sum, and what is added later.
-    assert len(pairs) == 4 + 3 * SIZES["num_attention_heads"] + 2 * 3
+    # Products; scores, contexts of heads; shares, the scale of contexts, a gate; two norms, each
+    # with a sum, what is added later, and operands of 8 bits.
+    assert len(pairs) == 4 + 2 * SIZES["num_attention_heads"] + 3 + 2 * 4
     for counted, modelled in pairs:
         assert 0.6 * modelled < counted < 1.1 * modelled
 
@@ -110,7 +116,7 @@ def test_minilm_is_near_its_floats_and_a_layer_of_it_is_simulated(tmp_path: Path
     other.write_text("\n".join(sayings(CALIBRATION, 128)))
     request = EmbedRequest(
         model=unpacked(tmp_path), text=text, calibration=other, batch=16, simulate="layer",
-        design=Design.parse("coprocessor", {"vector": UNIT}),
+        design=Design.parse("coprocessor", PARAMETERS),
     )  # fmt: skip
     found = execute(request, tmp_path, Steps(Console(quiet=True)), "")
     assert found["cosine_mean"] >= 0.98

@@ -13,18 +13,20 @@ from carrysave.networks.joblist.jobs import (
     Multiply,
     Norm,
     Product,
+    Scale,
     Scaling,
     Softmax,
     Transpose,
 )  # fmt: skip
 from carrysave.networks.joblist.matrices import Memory, View
 from carrysave.networks.target import Target
+from golden.npe.requantiser import dyadic
 from golden.npe.vector import VectorUnitSpec
 from hw.catalog import Design
 
-SHARES = VectorUnitSpec(width=16, scale_width=8, out_width=8, signed=True, length=64)
+SHARES = VectorUnitSpec(width=16, scale_width=8, out_width=16, signed=True, length=64)
 NORMS = VectorUnitSpec(width=16, scale_width=8, out_width=16, norm_fraction=8, length=64)
-TARGET = Target(Design("coprocessor"))
+TARGET = Target(Design("coprocessor", {"code_bytes": 2}))
 
 
 @pytest.fixture
@@ -45,38 +47,40 @@ def test_a_head_of_attention(rng: np.random.Generator, length: int) -> None:
     codes = rng.integers(-60, 60, (length, 3 * width))
     memory.place("qkv", codes, 8)
     q, k, v = (View("qkv", (0, length), (at, at + width)) for at in range(0, 3 * width, width))
-    memory.place("one", np.ones((1, 1), np.int64), 16)
     kt = memory.reserve("kt", width, length, 8)
-    sums = memory.reserve("sums", length, length, 32)
     scores = memory.reserve("scores", length, length, 16)
-    shares = memory.reserve("shares", length, length, 8)
-    factors = memory.reserve("factors", length, 1, 16)
-    mixed = memory.reserve("mixed", length, width, 32)
-    # Half of a row of this matrix is written.
+    # Half of a row of these two is written; each row ends with its exponent.
+    memory.reserve("shares", length, 2 * (length + 1), 8)
+    start = length + 1
+    shares, exponents = (
+        View("shares", None, columns)
+        for columns in ((start, start + length), (start + length, start + length + 1))
+    )
     memory.reserve("context", length, 2 * width, 16)
     half = View("context", None, (width, 2 * width))
-    scale = step * step / math.sqrt(width)
-    most = Softmax.exponent(SHARES, length)
+    mixed = memory.reserve("mixed", length, width, 16)
+    multiplier, shift = dyadic(step * step / math.sqrt(width) * 256)
+    to_scores = Requantisation(multiplier=multiplier.item(), shift=shift.item())
+    less = max((length - 1).bit_length() - 2, 0)
     run(
         memory,
         Transpose(layer="kt", x=k, c=kt),
-        Product(layer="scores", a=q, b=kt, c=sums, target=TARGET),
-        Multiply(
-            layer="scores", a=sums, b=View("one"), c=scores,
-            scaling=Scaling(scale=scale * 256, bits=16),
-        ),
-        Softmax(layer="shares", x=scores, c=shares, factors=factors, spec=SHARES),
-        Product(layer="context", a=shares, b=v, c=mixed, target=TARGET),
-        Multiply(
-            layer="context", a=mixed, b=factors, c=half,
-            scaling=Scaling(scale=2.0**-most * 64, bits=16),
+        Product(layer="scores", a=q, b=kt, c=scores, how=to_scores, wide=True, target=TARGET),
+        Softmax(layer="shares", x=scores, c=View("shares", None, (start, 2 * start)), spec=SHARES,
+                narrow=True),
+        Product(layer="context", a=shares, b=v, c=mixed, wide=True, target=TARGET,
+                how=Requantisation(multiplier=1, shift=less)),
+        Scale(
+            layer="context", x=mixed, exponents=exponents, c=half,
+            scaling=Scaling(scale=2.0**less * 64, bits=16),
         ),
     )  # fmt: skip
-    own = memory.read(factors)
-    assert own.min() >= 1
-    # Rows sum to 1 within the unit's error.
-    total = (memory.read(shares) * own).sum(axis=1) / 2.0**most
-    assert np.abs(total - 1).max() <= SHARES.sum_error
+    own = memory.read(exponents)
+    assert own.min() >= 6
+    # Rows sum to 1 within the unit's error, and what each code is rounded by.
+    total = memory.read(shares).sum(axis=1) / 2.0 ** own[:, 0]
+    assert (np.abs(total - 1) <= SHARES.sum_error + (length / 2 + 0.5) / 2.0 ** own[:, 0]).all()
+    assert not memory.read(View("shares", None, (0, start))).any()
     floats = (codes * step).reshape(length, 3, width)
     logits = floats[:, 0] @ floats[:, 1].T / math.sqrt(width)
     wanted = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -122,6 +126,21 @@ def test_a_layer_around_products(rng: np.random.Generator) -> None:
     gelu = wanted * (1 + np.vectorize(math.erf)(wanted / math.sqrt(2))) / 2
     codes = np.clip(gelu * 50 - 100, -128, 127)
     assert np.abs(memory.read(out) - codes).max() < 2.5
+
+
+def test_rows_count_as_several() -> None:
+    """Heads side by side are rows one after the other, and are written in place."""
+    memory = Memory()
+    memory.place("x", np.arange(24).reshape(2, 12), 8)
+    whole = View("x", parts=3)
+    np.testing.assert_array_equal(memory.read(whole), np.arange(24).reshape(6, 4))
+    part = View("x", (1, 2), (3, 4), parts=3)
+    np.testing.assert_array_equal(memory.read(part), [[15], [19], [23]])
+    memory.write(part, np.array([[-1], [-2], [-3]]))
+    np.testing.assert_array_equal(memory.matrices["x"][1], [
+        12, 13, 14, -1, 16, 17, 18, -2, 20, 21, 22, -3,
+    ])  # fmt: skip
+    np.testing.assert_array_equal(memory.matrices["x"][0], np.arange(12))
 
 
 def test_memory_refuses() -> None:

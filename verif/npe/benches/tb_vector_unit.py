@@ -22,7 +22,7 @@ from carrysave.sim.cocotb.streams import (
 from carrysave.sim.parameters import bench_parameters, bench_spec
 from golden.formats.integer import IntFormat
 from golden.npe.requantiser import Requantisation
-from golden.npe.vector import GATES, OPERATIONS, PAIRS
+from golden.npe.vector import OPERATIONS, PAIRS, SCALED
 from golden.npe.vector_unit import cycles, vector_unit
 from verif.support.vectors import scaling
 
@@ -114,7 +114,7 @@ def beats(row: Row, how: Scaled) -> list[Sent]:
 
 def scaled(rng: np.random.Generator, operation: str, values: np.ndarray) -> Scaled:
     """Draw how a row is requantised, and its other operand."""
-    if operation not in (*GATES, *PAIRS):
+    if operation not in SCALED:
         return Scaled()
     other = None
     if operation in PAIRS:

@@ -1,5 +1,6 @@
 """Jobs for the benches of the co-processor: any that it can do, placed in a small memory."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,13 @@ def draw(
     """Place a product somewhere in memory, rows at any byte and at any distance."""
     codes = more.get("requantisation") is not None or more.get("encode", False)
     mode = spec.inside.modes[more.get("a_format", 0), more.get("b_format", 0)]
-    bits = {
-        "a": mode.a_bits,
-        "b": mode.b_bits,
-        "c": spec.code_bits if codes else 8 * spec.sum_bytes,
-    }
+    c_bits = spec.code_bits if codes else 8 * spec.sum_bytes
+    if spec.sizes and codes:
+        more["c_bytes"] = more.get("c_bytes", int(rng.integers(spec.code_bytes + 1)))
+        if more["c_bytes"] > 1:
+            c_bits = 8 * more["c_bytes"]
+            more["requantisation"] = _widened(more["requantisation"])
+    bits = {"a": mode.a_bits, "b": mode.b_bits, "c": c_bits}
     words = -(-k // mode.codes)
     shapes = {"a": (m, words), "b": (words, n), "c": (m, n)}
     if spec.inside.block:
@@ -62,6 +65,15 @@ def requantisation(rng: np.random.Generator) -> Requantisation:
     )
 
 
+def _widened(how: Requantisation) -> Requantisation:
+    """Return what makes codes of 16 bits, few of which are at a limit."""
+    assert how.low is not None
+    assert how.high is not None
+    if how.low < -128:
+        return how
+    return replace(how, shift=how.shift - 8, low=how.low * 250, high=how.high * 250)
+
+
 def fill_records(memory: np.ndarray, job: Job) -> None:
     """Put a requantisation of each column into memory, few of whose codes are at a limit."""
     if job.records is None:
@@ -69,6 +81,8 @@ def fill_records(memory: np.ndarray, job: Job) -> None:
     rng = generator(20, job.records)
     for column in range(job.n):
         how = requantisation(rng)
+        if job.c_bytes > 1:
+            how = _widened(how)
         record = int(how.multiplier[0]) | int(how.shift[0]) << 32
         record |= (int(how.zero_point[0]) & 0xFFFF) << 48
         at = job.records + column * CoprocessorSpec.RECORD_BYTES

@@ -15,7 +15,7 @@ from carrysave.sim.cocotb.host import Host, descriptors
 from carrysave.sim.cocotb.streams import SCHEDULES, generator, limited, schedule
 from carrysave.sim.parameters import bench_spec
 from golden.npe.requantiser import Requantisation
-from golden.npe.vector import GATES, PAIRS
+from golden.npe.vector import PAIRS, SCALED, SECOND
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, coprocessor, matrices
 from golden.soc.memory import Matrix
 from verif.soc.benches import jobs
@@ -39,7 +39,8 @@ def draw(
     job = Job(
         a=0, b=int(rng.integers(1 << 40)), c=0, m=m, n=n, k=int(rng.integers(1 << 32)), lda=0,
         ldb=int(rng.integers(1 << 31)), ldc=0, a_format=wide, vector=operation,
-        requantisation=how_of(rng, operation) if operation in (*GATES, *PAIRS) else None,
+        requantisation=how_of(rng, operation) if operation in SCALED else None,
+        c_bytes=bytes_of(rng, operation),
     )  # fmt: skip
     place = int(rng.integers(64))
     for name, matrix in matrices(SPEC, job).items():
@@ -53,6 +54,16 @@ def draw(
     return replace(job, **more)
 
 
+def bytes_of(rng: np.random.Generator, operation: str) -> int:
+    """Draw the bytes of a code of C, 0 for what the unit makes."""
+    if not SPEC.sizes:
+        return 0
+    legal = list(range(SPEC.vector_out_bytes + 1))
+    if SPEC.vector_out_bytes > 1 and operation not in (*SCALED, "softmax"):
+        legal.remove(1)
+    return int(rng.choice(legal))
+
+
 def fill(memory: Memory, rng: np.random.Generator, job: Job) -> None:
     """Write rows of some spread, so that not all codes are at a limit."""
     for name, matrix in matrices(SPEC, job).items():
@@ -62,6 +73,10 @@ def fill(memory: Memory, rng: np.random.Generator, job: Job) -> None:
 
 def fill_one(memory: Memory, rng: np.random.Generator, matrix: Matrix) -> None:
     """Write rows of one operand; those at one place are the last."""
+    if matrix.columns == 1 and matrix.bits == 8 and rng.integers(2):
+        # As the exponents of rows: some are too large for any bit to be left.
+        matrix.store(memory.data, rng.choice([0, 1, 5, 20, 63, 64, 255], (matrix.rows, 1)))
+        return
     high = (1 << min(matrix.bits, UNIT.width) - 1) - 1
     spread = 2.0 ** rng.uniform(0, high.bit_length(), (matrix.rows, 1))
     values = rng.normal(0, spread, (matrix.rows, matrix.columns)) + rng.choice([0, 0, -high, high])
@@ -146,7 +161,14 @@ async def test_refused(dut: Any) -> None:
                        "a": high - (1 << SPEC.dimension_width)}),
     ]  # fmt: skip
     wrong += [(Error.MODE, {"vector": name}) for name in OPERATIONS if name not in BUILT]
-    for operation in [name for name in BUILT if name in (*GATES, *PAIRS)]:
+    if SPEC.sizes:
+        norms = [name for name in BUILT if name in UNIT.NORMS]
+        wide = SPEC.vector_out_bytes > 1
+        sized: list[dict[str, Any]] = [{"c_bytes": 3}]
+        sized += [{"vector": name, "requantisation": None, "c_bytes": 1} for name in norms * wide]
+        sized += [{"c_bytes": 2}] * (not wide)
+        wrong += [(Error.MODE, {"ldc": 4 * good.n} | one) for one in sized]
+    for operation in [name for name in BUILT if name in SCALED]:
         how = how_of(rng, operation)
         other: dict[str, Any] = {"vector": operation, "requantisation": how, "ldb": 0, "b": 0}
         most = UNIT.most(operation)
@@ -157,6 +179,11 @@ async def test_refused(dut: Any) -> None:
             (Error.MODE, other | {"requantisation": large}),
             (Error.LONG_ROW, longer | other | {"n": most + 1}),
         ]
+        if operation == "scale":
+            wrong += [
+                (Error.WRAPS, other | {"b": high - 1, "ldb": 1}),
+                (Error.WRAPS, other | {"b": high - 4 * good.lda, "ldb": good.lda}),
+            ]
         if operation in PAIRS:
             wrong += [
                 (Error.LEADING_DIMENSION, other | {"ldb": good.n - 1}),
@@ -195,7 +222,7 @@ async def test_errors_of_memory(dut: Any, way: str, response: int) -> None:
     rng = generator(6, response)
     stalls = {channel: schedule("bursts", generator(7, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await system.start(dut, size=SIZE, latency=10, stalls=stalls)
-    pairs = [operation for operation in BUILT if operation in PAIRS]
+    pairs = [operation for operation in BUILT if operation in SECOND]
     for number in range(limited(8)):
         job = draw(rng, *sizes(rng), pairs[number % len(pairs)] if pairs and number % 2 else None)
         found = matrices(SPEC, job)
@@ -300,7 +327,7 @@ async def test_ring_with_products(dut: Any, kind: str) -> None:
                 job = replace(job, a=ring[-1].c, lda=ring[-1].ldc)
                 if operation in PAIRS:
                     job = replace(job, ldb=job.lda)
-            b_strides = operation is None or operation in PAIRS
+            b_strides = operation is None or operation in SECOND
             apart = 8 + max(m, n) * max(job.ldc, job.ldb if b_strides else 0)
             place += apart + int(rng.integers(8))
             job = replace(job, c=place, b=place + apart)

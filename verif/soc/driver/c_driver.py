@@ -24,7 +24,7 @@ from carrysave.driver.registers import ERRORS, OPERATIONS, RESPONSES
 from carrysave.ip import driver_sources as driver
 from carrysave.ip.registers import write_header
 from carrysave.sim.cocotb.device_memory import Pool
-from hw.soc.registers.rdl import parameters_of, register_map
+from hw.soc.registers.rdl import EVERY, parameters_of, register_map
 from verif.soc.driver.c_structs import HOOKS, CCounters, CDeviceState, CJob, CMode, Hooks
 
 __all__ = ["CDevice", "CJob", "CMode", "compile_driver", "load", "sources", "write_driver"]
@@ -38,7 +38,7 @@ FAILED, TIMEOUT, LOST = 4, 5, 6
 def write_driver(folder: Path, *, vector: bool = True) -> None:
     """Write the driver, and the header of the register map, with a vector unit or without."""
     driver.c(folder)
-    top = register_map(dict.fromkeys(parameters_of(), 0) | {"vector": int(vector)})
+    top = register_map(dict.fromkeys(parameters_of(), 0) | (dict(EVERY) if vector else {}))
     write_header(top, folder / "carrysave_coprocessor.h")
 
 
@@ -146,7 +146,7 @@ class CDevice(Coprocessor):
             given = number.bits, number.width, number.is_signed
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
         flags = ("requantiser", "per_column", "bias", "accumulate", "ring", "scales", "stream",
-                 "formats", "fixed_blocks", "uncounted")  # fmt: skip
+                 "formats", "fixed_blocks", "uncounted", "sizes")  # fmt: skip
         assert {name for name in flags if getattr(found, name)} == expected.features - {
             "narrow",
             "vector",

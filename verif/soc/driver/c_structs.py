@@ -41,7 +41,7 @@ class CInfo(Structure):
         *((name, CNumber) for name in ("a", "b", "sum", "code")),
         *((name, c_bool) for name in (
             "requantiser", "per_column", "bias", "accumulate", "ring", "scales",
-            "stream", "formats", "fixed_blocks", "uncounted",
+            "stream", "formats", "fixed_blocks", "uncounted", "sizes",
         )),
         ("vector", CVector),
     ]  # fmt: skip
@@ -103,7 +103,7 @@ class CJob(Structure):
         ("mode", CMode),
         *((name, c_uint32) for name in ("multiplier", "shift")),
         *((name, c_int32) for name in ("zero_point", "low", "high")),
-        *((name, c_uint32) for name in ("block_m", "block_n", "block_k", "vector")),
+        *((name, c_uint32) for name in ("block_m", "block_n", "block_k", "vector", "c_bytes")),
     ]  # fmt: skip
 
     @classmethod
@@ -111,7 +111,7 @@ class CJob(Structure):
         """Take over a job of the Python driver, in a mode if the engine has several."""
         names = (
             "a", "b", "c", "m", "n", "k", "lda", "ldb", "ldc", "accumulate", "by_columns",
-            "block_m", "block_n", "block_k", "a_scales", "b_scales", "ldsa", "ldsb",
+            "block_m", "block_n", "block_k", "a_scales", "b_scales", "ldsa", "ldsb", "c_bytes",
         )  # fmt: skip
         made = cls(**{name: getattr(job, name) for name in names})
         made.vector = OPERATIONS[job.vector] if job.vector else 0

@@ -46,6 +46,7 @@ def decode(image: bytes) -> tuple[Job, Any]:
         requantisation=how,
         by_columns=bool(mode.order),
         vector=_OPERATIONS[mode.vector] if mode.vector else None,
+        c_bytes=mode.c_bytes,
     )
     return job, fields
 

@@ -184,6 +184,16 @@ def test_c_driver_checks_requantisation(library: Any) -> None:
         assert status(**{name: True}) == 10
     for mode in ({"a_format": 16}, {"b_format": 16}):
         assert status(mode=c_driver.CMode(**mode)) == 10
+    assert status(c_bytes=1) == 10
+    device = opened(library, replace(SPECS["int8"], code_bytes=2))
+    assert status(c_bytes=1) == status(c_bytes=2, ldc=2) == 0
+    assert status(c_bytes=2, ldc=1) == 11
+    ends = {"low": -1 << 15, "high": (1 << 15) - 1, "zero_point": -1 << 15}
+    assert status(c_bytes=2, ldc=2, **ends) == 0
+    for c_bytes in (0, 1):
+        assert status(c_bytes=c_bytes, **ends) == 14
+    assert status(c_bytes=2, ldc=2, high=1 << 15) == 14
+    assert status(c_bytes=3, ldc=4) == status(c_bytes=1, requantise=False, ldc=4) == 10
     record = ctypes.create_string_buffer(8)
     library.carrysave_record(0x12345678, 40, -3, record)
     assert record.raw == bytes.fromhex("78563412 28 00 fdff")

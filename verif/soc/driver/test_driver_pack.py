@@ -14,7 +14,7 @@ from carrysave.driver import registers
 from carrysave.driver.linux import DmaMemory, MappedRegisters, UioInterrupt
 from carrysave.ip import driver_sources as driver
 from golden.soc.blocking import Stores, plan
-from hw.soc.registers.rdl import fields_of, parameters_of, register_map
+from hw.soc.registers.rdl import EVERY, fields_of, parameters_of, register_map
 
 PROGRAM = """
 import sys
@@ -89,7 +89,7 @@ def test_driver_package_has_the_registers_of_the_source(package: Path) -> None:
     assert set(values["__all__"]) == set(registers.__all__)
     fields = {
         field.name: (field.register.absolute_address, field.node.low, field.node.width)
-        for field in fields_of(register_map(dict.fromkeys(parameters_of(), 0) | {"vector": 1}))
+        for field in fields_of(register_map(dict.fromkeys(parameters_of(), 0) | dict(EVERY)))
     }
     assert values["FIELDS"] == fields
     # By hand: what a host relies on.

@@ -12,8 +12,10 @@ import pytest
 from carrysave.driver import Coprocessor, Matrix, Number, Requantisation
 from carrysave.driver.device_info import REQUANTISED
 from carrysave.driver.registers import OPERATIONS
+from carrysave.networks.golden import codes
 from golden.npe import requantiser as golden
-from golden.npe.vector import PAIRS, VectorUnitSpec
+from golden.npe.elements import scale, shifted
+from golden.npe.vector import PAIRS, VectorUnitSpec, narrowed, softmax
 from golden.npe.vector_unit import vector_unit
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, error_of
 from golden.tpe.systolic_os import SystolicOsSpec
@@ -42,17 +44,125 @@ ELEMENTS = {
 }
 
 
+SIZED = {
+    "16 bits": VectorUnitSpec(
+        length=40, lanes=4, operations="softmax,layer_norm,gelu,multiply,scale", width=16,
+        out_width=16, signed=True, scale_width=8,
+    ),
+    "8 bits": VectorUnitSpec(length=20, lanes=4, operations="softmax,scale"),
+}  # fmt: skip
+"""Of co-processors whose jobs choose the bytes of a code of C."""
+
+
 Rigs = Callable[[VectorUnitSpec], Rig]
 """Makes a driver on a co-processor with a vector unit."""
 
 
 def spec_of(unit: VectorUnitSpec) -> CoprocessorSpec:
-    return CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), vector=unit, **SMALL)
+    code_bytes = 1 + (unit in SIZED.values())
+    return CoprocessorSpec(
+        engine=SystolicOsSpec(m=4, n=4), vector=unit, code_bytes=code_bytes, **SMALL
+    )
 
 
 @pytest.fixture(params=["python", "c"])
 def rig_of(request: pytest.FixtureRequest, library: Any) -> Rigs:
     return lambda unit: Rig(request.param, library, spec_of(unit))
+
+
+def test_driver_vector_sizes_of_codes(rig_of: Rigs) -> None:
+    """A head: scores of 16 bits, shares of 7 and their exponents, sums scaled by these; gates."""
+    unit = SIZED["16 bits"]
+    made = rig_of(unit)
+    device, spec = made.open(), made.spec
+    info, rng = device.info, RNG(8)
+    assert info.vector is not None
+    assert "sizes" in info.features
+    assert (info.codes.bits, info.wide) == (8, Number.of(16, 16, True))
+    queries, keys = draw(rng, info.a, 6, 8), draw(rng, info.b, 8, 11)
+    values = draw(rng, info.b, 11, 9)
+    hows = [Requantisation(multiplier=1 << 30, shift=31), Requantisation(multiplier=5, shift=5)]
+    scores = device.product(
+        device.place(queries, info.a), device.place(keys, info.b), requantisation=hows[0], wide=True
+    )
+    shares = device.vector("softmax", scores.c, narrow=True)
+    mixed = device.product(
+        shares.codes, device.place(values, info.b), requantisation=hows[1], wide=True
+    )
+    how = Requantisation(multiplier=9 << 10, shift=8, zero_point=3)
+    wholes, scaled = (
+        device.vector("scale", mixed.c, b=shares.exponents, requantisation=how, narrow=narrow)
+        for narrow in (False, True)
+    )
+    curved = device.vector("gelu", scores.c, requantisation=how, narrow=True)
+    same = device.vector(
+        "scale", scores.c, b=device.place(np.array([[6]]), Number.of(8, 6, False)),
+        requantisation=how,
+    )  # fmt: skip
+    device.run([scores, shares, mixed, wholes, scaled, curved, same])
+    right = codes(spec, queries @ keys, hows[0], wide=True)
+    assert (np.abs(right) > 128).any()
+    assert np.array_equal(scores.c.read(), right)
+    found, exponents = narrowed(unit, *softmax(unit, right))
+    assert np.array_equal(shares.c.read(), np.c_[found, exponents])
+    assert np.array_equal(shares.codes.read(), found)
+    assert np.array_equal(shares.exponents.read(), exponents[:, None])
+    sums = codes(spec, found @ values, hows[1], wide=True)
+    assert np.array_equal(mixed.c.read(), sums)
+    for work, bits in ((wholes, 16), (scaled, 8)):
+        assert work.c.number.bits == bits
+        high = (1 << bits - 1) - 1
+        to = replace(golden_of(how, unit), low=-high - 1, high=high)
+        wanted = [
+            scale(row, unit.scaling, shifted(to, exponent, unit.scaling))
+            for row, exponent in zip(sums, exponents.tolist(), strict=True)
+        ]
+        assert np.array_equal(work.c.read(), wanted)
+    to = golden_of(how, unit)
+    of_one = scale(right, unit.scaling, shifted(to, 6, unit.scaling))
+    assert np.array_equal(same.c.read(), of_one)
+    to = replace(to, low=-128, high=127)
+    wanted = [vector_unit(unit, "gelu", row, to)[0] for row in right]
+    assert np.array_equal(curved.c.read(), wanted)
+    assert [job.alike for job in made.hardware.done] == [0] * 7
+
+
+def test_driver_vector_sizes_rejects_what_hardware_would(rig_of: Rigs) -> None:
+    device = rig_of(SIZED["16 bits"]).open()
+    word, exponent = Number.of(16, 16, True), Number.of(8, 6, False)
+    a, b = device.empty((3, 8), word), device.empty((3, 1), exponent)
+    how = Requantisation(multiplier=1, shift=0)
+    wide = Requantisation(multiplier=1, shift=0, high=200)
+    cases: tuple[tuple[str, dict[str, Any], str], ...] = (
+        ("layer_norm", {"narrow": True}, "narrow must be false for layer_norm, not true"),
+        ("scale", {"requantisation": how}, "b must be given for add, multiply, scale only, not"),
+        ("scale", {"b": b}, "requantisation must be given for .*scale only, not for scale"),
+        ("scale", {"requantisation": how, "b": a}, r"b must be of shape \(3, 1\) or \(1, 1\), not"),
+        ("scale", {"requantisation": how, "b": device.empty((3, 1), word)},
+         "b must be of .*high=63.*, not of"),
+        ("gelu", {"requantisation": wide, "narrow": True}, r"high must be -128\.\.127"),
+        ("gelu", {"requantisation": how, "narrow": True, "out": device.empty((3, 8), exponent)},
+         "out must hold .*bits=8, signed=True"),
+    )  # fmt: skip
+    for operation, more, says in cases:
+        reject(device, says, operation, a, **more)
+    byte = device.info.a
+    one, two = device.empty((2, 3), byte), device.empty((3, 2), byte)
+    with pytest.raises(ValueError, match="wide must be false without requantisation, not true"):
+        device.product(one, two, wide=True)
+    with pytest.raises(ValueError, match=r"high must be -128\.\.127"):
+        device.product(one, two, requantisation=wide)
+    made = device.product(one, two, requantisation=wide, wide=True).c.number
+    assert (made.bits, made.low, made.high) == (16, -1 << 15, 200)
+    plain = rig_of(UNITS["16 to 12 bits"]).open()
+    reject(plain, "this co-processor is built without sizes", "softmax",
+           plain.empty((3, 8), word), narrow=True)  # fmt: skip
+    with pytest.raises(ValueError, match="this co-processor is built without sizes"):
+        plain.product(plain.empty((2, 3), byte), two, requantisation=how, wide=True)
+    half = copy(a)
+    half.number = Number.of(4, 4, True)
+    with pytest.raises(ValueError, match="numbers must be of whole bytes, not of 4 bits"):
+        half.last()
 
 
 def rows_of(unit: VectorUnitSpec, operation: str, values: np.ndarray) -> np.ndarray:
@@ -158,7 +268,7 @@ def test_driver_vector_elements(unit: VectorUnitSpec, rig_of: Rigs) -> None:
 def test_c_driver_refuses_vector_jobs_as_the_golden_model(library: Any) -> None:
     """Also rows of the greatest length, at the end of memory, and what only products have."""
     seen = set()
-    for unit in (*UNITS.values(), *ELEMENTS.values()):
+    for unit in (*UNITS.values(), *ELEMENTS.values(), *SIZED.values()):
         made = Rig("c", library, spec_of(unit))
         device, spec, rng = made.open(), made.spec, RNG(3)
         assert isinstance(device, c_driver.CDevice)
@@ -183,12 +293,25 @@ def test_c_driver_refuses_vector_jobs_as_the_golden_model(library: Any) -> None:
                 {}, {}, {"lda": max(row + edge, 0)}, {"a": high - m * row + edge},
                 {"b": high - row + edge}, {"ldc": max(n + edge, 0)}, {"block_m": 1},
                 {"accumulate": True}, {"b_format": 1},
+                *({"c_bytes": size, "ldc": max(2 * n + edge, 0)} for size in range(4 * spec.sizes)),
             ]))  # fmt: skip
             job = replace(job, **changes)
             error = error_of(spec, job)
             seen.add(error)
             mode = c_driver.CMode(a_format=job.a_format, b_format=job.b_format)
-            same = ("a", "b", "c", "m", "n", "lda", "ldb", "ldc", "block_m", "accumulate")
+            same = (
+                "a",
+                "b",
+                "c",
+                "m",
+                "n",
+                "lda",
+                "ldb",
+                "ldc",
+                "block_m",
+                "accumulate",
+                "c_bytes",
+            )
             given = c_driver.CJob(
                 mode=mode, vector=OPERATIONS[operation], requantise=scaled, shift=1, low=-8, high=7,
                 multiplier=int(how.multiplier[0]), **{name: getattr(job, name) for name in same},
@@ -197,7 +320,7 @@ def test_c_driver_refuses_vector_jobs_as_the_golden_model(library: Any) -> None:
     assert seen == REFUSALS.keys()
 
 
-@pytest.mark.parametrize("unit", [UNITS["16 to 12 bits"], ELEMENTS["8 bits"]])
+@pytest.mark.parametrize("unit", [UNITS["16 to 12 bits"], ELEMENTS["8 bits"], SIZED["8 bits"]])
 def test_c_driver_describes_vector_jobs(library: Any, unit: VectorUnitSpec) -> None:
     """Rows at whole beats, all codes, and a part of the requantisation's numbers."""
     made = Rig("c", library, spec_of(unit))
@@ -205,8 +328,9 @@ def test_c_driver_describes_vector_jobs(library: Any, unit: VectorUnitSpec) -> N
     assert isinstance(device, c_driver.CDevice)
     for operation in unit.built:
         number, pair = OPERATIONS[operation], operation in PAIRS
+        b = 8 if operation == "scale" else 16 * pair
         device.call("job_init_vector", ctypes.byref(job), number, 3, 9, 1)
-        assert (job.vector, job.m, job.n, job.lda, job.ldb) == (number, 3, 9, 16, 16 * pair)
+        assert (job.vector, job.m, job.n, job.lda, job.ldb) == (number, 3, 9, 16, b)
         out = 2 if unit.out_width > 8 else 1
         assert job.ldc == -(-(9 + (operation == "softmax")) * out // 8) * 8
         ends = (-1 << unit.out_width - 1, (1 << unit.out_width - 1) - 1)
@@ -254,7 +378,7 @@ def test_driver_vector_elements_rejects_what_hardware_would(rig_of: Rigs) -> Non
     for operation, more, says in (
         ("silu", {}, "requantisation must be given for gelu, .* only, not for silu"),
         ("softmax", {"requantisation": how}, "requantisation must be given .* not for softmax"),
-        ("add", {"requantisation": how}, "b must be given for add and multiply only, not for add"),
+        ("add", {"requantisation": how}, "b must be given for add, multiply, .* only, not for add"),
         ("silu", {"requantisation": how, "b": b}, "b must be given .* not for silu"),
         ("add", {"requantisation": how, "b": device.empty((2, 8), byte)},
          r"b must be of shape \(3, 8\) or \(1, 8\), not \(2, 8\)"),

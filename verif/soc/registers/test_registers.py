@@ -129,6 +129,13 @@ def test_registers_keep_the_bits_that_are_there_and_make_the_job() -> None:
     simulate(bench)
 
 
+def test_registers_of_sizes_are_there_only_if_jobs_choose() -> None:
+    def names(features: int) -> set[str]:
+        return {field.name for field in fields_of(register_map({**BUILD, "features": features}))}
+
+    assert names(1 << 12) - names(0) == {"job_mode_c_bytes"}
+
+
 def test_registers_job_layout_is_the_descriptor() -> None:
     layout = JobLayout()
     assert layout.size == 1024
@@ -144,7 +151,7 @@ def test_registers_job_layout_is_the_descriptor() -> None:
     assert {name: (field.offset // 8 + 0x10, field.width) for name, field in layout} == fields
     mode = {"a_format": (0, 4), "b_format": (4, 4), "requantise": (8, 1), "bias": (9, 1),
             "per_column": (10, 1), "accumulate": (11, 1), "relu": (12, 1),
-            "order": (13, 1), "vector": (16, 4)}  # fmt: skip
+            "order": (13, 1), "vector": (16, 4), "c_bytes": (20, 2)}  # fmt: skip
     shape = layout["mode"].shape
     assert isinstance(shape, data.FlexibleLayout)
     assert {name: (field.offset, field.width) for name, field in shape} == mode

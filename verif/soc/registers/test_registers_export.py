@@ -90,6 +90,8 @@ def test_export_ip_xact_agrees(folder: Path) -> None:
         for child in node.findall("x:register", space):
             address = base + number(child, "addressOffset")
             for field in child.findall("x:field", space):
+                if field.findtext("x:isPresent", "1", space) == "0":
+                    continue
                 names = (child.find("x:name", space).text, field.find("x:name", space).text)
                 place = (address, number(field, "bitOffset"), number(field, "bitWidth"))
                 yield (*path, *names), place
