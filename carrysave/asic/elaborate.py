@@ -12,7 +12,7 @@ from carrysave.asic.clocking import roots
 from hw.emit import tools, yosys
 from hw.emit.sources import Sources
 
-__all__ = ["HIERARCHIES", "Elaborated", "elaborate", "hierarchies", "kept_modules"]
+__all__ = ["HIERARCHIES", "Elaborated", "elaborate", "gates", "hierarchies", "kept_modules"]
 
 FORMAT = 9  # of all cached files of synthesis; raise it with any change of what they hold
 
@@ -124,12 +124,12 @@ def hierarchies(
     found = {wanted or "auto": kept_modules(design, wanted or "auto")}
     for name in HIERARCHIES if every and wanted is None else ():
         kept = kept_modules(design, name)
-        gates = _sizes(design)[design.top]
+        about = gates(design)
         if kept in found.values():
             continue
-        if not kept and gates > FLAT_GATES:
+        if not kept and about > FLAT_GATES:
             notes.append(
-                f"--hierarchy {name} not tried: about {gates:,.0f} gates, more than {FLAT_GATES:,}"
+                f"--hierarchy {name} not tried: about {about:,.0f} gates, more than {FLAT_GATES:,}"
             )
             continue
         found[name if kept else "flat"] = kept
@@ -161,6 +161,11 @@ def kept_modules(design: Elaborated, hierarchy: str = "auto") -> list[str]:
             if kind in uses:
                 uses[kind] += uses[name] * count
     return kept
+
+
+def gates(design: Elaborated) -> float:
+    """Estimate the gates of a design."""
+    return _sizes(design)[design.top]
 
 
 def _sizes(design: Elaborated) -> dict[str, float]:

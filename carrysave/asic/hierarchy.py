@@ -221,6 +221,31 @@ def rows(modules: dict[str, dict[str, int]], top: str, library: Library) -> list
     return found
 
 
+def _loads(
+    module: dict[str, Any], library: Library, inside: Mapping[str, Mapping[str, list[float]]]
+) -> dict[str, list[float]]:
+    """Return the capacitance behind every bit of the inputs of a module, in fF.
+
+    Parameters
+    ----------
+    inside : that of the inputs of modules inside.
+    """
+    nets: dict[Any, float] = {}
+    for cell in module["cells"].values():
+        kind = cell["type"]
+        pins = inside.get(kind) or {
+            pin.name: [pin.capacitance] for pin in library.cells[kind].inputs
+        }
+        for port, loads in pins.items():
+            for bit, load in zip(cell["connections"].get(port, ()), loads, strict=True):
+                nets[bit] = nets.get(bit, 0.0) + load
+    return {
+        name: [nets.get(bit, 0.0) for bit in port["bits"]]
+        for name, port in module["ports"].items()
+        if port["direction"] == "input"
+    }
+
+
 def analyse(
     netlist: str,
     json_modules: Modules,
@@ -241,6 +266,7 @@ def analyse(
     clock_of = clocks(json_modules, top, conditions.clock)
     resets_of = _followers(json_modules, top, conditions.resets, library)
     models: dict[str, str] = {}
+    loads: dict[str, dict[str, list[float]]] = {}
     slowest: dict[str, Any] = {"period_ns": 0.0}
     for row in reversed(table):
         name = row["module"]
@@ -254,9 +280,11 @@ def analyse(
                 (port["direction"], label, len(port["bits"]))
                 for label, port in json_modules[name]["ports"].items()
             ]
+            loads[name] = _loads(json_modules[name], library, loads)
             limit, models[name] = port_model.model(
-                own, top=name, conditions=around, ports=ports, library=library, models=inside
-            )
+                own, top=name, conditions=around, ports=ports, loads=loads[name],
+                library=library, models=inside,
+            )  # fmt: skip
         if limit > slowest["period_ns"]:
             slowest = {**found, "period_ns": limit}
     note = f"more than {TIMED_WHOLE} cells: timed module by module, ports by their worst bit"

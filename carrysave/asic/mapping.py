@@ -10,7 +10,7 @@ from typing import Any
 from carrysave import cache, jobs
 from carrysave.asic import full_adders, hierarchy, port_model, resized, sta
 from carrysave.asic.abc_scripts import abc_script
-from carrysave.asic.elaborate import FORMAT, Elaborated, cell_types
+from carrysave.asic.elaborate import FORMAT, Elaborated, cell_types, gates
 from carrysave.asic.liberty.cells import LIB, Library
 from hw.emit import tools, yosys
 
@@ -189,7 +189,8 @@ def point_job(flow: Flow, recipe: Recipe, delay_ns: float, facts: Mapping[str, A
     return jobs.Job(
         function=measure, arguments=arguments,
         content=[
-            str(FORMAT), str(hierarchy.TIMED_WHOLE), str(port_model.FORMAT), str(resized.FORMAT)
+            str(FORMAT), str(hierarchy.TIMED_WHOLE), str(arguments.get("modelled", 1)),
+            str(resized.FORMAT),
         ],
         tools=(yosys.version, sta.version),
         label=f"{flow.design.top}, {recipe}, target {delay_ns:.3f}",
@@ -225,6 +226,12 @@ def _arguments(
         "library": flow.library.plain(file),
         "conditions": asdict(flow.conditions),
         "sizes": recipe.sizes,
+        # What is timed whole has no models of ports, and stays the same whatever these say.
+        **(
+            {"modelled": port_model.FORMAT}
+            if 2 * gates(flow.design) > hierarchy.TIMED_WHOLE
+            else {}
+        ),
     }
 
 
@@ -236,6 +243,7 @@ def _mapped(
     library: Mapping[str, Any],
     conditions: Mapping[str, Any],
     sizes: str,
+    modelled: int = 1,
 ) -> Path:
     """Return a folder with ``netlist.v`` and ``facts.json``, cached.
 
@@ -244,6 +252,7 @@ def _mapped(
     source : what :func:`front_end` made, and `source_key` the name of its folder.
     script : of ABC.
     sizes : to what cells are resized afterwards; empty: to nothing.
+    modelled : the format of models of ports, if there may be some.
     """
     cells = Library.of_plain(library)
     # JSON has no tuples.
@@ -253,7 +262,7 @@ def _mapped(
     }
     around = sta.Conditions(**told)
     if sizes:
-        base = _mapped(source, source_key, top, script, library, conditions, "")
+        base = _mapped(source, source_key, top, script, library, conditions, "", modelled)
 
         def resize(folder: Path) -> None:
             with tools.workplace() as work:
@@ -269,7 +278,7 @@ def _mapped(
     parts = [
         source_key, script, cells.driver.name, str(cells.load_ff), *cells.dont_use,
         repr(around), sta.version(), str(FORMAT), str(hierarchy.TIMED_WHOLE),
-        f"port model {port_model.FORMAT}",
+        f"port model {modelled}",
         *(corner.sha for corner in cells.corners),
     ]  # fmt: skip
 

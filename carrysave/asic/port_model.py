@@ -1,14 +1,17 @@
 """A module's ports as a Liberty model, for the timing of what holds the module."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from carrysave.asic.liberty.cells import Library
 from carrysave.asic.sta import Conditions, run
 
 __all__ = ["FORMAT", "model"]
 
-FORMAT = 1  # of what is cached; raise it with any change of what a model says
+FORMAT = 3  # of what is cached; raise it with any change of what a model says
+
+_SLEW = 0.1
+"""ns; the delays of models are scalars and cannot carry one through."""
 
 # The worst delay from and to every port, for a model of a module: first between registers and to
 # outputs, then from inputs to registers and to outputs (2.0 cannot take a constraint back).
@@ -20,7 +23,8 @@ foreach out {{{outs}}} {{ puts "carrysave out $out [find_slack -to [get_ports $o
 """
 _FROM_INPUTS = """
 make_clock {period}
-constrain_inputs
+set_input_delay 0 -clock carrysave_clock $inputs
+set_input_transition {slew} $inputs
 foreach in {{{ins}}} {{ puts "carrysave in $in [find_slack -from [get_ports $in]]" }}
 constrain_outputs
 foreach in {{{ins}}} {{
@@ -37,6 +41,7 @@ def model(
     top: str,
     conditions: Conditions,
     ports: Sequence[tuple[str, str, int]],
+    loads: Mapping[str, Sequence[float]],
     library: Library,
     models: Sequence[str] = (),
 ) -> tuple[float, str]:
@@ -51,6 +56,7 @@ def model(
     Parameters
     ----------
     ports : (direction, name, width in bits) of every port.
+    loads : capacitance of every input, of each of its bits, in fF.
     models : Liberty models of the modules inside, as this returns them.
     """
     unit, start = library.time_unit / 1e-9, 10.0
@@ -61,7 +67,7 @@ def model(
     shape = {name: f"{name}[*]" if width > 1 else name for _, name, width in ports}
     facts = {
         "period": start / unit, "ins": " ".join(shape[name] for name in ins),
-        "outs": " ".join(shape[name] for name in outs),
+        "outs": " ".join(shape[name] for name in outs), "slew": _SLEW / unit,
     }  # fmt: skip
     log = "".join(
         run(netlist, top, library, conditions, body.format(**facts), models)
@@ -71,27 +77,25 @@ def model(
     for kind, names, slack in re.findall(r"(?m)^carrysave (\w+) (.*?) ?(-?[\d.e+-]+)$", log):
         delays[kind, *names.replace("[*]", "").split()] = start - float(slack) * unit
     inside = delays.get(("inside",), 0.0)
-    return inside, _model_text(top, clock, ports, delays, library)
+    return inside, _model_text(top, clock, ports, loads, delays)
 
 
 def _model_text(
     top: str,
     clock: str | None,
     ports: Sequence[tuple[str, str, int]],
+    loads: Mapping[str, Sequence[float]],
     delays: dict[tuple[str, ...], float],
-    library: Library,
 ) -> str:
     def table(kind: str, value: float) -> str:
         return f'{kind}(scalar) {{ values("{value:.6f}"); }}'
-
-    slew = 0.1  # ns; the model's delays are scalars and cannot carry one through
 
     def delay(related: str, kind: str, value: float) -> str:
         return (
             f'timing() {{ related_pin : "{related}"; timing_type : {kind}; '
             "timing_sense : non_unate; "
             + " ".join(table(f"cell_{edge}", value) for edge in ("rise", "fall"))
-            + " ".join(table(f"{edge}_transition", slew) for edge in ("rise", "fall")) + " }"
+            + " ".join(table(f"{edge}_transition", _SLEW) for edge in ("rise", "fall")) + " }"
         )  # fmt: skip
 
     thresholds = [
@@ -117,7 +121,10 @@ def _model_text(
         for key, value in delays.items():
             if key[0] == "through" and key[2] == name:
                 arcs.append(delay(key[1], "combinational", value))
-        capacitance = f"capacitance : {library.load_ff * 1e-3:.6f};" if direction == "input" else ""
+        behind = [f"capacitance : {load * 1e-3:.6f};" for load in loads.get(name, ())]
+        capacitance = behind[0] if behind and width == 1 else ""
+        if behind and width > 1:
+            arcs += [f"pin({name}[{bit}]) {{ {load} }}" for bit, load in enumerate(behind)]
         kind, bus = ("pin", "") if width == 1 else ("bus", f"bus_type : bits{width};")
         lines.append(f"{kind}({name}) {{ {bus} direction : {direction}; {capacitance}")
         lines += [f"  {arc}" for arc in arcs] + ["}"]

@@ -43,8 +43,9 @@ def test_an_input_with_setup_and_a_way_through_is_no_latch(lengths):
     text = inner(*lengths)
     whole = sta.analyse(text + TOP, top="top", library=LIBRARY, conditions=CONDITIONS)
     inside, model = port_model.model(
-        text, top="inner", conditions=CONDITIONS, ports=PORTS, library=LIBRARY
-    )
+        text, top="inner", conditions=CONDITIONS, ports=PORTS, loads={"d": [20.0]},
+        library=LIBRARY,
+    )  # fmt: skip
     found = sta.analyse(
         TOP, top="top", library=LIBRARY, models=[model], conditions=CONDITIONS
     )  # fmt: skip
