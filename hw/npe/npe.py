@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from amaranth import Cat, Module, Value
+from amaranth.hdl import ValueLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -148,7 +149,7 @@ class Npe(RowsArray):
             ]
         return last & done, self._taken, finish
 
-    def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
+    def build(self, m: Module, move: ValueLike, feed: ArrayEntry, clear: Value) -> Value:
         """Decode rows of A and columns of B, delayed; place the columns; encode results."""
         spec = self.spec
         scaled = spec.scale != "none"
@@ -198,7 +199,7 @@ class Npe(RowsArray):
         ]
         return Cat(row.word_select(j, width)[:-1] for j in range(spec.n))
 
-    def _flags(self, m: Module, move: Value, clears: Value) -> TileFlags:
+    def _flags(self, m: Module, move: ValueLike, clears: Value) -> TileFlags:
         """Send a tile's side information to the ends of columns."""
         spec, state = self.spec, self._state
         scaled = spec.scale != "none"
@@ -221,7 +222,7 @@ class Npe(RowsArray):
             m.d.comb += flags.i_tile[-1].eq(self._blocks.o_opens)
         return flags
 
-    def _scales(self, m: Module, move: Value, clears: Value) -> BlockScales:
+    def _scales(self, m: Module, move: ValueLike, clears: Value) -> BlockScales:
         """Send the scales of blocks to the ends of columns."""
         m.submodules.scales = scales = BlockScales(self.spec, self.column.latency)
         m.d.comb += [
@@ -234,7 +235,7 @@ class Npe(RowsArray):
         return scales
 
     def _decode(
-        self, m: Module, move: Value, side: str, modes: list[Value], clears: Value, found: Value
+        self, m: Module, move: ValueLike, side: str, modes: list[Value], clears: Value, found: Value
     ) -> list[Value]:
         """Place the decoders of the rows of A, or of the columns of B, each after its delay."""
         lane = self.spec.element

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import ValueLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -298,7 +299,7 @@ class BitplaneEngine(RowsArray):
         last = self._lines[-1]
         return end & last, feed.accept & (last if several else C(1, 1)), feed.finish
 
-    def _control(self, m: Module, move: Value, feed: ArrayEntry) -> Value:
+    def _control(self, m: Module, move: ValueLike, feed: ArrayEntry) -> Value:
         """Make the lanes' control lines; a sum begins with the first beat after another left."""
         left = Signal(reset_less=True)
         begins = feed.accept & (feed.clear | left)
@@ -307,7 +308,7 @@ class BitplaneEngine(RowsArray):
         moves = self._doubles if self.passes > 1 else self._lines[0]
         return Cat(feed.accept, begins, moves)[: self.element.controls]
 
-    def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
+    def build(self, m: Module, move: ValueLike, feed: ArrayEntry, clear: Value) -> Value:
         """Make the lanes' operands, place the lanes, and correct their sums."""
         spec = self.spec
         a = self.i_a.payload.data

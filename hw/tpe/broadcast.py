@@ -1,15 +1,21 @@
 """Arrays that broadcast A to all columns: 2D matrix, 3D cube, multiplier-adder trees."""
 
 from amaranth import Cat, Module, Signal, Value
+from amaranth.hdl import ValueLike
 from amaranth.lib.wiring import Member
 
 from golden.tpe.rows import RowsEngineSpec, RowsSpec
 from hw.lib.shared_module import Placement
 from hw.pe.element import Element, SumModule
+from hw.tpe.row_exit import Enable, near
 from hw.tpe.rows_column import RowsColumn
 from hw.tpe.rows_engine import RowsEngine
 
 __all__ = ["Broadcast", "BroadcastColumn", "place_columns"]
+
+
+_TOGETHER = 8
+"""Columns of a large array that share registers of A."""
 
 
 class BroadcastColumn(RowsColumn):
@@ -57,25 +63,31 @@ class Broadcast(RowsEngine):
         return BroadcastColumn(spec, element, adder)
 
     def place_columns(
-        self, m: Module, move: Value, a: list[Value], b: list[Value], clear: Value
+        self, m: Module, move: ValueLike, a: list[Value], b: list[Value], clear: Value
     ) -> Value:
         """Place the columns side by side; all work in step."""
         return Cat(column.o for column in place_columns(m, move, self.column, Cat(a), b, clear))
 
 
 def place_columns(
-    m: Module, move: Value, column: RowsColumn, a: Value, b: list[Value], clear: Value
+    m: Module, move: ValueLike, column: RowsColumn, a: Value, b: list[Value], clear: Value
 ) -> list[Placement]:
-    """Place a column for each operand b; a and clear are registered first."""
-    held_a = Signal(len(a), reset_less=True)
-    held_clear = Signal(len(clear), reset_less=True)
-    with m.If(move):
-        m.d.sync += [held_a.eq(a), held_clear.eq(clear)]
+    """Place a column for each operand b; a and clear are registered first.
+
+    Registers whose clock enables differ stay apart in synthesis: each serves a few columns.
+    """
     columns = [column.place() for _ in b]
+    together = _TOGETHER if isinstance(move, Enable) else len(b)
     for number, (placed, codes) in enumerate(zip(columns, b, strict=True)):
+        if number % together == 0:
+            copy = f"{number}" if number else ""
+            held_a = Signal(len(a), name=f"held_a{copy}", reset_less=True)
+            held_clear = Signal(len(clear), name=f"held_clear{copy}", reset_less=True)
+            with m.If(near(move)):
+                m.d.sync += [held_a.eq(a), held_clear.eq(clear)]
         m.submodules[f"column{number}"] = placed
         m.d.comb += [
-            placed.en.eq(move),
+            placed.en.eq(near(move)),
             placed.i_a.eq(held_a),
             placed.i_b.eq(codes),
             placed.i_clear.eq(held_clear),

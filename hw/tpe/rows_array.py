@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from golden.tpe.rows import RowsSpec
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.shared_module import SharedModule
+from hw.tpe.row_exit import RowExit, near
 from hw.tpe.rows_column import RowsColumn
 
 __all__ = ["RowCount", "RowsArray", "late", "skew"]
@@ -42,7 +44,7 @@ class RowsArray(wiring.Component):
         self.column = column
         super().__init__(dict(ports))
 
-    def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
+    def build(self, m: Module, move: ValueLike, feed: ArrayEntry, clear: Value) -> Value:
         """Build the array and its edge.
 
         Parameters
@@ -74,6 +76,11 @@ class RowsArray(wiring.Component):
         return (self.column,)
 
     @property
+    def stops_late(self) -> bool:
+        """Whether a row of C that is not taken stops the array a cycle later."""
+        return False
+
+    @property
     def latency(self) -> int:
         """Cycles from the last operand beat of a tile to its first row of C."""
         return 2 + self.column.latency
@@ -81,12 +88,12 @@ class RowsArray(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
-        move = Signal()
         m.submodules.feed = feed = ArrayEntry(spec.drain, idle=spec.together)
         m.submodules.rows = rows = RowCount(spec, self.latency - 1)
         last, taken, finish = self.ends(m, feed)
+        leaving = RowExit(m, self.o_c, late=self.stops_late)
+        move = leaving.move
         m.d.comb += [
-            move.eq(~self.o_c.valid | self.o_c.ready),
             feed.move.eq(move),
             feed.valid.eq(self.i_a.valid & self.i_b.valid),
             feed.last.eq(last),
@@ -94,36 +101,38 @@ class RowsArray(wiring.Component):
             self.i_b.ready.eq(taken),
             rows.move.eq(move),
             rows.finish.eq(finish),
-            self.o_c.valid.eq(rows.valid),
-            self.o_c.payload.last.eq(rows.last),
+            leaving.valid.eq(rows.valid),
+            leaving.payload.last.eq(rows.last),
         ]
         clear = Signal(spec.m)
         later = Signal(spec.m - 1, reset_less=True)
         m.d.comb += clear.eq(Cat(feed.clear, later))
         with m.If(move):
             m.d.sync += later.eq(clear)
-        m.d.comb += self.o_c.payload.data.eq(self.build(m, move, feed, clear))
+        m.d.comb += leaving.payload.data.eq(self.build(m, move, feed, clear))
         return m
 
 
-def skew(m: Module, move: Value, name: str, codes: Value, count: int, width: int) -> list[Value]:
+def skew(
+    m: Module, move: ValueLike, name: str, codes: Value, count: int, width: int
+) -> list[Value]:
     """Delay code i of a beat by i cycles."""
     skewed = [codes[:width]]
     for stage in range(1, count):
         late = Signal((count - stage) * width, name=f"{name}{stage}", reset_less=True)
-        with m.If(move):
+        with m.If(near(move)):
             m.d.sync += late.eq(codes[width:])
         codes = late
         skewed.append(codes[:width])
     return skewed
 
 
-def late(m: Module, move: Value, name: str, value: Value, count: int) -> list[Value]:
+def late(m: Module, move: ValueLike, name: str, value: Value, count: int) -> list[Value]:
     """Delay a value by 0, 1, ... cycles of `move`, `count` times in all."""
     values = [value]
     for stage in range(1, count):
         register = Signal(len(value), name=f"{name}{stage}", reset_less=True)
-        with m.If(move):
+        with m.If(near(move)):
             m.d.sync += register.eq(values[-1])
         values.append(register)
     return values

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from amaranth import Cat, Module, Mux, Value
+from amaranth.hdl import ValueLike
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -16,6 +17,7 @@ from hw.lib.shared_module import SharedModule
 from hw.pe.element import Element
 from hw.tpe.block_array import BlockArray
 from hw.tpe.element_choice import ELEMENT_HOWS, make_element
+from hw.tpe.row_exit import is_large
 from hw.tpe.rows_array import RowsArray, skew
 from hw.tpe.rows_column import RowsColumn
 from hw.tpe.winograd_array import WinogradArray
@@ -34,7 +36,8 @@ class RowsEngine(RowsArray):
     Latency, last operand beat of a tile to its row 0: :attr:`latency` cycles. Throughput: m n k
     multiply-accumulates per cycle. Stalls: a missing operand puts a bubble into the array; a row of
     C that is not taken stalls all of it: ``o_c.ready`` reaches every register's enable and
-    ``i_a.ready``, ``i_b.ready`` combinationally. Overflow: none for K <= k_max.
+    ``i_a.ready``, ``i_b.ready`` combinationally, of a large array a cycle later, through a register
+    (:class:`hw.tpe.row_exit.RowExit`). Overflow: none for K <= k_max.
 
     Parameters
     ----------
@@ -102,6 +105,13 @@ class RowsEngine(RowsArray):
         return super().shared_modules if self.blocks is None else self.blocks.shared_modules
 
     @property
+    def stops_late(self) -> bool:
+        """Whether a row of C that is not taken stops the array a cycle later; it is large."""
+        spec = self.spec
+        bits = spec.accumulator_width + spec.k * spec.b_width
+        return self.blocks is None and is_large(spec.m * spec.n, bits)
+
+    @property
     def latency(self) -> int:
         """Cycles from the last operand beat of a tile to its first row of C."""
         if self.blocks is not None:
@@ -132,7 +142,7 @@ class RowsEngine(RowsArray):
         return 2 * self.spec.m * self.spec.n * self.spec.k
 
     def place_columns(
-        self, m: Module, move: Value, a: list[Value], b: list[Value], clear: Value
+        self, m: Module, move: ValueLike, a: list[Value], b: list[Value], clear: Value
     ) -> Value:
         """Place the columns side by side.
 
@@ -149,7 +159,7 @@ class RowsEngine(RowsArray):
         """
         raise NotImplementedError
 
-    def build(self, m: Module, move: Value, feed: ArrayEntry, clear: Value) -> Value:
+    def build(self, m: Module, move: ValueLike, feed: ArrayEntry, clear: Value) -> Value:
         """Encode the rows of A, each after its delay, and place the columns."""
         spec = self.spec
         a, b = self.i_a.payload.data, self.i_b.payload.data

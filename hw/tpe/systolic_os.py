@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from amaranth import C, Cat, Module, Signal, Value
+from amaranth.hdl import ValueLike
 from amaranth.lib.wiring import Out
 
 from golden.tpe.rows import RowsEngineSpec, RowsSpec
@@ -10,6 +11,7 @@ from golden.tpe.systolic_os import SystolicOsSpec
 from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import Placement
 from hw.pe.element import Element, Hop, SumModule
+from hw.tpe.row_exit import near
 from hw.tpe.rows_array import skew
 from hw.tpe.rows_column import RowsColumn
 from hw.tpe.rows_engine import RowsEngine
@@ -72,7 +74,7 @@ class SystolicOs(RowsEngine):
         return SystolicColumn(spec, element, adder)
 
     def place_columns(
-        self, m: Module, move: Value, a: list[Value], b: list[Value], clear: Value
+        self, m: Module, move: ValueLike, a: list[Value], b: list[Value], clear: Value
     ) -> Value:
         """Place the columns side by side; column j is j cycles late."""
         b = skew(m, move, "b", Cat(b), self.spec.n, self.spec.b_width)
@@ -81,7 +83,7 @@ class SystolicOs(RowsEngine):
 
 def place_systolic(
     m: Module,
-    move: Value,
+    move: ValueLike,
     kind: RowsColumn,
     a: list[Value],
     b: list[Value],
@@ -107,7 +109,7 @@ def place_systolic(
     for number, codes in enumerate(b):
         m.submodules[f"column{number}"] = column = kind.place()
         m.d.comb += [
-            column.en.eq(move),
+            column.en.eq(near(move)),
             column.i_a.eq(crossing),
             column.i_b.eq(codes),
             column.i_clear.eq(clears),
@@ -117,6 +119,6 @@ def place_systolic(
         row = Cat(early, drain(number, column.o))
         if number < len(b) - 1:
             early = Signal(len(row), name=f"c{number}", reset_less=True)
-            with m.If(move):
+            with m.If(near(move)):
                 m.d.sync += early.eq(row)
     return row

@@ -17,6 +17,7 @@ from hw.lib.engine_ports import ASlice, BSlice, CRow
 from hw.lib.evidence import ENGINE
 from hw.lib.shared_module import SharedModule
 from hw.tpe.element_choice import element_hows, make_element
+from hw.tpe.row_exit import RowExit, is_large, near
 from hw.tpe.rows_array import RowCount, skew
 from hw.tpe.stationary_blocks import StationaryBlocks
 from hw.tpe.turns import Turns
@@ -39,7 +40,8 @@ class SystolicWs(wiring.Component):
     per :attr:`SystolicWsSpec.turn` cycles, during which its sender holds it. Stalls: a missing
     operand costs a turn within a tile, only the waiting time between tiles; a row of C that is not
     taken stalls the whole array: ``o_c.ready`` reaches every register's enable and ``i_a.ready``,
-    ``i_b.ready`` combinationally. Overflow: none for K <= k_max.
+    ``i_b.ready`` combinationally, of a large array a cycle later, through a register
+    (:class:`hw.tpe.row_exit.RowExit`). Overflow: none for K <= k_max.
 
     Parameters
     ----------
@@ -143,11 +145,12 @@ class SystolicWs(wiring.Component):
             self.blocks.build(m, self.i_a, self.i_b, self.o_c)
             return m
         spec = self.spec
-        move = Signal()
+        late = is_large(spec.k * spec.n, spec.accumulator_width + spec.b_width)
+        leaving = RowExit(m, self.o_c, late=late)
+        move = leaving.move
         m.submodules.turns = turns = Turns(spec)
         m.submodules.rows = rows = RowCount(spec, self._delay)
         m.d.comb += [
-            move.eq(~self.o_c.valid | self.o_c.ready),
             turns.move.eq(move),
             turns.valid.eq(self.i_a.valid & self.i_b.valid),
             turns.last.eq(self.i_a.payload.last),
@@ -155,8 +158,8 @@ class SystolicWs(wiring.Component):
             self.i_b.ready.eq(turns.accept),
             rows.move.eq(move),
             rows.finish.eq(turns.finish),
-            self.o_c.valid.eq(rows.valid),
-            self.o_c.payload.last.eq(rows.last),
+            leaving.valid.eq(rows.valid),
+            leaving.payload.last.eq(rows.last),
         ]
         a = _select(m, "a", self.i_a.payload.data, turns.row[: spec.m])
         b = _select(m, "b", self.i_b.payload.data, turns.row[: spec.k])
@@ -168,7 +171,7 @@ class SystolicWs(wiring.Component):
         for number in range(spec.n):
             m.submodules[f"column{number}"] = column = self.column.place()
             m.d.comb += [
-                column.en.eq(move),
+                column.en.eq(near(move)),
                 column.i_a.eq(crossing),
                 column.i_swap.eq(swap),
                 column.i_b.eq(self.element.encode(m, weights[number])),
@@ -179,9 +182,9 @@ class SystolicWs(wiring.Component):
             row = Cat(early, column.o)
             if number < spec.n - 1:
                 early = Signal(len(row), name=f"c{number}", reset_less=True)
-                with m.If(move):
+                with m.If(near(move)):
                     m.d.sync += early.eq(row)
-        m.d.comb += self.o_c.payload.data.eq(row)
+        m.d.comb += leaving.payload.data.eq(row)
         return m
 
 

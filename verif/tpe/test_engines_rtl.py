@@ -117,6 +117,15 @@ CASES: list[tuple[str, dict[str, Any]]] = [
               "target": "nexus", "packing": "none"}),
     ("systolic_os", {"m": 3, "n": 3, "k_max": 70, "a_width": 12, "b_width": 10,
                      "target": "nexus", "packing": "none", "dsps": 3}),
+    # Large: the clock enable is a register.
+    ("systolic_os", {"m": 9, "n": 16, "k_max": 1 << 24, "a_width": 2, "b_width": 16}),
+    ("matrix_2d", {"m": 9, "n": 16, "k_max": 1 << 24, "a_width": 2, "b_width": 16}),
+    (
+        "cube",
+        {"m": 2, "n": 25, "k": 8, "k_max": 1 << 24, "a_width": 2, "b_width": 16, "pe": "mac",
+         "pipeline": 1, "together": True},
+    ),
+    ("adder_tree", {"m": 1, "n": 11, "k": 45, "k_max": 1 << 20, "a_width": 2, "b_width": 16}),
 ]  # fmt: skip
 
 
@@ -144,6 +153,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         56,
         *range(58, 61),
         63,
+        *range(-3, 0),
     ),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )

@@ -44,12 +44,14 @@ CASES: list[dict[str, Any]] = [
     {"m": 2, "n": 3, "k": 3, "k_max": 90, "target": "xilinx7", "dsps": 6},
     {"m": 4, "n": 2, "k": 2, "k_max": 90, "b_width": 4, "target": "ice40", "dsps": 0},
     {"m": 3, "n": 2, "k": 3, "k_max": 900, "a_width": 4, "upper": "counter"},
+    # Large: the clock enable is a register.
+    {"m": 3, "n": 17, "k": 9, "k_max": 1 << 24, "a_width": 2, "b_width": 16},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "parameters",
-    long(CASES, 0, 1, *range(3, 7), 10, *range(12, 21), *range(22, 25), 27),
+    long(CASES, 0, 1, *range(3, 7), 10, *range(12, 21), *range(22, 25), 27, -1),
     ids=case_name,
 )
 def test_systolic_ws_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
