@@ -30,11 +30,13 @@ class DigitElements(SharedModule):
         What: operands, lanes, and the sum.
     elements : int
         How: elements that share the registers, 1 or more.
+    stops : bool
+        How: there is an enable.
 
     Members
     -------
     en : In(1)
-        Common clock enable; while it is low nothing moves.
+        Common clock enable; while it is low nothing moves. Only if it `stops`.
     i_lines : In
         The digit of each lane, :class:`hw.pe.digit_selector.Lines`.
     i_first : In(1)
@@ -51,12 +53,13 @@ class DigitElements(SharedModule):
     i_b: Signal
     o: Signal
 
-    def __init__(self, spec: Opt3Spec, elements: int):
+    def __init__(self, spec: Opt3Spec, elements: int, *, stops: bool = True):
         self.spec = spec
         self.elements = elements
+        self.stops = stops
         self.module = f"elements{elements}"
         super().__init__({
-            "en": In(1),
+            **({"en": In(1)} if stops else {}),
             "i_lines": In(DigitSelector(spec).o.shape()),
             "i_first": In(1),
             "i_b": In(elements * spec.k * spec.b_width),
@@ -113,10 +116,15 @@ class DigitElements(SharedModule):
             m.d.comb += self.o.word_select(element, spec.accumulator_width).eq(total)
         return m
 
+    @property
+    def _enable(self) -> Value:
+        """The enable; 1 if nothing stops."""
+        return self.en if self.stops else C(1, 1)
+
     def _held(self, m: Module, name: str, value: Value) -> Signal:
         """Hold a value in a register."""
         held = Signal(len(value), name=name, reset_less=True)
-        with m.If(self.en):
+        with m.If(self._enable):
             m.d.sync += held.eq(value)
         return held
 
@@ -126,7 +134,7 @@ class DigitElements(SharedModule):
         """Build one accumulator, to which a heap is added."""
         spec = self.spec
         if spec.REGISTERS > 1:
-            heap = heap.register(m, self.en)
+            heap = heap.register(m, self._enable)
         total = Signal(spec.accumulator_width, name=f"total{element}", reset_less=True)
         low = spec.low_width
         heap.add_columns([[bit] for bit in total[:low]])
@@ -155,7 +163,7 @@ class DigitElements(SharedModule):
             after += bits
             up = self._held(m, f"up{element}_{end}", higher)
             down = self._held(m, f"down{element}_{end}", lower)
-        with m.If(self.en):
+        with m.If(self._enable):
             m.d.sync += total.eq(Cat(after) & ~first.replicate(len(after)))
         return total
 

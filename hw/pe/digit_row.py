@@ -23,11 +23,13 @@ class DigitRow(SharedModule):
         What: elements, 1 or more.
     shared : int
         How: elements that share registers of selected digits; 0 for a selector in each element.
+    stops : bool
+        How: there is an enable.
 
     Members
     -------
     en : In(1)
-        Common clock enable; while it is low only operands a move.
+        Common clock enable; while it is low only operands a move. Only if the row `stops`.
     i_load, i_go, i_a, last : as those of :class:`~hw.pe.digit_selector.DigitSelector`
     i_first : In(1)
         The digits issued start a sum.
@@ -48,16 +50,17 @@ class DigitRow(SharedModule):
     last: Signal
     o: Signal
 
-    def __init__(self, spec: Opt3Spec, n: int, *, shared: int):
+    def __init__(self, spec: Opt3Spec, n: int, *, shared: int, stops: bool = True):
         self.spec = spec
         self.n = n
+        self.stops = stops
         self.selector = DigitSelector(spec)
         sizes = [min(shared or 1, n - start) for start in range(0, n, shared or 1)]
         self.shared = bool(shared)
-        self.kinds = {size: DigitElements(spec, size) for size in sizes}
+        self.kinds = {size: DigitElements(spec, size, stops=stops) for size in sizes}
         self.sizes = sizes
         super().__init__({
-            "en": In(1),
+            **({"en": In(1)} if stops else {}),
             "i_load": In(1),
             "i_go": In(1),
             "i_first": In(1),
@@ -83,14 +86,15 @@ class DigitRow(SharedModule):
                 m.d.comb += [
                     selector.i_load.eq(self.i_load),
                     selector.i_go.eq(self.i_go),
-                    selector.i_step.eq(self.i_go & self.en),
+                    selector.i_step.eq(self.i_go & self.en if self.stops else self.i_go),
                     selector.i_a.eq(self.i_a),
                 ]
             if not number:
                 m.d.comb += self.last.eq(selector.last)
             m.submodules[f"elements{number}"] = elements = self.kinds[size].place()
+            if self.stops:
+                m.d.comb += elements.en.eq(self.en)
             m.d.comb += [
-                elements.en.eq(self.en),
                 elements.i_lines.eq(selector.o),
                 elements.i_first.eq(self.i_first),
                 elements.i_b.eq(

@@ -27,10 +27,22 @@ CASES: list[dict[str, Any]] = [
     {"m": 2, "n": 2, "k": 4, "pe": "opt3", "a_width": 9, "b_width": 3, "k_max": 7},
     {"m": 2, "n": 2, "k": 3, "a_width": 5, "encoding": "booth", "a_recoded": True, "k_max": 50},
     {"n": 2, "k": 5, "pe": "opt4e", "a_width": 4, "a_signed": False, "a_recoded": True, "k_max": 9},
+    # Large: registers say what a cycle does, and beats of B are taken two ahead.
+    {"m": 9, "n": 16, "a_width": 4, "b_width": 16, "k_max": 1 << 24},
+    {"m": 4, "n": 36, "k": 3, "pe": "opt4e", "a_width": 4, "b_width": 16, "k_max": 1 << 24},
+    {
+        "m": 1,
+        "n": 144,
+        "pe": "opt3",
+        "a_width": 2,
+        "b_width": 16,
+        "k_max": 1 << 24,
+        "constant_time": True,
+    },
 ]
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0, 2, 7, 8, 9, 11, 13), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 0, 2, 7, 8, 9, 11, 13, -2, -1), ids=case_name)
 def test_digit_column_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = runner.verify(Design("digit_column", parameters), directory=tmp_path)
     assert result.ok, result
