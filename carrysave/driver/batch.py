@@ -44,8 +44,8 @@ class Rows:
 
     Parameters
     ----------
-    a : M x N codes, of the most bits that the unit takes; None: the previous work's codes, of as
-        many bits as these have.
+    a : M x N codes, of the most bits that the unit takes, for a transposition of 8; None: the
+        previous work's codes, of as many bits as these have.
     operation : such as ``softmax``, whose rows end with their exponents.
     b : of sums and products: as `a`, or one row for all. Of a scale: exponents, a column.
     requantisation : of gates, sums, products and scales.
@@ -119,7 +119,7 @@ def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Pro
     if isinstance(work, Rows):
         info.require("vector")
         assert info.vector is not None
-        number = info.vector.a[-1]
+        number = info.vector.a[0 if work.operation == "transpose" else -1]
         a = _operand(device, work, number, before)
         other = EXPONENT if work.operation == "scale" else number
         b = None if work.b is None else device.place(work.b, other, "b")

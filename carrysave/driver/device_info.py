@@ -95,11 +95,13 @@ class VectorInfo:
         return self.out_width + 4
 
     def most(self, operation: str) -> int:
-        """Return the most codes in a row.
+        """Return the most codes in a row; a transposition has none.
 
         Rows of two operands share one of the unit's two banks: their beats are at most the greatest
         power of two that is less than those of the longest row, or 1.
         """
+        if operation == "transpose":
+            return (1 << 31) - 1
         if operation not in PAIRS or not self.lanes:
             return self.length
         beats = -(-self.length // self.lanes)
@@ -107,6 +109,8 @@ class VectorInfo:
 
     def codes(self, operation: str, *, narrow: bool = False) -> Number:
         """Return the codes that an operation makes; `narrow` ones have a byte at most."""
+        if operation == "transpose":
+            return self.a[0]
         positive = operation == "softmax"
         width = min(self.out_width, 8) if narrow else self.out_width
         bits = 8 if width <= 8 else 16

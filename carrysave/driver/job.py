@@ -221,7 +221,7 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
     def rows(address: int, count: int, distance: int) -> _Range:
         return address, address + count * distance
 
-    c = rows(job.c, job.m, job.ldc)
+    c = rows(job.c, job.n if job.vector == "transpose" else job.m, job.ldc)
     read = [rows(job.a, job.m, job.lda), rows(job.b, job.k, job.ldb)]
     if job.vector in SECOND:
         row = 1 if job.vector == "scale" else job.n * (job.a_format + 1)

@@ -163,6 +163,7 @@ OPERATIONS = {
     "add": 6,
     "multiply": 7,
     "scale": 8,
+    "transpose": 9,
 }
 MAGIC = 1129535025
 ABI = 1

@@ -11,6 +11,9 @@ from .number import Number
 
 __all__ = ["EXPONENT", "VectorControl", "VectorWork"]
 
+EXPONENT = Number.of(8, 6, False)
+"""An exponent of a row."""
+
 
 @dataclass(frozen=True)
 class VectorWork:
@@ -63,6 +66,7 @@ class VectorControl(Control):
         codes of any scale, and make codes for their value times 2^norm_fraction. ``gelu``, ``silu``
         of codes in units of 2^-scale_width, ``add`` and ``multiply`` with `b` are requantised; so
         are codes as they are by ``scale``, where each row's exponent in `b` is added to the shift.
+        ``transpose`` makes columns rows, of numbers of a byte.
 
         Parameters
         ----------
@@ -91,6 +95,8 @@ class VectorControl(Control):
             raise ValueError(
                 f"operation must be one of {', '.join(unit.operations)}, not {operation!r}"
             )
+        if operation == "transpose":
+            return self._transposed(unit, a, out, narrow=narrow)
         most = unit.most(operation)
         if n > most:
             raise ValueError(f"rows of a must be of 1..{most} codes, not {n}")
@@ -131,9 +137,28 @@ class VectorControl(Control):
         )  # fmt: skip
         return VectorWork(job, {"a": a, "c": c, **({} if b is None else {"b": b})})
 
-
-EXPONENT = Number.of(8, 6, False)
-"""An exponent of a row."""
+    def _transposed(
+        self, unit: VectorInfo, a: Matrix, out: Matrix | None, *, narrow: bool
+    ) -> VectorWork:
+        """Make the transposition of a matrix of bytes."""
+        m, n = a.shape
+        if narrow:
+            raise ValueError("narrow must be false for transpose, not true")
+        if a.number.bits != 8:
+            raise ValueError(f"a must be of numbers of a byte, not of {a.number}")
+        if out is not None:
+            if out.shape != (n, m):
+                raise ValueError(f"out must be of shape {(n, m)}, not {out.shape}")
+            if not out.number.holds(a.number):
+                raise ValueError(f"out must hold {a.number}, not {out.number}")
+            if out.address < a.end and a.address < out.end:
+                raise ValueError("out must not be in the memory of a, which is turned")
+        c = self._matrix((n, m), a.number) if out is None else out
+        job = Job(
+            a=a.address, b=0, c=c.address, m=m, n=n, k=0, lda=a.distance, ldb=0, ldc=c.distance,
+            vector="transpose", c_bytes=int(unit.out_width > 8),
+        )  # fmt: skip
+        return VectorWork(job, {"a": a, "c": c})
 
 
 def _checked(

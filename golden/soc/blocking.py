@@ -6,9 +6,20 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-__all__ = ["Blocks", "Cost", "Part", "Stores", "candidates", "cost", "order", "plan", "word_bytes"]
+__all__ = [
+    "LATENCY",
+    "Blocks",
+    "Cost",
+    "Part",
+    "Stores",
+    "candidates",
+    "cost",
+    "order",
+    "plan",
+    "word_bytes",
+]
 
-_LATENCY = 64
+LATENCY = 64
 """Read latency in cycles, as the planner assumes."""
 
 
@@ -182,7 +193,7 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
     write-back counts. The last block is multiplied after its load, except for its first tile; the
     last row of tiles leaves at the end.
     """
-    least = -(-_LATENCY // stores.outstanding)
+    least = -(-LATENCY // stores.outstanding)
     tile_m, tile_n, tile_k = stores.tile_m, stores.tile_n, stores.tile_k
     rows, columns, codes = blocks.m * tile_m, blocks.n * tile_n, blocks.k * tile_k
     ups, acrosses, depths = (

@@ -66,6 +66,9 @@ def _rows(spec: CoprocessorSpec, memory: np.ndarray, job: Job, operation: str) -
     """Compute rows by the vector unit."""
     unit, found = spec.vector, matrices(spec, job)
     assert unit is not None
+    if operation == "transpose":
+        found["c"].store(memory, found["a"].load(memory).T)
+        return
     taken = IntFormat(width=min(unit.width, found["a"].bits))
     codes = []
     others: list[np.ndarray | None] = [None] * job.m

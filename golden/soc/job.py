@@ -52,7 +52,9 @@ class Job:
     products have a requantisation, of the unit's own `scaling`; the last two take rows of B, laid
     out as those of A, or one row for all if ldb is 0. So has a scale, which requantises A: rows of
     B are one byte, whose lowest 6 bits are an exponent of the row of A, see
-    :func:`golden.npe.elements.shifted`.
+    :func:`golden.npe.elements.shifted`. Where the build can `transpose`, that is a vector job, too:
+    C has n rows of m bytes for m rows of n bytes of A, of any n; `c_bytes` is 1 where the unit's
+    codes have two.
     """
 
     a: int
@@ -172,16 +174,21 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
     how = job.requantisation
     if (
         unit is None
-        or job.vector not in unit.built
+        or job.vector not in spec.vector_jobs
         or job.a_format >= spec.vector_in_bytes
         or any(more)
         or (how is None) == (job.vector in SCALED)
         or (spec.sizes and job.c_bytes > spec.vector_out_bytes)
-        or (narrows(spec, job) and how is None and job.vector != "softmax")
+        or (narrows(spec, job) and how is None and job.vector not in ("softmax", "transpose"))
+        or (
+            job.vector == "transpose"
+            and (job.a_format > 0 or narrows(spec, job) != (spec.vector_out_bytes > 1))
+        )
         or (how is not None and (how.relu or int(how.multiplier[0]) >> unit.reciprocal_width))
     ):
         return Error.MODE
-    return Error.LONG_ROW if job.n > unit.most(job.vector) else Error.NONE
+    long = job.vector != "transpose" and job.n > unit.most(job.vector)
+    return Error.LONG_ROW if long else Error.NONE
 
 
 def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
@@ -194,6 +201,8 @@ def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
         "a": Matrix(address=job.a, rows=job.m, columns=job.n, distance=job.lda, bits=read),
         "c": Matrix(address=job.c, rows=job.m, columns=columns, distance=job.ldc, bits=bits),
     }
+    if job.vector == "transpose":
+        found["c"] = Matrix(address=job.c, rows=job.n, columns=job.m, distance=job.ldc, bits=8)
     if job.vector in SECOND:
         each, size = (1, 8) if job.vector == "scale" else (job.n, read)
         found["b"] = Matrix(address=job.b, rows=job.m, columns=each, distance=job.ldb, bits=size)

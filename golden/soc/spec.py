@@ -38,6 +38,7 @@ class CoprocessorSpec(BusSpec):
     code_bytes: int = parameter(
         Integer("most bytes of a code of C; of 2, jobs choose either", 1, 1, 2, "bytes")
     )
+    transpose: bool = parameter(Flag("vector jobs can transpose matrices of bytes", False))
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
     ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
@@ -83,6 +84,11 @@ class CoprocessorSpec(BusSpec):
             raise ValueError(
                 "code_bytes must be 1 between streams, or where no integer sums are requantised, "
                 f"not {self.code_bytes}"
+            )
+        if self.transpose and (self.vector is None or self.vector_out_bytes > self.code_bytes):
+            raise ValueError(
+                "transpose must be false without a vector unit whose jobs make codes of a byte, "
+                f"not {self.transpose}"
             )
         if self.vector is not None and self.STREAM:
             raise ValueError("vector must be none between streams, not a vector unit")
@@ -233,6 +239,12 @@ class CoprocessorSpec(BusSpec):
     def vector_out_bytes(self) -> int:
         """Bytes of a code that the vector unit makes."""
         return 0 if self.vector is None else max(container(self.vector.out_width) // 8, 1)
+
+    @property
+    def vector_jobs(self) -> tuple[str, ...]:
+        """Operations of vector jobs: the unit's, and what needs no arithmetic."""
+        built = () if self.vector is None else self.vector.built
+        return (*built, *(["transpose"] * self.transpose))
 
     @property
     def vector_word_bytes(self) -> int:

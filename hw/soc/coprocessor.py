@@ -1,6 +1,6 @@
 """The matmul co-processor: registers, memory access and tiling around any engine."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, ClassVar
@@ -281,16 +281,16 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         "vector": 0,
         "vector_format": 0,
         "vector_length": 0,
-        **({} if unit is None else _of_vector(unit)),
+        **({} if unit is None else _of_vector(unit, spec.vector_jobs)),
     }
 
 
-def _of_vector(unit: VectorUnitSpec) -> Mapping[str, int]:
+def _of_vector(unit: VectorUnitSpec, jobs: Sequence[str]) -> Mapping[str, int]:
     """Return the values of the discovery registers of a vector unit."""
     numbers = codes_of("job_mode_vector")
     fields = (unit.width, 0), (unit.out_width, 8), (unit.scale_width, 16), (unit.norm_fraction, 20)
     return {
-        "vector": sum(1 << numbers[name] - 1 for name in unit.built),
+        "vector": sum(1 << numbers[name] - 1 for name in jobs),
         "vector_format": sum(value << low for value, low in fields)
         | unit.signed << 24
         | unit.lanes * unit.scales << 25,

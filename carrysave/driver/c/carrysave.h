@@ -73,7 +73,8 @@ enum {
     CARRYSAVE_SILU,
     CARRYSAVE_ADD,
     CARRYSAVE_MULTIPLY,
-    CARRYSAVE_SCALE
+    CARRYSAVE_SCALE,
+    CARRYSAVE_TRANSPOSE
 };
 
 /* What a vector unit is built for. It takes codes of `width` bits, two's complement, in 1 byte or, if
@@ -189,7 +190,7 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation);
  * are requantised: multiplier, of out_width + 4 bits, shift and zero_point are the caller's to set,
  * as addresses are. Where jobs choose, c_bytes of 1 makes bytes of codes of two, if they are
  * requantised, within low and high, or of a softmax, whose codes are rounded to 8 bits, or 7 if the
- * unit is_signed. */
+ * unit is_signed. TRANSPOSE takes bytes, of any m and n, and writes n rows of m to other memory. */
 void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint32_t operation,
                                uint32_t m, uint32_t n, uint32_t bytes);
 

@@ -24,6 +24,8 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
 
     if (!operation || operation > 32u || !(unit->operations >> (operation - 1u) & 1u))
         return 0u;
+    if (operation == CARRYSAVE_TRANSPOSE)
+        return INT32_MAX;
     if (!is_pair(operation) || !unit->lanes)
         return unit->length;
     /* Rows of two operands share a bank: of beats, the greatest power of two below the longest. */
@@ -64,6 +66,11 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
         of.columns = job->n + (job->vector == CARRYSAVE_SOFTMAX);
         of.bits = wide ? 16u : 8u;
         of.distance = job->ldc;
+        if (job->vector == CARRYSAVE_TRANSPOSE) {
+            of.rows = job->n;
+            of.columns = job->m;
+            of.bits = 8u;
+        }
         break;
     default:
         break;
@@ -86,7 +93,10 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
     if (job->c_bytes
         && (!device->info.sizes || job->c_bytes > (unit->out_width > 8u ? 2u : 1u)
             || (job->c_bytes == 1u && unit->out_width > 8u && !job->requantise
-                && job->vector != CARRYSAVE_SOFTMAX)))
+                && job->vector != CARRYSAVE_SOFTMAX && job->vector != CARRYSAVE_TRANSPOSE)))
+        return false;
+    if (job->vector == CARRYSAVE_TRANSPOSE
+        && (mode->a_format || (unit->out_width > 8u && job->c_bytes != 1u)))
         return false;
     return !job->requantise
         || (!job->relu && !((uint64_t)job->multiplier >> (unit->out_width + 4u)));
@@ -141,6 +151,8 @@ void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint
     job->mode.a_format = bytes - 1u;
     job->m = m;
     job->n = n;
+    if (operation == CARRYSAVE_TRANSPOSE && width > 8u)
+        job->c_bytes = 1u;
     job->lda = carrysave_whole_beats(device, job, IN_A);
     job->ldb = is_pair(operation) ? job->lda : 0u;
     if (operation == CARRYSAVE_SCALE)

@@ -36,7 +36,7 @@ UNIT = (
     "quotient_bits=4,operations=softmax,layer_norm,gelu,add,multiply,scale)"
 )
 """The vector unit, if the design has none."""
-PARAMETERS = {"vector": UNIT, "code_bytes": "2"}
+PARAMETERS = {"vector": UNIT, "code_bytes": "2", "transpose": "true"}
 """Of the co-processor, unless given."""
 
 

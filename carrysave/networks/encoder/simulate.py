@@ -97,6 +97,8 @@ def _less(part: Part) -> Part:
     assert work.a is not None
     if isinstance(work, Rows):
         b = work.b if work.b is None or len(work.b) == 1 else work.b[:_ROWS]
+        if work.operation == "transpose":
+            expected = part.expected[:, :_ROWS]
         return replace(part, work=replace(work, a=work.a[:_ROWS], b=b), expected=expected)
     columns = slice(0, _COLUMNS)
     less = replace(

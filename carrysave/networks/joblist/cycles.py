@@ -6,8 +6,10 @@ from carrysave.networks.cost import cycles_of
 from carrysave.networks.mapping import START
 from carrysave.networks.target import Target
 from golden.npe.vector_unit import PASS, cycles
+from golden.soc.blocking import LATENCY
+from hw.soc.path.turn_rows import TurnRows
 
-from .jobs import Job, Product
+from .jobs import Job, Product, Transpose
 from .matrices import Memory, View
 from .rows import operands_of, operation_of, runs
 
@@ -44,9 +46,9 @@ def spent(job: Job, memory: Memory, target: Target) -> Spent:
     """Count the cycles of a job that has just run, and whose operands are still there.
 
     A product's are the planner's; those of the vector unit are exact, of values that come without
-    stalls. Jobs that the hardware does not have are counted as if it took operands of any width, at
-    the rate of such an operation, a transposition at a beat each cycle; or as their operands on the
-    bus, whichever are more. Each job has 206 cycles to start.
+    stalls; of a transposition see :func:`_turned`. Jobs that the hardware does not have are counted
+    as if it took operands of any width, at the rate of such an operation; or as their operands on
+    the bus, whichever are more. Each job has 206 cycles to start.
 
     Parameters
     ----------
@@ -59,7 +61,9 @@ def spent(job: Job, memory: Memory, target: Target) -> Spent:
     assert unit is not None
     rows, columns = memory.read(job.c).shape
     operation = operation_of(job)
-    if operation is not None and runs(job, memory, target):
+    if isinstance(job, Transpose):
+        found = _turned(columns, rows, target)
+    elif operation is not None and runs(job, memory, target):
         found = cycles(unit, [(operation, row) for row in memory.read(operands_of(job)[0])])
     else:
         period = 1 if operation is None else unit.period(operation)
@@ -67,6 +71,20 @@ def spent(job: Job, memory: Memory, target: Target) -> Spent:
     read = sum(_bytes(memory, view) for view in operands_of(job))
     bus = target.info.stores.data_width // 8
     return Spent(1, START + max(found, -(-read // bus), -(-_bytes(memory, job.c) // bus)))
+
+
+def _turned(rows: int, columns: int, target: Target) -> int:
+    """Count the cycles of a transposition: blocks come by rows, and leave by columns.
+
+    Short rows cost their latency, divided by the outstanding bursts, as the planner says.
+    """
+    unit = target.spec.vector
+    assert unit is not None
+    least = -(-LATENCY // target.spec.outstanding)
+    heights = [TurnRows.DEEP] * (rows // (TurnRows.DEEP * unit.lanes))
+    heights += [-(-rest // unit.lanes)] if (rest := rows % (TurnRows.DEEP * unit.lanes)) else []
+    leave = columns * sum(max(least, height) for height in heights)
+    return rows * -(-columns // unit.lanes) + leave
 
 
 def _bytes(memory: Memory, view: View) -> int:

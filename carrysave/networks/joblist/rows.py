@@ -6,7 +6,7 @@ from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows
 from carrysave.networks.target import Target
 
-from .jobs import Add, Gate, Job, Multiply, Norm, Scale, Softmax
+from .jobs import Add, Gate, Job, Multiply, Norm, Product, Scale, Softmax, Transpose
 from .matrices import Memory, View
 
 __all__ = ["operands_of", "operation_of", "rows_of", "runs"]
@@ -18,7 +18,7 @@ def operation_of(job: Job) -> str | None:
     """Name the operation of the vector unit that a job is, if its widths are; None: no such one."""
     if isinstance(job, Norm | Gate):
         return job.operation
-    return job.KIND if isinstance(job, Softmax | Add | Multiply | Scale) else None
+    return None if isinstance(job, Product) else job.KIND
 
 
 def operands_of(job: Job) -> tuple[View, ...]:
@@ -32,9 +32,11 @@ def operands_of(job: Job) -> tuple[View, ...]:
 def runs(job: Job, memory: Memory, target: Target) -> bool:
     """Tell whether the block has a job: its operation, of these widths and sizes."""
     unit, operation = target.spec.vector, operation_of(job)
-    if unit is None or operation is None or operation not in unit.built:
+    if unit is None or operation is None or operation not in target.spec.vector_jobs:
         return False
     views = operands_of(job)
+    if isinstance(job, Transpose):
+        return memory.bits[views[0].name] == memory.bits[job.c.name] == 8
     a, others = memory.read(views[0]), views[1:]
     if memory.bits[views[0].name] != unit.width or a.shape[1] > unit.most(operation):
         return False
@@ -70,7 +72,8 @@ def rows_of(job: Job, memory: Memory, target: Target) -> Rows | None:
         operation=operation,
         b=others[0] if others else None,
         requantisation=_driver(job) if isinstance(job, _Scaled) else None,
-        narrow=memory.bits[job.c.name] == 8 < target.spec.vector.out_width,
+        narrow=memory.bits[job.c.name] == 8 < target.spec.vector.out_width
+        and not isinstance(job, Transpose),
     )
 
 

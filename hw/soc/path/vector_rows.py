@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Word
+from hw.soc.path.turn_rows import TurnRows
 from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
 from hw.soc.schedule.loader import ADDEND, A, B, Bases, RowRequest
@@ -17,6 +18,8 @@ __all__ = ["SCALE", "VECTOR", "VectorRows"]
 
 VECTOR = 7
 """Destination of rows, besides those of :mod:`hw.soc.schedule.loader`."""
+_WAYS = ("o_row", "i", "o_rows", "o")
+"""Streams to and from memory."""
 SCALE = ("multiplier", "shift", "zero_point", "low", "high")
 """What a requantisation is of, in registers and in beats of the vector unit."""
 
@@ -99,6 +102,10 @@ class VectorRows(wiring.Component):
         m = Module()
         m.submodules.unit = self.unit
         job = self.i_geometry
+        self.starts = self.i_start
+        self.ways: dict[str, Any] = {name: getattr(self, name) for name in _WAYS}
+        if self.spec.transpose:
+            self._share(m)
         width = self.spec.address_width
         bases = {
             to: Signal(width, name=name, reset_less=True)
@@ -113,13 +120,50 @@ class VectorRows(wiring.Component):
             Signal(range(self.vector.length), name=name, reset_less=True)
             for name in ("taking", "giving")
         )
-        with m.If(self.i_start):
+        with m.If(self.starts):
             m.d.sync += [taking.eq(job.n), giving.eq(job.n)]
         taken = self._take(m, taking)
         asks = self._ask(m, bases, taken)
         writes = self._give(m, bases[ADDEND], giving)
-        m.d.comb += self.o_ready.eq(~asks & ~writes)
+        ready: Value = ~asks & ~writes
+        if self.spec.transpose:
+            ready &= self._turn(m, bases)
+        m.d.comb += self.o_ready.eq(ready)
         return m
+
+    def _share(self, m: Module) -> None:
+        """Make streams of rows that are not turned, and leave theirs to the others."""
+        self.turn = turn = m.submodules.turn = TurnRows(self.spec, VECTOR)
+        self.starts = Signal(name="starts")
+        here = self._is("transpose")
+        m.d.comb += [self.starts.eq(self.i_start & ~here), turn.i_start.eq(self.i_start & here)]
+        for name in _WAYS:
+            port, other = getattr(self, name), getattr(turn, name)
+            own: Any = stream.Signature(port.payload.shape()).create(path=(f"own_{name}",))
+            self.ways[name] = own
+            if name == "i":
+                m.d.comb += [one.payload.eq(port.payload) for one in (own, other)]
+                m.d.comb += [own.valid.eq(port.valid & ~here), other.valid.eq(port.valid & here)]
+                m.d.comb += port.ready.eq(Mux(here, other.ready, own.ready))
+                continue
+            m.d.comb += [
+                port.valid.eq(Mux(here, other.valid, own.valid)),
+                Value.cast(port.payload).eq(
+                    Mux(here, Value.cast(other.payload), Value.cast(own.payload))
+                ),
+                own.ready.eq(port.ready & ~here),
+                other.ready.eq(port.ready & here),
+            ]
+
+    def _turn(self, m: Module, bases: dict[int, Signal]) -> Value:
+        """Tell the other way what it is to do; return whether it is done."""
+        turn = self.turn
+        m.d.comb += [
+            turn.i_geometry.eq(self.i_geometry),
+            turn.i_a.eq(bases[A]),
+            turn.i_c.eq(bases[ADDEND]),
+        ]
+        return turn.o_ready
 
     def _walk(
         self, m: Module, name: str, base: Value, stride: Value, moves: Value
@@ -129,7 +173,7 @@ class VectorRows(wiring.Component):
         there, at = Signal(name=name), Signal(self.spec.address_width, name=f"{name}_at")
         left = Signal(self.spec.dimension_width, name=f"{name}_left")
         last = left == 0
-        with m.If(self.i_start):
+        with m.If(self.starts):
             m.d.sync += [there.eq(1), at.eq(base), left.eq(job.m)]
         with m.Elif(moves):
             m.d.sync += [there.eq(~last), at.eq(at + stride[:BYTES_WIDTH]), left.eq(left - 1)]
@@ -137,7 +181,7 @@ class VectorRows(wiring.Component):
 
     def _ask(self, m: Module, bases: dict[int, Signal], taken: Value) -> Value:
         """Request rows of A, and of B if the operation takes two; return whether there are more."""
-        row, moves = self.o_row.payload, Signal()
+        row, moves = self.ways["o_row"].payload, Signal()
         ahead = Signal(range(self.ahead + 1))
         there, at, last, byte = self._ask_two(m, bases, moves) if self.pairs else (*self._walk(
             m, "asks", bases[A], self.i_geometry.lda, moves
@@ -146,8 +190,8 @@ class VectorRows(wiring.Component):
         codes = self.i_geometry.n + 1
         m.d.sync += ahead.eq(ahead + moves - taken)
         m.d.comb += [
-            moves.eq(self.o_row.valid & self.o_row.ready),
-            self.o_row.valid.eq(there & (ahead != self.ahead)),
+            moves.eq(self.ways["o_row"].valid & self.ways["o_row"].ready),
+            self.ways["o_row"].valid.eq(there & (ahead != self.ahead)),
             row.address.eq(at),
             row.bytes.eq(Mux(byte, 1, Mux(wide, codes << 1, codes))),
             row.to.eq(VECTOR),
@@ -167,7 +211,7 @@ class VectorRows(wiring.Component):
         of_b = second ^ self._is("scale") if self.shifts else second
         there, at, last = self._walk(m, "asks", bases[A], job.lda, moves & ~of_b)
         there_b, at_b, last_b = self._walk(m, "asks_b", bases[B], job.ldb, moves & of_b)
-        with m.If(self.i_start):
+        with m.If(self.starts):
             m.d.sync += [second.eq(0), there_b.eq(pair)]
         with m.Elif(moves):
             m.d.sync += second.eq(~second & pair)
@@ -177,7 +221,7 @@ class VectorRows(wiring.Component):
     def _is(self, *names: str) -> Value:
         """Tell whether the job is one of those operations that are built."""
         found: Value = self.i_mode.operation.matches(
-            *(self.numbers[name] for name in self.vector.built if name in names)
+            *(self.numbers[name] for name in self.spec.vector_jobs if name in names)
         )
         return found
 
@@ -194,7 +238,7 @@ class VectorRows(wiring.Component):
         told = Signal()
         values: list[Value] = []
         finals: list[Value] = []
-        bits = self.i.payload.data
+        bits = self.ways["i"].payload.data
         for size, slices in counts.items():
             here = Signal(8 * lanes * size, name=f"codes{size}")
             place = slice_[: (slices - 1).bit_length()]
@@ -208,8 +252,8 @@ class VectorRows(wiring.Component):
             ends.eq(left < lanes),
             final.eq(_either(self.i_mode.wide, finals)),
             moves.eq(unit.i.valid & unit.i.ready),
-            unit.i.valid.eq(self.i.valid & ~told),
-            self.i.ready.eq(told | (unit.i.ready & (final | ends))),
+            unit.i.valid.eq(self.ways["i"].valid & ~told),
+            self.ways["i"].ready.eq(told | (unit.i.ready & (final | ends))),
             beat.data.eq(_either(self.i_mode.wide, values)),
             beat.operation.eq(self.i_mode.operation - self.numbers["softmax"]),
             beat.count.eq(Mux(ends, left, lanes - 1)),
@@ -222,13 +266,13 @@ class VectorRows(wiring.Component):
             # A row's exponent comes before it.
             exponent = Signal(len(beat.shift), reset_less=True)
             shift = Signal(len(beat.shift) + 1)
-            comes = told & self.i.valid
+            comes = told & self.ways["i"].valid
             m.d.comb += shift.eq(self.i_scale.shift[: len(beat.shift)] + exponent)
             with m.If(self._is("scale")):
                 m.d.comb += beat.shift.eq(shift[:-1] | shift[-1].replicate(len(beat.shift)))
             with m.If(comes):
                 m.d.sync += [exponent.eq(bits), told.eq(0)]
-            with m.If(self.i_start | (moves & ends)):
+            with m.If(self.starts | (moves & ends)):
                 m.d.sync += told.eq(self._is("scale"))
         with m.If(moves):
             m.d.sync += [
@@ -239,7 +283,7 @@ class VectorRows(wiring.Component):
 
     def _give(self, m: Module, base: Value, left: Signal) -> Value:
         """Write what the unit makes; return whether there is more."""
-        spec, unit, lanes, row = self.spec, self.unit, self.lanes, self.o_rows.payload
+        spec, unit, lanes, row = self.spec, self.unit, self.lanes, self.ways["o_rows"].payload
         codes, width, size = unit.o.payload, self.vector.out_width, 8 * spec.vector_out_bytes
         told, alone, ends, pops = Signal(), Signal(), Signal(), Signal()
         softmax = self.i_mode.operation == self.numbers["softmax"]
@@ -249,16 +293,16 @@ class VectorRows(wiring.Component):
         narrowed = self.i_geometry.narrowed if narrows else C(0, 1)
         there, at, last = self._walk(m, "writes", base, self.i_geometry.ldc, pops & ends)
         m.d.comb += [
-            tells.eq(self.o_rows.valid & self.o_rows.ready),
-            self.o_rows.valid.eq(unit.o.valid & ~told),
+            tells.eq(self.ways["o_rows"].valid & self.ways["o_rows"].ready),
+            self.ways["o_rows"].valid.eq(unit.o.valid & ~told),
             row.address.eq(at),
             row.bytes.eq(Mux(narrowed, count, count * spec.vector_out_bytes)),
             row.final.eq(last),
             ends.eq(left < lanes),
             # The exponent has no place behind the codes: it follows in a word of its own.
             more.eq(softmax & (left == lanes - 1) & ~alone),
-            self.o.valid.eq(unit.o.valid & (told | tells)),
-            sent.eq(self.o.valid & self.o.ready),
+            self.ways["o"].valid.eq(unit.o.valid & (told | tells)),
+            sent.eq(self.ways["o"].valid & self.ways["o"].ready),
             unit.o.ready.eq(sent & ~more),
             pops.eq(sent & ~more),
         ]
@@ -288,10 +332,10 @@ class VectorRows(wiring.Component):
                 share = rounded[:high] | rounded[high].replicate(high)
                 byte = Mux(softmax, share, code[:8]) & kept.replicate(8)
                 bytes_.append(Mux(told_here, exponent, byte)[:8])
-        m.d.comb += self.o.payload.data.eq(Cat(words))
+        m.d.comb += self.ways["o"].payload.data.eq(Cat(words))
         if narrows:
             with m.If(narrowed):
-                m.d.comb += self.o.payload.data.eq(Cat(bytes_))
+                m.d.comb += self.ways["o"].payload.data.eq(Cat(bytes_))
         return there
 
 

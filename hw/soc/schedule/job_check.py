@@ -169,7 +169,7 @@ class JobCheck(wiring.Component):
         split = Signal()
         m.d.sync += split.eq(self._split(block_n, block_k, kind))
         long = job.k > limit
-        of_rows = vector_check(spec, job, out.n)
+        of_rows = vector_check(spec, job, out.n, out.m)
         if of_rows is not None:
             here = of_rows.here
             zero, large = Mux(here, of_rows.zero, zero), Mux(here, of_rows.large, large)
@@ -205,6 +205,9 @@ class JobCheck(wiring.Component):
             of_c = Mux(of_rows.here, of_rows.bytes_c, of_c)
             of_product = ~of_rows.here
         of_both, rows_b, strided_b = of_product, words, of_product
+        rows_c: Value = rows
+        if spec.transpose and of_rows is not None:
+            rows_c = Mux(of_rows.here & of_rows.turned, columns, rows)
         unit = spec.vector
         if of_rows is not None and unit is not None and unit.builds(unit.SECOND):
             of_both, rows_b = of_product | of_rows.pair, Mux(of_rows.here, rows, words)
@@ -214,7 +217,7 @@ class JobCheck(wiring.Component):
         ends = [
             _End(A, rows, job.lda, of_a, always),
             _End(B, rows_b, job.ldb, of_b, of_both, strided_b),
-            _End(ADDEND, rows, job.ldc, of_c, always),
+            _End(ADDEND, rows_c, job.ldc, of_c, always),
             _End(BIAS, C(0), None, sums, mode.bias),
             _End(RECORD, C(0), None, _last(columns, 8 * spec.RECORD_BYTES), mode.per_column),
         ]

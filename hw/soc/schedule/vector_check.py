@@ -13,7 +13,8 @@ __all__ = ["VectorCheck", "vector_check"]
 class VectorCheck(NamedTuple):
     """Of a job: whether it is a vector job, what is wrong with it, bytes of its rows less one.
 
-    And whether it takes rows of B, too, and the bytes of these less one.
+    And whether it takes rows of B, too, and the bytes of these less one; and whether C has a row
+    for each column of A.
     """
 
     here: Value
@@ -25,22 +26,26 @@ class VectorCheck(NamedTuple):
     bytes_c: Value
     pair: Value
     bytes_b: Value
+    turned: Value
 
 
-def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck | None:
+def vector_check(
+    spec: CoprocessorSpec, job: Any, above: Value, above_m: Value
+) -> VectorCheck | None:
     """Look at a job; None in a build without a vector unit.
 
     Parameters
     ----------
     spec : the build.
     job : :class:`~hw.soc.registers.coprocessor.JobLayout`.
-    above : its N less one.
+    above, above_m : its N and its M less one.
     """
     unit, mode, size = spec.vector, job.mode, spec.dimension_width
     if unit is None:
         return None
     numbers = codes_of("job_mode_vector")
-    built = mode.vector.matches(*(numbers[name] for name in unit.built))
+    built = mode.vector.matches(*(numbers[name] for name in spec.vector_jobs))
+    turned: Value = mode.vector == numbers["transpose"] if spec.transpose else C(0, 1)
     others = mode.as_value()[4 : mode.shape()["vector"].offset]
     scaled, pair, second, exponents = (
         mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
@@ -61,8 +66,11 @@ def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck |
     if spec.sizes:
         narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
         wrong |= mode.c_bytes > spec.vector_out_bytes
-        wrong |= narrowed & ~softmax & ~scaled
-    two, bytes_a = Cat(C(1, 1), last_c), Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
+        wrong |= narrowed & ~softmax & ~scaled & ~turned
+    if spec.transpose:
+        wrong |= turned & ((mode.a_format != 0) | (~narrowed if spec.vector_out_bytes > 1 else 0))
+    bytes_c = Mux(narrowed, last_c, Cat(C(1, 1), last_c)) if spec.vector_out_bytes > 1 else last_c
+    bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
     return VectorCheck(
         here=mode.vector != 0,
         zero=(job.m == 0) | (job.n == 0),
@@ -71,9 +79,10 @@ def vector_check(spec: CoprocessorSpec, job: Any, above: Value) -> VectorCheck |
         | (mode.a_format >= spec.vector_in_bytes)
         | wrong
         | Cat(job.block_m, job.block_n, job.block_k).any(),
-        long=job.n > most,
+        long=(job.n > most) & ~turned,
         bytes_a=bytes_a,
-        bytes_c=Mux(narrowed, last_c, two) if spec.vector_out_bytes > 1 else last_c,
+        bytes_c=Mux(turned, above_m, bytes_c) if spec.transpose else bytes_c,
+        turned=turned,
         pair=second,
         bytes_b=Mux(exponents, 0, bytes_a) if unit.builds(["scale"]) else bytes_a,
     )

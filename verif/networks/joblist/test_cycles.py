@@ -98,4 +98,9 @@ def test_other_jobs_take_a_pass_or_the_bus(memory: Memory) -> None:
     # 20 rows of 40 sums, and one of 40 factors, at 16 bytes a cycle.
     assert spent(scaled, memory, wide).cycles == START + (20 * 40 * 4 + 40 * 2) // 16
     turned = Transpose(layer="t", x=View("a"), c=View("turned"))
-    assert spent(turned, memory, TARGET).cycles == START + 64 * (3 + 7)
+    # Eight bytes a cycle come, of 20 rows; 64 columns take three cycles each to leave, or four, in
+    # which memory takes a burst.
+    assert spent(turned, memory, TARGET).cycles == START + 8 * 20 + 4 * 64
+    back = Transpose(layer="t", x=View("turned"), c=View("a"))
+    # 64 rows of 20 columns: two blocks, of 32 rows.
+    assert spent(back, memory, TARGET).cycles == START + 3 * 64 + 2 * 4 * 20

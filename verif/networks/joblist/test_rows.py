@@ -31,7 +31,9 @@ BUILT = "softmax,layer_norm,gelu,add,multiply,scale"
 def target(operations: str = BUILT, **more: object) -> Target:
     unit = f"vector_unit(width=16,out_width=16,signed=true,length=64,lanes=4,scale_width=8,\
 operations={operations})"
-    return Target(Design("coprocessor", {"vector": unit, "code_bytes": 2} | more))
+    return Target(
+        Design("coprocessor", {"vector": unit, "code_bytes": 2, "transpose": True} | more)
+    )
 
 
 TARGET = target()
@@ -51,6 +53,8 @@ def memory() -> Memory:
     ):  # fmt: skip
         high = 1 << bits - 1
         found.place(name, rng.integers(-high, high, (rows, columns)), bits)
+    for name, bits in (("turned", 8), ("turned_wide", 16)):
+        found.reserve(name, 31, 6, bits)
     found.place("exponents", rng.integers(0, 9, (6, 1)), 8)
     for name, columns, bits in (
         ("c", 31, 16), ("narrow", 31, 8), ("wide", 40, 16), ("c_more", 32, 16),
@@ -66,6 +70,7 @@ GATE = Gate(layer="g", x=View("a"), c=View("c"), operation="gelu", spec=UNIT,
 SCALE = Scale(layer="l", x=View("a"), exponents=View("exponents"), c=View("c"),
               scaling=Scaling(scale=3.0, bits=16))  # fmt: skip
 SOFTMAX = Softmax(layer="x", x=View("a"), c=View("c_more"), spec=UNIT)
+TRANSPOSE = Transpose(layer="t", x=View("bytes"), c=View("turned"))
 NORM = Norm(layer="n", x=View("a"), c=View("c"), centred=True, spec=UNIT)
 
 
@@ -116,7 +121,8 @@ def test_the_unit_makes_what_golden_makes(memory: Memory, job: Job) -> None:
     replace(GATE, x=View("longest"), c=View("c_longest")), replace(NORM, centred=False),
     replace(NORM, c=View("narrow")), replace(SOFTMAX, c=View("narrow_more")),
     replace(SOFTMAX, narrow=True), replace(SCALE, exponents=View("column")),
-    replace(SCALE, exponents=View("bytes")), Transpose(layer="t", x=View("a"), c=View("c")),
+    replace(SCALE, exponents=View("bytes")), replace(TRANSPOSE, x=View("a")),
+    replace(TRANSPOSE, c=View("turned_wide")),
 ])  # fmt: skip
 def test_others_are_for_golden_alone(memory: Memory, job: Job) -> None:
     assert not runs(job, memory, TARGET)
@@ -134,5 +140,16 @@ def test_what_the_unit_is_built_with_counts(memory: Memory) -> None:
         assert work.operation == name
         others = [own for own in UNIT.built if own != name]
         assert not runs(job, memory, target(",".join(others)))
-        assert runs(job, memory, target(code_bytes=1)) != work.narrow
+        assert runs(job, memory, target(code_bytes=1, transpose=False)) != work.narrow
     assert not runs(ADD, memory, Target(Design("coprocessor")))
+
+
+def test_bytes_are_transposed(memory: Memory) -> None:
+    work = rows_of(TRANSPOSE, memory, TARGET)
+    assert work is not None
+    assert (work.operation, work.b, work.requantisation) == ("transpose", None, None)
+    assert not work.narrow
+    TRANSPOSE.run(memory)
+    assert work.a is not None
+    np.testing.assert_array_equal(memory.read(TRANSPOSE.c), work.a.T)
+    assert not runs(TRANSPOSE, memory, target(transpose=False))

@@ -24,7 +24,7 @@ from verif.support.vectors import scaling
 
 SPEC: CoprocessorSpec = bench_spec()
 UNIT: Any = SPEC.vector
-BUILT = UNIT.built
+BUILT = SPEC.vector_jobs
 SIZE = 1 << 17
 LENGTHS = sorted({1, 2, UNIT.lanes, UNIT.lanes + 1, 3 * UNIT.lanes - 1, UNIT.length})
 
@@ -34,8 +34,11 @@ def draw(
 ) -> Job:
     """Place a vector job somewhere in memory, rows at any byte and at any distance."""
     operation = operation or str(rng.choice(BUILT))
-    n = min(n, UNIT.most(operation))
     wide = int(rng.integers(SPEC.vector_in_bytes))
+    if operation == "transpose":
+        wide = 0
+    else:
+        n = min(n, UNIT.most(operation))
     job = Job(
         a=0, b=int(rng.integers(1 << 40)), c=0, m=m, n=n, k=int(rng.integers(1 << 32)), lda=0,
         ldb=int(rng.integers(1 << 31)), ldc=0, a_format=wide, vector=operation,
@@ -59,6 +62,8 @@ def bytes_of(rng: np.random.Generator, operation: str) -> int:
     if not SPEC.sizes:
         return 0
     legal = list(range(SPEC.vector_out_bytes + 1))
+    if operation == "transpose" and SPEC.vector_out_bytes > 1:
+        return 1
     if SPEC.vector_out_bytes > 1 and operation not in (*SCALED, "softmax"):
         legal.remove(1)
     return int(rng.choice(legal))
@@ -121,12 +126,28 @@ async def test_stalls(dut: Any, kind: str) -> None:
         await run(host, memory, job)
 
 
+@cocotb.test(skip=not SPEC.transpose)
+@cocotb.parametrize(kind=list(SCHEDULES))
+async def test_transposition(dut: Any, kind: str) -> None:
+    """Parts of blocks, whole ones, and many, beyond the longest row of the unit, too."""
+    rng, side = generator(15), UNIT.lanes
+    stalls = {channel: schedule(kind, generator(16, i)) for i, channel in enumerate(CHANNELS)}
+    host, memory = await system.start(dut, size=SIZE, latency=20, stalls=stalls)
+    shapes = [(1, 1), (side, side), (side + 1, 2 * side - 1), (3 * side, 1), (1, 3 * side),
+              (2 * side, UNIT.length + 1), (4 * side, 4 * side), (4 * side + 1, 4 * side + 1),
+              (9 * side - 1, 8 * side + 3)]  # fmt: skip
+    for m, n in shapes[: limited(len(shapes))]:
+        job = draw(rng, m, n, "transpose")
+        fill(memory, rng, job)
+        await run(host, memory, job)
+
+
 @cocotb.test
 async def test_in_place(dut: Any) -> None:
     """Rows of C where those of A are, or those of B, or of both."""
     host, memory = await system.start(dut, size=SIZE, latency=3)
     rng = generator(4)
-    for operation in BUILT:
+    for operation in UNIT.built:
         for over in ("a", "b", "ab") if operation in PAIRS else ("a",):
             job = draw(rng, 9, sizes(rng)[1], operation)
             apart: dict[str, Any] = {f"ld{one}": max(job.lda, job.ldc) for one in f"{over}c"}
@@ -167,6 +188,15 @@ async def test_refused(dut: Any) -> None:
         sized: list[dict[str, Any]] = [{"c_bytes": 3}]
         sized += [{"vector": name, "requantisation": None, "c_bytes": 1} for name in norms * wide]
         sized += [{"c_bytes": 2}] * (not wide)
+        if SPEC.transpose:
+            turned = draw(rng, 5, 7, "transpose")
+            sized += [{**vars(turned), "a_format": 1}] * wide
+            sized += [{**vars(turned), "c_bytes": 2}]
+            wrong += [
+                (Error.LEADING_DIMENSION, {**vars(turned), "ldc": 4}),
+                (Error.LEADING_DIMENSION, {**vars(turned), "lda": 6}),
+                (Error.WRAPS, {**vars(turned), "c": high - 6 * turned.ldc - 4}),
+            ]
         wrong += [(Error.MODE, {"ldc": 4 * good.n} | one) for one in sized]
     for operation in [name for name in BUILT if name in SCALED]:
         how = how_of(rng, operation)
@@ -316,7 +346,7 @@ async def test_ring_with_products(dut: Any, kind: str) -> None:
         m, n = int(rng.integers(1, 7)), int(rng.integers(1, min(UNIT.length, 20) + 1))
         ring: list[Job] = []
         place = 0
-        for number, operation in enumerate([None, *BUILT, None]):
+        for number, operation in enumerate([None, *UNIT.built, None]):
             job = (
                 jobs.draw(SPEC, rng, m, n, n, **how)
                 if operation is None

@@ -59,10 +59,9 @@ Rigs = Callable[[VectorUnitSpec], Rig]
 
 
 def spec_of(unit: VectorUnitSpec) -> CoprocessorSpec:
-    code_bytes = 1 + (unit in SIZED.values())
-    return CoprocessorSpec(
-        engine=SystolicOsSpec(m=4, n=4), vector=unit, code_bytes=code_bytes, **SMALL
-    )
+    sized = unit in SIZED.values()
+    more: dict[str, Any] = {"code_bytes": 2, "transpose": True} if sized else {}
+    return CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), vector=unit, **more, **SMALL)
 
 
 @pytest.fixture(params=["python", "c"])
@@ -125,6 +124,39 @@ def test_driver_vector_sizes_of_codes(rig_of: Rigs) -> None:
     wanted = [vector_unit(unit, "gelu", row, to)[0] for row in right]
     assert np.array_equal(curved.c.read(), wanted)
     assert [job.alike for job in made.hardware.done] == [0] * 7
+
+
+@pytest.mark.parametrize("unit", SIZED.values(), ids=SIZED)
+def test_driver_vector_transposes(unit: VectorUnitSpec, rig_of: Rigs) -> None:
+    """Bytes of any kind; what was written before is turned, and turned back."""
+    made = rig_of(unit)
+    device, rng = made.open(), RNG(9)
+    assert device.info.vector is not None
+    assert device.info.vector.operations == (*unit.built, "transpose")
+    for number in (device.info.a, Number.of(8, 6, False)):
+        for m, n in ((1, 1), (3, 50), (17, 2)):
+            values = draw(rng, number, m, n)
+            turned = device.vector("transpose", device.place(values, number))
+            back = device.vector("transpose", turned.c)
+            device.run([turned, back])
+            assert [job.alike for job in made.hardware.done] == [0, 0]
+            assert turned.c.number == number
+            assert np.array_equal(turned.c.read(), values.T)
+            assert np.array_equal(back.c.read(), values)
+    a = device.empty((3, 8), number)
+    for more, says in (
+        ({"narrow": True}, "narrow must be false for transpose, not true"),
+        ({"out": device.empty((3, 8), number)}, r"out must be of shape \(8, 3\), not \(3, 8\)"),
+        ({"out": device.empty((8, 3), Number.of(8, 5, False))}, "out must hold"),
+    ):
+        reject(device, says, "transpose", a, **more)
+    square = device.empty((4, 4), number)
+    reject(device, "out must not be in the memory of a", "transpose", square, out=square)
+    reject(device, "a must be of numbers of a byte, not of", "transpose",
+           device.empty((3, 4), Number.of(16, 16, True)))  # fmt: skip
+    plain = rig_of(UNITS["norms"]).open()
+    reject(plain, "operation must be one of layer_norm, rms_norm, not 'transpose'", "transpose",
+           plain.empty((3, 4), number))  # fmt: skip
 
 
 def test_driver_vector_sizes_rejects_what_hardware_would(rig_of: Rigs) -> None:
@@ -274,7 +306,8 @@ def test_c_driver_refuses_vector_jobs_as_the_golden_model(library: Any) -> None:
         assert isinstance(device, c_driver.CDevice)
         high = 1 << spec.address_width
         for _ in range(300):
-            operation = str(rng.choice([*unit.built, *OPERATIONS][: len(unit.built) + 1]))
+            built = spec.vector_jobs
+            operation = str(rng.choice([*built, *OPERATIONS][: len(built) + 1]))
             longest = unit.most(operation) if operation in unit.built else 5
             n = int(rng.choice([0, 1, 7, longest, longest + 1, 1 << 24]))
             wide, m, edge = int(rng.integers(2)), int(rng.integers(4)), int(rng.integers(-1, 2))
