@@ -47,7 +47,7 @@ SIDES = {
     "adder_tree": ("n", "k"),
     "digit_column": ("m", "n"),
 }
-MOST = {"systolic_ws": {"m": 32}}
+MOST = {"systolic_ws": {"m": 63}}
 """Greatest parameters: a beat of 64 rows would have more bits than a module can have inputs."""
 PARTS = ("quality", "sizes", "simulation", "wires")
 """Not asked for, all but the last."""
