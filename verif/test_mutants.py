@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from hw.catalog import Design
+from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
-from verif.support.mutants import CASES, LONG, by_outputs, by_reachability, score
+from verif.support.equivalence import by_outputs, by_reachability, longest
+from verif.support.mutants import CASES, LONG, score
 from verif.support.seeds import of_the_day
 
 MUTANTS, SEED = 10, 1
@@ -48,6 +50,26 @@ def test_mutants_of_the_day_are_killed(
     # What the bench tells from the design is not proven equal.
     for proof in (by_outputs, by_reachability):
         assert not proof(design, tmp_path, found.killed[0], 20)
+
+
+@pytest.mark.parametrize(("beyond", "equal"), [(0, True), (-1, False)])
+def test_tiles_that_are_too_long_make_no_fault(beyond: int, equal: bool, tmp_path: Path) -> None:
+    """The mutant of a stand-in gives a row after so many beats; a tile of `k_max` has some."""
+    design = Design(*CASES[0])
+    limit = longest(design)
+    assert limit == ("i_a", 9)
+    ports = Emission(design).ports
+    heads = [f"{one['direction']} [{one['width'] - 1}:0] {one['name']}" for one in ports]
+    outputs = {one["name"]: "0" for one in ports if one["direction"] == "output"}
+    outputs |= {"i_a_ready": "1", "o_c_valid": f"mutant == 1 && beats > {limit[1] + beyond}"}
+    lines = [
+        f"module {design.module}({', '.join(heads)}, input [7:0] mutant);\nreg [7:0] beats = 0;",
+        *(f"assign {name} = {value};" for name, value in outputs.items()),
+        "always @(posedge clk)",
+        "if (rst | i_a_valid & i_a_last) beats <= 0; else if (i_a_valid) beats <= beats + 1;",
+    ]
+    (tmp_path / "mutants.v").write_text("\n".join([*lines, "endmodule\n"]))
+    assert by_outputs(design, tmp_path, 1, 20) is equal
 
 
 def test_seed_of_the_day_is_the_date_unless_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from hw.catalog import Design
 from hw.emit import yosys
 from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
-from verif.support.mutants import proven
+from verif.support.equivalence import proven
 
 SECONDS = 200
 SMALL = {"a_width": 2, "b_width": 2, "accumulator_width": 8}

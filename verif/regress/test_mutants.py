@@ -11,7 +11,7 @@ from carrysave.regress import plan
 from carrysave.regress.mutants import Mutants
 from hw.catalog import Design
 from verif.support.command import Run
-from verif.support.mutants import equivalent
+from verif.support.equivalence import equivalent
 from verif.support.schemas import check
 
 TINY = {"a_width": 2, "b_width": 2, "accumulator_width": 6}

@@ -1,4 +1,4 @@
-"""Mutants of designs: which ones their benches kill, and proofs that the others are no faults."""
+"""Mutants of designs: which ones their benches kill, and which are proven to be no faults."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,14 +9,9 @@ from carrysave.sim.parameters import describe
 from carrysave.sim.runner import run
 from carrysave.sim.verilator import Build, build
 from hw.catalog import Design
-from hw.emit import yosys
+from verif.support.equivalence import equivalent
 
-__all__ = [
-    "CASES", "LONG", "Score", "by_outputs", "by_reachability", "equivalent", "proven", "score",
-]  # fmt: skip
-
-PATIENCE = 400
-"""Seconds for a proof by reachability."""
+__all__ = ["CASES", "LONG", "Score", "score"]
 
 TINY = {"a_width": 3, "b_width": 3, "accumulator_width": 8}
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -137,91 +132,3 @@ def passes(design: Design, simulator: Build, folder: Path, mutant: int, seed: in
     )
     assert mutant or result.ok, result
     return result.ok
-
-
-def equivalent(design: Design, folder: Path, mutant: int) -> bool:
-    """Whether the mutant is proven equal to the design, over all states or from the first one."""
-    # Any may be done at once where another takes minutes.
-    return (
-        by_outputs(design, folder, mutant, 20)
-        or by_reachability(design, folder, mutant, 20)
-        or by_induction(design, folder, mutant)
-        or by_reachability(design, folder, mutant, PATIENCE)
-    )
-
-
-def selected(design: Design, mutant: int) -> str:
-    """Yosys script that reads the design as `gold`, and as `gate` with this mutant."""
-    return "".join(
-        f"read_verilog mutants.v\nproc\nrename {design.module} {name}\ncd {name}\n"
-        f"delete -port mutant\nconnect -set mutant 8'd{number}\ncd ..\n"
-        for name, number in (("gate", mutant), ("gold", 0))
-    )
-
-
-def by_induction(design: Design, folder: Path, mutant: int) -> bool:
-    """Whether Yosys proves the mutant equal to the design, by induction over all states."""
-    try:
-        yosys.run(
-            f"{selected(design, mutant)}opt -full\nwreduce\nopt -full\n"
-            # Bit by bit, since what nobody reads may differ.
-            "techmap\nopt -full\nsplitnets\nopt_clean -purge\n"
-            "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
-            "equiv_struct\nequiv_simple -undef\nequiv_induct -undef -seq 3\n"
-            "equiv_status -assert",
-            cwd=folder,
-        )
-    except yosys.YosysError as error:
-        if "unproven" not in str(error):
-            raise
-        return False
-    return True
-
-
-def by_reachability(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
-    """Whether ABC proves that from the first state on, no register and no output ever differs.
-
-    Both share the registers' values, so that what is proven is only that each next state that can
-    be reached, and each output, is made alike.
-    """
-    name = f"reachable{mutant}"
-    (folder / "same.v").write_text(
-        '(* techmap_celltype = "$equiv" *)\n'
-        "module same (input A, input B, output Y);\nassign Y = A;\n"
-        "\\$assert check (.A(A ~^ B), .EN(1'b1));\nendmodule\n"
-    )
-    log = yosys.run(
-        f"{selected(design, mutant)}setundef -zero\nopt -full\nwreduce\nopt -full\n"
-        "techmap\nopt -full\ndffunmap\nopt_clean\nsplitnets\nopt_clean -purge\n"
-        # Of what is inside, registers alone are paired.
-        "select -set registers t:$_DFF_* %co1:+[Q] w:* %i\nrename -hide w:* @registers %d\n"
-        "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
-        "techmap -map +/techmap.v -map same.v\nselect -assert-none t:$equiv\n"
-        "delete -port o:*\nopt -full\n"
-        f"techmap\ndffunmap\naigmap\nopt_clean\nstat\nwrite_aiger -zinit {name}.aig",
-        cwd=folder,
-    )
-    if "$assert" not in log.rpartition("Printing statistics")[2]:
-        return True  # the two became the same circuit
-    return proven(folder, name, seconds)
-
-
-def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
-    """Whether ABC proves that from the first state on no output ever differs.
-
-    Registers may: those of which nobody reads what they have then.
-    """
-    name = f"outputs{mutant}"
-    yosys.run(
-        f"{selected(design, mutant)}setundef -zero\nopt -full\n"
-        "miter -equiv -flatten gold gate miter\nhierarchy -top miter\nproc\nopt -full\n"
-        "memory_map\ntechmap\nopt -full\ndffunmap\naigmap\nopt_clean -purge\n"
-        f"write_aiger -zinit {name}.aig",
-        cwd=folder,
-    )
-    return proven(folder, name, seconds)
-
-
-def proven(folder: Path, name: str, seconds: int) -> bool:
-    """Whether ABC proves that no output of a circuit is ever 1."""
-    return yosys.never(f"{name}.aig", seconds, cwd=folder, patience=PATIENCE) is True

@@ -1,0 +1,141 @@
+"""Proofs that mutants of a design are no faults."""
+
+from pathlib import Path
+
+from golden.engine import EngineSpec
+from golden.npe.activation import ActivationSpec
+from hw.catalog import Design
+from hw.emit import yosys
+from hw.emit.verilog import Emission
+
+__all__ = ["by_outputs", "by_reachability", "equivalent", "longest", "proven"]
+
+PATIENCE = 400
+"""Seconds for a proof by reachability."""
+
+
+def equivalent(design: Design, folder: Path, mutant: int) -> bool:
+    """Whether the mutant is proven equal to the design, over all states or from the first one."""
+    # Any may be done at once where another takes minutes.
+    return (
+        by_outputs(design, folder, mutant, 20)
+        or by_reachability(design, folder, mutant, 20)
+        or by_induction(design, folder, mutant)
+        or by_reachability(design, folder, mutant, PATIENCE)
+    )
+
+
+def selected(design: Design, mutant: int) -> str:
+    """Yosys script that reads the design as `gold`, and as `gate` with this mutant."""
+    return "".join(
+        f"read_verilog mutants.v\nproc\nrename {design.module} {name}\ncd {name}\n"
+        f"delete -port mutant\nconnect -set mutant 8'd{number}\ncd ..\n"
+        for name, number in (("gate", mutant), ("gold", 0))
+    )
+
+
+def by_induction(design: Design, folder: Path, mutant: int) -> bool:
+    """Whether Yosys proves the mutant equal to the design, by induction over all states."""
+    try:
+        yosys.run(
+            f"{selected(design, mutant)}opt -full\nwreduce\nopt -full\n"
+            # Bit by bit, since what nobody reads may differ.
+            "techmap\nopt -full\nsplitnets\nopt_clean -purge\n"
+            "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
+            "equiv_struct\nequiv_simple -undef\nequiv_induct -undef -seq 3\n"
+            "equiv_status -assert",
+            cwd=folder,
+        )
+    except yosys.YosysError as error:
+        if "unproven" not in str(error):
+            raise
+        return False
+    return True
+
+
+def by_reachability(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
+    """Whether ABC proves that from the first state on, no register and no output ever differs.
+
+    Both share the registers' values, so that what is proven is only that each next state that can
+    be reached, and each output, is made alike.
+    """
+    name = f"reachable{mutant}"
+    (folder / "same.v").write_text(
+        '(* techmap_celltype = "$equiv" *)\n'
+        "module same (input A, input B, output Y);\nassign Y = A;\n"
+        "\\$assert check (.A(A ~^ B), .EN(1'b1));\nendmodule\n"
+    )
+    log = yosys.run(
+        f"{selected(design, mutant)}setundef -zero\nopt -full\nwreduce\nopt -full\n"
+        "techmap\nopt -full\ndffunmap\nopt_clean\nsplitnets\nopt_clean -purge\n"
+        # Of what is inside, registers alone are paired.
+        "select -set registers t:$_DFF_* %co1:+[Q] w:* %i\nrename -hide w:* @registers %d\n"
+        "equiv_make gold gate equiv\nhierarchy -top equiv\nflatten\nopt_clean\n"
+        "techmap -map +/techmap.v -map same.v\nselect -assert-none t:$equiv\n"
+        "delete -port o:*\nopt -full\n"
+        f"techmap\ndffunmap\naigmap\nopt_clean\nstat\nwrite_aiger -zinit {name}.aig",
+        cwd=folder,
+    )
+    if "$assert" not in log.rpartition("Printing statistics")[2]:
+        return True  # the two became the same circuit
+    return proven(folder, name, seconds)
+
+
+def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
+    """Whether ABC proves that from the first state on no output ever differs.
+
+    Registers may: those of which nobody reads what they have then. No tile or row is longer than
+    the design allows: of longer ones sums may overflow.
+    """
+    name = f"outputs{mutant}"
+    (folder / "legal.v").write_text(_legal(design))
+    yosys.run(
+        f"{selected(design, mutant)}setundef -zero\nopt -full\n"
+        "miter -equiv -make_outputs gold gate miter\nread_verilog legal.v\n"
+        "hierarchy -top legal\nproc\nflatten\nopt -full\n"
+        "memory_map\ntechmap\nopt -full\ndffunmap\naigmap\nopt_clean -purge\n"
+        f"write_aiger -zinit {name}.aig",
+        cwd=folder,
+    )
+    return proven(folder, name, seconds)
+
+
+def _legal(design: Design) -> str:
+    """Return Verilog of a module whose only output is 1 if the two differ in a legal run."""
+    ports = [port for port in Emission(design).ports if port["direction"] == "input"]
+    inputs = ", ".join(f"input [{port['width'] - 1}:0] in_{port['name']}" for port in ports)
+    pins = [f".in_{port['name']}(in_{port['name']})" for port in ports] + [".trigger(differ)"]
+    lines, bad = [f"module legal({inputs}, output bad);", "wire differ;"], "differ"
+    limit = longest(design)
+    if limit is not None:
+        stream, beats = limit
+        pins.append(f".gold_{stream}_ready(ready)")
+        lines += [
+            f"wire ready;\nwire beat = in_{stream}_valid & ready;",
+            "reg [31:0] beats = 0;\nreg before = 0;",
+            f"wire beyond = before | beat & beats == {beats};",
+            "always @(posedge in_clk) begin\nbefore <= beyond;",
+            f"if (in_rst | beat & in_{stream}_last) beats <= 0; else if (beat) beats <= beats + 1;",
+            "end",
+        ]
+        bad = "differ & ~beyond"
+    return "\n".join([*lines, f"miter both({', '.join(pins)});", f"assign bad = {bad};",
+                      "endmodule\n"])  # fmt: skip
+
+
+def longest(design: Design) -> tuple[str, int] | None:
+    """Return a stream, and how many beats it may have from one `last` to the next; None if any.
+
+    Engines of several passes are left out.
+    """
+    spec = design.spec
+    if isinstance(spec, ActivationSpec):
+        return "i", spec.length
+    if isinstance(spec, EngineSpec) and spec.passes == 1:
+        return "i_a", -(-spec.k_max // spec.k)
+    return None
+
+
+def proven(folder: Path, name: str, seconds: int) -> bool:
+    """Whether ABC proves that no output of a circuit is ever 1."""
+    return yosys.never(f"{name}.aig", seconds, cwd=folder, patience=PATIENCE) is True
