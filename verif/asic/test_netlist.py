@@ -32,7 +32,7 @@ OWN: dict[str, dict[str, Any]] = {
         "outstanding": 2, "narrow": True, "address_width": 20, "dimension_width": 10,
     },
     "coprocessor_stream": ENGINE,
-    "coprocessor_uart": ENGINE | {"memory_bytes": 2048, "divisor": 4},
+    "coprocessor_uart": ENGINE | {"memory_bytes": 1024, "divisor": 4},
     "lut_tables": {"lookups": 1, "a_width": 4, "table": "half"},
     "lut_unit": {
         "m": 2, "n": 2, "group": 2, "lookups": 1, "activations": "int4", "k_max": 6, "planes": 2,
@@ -81,7 +81,7 @@ def test_netlist_passes_the_bench(name: str, tmp_path: Path) -> None:
     library = cells.osu018()
     netlist = Path(synthesis.synthesise_design(design, library)["netlist"])
     models = cache.write(tmp_path / "cells.v", cells.cell_models(library))
-    result = runner.verify(design, netlist=[netlist, models], directory=tmp_path)
+    result = runner.verify(design, netlist=[netlist, models], directory=tmp_path, deadline=3600)
     assert result.ok, result
     least = {"coprocessor": 15, "coprocessor_stream": 8, "coprocessor_uart": 7}
     assert result.tests >= least.get(name, 21)

@@ -22,6 +22,7 @@ def equivalent(design: Design, folder: Path, mutant: int) -> bool:
         or by_reachability(design, folder, mutant, 20)
         or by_induction(design, folder, mutant)
         or by_reachability(design, folder, mutant, PATIENCE)
+        or by_outputs(design, folder, mutant, PATIENCE)
     )
 
 
