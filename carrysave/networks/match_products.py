@@ -10,6 +10,7 @@ from .code_types import limits
 from .expand import MICROSOFT
 from .im2col import Windows
 from .kernels import TRANSPOSED, Unsupported, arranged, attributes
+from .mean_product import MEAN, MeanProduct
 from .model import Graph
 from .names import quoted
 from .product_base import Operands
@@ -120,7 +121,7 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         return Match(product=_base(graph, node, a, b, None), node=node)
     if kind in {("", name) for name in (*FLOAT_PRODUCTS, TRANSPOSED)}:
         return _between(graph, node)
-    return None
+    return _mean(graph, node) if kind == ("", MEAN) else None
 
 
 def key(node: NodeProto) -> str:
@@ -296,11 +297,32 @@ def _between(graph: Graph, node: NodeProto) -> Match | None:
     y, low, high, behind = _follow(graph, node.output[0])
     if y is None:
         return _floats(graph, node, product, steps, "")
+    return Match(product=_limited(product, steps, y, low, high), node=node, behind=behind)
+
+
+def _limited(
+    product: QuantisedProduct, steps: np.ndarray, y: _Codes, low: float, high: float
+) -> QuantisedProduct:
+    """Make a product output codes within limits."""
     product = _scaled(replace(product, y=y.name), steps, y)
     with np.errstate(over="ignore"):
         codes = [np.rint(np.float32(limit) / y.step[0]) + y.number for limit in (low, high)]
     limits = [int(np.clip(code, product.low, product.high)) for code in codes]
-    return Match(product=replace(product, low=limits[0], high=limits[1]), node=node, behind=behind)
+    return replace(product, low=limits[0], high=limits[1])
+
+
+def _mean(graph: Graph, node: NodeProto) -> Match | None:
+    """Find means of dequantised codes, and the quantiser that is their only reader."""
+    a = dequantised(graph, node.input[0])
+    if a is None or a.values is not None or a.scale is None or {a.scale.size, a.zero.size} != {1}:
+        return None
+    y, low, high, behind = _follow(graph, node.output[0])
+    if y is None:
+        return None
+    product = MeanProduct(
+        **places(node, a.name, "", None, None), a_zero=a.number, a_type=a.zero.dtype
+    )
+    return Match(product=_limited(product, a.step, y, low, high), node=node, behind=behind)
 
 
 def dequantised(graph: Graph, name: str) -> _Codes | None:

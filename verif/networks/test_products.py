@@ -1,15 +1,19 @@
 """Products of networks against onnxruntime: every operator, shape and way of quantising."""
 
+from fractions import Fraction
+from math import floor
 from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from carrysave.driver.batch import Work
 from carrysave.networks import golden
 from carrysave.networks.compare import Comparison
 from carrysave.networks.evaluate import evaluate
 from carrysave.networks.lower import lower
+from carrysave.networks.mean_product import MEAN, MeanProduct
 from carrysave.networks.model import Graph
 from carrysave.networks.product_base import Operands
 from carrysave.networks.target import Target
@@ -245,8 +249,97 @@ def test_pools_and_others_of_onnxruntime_on_codes() -> None:
     comparison = Comparison(lowered(builder, x.shape, U8, U8))
     comparison.run({"x": x}, multiplier(False))
     kinds = {kind for kind, product in comparison.found if not product}
-    assert kinds == {"LeakyRelu", "Concat", "AveragePool", "GlobalAveragePool", "Softmax"}
+    assert kinds == {"LeakyRelu", "Concat", "AveragePool", "Softmax"}
+    assert ("GlobalAveragePool", True) in comparison.found
     assert max(one.most for one in comparison.found.values()) <= 1
+
+
+def mean(builder: Builder, kind: Any, zero: int | None = None, behind: str = "") -> None:
+    """Make means of channels between quantisers."""
+    last = builder.zero(kind) if zero is None else builder.constant(zero, kind)
+    builder.node("DequantizeLinear", ["x", builder.scale(), builder.zero(kind)], "float")
+    made = builder.node("GlobalAveragePool", ["float"], "mean")
+    if behind:
+        made = builder.node(behind, [made], "behind")
+    builder.node("QuantizeLinear", [made, builder.constant(0.004), last], "y")
+
+
+@pytest.mark.parametrize("kind", [U8, I8])
+@pytest.mark.parametrize("sizes", [(6, 7), (1, 1), (9,), (2, 3, 4), (40, 30)])
+def test_means_of_channels_are_products(sizes: tuple[int, ...], kind: Any) -> None:
+    """With a row of ones; in hardware, with one work for all channels of all samples."""
+    for seed, behind in enumerate(("", "Relu")):
+        rng = np.random.default_rng(seed)
+        builder = Builder(rng)
+        mean(builder, kind, behind=behind)
+        shape = (3, 5, *sizes)
+        network = lowered(builder, shape, kind, kind)
+        assert set(network.host) <= {"QuantizeLinear", "DequantizeLinear"}
+        (product,) = network.products
+        x = draw(rng, shape, kind)
+        comparison = Comparison(network)
+        comparison.run({"x": x}, multiplier(True))
+        assert comparison.found[MEAN, True].most <= 1
+        assert comparison.found[MEAN, True].codes == 15
+        compiled = product.compile(TARGET, x, None, True)
+        (work,) = compiled.works
+        assert work.requantisation is not None
+        assert compiled.macs == x.size
+        # Exactly, by whole numbers: the sum, times the scale of a code by their count.
+        assert isinstance(product, MeanProduct)
+        assert product.scale is not None
+        sums = (x.astype(np.int64) - product.a_zero).sum(axis=tuple(range(2, x.ndim)))
+        scale = Fraction(float(product.scale[0] / np.float32(np.prod(sizes))))
+        wanted = [min(max(floor(int(one) * scale + Fraction(1, 2)) + product.y_zero, product.low),
+                      product.high) for one in sums.flat]  # fmt: skip
+        made = golden.product(TARGET.spec, compiled)
+        assert made.shape == (3, 5, *[1] * len(sizes))
+        assert made.reshape(-1).tolist() == wanted
+
+
+def test_means_of_more_codes_than_the_engine_takes_are_cut() -> None:
+    """And their sums added: the same codes as of onnxruntime's rounding."""
+    rng = np.random.default_rng(1)
+    builder = Builder(rng)
+    mean(builder, U8)
+    graph = Graph(builder.model((2, 3, 7, 9), U8, U8))
+    x = draw(rng, (2, 3, 7, 9), U8)
+    target = Target(Design("coprocessor", {"engine": "systolic_os(m=4,n=4,k_max=20)"}))
+    (cut,), (whole,) = (lower(graph, one).products for one in (target, TARGET))
+    compiled = cut.compile(target, x, None, True)
+    assert [len(work.b) for work in compiled.works] == [20, 20, 20, 3]
+    assert compiled.macs == x.size
+    made = golden.product(target.spec, compiled)
+    on_host = golden.product(TARGET.spec, whole.compile(TARGET, x, None, False))
+    assert made.shape == (2, 3, 1, 1)
+    np.testing.assert_array_equal(made, on_host)
+
+
+def test_other_means_stay_on_the_host() -> None:
+    """Of codes of 16 bits, of which the engine has none, and those that two read."""
+    rng = np.random.default_rng(1)
+    wide, twice = Builder(rng), Builder(rng)
+    mean(wide, np.uint16)
+    mean(twice, U8)
+    twice.node("QuantizeLinear", ["mean", twice.scale(), twice.zero(U8)], "other")
+    for builder, kind in ((wide, np.uint16), (twice, U8)):
+        right = [builder.codes((4, 4, 1, 1), I8), builder.scale(), builder.constant(0, I8)]
+        late = [builder.scale(), builder.zero(U8)]
+        builder.node("QLinearConv", ["u", *late, *right, *late], "v")
+        proto = builder.model((2, 4, 3, 3), kind, U8)
+        proto.graph.input.append(
+            helper.make_tensor_value_info("u", TensorProto.UINT8, [2, 4, 3, 3])
+        )
+        proto.graph.output.append(
+            helper.make_tensor_value_info("v", TensorProto.UINT8, [2, 4, 3, 3])
+        )
+        if builder is twice:
+            proto.graph.output.append(
+                helper.make_tensor_value_info("other", TensorProto.UINT8, [2, 4, 1, 1])
+            )
+        network = lower(Graph(proto), TARGET)
+        assert [product.operator for product in network.products] == ["QLinearConv"]
+        assert network.host[MEAN] == 1
 
 
 def test_groups_that_are_deep_stand_alone() -> None:
