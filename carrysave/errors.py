@@ -46,6 +46,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "pythondata_cpu_vexriscv",
     ),
     "train": ("jax",),
+    "torch": ("torch", "onnxscript"),
     "docs": ("peakrdl_html",),
     "pandas": ("pandas",),
     "parquet": ("pyarrow",),

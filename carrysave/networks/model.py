@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from onnx import ModelProto, NodeProto, numpy_helper
 from hw.emit.user_files import shown
 
 from .check_model import read_model
+from .exported import SUFFIX, converted
 from .names import quoted
 from .tensors import outline
 
@@ -147,5 +149,12 @@ def needed(nodes: Sequence[NodeProto], outputs: Iterable[str]) -> tuple[list[Nod
 
 
 def load(path: Path, *, subgraphs: bool = False) -> Graph:
-    """Read a model, as :func:`carrysave.networks.check_model.read_model` does."""
-    return Graph(read_model(path, subgraphs=subgraphs))
+    """Read a model, as :func:`carrysave.networks.check_model.read_model` does.
+
+    Programs of torch.export, ``.pt2``, become ONNX models first, see
+    :func:`carrysave.networks.exported.converted`.
+    """
+    if path.suffix != SUFFIX:
+        return Graph(read_model(path, subgraphs=subgraphs))
+    with TemporaryDirectory() as folder:
+        return Graph(read_model(converted(path, Path(folder)), subgraphs=subgraphs))

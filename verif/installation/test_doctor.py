@@ -51,7 +51,9 @@ def test_doctor_finds_what_this_machine_has(run: Run) -> None:
     assert there["c++"]["version"] == verilator.compiler()
     assert Path(there["c++"]["where"]).is_file()
     assert there["sta"]["version"] == sta.version()
-    assert all(part["ok"] for own in found["extras"].values() for part in own)
+    # Torch is too large to be with all that tests need.
+    extras = [own for extra, own in found["extras"].items() if extra != "torch"]
+    assert all(part["ok"] for own in extras for part in own)
     outcome = run("doctor", "generate", "verify", "synth")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.splitlines()[-3:] == [
