@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from carrysave.data.networks import text_angle
+from carrysave.networks.precision.options import Pair
 from carrysave.progress import Steps
 from scripts.precision_digits import CALIBRATION, Keep, RoundedNetwork, measured
 
@@ -16,6 +17,17 @@ __all__ = ["lines"]
 _BATCH = 20
 _WORDS = 4
 """Of a line."""
+_TITLES = ("all int8", "all e4m3", "all int4", "mix, 60% of int8's bytes")
+"""Configurations: each takes a minute of a core."""
+
+
+class _Network(RoundedNetwork):
+    """The network in fewer configurations than those of digits."""
+
+    def configurations(self) -> dict[str, list[Pair]]:
+        """Name the choices that are compared."""
+        found = super().configurations()
+        return {title: found[title] for title in _TITLES}
 
 
 def lines(count: int, keep: Keep, steps: Steps) -> list[dict[str, Any]]:
@@ -26,8 +38,8 @@ def lines(count: int, keep: Keep, steps: Steps) -> list[dict[str, Any]]:
         task = text_angle(Path(folder), islice(_texts(), count + count // 2))
         inputs, labels = task.inputs[:count], task.labels[:count]
 
-        def network(keep: Keep) -> RoundedNetwork:
-            return RoundedNetwork(
+        def network(keep: Keep) -> _Network:
+            return _Network(
                 task.model, task.calibration[:CALIBRATION], inputs, labels, _BATCH, keep, steps
             )
 
