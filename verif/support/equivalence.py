@@ -113,7 +113,7 @@ def _legal(design: Design) -> str:
         pins.append(f".gold_{stream}_ready(ready)")
         lines += [
             f"wire ready;\nwire beat = in_{stream}_valid & ready;",
-            "reg [31:0] beats = 0;\nreg before = 0;",
+            f"reg [{beats.bit_length() - 1}:0] beats = 0;\nreg before = 0;",
             f"wire beyond = before | beat & beats == {beats};",
             "always @(posedge in_clk) begin\nbefore <= beyond;",
             f"if (in_rst | beat & in_{stream}_last) beats <= 0; else if (beat) beats <= beats + 1;",
