@@ -57,7 +57,7 @@ def embed(
     - `carrysave embed all-MiniLM-L6-v2 sentences.txt -p m=16 -p n=16 --batch 8`
     """
     folder = output_folder(output)
-    texts = command.PARAMETERS | settings(parameter)
+    texts = command.parameters(settings(parameter))
     request = command.EmbedRequest(
         model=model,
         text=text,

@@ -3,6 +3,7 @@
 import io
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from .simulate import SIMULATIONS, Part, parts, wrong
 from .tokens import read_tokens
 from .weights import read_encoder
 
-__all__ = ["PARAMETERS", "UNIT", "EmbedRequest", "execute", "unit_of"]
+__all__ = ["PARAMETERS", "UNIT", "EmbedRequest", "execute", "parameters", "unit_of"]
 
 UNIT = (
     "vector_unit(width=16,scale_width=8,out_width=16,signed=true,norm_fraction=8,length=1024,"
@@ -38,6 +39,13 @@ UNIT = (
 """The vector unit, if the design has none."""
 PARAMETERS = {"vector": UNIT, "code_bytes": "2", "transpose": "true"}
 """Of the co-processor, unless given."""
+
+
+def parameters(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the co-processor's parameters: those given, and of the others an encoder's."""
+    # Without a unit there is no transposition either, and it is the unit that is missing.
+    missing = {"transpose": "false"} if given.get("vector") == "none" else {}
+    return {**PARAMETERS, **missing, **given}
 
 
 @dataclass(frozen=True, kw_only=True)
