@@ -46,7 +46,7 @@ from scripts.precision_text import Text
 
 PARTS = ("digits", "tuned", "lines", "encoder", "text")
 SIZES = {
-    "digits": (10_000, 1000), "tuned": (10_000, 400), "lines": (400, 100), "encoder": (256, 48),
+    "digits": (10_000, 1000), "tuned": (10_000, 400), "lines": (600, 100), "encoder": (256, 48),
     "text": (512, 256),
 }  # fmt: skip
 """Inputs of each, and of a quick run."""
@@ -56,7 +56,7 @@ _ACCURACY = {
 }  # fmt: skip
 CALIBRATION = {"encoder": 16, "text": 32}
 """Sentences; tokens."""
-_VERSION = "1"
+_VERSION = "2"
 """Of what is kept in the cache."""
 COLUMNS = {
     "network": "{}", "figure": "{}", "inputs": "{}", "formats": "{}", "bits": "{:.2f}",

@@ -5,7 +5,7 @@ Models are found in their packages without importing these, which need more than
 
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import files
 from pathlib import Path
@@ -179,12 +179,22 @@ def magika(folder: Path) -> Task:
     return Task(model, items[~keep], items[keep], labels[keep], options)
 
 
-def text_angle(folder: Path, lines: Iterable[str] | None = None) -> Task:
-    """Whether a line of text is upside down; lines are those of numpy's documentation, or these."""
+def text_angle(
+    folder: Path,
+    lines: Iterable[str] | None = None,
+    sizes: Sequence[int] = (22, 24, 26, 28, 30, 23, 25, 27, 29),
+) -> Task:
+    """Whether a line of text is upside down.
+
+    Parameters
+    ----------
+    lines : of text; those of numpy's documentation if None.
+    sizes : of the letters, in turn; a picture is 48 high.
+    """
     model = _shipped("rapidocr_onnxruntime", "ch_ppocr_mobile_v2.0_cls_infer.onnx")
     images, labels = [], []
     for number, line in enumerate(_lines(160) if lines is None else lines):
-        pixels = _drawn([line], (192, 48), 22 + 2 * number % 9)
+        pixels = _drawn([line], (192, 48), sizes[number % len(sizes)])
         turned = number // 2 % 2
         images.append(np.rot90(pixels, 2 * turned))
         labels.append(turned)
