@@ -192,22 +192,26 @@ class EngineText(Parameter):
             raise ValueError(f"{name} must take codes as they are, not {text!r}")
         return design
 
-    @classmethod
-    def extended(cls, inside: "Design", more: Mapping[str, Any], *, parse: bool = False) -> str:
+    def extended(
+        self, name: str, text: str, more: Mapping[str, Any], *, parse: bool = False
+    ) -> str:
         """Describe an engine with more parameters, given by values or, to `parse`, by texts."""
+        inside = self.design(name, text)
         kinds = inside.entry.parameters
+        told = (spelled(name, text) or ("", {}))[1]
+        own = {**{key: inside.parameters[key] for key in told}, **inside.changed}
         for key in more:
             if key not in kinds:
                 raise nearest(key, kinds, f"parameter of {inside.name}")
-        given = {key: kinds[key].parse(key, own) if parse else own for key, own in more.items()}
-        return cls.text(Design(inside.name, {**inside.parameters, **given}))
+        for key, value in more.items():
+            own[key] = kinds[key].parse(key, value) if parse else value
+        return self.text(Design(inside.name, own))
 
     @staticmethod
     def text(design: "Design", told: Collection[str] = ()) -> str:
         """Describe an engine by the parameters that differ from the defaults, or were `told`."""
-        kinds = design.entry.parameters
-        parts = [f"{key}={value}" for key, value in design.parameters.items()
-                 if value != kinds[key].default or key in told]  # fmt: skip
+        own = {**{key: design.parameters[key] for key in told}, **design.changed}
+        parts = [f"{key}={own[key]}" for key in design.parameters if key in own]
         return f"{design.name}({','.join(parts)})" if parts else design.name
 
 
@@ -325,9 +329,11 @@ class Design:
             if name not in kinds:
                 raise nearest(name, kinds, f"parameter of {self.name}")
             kinds[name].check(name, value)
-        complete = {name: self.parameters.get(name, kind.default) for name, kind in kinds.items()}
+        given = self.parameters
+        complete = {name: given.get(name, kind.default) for name, kind in kinds.items()}
         object.__setattr__(self, "parameters", complete)
         self.spec  # noqa: B018  (a spec may refuse a combination)
+        complete.update((key, own) for key, own in self.defaults.items() if key not in given)
 
     @classmethod
     def parse(cls, name: str, texts: Mapping[str, str]) -> Self:
@@ -338,9 +344,9 @@ class Design:
         own = {key: text for key, text in texts.items() if key in kinds}
         engine = CATALOG[name].engine
         if len(own) < len(texts) and engine is not None:
-            inside = engine.design("engine", own.get("engine", engine.default))
+            held = own.get("engine", engine.default)
             more = {key: text for key, text in texts.items() if key not in own}
-            texts = {**own, "engine": engine.extended(inside, more, parse=True)}
+            texts = {**own, "engine": engine.extended("engine", held, more, parse=True)}
         for key in texts:
             if key not in kinds:
                 raise nearest(key, kinds, f"parameter of {name}")
@@ -350,6 +356,19 @@ class Design:
     def entry(self) -> Entry:
         """The entry of the catalogue."""
         return CATALOG[self.name]
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """What the parameters are that are not given; some depend on others."""
+        defaults = {name: kind.default for name, kind in self.entry.parameters.items()}
+        own = getattr(self.entry.component, "default_hows", None)
+        return defaults if own is None else {**defaults, **own(self.spec, self.parameters)}
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The parameters that are not at their defaults: with the name, all of the design."""
+        defaults = self.defaults
+        return {key: own for key, own in self.parameters.items() if own != defaults[key]}
 
     @cached_property
     def engine(self) -> Self | None:
@@ -401,12 +420,10 @@ class Design:
         If that is too long for simulators, a digest of the parameters replaces them.
         """
         name = self.name
-        for key, kind in self.entry.parameters.items():
-            value = self.parameters[key]
-            if value != kind.default:
-                text = re.sub(r"[^\w]+", "_", str(value)).strip("_")
-                number = str(int(value)).replace("-", "m") if not isinstance(value, str) else ""
-                name += f"_{key}_{text}" if isinstance(value, str) else f"_{key}{number}"
+        for key, value in self.changed.items():
+            text = re.sub(r"[^\w]+", "_", str(value)).strip("_")
+            number = str(int(value)).replace("-", "m") if not isinstance(value, str) else ""
+            name += f"_{key}_{text}" if isinstance(value, str) else f"_{key}{number}"
         if len(name) > _LONGEST:
             name = f"{self.name}_{self.digest}"
         return name

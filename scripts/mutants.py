@@ -47,11 +47,7 @@ def found() -> list[tuple[str, ...]]:
     for path in sorted(SCORES.glob("*.json")):
         one = json.loads(path.read_text())
         design = Design(one["design"], one["parameters"])
-        kinds = design.entry.parameters
-        own = ", ".join(
-            f"{key}={value}" for key, value in design.parameters.items()
-            if value != kinds[key].default
-        )  # fmt: skip
+        own = ", ".join(f"{key}={value}" for key, value in design.changed.items())
         counts = (one["seed"], one["mutants"], one["killed"], one["equal"], len(one["faults"]))
         rows.append((f"`{design.name}`", f"`{own}`" if own else "", *map(str, counts)))
     return rows

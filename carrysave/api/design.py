@@ -95,10 +95,11 @@ class Design(catalog.Design):
     def with_values(self, **values: Any) -> Self:
         """Return it with other parameters, or its engine's; what was told stays told."""
         kind, kinds = self.entry.engine, self.entry.parameters
-        own = {**self.parameters, **{name: values.pop(name) for name in kinds if name in values}}
+        kept = self.told.intersection(kinds) | self.changed.keys()
+        own = {name: self.parameters[name] for name in kinds if name in kept}
+        own |= {name: values.pop(name) for name in kinds if name in values}
         if values and kind is not None:
-            inside = kind.design("engine", own["engine"])
-            own["engine"] = kind.extended(inside, values)
+            own["engine"] = kind.extended("engine", own.get("engine", kind.default), values)
             values = {}
         found = type(self)(self.name, own, **values)
         found._tell(self.told)
@@ -108,11 +109,7 @@ class Design(catalog.Design):
         object.__setattr__(self, "told", frozenset(names))
 
     def __repr__(self) -> str:
-        kinds = self.entry.parameters
-        parts = [
-            f", {name}={value!r}" for name, value in self.parameters.items()
-            if value != kinds[name].default
-        ]  # fmt: skip
+        parts = [f", {name}={value!r}" for name, value in self.changed.items()]
         return f"{type(self).__name__}({self.name!r}{''.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -329,5 +326,5 @@ def _with_engine(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     if more:
         kind.check("engine", text)
         catalog.check_once(text, more)
-        found["engine"] = kind.extended(kind.design("engine", text), more)
+        found["engine"] = kind.extended("engine", text, more)
     return found

@@ -23,7 +23,7 @@ def for_device(target: str, design: Design, say: Callable[[str], None] = lambda 
     inside = design.engine or design
     kinds = inside.entry.hows
     if "target" in kinds:
-        if "target" in design.told or inside.parameters["target"] != kinds["target"].default:
+        if "target" in design.told or "target" in inside.changed:
             return design
         found = design.with_values(target=target)
         try:
@@ -35,8 +35,7 @@ def for_device(target: str, design: Design, say: Callable[[str], None] = lambda 
     if inside is design:
         return design.with_values(**design.device_values(design.told))
     # A parameter of the engine's text that is at its default does not count as told.
-    changed = {name for name, kind in kinds.items() if inside.parameters[name] != kind.default}
-    design = design.with_values(**inside.device_values(design.told | changed))
+    design = design.with_values(**inside.device_values(design.told | inside.changed.keys()))
     kind = design.entry.vector
     if kind is not None:
         unit = kind.design("vector", design.parameters["vector"], on_device=True)

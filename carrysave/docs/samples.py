@@ -31,8 +31,6 @@ def _engine(name: str) -> str:
 
 def command_of(design: Design) -> str:
     """Return the arguments of a command that name a design, such as ``mac -p a_width=4``."""
-    kinds = design.entry.parameters
-    own = {key: value for key, value in design.parameters.items() if value != kinds[key].default}
     words = (f"-p '{key}={value}'" if "(" in str(value) else f"-p {key}={value}"
-             for key, value in own.items())  # fmt: skip
+             for key, value in design.changed.items())  # fmt: skip
     return " ".join([design.name, *words])

@@ -279,8 +279,7 @@ class Space:
 
 def _given(name: str, values: Mapping[str, Value]) -> dict[str, Any]:
     """Return the parameters of a design that is not made yet, as far as they are known."""
-    known = {key: kind.default for key, kind in CATALOG[name].parameters.items()} | dict(values)
-    return {key: value for key, value in known.items() if value is not None} | {"design": name}
+    return {key: value for key, value in values.items() if value is not None} | {"design": name}
 
 
 def facts_of(design: Design) -> dict[str, Any]:

@@ -37,12 +37,7 @@ def write(block: Facts) -> str:
 
 def _command(block: Facts) -> str:
     """Return the command that makes this pack."""
-    entry = block.design.entry
-    values = [
-        f"-p '{key}={value}'"
-        for key, value in block.design.parameters.items()
-        if value != entry.parameters[key].default
-    ]
+    values = [f"-p '{key}={value}'" for key, value in block.design.changed.items()]
     return " ".join(["carrysave generate", block.design.name, *values])
 
 

@@ -111,11 +111,9 @@ def draw(name: str, seed: str) -> Design:
 
 def options(design: Design) -> list[str]:
     """Return the words of a command line that name a design and its parameters."""
-    kinds = design.entry.parameters
     words = [design.name]
-    for key, value in design.parameters.items():
-        if value != kinds[key].default:
-            words += ["-p", f"{key}={json.dumps(value) if isinstance(value, bool) else value}"]
+    for key, value in design.changed.items():
+        words += ["-p", f"{key}={json.dumps(value) if isinstance(value, bool) else value}"]
     return words
 
 

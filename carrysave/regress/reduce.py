@@ -37,7 +37,7 @@ def smallest(design: Design, fails: Fails, seconds: float = 1800.0) -> Design:
     kinds, values = design.entry.parameters, design.parameters
     least = {key: next(_lesser(kind, values[key]), values[key]) for key, kind in kinds.items()}
     # All at once, or all that are not as they are by default.
-    given = {key: least[key] for key, kind in kinds.items() if values[key] != kind.default}
+    given = {key: least[key] for key in found.changed}
     first = [least, {**values, **given}]
     steps: Iterator[list[dict[str, Any]]] = iter([first])
     while len(tried) <= _MOST and time.monotonic() < end:

@@ -14,7 +14,7 @@ def of_design(design: Design) -> Page:
     """Return what a design is, and its parameters."""
     kinds = design.entry.parameters
     rows = [
-        (name, _plain(value), _plain(kinds[name].default), kinds[name].legal, kinds[name].doc)
+        (name, _plain(value), _plain(design.defaults[name]), kinds[name].legal, kinds[name].doc)
         for name, value in design.parameters.items()
     ]
     return Page(

@@ -1,18 +1,29 @@
 """Multiplier-adder trees."""
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from golden.check import Parameter
 from golden.tpe.adder_tree import AdderTreeSpec
+from golden.tpe.rows import RowsEngineSpec
+from hw.device import GENERIC
 from hw.device.choice import TARGET_HOWS
 from hw.lib.evidence import ENGINE
 from hw.tpe.broadcast import Broadcast
 from hw.tpe.element_choice import element_hows
+from hw.tpe.rows_engine import is_large_array
 
 __all__ = ["AdderTree"]
+
+_DEEP = 32
+"""Products of a tree from which one register more pays, in a large array."""
 
 
 class AdderTree(Broadcast):
     """Multiplies matrices on multiplier-adder trees of k products each.
 
-    Computes :func:`golden.tpe.adder_tree.adder_tree`, exactly; see :class:`Broadcast`.
+    Computes :func:`golden.tpe.adder_tree.adder_tree`, exactly; see :class:`Broadcast`. Large arrays
+    of trees of 32 products or more have four pipeline registers if nothing is said, others three.
     """
 
     SPEC = AdderTreeSpec
@@ -20,5 +31,12 @@ class AdderTree(Broadcast):
     BENCH = "tb_engine"
     EVIDENCE = ENGINE
 
-    SPEC = AdderTreeSpec
-    HOWS = TARGET_HOWS | element_hows("opt1", "opt2", "mac", pipeline=3)
+    HOWS: ClassVar[dict[str, Parameter]] = TARGET_HOWS | element_hows(
+        "opt1", "opt2", "mac", pipeline=3, more=f"one more in large arrays from k={_DEEP} on"
+    )
+
+    @classmethod
+    def default_hows(cls, spec: RowsEngineSpec, hows: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the number of pipeline registers of large arrays of deep trees."""
+        deep = hows["target"] == GENERIC and spec.k >= _DEEP and is_large_array(spec)
+        return {"pipeline": cls.HOWS["pipeline"].default + 1} if deep else {}

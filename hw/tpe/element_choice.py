@@ -16,18 +16,21 @@ __all__ = ["ELEMENT_HOWS", "TREE_HOWS", "element_hows", "make_element"]
 _CELLS: dict[str, type[Element]] = {"opt1": Opt1Element, "opt2": Opt2Element, "mac": MacElement}
 
 
-def element_hows(*pes: str, pipeline: int) -> dict[str, Parameter]:
+def element_hows(*pes: str, pipeline: int, more: str = "") -> dict[str, Parameter]:
     """Return the build parameters of these elements, and of the resolver of carry-save sums.
 
     Parameters
     ----------
     pes : names of elements, the default first.
     pipeline : default: that with the best GOPS/mm2.
+    more : where the default is another, in words.
     """
+    registers = Element.HOWS["pipeline"]
+    doc = f"{registers.doc}; if not given, {more}" if more else registers.doc
     return {
         "pe": Choice("processing element", pes[0], pes),
         "encoding": Element.HOWS["encoding"],
-        "pipeline": replace(Element.HOWS["pipeline"], default=pipeline),
+        "pipeline": replace(registers, default=pipeline, doc=doc),
         "adder": MacElement.HOWS["adder"],
         "upper": Opt1Element.HOWS["upper"],
     }

@@ -1,5 +1,6 @@
 """Arrays of integer elements whose rows of C finish one cycle apart."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from amaranth import Cat, Module, Mux, Value
@@ -22,7 +23,7 @@ from hw.tpe.rows_array import RowsArray, skew
 from hw.tpe.rows_column import RowsColumn
 from hw.tpe.winograd_array import WinogradArray
 
-__all__ = ["RowsEngine"]
+__all__ = ["RowsEngine", "is_large_array"]
 
 
 class RowsEngine(RowsArray):
@@ -76,7 +77,8 @@ class RowsEngine(RowsArray):
     def __init__(self, spec: RowsEngineSpec, **hows: Any):
         if not isinstance(spec, self.SPEC):
             raise TypeError(f"spec must be a {self.SPEC.__name__}, not {spec!r}")
-        hows = complete(self.HOWS, hows)
+        whole = complete(self.HOWS, hows)
+        hows = {**whole, **self.default_hows(spec, whole), **hows}
         check_target(hows, self.HOWS)
         target, packing, dsps = (hows.pop(name) for name in TARGET_HOWS)
         self.blocks: BlockArray | None = None
@@ -95,6 +97,17 @@ class RowsEngine(RowsArray):
         }
         super().__init__(spec, column, ports)
 
+    @classmethod
+    def default_hows(cls, spec: RowsEngineSpec, hows: Mapping[str, Any]) -> dict[str, Any]:
+        """Return defaults that depend on the size, of build parameters that are not given.
+
+        Parameters
+        ----------
+        spec : RowsEngineSpec
+        hows : all build parameters, those not given as :attr:`HOWS` has them.
+        """
+        return {}
+
     def make_column(self, spec: RowsEngineSpec, element: Element, adder: str) -> RowsColumn:
         """Make the column; the array has n of them."""
         raise NotImplementedError
@@ -107,9 +120,7 @@ class RowsEngine(RowsArray):
     @property
     def stops_late(self) -> bool:
         """Whether a row of C that is not taken stops the array a cycle later; it is large."""
-        spec = self.spec
-        bits = spec.accumulator_width + spec.k * spec.b_width
-        return self.blocks is None and is_large(spec.m * spec.n, bits)
+        return self.blocks is None and is_large_array(self.spec)
 
     @property
     def latency(self) -> int:
@@ -177,6 +188,11 @@ class RowsEngine(RowsArray):
             [_column(b, number, spec) for number in range(spec.n)],
             clear,
         )
+
+
+def is_large_array(spec: RowsEngineSpec) -> bool:
+    """Tell whether the clock enable of an array of elements is a register."""
+    return is_large(spec.m * spec.n, spec.accumulator_width + spec.k * spec.b_width)
 
 
 def _column(b: Value, number: int, spec: RowsEngineSpec) -> Value:

@@ -14,6 +14,7 @@ import carrysave
 from carrysave.errors import ArgumentError
 from hw import catalog
 from hw.emit.files import generate
+from hw.tpe.adder_tree import AdderTree
 
 SMALL: dict[str, Any] = {"m": 2, "n": 2, "k_max": 16}
 HEAVY = {"amaranth", "cocotb", "cyclopts", "golden", "hw", "jinja2", "matplotlib", "numpy", "rich"}
@@ -65,6 +66,43 @@ def test_an_engine_and_its_parameters() -> None:
         "coprocessor", engine="systolic_os(m=2)", sums=64
     )
     assert found.with_values(n=8).told == {"engine", "n"}
+
+
+TREE: dict[str, Any] = {"n": 32, "k": 32, "a_width": 2}
+"""An array of elements for which one pipeline register more pays."""
+
+
+def _depths(values: dict[str, Any]) -> tuple[int, int]:
+    """Return the pipeline registers of trees, as the design says and as its hardware has them."""
+    design = carrysave.Design("adder_tree", values)
+    return design.parameters["pipeline"], design.component().element.pipeline
+
+
+def test_a_default_that_depends_on_the_size() -> None:
+    assert _depths(TREE) == (4, 4)
+    assert _depths(TREE | {"n": 40, "k": 31}) == _depths(TREE | {"n": 8}) == (3, 3)
+    assert _depths(TREE | {"pipeline": 3}) == (3, 3)
+    assert AdderTree(carrysave.Design("adder_tree", TREE).spec).element.pipeline == 4
+    assert carrysave.Design("adder_tree", TREE).module == "adder_tree_n32_k32_a_width2"
+    on_device = carrysave.Design("adder_tree", TREE, target="ecp5")
+    assert on_device.parameters["pipeline"] == 3
+
+
+@pytest.mark.parametrize("own", [{}, {"pipeline": 3}, {"pipeline": 4}])
+def test_a_default_that_depends_on_the_size_in_other_designs(own: dict[str, Any]) -> None:
+    """In a text, behind another size, beside a device: what was not told follows the size."""
+    wanted = carrysave.Design("adder_tree", TREE | own)
+    small = carrysave.Design("adder_tree", own)
+    texts = {key: str(value) for key, value in (TREE | own).items()}
+    inside = f"adder_tree({','.join(f'{key}={value}' for key, value in own.items())})"
+    assert eval(repr(wanted), {"Design": carrysave.Design}) == wanted
+    assert small.with_values(**TREE) == wanted
+    for found in (
+        carrysave.Design("coprocessor", engine=wanted),
+        carrysave.Design("coprocessor", {"engine": inside if own else "adder_tree", **TREE}),
+        catalog.Design.parse("coprocessor", texts | {"engine": "adder_tree"}),
+    ):
+        assert found.engine == wanted, found
 
 
 @pytest.mark.parametrize(
