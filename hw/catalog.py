@@ -273,9 +273,9 @@ def _is_engine(entry: Entry) -> bool:
 CATALOG = Catalogue()
 
 LATER = {
-    "coprocessor": ("vector", "id_width", "lean", "code_bytes", "transpose"),
-    "coprocessor_stream": ("lean", "code_bytes", "transpose"),
-    "coprocessor_uart": ("vector", "lean", "code_bytes", "transpose"),
+    "coprocessor": ("vector", "id_width", "lean", "code_bytes", "transpose", "scratch"),
+    "coprocessor_stream": ("lean", "code_bytes", "transpose", "scratch"),
+    "coprocessor_uart": ("vector", "lean", "code_bytes", "transpose", "scratch"),
     "vector_unit": ("quotient_bits", "exponential"),
 }
 """Parameters that came later: at their defaults, all is as it was, to the digest of a design."""

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .allocator import Room
 from .device_info import Counters, Info
 from .errors import CoprocessorError, JobError, JobTimeout
 from .job import Job, descriptor, descriptors
@@ -77,6 +78,7 @@ class Control:
         self._poll = poll
         self._clock = clock
         self._ring: Matrix | None = None
+        self._chip: Room | None = None
         self._held: list[Any] = []
         self.lost = False
         self.open()
@@ -202,10 +204,11 @@ class Control:
         """Allocate a matrix in memory that the device can access."""
         rows, columns = shape
         matrix = Matrix(self._allocate, (rows, columns), number, self.info.stores.data_width // 8)
-        width = self.info.address_width
-        if matrix.end > 1 << width:
+        info = self.info
+        if matrix.end > info.memory_end:
             matrix.free()
-            raise ValueError(f"memory must end below 2^{width}, not at {matrix.end:#x}")
+            end = f"{info.memory_end:#x}" if info.scratch else f"2^{info.address_width}"
+            raise ValueError(f"memory must end below {end}, not at {matrix.end:#x}")
         return matrix
 
     def _wait(self, timeout: float, jobs: int) -> None:

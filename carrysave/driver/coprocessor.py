@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .allocator import Room
 from .blocking import Blocks, plan
 from .device_info import Counters
 from .errors import LinkError
 from .job import Job, Requantisation
-from .matrix import Matrix, Product
+from .matrix import Matrix, OnChip, Product
 from .mode import Mode
 from .number import Number
 from .vector import VectorControl, VectorWork
@@ -51,11 +52,30 @@ class Coprocessor(VectorControl):
                 self._held.append(products)  # the device may still write to their memory
             raise
 
-    def empty(self, shape: tuple[int, int], number: Number) -> Matrix:
-        """Allocate a matrix on the device, such as ``empty((m, n), device.info.codes)``."""
+    def empty(self, shape: tuple[int, int], number: Number, *, on_chip: bool = False) -> Matrix:
+        """Allocate a matrix on the device, such as ``empty((m, n), device.info.codes)``.
+
+        Parameters
+        ----------
+        shape, number : of the matrix.
+        on_chip : in the scratch, where no job takes the bus for it: only jobs read and write it.
+
+        Raises
+        ------
+        ValueError
+            A size that no job can have; or there is no scratch.
+        MemoryError
+            The scratch has no such room.
+        """
         for size in shape:
             self._check_size(size, f"shape {shape}")
-        return self._matrix(shape, number)
+        if not on_chip:
+            return self._matrix(shape, number)
+        self.info.require("scratch")
+        beat = self.info.stores.data_width // 8
+        if self._chip is None:
+            self._chip = Room(self.info.scratch, beat)
+        return OnChip(self._chip, self.info.memory_end, shape, number, beat)
 
     def place(self, values: Any, number: Number, name: str = "values") -> Matrix:
         """Copy an array to a matrix on the device, for example of ``device.info.a``."""

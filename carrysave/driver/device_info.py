@@ -34,6 +34,8 @@ _LEGAL = {
     "b_bytes": range(1, 1 << 32), "outstanding": range(1, 1 << 16),
 }  # fmt: skip
 """What fields can be; what one divides by, or counts up to, above all."""
+_PAGE = 12
+"""Bits of an address in the least memory on chip."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +131,9 @@ class Info:
     a, b, sums, codes : numbers of A, of B, of C without and with requantisation; sums are float32
         if there are block scales.
     features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``,
-        ``vector``, ``sizes`` (jobs choose the bytes of a code of C); deviations from the usual
-        build: ``fixed_blocks``, ``uncounted``, ``narrow``.
+        ``vector``, ``sizes`` (jobs choose the bytes of a code of C), ``scratch``; deviations from
+        the usual build: ``fixed_blocks``, ``uncounted``, ``narrow``.
+    scratch : bytes on chip, at the last addresses, that jobs alone read and write; 0: none.
     stores : tile and stores, which limit blocks.
     vector : the vector unit, if there is one.
     """
@@ -148,6 +151,7 @@ class Info:
     features: frozenset[str]
     stores: Stores
     vector: VectorInfo | None = None
+    scratch: int = 0
 
     @classmethod
     def read(cls, field: Callable[[str], int]) -> "Info":
@@ -201,7 +205,13 @@ class Info:
             features=features,
             stores=stores,
             vector=VectorInfo.read(field) if "vector" in features else None,
+            scratch=_scratch(field),
         )
+
+    @property
+    def memory_end(self) -> int:
+        """First address behind memory: of what is on chip, or of none."""
+        return (1 << self.address_width) - self.scratch
 
     @property
     def wide(self) -> Number:
@@ -225,6 +235,14 @@ class Info:
             raise ValueError(f"this co-processor is built without {feature}; it has {has}")
 
 
+def _scratch(field: Callable[[str], int]) -> int:
+    """Read the bytes on chip."""
+    log, width = field("features_scratch"), field("address_width")
+    if log and not _PAGE <= log < width:
+        raise CoprocessorError(f"features_scratch must be 0, or {_PAGE}..{width - 1}, not {log}")
+    return 1 << log if log else 0
+
+
 @dataclass(frozen=True)
 class Counters:
     """Performance counters of a start.
@@ -234,7 +252,7 @@ class Counters:
     cycles : from start to done.
     compute : cycles in which the engine took operands.
     stall_load, stall_store : cycles it stalled for operands, and for space for C.
-    read_beats, write_beats : beats of memory.
+    read_beats, write_beats : beats of memory, not of what is on chip.
     macs : useful products, without padding.
     peak : the engine's maximum products per cycle.
     """

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .allocator import Room
 from .job import Job
 from .mode import Mode
 from .number import Number
 
-__all__ = ["Allocate", "Matrix", "Product"]
+__all__ = ["Allocate", "Matrix", "OnChip", "Product"]
 
 Allocate = Callable[..., Any]
 """Like ``pynq.allocate``: takes `shape` and `dtype`, returns an array with an address."""
@@ -104,14 +105,41 @@ class Matrix:
             raise ValueError(f"numbers must be of whole bytes, not of {self.number.bits} bits")
         return self._part(self.shape[1] - 1, 1)
 
+    def within(self, shape: tuple[int, int], number: Number, start: int, distance: int) -> "Matrix":
+        """Return a matrix anywhere in the memory of its rows; it is freed with either.
+
+        Parameters
+        ----------
+        shape, number : of the matrix.
+        start : its first byte, from the first of the first row on.
+        distance : bytes from a row to the next.
+
+        Raises
+        ------
+        ValueError
+            It does not fit, or its rows overlap.
+        """
+        part = copy(self)
+        part.shape, part.number, part.distance = shape, number, distance
+        part.address, part.row_bytes = self.address + start, number.row_bytes(shape[1])
+        if start < 0 or part.end > self.end or (shape[0] > 1 and distance < part.row_bytes):
+            raise ValueError(
+                f"a matrix of {shape[0]} rows of {part.row_bytes} bytes, by steps of {distance}, "
+                f"from byte {start} on must be in {self.end - self.address} bytes"
+            )
+        part._rows = self._bytes_at(start, (shape[0], part.row_bytes), distance)
+        return part
+
+    def _bytes_at(self, start: int, shape: tuple[int, int], distance: int) -> np.ndarray:
+        """Return rows of bytes anywhere in its memory."""
+        strided = np.lib.stride_tricks.as_strided
+        whole = strided(self._rows, (self.end - self.address,), (1,))
+        return strided(whole[start:], shape, (distance, 1))
+
     def _part(self, first: int, columns: int) -> "Matrix":
         """Return some columns, from a byte on."""
-        part = copy(self)
-        part.shape = self.shape[0], columns
-        skip, part.row_bytes = (self.number.row_bytes(count) for count in (first, columns))
-        part.address = self.address + skip
-        part._rows = self._rows[:, skip : skip + part.row_bytes]
-        return part
+        skip = self.number.row_bytes(first)
+        return self.within((self.shape[0], columns), self.number, skip, self.distance)
 
     def write(self, values: Any, name: str = "values") -> None:
         """Copy numbers to the device; the errors of :meth:`Number.check`."""
@@ -140,6 +168,59 @@ class Matrix:
         free = getattr(self._buffer, "freebuffer", None)
         if free is not None:
             free()
+
+
+class OnChip(Matrix):
+    """A matrix on chip, which jobs read and write, but not the host.
+
+    Parameters
+    ----------
+    room : allocates what is on chip.
+    base : first address there.
+    shape, number, beat : as of other matrices.
+
+    Raises
+    ------
+    MemoryError
+        There is no room.
+    """
+
+    def __init__(
+        self, room: Room, base: int, shape: tuple[int, int], number: Number, beat: int
+    ) -> None:
+        self.shape = shape
+        self.number = number
+        self.row_bytes = number.row_bytes(shape[1])
+        self.distance = -(-self.row_bytes // beat) * beat
+        start = room.take(shape[0] * self.distance)
+        self.address = base + start
+        self._buffer = _Chip(room, start)
+
+    def write(self, values: Any, name: str = "values") -> None:
+        """Refuse it."""
+        raise ValueError(f"{name} must be written by a job, as they are on chip")
+
+    def write_bytes(self, data: np.ndarray) -> None:
+        """Refuse it."""
+        self.write(data)
+
+    def read_bytes(self) -> np.ndarray:
+        """Refuse it."""
+        raise ValueError("a matrix on chip must be read by a job")
+
+    def _bytes_at(self, start: int, shape: tuple[int, int], distance: int) -> np.ndarray:
+        return np.zeros((0, 0), np.uint8)  # nobody sees them
+
+
+class _Chip:
+    """What a matrix on chip has taken."""
+
+    def __init__(self, room: Room, start: int) -> None:
+        self._room, self._start = room, start
+
+    def freebuffer(self) -> None:
+        """Give it back."""
+        self._room.free(self._start)
 
 
 @dataclass(frozen=True)

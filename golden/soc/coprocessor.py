@@ -14,6 +14,7 @@ from golden.npe.requantiser import Requantisation, requantiser
 from golden.npe.vector import narrowed
 from golden.npe.vector_unit import vector_unit
 from golden.soc.job import Error, Job, error_of, matrices, narrows
+from golden.soc.memory import Space
 from golden.soc.mode import wrap
 from golden.soc.spec import CoprocessorSpec
 
@@ -22,7 +23,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def coprocessor(spec: CoprocessorSpec, memory: np.ndarray, job: Job) -> Error:
+def coprocessor(
+    spec: CoprocessorSpec, memory: np.ndarray, job: Job, scratch: np.ndarray | None = None
+) -> Error:
     """Run a job on a memory, whose byte 0 has address 0.
 
     Parameters
@@ -30,6 +33,7 @@ def coprocessor(spec: CoprocessorSpec, memory: np.ndarray, job: Job) -> Error:
     spec : the build.
     memory : uint8; C is written into it, unless the job is rejected.
     job : the job.
+    scratch : uint8, `spec.scratch` bytes on chip; None: the job has no matrix there.
 
     Returns
     -------
@@ -38,53 +42,57 @@ def coprocessor(spec: CoprocessorSpec, memory: np.ndarray, job: Job) -> Error:
     error = error_of(spec, job)
     if error:
         return error
+    space = Space(
+        memory=memory, scratch=np.empty(0, np.uint8) if scratch is None else scratch,
+        base=spec.scratch_base,
+    )  # fmt: skip
     if job.vector is not None:
-        _rows(spec, memory, job, job.vector)
+        _rows(spec, space, job, job.vector)
         return Error.NONE
     found, inside = matrices(spec, job), spec.inside
     pair = job.a_format, job.b_format
-    a, b = (found[side].load(memory) for side in "ab")
-    scales = tuple(found[side].load(memory) for side in ("a_scales", "b_scales") if side in found)
+    a, b = (space.load(found[side]) for side in "ab")
+    scales = tuple(space.load(found[side]) for side in ("a_scales", "b_scales") if side in found)
     sums, invalid = inside.sums(a, b, job.k, pair, scales)
     for name, added in (("bias", "bias" in found), ("c", job.accumulate)):
         if added:
             sums = wrap(
-                sums.astype(object) + found[name].load(memory), inside.sum_width, inside.signed
+                sums.astype(object) + space.load(found[name]), inside.sum_width, inside.signed
             )
     if job.encode:
         sums = inside.encode(sums, invalid, pair)
     elif job.requantisation is not None:
         how = job.requantisation
         if "records" in found:
-            how = _of_records(spec, how, found["records"].load(memory)[0])
+            how = _of_records(spec, how, space.load(found["records"])[0])
         sums = requantise(spec, sums.astype(np.int64), how)
-    found["c"].store(memory, sums)
+    space.store(found["c"], sums)
     return Error.NONE
 
 
-def _rows(spec: CoprocessorSpec, memory: np.ndarray, job: Job, operation: str) -> None:
+def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> None:
     """Compute rows by the vector unit."""
     unit, found = spec.vector, matrices(spec, job)
     assert unit is not None
     if operation == "transpose":
-        found["c"].store(memory, found["a"].load(memory).T)
+        space.store(found["c"], space.load(found["a"]).T)
         return
     taken = IntFormat(width=min(unit.width, found["a"].bits))
     codes = []
     others: list[np.ndarray | None] = [None] * job.m
     hows = [job.requantisation] * job.m
     if operation == "scale" and job.requantisation is not None:
-        exponents = found["b"].load(memory)[:, 0] & 63
+        exponents = space.load(found["b"])[:, 0] & 63
         hows = [shifted(job.requantisation, one, unit.scaling) for one in exponents.tolist()]
     elif "b" in found:
-        others = list(taken.wrap(found["b"].load(memory)))
-    rows = taken.wrap(found["a"].load(memory))
+        others = list(taken.wrap(space.load(found["b"])))
+    rows = taken.wrap(space.load(found["a"]))
     for row, how, other in zip(rows, hows, others, strict=True):
         values, exponent = vector_unit(unit, operation, row, how, other)
         if narrows(spec, job) and operation == "softmax":
             values, exponent = narrowed(unit, values, exponent)
         codes.append([*values, exponent][: found["c"].columns])
-    found["c"].store(memory, np.array(codes))
+    space.store(found["c"], np.array(codes))
 
 
 def requantise(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> np.ndarray:

@@ -32,6 +32,8 @@ class CoprocessorUartSpec(CoprocessorSpec):
         check_fields(parameters_of(CoprocessorUartSpec), vars(self))
         if self.memory_bytes.bit_count() != 1:
             raise ValueError(f"memory_bytes must be a power of two, not {self.memory_bytes}")
+        if self.scratch:
+            raise ValueError(f"scratch must be 0 where all memory is on chip, not {self.scratch}")
 
 
 def coprocessor_uart(spec: CoprocessorUartSpec, memory: np.ndarray, job: Job) -> Error:

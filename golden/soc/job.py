@@ -41,6 +41,7 @@ class Job:
     and those of B, blocks x N. block_m, block_n are the tiles of a block of C, block_k its beats of
     K; 0 leaves them to the hardware. Blocks are computed row by row, or by_columns. Blocks are
     written before all input is read: C must not overlap anything but the C it accumulates into.
+    Where the build has a `scratch`, no matrix is in part in it.
 
     A `vector` job is an operation of :func:`golden.npe.vector_unit.vector_unit` on each of m rows
     of n codes of A, of a_format + 1 bytes each, with sign. C has a row of n codes for each, 1 or 2
@@ -217,6 +218,8 @@ def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
         matrix.distance < matrix.row_bytes for name, matrix in found.items() if name not in free
     ):
         return Error.LEADING_DIMENSION
-    if any(matrix.end > 1 << spec.address_width for matrix in found.values()):
-        return Error.WRAPS
+    base = spec.scratch_base
+    for matrix in found.values():
+        if matrix.end > 1 << spec.address_width or matrix.address < base < matrix.end:
+            return Error.WRAPS
     return Error.NONE

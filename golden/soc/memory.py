@@ -1,10 +1,10 @@
 """Matrices in memory: rows of packed codes with a stride."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-__all__ = ["Matrix"]
+__all__ = ["Matrix", "Space"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,3 +56,35 @@ class Matrix:
         steps = 8 * np.arange(self.bits // 8)
         parts = codes.astype(object if self.bits > 32 else np.int64)[..., None] >> steps & 0xFF
         memory[self.places()] = parts.astype(np.uint8).reshape(self.rows, -1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Space:
+    """All addresses: those of memory, from 0 on, and those on chip, behind them.
+
+    Members
+    -------
+    memory, scratch : bytes, uint8.
+    base : first address on chip.
+    """
+
+    memory: np.ndarray
+    scratch: np.ndarray
+    base: int
+
+    def load(self, matrix: Matrix) -> np.ndarray:
+        """Read the codes of a matrix."""
+        return self._near(matrix).load(self._bytes(matrix))
+
+    def store(self, matrix: Matrix, codes: np.ndarray) -> None:
+        """Write the codes of a matrix."""
+        self._near(matrix).store(self._bytes(matrix), codes)
+
+    def _bytes(self, matrix: Matrix) -> np.ndarray:
+        return self.scratch if matrix.address >= self.base else self.memory
+
+    def _near(self, matrix: Matrix) -> Matrix:
+        """Return a matrix with its address in what holds it."""
+        if matrix.address < self.base:
+            return matrix
+        return replace(matrix, address=matrix.address - self.base)

@@ -25,6 +25,7 @@ class CoprocessorSpec(BusSpec):
     latency. The sum store is double-buffered: one half leaves while the other accumulates. A block
     of C is computed as a whole, tile by tile, over all of K, so that each code of A and of B is
     reused for several tiles. A vector unit beside the engine, if any, works on rows of matrices.
+    Matrices at the last `scratch` addresses are on chip, and take no part of the bus.
     """
 
     engine: EngineSpec | NpeSpec = field(default_factory=SystolicOsSpec)
@@ -39,6 +40,9 @@ class CoprocessorSpec(BusSpec):
         Integer("most bytes of a code of C; of 2, jobs choose either", 1, 1, 2, "bytes")
     )
     transpose: bool = parameter(Flag("vector jobs can transpose matrices of bytes", False))
+    scratch: int = parameter(
+        Integer("on chip, at the last addresses, a power of two; 0: none", 0, 0, 1 << 20, "bytes")
+    )
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
     ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
@@ -92,7 +96,24 @@ class CoprocessorSpec(BusSpec):
             )
         if self.vector is not None and self.STREAM:
             raise ValueError("vector must be none between streams, not a vector unit")
+        self._check_scratch()
         self._default_blocks  # noqa: B018  (refuses stores without a block)
+
+    def _check_scratch(self) -> None:
+        """Check the memory on chip: no burst is in part in it."""
+        size, most = self.scratch, 1 << self.address_width - 1
+        if size and self.STREAM:
+            raise ValueError(f"scratch must be 0 between streams, not {size}")
+        if size and not (size.bit_count() == 1 and _PAGE <= size <= most):
+            raise ValueError(
+                f"scratch must be 0, or a power of two of {_PAGE}..{min(most, _SCRATCH)} bytes,"
+                f" not {size}"
+            )
+
+    @property
+    def scratch_base(self) -> int:
+        """First address on chip; the end of all addresses, if none are."""
+        return (1 << self.address_width) - self.scratch
 
     @cached_property
     def inside(self) -> Inside:
@@ -372,5 +393,9 @@ class CoprocessorStreamSpec(CoprocessorSpec):
 
 _CODE = 8
 """Bits of a byte, a requantised code's where jobs do not choose."""
+_PAGE = 4096
+"""Bytes whose end no burst crosses."""
+_SCRATCH = 1 << 20
+"""Most bytes on chip."""
 _WIDEST = 63
 """Maximum bits of a sum for the requantiser."""

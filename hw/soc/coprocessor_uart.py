@@ -60,7 +60,7 @@ class CoprocessorUart(wiring.Component):
             raise TypeError(f"spec must be a CoprocessorUartSpec, not {spec!r}")
         self.spec = spec
         self.block = Coprocessor(spec, **more)
-        self.memory = BlockRam(spec, lean=bool(more.get("lean")))
+        self.memory = BlockRam(spec, spec.memory_bytes, lean=bool(more.get("lean")))
         super().__init__({"rx": In(1), "tx": Out(1), "busy": Out(1)})
 
     @property

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.shared_module import SharedModule
-from hw.soc.bus.axi import Axi4, Axi4Read, Axi4Stream, Axi4Write
+from hw.soc.bus.axi import Axi4, Axi4Stream
 from hw.soc.bus.read_master import ReadMaster
 from hw.soc.bus.write_master import WriteMaster
 from hw.soc.datapath import EVENTS, Datapath
@@ -17,6 +17,7 @@ from hw.soc.registers.coprocessor import PART, ErrorLayout, JobLayout, error_cod
 from hw.soc.schedule.job_check import JobCheck
 from hw.soc.schedule.job_snapshot import JobSnapshot
 from hw.soc.schedule.jobs_ahead import JobsAhead
+from hw.soc.stores.scratch import Scratch
 
 __all__ = ["Core", "memory_ports"]
 
@@ -27,6 +28,13 @@ def memory_ports(spec: CoprocessorSpec, id_width: int = 0) -> dict[str, wiring.M
         return {"m_axi": Out(Axi4(spec, id_width))}
     one = Axi4Stream(spec)
     return {"s_axis_a": In(one), "s_axis_b": In(one), "m_axis_c": Out(one)}
+
+
+def _join(m: Module, own: Any, port: Any) -> None:
+    """Connect the channels of a manager to those of a port, which may have more."""
+    for name, member in own.signature.members.items():
+        ends = getattr(port, name), getattr(own, name)
+        m.d.comb += ends[0].eq(ends[1]) if member.flow == Out else ends[1].eq(ends[0])
 
 
 class Core(wiring.Component):
@@ -126,6 +134,7 @@ class Core(wiring.Component):
             lean=lean,
             vector=vector,
         )
+        self.scratch = Scratch(spec) if spec.scratch else None
         parts = {"o_part": Out(range(JobLayout().size // PART)), "i_part": In(PART)}
         super().__init__({
             **self.memory_ports,
@@ -147,7 +156,7 @@ class Core(wiring.Component):
     @property
     def shared_modules(self) -> tuple[SharedModule, ...]:
         """Those of the engine, the stores and the requantiser."""
-        return self.path.shared_modules
+        return (*self.path.shared_modules, *(self.scratch.shared_modules if self.scratch else ()))
 
     def elaborate(self, platform):
         m = Module()
@@ -205,8 +214,7 @@ class Core(wiring.Component):
             read.i_stop.eq(stop),
             write.i_stop.eq(stop),
             *(self.o_events[name].eq(path.o_events[name]) for name in EVENTS),
-            self.o_events.read_beats.eq(read.o_beats),
-            self.o_events.write_beats.eq(write.o_beats),
+            *self._beats(read, write),
             write.i_data.valid.eq(path.o.valid),
             *(
                 write.i_data.payload[name].eq(path.o.payload[name])
@@ -391,14 +399,27 @@ class Core(wiring.Component):
     def _masters(self, m: Module) -> tuple[Any, Any]:
         """Read and write memory."""
         spec, m_axi = self.spec, self._port("m_axi")
+        if self.scratch is not None:
+            m.submodules.scratch = self.scratch
+            _join(m, self.scratch.m_axi, m_axi)
+            m_axi = self.scratch.axi
         queue = 0 if self.path.lean else 2
         m.submodules.read = read = ReadMaster(spec, queue=queue)
         m.submodules.write = write = WriteMaster(spec, queue=queue)
-        for master, channels in ((read, Axi4Read(spec)), (write, Axi4Write(spec))):
-            for name, member in channels.members.items():
-                port, own = getattr(m_axi, name), getattr(master.axi, name)
-                m.d.comb += port.eq(own) if member.flow == Out else own.eq(port)
+        for master in (read, write):
+            _join(m, master.axi, m_axi)
         return read, write
+
+    def _beats(self, read: Any, write: Any) -> list[Any]:
+        """Tell of beats on the bus."""
+        events = self.o_events
+        if self.scratch is None:
+            return [events.read_beats.eq(read.o_beats), events.write_beats.eq(write.o_beats)]
+        bus = self.scratch.m_axi
+        return [
+            events.read_beats.eq(bus.rvalid & bus.rready),
+            events.write_beats.eq(bus.wvalid & bus.wready),
+        ]
 
     def _streams(self, m: Module) -> tuple[Any, Any]:
         """Read and write streams."""

@@ -92,7 +92,7 @@ def block_ram(monkeypatch: pytest.MonkeyPatch, *, far: bool, lean: bool = False)
         Bank, "place",
         lambda bank: Placed(bank.module, bank.width, bank.depth, together=bank.together),
     )  # fmt: skip
-    return BlockRam(Design("coprocessor_uart", SMALL).spec, lean=lean)
+    return BlockRam(Design("coprocessor_uart", SMALL).spec, SIZE, lean=lean)
 
 
 def burst(address: int, beats: int) -> int:

@@ -144,6 +144,11 @@ carrysave_status carrysave_open(carrysave *device, volatile void *base, void *co
     info->fixed_blocks = FIELD(word, FEATURES__FIXED_BLOCKS) != 0;
     info->uncounted = FIELD(word, FEATURES__UNCOUNTED) != 0;
     info->sizes = FIELD(word, FEATURES__SIZES) != 0;
+    if (FIELD(word, FEATURES__SCRATCH)) {
+        info->scratch = (uint32_t)1 << FIELD(word, FEATURES__SCRATCH);
+        info->scratch_base = UINT64_MAX >> (64u - info->address_width);
+        info->scratch_base -= info->scratch - 1u;
+    }
 #ifdef CARRYSAVE_COPROCESSOR__VECTOR__VALUE_bm
     if (FIELD(word, FEATURES__VECTOR))
         open_vector(device);
@@ -189,7 +194,7 @@ static carrysave_status prepare(carrysave *device, const carrysave_job *job)
 
     for (which = 0; status == CARRYSAVE_OK && which < MATRICES; which++) {
         const matrix found = carrysave_matrix(device, job, which);
-        if (found.rows && !device->info.stream)
+        if (found.rows && !device->info.stream && !carrysave_on_chip(device, found.address))
             CARRYSAVE_CLEAN(device, found.address, extent(&found));
     }
     return status;
@@ -228,7 +233,7 @@ carrysave_status carrysave_start_ring(carrysave *device, const carrysave_job *jo
     if (!device->info.ring)
         return CARRYSAVE_BAD_MODE;
     if (!count || address % (device->info.data_width / 8u)
-        || !carrysave_reaches(device, address, bytes))
+        || !carrysave_reaches(device, address, bytes) || carrysave_on_chip(device, address))
         return CARRYSAVE_BAD_RING;
     if (carrysave_is_busy(device))
         return told(device, CARRYSAVE_BUSY);
@@ -293,7 +298,8 @@ void carrysave_finish(carrysave *device, const carrysave_job *jobs, uint32_t cou
     uint32_t number;
     for (number = 0; number < count; number++) {
         const matrix c = carrysave_matrix(device, &jobs[number], OUT_C);
-        CARRYSAVE_INVALIDATE(device, c.address, extent(&c));
+        if (!carrysave_on_chip(device, c.address))
+            CARRYSAVE_INVALIDATE(device, c.address, extent(&c));
     }
 }
 

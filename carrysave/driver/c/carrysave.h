@@ -101,6 +101,8 @@ typedef struct {
     bool uncounted;    /* counters are 0 */
     bool sizes;        /* jobs choose the bytes of a code of C */
     carrysave_vector_unit vector;
+    uint32_t scratch;      /* bytes on chip at the last addresses, which only jobs see; 0: none */
+    uint64_t scratch_base; /* the first of these addresses; no matrix is in part there */
 } carrysave_info;
 
 /* A pair of formats of an engine that has several, see carrysave_modes.h beside this file. Along K

@@ -64,8 +64,11 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
 bool carrysave_vector_has(const carrysave *device, const carrysave_job *job);
 uint32_t carrysave_vector_mode(const carrysave_job *job);
 
-/* Whether the device's addresses reach so many bytes. */
+/* Whether the device's addresses reach so many bytes, all in memory or all on chip. */
 bool carrysave_reaches(const carrysave *device, uint64_t address, uint64_t bytes);
+
+/* Whether an address is on chip, where caches have nothing of it. */
+bool carrysave_on_chip(const carrysave *device, uint64_t address);
 
 /* Tell each descriptor of a ring how many of the next ones differ only in their addresses, and may
  * overlap: of any four successive ones none reads what another one writes. */

@@ -91,7 +91,13 @@ bool carrysave_reaches(const carrysave *device, uint64_t address, uint64_t bytes
 {
     const uint32_t width = device->info.address_width;
     const uint64_t last = width >= 64u ? UINT64_MAX : ((uint64_t)1 << width) - 1u;
-    return address <= last && bytes - 1u <= last - address;
+    return address <= last && bytes - 1u <= last - address
+        && carrysave_on_chip(device, address) == carrysave_on_chip(device, address + (bytes - 1u));
+}
+
+bool carrysave_on_chip(const carrysave *device, uint64_t address)
+{
+    return device->info.scratch && address >= device->info.scratch_base;
 }
 
 static bool in_range(const carrysave_number *number, int64_t value)

@@ -248,6 +248,12 @@ class JobCheck(wiring.Component):
         # The address of the next step is there when it begins, and asked for long before.
         place = Signal(address + 1, reset_less=True)
         m.d.sync += [striding.eq(0), place.eq(_fold(self.i_address, address))]
+        # It ends behind all addresses, or on chip and begins elsewhere.
+        outside: Value = total[address:] != 0
+        on_chip = slice((spec.scratch - 1).bit_length(), address)
+        begins = Signal()
+        if spec.scratch:
+            outside |= total[on_chip].all() & ~begins
         with m.If(striding & (first <= length)):
             m.d.sync += short.eq(1)
         with m.FSM():
@@ -269,7 +275,8 @@ class JobCheck(wiring.Component):
                         m.next = "DONE"
             with m.State("BEGIN"), m.If(~self.i_hold):
                 m.next = "MULTIPLY"
-                m.d.sync += beyond.eq(beyond | (ending & (total[address:] != 0)))
+                m.d.sync += begins.eq(place[on_chip].all())
+                m.d.sync += beyond.eq(beyond | (ending & outside))
                 with m.If((step == len(ends)) & (~given | split)):
                     with m.If(given):
                         m.d.sync += self.o_error.eq(error_code("bad_block"))

@@ -6,7 +6,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from golden.soc.coprocessor_uart import CoprocessorUartSpec
+from golden.soc.bus import BusSpec
 from hw.lib.fifo import Fifo
 from hw.lib.shared_module import SharedModule
 from hw.soc.bus.axi import Axi4
@@ -46,8 +46,13 @@ class BlockRam(wiring.Component):
 
     Parameters
     ----------
-    spec : CoprocessorUartSpec
-        What: the bus, and the memory's size.
+    spec : BusSpec
+        What: the bus.
+    size : int
+        What: bytes, a power of two.
+    together : bool
+        How: a word may be read in the cycle in which it is written, see
+        :class:`hw.soc.stores.operand_store.Bank`.
     lean : bool
         How: a beat of a read waits until the one before has left, and no word is written while
         one is read: fewer registers.
@@ -63,10 +68,11 @@ class BlockRam(wiring.Component):
     axi: Any
     host: Any
 
-    def __init__(self, spec: CoprocessorUartSpec, *, lean: bool = False):
+    def __init__(self, spec: BusSpec, size: int, *, together: bool = True, lean: bool = False):
         self.spec = spec
+        self.size = size
         self.lean = lean
-        self.lane = Bank("memory_lane", 8, spec.memory_bytes // spec.bytes, together=not lean)
+        self.lane = Bank("memory_lane", 8, size // spec.bytes, together=together and not lean)
         super().__init__({"axi": In(Axi4(spec)), "host": In(ByteAccess())})
 
     @property
@@ -78,7 +84,7 @@ class BlockRam(wiring.Component):
         m = Module()
         spec, axi, host = self.spec, self.axi, self.host
         low = (spec.bytes - 1).bit_length()
-        high = (spec.memory_bytes - 1).bit_length()
+        high = (self.size - 1).bit_length()
         lanes = [self.lane.place() for _ in range(spec.bytes)]
         for number, lane in enumerate(lanes):
             m.submodules[f"lane{number}"] = lane
@@ -92,7 +98,7 @@ class BlockRam(wiring.Component):
         # What is read passes registers before and behind the banks, if these are all over a device,
         # and nothing stops it: a beat is read if there is room for it in the queue, which has room
         # for as many as let one leave in each cycle.
-        far = spec.memory_bytes > NEAR
+        far = self.size > NEAR
         to_banks = m.d.sync if far else m.d.comb
         stages = 3 if far else 1
         beats = 1 if self.lean else stages + 2

@@ -150,7 +150,10 @@ class CDevice(Coprocessor):
         assert {name for name in flags if getattr(found, name)} == expected.features - {
             "narrow",
             "vector",
+            "scratch",
         }
+        assert found.scratch == expected.scratch
+        assert found.scratch_base == (expected.memory_end if expected.scratch else 0)
         self._check_vector()
 
     def _check_vector(self) -> None:

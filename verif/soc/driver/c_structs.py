@@ -43,7 +43,7 @@ class CInfo(Structure):
             "requantiser", "per_column", "bias", "accumulate", "ring", "scales",
             "stream", "formats", "fixed_blocks", "uncounted", "sizes",
         )),
-        ("vector", CVector),
+        ("vector", CVector), ("scratch", c_uint32), ("scratch_base", c_uint64),
     ]  # fmt: skip
 
 

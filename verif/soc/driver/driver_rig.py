@@ -12,7 +12,7 @@ from golden.tpe.systolic_os import SystolicOsSpec
 from verif.soc.driver import c_driver
 from verif.soc.driver.software_device import SoftwareDevice
 
-__all__ = ["BASE", "RNG", "SPECS", "Rig"]
+__all__ = ["BASE", "RNG", "SCRATCH", "SPECS", "Rig"]
 
 BASE = 0x12_3456_7000
 SMALL: dict[str, Any] = {"data_width": 64, "sums": 256, "a_bytes": 512, "b_bytes": 512}
@@ -39,6 +39,10 @@ SPECS = {
         address_width=40, dimension_width=12, **SMALL,
     ),
 }  # fmt: skip
+SCRATCH = CoprocessorSpec(
+    engine=SystolicOsSpec(m=4, n=4), address_width=44, scratch=8192, **SMALL
+)  # fmt: skip
+"""With memory on chip."""
 RNG = np.random.default_rng
 
 

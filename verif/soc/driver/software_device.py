@@ -69,6 +69,7 @@ class SoftwareDevice:
     ) -> None:
         self.spec = spec
         self.memory = memory
+        self.scratch = np.zeros(spec.scratch, np.uint8)
         self.base = base
         top = register_map(dict(discovery(spec, 7, 0x1234567890ABCDEF)))
         self.fields = {
@@ -157,11 +158,10 @@ class SoftwareDevice:
         self._stored[0x0C] = self._stored.get(0x0C, 0) | 1
 
     def _do(self, job: Job) -> Error:
-        """Do a job, on a memory that begins at the base."""
+        """Do a job, on a memory that begins at the base, and on chip."""
+        base = self.spec.scratch_base
         places = ["a", "b", "c"] + ["a_scales", "b_scales"] * bool(self.spec.inside.block)
-        moved = {name: getattr(job, name) - self.base for name in places}
-        for name in ("bias", "records"):
-            address = getattr(job, name)
-            if address is not None:
-                moved[name] = address - self.base
-        return coprocessor(self.spec, self.memory, replace(job, **moved))
+        places += [name for name in ("bias", "records") if getattr(job, name) is not None]
+        found = {name: getattr(job, name) for name in places}
+        moved = {name: one if one >= base else one - self.base for name, one in found.items()}
+        return coprocessor(self.spec, self.memory, replace(job, **moved), self.scratch)

@@ -15,7 +15,7 @@ from golden.soc.blocking import Blocks, plan
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, error_of
 from verif.soc.driver import c_driver
 from verif.soc.driver.c_driver_stream import stream_sources
-from verif.soc.driver.driver_rig import SPECS
+from verif.soc.driver.driver_rig import SCRATCH, SPECS
 from verif.soc.driver.software_device import SoftwareDevice
 
 REFUSALS = {
@@ -121,10 +121,10 @@ def test_c_driver_plans_as_the_golden_planner(library: Any, name: str) -> None:
             assert (job.low, job.high) == ((-128, 127) if codes else (0, 0))
 
 
-@pytest.mark.parametrize("name", ["int8", "int4 x uint6", "lean"])
+@pytest.mark.parametrize("name", ["int8", "int4 x uint6", "lean", "scratch"])
 def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
-    """Also at the very limits of addresses, sizes and stores."""
-    spec = SPECS[name]
+    """Also at the very limits of addresses, of what is on chip, of sizes and stores."""
+    spec = (SPECS | {"scratch": SCRATCH})[name]
     device = opened(library, spec)
     rng = np.random.default_rng(8)
     seen = set()
@@ -145,6 +145,8 @@ def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
         edge = int(rng.integers(-1, 2))
         options: list[dict[str, Any]] = [
             {side: high - end[side] * row[side] + edge},
+            *([{side: spec.scratch_base + edge},
+               {side: spec.scratch_base - end[side] * row[side] + edge}] * (spec.scratch > 0)),
             {"ld" + side: row[side] + edge},
             {"m": (0, 1, (1 << 24) - 1, 1 << 24)[rng.integers(4)], "lda": 1 << 31},
             {"k": spec.inside.modes[0, 0].k_max + edge, "lda": 1 << 20},
