@@ -13,7 +13,7 @@ import pytest
 from hw.catalog import Design
 from hw.emit.verilog import Emission
 from verif.support.cases import case_name, long
-from verif.support.equivalence import by_outputs, by_reachability, longest
+from verif.support.equivalence import by_outputs, by_reachability, by_states, longest
 from verif.support.mutants import CASES, LONG, score
 from verif.support.seeds import of_the_day
 
@@ -48,6 +48,7 @@ def test_mutants_of_the_day_are_killed(
     assert len(found.changes) > MOST // 2
     assert not found.faults, f"survived, of seed {seed}: {found.told()}"
     # What the bench tells from the design is not proven equal.
+    assert not by_states(design, tmp_path, found.killed[0])
     for proof in (by_outputs, by_reachability):
         assert not proof(design, tmp_path, found.killed[0], 20)
 
@@ -70,6 +71,55 @@ def test_tiles_that_are_too_long_make_no_fault(beyond: int, equal: bool, tmp_pat
     ]
     (tmp_path / "mutants.v").write_text("\n".join([*lines, "endmodule\n"]))
     assert by_outputs(design, tmp_path, 1, 20) is equal
+
+
+ROWS = """
+module MODULE(input clk, rst, input i_valid, output i_ready, input [1:0] i_data, input i_last,
+    output reg o_valid, input o_ready, output reg [16:0] o_data, output reg o_last,
+    input [7:0] mutant);
+reg [1:0] count = 0, end_ = 0;
+reg [16:0] sum = 0;
+reg busy = 0;
+initial {o_valid, o_data, o_last} = 0;
+assign i_ready = ~busy & ~o_valid;
+wire taken = i_valid & i_ready;
+wire wrong = WRONG;
+always @(posedge clk) begin
+    if (o_ready) o_valid <= 0;
+    if (taken) begin
+        count <= i_last ? 0 : count + 1;
+        sum <= (count == 0 ? 0 : sum) + 17'd1001 * i_data;
+        if (i_last) {busy, end_} <= {1'b1, count};
+    end
+    if (busy) {busy, o_valid, o_data, o_last} <= {1'b0, 1'b1, sum ^ wrong, end_ != 3};
+    if (rst) {count, busy, o_valid, o_data, o_last} <= 0;
+    if (LOST) sum <= 5;
+end
+endmodule
+"""
+
+
+# Where a result is wrong, or what is left of a sum: and whether rows of one to three values of 0 to
+# 3 tell, of which the greatest sum is nine.
+FAULTS: list[tuple[str, str, bool]] = [
+    ("0", "0", True), ("busy & sum > 9009", "0", True), ("busy & sum == 9009", "0", False),
+    ("busy & sum == 1000", "0", True), ("busy & end_ == 2 & sum == 0", "0", False),
+    ("busy & end_ == 3", "0", True), ("busy & end_ == 0 & sum == 4004", "0", True),
+    ("busy & end_ == 1 & sum == 4004", "0", False), ("~busy", "0", True),
+    ("0", "rst", True), ("0", "busy", True), ("0", "taken & ~i_last", False),
+]  # fmt: skip
+
+
+def test_states_of_rows_are_all_visited(tmp_path: Path) -> None:
+    design = Design("shiftmax", {"width": 2, "length": 3})
+    wrong, lost = (
+        " | ".join(f"mutant == {number} & ({each[place]})" for number, each in enumerate(FAULTS, 1))
+        for place in (0, 1)
+    )
+    text = ROWS.replace("MODULE", design.module).replace("WRONG", wrong).replace("LOST", lost)
+    (tmp_path / "mutants.v").write_text(text)
+    found = [by_states(design, tmp_path, number) for number in range(1, len(FAULTS) + 1)]
+    assert found == [equal for *_, equal in FAULTS]
 
 
 def test_seed_of_the_day_is_the_date_unless_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
