@@ -53,23 +53,55 @@ def test_mutants_of_the_day_are_killed(
         assert not proof(design, tmp_path, found.killed[0], 20)
 
 
-@pytest.mark.parametrize(("beyond", "equal"), [(0, True), (-1, False)])
-def test_tiles_that_are_too_long_make_no_fault(beyond: int, equal: bool, tmp_path: Path) -> None:
-    """The mutant of a stand-in gives a row after so many beats; a tile of `k_max` has some."""
-    design = Design(*CASES[0])
-    limit = longest(design)
-    assert limit == ("i_a", 9)
+def stand_in(design: Design, fault: str, folder: Path) -> None:
+    """Write an engine that gives a row where its only mutant is at fault; it counts beats."""
     ports = Emission(design).ports
     heads = [f"{one['direction']} [{one['width'] - 1}:0] {one['name']}" for one in ports]
     outputs = {one["name"]: "0" for one in ports if one["direction"] == "output"}
-    outputs |= {"i_a_ready": "1", "o_c_valid": f"mutant == 1 && beats > {limit[1] + beyond}"}
+    outputs |= {"i_a_ready": "1", "o_c_valid": f"mutant == 1 && {fault}"}
     lines = [
         f"module {design.module}({', '.join(heads)}, input [7:0] mutant);\nreg [7:0] beats = 0;",
         *(f"assign {name} = {value};" for name, value in outputs.items()),
         "always @(posedge clk)",
         "if (rst | i_a_valid & i_a_last) beats <= 0; else if (i_a_valid) beats <= beats + 1;",
     ]
-    (tmp_path / "mutants.v").write_text("\n".join([*lines, "endmodule\n"]))
+    (folder / "mutants.v").write_text("\n".join([*lines, "endmodule\n"]))
+
+
+@pytest.mark.parametrize(("beyond", "equal"), [(0, True), (-1, False)])
+def test_tiles_that_are_too_long_make_no_fault(beyond: int, equal: bool, tmp_path: Path) -> None:
+    """The mutant of a stand-in gives a row after so many beats; a tile of `k_max` has some."""
+    design = Design(*CASES[0])
+    limit = longest(design)
+    assert limit == ("i_a", 9)
+    stand_in(design, f"beats > {limit[1] + beyond}", tmp_path)
+    assert by_outputs(design, tmp_path, 1, 20) is equal
+
+
+EXTERNAL = {"m": 1, "n": 2, "lookups": 1, "a_width": 3, "k_max": 9, "generator": "external"}
+LOW, HIGH = "i_a_data[4:0]", "i_a_data[9:5]"
+
+
+@pytest.mark.parametrize(("table", "fault", "equal"), [
+    # Of activations a and b: -a - b, and a - b.
+    ("half", f"({LOW} ^ {HIGH}) & 1", True), ("half", f"{LOW} == 8", False),
+    ("half", f"{LOW} == 9", True), ("half", f"{HIGH} == 7", False), ("half", f"{HIGH} == 8", True),
+    # The tenth is b of the fifth beat, and 0.
+    ("half", f"beats == 4 & ((({LOW} + {HIGH}) & 31) != 0)", True),
+    ("half", f"beats == 3 & ((({LOW} + {HIGH}) & 31) != 0)", False),
+    ("half", f"beats == 4 & {LOW} == 4", False),
+    # a, b, and their sum.
+    ("full", "$signed(i_a_data[3:0]) + $signed(i_a_data[7:4]) != $signed(i_a_data[11:8])", True),
+    ("full", "i_a_data[11:8] == 6", False), ("full", "i_a_data[3:0] == 4", True),
+    ("full", "beats == 4 & i_a_data[7:4] != 0", True),
+    ("full", "beats == 4 & i_a_data[3:0] != 0", False),
+])  # fmt: skip
+def test_tables_from_outside_are_of_activations(
+    table: str, fault: str, equal: bool, tmp_path: Path
+) -> None:
+    design = Design("lut_core", EXTERNAL | {"table": table})
+    assert design.spec.a_code_width == {"half": 5, "full": 4}[table]
+    stand_in(design, f"i_a_valid && ({fault})", tmp_path)
     assert by_outputs(design, tmp_path, 1, 20) is equal
 
 
