@@ -3,7 +3,8 @@
 from typing import ClassVar
 
 from amaranth import C, Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import stream, wiring
+from amaranth.lib.data import StructLayout
 from amaranth.lib.wiring import In, Out
 
 from golden.check import Choice, Parameter, check_fields
@@ -11,7 +12,7 @@ from golden.npe.vector import VectorUnitSpec
 from hw.arith.adder import ADDER
 from hw.npe.activations.row_banks import RowBanks, ValueBeat
 from hw.npe.activations.row_elements import RowElements
-from hw.npe.activations.row_lane import LaneWidths, RowStep
+from hw.npe.activations.row_lane import RowStep
 from hw.npe.activations.row_scale import RowScale
 from hw.npe.activations.row_schedule import RowSchedule
 from hw.npe.activations.summed_lanes import SummedLanes
@@ -22,7 +23,7 @@ from hw.npe.activations.summed_widths import SummedWidths
 __all__ = ["CodeBeat", "ValueBeat", "VectorUnit"]
 
 
-class CodeBeat(data.StructLayout):
+class CodeBeat(StructLayout):
     """Codes of a row, zeros beyond its end; the exponent; whether the operation is not built."""
 
     def __init__(self, spec: VectorUnitSpec):
@@ -134,7 +135,6 @@ class VectorUnit(wiring.Component):
         })
         self.norms = spec.builds(spec.NORMS)
         self.softmaxes = "softmax" in spec.built
-        self.value_width = (LaneWidths(spec) if spec.scales else SummedWidths(spec)).value
 
     @property
     def latency(self) -> int:
@@ -155,17 +155,41 @@ class VectorUnit(wiring.Component):
             self.COUNTED[name] * spec.most(name) / spec.row_cycles(name) for name in spec.built
         )
 
+    def _scale(self) -> RowScale:
+        """Return what finds the scales of rows, for the sums that are built."""
+        spec, count = self.spec, self.spec.length.bit_length()
+        # At most `length` exponentials, or squares; a sum of values has a sign.
+        width = spec.width
+        if self.softmaxes:
+            width = spec.exponential_width
+        if self.norms:
+            width = max(width, 2 * spec.width - 2)
+        if spec.scales:
+            return RowScale(spec, width + count)
+        widths = SummedWidths(spec)
+        return RowScale(
+            spec, width + count, most=widths.places[-1], fine=widths.fine, negated=True
+        )  # fmt: skip
+
     def elaborate(self, platform):
         m = Module()
         spec = self.spec
         m.submodules.banks = banks = RowBanks(spec)
         wiring.connect(m, wiring.flipped(self.i), banks.i)
         m.submodules.schedule = schedule = RowSchedule(spec)
-        sum_width = self.value_width + spec.length.bit_length()
-        m.submodules.row = row = RowScale(spec, sum_width)
+        m.submodules.row = row = self._scale()
+        # Sums of a pass; of a softmax's codes, what is left of those before.
+        sum_width = max(len(row.sum), spec.carry_width)
         summed, so_far = Signal(sum_width), Signal(sum_width, reset_less=True)
-        total = Signal.like(row.total, reset_less=True)
-        carried = Signal(spec.carry_width, reset_less=True)
+        carried = so_far[: spec.carry_width]
+        total, last_sum = (
+            Signal.like(out, name=name, reset_less=True)
+            for out, name in ((row.total, "total"), (row.sum, "last_sum"))
+        )
+        # Flip-flops that are set begin set.
+        ones = 0 if spec.scales else (1 << spec.lanes * spec.out_width) - 1
+        data = Signal(spec.lanes * spec.out_width, reset_less=True, init=ones)
+        m.d.comb += self.o.payload.data.eq(data)
         move, norm = Signal(), Signal()
         now, found = schedule.now, schedule.o_found
         scaling, squaring, refused = schedule.scaling, schedule.squaring, schedule.refused
@@ -180,8 +204,8 @@ class VectorUnit(wiring.Component):
             schedule.full.eq(banks.full), schedule.busy.eq(row.busy),
             schedule.i_row0.eq(banks.o_row0), schedule.i_row1.eq(banks.o_row1),
             banks.start.eq(schedule.start), banks.bank.eq(schedule.bank),
-            banks.final.eq(schedule.final), row.start.eq(schedule.begin),
-            row.norm.eq(is_norm(found.operation)), row.total.eq(total), row.sum.eq(so_far),
+            banks.final.eq(schedule.final), banks.end.eq(now.end), row.start.eq(schedule.begin),
+            row.norm.eq(is_norm(found.operation)), row.total.eq(total), row.sum.eq(last_sum),
             row.count.eq(found.end * spec.lanes + found.count + 1),
         ]  # fmt: skip
         # Stages: the memory's output, d: difference, a: operand and factor, p: product, s: shifted,
@@ -195,13 +219,6 @@ class VectorUnit(wiring.Component):
             with m.If(move):
                 m.d.sync += [valid.eq(Cat(banks.reading, valid)), last.eq(Cat(banks.last, last))]
 
-        mean = row.mean.as_signed()
-        plain = norm & ~scaling
-        offset = Signal(spec.width)
-        none = plain if elements is None else plain | elements.direct
-        m.d.comb += offset.eq(Mux(none, 0, Mux(norm, mean >> spec.MEAN_FRACTION, top)))
-        low = Signal(spec.MEAN_FRACTION)
-        m.d.comb += low.eq(Mux(none, 0, mean[: spec.MEAN_FRACTION]))
         keep = [
             ~refused & (~last[0] | (lane <= count) if lane else C(1, 1))
             for lane in range(spec.lanes)
@@ -209,16 +226,23 @@ class VectorUnit(wiring.Component):
         values = [banks.o_data.word_select(lane, spec.width) for lane in range(spec.lanes)]
         if elements is None:
             lanes = SummedLanes(m, spec, SummedStep(
-                move=move, norm=norm, scaling=scaling, squaring=squaring, offset=offset, low=low,
+                move=move, norm=norm, scaling=scaling, squaring=squaring, top=top, mean=row.mean,
                 factor=row.factor, shift=row.shift,
             ), self.adder, table=self.exponential == "table")  # fmt: skip
-            codes, after, added = lanes.add(m, values, keep, carried)
+            codes, added, fulls = lanes.add(m, values, keep, carried)
         else:
             factor, shift = elements.chosen(row.factor, row.shift, norm, scaling)
-            codes, after, added = elements.lanes(m, values, keep, carried, RowStep(
+            mean, offset = Signal(len(row.mean)), Signal(spec.width)
+            m.d.comb += [
+                mean.eq(Mux(norm & scaling & ~elements.direct, row.mean, 0)),
+                offset.eq(Mux(norm | elements.direct, mean[spec.MEAN_FRACTION :], top)),
+            ]
+            low = mean[: spec.MEAN_FRACTION]
+            codes, added = elements.lanes(m, values, keep, carried, RowStep(
                 move=move, norm=norm, offset=offset, low=low, factor=factor, shift=shift,
                 square=norm & squaring & ~scaling, elements=elements.elements,
             ))  # fmt: skip
+            fulls = []
         emits: Value = valid[-1]
         fraction: Value = C(spec.norm_fraction)
         if elements is not None:
@@ -229,20 +253,24 @@ class VectorUnit(wiring.Component):
             m.d.sync += self.o.valid.eq(0)
         m.d.comb += schedule.done.eq(move & valid[-1] & last[-1])
         with m.If(move & emits):
+            m.d.sync += so_far.eq(summed)
             with m.If(scaling):
                 m.d.sync += [self.o.valid.eq(1), self.o.payload.last.eq(last[-1])]
-                m.d.sync += [self.o.payload.data.eq(Cat(codes)), carried.eq(after)]
+                m.d.sync += data.eq(Cat(codes))
+                for lane, full in enumerate(fulls):
+                    with m.If(full):
+                        m.d.sync += data.word_select(lane, spec.out_width)[:-1].eq(-1)
                 exponent = Mux(norm, fraction, row.shift)
                 m.d.sync += self.o.payload.exponent.eq(Mux(refused, 0, exponent))
                 m.d.sync += self.o.payload.refused.eq(refused)
-            with m.Else():
-                m.d.sync += so_far.eq(summed)
         m.d.comb += summed.eq(so_far.as_signed() + added.as_signed())
+        with m.If(schedule.done & ~scaling):
+            m.d.sync += last_sum.eq(summed)
         with m.If(schedule.start):
-            m.d.sync += carried.eq(schedule.final << spec.carry_width - 1)
+            m.d.sync += so_far.eq(schedule.final << spec.carry_width - 1)
         with m.If(schedule.start & ~schedule.final):
             # Squares come after values.
-            m.d.sync += [so_far.eq(0), total.eq(summed)]
+            m.d.sync += total.eq(summed)
         with m.If(schedule.start & ~schedule.final & ~schedule.done):
             m.d.sync += total.eq(0)
         return m

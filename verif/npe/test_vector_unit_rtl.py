@@ -66,8 +66,8 @@ def test_vector_unit_tables_hold_all_factors(parameters: dict[str, Any]) -> None
     spec = VectorUnitSpec(**parameters)
     widths = SummedWidths(spec, table=True)
     step = SummedStep(
-        move=Signal(), norm=Signal(), scaling=Signal(), squaring=Signal(), low=Signal(8),
-        offset=Signal(spec.width), factor=Signal(spec.reciprocal_width), shift=Signal(6),
+        move=Signal(), norm=Signal(), scaling=Signal(), squaring=Signal(), top=Signal(spec.width),
+        mean=Signal(spec.width + 9), factor=Signal(spec.reciprocal_width), shift=Signal(6),
     )  # fmt: skip
     table = SummedTable(Module(), spec, widths, step, Signal(widths.factor))
     words, count = np.array(table.words), 1 << spec.width
@@ -84,7 +84,7 @@ def test_vector_unit_tables_hold_all_factors(parameters: dict[str, Any]) -> None
     if widths.norms:
         values = np.arange(-count // 2, count // 2)
         assert (words[count : 2 * count] == values[::-1] ** 2).all()
-        differences = np.r_[0:count, -count:0] << spec.MEAN_FRACTION
+        differences = ~np.r_[0:count, -count:0] << spec.MEAN_FRACTION
         assert (words[2 * count :] == differences % (1 << table.width)).all()
 
 

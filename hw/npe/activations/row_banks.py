@@ -85,6 +85,8 @@ class RowBanks(wiring.Component):
         Clock enable of the reading side.
     start, bank, final : In(1)
         Read a bank from the next cycle on; it is the last time.
+    end : In
+        Last beat of the row that is read, from then on.
     reading, last : Out(1)
         A beat is read; it is the pass's last.
     o_data : Out
@@ -103,6 +105,7 @@ class RowBanks(wiring.Component):
     start: Signal
     bank: Signal
     final: Signal
+    end: Signal
     reading: Signal
     last: Signal
     o_data: Signal
@@ -118,6 +121,7 @@ class RowBanks(wiring.Component):
             "o_row0": Out(RowContext(spec)),
             "o_row1": Out(RowContext(spec)),
             **dict.fromkeys(("move", "start", "bank", "final"), In(1)),
+            "end": In(range(spec.beats)),
             **dict.fromkeys(("reading", "last"), Out(1)),
             "o_data": Out(spec.lanes * spec.width),
             **({"operation": In(3), "first": Out(1), "other": Out(1)} if spec.scales else {}),
@@ -130,10 +134,9 @@ class RowBanks(wiring.Component):
         if spec.scales and not len(behind):
             # One beat, of each of two operands.
             behind = Signal(name="behind")
-        end = Signal.like(behind, name="end", reset_less=True)
         # A beat is written behind those that are still to be read.
         memory: Memory[int, Value] = Memory(
-            shape=len(layout.data), depth=2 << len(end), init=[], attrs={NO_COLLISION: "1"}
+            shape=len(layout.data), depth=2 << len(behind), init=[], attrs={NO_COLLISION: "1"}
         )
         m.submodules.memory = memory
         write, read = memory.write_port(), memory.read_port()
@@ -145,11 +148,11 @@ class RowBanks(wiring.Component):
             for bank in (0, 1)
         ]  # fmt: skip
         most, closed = Signal(signed(spec.width)), Signal(2)
-        address, read_before = (self._ordered if spec.scales else self._counted)(m, end)
+        address, read_before = (self._ordered if spec.scales else self._counted)(m, behind)
         m.d.comb += [
             # Beats of a row that leaves make place once they are read.
             self.i.ready.eq(~full.bit_select(into, 1)
-                            & (~draining | (source != into) | (behind < read_before))),
+                            & (~draining | (source != into) | read_before)),
             most.eq(greatest(m, spec, layout, write.en, first)),
             write.en.eq(self.i.valid & self.i.ready),
             write.addr.eq(Cat(behind, into)), write.data.eq(layout.data),
@@ -161,7 +164,6 @@ class RowBanks(wiring.Component):
             m.d.sync += draining.eq(0)
         with m.If(self.start):
             m.d.sync += [source.eq(self.bank), draining.eq(self.final)]
-            m.d.sync += end.eq(Mux(self.bank, rows[1].end, rows[0].end))
         ends: Value = layout.last
         last_beat: Value = behind
         if spec.builds(spec.PAIRS):
@@ -174,11 +176,11 @@ class RowBanks(wiring.Component):
             last_beat = Mux(pair, behind[:-1], behind)
         with m.If(write.en):
             m.d.sync += [behind.eq(behind + 1), first.eq(layout.last)]
-            with m.If(layout.last):
-                m.d.sync += [behind.eq(0), into.eq(~into)]
-                if spec.builds(spec.PAIRS):
-                    with m.If(~ends):
-                        m.d.sync += [behind.eq(1 << len(behind) - 1), into.eq(into)]
+        with m.If(write.en & layout.last):
+            m.d.sync += [behind.eq(0), into.eq(~into)]
+            if spec.builds(spec.PAIRS):
+                with m.If(~ends):
+                    m.d.sync += [behind.eq(1 << len(behind) - 1), into.eq(into)]
         for bank, row in enumerate(rows):
             with m.If(closed[bank]):
                 m.d.sync += row.top.eq(most)
@@ -191,26 +193,27 @@ class RowBanks(wiring.Component):
                 m.d.sync += full[bank].eq(0)
         return m
 
-    def _counted(self, m: Module, end: Signal) -> tuple[Value, Value]:
-        """Read one beat after the other; return the beat, and beats that make place."""
-        at = Signal.like(end, reset_less=False)
-        m.d.comb += self.last.eq(at == end)
+    def _counted(self, m: Module, behind: Signal) -> tuple[Value, Value]:
+        """Read one beat after the other; return the beat, and whether the next one has place."""
+        at = Signal.like(behind, reset_less=True)
+        m.d.comb += self.last.eq(at == self.end)
         with m.If(self.move & self.reading):
             m.d.sync += at.eq(at + 1)
             with m.If(self.last):
-                m.d.sync += [at.eq(0), self.reading.eq(0)]
+                m.d.sync += self.reading.eq(0)
         with m.If(self.start):
-            m.d.sync += self.reading.eq(1)
-        return at, at
+            m.d.sync += [self.reading.eq(1), at.eq(0)]
+        # What is written does not overtake what is read.
+        return at, behind != at
 
-    def _ordered(self, m: Module, end: Signal) -> tuple[Value, Value]:
-        """Read in the order of operations; return the beat, and beats that make place."""
+    def _ordered(self, m: Module, behind: Signal) -> tuple[Value, Value]:
+        """Read in the order of operations; return the beat, and whether the next one has place."""
         spec = self.spec
-        m.submodules.order = order = RowOrder(spec, len(end))
+        m.submodules.order = order = RowOrder(spec, len(behind))
         direct = self.operation.matches(*numbers_of(spec, *spec.SCALED))
         m.d.comb += [
-            order.move.eq(self.move), order.start.eq(self.start), order.end.eq(end),
+            order.move.eq(self.move), order.start.eq(self.start), order.end.eq(self.end),
             order.operation.eq(self.operation), self.reading.eq(order.reading),
             self.last.eq(order.last), self.first.eq(order.first), self.other.eq(order.other),
         ]  # fmt: skip
-        return order.address, Mux(direct, 0, order.at)
+        return order.address, ~direct & (behind != order.at)

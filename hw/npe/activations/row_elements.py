@@ -113,8 +113,8 @@ class RowElements:
 
     def lanes(
         self, m: Module, values: list[Value], keep: list[Value], carried: Value, step: RowStep
-    ) -> tuple[list[Value], Value, Value]:
-        """Build the lanes; return codes, what is left of the last one, and the sum."""
+    ) -> tuple[list[Value], Value]:
+        """Build the lanes; return codes and the sum."""
         spec = self.spec
         lanes = [
             row_lane(m, spec, lane, value, kept, step, self.adder)
@@ -139,7 +139,7 @@ class RowElements:
             )
             for number, (lane, probability) in enumerate(zip(lanes, probable, strict=True))
         ]  # fmt: skip
-        return codes, (carried + total)[: spec.carry_width], total
+        return codes, total
 
     @staticmethod
     def _held(m: Module, name: str, move: Value, value: Value) -> Signal:

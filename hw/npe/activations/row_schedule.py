@@ -34,7 +34,8 @@ class RowSchedule(wiring.Component):
     begin, busy : Out(1), In(1)
         Find the scale of `o_found`; it is not found yet.
     now, o_found : Out
-        :class:`RowContext` of the pass, and of the row whose scale is found.
+        :class:`RowContext` of the pass; and, when ``begin`` comes and the cycle before that, of the
+        row whose scale is found.
     scaling, squaring : Out(1)
         The pass is the row's last; or sums squares, else values or exponentials.
     refused : Out(1)
@@ -99,7 +100,7 @@ class RowSchedule(wiring.Component):
             m.d.sync += top.eq(row(source).top)
         m.d.comb += [
             Value.cast(self.now).eq(held), self.now.top.eq(top),
-            Value.cast(self.o_found).eq(row(Mux(known, known_bank, summing))),
+            Value.cast(self.o_found).eq(Value.cast(now)),
             self.refused.eq(~self.now.operation.matches(*self.numbers)),
             self.final.eq(idle & known & ~self.busy),
             self.bank.eq(Mux(self.final, known_bank, summing)),

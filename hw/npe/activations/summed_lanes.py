@@ -1,10 +1,9 @@
 """Lanes of a vector unit for softmax and norms alone: shifts around the product, one adder each."""
 
-from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Mux, Signal, Value, signed
 
 from golden.npe.vector import VectorUnitSpec
 from hw.arith.pick_bit import pick_bit
-from hw.arith.shifter import shift_left
 from hw.npe.activations.summed_logic import SummedLogic
 from hw.npe.activations.summed_prefixes import GROUP, held_sums
 from hw.npe.activations.summed_step import SummedStep
@@ -37,43 +36,64 @@ class SummedLanes:
         self.spec, self.step = spec, step
         self.widths = SummedWidths(spec, table=table)
         self.rounds: Value = step.norm & step.scaling
-        factor, self.window = self._row(m, SummedTable.ONE if table else 0)
+        factor, self.window = self._row(m, SummedTable.ONE if table else 1)
+        # The window is this one, or one before it.
+        places = self.widths.places if self.widths.norms else []
+        self.within = [Signal(name=f"within{number}") for number, _ in enumerate(places)]
+        for number, within in enumerate(self.within, 1):
+            m.d.comb += within.eq((self.window != 0) & (self.window <= number))
         self.factors: SummedTable | SummedLogic = (
             SummedTable(m, spec, self.widths, step, factor)
             if table
             else SummedLogic(m, spec, self.widths, step, factor, adder)
         )
+        self.offset = self._offset(m, SummedTable.lowest(spec) if table else -1)
+        self.low = step.mean[: spec.MEAN_FRACTION] & self.rounds.replicate(spec.MEAN_FRACTION)
         self.before: Value = C(0, 1)
+
+    def _offset(self, m: Module, squares: int) -> Signal:
+        """Return what values are subtracted from; that of squares is given.
+
+        Of a norm it is less one: the mean's floor, from minus the mean, by inversion.
+        """
+        step, width = self.step, self.spec.width + 2
+        offset, number = Signal(signed(width), name="offset"), Signal(2, name="offset_number")
+        floor = ~step.mean[self.spec.MEAN_FRACTION :].as_signed()
+        # A table for each bit.
+        choices = [Signal(signed(width), name=f"offset{which}") for which in range(4)]
+        m.d.comb += [
+            *(choice.eq(one) for choice, one in zip(choices, (step.top, -1, floor, squares),
+                                                    strict=True)),
+            number.eq(Cat(~step.scaling, step.scaling | step.squaring) & step.norm.replicate(2)),
+            offset.eq(Cat(pick_bit(number, bits) for bits in zip(*choices, strict=True))),
+        ]  # fmt: skip
+        return offset
 
     def _row(self, m: Module, squares: int) -> tuple[Value, Value]:
         """Return the factor of all lanes, and the window of a norm, from one on; else zero.
 
-        The factor of a sum of squares is given.
+        The factor of a sum of squares is given; of values it is one.
         """
         spec, widths, step = self.spec, self.widths, self.step
-        places, window = Signal(range(widths.fine)), Signal(range(len(widths.places) + 1))
+        window = Signal(range(len(widths.places) + 1))
         factor, chosen = Signal(widths.factor), Signal.like(window)
-        one = 1 << spec.magnitude_width + 4
-        own: Value = Mux(step.scaling, Cat(C(0, 1), step.factor), one)
+        one: Value = C(1 << spec.magnitude_width + 4, widths.factor)
+        scale = step.factor
         if widths.norms:
             with m.Switch(step.shift):
                 for shift in range(widths.least, widths.places[-1] + 1):
-                    number = sum(place < shift for place in widths.places)
                     with m.Case(shift):
-                        m.d.comb += [places.eq(widths.places[number] - shift)]
-                        m.d.comb += window.eq(number + 1)
-            # Stable before the row is read.
-            scaled = Signal(widths.factor, reset_less=True)
-            m.d.sync += scaled.eq(-shift_left(m, step.factor, places, widths.factor, "norm"))
+                        m.d.comb += window.eq(1 + sum(place < shift for place in widths.places))
             m.d.comb += chosen.eq(Mux(self.rounds, window, 0))
-            sums = Mux(step.squaring, squares, -1)
-            own = Mux(step.norm, Mux(step.scaling, scaled, sums), own)
-        m.d.comb += factor.eq(own)
+            one = Mux(step.norm, Mux(step.squaring, squares, 1), one)
+        else:
+            scale = Cat(C(0, 1), scale)
+        m.d.comb += factor.eq(Mux(step.scaling, scale, one))
         return factor, chosen
 
     def add(
         self, m: Module, values: list[Value], keep: list[Value], carried: Value
-    ) -> tuple[list[Value], Value, Value]:
+    ) -> tuple[list[Value], Value, list[Value]]:
         """Build all lanes.
 
         Parameters
@@ -84,7 +104,8 @@ class SummedLanes:
 
         Returns
         -------
-        Codes; what is left after them; and the sum of the values, two's complement.
+        Codes; the sum of the values, two's complement; and whether codes have ones in all bits but
+        the highest instead.
         """
         lanes = [
             self._value(m, lane, value, kept)
@@ -93,25 +114,29 @@ class SummedLanes:
         group, point = GROUP if self.widths.softmax else len(lanes), self.widths.point
         # What a norm rounds by is half a code in all lanes.
         clear = self.rounds if self.widths.softmax and self.widths.norms else None
-        values = [value for value, _, _ in lanes]
+        values = [value for value, _ in lanes]
         starts, total = held_sums(m, self.step.move, values, group, carried[:point], clear)
         codes: list[Value] = []
-        for lane, made in enumerate(lanes):
+        fulls: list[Value] = []
+        for lane, (value, high) in enumerate(lanes):
             if lane % group == 0:
                 self.before = starts[lane // group]
-            codes.append(self._code(m, lane, made))
-        return codes, (carried + total)[:point], total
+            code, full = self._code(m, lane, value, high)
+            codes.append(code)
+            fulls.append(full)
+        return codes, total, fulls
 
-    def _code(self, m: Module, lane: int, made: tuple[Value, Value, Value]) -> Value:
+    def _code(self, m: Module, lane: int, made: Value, high: Value) -> tuple[Value, Value]:
         """Make a code of a value in stage s; :attr:`before` is added, then what is left."""
         spec, widths, step = self.spec, self.widths, self.step
-        value, over, sign = (
-            Signal(len(part), name=f"t{name}{lane}", reset_less=True)
-            for name, part in zip(("", "_over", "_sign"), made, strict=True)
-        )
-        with m.If(step.move):
-            m.d.sync += [value.eq(made[0]), over.eq(made[1]), sign.eq(made[2])]
         point, width, more = widths.point, spec.out_width, spec.magnitude_width
+        ones = (1 << width - 1) - 1 << point if widths.norms else 0
+        value = Signal(len(made), name=f"t{lane}", init=ones, reset_less=True)
+        with m.If(step.move):
+            m.d.sync += value.eq(made)
+            if widths.norms:
+                with m.If(high):
+                    m.d.sync += value[point : point + width - 1].eq(-1)
         if widths.softmax:
             grown = Signal(widths.value, name=f"grown{lane}")
             m.d.comb += grown.eq(value + self.before)
@@ -120,14 +145,15 @@ class SummedLanes:
         else:
             whole = Signal(width + 1, name=f"whole{lane}")
             m.d.comb += whole.eq(value[: width + 2] + 1 >> 1)
-        beyond = over | Mux(step.norm, whole[-1] ^ whole[-2], whole[more])
-        high = Mux(step.norm, sign, int(more == width))
-        top = Mux(beyond, high, whole[width - 1] & (step.norm | int(more == width)))
-        kept = ~(step.norm & sign).replicate(width - 1)
-        return Cat(Mux(beyond, kept, whole[: width - 1]), top)
+        # A norm that was not beyond the least code before is not after it is rounded.
+        beyond = Signal(name=f"beyond{lane}")
+        m.d.comb += beyond.eq(Mux(step.norm, whole[-1] ^ whole[-2], whole[more]))
+        full = ~step.norm & int(more == width)
+        top = Mux(beyond, full, whole[width - 1] & (step.norm | int(more == width)))
+        return Cat(whole[: width - 1], top), beyond
 
-    def _value(self, m: Module, lane: int, bits: Value, keep: Value) -> tuple[Value, Value, Value]:
-        """Make a value; return it, whether it overflows as a code, and its sign."""
+    def _value(self, m: Module, lane: int, bits: Value, keep: Value) -> tuple[Value, Value]:
+        """Make a value, of a norm the least if it is beyond; and whether it is the greatest."""
         spec, widths, step = self.spec, self.widths, self.step
 
         def signal(name: str, width: int) -> Signal:
@@ -136,42 +162,44 @@ class SummedLanes:
         difference, d_keep = Signal(spec.width + 1, name=f"difference{lane}"), signal("d_keep", 1)
         given = self.factors.lane(m, lane, difference)
         # Flip-flops that are set begin set.
-        ones = (1 << len(step.low)) - 1 if widths.norms else 0
+        ones = (1 << spec.MEAN_FRACTION) - 1 if widths.norms else 0
         a = Signal(widths.operand, name=f"a{lane}", init=ones, reset_less=True)
         a_octave, a_keep = signal("a_octave", widths.octave), signal("a_keep", 1)
         p, p_octave = signal("p", widths.operand + widths.factor), signal("p_octave", widths.octave)
-        s, s_over, s_sign = signal("s", widths.value), signal("s_over", 1), signal("s_sign", 1)
-        value, split, over = self._windows(p, p_octave)
-        m.d.comb += difference.eq(self.factors.offset - bits.as_signed())
+        s, s_high = signal("s", widths.value), signal("s_high", 1)
+        value, clears, over = self._windows(m, lane, p, p_octave)
+        m.d.comb += difference.eq(self.offset - bits.as_signed())
         with m.If(step.move):
             m.d.sync += [
                 d_keep.eq(keep), a.eq(given.operand),
                 a_keep.eq(d_keep & given.keep), a_octave.eq(given.octave), p_octave.eq(a_octave),
                 p.eq(a.as_signed() * given.factor.as_signed()),
-                s.eq(value), s_over.eq(over), s_sign.eq(p[-1]),
+                s.eq(value), s_high.eq(over & ~p[-1]),
             ]  # fmt: skip
             with m.If(~a_keep):
                 m.d.sync += p.eq(0)
             if widths.norms:
-                for bit, low in zip(a, step.low, strict=False):
-                    with m.If(step.norm & low):
+                for bit, low in zip(a, self.low, strict=False):
+                    with m.If(low):
                         m.d.sync += bit.eq(1)
-            if widths.softmax:
-                with m.If(self.rounds):
-                    m.d.sync += s[: widths.point - 1].eq(0)
-                with m.If(p_octave.any() & ~self.rounds):
-                    m.d.sync += s[split:].eq(0)
-        return s, s_over, s_sign
+            for bit, clear in zip(s, clears, strict=True):
+                with m.If(clear):
+                    m.d.sync += bit.eq(0)
+        return s, s_high
 
-    def _windows(self, p: Value, number: Value) -> tuple[Value, int, Value]:
+    def _windows(
+        self, m: Module, lane: int, p: Value, number: Value
+    ) -> tuple[Value, list[Value], Value]:
         """Choose a value out of a product.
 
         Returns
         -------
-        It; the first of its bits that must be cleared in octaves but the first; and the overflow.
+        It; which of its bits are cleared; and whether it overflows as a code.
         """
         spec, widths = self.spec, self.widths
         step, width = widths.span, spec.exponential_width + 1
+        # Places of a norm: half a code, and its sign.
+        half, sign = widths.point - 1, widths.point + spec.out_width - 1
 
         def bit(place: int) -> Value:
             return p[min(place, len(p) - 1)]
@@ -185,16 +213,29 @@ class SummedLanes:
                     bit(spec.MEAN_FRACTION + step * octave + place)
                     for octave in range(widths.octaves) if place < width - step * octave
                 ] or [found])  # fmt: skip
-            if widths.norms and place >= widths.point - 1:
+            if widths.norms and place >= sign:
+                found = Mux(self.rounds, p[-1], found & ~number.any())
+            elif widths.norms and place >= half:
                 norms = [bit(norm - widths.point + place) for norm in widths.places]
                 found = pick_bit(self.window, [found, *norms])
             value.append(found)
         over: Value = C(0, 1)
-        overs: list[Value] = []
-        above = len(p) - 1
-        for norm in reversed(widths.places if widths.norms else []):
+        # A difference times a factor has no more bits below its sign.
+        above = min(len(p) - 1, spec.width + spec.MEAN_FRACTION + widths.factor - 1)
+        for within, norm in reversed([*zip(self.within, widths.places, strict=False)]):
             end, above = above, min(norm + spec.out_width - 1, above)
             if above < end:
-                over = over | (p[above:end] ^ p[-1].replicate(end - above)).any()
-            overs.insert(0, over)
-        return Cat(value), split, pick_bit(self.window, [C(0, 1), *overs])
+                over = over | within & (p[above:end] ^ p[-1].replicate(end - above)).any()
+        beyond, later, either = (
+            Signal(name=f"{name}{lane}") for name in ("p_beyond", "p_later", "p_either")
+        )
+        m.d.comb += [beyond.eq(over), later.eq(number.any()), either.eq(later | beyond)]
+        clears: list[Value] = []
+        for place in range(widths.value):
+            if widths.softmax and place < half:
+                clears.append(self.rounds | (later if place >= split else 0))
+            elif widths.norms and place >= sign:
+                clears.append(C(0, 1))
+            else:
+                clears.append(either if place >= split else beyond)
+        return Cat(value), clears, beyond

@@ -19,12 +19,8 @@ class SummedLogic:
     m : where the gates go.
     spec, widths : where mantissas are.
     step : what is done.
-    factor : of all lanes but for squares, whose other factor is 0.
+    factor : of all lanes but for squares.
     adder : carry propagation, see :func:`hw.arith.adder.resolve`.
-
-    Members
-    -------
-    offset : what values are subtracted from.
     """
 
     def __init__(
@@ -38,14 +34,14 @@ class SummedLogic:
     ):
         self.spec, self.widths, self.step = spec, widths, step
         self.factor, self.adder = factor, adder
-        self.offset: Value = step.offset.as_signed()
 
     def lane(self, m: Module, lane: int, difference: Value) -> SummedFactors:
         """Return what the next lane multiplies."""
         widths, step = self.widths, self.step
         below = Signal(len(difference), name=f"d_below{lane}", reset_less=True)
         a_factor = Signal(widths.factor, name=f"a_factor{lane}", reset_less=True)
-        operand: Value = Cat(C(0, len(step.low)), below).as_signed()
+        # Less one, and from above: all bits are inverted.
+        operand: Value = Cat(C(0, self.spec.MEAN_FRACTION), ~below).as_signed()
         octave: Value = C(0, widths.octave)
         keep: Value = C(1, 1)
         if widths.softmax:
@@ -58,8 +54,8 @@ class SummedLogic:
             m.d.sync += [below.eq(difference), a_factor.eq(self.factor)]
             if widths.norms:
                 with m.If(squares):
-                    m.d.sync += a_factor[:low].eq(below)
-                with m.If(squares & below[-1]):
+                    m.d.sync += a_factor[:low].eq(~below)
+                with m.If(squares & ~below[-1]):
                     m.d.sync += a_factor[low:].eq(-1)
         return SummedFactors(operand=operand, octave=octave, keep=keep, factor=a_factor)
 

@@ -15,16 +15,17 @@ class SummedStep:
     -------
     move : clock enable.
     norm, scaling, squaring : the pass is of a norm; makes codes; or sums of squares.
-    offset, low : what values are subtracted from; bits below.
-    factor, shift : of the row.
+    top : of a softmax's row, the greatest value.
+    mean : minus the mean of a norm's row, with bits after the binary point.
+    factor, shift : of the row, as :class:`~hw.npe.activations.row_scale.RowScale` shifts it.
     """
 
     move: Value
     norm: Value
     scaling: Value
     squaring: Value
-    offset: Value
-    low: Value
+    top: Value
+    mean: Value
     factor: Value
     shift: Value
 
@@ -35,7 +36,7 @@ class SummedFactors:
 
     Members
     -------
-    operand, octave : of stage d: difference, above zeros, or mantissa; the number of its octave.
+    operand, octave : of stage d: value less mean, or mantissa; the number of its octave.
     keep : of stage d: the operand is not zero.
     factor : of stage a.
     """

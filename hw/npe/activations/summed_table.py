@@ -1,6 +1,6 @@
 """Tables of exponentials, and of norms' differences and squares, each for two lanes."""
 
-from amaranth import C, Cat, Module, Mux, Signal, Value
+from amaranth import C, Cat, Module, Signal, Value
 from amaranth.lib.memory import Memory
 
 from golden.npe.vector import VectorUnitSpec
@@ -15,7 +15,7 @@ class SummedTable:
 
     Words are a mantissa, shifted up by what its octaves leave, and above it the number of the
     octave of :class:`~hw.npe.activations.summed_widths.SummedWidths`; or a square; or, of norms,
-    the difference, two's complement; both above zeros. Differences of a softmax are not negative;
+    the difference, inverted, above zeros. Differences of a softmax are not negative;
     where they would be are squares.
 
     Parameters
@@ -24,10 +24,6 @@ class SummedTable:
     spec, widths : where mantissas are.
     step : what is done.
     factor : of all lanes; of squares :attr:`ONE`.
-
-    Members
-    -------
-    offset : what values are subtracted from; of squares, what makes all differences negative.
     """
 
     WIDTH = 8
@@ -46,22 +42,25 @@ class SummedTable:
         self.spec, self.widths, self.step = spec, widths, step
         squares = step.squaring & step.norm & ~step.scaling
         self.difference: Value = step.norm & ~squares
-        self.offset: Value = step.offset.as_signed()
         self.width = widths.left + spec.scale_width + 2 + widths.span - 1
         values, negative = range(1 << spec.width), range(-1 << spec.width, 0)
+        lowest = self.lowest(spec)
         if not widths.norms:
             self.words = [self._power(number) for number in values]
         else:
             low = spec.MEAN_FRACTION
             self.width = max(self.width, spec.width + 1 + low, 2 * spec.width)
-            lowest = negative[-1] - (1 << spec.width - 1)
-            self.offset = Mux(squares, lowest, self.offset)
             self.words = [self._power(number) for number in values]
             self.words += [(lowest - number) ** 2 for number in negative]
-            self.words += [(number << low) % (1 << self.width) for number in (*values, *negative)]
+            self.words += [(~number << low) % (1 << self.width) for number in (*values, *negative)]
         self.factor = Signal(widths.factor, name="a_factor", reset_less=True)
         with m.If(step.move):
             m.d.sync += self.factor.eq(factor)
+
+    @staticmethod
+    def lowest(spec: VectorUnitSpec) -> int:
+        """Return what squares' values are subtracted from: all differences are negative."""
+        return -1 - (1 << spec.width - 1)
 
     def lane(self, m: Module, lane: int, difference: Value) -> SummedFactors:
         """Return what the next lane multiplies."""
