@@ -16,6 +16,7 @@ from .encoded import Choice
 from .expand import expand
 from .fallback import Fallback, has_graphs
 from .floats import match_float_codes, match_floats, read
+from .gate_product import GateProduct
 from .host_operators import OPERATORS
 from .match_blocked import MATMUL_N_BITS, match_blocked
 from .match_products import FLOAT_PRODUCTS, Match, key, match
@@ -145,8 +146,8 @@ def lower(
         try:
             found.product.check(target)
         except ValueError as error:
-            if isinstance(found.product, MeanProduct):
-                continue  # The host has means.
+            if isinstance(found.product, GateProduct | MeanProduct):
+                continue  # The host has gates and means.
             wrong.append(str(error))
             if fallback:
                 continue

@@ -8,6 +8,7 @@ from onnx import NodeProto, helper
 
 from .code_types import limits
 from .expand import MICROSOFT
+from .gate_product import GATE, GateProduct
 from .im2col import Windows
 from .kernels import TRANSPOSED, Unsupported, arranged, attributes
 from .mean_product import MEAN, MeanProduct
@@ -121,6 +122,8 @@ def match(graph: Graph, node: NodeProto) -> Match | None:
         return Match(product=_base(graph, node, a, b, None), node=node)
     if kind in {("", name) for name in (*FLOAT_PRODUCTS, TRANSPOSED)}:
         return _between(graph, node)
+    if kind == ("", GATE):
+        return _gate(graph, node)
     return _mean(graph, node) if kind == ("", MEAN) else None
 
 
@@ -323,6 +326,30 @@ def _mean(graph: Graph, node: NodeProto) -> Match | None:
         **places(node, a.name, "", None, None), a_zero=a.number, a_type=a.zero.dtype
     )
     return Match(product=_limited(product, a.step, y, low, high), node=node, behind=behind)
+
+
+def _gate(graph: Graph, node: NodeProto) -> Match | None:
+    """Find channels times a number each, both dequantised codes, and their only quantiser."""
+    a, b = (graph.shapes.get(name, []) for name in node.input)
+    ends = [bool(shape) and all(size == 1 for size in shape[2:]) for shape in (a, b)]
+    if len(a) != len(b) or len(a) < 3 or ends[0] == ends[1]:
+        return None
+    found = [dequantised(graph, name) for name in node.input[:: -1 if ends[0] else 1]]
+    for one in found:
+        if one is None or one.values is not None or one.late or one.scale is None:
+            return None
+        if {one.scale.size, one.zero.size} != {1}:
+            return None
+    left, right = (one for one in found if one is not None)
+    y, low, high, behind = _follow(graph, node.output[0])
+    if y is None:
+        return None
+    product = GateProduct(
+        **places(node, left.name, right.name, None, None),
+        a_zero=left.number, a_type=left.zero.dtype, b_zero=right.number, b_type=right.zero.dtype,
+    )  # fmt: skip
+    steps = _product_of(left, right, 1)
+    return Match(product=_limited(product, steps, y, low, high), node=node, behind=behind)
 
 
 def dequantised(graph: Graph, name: str) -> _Codes | None:

@@ -44,13 +44,27 @@ class Graph:
     @cached_property
     def types(self) -> dict[str, "np.dtype[Any]"]:
         """Types of tensors, where inferred."""
-        graph = onnx.shape_inference.infer_shapes(outline(self.proto)).graph
-        kinds = {
-            one.name: one.type.tensor_type.elem_type
-            for one in (*graph.value_info, *graph.input, *graph.output)
-        }
+        kinds = {name: one.elem_type for name, one in self._inferred.items()}
         return {
             name: onnx.helper.tensor_dtype_to_np_dtype(kind) for name, kind in kinds.items() if kind
+        }
+
+    @cached_property
+    def shapes(self) -> dict[str, list[int | None]]:
+        """Sizes of tensors, where inferred; None: not known before the model runs."""
+        return {
+            name: [dim.dim_value if dim.HasField("dim_value") else None for dim in one.shape.dim]
+            for name, one in self._inferred.items()
+            if one.HasField("shape")
+        }
+
+    @cached_property
+    def _inferred(self) -> dict[str, Any]:
+        """Types of tensors in ONNX's own terms."""
+        graph = onnx.shape_inference.infer_shapes(outline(self.proto)).graph
+        return {
+            one.name: one.type.tensor_type
+            for one in (*graph.value_info, *graph.input, *graph.output)
         }
 
     def fresh(self, name: str) -> str:

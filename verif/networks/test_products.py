@@ -12,6 +12,7 @@ from carrysave.driver.batch import Work
 from carrysave.networks import golden
 from carrysave.networks.compare import Comparison
 from carrysave.networks.evaluate import evaluate
+from carrysave.networks.gate_product import GATE, GateProduct
 from carrysave.networks.lower import lower
 from carrysave.networks.mean_product import MEAN, MeanProduct
 from carrysave.networks.model import Graph
@@ -413,3 +414,85 @@ def test_peak_of_engines_that_take_planes() -> None:
                "bitserial_core(m=2,n=4,k=8,b_width=2)": 32, "npe(m=2,n=3)": 6}  # fmt: skip
     for engine, peak in engines.items():
         assert Target(Design("coprocessor", {"engine": engine})).peak(None) == peak
+
+
+def gate(builder: Builder, kind: Any, zero: int, shape: tuple[int, ...], behind: str = "") -> Any:
+    """Multiply channels by numbers of others between quantisers; return the first."""
+    for name, own in (("x", builder.zero(kind)), ("g", builder.constant(zero, kind))):
+        builder.node("DequantizeLinear", [name, builder.scale(), own], f"{name}/float")
+    made = builder.node("Mul", ["g/float", "x/float"], "gated")
+    if behind:
+        made = builder.node(behind, [made], "behind")
+    builder.node("QuantizeLinear", [made, builder.constant(0.9), builder.zero(kind)], "y")
+    proto = builder.model(shape, kind, kind)
+    proto.graph.input.append(
+        helper.make_tensor_value_info(
+            "g", helper.np_dtype_to_tensor_dtype(np.dtype(kind)), ["batch", *shape[1:2], 1, 1]
+        )
+    )
+    return proto
+
+
+@pytest.mark.parametrize("kind", [U8, I8])
+@pytest.mark.parametrize("zero", [-128, -3, 0, 77, 127])
+def test_gates_of_channels_are_products(zero: int, kind: Any) -> None:
+    """With diagonal matrices; gates of all codes, less whatever zero point, are exact."""
+    zero += 128 if kind is U8 else 0
+    for seed, (batch, channels, gates) in enumerate(((2, 9, 2), (3, 4, 1), (1, 17, 2))):
+        rng = np.random.default_rng(seed)
+        shape = (batch, channels, 5, 6)
+        proto = gate(Builder(rng), kind, zero, shape, ["", "Relu"][seed % 2])
+        network = lower(Graph(proto), TARGET)
+        assert set(network.host) <= {"QuantizeLinear", "DequantizeLinear"}
+        (product,) = network.products
+        assert isinstance(product, GateProduct)
+        x, g = draw(rng, shape, kind), draw(rng, (gates, channels, 1, 1), kind)
+        ends = np.iinfo(kind)
+        g.flat[: 2 * channels] = np.resize([ends.min, ends.max], 2 * channels)[: g.size]
+        comparison = Comparison(network)
+        comparison.run({"x": x, "g": g}, multiplier(True))
+        assert comparison.found[GATE, True].most <= 1
+        compiled = product.compile(TARGET, x, g, True)
+        wide = TARGET.info.stores.tile_n
+        assert len(compiled.works) == max(batch, gates) * -(-channels // wide)
+        assert all(work.requantisation is not None for work in compiled.works)
+        assert compiled.macs == max(batch, gates) * x[0].size
+        # Exactly, by whole numbers.
+        assert product.scale is not None
+        sums = (x.astype(np.int64) - product.a_zero) * (g.astype(np.int64) - zero)
+        scale = Fraction(float(product.scale[0]))
+        wanted = [min(max(floor(int(one) * scale + Fraction(1, 2)) + product.y_zero, product.low),
+                      product.high) for one in sums.flat]  # fmt: skip
+        made = golden.product(TARGET.spec, compiled)
+        assert made.shape == sums.shape
+        assert made.reshape(-1).tolist() == wanted
+        on_host = product.compile(TARGET, x, g, False)
+        assert abs(golden.product(TARGET.spec, on_host).astype(np.int64) - made).max() <= 1
+
+
+def test_gates_that_do_not_fit_are_refused_when_they_come() -> None:
+    rng = np.random.default_rng(1)
+    (product,) = lower(Graph(gate(Builder(rng), U8, 0, (2, 4, 5, 6))), TARGET).products
+    x = draw(rng, (2, 4, 5, 6), U8)
+    for shape in ((2, 3, 1, 1), (2, 4, 1, 6), (3, 4, 1, 1), (4, 1, 1)):
+        with pytest.raises(ValueError, match=r"Mul .*: A and B must have channels, and B one numb"):
+            product.compile(TARGET, x, np.zeros(shape, U8), True)
+
+
+def test_other_products_of_elements_stay_on_the_host() -> None:
+    """Of two of the same sizes, of sizes that are not known, and of codes of 16 bits."""
+    for kind, sizes in ((U8, [2, 4, 5, 6]), (U8, ["a", "b", "c", "d"]), (np.uint16, [2, 4, 1, 1])):
+        rng = np.random.default_rng(1)
+        builder = Builder(rng)
+        late = [builder.scale(), builder.zero(U8)]
+        right = [builder.codes((4, 4, 1, 1), I8), builder.scale(), builder.constant(0, I8)]
+        builder.node("QLinearConv", ["u", *late, *right, *late], "v")
+        proto = gate(builder, kind, 0, (2, 4, 5, 6))
+        proto.graph.input.pop()
+        number = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+        proto.graph.input.append(helper.make_tensor_value_info("g", number, sizes))
+        for name, part in (("u", proto.graph.input), ("v", proto.graph.output)):
+            part.append(helper.make_tensor_value_info(name, TensorProto.UINT8, [2, 4, 3, 3]))
+        network = lower(Graph(proto), TARGET)
+        assert [product.operator for product in network.products] == ["QLinearConv"]
+        assert network.host[GATE] == 1
