@@ -8,13 +8,14 @@ from pathlib import Path
 __all__ = ["sources"]
 
 
-def sources(driver: Path, planner: Path) -> dict[str, str]:
+def sources(driver: Path, *golden: Path) -> dict[str, str]:
     """Return the files of the package, by name; it needs numpy and the standard library.
 
     Parameters
     ----------
     driver : the folder of :mod:`carrysave.driver`.
-    planner : the file of :mod:`golden.soc.blocking`, which takes the place of what imports it.
+    *golden : files of :mod:`golden.soc.blocking` and :mod:`golden.lut.trits`, which take the place
+        of what imports them.
     """
     files = {path.name: path.read_text() for path in sorted(driver.glob("*.py"))}
-    return {**files, "blocking.py": planner.read_text()}
+    return files | {path.name: path.read_text() for path in golden}

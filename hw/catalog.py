@@ -272,10 +272,11 @@ def _is_engine(entry: Entry) -> bool:
 
 CATALOG = Catalogue()
 
+_OPTIONS = ("code_bytes", "transpose", "scratch", "trits")
 LATER = {
-    "coprocessor": ("vector", "id_width", "lean", "code_bytes", "transpose", "scratch"),
-    "coprocessor_stream": ("lean", "code_bytes", "transpose", "scratch"),
-    "coprocessor_uart": ("vector", "lean", "code_bytes", "transpose", "scratch"),
+    "coprocessor": ("vector", "id_width", "lean", *_OPTIONS),
+    "coprocessor_stream": ("lean", *_OPTIONS),
+    "coprocessor_uart": ("vector", "lean", *_OPTIONS),
     "vector_unit": ("quotient_bits", "exponential"),
 }
 """Parameters that came later: at their defaults, all is as it was, to the digest of a design."""

@@ -129,7 +129,7 @@ def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Pro
     mode = work.mode or info.mode
     before = _operand(device, work, mode.a, before)
     bias = None if work.bias is None else device.place(work.bias[None], info.sums, "bias")
-    b = device.place(mode.words(work.b), mode.b, "b")
+    b = device.place(mode.words(work.b), mode.b_stored, "b")
     return device.product(
         before, b, bias, requantisation=work.requantisation, mode=mode, wide=work.wide
     )

@@ -107,7 +107,7 @@ class Coprocessor(VectorControl):
         Parameters
         ----------
         a, b : M x K numbers of ``info.a``, and K x N of ``info.b``; with `mode`, of its numbers,
-            and B as :meth:`Mode.words` arranges it.
+            and B as :meth:`Mode.words` arranges it, as it also must be with ``trits``.
         bias : 1 x N sums, added to each row.
         requantisation : None: C holds sums.
         out : M x N, of ``info.sums`` or ``info.codes``; allocated if None.
@@ -128,12 +128,13 @@ class Coprocessor(VectorControl):
         mode = self._mode(mode)
         (m, k), (rows, across) = a.shape, b.shape
         n, words = across // mode.codes, -(-k // mode.codes)
-        if rows != words:
-            raise ValueError(f"b must have {words} rows, for {k} columns of a, not {rows}")
+        deep = -(-words // mode.b_deep)
+        if rows != deep:
+            raise ValueError(f"b must have {deep} rows, for {k} columns of a, not {rows}")
         if k > mode.k_max:
             raise ValueError(f"K must be 1..{mode.k_max}, not {k}")
         _check_number("a", a, mode.a)
-        _check_number("b", b, mode.b)
+        _check_number("b", b, mode.b_stored)
         number, per_column = info.sums, False
         if wide:
             info.require("sizes")
@@ -242,7 +243,9 @@ class Coprocessor(VectorControl):
 
             info, mode = self.info, self._mode(mode)
             left = place(a, mode.a, "a")
-            right = b if isinstance(b, Matrix) else place(mode.words(np.asarray(b)), mode.b, "b")
+            right = b
+            if not isinstance(b, Matrix):
+                right = place(mode.words(np.asarray(b)), mode.b_stored, "b")
             added = None
             if bias is not None:
                 row = bias if isinstance(bias, Matrix) else np.atleast_2d(bias)

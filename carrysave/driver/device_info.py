@@ -1,7 +1,7 @@
 """Discovery registers and performance counters."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from .blocking import Stores
@@ -9,6 +9,7 @@ from .errors import CoprocessorError
 from .mode import Mode
 from .number import FP32, Number
 from .registers import ABI, FIELDS, MAGIC, OPERATIONS
+from .trits import TRITS
 
 __all__ = ["PAIRS", "REQUANTISED", "SECOND", "Counters", "Info", "VectorInfo"]
 
@@ -131,8 +132,9 @@ class Info:
     a, b, sums, codes : numbers of A, of B, of C without and with requantisation; sums are float32
         if there are block scales.
     features : of ``requantiser``, ``per_column``, ``bias``, ``accumulate``, ``ring``, ``scales``,
-        ``vector``, ``sizes`` (jobs choose the bytes of a code of C), ``scratch``; deviations from
-        the usual build: ``fixed_blocks``, ``uncounted``, ``narrow``.
+        ``vector``, ``sizes`` (jobs choose the bytes of a code of C), ``scratch``, ``trits`` (five
+        weights of B are in a byte); deviations from the usual build: ``fixed_blocks``,
+        ``uncounted``, ``narrow``.
     scratch : bytes on chip, at the last addresses, that jobs alone read and write; 0: none.
     stores : tile and stores, which limit blocks.
     vector : the vector unit, if there is one.
@@ -184,7 +186,13 @@ class Info:
                 raise CoprocessorError(f"numbers_{name}_width must be 1..{bits}, not {width}")
             return Number.of(bits, width, bool(signed))
 
-        stores = Stores(**{name: field(name) for name in _STORES})
+        trits = bool(field("features_trits"))
+        if trits and field("tile_k") % TRITS:
+            raise CoprocessorError(
+                f"tile_k must be a multiple of {TRITS} with trits, not {field('tile_k')}"
+            )
+        deep = TRITS if trits else 1
+        stores = Stores(**{name: field(name) for name in _STORES}, b_deep=deep)
         for name, held in (
             ("a_bytes", stores.a_words), ("b_bytes", stores.b_words), ("sums", stores.rows),
         ):  # fmt: skip
@@ -226,6 +234,9 @@ class Info:
     @cached_property
     def mode(self) -> Mode:
         """The mode of an integer engine."""
+        if "trits" in self.features:
+            weights = replace(self.b, bits=2, low=-1, high=1)
+            return Mode(a=self.a, b=weights, k_max=self.k_max, trits=True)
         return Mode(a=self.a, b=self.b, k_max=self.k_max)
 
     def require(self, feature: str) -> None:

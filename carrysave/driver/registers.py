@@ -114,6 +114,7 @@ FIELDS = {
     "features_narrow": (320, 10, 1),
     "features_vector": (320, 11, 1),
     "features_sizes": (320, 12, 1),
+    "features_trits": (320, 13, 1),
     "features_scratch": (320, 16, 5),
     "hash_lo": (324, 0, 32),
     "hash_hi": (328, 0, 32),

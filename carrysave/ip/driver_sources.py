@@ -8,6 +8,7 @@ from typing import NamedTuple
 from systemrdl.node import RegfileNode
 
 from carrysave import cache, driver_package
+from golden.lut import trits
 from golden.soc import blocking
 from hw.soc.registers.rdl import EVERY, fields_of, parameters_of, register_map
 
@@ -73,7 +74,7 @@ def python(folder: Path) -> list[Path]:
     -------
     The files.
     """
-    files = driver_package.sources(_FOLDER, Path(blocking.__file__))
+    files = driver_package.sources(_FOLDER, Path(blocking.__file__), Path(trits.__file__))
     return [cache.write(folder / name, text) for name, text in files.items()]
 
 

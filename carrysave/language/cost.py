@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 
@@ -93,7 +94,7 @@ class Cost:
 
 def weight_bytes(shape: Shape, core: Core) -> int:
     """Count bytes of all matrices, with scales; the embedding is the matrix to the words."""
-    each = core.bits + core.scales / GROUP
+    each = core.stored + core.scales / GROUP
     bits = sum(k * n * times * each for k, n, times in _weights(shape))
     return round(bits / 8)
 
@@ -155,12 +156,12 @@ class _Model:
     @cached_property
     def stores(self) -> Stores:
         """Limits of the co-processor's blocks, with what memory gives in a cycle as a beat."""
-        engine = self.core.engine(-(-self.memory.beat // self.core.bits))
-        # Sums of 32 codes along K leave while the next ones are made.
-        assert engine.m + (engine.m - 1) // 8 <= GROUP // engine.k
+        engine = self.core.engine(ceil(self.memory.beat / self.core.stored))
+        # Sums of the 32 codes of a scale leave while the next ones are made.
+        assert not self.core.scales or engine.m + (engine.m - 1) // 8 <= GROUP // engine.k
         spec = CoprocessorSpec(
             engine=engine, data_width=_WIDEST, outstanding=64, sums=_STORE, a_bytes=_STORE,
-            b_bytes=_STORE, requantise=False,
+            b_bytes=_STORE, requantise=False, trits=self.core.trits,
         )  # fmt: skip
         return replace(spec.stores(), data_width=self.memory.beat)
 
@@ -176,7 +177,7 @@ class _Model:
         columns = (n if whole else -(-n // self.memory.copies)) * digits
         blocks = plan(self.stores, m, columns, k, _SUM_BITS)
         found = cost(self.stores, blocks, m, columns, k, _SUM_BITS)
-        scales = round(found.read_beats * more / self.core.bits)
+        scales = round(found.read_beats * more / self.core.stored)
         beats = found.read_beats + scales + found.write_beats
         shares = 1 if whole else self.memory.copies
         return START + found.cycles + scales, shares * beats * self.memory.beat // 8

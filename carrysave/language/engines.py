@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from golden.engine import EngineSpec
+from golden.lut.trits import TRITS
 from golden.tpe.lut_core import LutCoreSpec
 from golden.tpe.shift_add_core import ShiftAddCoreSpec
 from golden.tpe.systolic_os import SystolicOsSpec
@@ -13,7 +14,7 @@ __all__ = ["CORES", "Core"]
 
 _ROWS = 4
 _DEEP = 8
-"""Rows of a tile, and codes of K in a beat of all engines but systolic ones."""
+"""Rows of a tile, and codes of K in a beat of all engines but systolic ones, and of trits 10."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +24,11 @@ class Core:
     Members
     -------
     kind : of the engine: lut_core, shift_add_core, ternary_core, or systolic_os.
-    bits : of a weight in memory.
+    bits : of a weight at the engine.
     scales : bits of the scale of 32 weights; 0: one for a column.
     cache : bits of a key or value.
     activation : bits of an activation; queries of 8 bits are digits of these.
+    trits : weights are in memory five to a byte.
     """
 
     kind: str
@@ -34,6 +36,12 @@ class Core:
     scales: int = 16
     cache: int = 8
     activation: int = 8
+    trits: bool = False
+
+    @property
+    def stored(self) -> float:
+        """Bits of a weight in memory."""
+        return 8 / TRITS if self.trits else self.bits
 
     @property
     def digit(self) -> int:
@@ -49,9 +57,10 @@ class Core:
         own: dict[str, Any] = {"m": _ROWS, "a_width": self.activation, "b_width": self.bits}
         if self.kind == "systolic_os":
             return SystolicOsSpec(**own, n=_power(weights))
-        own["n"] = _power(-(-weights // _DEEP))
         if self.kind == "ternary_core":
-            return TernaryCoreSpec(**own, k=_DEEP)
+            deep = 2 * TRITS if self.trits else _DEEP
+            return TernaryCoreSpec(**own, n=_power(-(-weights // deep)), k=deep)
+        own["n"] = _power(-(-weights // _DEEP))
         if self.kind == "shift_add_core":
             return ShiftAddCoreSpec(**own, k=_DEEP)
         return LutCoreSpec(**own, group=2, lookups=_DEEP // 2, folded=False, parallel=True)
@@ -64,9 +73,9 @@ CORES = {
     "W4A4, lut_core": Core(kind="lut_core", bits=4, activation=4),
     "W2A8, shift_add_core": Core(kind="shift_add_core", bits=2, scales=0),
     "W2A8 or W1.58A8, lut_core": Core(kind="lut_core", bits=2, scales=0),
-    "W1.58A8, ternary_core": Core(kind="ternary_core", bits=2, scales=0),
+    "W1.58A8, ternary_core": Core(kind="ternary_core", bits=2, scales=0, trits=True),
 }
-"""By weights, activations and engine; ternary weights take 2 bits in memory."""
+"""By weights, activations and engine; ternary weights of `lut_core` take 2 bits in memory."""
 
 
 def _power(size: int) -> int:

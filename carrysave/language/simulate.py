@@ -31,12 +31,12 @@ CORES: Mapping[str, str] = {
     "lut_core": "lut_core(m=1,n=16,b_width={bits},group=2,lookups=4,folded=False,parallel=True)",
     "blocks": "systolic_os(m=2,n=16,b_width={bits},target=ecp5)",
     "int8": "npe(m=2,n=16,formats=int8,int4,accumulator_width=32)",
-    "ternary_core": "ternary_core(m=1,n=16,k=16)",
+    "ternary_core": "ternary_core(m=1,n=16,k=20)",
     "shift_add_core": "shift_add_core(m=1,n=16,b_width={bits},k=16)",
 }
 """Engines: tables of activations; multiplier blocks with several narrow products each; int8, with
 weights of 4 bits in memory that are expanded at the array's edge; activations added, subtracted or
-skipped; and shifted copies of them, added."""
+skipped, by weights that are five to a byte in memory; and shifted copies of them, added."""
 
 _EACH = 2
 """Jobs of each kind in a sample."""
@@ -56,9 +56,11 @@ def block_of(core: str, parameters: Mapping[str, str], bits: int = 4) -> Design:
     bits : of a weight, unless the core has a width of its own.
     """
     check_choice("--core", core, tuple(CORES))
+    trits = core == "ternary_core" and "engine" not in parameters
     own = {
         "engine": CORES[core].replace("{bits}", str(bits)),
         "vector": f"vector_unit({_facts(VECTOR)})", "requantise": "false", "accumulate": "false",
+        **({"trits": "true"} if trits else {}),
     }  # fmt: skip
     return Design.parse("coprocessor", {**own, **parameters})
 

@@ -12,6 +12,7 @@ from golden.formats.names import minifloat
 from golden.lut.checkpoint import FORMATS, from_awq, from_gptq, to_awq, to_gptq
 from golden.lut.layout import LayoutSpec
 from golden.lut.quantise import QuantiseSpec, quantise
+from golden.lut.trits import TRITS
 from golden.lut.weights import GroupedWeights, decode_scales, encode_scales
 from hw.emit.user_files import shown
 
@@ -78,11 +79,12 @@ class PackRequest:
         layout = self.layout or "planes_inner"
         fold = self.fold
         if fold is None:
-            fold = {"trits5": 0, "trits3": 0, "keys": 5}.get(layout, 4)
+            fold = {"trits5": 0, "keys": 5}.get(layout, 4)
+        grain = TRITS if layout == "trits5" else max(fold, 1)
         return LayoutSpec(
             layout=layout,
             bits=weights.bits,
-            k=self.beat if self.beat is not None else 16 // max(fold, 1) * max(fold, 1),
+            k=self.beat if self.beat is not None else 16 // grain * grain,
             n=64 if self.columns is None else self.columns,
             group=weights.group,
             fold=fold,

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from golden.check import Choice, Integer, check_fields, parameter, parameters_of
-from golden.lut.bits import TRITS, pack_fields, pack_trits, unpack_fields, unpack_trits
+from golden.lut.bits import pack_fields, unpack_fields
 from golden.lut.table import fold
 from golden.lut.ternary import key_width, table_key
+from golden.lut.trits import TRITS, pack_trits, unpack_trits
 
 __all__ = ["LAYOUTS", "LayoutSpec", "blocks", "pack_codes", "unblock", "unpack_codes"]
 
-LAYOUTS = ("beats", "planes_inner", "planes_outer", "trits5", "trits3", "keys")
+LAYOUTS = ("beats", "planes_inner", "planes_outer", "trits5", "keys")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,8 @@ class LayoutSpec:
       column, k bits;
     - "planes_outer": for each group, bit planes, most significant first; in a plane, beats; in a
       beat, column by column, k bits;
-    - "trits5", "trits3": the order of "beats", five codes 0..2 to 8 bits or three to 5;
+    - "trits5": beats; in a beat, five rows after the other, n bytes of
+      :func:`golden.lut.trits.pack_trits`;
     - "keys": beats; in a beat, `fold` rows after the other, n keys of ternary tables, 8 bits of
       `fold` 5.
 
@@ -49,8 +51,10 @@ class LayoutSpec:
         check_fields(parameters_of(LayoutSpec), vars(self))
         if self.ternary and self.bits != 2:
             raise ValueError(f"bits must be 2 where layout is {self.layout}, not {self.bits!r}")
-        if self.layout.startswith("trits") and self.fold:
+        if self.layout == "trits5" and self.fold:
             raise ValueError(f"fold must be 0 where layout is {self.layout}, not {self.fold!r}")
+        if self.layout == "trits5" and self.k % TRITS:
+            raise ValueError(f"k must be a multiple of 5 where layout is trits5, not {self.k}")
         if self.fold == 1 or (self.layout == "keys" and not self.fold):
             least = "2..5" if self.layout == "keys" else "0 or 2..5"
             raise ValueError(f"fold must be {least} where layout is {self.layout}, not {self.fold}")
@@ -60,12 +64,12 @@ class LayoutSpec:
     @property
     def ternary(self) -> bool:
         """Codes are 0..2, and 1 represents weight 0."""
-        return self.layout in ("trits5", "trits3", "keys")
+        return self.layout in ("trits5", "keys")
 
     @property
     def field(self) -> int:
         """Bits of a packed field."""
-        own = {"beats": self.bits, "trits5": 8, "trits3": 5}
+        own = {"beats": self.bits, "trits5": 8}
         return key_width(self.fold) if self.layout == "keys" else own.get(self.layout, 1)
 
     def rows(self, depth: int) -> np.ndarray:
@@ -90,8 +94,8 @@ class LayoutSpec:
         codes = self.beats(depth) * self.k * self.n
         if self.layout == "keys":
             return codes // self.fold
-        if self.layout.startswith("trits"):
-            return -(-codes // TRITS[self.field])
+        if self.layout == "trits5":
+            return codes // TRITS
         return codes * self.bits if self.field == 1 else codes
 
     def block_bytes(self, depth: int) -> int:
@@ -116,7 +120,7 @@ def pack_codes(spec: LayoutSpec, codes: np.ndarray) -> bytes:
         if spec.layout == "keys":
             fields = table_key(block - 1, spec.fold)
         elif spec.ternary:
-            fields = pack_trits(block - 1, spec.field)
+            fields = pack_trits(block - 1)
         else:
             fields = fold(block, spec.fold) if spec.fold else block
         if spec.layout.startswith("planes"):
@@ -139,7 +143,7 @@ def unpack_codes(spec: LayoutSpec, data: bytes, shape: tuple[int, int]) -> np.nd
         elif spec.layout == "keys":
             block = _from_keys(spec, fields.reshape(-1, spec.n)) + 1
         elif spec.ternary:
-            block = unpack_trits(fields, spec.field)[: rows * spec.n].reshape(rows, spec.n) + 1
+            block = unpack_trits(fields.reshape(-1, spec.n)) + 1
         else:
             block = fields.reshape(rows, spec.n)
         if spec.fold and not spec.ternary:

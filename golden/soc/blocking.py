@@ -28,8 +28,9 @@ class Stores:
     """The build parameters that limit blocks, named as the discovery registers.
 
     `a_bits`, `b_bits` are bits of words of A and B in memory, `a_widest`, `b_widest` their maximum;
-    0 if all have the same. If `block` is not 0, every `block` words along K have a scale: then a
-    block of C is one tile, and covers whole scale blocks of K.
+    0 if all have the same. A word of B has `b_deep` steps along K. If `block` is not 0, every
+    `block` words along K have a scale: then a block of C is one tile, and covers whole scale blocks
+    of K.
     """
 
     tile_m: int
@@ -45,6 +46,7 @@ class Stores:
     a_widest: int = 0
     b_widest: int = 0
     block: int = 0
+    b_deep: int = 1
 
     @property
     def a_slices(self) -> int:
@@ -73,8 +75,8 @@ class Stores:
 
     @property
     def b_words(self) -> int:
-        """Words per buffer of the store of B, for each of the beat's rows."""
-        return self.b_bytes // (self.tile_k * self.b_word_bytes)
+        """Words per buffer of the store of B, for each of the beat's rows of words."""
+        return self.b_bytes // (self.tile_k // self.b_deep * self.b_word_bytes)
 
     @property
     def rows(self) -> int:
@@ -166,7 +168,8 @@ def order(
                 yield from part("a", rows, along)
                 yield from part("a_scales", rows, scales)
             if not kept_b:
-                yield from part("b", along, columns)
+                packed = range(along.start // stores.b_deep, -(-along.stop // stores.b_deep))
+                yield from part("b", packed, columns)
                 yield from part("b_scales", scales, columns)
         before = rows, columns
         yield from part("c", rows, columns)
@@ -208,11 +211,12 @@ def cost(stores: Stores, blocks: Blocks, m: int, n: int, k: int, c_bits: int) ->
 
     times_a = 1 if depths == 1 and not blocks.by_columns else acrosses
     times_b = 1 if depths == 1 and blocks.by_columns else ups
-    of_a, of_b = (m, k, codes, stores.a_bits), (k, n, columns, stores.b_bits)
+    of_a = m, k, codes, stores.a_bits
+    of_b = -(-k // stores.b_deep), n, columns, stores.b_bits
     of_c = (m, n, columns, c_bits)
     load = times_a * beats(*of_a) + times_b * beats(*of_b)
     first_a = beats(min(m, rows), min(k, codes), codes, stores.a_bits)
-    first_b = beats(min(k, codes), min(n, columns), columns, stores.b_bits)
+    first_b = beats(-(-min(k, codes) // stores.b_deep), min(n, columns), columns, stores.b_bits)
     up, across = -(-min(m, rows) // tile_m), -(-min(n, columns) // tile_n)
     drain = tile_m + (tile_m - 1) // 8
     whole, rest = divmod(-(-k // tile_k), blocks.k)

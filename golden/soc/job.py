@@ -110,7 +110,13 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     words = -(-job.k // mode.codes)
     found = {
         "a": Matrix(address=job.a, rows=job.m, columns=words, distance=job.lda, bits=mode.a_bits),
-        "b": Matrix(address=job.b, rows=words, columns=job.n, distance=job.ldb, bits=mode.b_bits),
+        "b": Matrix(
+            address=job.b,
+            rows=-(-words // mode.b_deep),
+            columns=job.n,
+            distance=job.ldb,
+            bits=mode.b_bits,
+        ),
         "c": Matrix(address=job.c, rows=job.m, columns=job.n, distance=job.ldc, bits=bits),
     }
     if spec.inside.block:

@@ -10,6 +10,8 @@ import numpy as np
 from golden.engine import EngineSpec, matmul
 from golden.formats.element import ElementFormat
 from golden.formats.exact import Exact
+from golden.formats.integer import IntFormat
+from golden.lut.trits import TRITS, unpack_trits
 from golden.npe.npe import NpeSpec, npe
 
 __all__ = ["Inside", "FormatMode", "Pair", "container", "inside", "wrap"]
@@ -42,7 +44,8 @@ class FormatMode:
 
     A word holds the `codes` codes of a row of A, or of a column of B, that the engine takes in one
     step along K, packed in `a_bits` or `b_bits` of memory. A row of A is a row of words; `codes`
-    rows of B make one row of words.
+    rows of B make one row of words. With `b_deep` above 1, a word of B holds as many steps along K,
+    a word of A one.
     """
 
     codes: int
@@ -50,6 +53,7 @@ class FormatMode:
     b_bits: int
     k_max: int
     exponent: int = 0
+    b_deep: int = 1
 
     @property
     def kind(self) -> tuple[int, int, int]:
@@ -61,8 +65,8 @@ class Inside(ABC):
     """An engine, from the co-processor's side.
 
     ``spec`` is that of the engine inside, whose results are sums. ``m``, ``n`` are the sides of a
-    tile, ``k`` the words along K of a beat; ``a_width``, ``b_width`` bits of a word on the
-    engine's ports; ``sum_width``, ``signed`` those of a sum.
+    tile, ``k`` the words of A along K of a beat; ``a_width``, ``b_width`` bits of what the engine
+    takes on its ports in a step along K; ``sum_width``, ``signed`` those of a sum.
     With ``flags``, a sum has a NaN bit. If ``result`` is a format, sums, in units of at least
     2^`least_exponent`, can be rounded to it; else they can be requantised. If ``block`` is not 0,
     every `block` codes along K have an 8-bit scale per row of A and per column of B; sums are then
@@ -160,6 +164,26 @@ class _Integers(Inside):
         return found, np.zeros(found.shape, bool)
 
 
+class _Trits(_Integers):
+    """Integer engine whose weights, -1, 0 and 1, are five to a byte along K."""
+
+    @cached_property
+    def modes(self) -> Mapping[Pair, FormatMode]:
+        """The one pair."""
+        return {(0, 0): FormatMode(1, container(self.a_width), 8, self.spec.k_max, b_deep=TRITS)}
+
+    def sums(
+        self,
+        a: np.ndarray,
+        b: np.ndarray,
+        k: int,
+        pair: Pair,
+        scales: tuple[np.ndarray, ...] = (),
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Words of B are bytes."""
+        return self.multiply(self.spec.a_format.wrap(a), unpack_trits(b)[:k], pair)
+
+
 class _Lanes(Inside):
     """Array of lanes: words of codes in formats set per job."""
 
@@ -223,10 +247,25 @@ class _Lanes(Inside):
         return found, invalid
 
 
-def inside(engine: EngineSpec | NpeSpec) -> Inside:
-    """Wrap an engine for the co-processor; ValueError if it cannot hold it."""
+def inside(engine: EngineSpec | NpeSpec, *, trits: bool = False) -> Inside:
+    """Wrap an engine for the co-processor; ValueError if it cannot hold it.
+
+    Parameters
+    ----------
+    engine : its spec.
+    trits : weights are in memory as bytes of :func:`golden.lut.trits.pack_trits`.
+    """
     if isinstance(engine, NpeSpec):
+        if trits:
+            raise ValueError("trits must be false with an engine of several formats, not true")
         return _Lanes(engine)
     if not engine.plain:
         raise ValueError("engine must take codes as they are, not as keys, tables or other numbers")
-    return _Integers(engine)
+    if not trits:
+        return _Integers(engine)
+    if engine.b_format != IntFormat(width=2) or engine.k % TRITS:
+        raise ValueError(
+            f"trits must be false unless codes of B are signed, of 2 bits, and a beat has a "
+            f"multiple of {TRITS} along K, not {engine.k} of {engine.b_format.name}"
+        )
+    return _Trits(engine)

@@ -43,6 +43,7 @@ class CoprocessorSpec(BusSpec):
     scratch: int = parameter(
         Integer("on chip, at the last addresses, a power of two; 0: none", 0, 0, 1 << 20, "bytes")
     )
+    trits: bool = parameter(Flag("weights of B are in memory five to a byte, along K", False))
     accumulate: bool = parameter(Flag("jobs can accumulate into the existing C", True))
     blocks: bool = parameter(Flag("jobs can choose block sizes and order", True))
     ring: bool = parameter(Flag("a start can run a list of jobs in memory", True))
@@ -67,7 +68,7 @@ class CoprocessorSpec(BusSpec):
         least = {
             "sums": inside.m * inside.n,
             "a_bytes": inside.m * self.a_word_bytes,
-            "b_bytes": inside.k * self.b_word_bytes,
+            "b_bytes": inside.k // self.b_deep * self.b_word_bytes,
         }
         for name, value in least.items():
             if getattr(self, name) < value:
@@ -118,7 +119,7 @@ class CoprocessorSpec(BusSpec):
     @cached_property
     def inside(self) -> Inside:
         """The engine, from the co-processor's side."""
-        return inside(self.engine)
+        return inside(self.engine, trits=self.trits)
 
     @cached_property
     def kinds(self) -> tuple[FormatMode, ...]:
@@ -134,6 +135,11 @@ class CoprocessorSpec(BusSpec):
     def b_bits(self) -> int:
         """Maximum bits of a word of B in memory."""
         return max(mode.b_bits for mode in self.kinds)
+
+    @property
+    def b_deep(self) -> int:
+        """Steps along K in a word of B."""
+        return self.kinds[0].b_deep
 
     @property
     def sum_bytes(self) -> int:
@@ -167,6 +173,7 @@ class CoprocessorSpec(BusSpec):
                 a_widest=self.a_bits,
                 b_widest=self.b_bits,
                 block=inside.block // kind.codes,
+                b_deep=kind.b_deep,
             )
             for kind in self.kinds
         }
@@ -196,7 +203,7 @@ class CoprocessorSpec(BusSpec):
 
     @property
     def b_words(self) -> int:
-        """Words per buffer of the store of B, for each of the beat's rows."""
+        """Words per buffer of the store of B, for each of the beat's rows of words."""
         return self.stores().b_words
 
     @property

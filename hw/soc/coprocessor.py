@@ -251,7 +251,7 @@ def discovery(spec: CoprocessorSpec, number: int, digest: int) -> Mapping[str, i
         0: spec.requantise, 1: spec.requantises_columns, 2: spec.bias,
         3: spec.accumulates, 4: spec.follows_ring, 5: spec.inside.block != 0, 6: spec.STREAM,
         7: len(spec.inside.modes) > 1, 8: not spec.blocks, 9: not spec.counters,
-        10: spec.narrow, 11: unit is not None, 12: spec.sizes,
+        10: spec.narrow, 11: unit is not None, 12: spec.sizes, 13: spec.trits,
         16: max(spec.scratch.bit_length() - 1, 0),
     }  # fmt: skip
     return {

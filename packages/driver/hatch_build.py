@@ -22,7 +22,8 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         root = Path(self.root).parents[1]
         sources = runpy.run_path(str(root / "carrysave" / "driver_package.py"))["sources"]
-        files = sources(root / "carrysave" / "driver", root / "golden" / "soc" / "blocking.py")
+        copied = root / "golden" / "soc" / "blocking.py", root / "golden" / "lut" / "trits.py"
+        files = sources(root / "carrysave" / "driver", *copied)
         files["LICENSE"] = (root / "LICENSE").read_text()
         for name, text in files.items():
             Path(self._folder.name, name).write_text(text)

@@ -86,6 +86,8 @@ def test_engines_take_digits_of_wider_codes() -> None:
     """Ternary codes hold a bit of a key; rows of 8 and 15 bits are digits of 3 after the first."""
     ternary, narrow = CORES["W1.58A8, ternary_core"], CORES["W4A4, lut_core"]
     assert [W4.digit, ternary.digit] == [4, 1]
+    codes = replace(ternary, trits=False)
+    assert abs(5 * weight_bytes(SMALL, ternary) - 4 * weight_bytes(SMALL, codes)) < 5
     assert [W4.rows(8), W4.rows(15), narrow.rows(8), narrow.rows(15)] == [1, 2, 3, 5]
     one = cost_of(SMALL, narrow, SLOW, batch=1, new=128, past=0)
     assert one.cycles > cost_of(SMALL, W4, SLOW, batch=1, new=128, past=0).cycles

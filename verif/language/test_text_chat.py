@@ -50,9 +50,9 @@ def test_chat_continues_on_a_simulated_ternary_core(run: Run, tmp_path: Path) ->
     path = write(tmp_path / "m.npz", "recurrent", layers=1, width=32, hidden=32, heads=1)
     chat = ("chat", "m.npz", "--prompt", "ab", "--tokens", "2")
     plain = json.loads(run(*chat, "--json").out)
-    engine = "ternary_core(m=1,n=8,k=8,k_max=32)"
+    more = ("engine=ternary_core(m=1,n=8,k=10,k_max=32)", "trits=true", "vector=none")
     code, out, err = run(*chat, "--simulate", "all", "--core", "ternary_core", "--json",
-                         "-p", f"engine={engine}", "-p", "vector=none")  # fmt: skip
+                         *(word for one in more for word in ("-p", one)))  # fmt: skip
     assert code == 0, err
     facts: dict[str, Any] = json.loads(out)
     found = facts["simulation"]

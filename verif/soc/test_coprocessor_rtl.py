@@ -49,6 +49,11 @@ LONG: list[dict[str, Any]] = [
     SMALL | {"engine": "adder_tree(n=3,k=7)"},
     SMALL | {"engine": "lut_core(m=2,n=4,lookups=2,folded=false,together=true)"},
     SMALL | {"engine": "ternary_core(m=2,n=4,k=6,mode=table,group=3)"},
+    SMALL | {"engine": "ternary_core(m=2,n=4,k=10)", "trits": True},
+    {
+        "engine": "cube(m=2,n=3,k=5,b_width=2)", "trits": True, "data_width": 32, "sums": 60,
+        "a_bytes": 128, "b_bytes": 64, "lean": True, "narrow": True, "address_width": 24,
+    },
     SMALL | {"engine": "over_weights(m=4,n=2)"},
     SMALL | {"engine": "cube(m=2,n=2,k=2)", "ring": False, "narrow": True, "address_width": 40},
     {"engine": "systolic_os(m=16,n=16,a_width=16)", "data_width": 256, "sums": 1024},
@@ -193,6 +198,7 @@ STREAMS: list[dict[str, Any]] = [
     | {"engine": "systolic_os(m=4,n=2)", "data_width": 128, "sum_copies": 2, "requantisers": 1},
 ]
 LONG_STREAMS: list[dict[str, Any]] = [
+    SMALL | {"engine": "ternary_core(m=2,n=3,k=5)", "trits": True},
     SMALL | {"engine": "npe(m=2,n=3,formats=int8,posit4e1,e4m3,result=e4m3)"},
     SMALL | {
         "engine": "npe(m=2,n=2,formats=int8,e2m1,e4m3,scale=e8m0,block=32,result=fp32)",

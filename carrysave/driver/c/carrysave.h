@@ -31,6 +31,7 @@ extern "C" {
 
 #define CARRYSAVE_DESCRIPTOR_BYTES 128u
 #define CARRYSAVE_RECORD_BYTES 8u
+#define CARRYSAVE_TRITS 5u /* weights in a byte */
 
 typedef enum {
     CARRYSAVE_OK,
@@ -100,6 +101,7 @@ typedef struct {
     bool fixed_blocks; /* jobs leave blocks to the device */
     bool uncounted;    /* counters are 0 */
     bool sizes;        /* jobs choose the bytes of a code of C */
+    bool trits;        /* rows of B are of bytes, of CARRYSAVE_TRITS weights along K each */
     carrysave_vector_unit vector;
     uint32_t scratch;      /* bytes on chip at the last addresses, which only jobs see; 0: none */
     uint64_t scratch_base; /* the first of these addresses; no matrix is in part there */
@@ -209,6 +211,10 @@ void carrysave_describe(const carrysave_job *job, uint8_t descriptor[CARRYSAVE_D
 /* Write how one column is requantised, as memory has it. */
 void carrysave_record(uint32_t multiplier, uint32_t shift, int32_t zero_point,
                       uint8_t record[CARRYSAVE_RECORD_BYTES]);
+
+/* Pack weights, -1, 0 and 1, of a column of B where info.trits: a row of B has a byte for each
+ * column, of five weights along K. Behind the last weight are zeros. */
+uint8_t carrysave_trits(const int8_t weights[CARRYSAVE_TRITS]);
 
 /* Check and start one job, whose operands are cleaned from caches before. */
 carrysave_status carrysave_start(carrysave *device, const carrysave_job *job);

@@ -37,9 +37,9 @@ static inline uint64_t extent(const matrix *of)
 }
 
 /* Words of A and of B, which an engine of integers has of one code each: bits, and how many along
- * K. */
+ * K; a word of B may be as deep as several of A, so that it has fewer rows. */
 typedef struct {
-    uint32_t a_bits, b_bits, k;
+    uint32_t a_bits, b_bits, k, b_deep, b_rows;
 } words;
 
 static inline words words_of(const carrysave *device, const carrysave_job *job)
@@ -50,6 +50,8 @@ static inline words words_of(const carrysave *device, const carrysave_job *job)
     w.a_bits = mode->codes ? mode->codes * mode->a_bits : device->info.a.bits;
     w.b_bits = mode->codes ? mode->codes * mode->b_bits : device->info.b.bits;
     w.k = mode->codes ? ceil_div(job->k, mode->codes) : job->k;
+    w.b_deep = device->info.trits ? CARRYSAVE_TRITS : 1u;
+    w.b_rows = ceil_div(w.k, w.b_deep);
     return w;
 }
 

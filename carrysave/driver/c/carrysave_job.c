@@ -27,7 +27,7 @@ matrix carrysave_matrix(const carrysave *device, const carrysave_job *job, int w
     case IN_A:
         return matrix_of(job->a, job->m, w.k, w.a_bits, job->lda);
     case IN_B:
-        return matrix_of(job->b, w.k, job->n, w.b_bits, job->ldb);
+        return matrix_of(job->b, w.b_rows, job->n, w.b_bits, job->ldb);
     case OUT_C:
         return matrix_of(job->c, job->m, job->n,
                          !job->requantise        ? info->sum.bits
@@ -319,4 +319,26 @@ void carrysave_record(uint32_t multiplier, uint32_t shift, int32_t zero_point,
     record[5] = 0;
     record[6] = (uint8_t)((uint32_t)zero_point & 0xFFu);
     record[7] = (uint8_t)((uint32_t)zero_point >> 8 & 0xFFu);
+}
+
+/* Which of two weights are not 0, and their signs, which 3 bits hold unless both are 0. */
+static uint32_t pair_of(const int8_t weights[2])
+{
+    const uint32_t sign = (weights[0] ? weights[0] : weights[1]) < 0;
+    const uint32_t kind = !weights[1] ? 0u : !weights[0] ? 1u : 2u + (weights[1] < 0);
+    return sign << 2 | kind;
+}
+
+uint8_t carrysave_trits(const int8_t weights[CARRYSAVE_TRITS])
+{
+    const uint32_t first = (uint32_t)weights[0] & 3u;
+    const bool next = weights[1] || weights[2], last = weights[3] || weights[4];
+
+    if (next && last)
+        return (uint8_t)(first << 6 | pair_of(weights + 1) << 3 | pair_of(weights + 3));
+    if (last)
+        return (uint8_t)(0x80u | first << 3 | pair_of(weights + 3));
+    if (next)
+        return (uint8_t)(0xA0u | first << 3 | pair_of(weights + 1));
+    return (uint8_t)(0x90u | first);
 }

@@ -8,7 +8,8 @@
 typedef struct {
     uint32_t tile_m, tile_n, tile_k, a_bits, b_bits, data_width, outstanding;
     uint32_t a_slices, b_slices, a_words, b_words, rows;
-    uint32_t block; /* words along K that have a scale, or 0 */
+    uint32_t block;  /* words along K that have a scale, or 0 */
+    uint32_t b_deep; /* of them in one of B */
 } stores;
 
 typedef struct {
@@ -47,7 +48,8 @@ static stores stores_of(const carrysave *device, const carrysave_job *job)
     s.a_slices = a_word / (s.tile_k * s.a_bits);
     s.b_slices = b_word / (s.tile_n * s.b_bits);
     s.a_words = info->a_bytes / (s.tile_m * (a_word / 8u));
-    s.b_words = info->b_bytes / (s.tile_k * (b_word / 8u));
+    s.b_deep = w.b_deep;
+    s.b_words = info->b_bytes / (s.tile_k / s.b_deep * (b_word / 8u));
     s.rows = info->sums / s.tile_n;
     s.block = job->mode.block ? job->mode.block / job->mode.codes : 0u;
     return s;
@@ -106,7 +108,7 @@ static uint64_t beats(const stores *s, uint32_t count, uint32_t length, uint32_t
 static cost cost_of(const stores *s, const carrysave_job *job, uint32_t bits, blocks block)
 {
     const uint32_t fewest = ceil_div(64u, s->outstanding); /* cycles of a read, as is supposed */
-    const uint32_t m = job->m, n = job->n, k = job->k;
+    const uint32_t m = job->m, n = job->n, k = job->k, deep = ceil_div(k, s->b_deep);
     const uint32_t rows = block.m * s->tile_m, columns = block.n * s->tile_n;
     const uint32_t codes = block.k * s->tile_k;
     const uint32_t ups = ceil_div(m, rows), acrosses = ceil_div(n, columns);
@@ -114,10 +116,10 @@ static cost cost_of(const stores *s, const carrysave_job *job, uint32_t bits, bl
     const uint32_t times_a = whole_k && !block.by_columns ? 1u : acrosses;
     const uint32_t times_b = whole_k && block.by_columns ? 1u : ups;
     const uint64_t load = times_a * beats(s, m, k, codes, s->a_bits, fewest)
-        + times_b * beats(s, k, n, columns, s->b_bits, fewest);
+        + times_b * beats(s, deep, n, columns, s->b_bits, fewest);
     const uint64_t first_a = beats(s, least(m, rows), least(k, codes), codes, s->a_bits, fewest);
-    const uint64_t first_b =
-        beats(s, least(k, codes), least(n, columns), columns, s->b_bits, fewest);
+    const uint64_t first_b = beats(s, ceil_div(least(k, codes), s->b_deep), least(n, columns),
+                                   columns, s->b_bits, fewest);
     const uint64_t last = beats(s, least(m, s->tile_m), least(n, columns), columns, bits, fewest);
     const uint64_t of_c = beats(s, m, n, columns, bits, fewest);
     const uint32_t up = ceil_div(least(m, rows), s->tile_m);
@@ -142,7 +144,7 @@ static cost cost_of(const stores *s, const carrysave_job *job, uint32_t bits, bl
                             load - first + ((uint64_t)up * across - 1u) * final + last);
     found.cycles += first;
     found.read_beats = times_a * beats(s, m, k, codes, s->a_bits, 1u)
-        + times_b * beats(s, k, n, columns, s->b_bits, 1u);
+        + times_b * beats(s, deep, n, columns, s->b_bits, 1u);
     return found;
 }
 

@@ -67,7 +67,8 @@ static uint64_t walk(cursor cursor)
     const carrysave_info *info = &cursor.device->info;
     const carrysave_job *job = cursor.job;
     const uint32_t up = job->block_m * info->tile_m, across = job->block_n * info->tile_n;
-    const uint32_t deep = job->block_k * info->tile_k, k = words_of(cursor.device, job).k;
+    const words w = words_of(cursor.device, job);
+    const uint32_t deep = job->block_k * info->tile_k, k = w.k;
     const uint32_t each = job->mode.block ? job->mode.block / job->mode.codes : 1u;
     const range one = {0u, 1u};
     uint64_t number;
@@ -88,15 +89,17 @@ static uint64_t walk(cursor cursor)
         move(&cursor, IN_RECORDS, one, columns);
         for (depth = 0; depth < ceil_div(k, deep); depth++) {
             const range along = cut(k, deep, depth);
-            range scales;
+            range scales, of_b;
             scales.start = along.start / each;
             scales.stop = ceil_div(along.stop, each);
+            of_b.start = along.start / w.b_deep;
+            of_b.stop = ceil_div(along.stop, w.b_deep);
             if (!kept_a) {
                 move(&cursor, IN_A, rows, along);
                 move(&cursor, IN_A_SCALES, rows, scales);
             }
             if (!kept_b) {
-                move(&cursor, IN_B, along, columns);
+                move(&cursor, IN_B, of_b, columns);
                 move(&cursor, IN_B_SCALES, scales, columns);
             }
         }

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from golden.soc.spec import CoprocessorSpec
 from hw.lib.fifo import Fifo
+from hw.soc.path.trits import unpack_trits
 from hw.soc.schedule.geometry import Geometry, pick
 from hw.soc.schedule.sides import Side, TileRequest
 from hw.soc.stores.operand_store import OperandStore
@@ -27,11 +28,13 @@ class OperandFeed(wiring.Component):
     """Reads tiles of A, or of B, from their store, one beat per cycle, for the engine.
 
     A beat of A is the next slice of a word of each row; a beat of B is the same slice of a word of
-    each of the next rows. Rows of A and columns of B outside of C, words beyond K, and codes beyond
-    K in the last word, are zeros. A beat waits only until its own rows are in the store.
+    each of the next rows; of a fifth of them, if their words are five weights in a byte. Rows of A
+    and columns of B outside of C, words beyond K, and codes beyond K in the last word, are zeros.
+    A beat waits only until its own rows are in the store.
 
-    Latency, tile to its first beat: 4 cycles, or 5 if words have several slices; one less without
-    the queue in which stalls of the engine end. Tiles follow each other without a gap.
+    Latency, tile to its first beat: 4 cycles, or 5 if words have several slices or are bytes of
+    weights; one less without the queue in which stalls of the engine end. Tiles follow each other
+    without a gap.
 
     Parameters
     ----------
@@ -160,14 +163,14 @@ class OperandFeed(wiring.Component):
             m.d.sync += [
                 valid.eq(issue),
                 choice.chosen.eq(Cat(tile.slice == number for number in range(max(slices)))),
-                choice.mask.eq(Cat(number < down for number in range(banks))),
+                choice.mask.eq(Cat(number * side.deep < down for number in range(banks))),
                 choice.inside.eq(Cat(number < across for number in range(side.across))),
                 choice.last.eq(final & tile.last),
                 choice.tail.eq(final & tile.tail & (job.tail != 0)),
             ]
         read: Value = self.i_words
-        if max(slices) > 1 and not self.lean:
-            # Block RAM is slow, and so is a choice.
+        if (max(slices) > 1 or side.deep > 1) and not self.lean:
+            # Block RAM is slow, and so is a choice, or what takes weights out of bytes.
             late = Signal(layout.size, reset_less=True)
             late_valid = Signal()
             held = Signal(len(self.i_words), reset_less=True)
@@ -178,12 +181,12 @@ class OperandFeed(wiring.Component):
             m.d.sync += [
                 out_valid.eq(valid),
                 out.last.eq(choice.last),
-                words.eq(self._words(read, choice)),
+                words.eq(self._words(m, read, choice)),
             ]
         m.d.comb += out.data.eq(words)
         return m
 
-    def _words(self, read: Value, choice: data.View) -> Value:
+    def _words(self, m: Module, read: Value, choice: data.View) -> Value:
         """Select the slice of each bank's word, masked with zeros, word by word.
 
         What is zero is so by the reset of its register.
@@ -193,28 +196,35 @@ class OperandFeed(wiring.Component):
         kept: Value = C((1 << width) - 1, width)
         if any(codes > 1 for codes, _ in shapes):
             kept = Mux(choice.tail, (1 << job.tail) - 1, kept)[:width]
-        words: list[Value] = []
+        words: list[list[Value]] = []
         for number in range(side.banks):
             row = read.word_select(number, 8 * side.word_bytes)
 
-            def of(shape: int, row: Value = row) -> Value:
+            def of(shape: int, row: Value = row, number: int = number) -> Value:
                 codes, bits = shapes[shape]
                 part = _slice(row, choice.chosen, side.across * bits)
-                return Cat(
-                    _spread(part.word_select(word, bits), codes, width)
-                    for word in range(side.across)
-                )
+                parts = [part.word_select(word, bits) for word in range(side.across)]
+                if side.deep > 1:
+                    bank = f"bank{number}"
+                    named = ((one, f"{bank}_weights{at}") for at, one in enumerate(parts))
+                    return Cat(unpack_trits(m, one, name) for one, name in named)
+                return Cat(_spread(one, codes, width) for one in parts)
 
             part = pick(of, [shapes.index(shape) for shape in shapes], job.kind)
-            words += (
+            words.append([
                 Mux(
                     choice.mask[number] & choice.inside[word],
                     part.word_select(word, width) & kept,
                     0,
                 )
                 for word in range(side.across)
-            )
-        return Cat(words)
+            ])
+        step = width // side.deep
+        return Cat(
+            Cat(word[at : at + step] for word in row)
+            for row in words
+            for at in range(0, width, step)
+        )
 
 
 def _slice(row: Value, chosen: Value, width: int) -> Value:

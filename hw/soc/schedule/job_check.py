@@ -9,6 +9,7 @@ from amaranth.utils import bits_for, exact_log2
 
 from golden.soc.spec import CoprocessorSpec
 from hw.arith.product import product_in_logic
+from hw.npe.activations.divide import divide_by_constant
 from hw.soc.registers.coprocessor import JobLayout, error_code
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
 from hw.soc.schedule.loader import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Bases
@@ -214,6 +215,12 @@ class JobCheck(wiring.Component):
             of_b = Mux(of_rows.here, of_rows.bytes_b, of_b)
             # One row for all rows of a vector job has no stride.
             strided_b = of_both & (of_product | job.ldb.any())
+        if spec.b_deep > 1:
+            # Rows of B less one: it is long before they are asked for.
+            packed, _ = divide_by_constant(m, words, spec.b_deep, (1 << size) - 1, "operator")
+            fewer = Signal(size)
+            m.d.sync += fewer.eq(packed)
+            rows_b = fewer if of_rows is None else Mux(of_rows.here, rows, fewer)
         ends = [
             _End(A, rows, job.lda, of_a, always),
             _End(B, rows_b, job.ldb, of_b, of_both, strided_b),

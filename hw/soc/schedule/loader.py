@@ -149,6 +149,8 @@ class Loader(wiring.Component):
         to, left = Signal(range(7)), Signal(max(widths["rows"], widths["codes"]))
         length = Signal(spec.length_width)
         after = Signal(spec.address_width)
+        # A row of B may be of several steps along K, which are counted.
+        each: Value = C(1, 1) if spec.b_deep == 1 else Mux(to == B, spec.b_deep, 1)
         m.d.comb += [
             walk.i_geometry.eq(job),
             walk.i_start.eq(self.i_start),
@@ -156,7 +158,7 @@ class Loader(wiring.Component):
             row.address.eq(at),
             row.bytes.eq(length),
             row.to.eq(to),
-            row.last.eq(left == 1),
+            row.last.eq(left == 1 if spec.b_deep == 1 else left <= each),
             after.eq(at + step),
         ]
 
@@ -250,7 +252,7 @@ class Loader(wiring.Component):
                 # The first row allocates a buffer of the store.
                 m.d.comb += self.o.valid.eq(begun | room)
                 with m.If(moves):
-                    m.d.sync += [begun.eq(1), at.eq(after), left.eq(left - 1)]
+                    m.d.sync += [begun.eq(1), at.eq(after), left.eq(left - each)]
                     for number, bit in zip(asks, asked, strict=True):
                         m.d.comb += takes_one[number].eq(bit & ~begun)
                 with m.If(ends):

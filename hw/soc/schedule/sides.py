@@ -18,7 +18,8 @@ class Side:
     A beat has `across` words of each of `banks` rows, `k` steps along K. The next beat is the next
     slice of the same rows or, if `down`, the same slice of the next rows. `shapes` are, for each
     kind of mode, the codes of a word and its bits in memory; `width` is a word's bits at the
-    engine's port.
+    engine's port. With `deep` above 1, a word has as many steps, so that there are as many fewer
+    banks, and weights of a byte are two bits each at the port.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Side:
     shapes: tuple[tuple[int, int], ...]
     word_bytes: int
     words: int
+    deep: int = 1
 
     @property
     def slices(self) -> list[int]:
@@ -47,8 +49,9 @@ def sides(spec: CoprocessorSpec) -> dict[str, Side]:
             word_bytes=spec.a_word_bytes, words=spec.a_words,
         ),
         Side(
-            name="b", banks=inside.k, across=inside.n, width=inside.b_width, k=inside.k,
-            down=True, shapes=tuple((kind.codes, kind.b_bits) for kind in kinds),
+            name="b", banks=inside.k // spec.b_deep, across=inside.n, k=inside.k, down=True,
+            width=inside.b_width * spec.b_deep, deep=spec.b_deep,
+            shapes=tuple((kind.codes, kind.b_bits) for kind in kinds),
             word_bytes=spec.b_word_bytes, words=spec.b_words,
         ),
     ]  # fmt: skip

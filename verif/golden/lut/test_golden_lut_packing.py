@@ -7,12 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from golden.lut.bits import pack_fields, pack_trits, unpack_fields, unpack_trits
+from golden.lut.bits import pack_fields, unpack_fields
 from golden.lut.image import ALIGNMENT, Image, pack_image, sealed, unpack_image
 from golden.lut.layout import LayoutSpec, pack_codes, unpack_codes
 from golden.lut.lookup import constants
 from golden.lut.quantise import QuantiseSpec, quantise
 from golden.lut.ternary import look_up, table_key
+from golden.lut.trits import pack_trits, unpack_trits
 from golden.lut.weights import GroupedWeights
 from golden.tpe.lut_core import LutCoreSpec
 
@@ -38,21 +39,29 @@ def test_fields_are_side_by_side_from_the_lowest_bit(width: int, signed: bool) -
         unpack_fields(data[:-1], width, 21)
 
 
-@pytest.mark.parametrize(("field", "trits"), [(8, 5), (5, 3)])
-def test_trits_of_every_code(field: int, trits: int) -> None:
-    patterns = np.array(list(product((-1, 0, 1), repeat=trits)))
-    codes = pack_trits(patterns, field)
-    expected = [sum((w + 1) * 3**i for i, w in enumerate(row)) for row in patterns.tolist()]
-    assert codes.tolist() == expected
-    assert sorted(expected) == list(range(3**trits))
-    assert np.array_equal(unpack_trits(codes, field).reshape(-1, trits), patterns)
-    unused = np.arange(3**trits, 1 << field)
-    assert unused.size == {8: 13, 5: 5}[field]
-    assert not unpack_trits(unused, field).any()
+def test_trits_of_every_pattern_have_a_byte() -> None:
+    patterns = np.array(list(product((-1, 0, 1), repeat=5))).T
+    packed = pack_trits(patterns)
+    assert packed.shape == (1, 243)
+    assert sorted(packed[0]) == sorted(set(packed[0]) & set(range(256)))
+    assert np.array_equal(unpack_trits(packed), patterns)
+    # Some bytes by hand: pairs without a pair of zeros, the first such pair, the last one, both.
+    written = {
+        (-1, 1, 0, 0, -1): 0b11_000_101,
+        (1, -1, 1, -1, -1): 0b01_110_111,
+        (1, 0, 0, 1, 1): 0b10_001_010,
+        (-1, 0, 1, 0, 0): 0b10_111_001,
+        (-1, 0, 0, 0, 0): 0b10_010_011,
+        (0, 0, 0, 0, 0): 0b10_010_000,
+    }
+    for weights, byte in written.items():
+        assert pack_trits(np.array([weights]).T).tolist() == [[byte]]
 
 
-def test_trits_are_filled_up_with_zeros() -> None:
-    assert unpack_trits(pack_trits(np.array([1, -1, 1]))).tolist() == [1, -1, 1, 0, 0]
+def test_trits_are_filled_up_with_rows_of_zeros() -> None:
+    weights = np.array([[1, 0], [-1, 0], [1, 1]])
+    assert np.array_equal(unpack_trits(pack_trits(weights))[:3], weights)
+    assert not unpack_trits(pack_trits(weights))[3:].any()
 
 
 def test_keys_of_eight_bits_without_an_entry_are_zero() -> None:
@@ -122,7 +131,7 @@ def test_beats_are_the_stream_of_the_engine() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
-    ("layout", "fold", "k"), [("trits5", 0, 16), ("trits3", 0, 16), ("keys", 2, 8), ("keys", 5, 15)]
+    ("layout", "fold", "k"), [("trits5", 0, 15), ("keys", 2, 8), ("keys", 5, 15)]
 )
 def test_ternary_layouts_come_back(layout: str, fold: int, k: int, shape: tuple[int, int]) -> None:
     codes = np.random.default_rng(2).integers(0, 3, shape)
@@ -138,11 +147,8 @@ def test_ternary_layouts_come_back(layout: str, fold: int, k: int, shape: tuple[
         found = unpack_fields(data, width, first.size // fold)
         assert np.array_equal(found.reshape(-1, 8), table_key(first, fold))
     else:
-        field = spec.field
-        stream = first.reshape(-1)
-        per = {8: 5, 5: 3}[field]
-        found = unpack_fields(data, field, -(-stream.size // per))
-        assert np.array_equal(unpack_trits(found, field)[: stream.size], stream)
+        found = unpack_fields(data, 8, first.size // 5)
+        assert np.array_equal(unpack_trits(found.reshape(-1, 8)), first)
 
 
 def image_of(scheme: str, bits: int, scale_format: str, **layout: object) -> tuple[
@@ -259,7 +265,7 @@ def test_images_that_are_not_their_manifests_are_refused() -> None:
     with pytest.raises(ValueError, match="group and bits of the layout must be 32 and 4"):
         pack_image(weights, LayoutSpec(bits=4, group=64))
     with pytest.raises(ValueError, match="layout must be one of beats, planes_inner"):
-        image_of("symmetric", 2, "fp16", layout="trits5", fold=0)
+        image_of("symmetric", 2, "fp16", layout="trits5", fold=0, k=15)
 
 
 @pytest.mark.parametrize(
@@ -268,6 +274,7 @@ def test_images_that_are_not_their_manifests_are_refused() -> None:
         ({"layout": "rows"}, "layout must be one of beats, planes_inner"),
         ({"layout": "trits5"}, "bits must be 2 where layout is trits5, not 4"),
         ({"layout": "trits5", "bits": 2, "fold": 4}, "fold must be 0 where layout is trits5"),
+        ({"layout": "trits5", "bits": 2}, "k must be a multiple of 5 where layout is trits5"),
         ({"layout": "keys", "bits": 2}, r"fold must be 2\.\.5 where layout is keys, not 0"),
         ({"fold": 3}, "k must be a multiple of fold, 3, not 16"),
         ({"fold": 1}, r"fold must be 0 or 2\.\.5"),

@@ -30,7 +30,7 @@ def draw(
             more["requantisation"] = _widened(more["requantisation"])
     bits = {"a": mode.a_bits, "b": mode.b_bits, "c": c_bits}
     words = -(-k // mode.codes)
-    shapes = {"a": (m, words), "b": (words, n), "c": (m, n)}
+    shapes = {"a": (m, words), "b": (-(-words // mode.b_deep), n), "c": (m, n)}
     if spec.inside.block:
         blocks = -(-k // spec.inside.block)
         bits |= {"a_scales": 8, "b_scales": 8}

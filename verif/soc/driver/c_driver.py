@@ -146,7 +146,7 @@ class CDevice(Coprocessor):
             given = number.bits, number.width, number.is_signed
             assert wanted == Number.of(*given) or (wanted, given) == (FP32, (32, 32, True)), name
         flags = ("requantiser", "per_column", "bias", "accumulate", "ring", "scales", "stream",
-                 "formats", "fixed_blocks", "uncounted", "sizes")  # fmt: skip
+                 "formats", "fixed_blocks", "uncounted", "sizes", "trits")  # fmt: skip
         assert {name for name in flags if getattr(found, name)} == expected.features - {
             "narrow",
             "vector",

@@ -41,7 +41,7 @@ class CInfo(Structure):
         *((name, CNumber) for name in ("a", "b", "sum", "code")),
         *((name, c_bool) for name in (
             "requantiser", "per_column", "bias", "accumulate", "ring", "scales",
-            "stream", "formats", "fixed_blocks", "uncounted", "sizes",
+            "stream", "formats", "fixed_blocks", "uncounted", "sizes", "trits",
         )),
         ("vector", CVector), ("scratch", c_uint32), ("scratch_base", c_uint64),
     ]  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 
 from carrysave.driver import Coprocessor, Number, Product, Requantisation
 from carrysave.networks.golden import codes
+from golden.lut.trits import pack_trits
 from golden.soc.coprocessor import CoprocessorSpec
 from golden.soc.mode import wrap
 
@@ -51,7 +52,7 @@ def expected(
     how: Requantisation | None = None,
 ) -> np.ndarray:
     """Compute C by the golden models of engine and requantiser."""
-    sums, _ = spec.inside.sums(a, b, a.shape[1], (0, 0))
+    sums, _ = spec.inside.sums(a, pack_trits(b) if spec.trits else b, a.shape[1], (0, 0))
     if bias is not None:
         sums = wrap(sums + bias, spec.inside.sum_width, spec.inside.signed)
     if how is None:
@@ -67,7 +68,7 @@ def check_products(
     info = device.info
     for _ in range(count):
         m, n, k = (min(int(rng.geometric(0.07)), info.k_max, most) for _ in range(3))
-        a, b = draw(rng, info.a, m, k), draw(rng, info.b, k, n)
+        a, b = draw(rng, info.a, m, k), draw(rng, info.mode.b, k, n)
         more: dict[str, Any] = {}
         bias = how = None
         if spec.bias and rng.integers(2):

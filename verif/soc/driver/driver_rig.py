@@ -9,6 +9,7 @@ from carrysave.sim.cocotb.device_memory import Pool
 from golden.soc.coprocessor import CoprocessorSpec
 from golden.tpe.cube import CubeSpec
 from golden.tpe.systolic_os import SystolicOsSpec
+from golden.tpe.ternary_core import TernaryCoreSpec
 from verif.soc.driver import c_driver
 from verif.soc.driver.software_device import SoftwareDevice
 
@@ -33,6 +34,7 @@ SPECS = {
     "int16, sums of 64 bits": CoprocessorSpec(
         engine=SystolicOsSpec(m=2, n=3, a_width=16, b_width=16), **SMALL
     ),
+    "trits": CoprocessorSpec(engine=TernaryCoreSpec(m=2, n=4, k=10), trits=True, **SMALL),
     "lean": CoprocessorSpec(
         engine=SystolicOsSpec(m=2, n=2, k_max=1000), bias=False, requantise=False,
         accumulate=False, blocks=False, ring=False, counters=False, narrow=True,

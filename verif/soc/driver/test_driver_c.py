@@ -3,6 +3,7 @@
 import ctypes
 import subprocess
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from carrysave.ip import driver_sources
 from carrysave.sim.cocotb.device_memory import Pool
+from golden.lut.trits import pack_trits
 from golden.soc.blocking import Blocks, plan
 from golden.soc.coprocessor import CoprocessorSpec, Error, Job, error_of
 from verif.soc.driver import c_driver
@@ -121,7 +123,7 @@ def test_c_driver_plans_as_the_golden_planner(library: Any, name: str) -> None:
             assert (job.low, job.high) == ((-128, 127) if codes else (0, 0))
 
 
-@pytest.mark.parametrize("name", ["int8", "int4 x uint6", "lean", "scratch"])
+@pytest.mark.parametrize("name", ["int8", "int4 x uint6", "lean", "scratch", "trits"])
 def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
     """Also at the very limits of addresses, of what is on chip, of sizes and stores."""
     spec = (SPECS | {"scratch": SCRATCH})[name]
@@ -140,7 +142,7 @@ def test_c_driver_refuses_as_the_golden_model(library: Any, name: str) -> None:
             a=1000, b=2000, c=3000, m=m, n=n, k=min(k, spec.inside.modes[0, 0].k_max), lda=row["a"],
             ldb=row["b"], ldc=row["c"],
         )  # fmt: skip
-        end = {"a": job.m, "b": job.k, "c": job.m}
+        end = {"a": job.m, "b": -(-job.k // spec.b_deep), "c": job.m}
         side = str(rng.choice(["a", "b", "c"]))
         edge = int(rng.integers(-1, 2))
         options: list[dict[str, Any]] = [
@@ -200,6 +202,14 @@ def test_c_driver_checks_requantisation(library: Any) -> None:
     library.carrysave_record(0x12345678, 40, -3, record)
     assert record.raw == bytes.fromhex("78563412 28 00 fdff")
     assert b"k_max" in library.carrysave_status_text(9)
+
+
+def test_c_driver_packs_weights_as_the_golden_model(library: Any) -> None:
+    patterns = np.array(list(product((-1, 0, 1), repeat=5)), np.int8)
+    five = ctypes.c_int8 * 5
+    library.carrysave_trits.restype = ctypes.c_uint8
+    found = [library.carrysave_trits(five(*row)) for row in patterns.tolist()]
+    assert found == pack_trits(patterns.T)[0].tolist()
 
 
 def test_c_driver_keeps_rings_at_whole_beats(library: Any) -> None:

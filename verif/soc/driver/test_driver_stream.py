@@ -132,7 +132,7 @@ def rig(request: pytest.FixtureRequest, library: Any) -> Any:
     return partial(Rig, request.param, library)
 
 
-@pytest.mark.parametrize("parameters", [*STREAMS, CASES[1]], ids=case_name)
+@pytest.mark.parametrize("parameters", [*STREAMS, LONG_STREAMS[0], CASES[1]], ids=case_name)
 def test_stream_driver_multiplies(rig: Any, parameters: dict[str, Any]) -> None:
     made = rig(parameters)
     check_products(made.device, made.spec, np.random.default_rng(2), 20)
