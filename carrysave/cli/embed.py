@@ -47,9 +47,10 @@ def embed(
     their length; everything between is a list of jobs on the co-processor and its vector unit,
     computed by their golden models. The table counts the cycles of a list, by models. Products make
     codes of 16 bits or of 8, as the vector unit's jobs do, so `code_bytes` must be 2, as it is by
-    default; so is `transpose`, for keys. Vectors are compared with those in floats. With
-    `--simulate`, jobs of the first sentence also run on the simulated block, through its driver, as
-    far as it is built for them, and must match. Parameters are those of `generate coprocessor`.
+    default; so is `transpose`, for keys. With `scratch`, scores stay on chip. Vectors are compared
+    with those in floats. With `--simulate`, jobs of the first sentence also run on the simulated
+    block, through its driver, as far as it is built for them, and must match. Parameters are those
+    of `generate coprocessor`.
 
     **Examples:**
 

@@ -73,7 +73,7 @@ class _Compiler:
         self.places = [(rows.start, rows.stop) for rows in rows_of(sentences)]
         self.tokens = self.places[-1][1]
         self.width = encoder.words.shape[1]
-        self.memory = Memory()
+        self.memory = Memory(chip=target.spec.scratch)
         self.jobs: list[Job] = []
 
     def compiled(self) -> JobList:

@@ -26,7 +26,8 @@ def figures(counted: Taken) -> dict[str, Any]:
     -------
     ``batch_tokens``, ``kinds`` (rows of the table), ``cycles``, ``macs``, ``cycles_per_token``,
     and of a layer, the mean of all: ``layer_cycles``, ``layer_roofline`` (the least that its
-    products take), ``layer_products`` (what they take) and ``layer_rest``.
+    products take), ``layer_products`` (what they take), ``layer_rest`` and ``layer_moved`` (bytes
+    on the bus).
     """
     whole, count = counted.total, len(counted.layers)
     layer, products = (sum(found.values(), Spent()) for found in (counted.layers, counted.products))
@@ -44,6 +45,7 @@ def figures(counted: Taken) -> dict[str, Any]:
         "layer_roofline": products.least / count,
         "layer_products": products.cycles / count,
         "layer_rest": (layer.cycles - products.cycles) / count,
+        "layer_moved": layer.moved / count,
     }  # fmt: skip
 
 
@@ -70,6 +72,7 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
     lines += [
         f"a layer takes {found['layer_cycles']:,.0f} cycles, one job after the other,"
         f" {over:.1%} more than its products take at least",
+        f"it moves {found['layer_moved']:,.0f} bytes over the bus",
         f"{found['cycles_per_token']:,.0f} cycles a token; computed by golden, cycles by models",
     ]
     if found["simulated"]:

@@ -6,7 +6,7 @@ from carrysave.networks.cost import cycles_of
 from carrysave.networks.mapping import START
 from carrysave.networks.target import Target
 from golden.npe.vector_unit import PASS, cycles
-from golden.soc.blocking import LATENCY
+from golden.soc.blocking import LATENCY, order, plan
 from hw.soc.path.turn_rows import TurnRows
 
 from .jobs import Job, Product, Transpose
@@ -27,18 +27,21 @@ class Spent:
     macs : products of codes.
     least : cycles that products take at least: in the engine, or for operands and results on the
         bus, each once.
+    moved : bytes on the bus, in whole beats, of rows that begin with one; nothing of what is on
+        chip.
     """
 
     jobs: int = 0
     cycles: int = 0
     macs: int = 0
     least: float = 0.0
+    moved: int = 0
 
     def __add__(self, other: "Spent") -> "Spent":
         """Add what both take."""
         return Spent(
             self.jobs + other.jobs, self.cycles + other.cycles, self.macs + other.macs,
-            self.least + other.least,
+            self.least + other.least, self.moved + other.moved,
         )  # fmt: skip
 
 
@@ -48,7 +51,8 @@ def spent(job: Job, memory: Memory, target: Target) -> Spent:
     A product's are the planner's; those of the vector unit are exact, of values that come without
     stalls; of a transposition see :func:`_turned`. Jobs that the hardware does not have are counted
     as if it took operands of any width, at the rate of such an operation; or as their operands on
-    the bus, whichever are more. Each job has 206 cycles to start.
+    the bus, whichever are more. What is on chip comes and goes at the rate of the bus. Each job has
+    206 cycles to start.
 
     Parameters
     ----------
@@ -70,7 +74,9 @@ def spent(job: Job, memory: Memory, target: Target) -> Spent:
         found = rows * (period * -(-columns // unit.lanes) + PASS + 1)
     read = sum(_bytes(memory, view) for view in operands_of(job))
     bus = target.info.stores.data_width // 8
-    return Spent(1, START + max(found, -(-read // bus), -(-_bytes(memory, job.c) // bus)))
+    found = max(found, -(-read // bus), -(-_bytes(memory, job.c) // bus))
+    moved = sum(_moved(memory, view, bus) for view in (*operands_of(job), job.c))
+    return Spent(1, START + found, moved=moved)
 
 
 def _turned(rows: int, columns: int, target: Target) -> int:
@@ -91,11 +97,34 @@ def _bytes(memory: Memory, view: View) -> int:
     return memory.read(view).size * memory.bits[view.name] // 8
 
 
+def _moved(memory: Memory, view: View, beat: int) -> int:
+    """Count bytes on the bus, of rows that are moved once each."""
+    if view.name in memory.on_chip:
+        return 0
+    rows, columns = memory.read(view).shape
+    return rows * -(-columns * memory.bits[view.name] // 8 // beat) * beat
+
+
+def _moved_by_product(job: Product, memory: Memory, target: Target) -> int:
+    """Count bytes on the bus, of parts of rows that are moved as often as the planner says."""
+    views = {"a": job.a, "b": job.b, "c": job.c} | ({"bias": job.bias} if job.bias else {})
+    (m, k), n = memory.read(job.a).shape, memory.read(job.b).shape[1]
+    bits = {name: memory.bits[view.name] for name, view in views.items()}
+    stores = target.mode.stores(target.info.stores)
+    parts = order(stores, plan(stores, m, n, k, bits["c"]), bits, m, n, k)
+    beat = stores.data_width // 8
+    return sum(
+        -(-part.bytes // beat) * beat
+        for part in parts
+        if views[part.name].name not in memory.on_chip
+    )
+
+
 def _of_product(job: Product, memory: Memory, target: Target) -> Spent:
     (m, k), n = memory.read(job.a).shape, memory.read(job.b).shape[1]
     views = [job.a, job.b, job.c, *([job.bias] if job.bias else [])]
-    moved = sum(_bytes(memory, view) for view in views)
+    moved = sum(_bytes(memory, view) for view in views if view.name not in memory.on_chip)
     macs = m * k * n
     least = max(macs / target.peak(None), 8 * moved / target.info.stores.data_width)
     found = cycles_of(target, m, k, n, job.how is not None, wide=job.wide)
-    return Spent(1, START + found, macs, least)
+    return Spent(1, START + found, macs, least, _moved_by_product(job, memory, target))

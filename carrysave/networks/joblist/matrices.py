@@ -38,10 +38,15 @@ class Memory:
     -------
     matrices : by name.
     bits : of a code of each, in memory.
+    chip : bytes on chip.
+    on_chip : first byte there of each matrix that is on chip; its rows are packed. What is there is
+        one matrix's until a job writes another one.
     """
 
     matrices: dict[str, np.ndarray] = field(default_factory=dict)
     bits: dict[str, int] = field(default_factory=dict)
+    chip: int = 0
+    on_chip: dict[str, int] = field(default_factory=dict)
 
     def place(self, name: str, codes: np.ndarray, bits: int) -> None:
         """Bring a matrix.
@@ -65,9 +70,29 @@ class Memory:
         self.matrices[name] = codes.astype(np.int64)
         self.bits[name] = bits
 
-    def reserve(self, name: str, rows: int, columns: int, bits: int) -> View:
-        """Make room for a result; returns all of it."""
+    def reserve(
+        self, name: str, rows: int, columns: int, bits: int, *, chip: int | None = None
+    ) -> View:
+        """Make room for a result; returns all of it.
+
+        Parameters
+        ----------
+        name, rows, columns, bits : as :meth:`place` has them.
+        chip : the first byte on chip that it takes; None: it is in memory.
+
+        Raises
+        ------
+        ValueError
+            It does not fit on chip; and as :meth:`place`.
+        """
+        end = (chip or 0) + rows * columns * bits // 8
+        if chip is not None and not 0 <= chip <= end <= self.chip:
+            raise ValueError(
+                f"matrix {name!r} must be within the {self.chip} bytes on chip, not {chip}..{end}"
+            )
         self.place(name, np.zeros((rows, columns), np.int64), bits)
+        if chip is not None:
+            self.on_chip[name] = chip
         return View(name)
 
     def read(self, view: View) -> np.ndarray:

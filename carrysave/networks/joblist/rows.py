@@ -9,7 +9,9 @@ from carrysave.networks.target import Target
 from .jobs import Add, Gate, Job, Multiply, Norm, Product, Scale, Softmax, Transpose
 from .matrices import Memory, View
 
-__all__ = ["operands_of", "operation_of", "rows_of", "runs"]
+__all__ = [
+    "narrows", "operands_of", "operation_of", "requantisation_of", "rows_of", "runs",
+]  # fmt: skip
 
 _Scaled = Add | Gate | Multiply | Scale
 
@@ -71,13 +73,20 @@ def rows_of(job: Job, memory: Memory, target: Target) -> Rows | None:
         a=a,
         operation=operation,
         b=others[0] if others else None,
-        requantisation=_driver(job) if isinstance(job, _Scaled) else None,
-        narrow=memory.bits[job.c.name] == 8 < target.spec.vector.out_width
-        and not isinstance(job, Transpose),
+        requantisation=requantisation_of(job),
+        narrow=narrows(job, memory, target.spec.vector.out_width),
     )
 
 
-def _driver(job: _Scaled) -> Requantisation:
+def narrows(job: Job, memory: Memory, out_width: int) -> bool:
+    """Tell whether a job makes bytes of codes of that many bits, which take two."""
+    return memory.bits[job.c.name] == 8 < out_width and not isinstance(job, Transpose)
+
+
+def requantisation_of(job: Job) -> Requantisation | None:
+    """Return what makes codes of a job's results, as the driver has it; None: there is none."""
+    if not isinstance(job, _Scaled):
+        return None
     to = job.to if isinstance(job, Gate) else job.scaling.to
     multiplier, shift, zero_point = (
         int(np.asarray(value).item()) for value in (to.multiplier, to.shift, to.zero_point)

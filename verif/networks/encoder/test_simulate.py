@@ -12,11 +12,14 @@ from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
 from carrysave.networks import golden
 from carrysave.networks.encoder.command import PARAMETERS, EmbedRequest, execute
-from carrysave.networks.encoder.compile import compiled
+from carrysave.networks.encoder.compile import JobList, compiled
 from carrysave.networks.encoder.integers import quantise
 from carrysave.networks.encoder.ranges import ranges
 from carrysave.networks.encoder.simulate import Part, parts, wrong
 from carrysave.networks.encoder.weights import read_encoder
+from carrysave.networks.joblist.cycles import spent
+from carrysave.networks.joblist.jobs import Job
+from carrysave.networks.joblist.simulate import run_list
 from carrysave.networks.target import Target
 from carrysave.progress import Steps
 from carrysave.sim.products import run_works
@@ -30,17 +33,25 @@ SMALL = PARAMETERS["vector"].replace("length=1024", "length=64")
 
 def small(folder: Path, side: int) -> tuple[Design, list[Part]]:
     """Compile a sentence for a small co-processor; the first layer in full, parts of the second."""
+    design, list_, target = small_list(folder, side)
+    return design, parts(list_, "layer", target)
+
+
+def small_list(
+    folder: Path, side: int, sentences: int = 1, **more: str
+) -> tuple[Design, JobList, Target]:
+    """Compile sentences for a small co-processor."""
     rng = np.random.default_rng(4)
     encoder = read_encoder(write(folder, tensors(rng)))
     own = [rng.integers(0, SIZES["vocab_size"], size) for size in (9, 20, 20)]
     lanes = SMALL.replace("width=16,", f"width=16,lanes={side},", 1)
-    texts = PARAMETERS | {"vector": lanes, "m": str(side), "n": str(side)}
+    texts = PARAMETERS | {"vector": lanes, "m": str(side), "n": str(side)} | more
     design = Design.parse("coprocessor", texts)
     target = Target(design)
     assert target.spec.vector is not None
     unit = target.spec.vector
     integers = quantise(encoder, ranges(encoder, own), unit)
-    return design, parts(compiled(integers, own[:1], target), "layer", target)
+    return design, compiled(integers, own[:sentences], target), target
 
 
 def test_parts_are_a_layer_and_some_of_the_others(tmp_path: Path) -> None:
@@ -107,6 +118,38 @@ def test_a_softmax_takes_scores_where_a_product_left_them(tmp_path: Path) -> Non
     np.testing.assert_array_equal(made[0], scores)
     shares = [vector_unit(spec.vector, "softmax", row) for row in scores]
     np.testing.assert_array_equal(made[1], [[*codes, exponent] for codes, exponent in shares])
+
+
+def attention_alone(jobs: JobList, layer: str) -> list[Job]:
+    """Run a list by golden up to a layer's attention, whose jobs are returned; then that, too."""
+    names = [f"{layer}.{part}" for part in ("scores", "shares", "context")]
+    places = [place for place, job in enumerate(jobs.jobs) if job.layer in names]
+    for job in jobs.jobs[: places[0]]:
+        job.run(jobs.memory)
+    return jobs.jobs[places[0] : places[-1] + 1]
+
+
+@pytest.mark.parametrize("scratch", [pytest.param(0, marks=pytest.mark.prove), 4096])
+def test_scores_stay_on_chip(tmp_path: Path, scratch: int) -> None:
+    """Attention of two sentences on one start: equal to golden; with a scratch C alone leaves."""
+    more = {"scratch": str(scratch)} if scratch else {}
+    design, found, target = small_list(tmp_path, 4, sentences=2, **more)
+    some = attention_alone(found, "1")
+    made, counters = run_list(design, some, found.memory, tmp_path)
+    for job in some:
+        job.run(found.memory)
+    for name, codes in made.items():
+        np.testing.assert_array_equal(codes, found.memory.matrices[name])
+    context = found.memory.matrices["1.context"]
+    assert context.any()
+    if scratch:
+        assert list(made) == ["1.context"]
+        # 24 bytes of a row are two beats, or one more where they begin inside of one.
+        assert len(context) * 2 <= counters["write_beats"] <= len(context) * 3
+    else:
+        assert len(made) == 1 + 2 * 4
+    modelled = sum(spent(job, found.memory, target).cycles for job in some)
+    assert 0.4 * modelled < counters["cycles"] < 1.1 * modelled
 
 
 @pytest.mark.prove

@@ -21,6 +21,7 @@ from carrysave.networks.joblist.matrices import Memory, View
 from carrysave.networks.target import Target
 from golden.npe.vector import VectorUnitSpec
 from golden.npe.vector_unit import cycles
+from golden.soc.blocking import cost, plan
 from hw.catalog import Design
 
 
@@ -58,26 +59,35 @@ def test_products_take_what_the_planner_says(memory: Memory) -> None:
     job = Product(layer="p", a=View("a"), b=View("b"), c=View("sums"), target=TARGET)
     found = spent(job, memory, TARGET)
     macs = 20 * 64 * 40
-    assert found == Spent(1, START + cycles_of(TARGET, 20, 64, 40, False), macs, macs / 64)
+
+    def moved(bits: int) -> int:
+        stores = TARGET.info.stores
+        beats = cost(stores, plan(stores, 20, 40, 64, bits), 20, 40, 64, bits)
+        return 16 * (beats.read_beats + beats.write_beats)
+
+    cycles_ = cycles_of(TARGET, 20, 64, 40, False)
+    assert found == Spent(1, START + cycles_, macs, macs / 64, moved(32))
     # Codes of two bytes are less to write than sums.
     how = Requantisation(multiplier=1, shift=3)
     for wide, c in ((True, View("codes")), (False, View("narrow"))):
         own = replace(job, c=c, how=how, wide=wide)
         cycles_ = cycles_of(TARGET, 20, 64, 40, True, wide=wide)
-        assert spent(own, memory, TARGET) == Spent(1, START + cycles_, macs, macs / 64)
+        assert spent(own, memory, TARGET) == Spent(
+            1, START + cycles_, macs, macs / 64, moved(8 + 8 * wide)
+        )
     assert cycles_of(TARGET, 64, 1, 64, False) > cycles_of(TARGET, 64, 1, 64, True, wide=True)
     # One row of sums of bytes: the bus is slower than the array.
     short = Product(layer="p", a=View("a", (0, 1)), b=View("b"), c=View("sums", (0, 1)),
                     target=TARGET)  # fmt: skip
     assert spent(short, memory, TARGET).least == (64 + 64 * 40 + 4 * 40) / 16
-    assert found + found == Spent(2, 2 * found.cycles, 2 * macs, macs / 32)
+    assert found + found == Spent(2, 2 * found.cycles, 2 * macs, macs / 32, 2 * found.moved)
 
 
 def test_rows_take_what_the_vector_unit_takes(memory: Memory) -> None:
     rows = memory.read(View("x"))
     softmax = Softmax(layer="s", x=View("x"), c=View("shares"), spec=UNIT)
     assert spent(softmax, memory, TARGET) == Spent(
-        1, START + cycles(UNIT, [("softmax", row) for row in rows])
+        1, START + cycles(UNIT, [("softmax", row) for row in rows]), moved=16 * 20 * (5 + 6)
     )
     scale = Scale(layer="c", x=View("x"), exponents=View("exponents"), c=View("narrow"),
                   scaling=Scaling(scale=1.0, bits=8))  # fmt: skip
@@ -93,7 +103,8 @@ def test_rows_take_what_the_vector_unit_takes(memory: Memory) -> None:
 def test_other_jobs_take_a_pass_or_the_bus(memory: Memory) -> None:
     scaling = Scaling(scale=1.0, bits=16)
     scaled = Multiply(layer="m", a=View("sums"), b=View("row"), c=View("codes"), scaling=scaling)
-    assert spent(scaled, memory, TARGET) == Spent(1, START + 20 * (3 * 5 + 7))
+    moved = 16 * (20 * 10 + 5 + 20 * 5)
+    assert spent(scaled, memory, TARGET) == Spent(1, START + 20 * (3 * 5 + 7), moved=moved)
     wide = target(64)
     # 20 rows of 40 sums, and one of 40 factors, at 16 bytes a cycle.
     assert spent(scaled, memory, wide).cycles == START + (20 * 40 * 4 + 40 * 2) // 16
@@ -104,3 +115,25 @@ def test_other_jobs_take_a_pass_or_the_bus(memory: Memory) -> None:
     back = Transpose(layer="t", x=View("turned"), c=View("a"))
     # 64 rows of 20 columns: two blocks, of 32 rows.
     assert spent(back, memory, TARGET).cycles == START + 3 * 64 + 2 * 4 * 20
+
+
+def test_what_is_on_chip_does_not_move(memory: Memory) -> None:
+    """Cycles are the same; the bus has nothing of it, and a product's least is the array's."""
+    memory.chip = 8192
+    on_chip = [("near", 20, 40, 16), ("near.shares", 20, 41, 16)]
+    for number, (name, rows, columns, bits) in enumerate(on_chip):
+        memory.reserve(name, rows, columns, bits, chip=4096 * number)
+    softmax = Softmax(layer="s", x=View("x"), c=View("shares"), spec=UNIT)
+    for x, c, moved in (
+        ("x", "near.shares", 20 * 5), ("near", "shares", 20 * 6), ("near", "near.shares", 0),
+    ):  # fmt: skip
+        memory.matrices["near"][:] = memory.matrices["x"]
+        found = spent(replace(softmax, x=View(x), c=View(c)), memory, TARGET)
+        assert found.cycles == spent(softmax, memory, TARGET).cycles
+        assert found.moved == 16 * moved
+    short = Product(layer="p", a=View("a", (0, 1)), b=View("b"), c=View("near", (0, 1)),
+                    how=Requantisation(multiplier=1, shift=3), wide=True,
+                    target=TARGET)  # fmt: skip
+    assert spent(short, memory, TARGET).least == (64 + 64 * 40) / 16
+    whole = spent(replace(short, c=View("codes", (0, 1))), memory, TARGET)
+    assert spent(short, memory, TARGET).moved == whole.moved - 16 * 5
