@@ -80,6 +80,10 @@ MORE: list[dict[str, Any]] = [
         "m": 3, "n": 2, "lane": "sl16", "formats": "int8,int4,int16", "result": "fp32",
         "scale": "e8m0", "block": 4,
     },
+    {
+        "m": 2, "n": 3, "formats": "int8,int4,e4m3", "accumulation": "gated", "result": "fp32",
+        "scale": "e8m0", "block": 4,
+    },
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from golden.npe.lane import LaneSpec
 from golden.npe.sl8 import Sl8Spec
 from hw.npe.lane.decode_word import decode
 from hw.npe.lane.decoded_operand import DecodedOperand
+from hw.npe.lane.gated_sum import exact
 from hw.npe.lane.lane8 import Lane8
 from hw.npe.lane.widths import LaneWidths
 from verif.pe.test_pe_step import columns_worth, worth
@@ -107,7 +108,10 @@ def test_decoder_proof_can_fail(formats: str) -> None:
 
 
 def step_holds(formats: str, width: int, *, slip: int = 0, **hows: Any) -> bool:
-    """Prove sum' = (done ? 0 : sum) + products of a and b from any state, for words of any code."""
+    """Prove sum' = (done ? 0 : sum) + products of a and b from any state, for words of any code.
+
+    A gated sum is of one pair of formats: no shifted product follows one of integers that borrows.
+    """
     spec = Sl8Spec(formats=formats, accumulator_width=width)
 
     def claim(
@@ -134,14 +138,30 @@ def step_holds(formats: str, width: int, *, slip: int = 0, **hows: Any) -> bool:
         m.d.sync += expected.eq(Mux(lane.o_done, 0, total) + product)
         count = len(spec.names)
         legal = (a_format < count) & (b_format < count)
-        for stage in range(1 + lane.pipeline):
-            held = Signal(name=f"legal{stage}")
-            m.d.sync += held.eq(legal)
-            legal = held
-        return ~legal | (total == expected)
+        wide = ~(is_exact(spec, a_format) & is_exact(spec, b_format))
+        legal, wide = (
+            delayed(m, bit, lane.pipeline, name) for bit, name in ((legal, "legal"), (wide, "wide"))
+        )
+        if lane.gated is not None:
+            legal = legal & (lane.o_done | ~(wide & lane.o.carry[-1]))
+        return ~delayed(m, legal, 1, "added") | (total == expected)
 
     bits = spec.format_width
     return holds(claim, 8, 8, bits, bits, 1, cycles=1 + hows.get("pipeline", 0))
+
+
+def is_exact(spec: Sl8Spec, index: Value) -> Value:
+    """Tell whether a format is one of integers."""
+    return Cat(index == spec.names.index(name) for name in exact(spec)).any()
+
+
+def delayed(m: Module, bit: Value, cycles: int, name: str) -> Value:
+    """Return a bit so many cycles later."""
+    for stage in range(cycles):
+        held = Signal(name=f"{name}{stage}")
+        m.d.sync += held.eq(bit)
+        bit = held
+    return bit
 
 
 def reference(m: Module, spec: Sl8Spec, pair: tuple[int, int], words: tuple[Value, Value]) -> Value:
@@ -203,10 +223,24 @@ def test_lane_makes_every_product(formats: str, width: int) -> None:
     assert products_hold(formats, width)
 
 
+def test_gated_lane_makes_every_product() -> None:
+    assert products_hold("int4,e2m3", 16, accumulation="gated")
+
+
 @pytest.mark.parametrize("accumulation", ["carry_save", "resolved"])
 @pytest.mark.parametrize("pipeline", range(5))
 def test_lane_step(accumulation: str, pipeline: int) -> None:
     assert step_holds("e2m3", 14, accumulation=accumulation, pipeline=pipeline)
+
+
+@pytest.mark.parametrize(
+    ("formats", "width", "pipeline"),
+    long(
+        [("int4,e2m3", 16, 2), ("int4", 12, 0), ("int4,e2m3", 16, 0), ("e2m1,posit4e1", 20, 0)], 0
+    ),
+)
+def test_gated_lane_step(formats: str, width: int, pipeline: int) -> None:
+    assert step_holds(formats, width, accumulation="gated", adder="ripple", pipeline=pipeline)
 
 
 @pytest.mark.prove
@@ -220,3 +254,4 @@ def test_lane_step_of_more_formats(formats: str, width: int) -> None:
 def test_lane_proofs_can_fail() -> None:
     assert not products_hold("int4", 9, slip=1)
     assert not step_holds("e2m3", 14, slip=1)
+    assert not step_holds("int4,e2m3", 16, slip=1, accumulation="gated")

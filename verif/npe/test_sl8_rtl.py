@@ -19,12 +19,15 @@ CASES: list[dict[str, Any]] = [
     {"formats": "int4,e2m1", "accumulator_width": 12, "pipeline": 1},
     {"formats": "int8,int4,e2m1", "accumulator_width": 20, "accumulation": "resolved",
      "pipeline": 4},
+    {"formats": "int8,int4,e2m1,e4m3", "accumulation": "gated", "adder": "ripple"},
+    {"formats": "int4,e2m1,posit4e1", "accumulator_width": 24, "accumulation": "gated",
+     "pipeline": 2},
     {"formats": "e2m1,posit4e1,e3m2", "accumulator_width": 128, "adder": "ripple",
      "pipeline": 3},
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0, 1, -1), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 0, 1, 4, -1), ids=case_name)
 def test_sl8_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("sl8", parameters), directory=tmp_path)
     assert result.ok, result
@@ -41,6 +44,9 @@ def test_operands_have_no_idle_bits() -> None:
         lane = Lane8(Sl8Spec(formats=formats))
         assert (len(lane.i_a), len(lane.i_b)) == expected, formats
         assert len(Hop(lane).o_a) == expected[0]
+    for formats, more in {"int8": 0, "int8,e4m3": 1}.items():
+        lane = Lane8(Sl8Spec(formats=formats), accumulation="gated")
+        assert len(lane.i_a) == len(Lane8(Sl8Spec(formats=formats)).i_a) + more, formats
 
 
 @pytest.mark.parametrize(("formats", "operations"), [("int8", 2), ("int4", 4), ("int8,e2m1", 4)])
@@ -56,7 +62,10 @@ def test_sl8_rejects(kind: Any) -> None:
         kind(Sl8Spec(), pipeline=5)
     with pytest.raises(TypeError, match=r"pipeline must be 0\.\.4, not True"):
         kind(Sl8Spec(), pipeline=True)
-    with pytest.raises(ValueError, match="must be one of carry_save, resolved, not 'x'"):
+    with pytest.raises(ValueError, match="must be one of carry_save, resolved, gated, not 'x'"):
         kind(Sl8Spec(), accumulation="x")
+    for formats, width in {"e4m3": 48, "int8": 16}.items():
+        with pytest.raises(ValueError, match="accumulation must be carry_save or resolved for a "):
+            kind(Sl8Spec(formats=formats, accumulator_width=width), accumulation="gated")
     with pytest.raises(ValueError, match="adder must be one of sklansky"):
         kind(Sl8Spec(), adder="x")

@@ -34,12 +34,14 @@ def decode(
     plan = layout.plan
     # Conditions that are the same for all pairs of formats are constants.
     dual = dual if plan.mixed else C(plan.dual, 1)
-    decoder = ByteDecoder(m, plan, word, chosen_formats(m, plan, index), dual)
+    is_format = chosen_formats(m, plan, index)
+    decoder = ByteDecoder(m, plan, word, is_format, dual)
     signs, bits, exponents = decoder.fields()
     magnitude, invalid = Signal(BYTE, name="magnitude"), Signal()
     m.d.comb += [magnitude.eq(Cat(bits)), invalid.eq(Cat(decoder.invalid).any())]
     nibbles = magnitude[:NIBBLE], magnitude[NIBBLE:]
-    return layout.pack(nibbles, signs, exponents, dual), invalid
+    wide = ~Cat(is_format[name] for name in layout.exact).any() if layout.exact else None
+    return layout.pack(nibbles, signs, exponents, dual, wide), invalid
 
 
 def chosen_formats(m: Module, plan: LaneWidths, index: Value) -> dict[str, Value]:

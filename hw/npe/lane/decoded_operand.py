@@ -24,6 +24,7 @@ class DecodedOperand(data.StructLayout):
     plan : formats.
     tells : whether it carries the number of codes per word; one of the two operands does.
     crossed : whether its exponents are greater by 8 in every second cycle.
+    exact : formats of integers, if it tells whether it is of another one.
 
     Members
     -------
@@ -31,10 +32,19 @@ class DecodedOperand(data.StructLayout):
     negative : signs, the first code's lowest.
     exponent, exponent1 : of the first and second code; bits of the weights that occur.
     dual : the word has two codes.
+    wide : its format is not one of integers.
     """
 
-    def __init__(self, plan: LaneWidths, *, tells: bool, crossed: bool = False):
+    def __init__(
+        self,
+        plan: LaneWidths,
+        *,
+        tells: bool,
+        crossed: bool = False,
+        exact: Sequence[str] = (),
+    ):
         self.plan = plan
+        self.exact = exact
         self.crossed = crossed
         super().__init__({
             "low": plan.low_width,
@@ -43,6 +53,7 @@ class DecodedOperand(data.StructLayout):
             "exponent": len(plan.places(False, crossed)),
             "exponent1": len(plan.places(True)),
             "dual": int(tells and plan.told),
+            "wide": int(0 < len(exact) < len(plan.formats)),
         })
 
     def exponent_of(self, operand: data.View, second: bool) -> list[Value]:
@@ -58,6 +69,7 @@ class DecodedOperand(data.StructLayout):
         negative: Iterable[Value],
         exponents: tuple[list[Value], list[Value]],
         dual: Value,
+        wide: Value | None = None,
     ) -> Value:
         """Bit pattern of an operand; drops bits that have no field."""
         plan = self.plan
@@ -67,8 +79,10 @@ class DecodedOperand(data.StructLayout):
             for second, bits in zip((False, True), exponents, strict=True)
         ]
         low, high = nibbles
-        room = self["dual"].width
-        return Cat(low[: plan.low_width], high[: plan.high_width], *signs, *held, dual[:room])
+        told = [dual[: self["dual"].width]]
+        if wide is not None:
+            told.append(wide[: self["wide"].width])
+        return Cat(low[: plan.low_width], high[: plan.high_width], *signs, *held, *told)
 
 
 class WideOperand(data.StructLayout):

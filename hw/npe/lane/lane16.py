@@ -37,6 +37,8 @@ class Lane16(Lane8):
     b_layout: WideOperand
 
     def _layouts(self) -> tuple[data.StructLayout, data.StructLayout]:
+        if self.gated is not None:
+            raise ValueError("accumulation must be carry_save or resolved for words of 16 bits")
         plans = self.plan, LaneWidths(self.spec, 1)
         return WideOperand(plans, tells=True), WideOperand(plans, tells=False)
 

@@ -10,9 +10,11 @@ from golden.check import Choice, Integer, Parameter, check_fields
 from golden.npe.lane import LaneSpec
 from hw.arith.adder import ADDER, resolve
 from hw.arith.bit_heap import BitHeap
+from hw.arith.carry_save import CarrySave
 from hw.arith.shifter import shift_left
 from hw.npe.lane.decode_word import decode
 from hw.npe.lane.decoded_operand import DecodedOperand
+from hw.npe.lane.gated_sum import GatedSum, Terms, exact
 from hw.npe.lane.nibble_multiplier import blocks, numbers
 from hw.npe.lane.widths import BYTE, NIBBLE, LaneWidths
 from hw.pe.element import KEPT, SumModule
@@ -53,7 +55,7 @@ class Lane8(SumModule):
         What: formats and accumulator width; words of 8 bits.
     accumulation : str
         How: "carry_save" keeps a carry where rippling it would cost time; "resolved" propagates
-        carries every cycle.
+        carries every cycle; "gated" does so in two parts, see :class:`GatedSum`.
     adder : str
         How: carry propagation, also in products; see :func:`hw.arith.adder.resolve`.
     pipeline : int
@@ -75,7 +77,7 @@ class Lane8(SumModule):
         "accumulation": Choice(
             "form of the accumulator",
             "carry_save",
-            ("carry_save", "resolved"),
+            ("carry_save", "resolved", "gated"),
             on_device="resolved",
         ),
         "adder": ADDER,
@@ -101,12 +103,17 @@ class Lane8(SumModule):
         self.adder = adder
         self.cuts = _CUTS[pipeline]
         self.plan = LaneWidths(spec)
+        self.gated = GatedSum(spec, adder) if accumulation == "gated" else None
         self.a_layout, self.b_layout = self._layouts()
         super().__init__(self.a_layout.size, self.b_layout.size, pipeline)
 
     def _layouts(self) -> tuple[data.StructLayout, data.StructLayout]:
         """Make the layouts of both decoded operands."""
-        return DecodedOperand(self.plan, tells=True), DecodedOperand(self.plan, tells=False)
+        told = exact(self.spec) if self.gated else ()
+        return (
+            DecodedOperand(self.plan, tells=True, exact=told),
+            DecodedOperand(self.plan, tells=False, exact=told),
+        )
 
     def dual(self, a_format: Value, b_format: Value) -> Value:
         """Tell whether words of these formats, by index, have two codes."""
@@ -140,6 +147,9 @@ class Lane8(SumModule):
         """Decode a word to ``i_b``, as :meth:`encode_a`."""
         return decode(m, self.b_layout, b, b_format, mode)
 
+    def _number(self, weight: int, products: BitHeap) -> CarrySave:
+        return super()._number(weight, products) if self.gated is None else self.gated.layout
+
     def _heights(self, products: BitHeap) -> list[int]:
         if self.accumulation == "resolved":
             return [1] * products.width
@@ -158,8 +168,50 @@ class Lane8(SumModule):
         heap = BitHeap(self.spec.accumulator_width)
         x, y = data.View(self.a_layout, a), data.View(self.b_layout, b)
         for number, slot in enumerate(self._slots(m, enable, x, y)):
-            self._add(m, enable, heap, number, slot)
+            term, sign, arrival = self._term(m, enable, number, slot)
+            # The complement is the negative minus one.
+            heap.add_term(term, signed=True, arrival=arrival)
+            heap.add_bit(sign, 0, arrival=arrival)
         return {0: heap}
+
+    def _terms(self, m: Module, enable: Value, a: Value, b: Value, gated: GatedSum) -> Terms:
+        """Make the terms of a sum in two parts; those of integers have no bits in the upper one."""
+        low, width = gated.low, self.spec.accumulator_width
+        x, y = data.View(self.a_layout, a), data.View(self.b_layout, b)
+        wide = Cat(x.wide, y.wide).any() if len(x.wide) else C(not exact(self.spec), 1)
+        for stage in range(self.pipeline):
+            (wide,) = hold(m, enable, f"wide{stage}", [wide])
+        lower, rows = BitHeap(low + 2), []
+        for number, slot in enumerate(self._slots(m, enable, x, y)):
+            term, sign, arrival = self._term(m, enable, number, slot)
+            if number < gated.rows:
+                bits = [*term, *[sign] * (width - len(term))]
+                row = Signal(width - low, name=f"upper_term{number}")
+                m.d.comb += row.eq(Cat(bits[low:]) & wide.replicate(len(row)))
+                rows.append(row)
+                term = [*bits[:low], sign & ~wide]
+            lower.add_term(term, signed=True, arrival=arrival)
+            lower.add_bit(sign, 0, arrival=arrival)
+        return Terms(lower, rows, wide)
+
+    def step(
+        self, m: Module, enable: Value, a: Value, b: Value, kept: list[list[Value]]
+    ) -> list[list[Value]]:
+        """Add the products of `a` and `b` to a sum; see :meth:`SumModule.step`."""
+        if self.gated is None:
+            return super().step(m, enable, a, b, kept)
+        return self.gated.add(m, self._terms(m, enable, a, b, self.gated), kept)
+
+    def elaborate(self, platform):
+        """Build the accumulator; a gated one has registers of its own."""
+        if self.gated is None:
+            return super().elaborate(platform)
+        m = Module()
+        self._finish(m)
+        terms = self._terms(m, self.en, self.i_a, self.i_b, self.gated)
+        total = self.gated.accumulate(m, self.en, self.o_done, terms)
+        m.d.comb += self.o.as_value().eq(total.as_value())
+        return m
 
     def _slots(self, m: Module, enable: Value, x: data.View, y: data.View) -> list[Slot]:
         """Multiply magnitudes, and add exponents."""
@@ -211,8 +263,10 @@ class Lane8(SumModule):
             )
         return list(zip(signs, amounts, products, widths, strict=True))
 
-    def _add(self, m: Module, enable: Value, heap: BitHeap, number: int, slot: Slot) -> None:
-        """Shift a product, and put it or its negative on the heap."""
+    def _term(
+        self, m: Module, enable: Value, number: int, slot: Slot
+    ) -> tuple[list[Value], Value, float]:
+        """Shift a product; return it or its complement, its sign again, and when they arrive."""
         cuts = self.cuts
         sign, amount, bits, widths = slot
         levels = len(amount)
@@ -229,9 +283,7 @@ class Lane8(SumModule):
         if "term" in cuts:
             whole = hold(m, enable, "term", whole)
         arrival = 0.0 if "term" in cuts else PRODUCT + levels * _LEVEL
-        # The complement is the negative minus one.
-        heap.add_term(list(Cat(whole)), signed=True, arrival=arrival)
-        heap.add_bit(whole[1], 0, arrival=arrival)
+        return list(Cat(whole)), whole[1], arrival
 
 
 def is_of(spec: LaneSpec, index: Value, container: int) -> Value:
