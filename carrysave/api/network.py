@@ -145,6 +145,7 @@ def run(
     simulate: str = "sample",
     requantise: str = "hardware",
     host_fallback: bool = False,
+    compare: bool = True,
     batch: int | None = None,
     energy: "Energy" = None,
     folder: str | PathLike[str] = "build",
@@ -167,6 +168,8 @@ def run(
     simulate : products to run on the block: ``all``, ``sample`` (some rows) or ``none``.
     requantise : where: ``hardware``, or ``host``, as onnxruntime does.
     host_fallback : onnxruntime runs nodes that are not supported.
+    compare : with onnxruntime, which takes the whole model into memory; without it, constants in
+        files beside the model are read product by product.
     batch : inputs at once; None: the model's, or 8.
     energy : cells for the engine's energy: ``osu018``, a Liberty file, a library, ``none``, or a
         function that loads a library; None: osu018 if it is there.
@@ -201,6 +204,7 @@ def run(
             model=path, data=_given(x), labels=None if labels is None else _given(labels),
             design=design, simulate=simulate, requantise=requantise, batch=batch,
             library=_library(energy), block=block, fallback=host_fallback,
+            compare=compare,
         )  # fmt: skip
         return NetworkRun(*execute(request, folder / "runs", steps))
 

@@ -64,6 +64,13 @@ def run_model(
         bool,
         Parameter(negative="", help="Run nodes that are not supported by onnxruntime."),
     ] = False,
+    compare: Annotated[
+        bool,
+        Parameter(
+            negative="--no-compare",
+            help="Compare with onnxruntime, if it is there: it takes the whole model into memory.",
+        ),
+    ] = True,
     batch: Annotated[int | None, Parameter(help="Batch size. [default: the model's, or 8]")] = None,
     energy: Annotated[
         str | None,
@@ -105,7 +112,8 @@ def run_model(
     with Steps(errors) as steps:
         found = api.run(
             model, input_, design, labels=labels, board=board, port=port, baud=baud,
-            simulate=simulate_, requantise=requantise, host_fallback=host_fallback, batch=batch,
+            simulate=simulate_, requantise=requantise, host_fallback=host_fallback, compare=compare,
+            batch=batch,
             energy=partial(cells_for_energy, energy), folder=folder, progress=steps,
         )  # fmt: skip
     present(found, html, json_, folder / "run" / folder_name(model))

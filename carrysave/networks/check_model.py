@@ -33,7 +33,7 @@ _LONGEST = 1000
 """Characters of a name."""
 
 
-def read_model(path: Path, *, subgraphs: bool = False) -> ModelProto:
+def read_model(path: Path, *, subgraphs: bool = False, mapped: bool = True) -> ModelProto:
     """Read a model and the files of its tensors, and check it.
 
     Names of nodes become unique, and ONNX's own operators get the domain "".
@@ -42,6 +42,7 @@ def read_model(path: Path, *, subgraphs: bool = False) -> ModelProto:
     ----------
     path : file.
     subgraphs : nodes may have them.
+    mapped : large constants stay in their files, see :func:`carrysave.networks.tensors.fill`.
 
     Raises
     ------
@@ -59,8 +60,10 @@ def read_model(path: Path, *, subgraphs: bool = False) -> ModelProto:
         with within_file(path):
             _check_names(proto)
             _normalise(proto)
-            for where, tensor in tensors(proto, subgraphs=subgraphs):
-                fill(path, where, tensor)
+            # The first ones are initialisers.
+            large = len(proto.graph.initializer) if mapped else 0
+            for number, (where, tensor) in enumerate(tensors(proto, subgraphs=subgraphs)):
+                fill(path, where, tensor, mapped=number < large)
                 check_tensor(where, tensor)
             _check_graph(proto)
             plain = outline(proto)

@@ -20,6 +20,7 @@ from .memory import limited
 from .names import place
 from .node_sizes import check_outputs
 from .product_base import Operands
+from .tensors import without_mapped
 
 __all__ = ["Multiply", "Observe", "evaluate", "evaluator"]
 
@@ -126,7 +127,10 @@ def evaluator(lowered: Lowered, multiply: Multiply, observe: Observe) -> Any:
         DynamicQuantizeLinear,
         *OPERATORS,
     ]
-    return ReferenceEvaluator(lowered.proto, new_ops=own)
+    proto, mapped = without_mapped(lowered.proto)
+    machine: Any = ReferenceEvaluator(proto, new_ops=own)
+    machine.rt_inits_.update(mapped)
+    return machine
 
 
 def _of_model(lowered: Lowered, node: NodeProto) -> NodeProto:

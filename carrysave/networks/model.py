@@ -16,7 +16,7 @@ from hw.emit.user_files import shown
 from .check_model import read_model
 from .exported import SUFFIX, converted
 from .names import quoted
-from .tensors import outline
+from .tensors import array_of, outline
 
 __all__ = ["Graph", "load", "needed"]
 
@@ -35,7 +35,7 @@ class Graph:
     @cached_property
     def constants(self) -> dict[str, np.ndarray]:
         """Constant tensors."""
-        found = {one.name: numpy_helper.to_array(one) for one in self.proto.graph.initializer}
+        found = {one.name: array_of(one) for one in self.proto.graph.initializer}
         for node in self.nodes:
             if node.op_type == "Constant" and node.attribute[0].name == "value":
                 found[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
@@ -171,4 +171,5 @@ def load(path: Path, *, subgraphs: bool = False) -> Graph:
     if path.suffix != SUFFIX:
         return Graph(read_model(path, subgraphs=subgraphs))
     with TemporaryDirectory() as folder:
-        return Graph(read_model(converted(path, Path(folder)), subgraphs=subgraphs))
+        own = converted(path, Path(folder))
+        return Graph(read_model(own, subgraphs=subgraphs, mapped=False))

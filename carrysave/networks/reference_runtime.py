@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx import TensorProto, helper
 
 from hw.emit.user_files import shown
@@ -12,7 +11,7 @@ from hw.emit.user_files import shown
 from .code_types import limits
 from .memory import limited
 from .model import Graph
-from .tensors import BITS
+from .tensors import BITS, whole
 
 __all__ = ["Oracle", "session"]
 
@@ -27,8 +26,7 @@ class Oracle:
     """
 
     def __init__(self, graph: Graph, inside: "Mapping[str, np.dtype[Any]]") -> None:
-        proto = onnx.ModelProto()
-        proto.CopyFrom(graph.proto)
+        proto = whole(graph.proto)
         known = {one.name for one in proto.graph.output} | set(graph.inputs)
         made = {name for node in graph.nodes for name in node.output}
         names = [name for name in inside if name in made - known]

@@ -47,6 +47,7 @@ class RunRequest:
         text, which says why.
     block : what runs the part of the products that `simulate` says; None: the simulated design.
     fallback : onnxruntime runs the nodes that neither the block nor the host can run.
+    compare : results are compared with onnxruntime's, if that is there.
     """
 
     model: Path
@@ -59,6 +60,7 @@ class RunRequest:
     library: Callable[[], Library | str | None]
     block: Block | None = None
     fallback: bool = False
+    compare: bool = True
 
     def __post_init__(self) -> None:
         """Check the choices."""
@@ -114,6 +116,7 @@ def execute(
             block=request.block or simulated(request.design, runs),
             steps=steps,
             whole=whole,
+            compare=request.compare,
         )
     notes += [f"by onnxruntime: {place(one.node)}: {one.reason}" for one in lowered.fallbacks]
     notes += [f"not on the block: {text}" for text in lowered.kept]
@@ -121,7 +124,9 @@ def execute(
     if isinstance(library, Library):
         pairs = [product.formats for product in lowered.products]
         energy = measure(target, pairs, library, steps)
-    if found.comparison is None:
+    if not request.compare:
+        notes.append("no comparison, as asked for")
+    elif found.comparison is None:
         notes.append(f"no comparison, which needs {remedy('onnxruntime')}")
     if not installed("matplotlib"):
         notes.append(f"no picture, which needs {remedy('matplotlib')}")

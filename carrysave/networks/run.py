@@ -21,6 +21,7 @@ from .lower import Lowered
 from .names import quoted
 from .product_base import Compiled, Operands
 from .target import Target
+from .tensors import let_go
 
 __all__ = ["SIMULATIONS", "Block", "ProductRun", "Run", "run"]
 
@@ -127,6 +128,7 @@ def run(
     block: Block,
     steps: Steps,
     whole: Lowered | None = None,
+    compare: bool = True,
 ) -> Run:
     """Run a network.
 
@@ -142,10 +144,11 @@ def run(
     steps : progress.
     whole : the same before operators became tables, for the comparison of each; None: there are
         no tables.
+    compare : with onnxruntime, which takes the whole model into memory.
     """
     count = len(next(iter(inputs.values())))
     machine = _Machine(target, in_hardware, simulation)
-    comparison = Comparison(whole or lowered) if installed("onnxruntime") else None
+    comparison = Comparison(whole or lowered) if compare and installed("onnxruntime") else None
     found: list[dict[str, np.ndarray]] = []
     expected: list[dict[str, np.ndarray]] = []
     host: Counter[str] = Counter()
@@ -222,7 +225,9 @@ class _Machine:
     ) -> tuple[Compiled, list[np.ndarray], np.ndarray]:
         compiled = product.compile(self.target, a, b, self._in_hardware)
         results = [golden.run(self.target.spec, [work])[0] for work in compiled.works]
-        return compiled, results, compiled.finish(results)
+        y = compiled.finish(results)
+        let_go(product.weights)
+        return compiled, results, y
 
 
 def _check_samples(outputs: dict[str, np.ndarray], count: int) -> None:

@@ -1,18 +1,23 @@
 """Constants of a model: where they are, the files that hold them, and whether they are whole."""
 
+import mmap
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path, PurePosixPath
 
-from onnx import AttributeProto, GraphProto, ModelProto, TensorProto
+import numpy as np
+from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, numpy_helper
 from onnx.external_data_helper import uses_external_data
-from onnx.helper import make_tensor_value_info, tensor_dtype_to_field
+from onnx.helper import make_tensor_value_info, tensor_dtype_to_field, tensor_dtype_to_np_dtype
 
-from hw.emit.user_files import FileError, read_part
+from hw.emit.user_files import FileError, part, read_part
 
 from .names import place, quoted
 
-__all__ = ["BITS", "check_tensor", "fill", "named", "outline", "tensors", "without_constants"]
+__all__ = [
+    "BITS", "array_of", "check_tensor", "fill", "let_go", "named", "outline", "tensors", "whole",
+    "without_constants", "without_mapped",
+]  # fmt: skip
 
 BITS: dict[int, int] = {
     TensorProto.FLOAT: 32, TensorProto.UINT8: 8, TensorProto.INT8: 8, TensorProto.UINT16: 16,
@@ -34,7 +39,7 @@ _GRAPHS = (AttributeProto.GRAPH, AttributeProto.GRAPHS)
 
 
 def tensors(proto: ModelProto, *, subgraphs: bool = False) -> Iterator[tuple[str, TensorProto]]:
-    """Return constants with their places; refuse subgraphs, or return those in them, too."""
+    """Return constants with their places, initialisers first; refuse subgraphs, or theirs too."""
     yield from _tensors(proto.graph, subgraphs)
 
 
@@ -56,13 +61,19 @@ def _tensors(graph: GraphProto, subgraphs: bool) -> Iterator[tuple[str, TensorPr
                 yield where, attribute.t
 
 
-def fill(path: Path, where: str, tensor: TensorProto) -> None:
+_MAPPED = 1 << 16
+"""Bytes of a constant that stays in its file until it is used."""
+
+
+def fill(path: Path, where: str, tensor: TensorProto, *, mapped: bool = False) -> None:
     """Read a tensor of a file beside the model: its part of the file alone.
 
     Parameters
     ----------
     path : the model.
     where, tensor : of the model.
+    mapped : a large one stays in its file, which is then named by its whole path; the file must
+        stay, too.
     """
     if not uses_external_data(tensor):
         return
@@ -80,14 +91,77 @@ def fill(path: Path, where: str, tensor: TensorProto) -> None:
     if not all(text.isascii() and text.isdecimal() and len(text) < 20 for text in numbers):
         raise ValueError(f"{where}: offset and length must be bytes, not {', '.join(numbers)}")
     start, length = map(int, numbers)
+    bits = BITS.get(tensor.data_type, 0)
+    mapped = mapped and prod(tensor.dims) * bits >= 8 * _MAPPED and min(tensor.dims) > 0
     try:
-        tensor.raw_data = read_part(file, start, length if "length" in facts else None)
+        count = length if "length" in facts else None
+        if mapped:
+            _point(tensor, file.resolve(), start, part(file, start, count))
+            return
+        tensor.raw_data = read_part(file, start, count)
     except FileError:
         raise
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     tensor.data_location = TensorProto.DEFAULT
     del tensor.external_data[:]
+
+
+def _point(tensor: TensorProto, file: Path, start: int, count: int) -> None:
+    """Say where in a file a tensor is."""
+    del tensor.external_data[:]
+    for key, value in (("location", file), ("offset", start), ("length", count)):
+        tensor.external_data.add(key=key, value=str(value))
+
+
+def _bytes_of(tensor: TensorProto) -> int:
+    """Return the bytes of a tensor that is in a file."""
+    return int(next(one.value for one in tensor.external_data if one.key == "length"))
+
+
+def array_of(tensor: TensorProto) -> np.ndarray:
+    """Return the values of a constant: of one in a file, they are read where they are used."""
+    if not uses_external_data(tensor):
+        return numpy_helper.to_array(tensor)
+    facts = {one.key: one.value for one in tensor.external_data}
+    # Files have the least byte first, as all machines that numpy has wheels for.
+    return np.memmap(
+        facts["location"], tensor_dtype_to_np_dtype(tensor.data_type), "r", int(facts["offset"]),
+        tuple(tensor.dims),
+    )  # fmt: skip
+
+
+def let_go(values: np.ndarray | None) -> None:
+    """Give the memory of values in a file back until they are used again; of others nothing."""
+    base: object = values
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
+
+
+def whole(proto: ModelProto) -> ModelProto:
+    """Return a copy of a model that has all its constants inside."""
+    found = ModelProto()
+    found.CopyFrom(proto)
+    for tensor in found.graph.initializer:
+        if uses_external_data(tensor):
+            tensor.raw_data = array_of(tensor).tobytes()
+            tensor.data_location = TensorProto.DEFAULT
+            del tensor.external_data[:]
+    return found
+
+
+def without_mapped(proto: ModelProto) -> tuple[ModelProto, dict[str, np.ndarray]]:
+    """Return a model without the constants that are in files, and these."""
+    mapped = {one.name: array_of(one) for one in proto.graph.initializer if uses_external_data(one)}
+    if not mapped:
+        return proto, {}
+    found = without_constants(proto)
+    found.graph.initializer.extend(
+        one for one in proto.graph.initializer if one.name not in mapped
+    )  # fmt: skip
+    return found, mapped
 
 
 _LARGE = 1 << 12
@@ -102,7 +176,8 @@ def outline(proto: ModelProto) -> ModelProto:
     found = without_constants(proto)
     known = {one.name for one in found.graph.input}
     for tensor in proto.graph.initializer:
-        if prod(tensor.dims) < _LARGE or not tensor.HasField("raw_data"):
+        inside = not tensor.HasField("raw_data") and not uses_external_data(tensor)
+        if prod(tensor.dims) < _LARGE or inside:
             found.graph.initializer.append(tensor)
         elif tensor.name not in known:
             value = make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
@@ -140,7 +215,9 @@ def check_tensor(where: str, tensor: TensorProto) -> None:
     if any(size < 0 for size in tensor.dims):
         raise ValueError(f"{where}: sizes must be 0 or more, not {list(tensor.dims)}")
     count = prod(tensor.dims)
-    if tensor.HasField("raw_data"):
+    if uses_external_data(tensor):
+        actual, needed, what = _bytes_of(tensor), -(-count * bits // 8), "bytes"
+    elif tensor.HasField("raw_data"):
         actual, needed, what = len(tensor.raw_data), -(-count * bits // 8), "bytes"
     else:
         values = getattr(tensor, tensor_dtype_to_field(kind))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 __all__ = [
-    "LIMIT_VARIABLE", "TENSORS", "TEXTS", "FileError", "limit_of", "members", "parsing", "raised",
-    "read", "read_part", "read_text", "shown", "within",
+    "LIMIT_VARIABLE", "TENSORS", "TEXTS", "FileError", "limit_of", "members", "parsing", "part",
+    "raised", "read", "read_part", "read_text", "shown", "within",
 ]  # fmt: skip
 
 TENSORS = 4 << 30
@@ -126,11 +126,25 @@ def read_part(path: Path, start: int, count: int | None, limit: int = TENSORS) -
         if start <= end <= size:
             file.seek(start)
             data = file.read(end - start)
-    if not start <= end <= size:
-        raise ValueError(f"bytes {start}..{end} are beyond the end of {shown(path.name)}")
+    end = _end(path, start, count, size)
     if data is None or len(data) != end - start:
         raise FileError(path, f"must stay as it is while it is read, not change from {size} bytes")
     return data
+
+
+def part(path: Path, start: int, count: int | None, limit: int = TENSORS) -> int:
+    """Check that a part of a file is there, as of :func:`read_part`; return its bytes."""
+    with _opened(path, limit_of(limit)) as (_, found):
+        size = found
+    return _end(path, start, count, size) - start
+
+
+def _end(path: Path, start: int, count: int | None, size: int) -> int:
+    """Return the end of a part of a file."""
+    end = size if count is None else start + count
+    if not start <= end <= size:
+        raise ValueError(f"bytes {start}..{end} are beyond the end of {shown(path.name)}")
+    return end
 
 
 @contextlib.contextmanager
