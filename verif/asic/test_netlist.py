@@ -55,6 +55,9 @@ OWN: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+# Of its damaged frames, a part: each takes many cycles of a bit.
+OPTIONS: dict[str, dict[str, Any]] = {"coprocessor_uart": {"transactions": 60, "wrong": 1}}
+
 LONG = (
     *("mac", "opt2", "opt3", "opt4e", "systolic_ws", "cube", "adder_tree", "matrix_2d", "sl16"),
     *("npe", "block_scale", "shiftmax", "shift_gelu", "aligned_dot", "float_mac"),
@@ -81,7 +84,13 @@ def test_netlist_passes_the_bench(name: str, tmp_path: Path) -> None:
     library = cells.osu018()
     netlist = Path(synthesis.synthesise_design(design, library)["netlist"])
     models = cache.write(tmp_path / "cells.v", cells.cell_models(library))
-    result = runner.verify(design, netlist=[netlist, models], directory=tmp_path, deadline=3600)
+    result = runner.verify(
+        design,
+        netlist=[netlist, models],
+        options=OPTIONS.get(name),
+        directory=tmp_path,
+        deadline=3600,
+    )
     assert result.ok, result
     least = {"coprocessor": 15, "coprocessor_stream": 8, "coprocessor_uart": 7}
     assert result.tests >= least.get(name, 21)

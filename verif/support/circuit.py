@@ -81,14 +81,16 @@ class Values:
 
         Parameters
         ----------
-        other : in states of which as much is known.
-        inputs, registers : which are the same, even where they are unknown.
+        other : with inputs and states that have no other known values.
+        inputs : which are the same, even where they are unknown.
+        registers : likewise, in which lanes, number x words.
         """
         circuit = self.circuit
         known = (self.can[0] ^ self.can[1]) & (other.can[0] ^ other.can[1])
         found = known & ~(self.can[1] ^ other.can[1])
         first = 1 + len(circuit.inputs) + len(circuit.registers)
-        found[1:first][np.concatenate([inputs, registers])] = ALL
+        found[1 : 1 + len(circuit.inputs)][inputs] = ALL
+        found[1 + len(circuit.inputs) : first] |= registers
         for row, (a, b) in enumerate(circuit.gates, first):
             found[row] |= found[a >> 1] & found[b >> 1]
         return found

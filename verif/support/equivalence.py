@@ -9,7 +9,7 @@ from golden.tpe.lut_core import LutCoreSpec
 from hw.catalog import Design
 from hw.emit import yosys
 from hw.emit.verilog import Emission
-from verif.support.states import always_same
+from verif.support.alike import always_same
 
 __all__ = ["by_outputs", "by_reachability", "by_states", "equivalent", "longest", "proven"]
 
@@ -108,7 +108,7 @@ def by_outputs(design: Design, folder: Path, mutant: int, seconds: int) -> bool:
 def by_states(design: Design, folder: Path, mutant: int) -> bool:
     """Whether a unit of rows and its mutant are alike in all states that rows lead to.
 
-    Of other designs it is not known. Outputs are, and so is what registers are next.
+    Of other designs it is not known. Outputs are; registers may differ.
     """
     if not isinstance(design.spec, ActivationSpec):
         return False

@@ -1,4 +1,4 @@
-"""Proofs over every state of a unit of rows, of which what does not matter is unknown.
+"""Every state of a unit of rows, of which what does not matter is unknown.
 
 Registers of many bits, such as a product's, have few values together, which a solver does not see.
 Here each state is visited that any rows lead to, under any stalls and resets. After a reset, and
@@ -14,7 +14,18 @@ import numpy as np
 
 from verif.support.circuit import ALL, Circuit, Values
 
-__all__ = ["Idle", "always_same", "reached"]
+__all__ = [
+    "LANES",
+    "MOST",
+    "Idle",
+    "choices",
+    "inputs_of",
+    "lanes_of",
+    "reached",
+    "spread",
+    "told",
+    "words_of",
+]
 
 LANES = 1 << 14
 """States at a time, a bit of each in a word."""
@@ -39,9 +50,11 @@ class Idle:
     shown: np.ndarray
     lost: np.ndarray
 
-    def among(self, states: np.ndarray) -> np.ndarray:
-        """Tell which states are idle."""
-        return ~(states & ~self.state & ~self.kept).any(axis=1)
+    def widened(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Forget in idle states all but whether a result waits; tell which those are."""
+        rest = ~(states & ~self.state & ~self.kept).any(axis=1)
+        found = np.where(rest[:, None], (states & self.kept) | (self.state & ~self.kept), states)
+        return np.ascontiguousarray(found), rest
 
 
 @cache
@@ -71,22 +84,20 @@ def reached(
             ahead, later = later, []
         part, ahead = ahead[-LANES:], ahead[:-LANES]
         states = np.frombuffer(b"".join(part), np.uint8).reshape(-1, size)
-        ready, empty = _told(circuit, states)
+        ready, empty = told(circuit, states)
         if not takes:
             later += [state for state, put_off in zip(part, ready, strict=True) if put_off]
         new: set[bytes] = set()
-        for inputs, lanes in _choices(circuit, ready, empty):
+        for inputs, lanes in choices(circuit, ready, empty):
             chosen = states[lanes & (ready == takes)]
             if not len(chosen):
                 continue
-            values = Values.of(circuit, *_spread(circuit, inputs, chosen))
-            beyond = _lanes(values.at([circuit.outputs["beyond"]]), len(chosen))
+            values = Values.of(circuit, *spread(circuit, inputs, chosen))
+            beyond = lanes_of(values.at([circuit.outputs["beyond"]]), len(chosen))
             legal = beyond[:, 0] == 1
             met.setdefault(inputs.tobytes(), (inputs, []))[1].append(chosen[legal])
-            found = np.packbits(_lanes(values.at(circuit.registers), len(chosen))[legal], axis=1)
-            # Between rows nothing else is known than whether a result waits.
-            rest = idle.among(found)
-            found[rest] = (found[rest] & idle.kept) | (idle.state & ~idle.kept)
+            after = lanes_of(values.at(circuit.registers), len(chosen))[legal]
+            found, _ = idle.widened(np.packbits(after, axis=1))
             new.update(found.view(f"V{size}").ravel().tolist())
         new -= seen
         seen |= new
@@ -96,48 +107,13 @@ def reached(
     return circuit, idle, [(inputs, np.concatenate(parts)) for inputs, parts in met.values()]
 
 
-def always_same(path: Path, mutant: int) -> bool:
-    """Whether outputs and next states are alike, in each state, with a mutant and with none.
-
-    What is unknown in a state may differ, unless it is an output. Not if there are too many states
-    to visit.
-    """
-    found = reached(path, MOST)
-    if found is None:
-        return False
-    circuit, idle, met = found
-    chosen = np.array([name.startswith("mutant") for name in circuit.inputs])
-    numbers = [int(name[:-1].partition("[")[2]) for name in circuit.inputs if "mutant[" in name]
-    checked = [literal >> 1 for literal in (*circuit.outputs.values(), *circuit.registers)]
-    for inputs, all_states in met:
-        mutated = inputs.copy()
-        ones = np.array([mutant >> bit & 1 for bit in numbers], np.uint8)
-        mutated[:, chosen] = [1 - ones, ones]
-        for start in range(0, len(all_states), LANES):
-            states = all_states[start : start + LANES]
-            gold, gate = (
-                Values.of(circuit, *_spread(circuit, each, states)) for each in (inputs, mutated)
-            )
-            same = gold.same(gate, ~chosen, idle.shown)[checked]
-            after = gold.at(circuit.registers)
-            bits = _lanes(after, len(states))
-            rest = _words(idle.among(np.packbits(bits, axis=1))[None, :])
-            unknown = after[0] & after[1]
-            same[-len(circuit.registers) :] |= np.where(
-                idle.shown[:, None], np.uint64(0), unknown | np.where(idle.lost[:, None], rest, 0)
-            )
-            if not np.unpackbits(np.bitwise_and.reduce(same).view(np.uint8))[: len(states)].all():
-                return False
-    return True
-
-
 def _idle(circuit: Circuit) -> Idle:
     """Find out what registers can be after a reset; the first state of all is such a one."""
     wide = len(circuit.registers)
-    inputs = _inputs(circuit, rst=1, i_valid=None, i_data=None, i_last=None, o_ready=None)
+    inputs = inputs_of(circuit, rst=1, i_valid=None, i_data=None, i_last=None, o_ready=None)
     states = np.packbits(np.ones((1, 2 * wide), np.uint8), axis=1)
-    values = Values.of(circuit, *_spread(circuit, inputs, states))
-    can = _lanes(values.at(circuit.registers), 1).reshape(2, wide)
+    values = Values.of(circuit, *spread(circuit, inputs, states))
+    can = lanes_of(values.at(circuit.registers), 1).reshape(2, wide)
     assert can[0].all()
     places = {
         name: (literal >> 1) - 1 - len(circuit.inputs) for name, literal in circuit.outputs.items()
@@ -150,17 +126,17 @@ def _idle(circuit: Circuit) -> Idle:
     return Idle(np.packbits(can), np.packbits([kept, kept]), shown, lost)
 
 
-def _told(circuit: Circuit, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def told(circuit: Circuit, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return states in which the unit takes a value, and such in which no result waits."""
-    inputs = _inputs(circuit, rst=0, i_valid=None, i_data=None, i_last=None, o_ready=None)
-    values = Values.of(circuit, *_spread(circuit, inputs, states))
+    inputs = inputs_of(circuit, rst=0, i_valid=None, i_data=None, i_last=None, o_ready=None)
+    values = Values.of(circuit, *spread(circuit, inputs, states))
     names = ["i_ready", "o_valid"]
-    can = _lanes(values.at([circuit.outputs[name] for name in names]), len(states))
+    can = lanes_of(values.at([circuit.outputs[name] for name in names]), len(states))
     assert (can[:, :2] != can[:, 2:]).all()
     return can[:, 2] == 1, can[:, 3] == 0
 
 
-def _choices(
+def choices(
     circuit: Circuit, ready: np.ndarray, empty: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield all inputs, and the states for which they are.
@@ -169,17 +145,17 @@ def _choices(
     """
     width = sum(name.startswith("i_data") for name in circuit.inputs)
     lost = {"i_data": None, "i_last": None}
-    yield _inputs(circuit, rst=1, i_valid=None, o_ready=None, **lost), ready | True
+    yield inputs_of(circuit, rst=1, i_valid=None, o_ready=None, **lost), ready | True
     for taken, lanes in ((None, empty), (0, ~empty), (1, ~empty)):
-        yield _inputs(circuit, rst=0, i_valid=None, o_ready=taken, **lost), lanes & ~ready
-        yield _inputs(circuit, rst=0, i_valid=0, o_ready=taken, **lost), lanes & ready
+        yield inputs_of(circuit, rst=0, i_valid=None, o_ready=taken, **lost), lanes & ~ready
+        yield inputs_of(circuit, rst=0, i_valid=0, o_ready=taken, **lost), lanes & ready
         for number in range(2 << width):
             value: dict[str, int | None] = {"i_data": number >> 1, "i_last": number & 1}
-            given = _inputs(circuit, rst=0, i_valid=1, o_ready=taken, **value)
+            given = inputs_of(circuit, rst=0, i_valid=1, o_ready=taken, **value)
             yield given, lanes & ready
 
 
-def _inputs(circuit: Circuit, **given: int | None) -> np.ndarray:
+def inputs_of(circuit: Circuit, **given: int | None) -> np.ndarray:
     """Return what inputs can be, 2 x inputs; None is unknown, and what is not given is 0."""
     found = np.ones((2, len(circuit.inputs)), np.uint8)
     for place, name in enumerate(circuit.inputs):
@@ -191,24 +167,24 @@ def _inputs(circuit: Circuit, **given: int | None) -> np.ndarray:
     return found
 
 
-def _spread(
+def spread(
     circuit: Circuit, inputs: np.ndarray, states: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Put states into words, a bit in each lane, and inputs into all lanes."""
     bits = np.unpackbits(states, axis=1, count=2 * len(circuit.registers))
-    words = _words(bits.T)
+    words = words_of(bits.T)
     wide = np.where(inputs[:, :, None] == 1, ALL, np.uint64(0))
     return wide, words.reshape(2, -1, words.shape[1])
 
 
-def _lanes(values: np.ndarray, count: int) -> np.ndarray:
+def lanes_of(values: np.ndarray, count: int) -> np.ndarray:
     """Return the bits of lanes, a row for each; values are 2 x number x words."""
     words = np.ascontiguousarray(values).reshape(-1, values.shape[2])
     bits = np.unpackbits(words.view(np.uint8), axis=1)[:, :count]
     return np.ascontiguousarray(bits.T)
 
 
-def _words(bits: np.ndarray) -> np.ndarray:
+def words_of(bits: np.ndarray) -> np.ndarray:
     """Pack rows of bits into rows of words."""
     packed = np.packbits(np.ascontiguousarray(bits), axis=1)
     room = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), np.uint8)
