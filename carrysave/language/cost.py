@@ -189,9 +189,13 @@ class _Model:
         """
         rng = np.random.default_rng(0)
 
+        # As many lanes as memory could give codes in a cycle, 8 at least.
+        codes = self.memory.beat // VECTOR.width
+        unit = replace(VECTOR, lanes=max(VECTOR.lanes, 1 << max(codes, 1).bit_length() - 1))
+
         def one(operation: str, size: int) -> int:
             row = rng.integers(-4000, 4000, size)
-            return vector_cycles(VECTOR, [(operation, row)])
+            return vector_cycles(unit, [(operation, row)])
 
         copies = self.memory.copies
         norms = (2 * shape.layers + 1) * -(-rows // copies) * one("rms_norm", shape.width)

@@ -40,10 +40,15 @@ CASES: list[dict[str, Any]] = [
     {"operations": "rms_norm,silu,add", "lanes": 2, "length": 9},
     {"operations": "scale", "lanes": 2, "length": 11, "width": 6},
     {"operations": "layer_norm,scale", "lanes": 3, "length": 20, "width": 12, "out_width": 9},
+    # As the unit of a language model on a wide bus, but for shorter rows.
+    {
+        "operations": "softmax,rms_norm,silu", "lanes": 16, "width": 16, "length": 200,
+        "scale_width": 8, "out_width": 15, "signed": True, "norm_fraction": 8, "quotient_bits": 4,
+    },
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0, 3, 6, 7, 8, 9, 10, 11), ids=case_name)
+@pytest.mark.parametrize("parameters", long(CASES, 0, 3, 6, 7, 8, 9, 10, 11, 13), ids=case_name)
 def test_vector_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     # Other ones have the carry chains of FPGAs, and what is built for them.
     adder = "sklansky" if parameters.get("lanes", 8) % 2 else "operator"
