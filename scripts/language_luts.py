@@ -28,7 +28,7 @@ LUT_COLUMNS = {
     )},
     "ecp5, MHz": "{:.0f}",
 }  # fmt: skip
-TILES = ((4, 4, 80, 8, 0), (4, 2, 80, 8, 0), (4, 2, 40, 4, 4))
+TILES = ((4, 4, 80, 8, 0), (4, 2, 80, 8, 0), (4, 2, 30, 4, 4))
 """Rows, columns, k, chain, registers; those with registers are placed."""
 
 
