@@ -26,7 +26,9 @@ SPEC: CoprocessorSpec = bench_spec()
 UNIT: Any = SPEC.vector
 BUILT = SPEC.vector_jobs
 SIZE = 1 << 17
-LENGTHS = sorted({1, 2, UNIT.lanes, UNIT.lanes + 1, 3 * UNIT.lanes - 1, UNIT.length})
+# Another bench takes jobs from here, also of builds without a unit.
+_LANES, _MOST = (1, 1) if UNIT is None else (UNIT.lanes, UNIT.length)
+LENGTHS = sorted({1, 2, _LANES, _LANES + 1, 3 * _LANES - 1, _MOST})
 
 
 def draw(
