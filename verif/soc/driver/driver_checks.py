@@ -93,8 +93,9 @@ def check_products(
 
 
 def has_layers(device: Coprocessor, spec: CoprocessorSpec) -> bool:
-    """Whether a build has what the layers of a network need."""
-    return spec.requantise and spec.bias and device.info.a.holds(device.info.codes)
+    """Whether a build has what the layers of a network need, and one format for all of them."""
+    built = spec.requantise and spec.bias and "formats" not in device.info.features
+    return built and device.info.a.holds(device.info.codes)
 
 
 def check_network(device: Coprocessor, spec: CoprocessorSpec, rng: np.random.Generator) -> None:
