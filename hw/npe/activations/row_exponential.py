@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 from golden.npe.activation import ActivationSpec
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
+from hw.arith.constant_division import divide_by_constant
 from hw.arith.shifter import shift_right
-from hw.npe.activations.divide import divide_by_constant
 
 __all__ = [
     "RowExponential",

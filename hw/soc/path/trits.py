@@ -8,8 +8,8 @@ __all__ = ["unpack_trits"]
 def unpack_trits(m: Module, byte: Value, name: str) -> Value:
     """Return the codes of five weights, two's complement, two bits each, the first lowest.
 
-    Depth: two or three LUTs of a byte's bits, some 10 LUTs of six inputs. -2 is never a code. As
-    :func:`golden.lut.trits.unpack_trits`, of which bits mean what.
+    As :func:`golden.lut.trits.unpack_trits`, which says what the bits mean; -2 is never a code.
+    Some 15 LUTs of six inputs, two or three deep.
 
     Parameters
     ----------

@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, exact_log2
 
 from golden.soc.spec import CoprocessorSpec
+from hw.arith.constant_division import divide_by_constant
 from hw.arith.product import product_in_logic
-from hw.npe.activations.divide import divide_by_constant
 from hw.soc.registers.coprocessor import JobLayout, error_code
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry, pick
 from hw.soc.schedule.loader import A_SCALES, ADDEND, B_SCALES, BIAS, RECORD, A, B, Bases
