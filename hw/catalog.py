@@ -272,7 +272,7 @@ def _is_engine(entry: Entry) -> bool:
 
 CATALOG = Catalogue()
 
-_OPTIONS = ("code_bytes", "transpose", "scratch", "trits")
+_OPTIONS = ("code_bytes", "transpose", "gather", "scratch", "trits")
 LATER = {
     "coprocessor": ("vector", "id_width", "lean", *_OPTIONS),
     "coprocessor_stream": ("lean", *_OPTIONS),

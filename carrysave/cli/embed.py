@@ -43,11 +43,12 @@ def embed(
     """Turn sentences into vectors by a text encoder in int8, as one list of jobs.
 
     Encoders are those of BERT's kind, such as all-MiniLM-L6-v2, as floats. Weights and operands are
-    rounded to int8, sums between layers to 16 bits. Embeddings are gathered, and vectors divided by
-    their length; everything between is a list of jobs on the co-processor and its vector unit,
-    computed by their golden models. The table counts the cycles of a list, by models. Products make
-    codes of 16 bits or of 8, as the vector unit's jobs do, so `code_bytes` must be 2, as it is by
-    default; so is `transpose`, for keys. With `scratch`, scores stay on chip. Vectors are compared
+    rounded to int8, sums between layers to 16 bits. From numbers of tokens to vectors, which are
+    divided by their length at the end, all is a list of jobs on the co-processor and its vector
+    unit, computed by their golden models. The table counts the cycles of a list, by models.
+    Products make codes of 16 bits or of 8, as the vector unit's jobs do, so `code_bytes` must be 2,
+    as it is by default; so are `transpose`, for keys, and `gather`, without which embeddings are
+    gathered before the list. With `scratch`, scores stay on chip. Vectors are compared
     with those in floats. With `--simulate`, jobs of the first sentence also run on the simulated
     block, through its driver, as far as it is built for them, and must match. Parameters are those
     of `generate coprocessor`.

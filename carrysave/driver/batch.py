@@ -11,7 +11,7 @@ from .job import Requantisation
 from .matrix import Matrix, Product
 from .mode import Mode
 from .number import Number
-from .vector import EXPONENT, VectorWork
+from .vector import EXPONENT, INDEX, VectorWork
 
 __all__ = ["Rows", "Work", "run"]
 
@@ -44,10 +44,11 @@ class Rows:
 
     Parameters
     ----------
-    a : M x N codes, of the most bits that the unit takes, for a transposition of 8; None: the
-        previous work's codes, of as many bits as these have.
+    a : M x N codes, of the most bits that the unit takes, for a transposition of 8; of a gather the
+        table. None: the previous work's codes, of as many bits as these have.
     operation : such as ``softmax``, whose rows end with their exponents.
-    b : of sums and products: as `a`, or one row for all. Of a scale: exponents, a column.
+    b : of sums and products: as `a`, or one row for all. Of a scale: exponents, a column. Of a
+        gather: numbers of rows, a column.
     requantisation : of gates, sums, products and scales.
     narrow : codes of a byte.
     """
@@ -121,7 +122,7 @@ def _place(device: Coprocessor, work: Work | Rows, before: Matrix | None) -> Pro
         assert info.vector is not None
         number = info.vector.a[0 if work.operation == "transpose" else -1]
         a = _operand(device, work, number, before)
-        other = EXPONENT if work.operation == "scale" else number
+        other = {"scale": EXPONENT, "gather": INDEX}.get(work.operation, number)
         b = None if work.b is None else device.place(work.b, other, "b")
         return device.vector(
             work.operation, a, b=b, requantisation=work.requantisation, narrow=work.narrow

@@ -222,9 +222,10 @@ def _places(job: Job, sum_bytes: int) -> tuple[_Range, list[_Range]]:
         return address, address + count * distance
 
     c = rows(job.c, job.n if job.vector == "transpose" else job.m, job.ldc)
-    read = [rows(job.a, job.m, job.lda), rows(job.b, job.k, job.ldb)]
-    if job.vector in SECOND:
-        row = 1 if job.vector == "scale" else job.n * (job.a_format + 1)
+    table = job.vector == "gather"
+    read = [rows(job.a, job.k if table else job.m, job.lda), rows(job.b, job.k, job.ldb)]
+    if job.vector in SECOND or table:
+        row = {"scale": 1, "gather": 4}.get(job.vector or "", job.n * (job.a_format + 1))
         read.append((job.b, job.b + (job.m - 1) * job.ldb + row))
     read += [rows(job.a_scales, job.m, job.ldsa), rows(job.b_scales, job.k, job.ldsb)]
     if job.bias is not None:

@@ -157,6 +157,10 @@ ERRORS = {
     16: ("read error", "Memory answered a read with an error."),
     17: ("write error", "Memory answered a write with an error."),
     18: ("descriptor read error", "Memory answered the read of a job's descriptor with an error."),
+    19: (
+        "index beyond the table",
+        "An index of a gather is K or more; rows of C before it may have been written.",
+    ),
 }
 RESPONSES = {0: "OKAY", 1: "EXOKAY", 2: "SLVERR", 3: "DECERR"}
 OPERATIONS = {
@@ -169,6 +173,7 @@ OPERATIONS = {
     "multiply": 7,
     "scale": 8,
     "transpose": 9,
+    "gather": 10,
 }
 MAGIC = 1129535025
 ABI = 1

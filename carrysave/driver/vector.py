@@ -9,10 +9,12 @@ from .job import Job, Requantisation
 from .matrix import Matrix
 from .number import Number
 
-__all__ = ["EXPONENT", "VectorControl", "VectorWork"]
+__all__ = ["EXPONENT", "INDEX", "VectorControl", "VectorWork"]
 
 EXPONENT = Number.of(8, 6, False)
 """An exponent of a row."""
+INDEX = Number.of(32, 32, False)
+"""The number of a row of a table."""
 
 
 @dataclass(frozen=True)
@@ -66,18 +68,21 @@ class VectorControl(Control):
         codes of any scale, and make codes for their value times 2^norm_fraction. ``gelu``, ``silu``
         of codes in units of 2^-scale_width, ``add`` and ``multiply`` with `b` are requantised; so
         are codes as they are by ``scale``, where each row's exponent in `b` is added to the shift.
-        ``transpose`` makes columns rows, of numbers of a byte.
+        ``transpose`` makes columns rows, of numbers of a byte. ``gather`` copies rows of a table,
+        those whose numbers are in `b`; a number beyond the table is a :exc:`JobError` of the run.
 
         Parameters
         ----------
         operation : one of ``info.vector.operations``.
-        a : M x N of one of ``info.vector.a``, N up to ``info.vector.most(operation)``.
+        a : M x N of one of ``info.vector.a``, N up to ``info.vector.most(operation)``; the table of
+            a gather: any number of rows.
         out : M x N, or N + 1 for a softmax, of ``info.vector.codes(operation)``, or of those of
             `narrow`; allocated if None.
             It may be `a` or `b`, or in the memory of either, row by row: but not in that of a `b`
             of one row for several.
         b : of ``add`` and ``multiply``: as `a`; or 1 x N, for all rows. Of ``scale`` exponents,
-            bytes of up to 63: M x 1, such as :attr:`VectorWork.exponents`; or 1 x 1, for all.
+            bytes of up to 63: M x 1, such as :attr:`VectorWork.exponents`; or 1 x 1, for all. Of
+            ``gather`` numbers of rows, of :data:`INDEX`: M x 1.
         requantisation : of those and ``gelu``, ``silu``, for all columns alike, with a multiplier
             of ``info.vector.multiplier_bits``, and without `relu`.
         narrow : codes have a byte, if jobs choose (``sizes``); of what is requantised, and of a
@@ -97,6 +102,8 @@ class VectorControl(Control):
             )
         if operation == "transpose":
             return self._transposed(unit, a, out, narrow=narrow)
+        if operation == "gather":
+            return self._gathered(unit, a, b, out, narrow=narrow)
         most = unit.most(operation)
         if n > most:
             raise ValueError(f"rows of a must be of 1..{most} codes, not {n}")
@@ -146,19 +153,53 @@ class VectorControl(Control):
             raise ValueError("narrow must be false for transpose, not true")
         if a.number.bits != 8:
             raise ValueError(f"a must be of numbers of a byte, not of {a.number}")
-        if out is not None:
-            if out.shape != (n, m):
-                raise ValueError(f"out must be of shape {(n, m)}, not {out.shape}")
-            if not out.number.holds(a.number):
-                raise ValueError(f"out must hold {a.number}, not {out.number}")
-            if out.address < a.end and a.address < out.end:
-                raise ValueError("out must not be in the memory of a, which is turned")
-        c = self._matrix((n, m), a.number) if out is None else out
+        c = self._apart((n, m), a.number, out, {"a, which is turned": a})
         job = Job(
             a=a.address, b=0, c=c.address, m=m, n=n, k=0, lda=a.distance, ldb=0, ldc=c.distance,
             vector="transpose", c_bytes=int(unit.out_width > 8),
         )  # fmt: skip
         return VectorWork(job, {"a": a, "c": c})
+
+    def _gathered(
+        self, unit: VectorInfo, a: Matrix, b: Matrix | None, out: Matrix | None, *, narrow: bool
+    ) -> VectorWork:
+        """Make the gather of rows of a table."""
+        k, n = a.shape
+        if narrow:
+            raise ValueError("narrow must be false for gather, not true")
+        wide = a.number.bits // 8 - 1
+        legal = [number for number in unit.a if number.bits <= (16 if unit.out_width > 8 else 8)]
+        if a.number.bits not in [number.bits for number in legal]:
+            bits = " or ".join(str(number.bits) for number in legal)
+            raise ValueError(f"a must be of numbers of {bits} bits, not of {a.number}")
+        if n > unit.length:
+            raise ValueError(f"rows of a must be of 1..{unit.length} codes, not {n}")
+        if b is None or b.shape[1] != 1 or b.number != INDEX:
+            what = "none" if b is None else f"{b.shape} of {b.number}"
+            raise ValueError(f"b must be numbers of rows, one column of {INDEX}, not {what}")
+        m = b.shape[0]
+        c = self._apart((m, n), a.number, out, {"a": a, "b": b})
+        job = Job(
+            a=a.address, b=b.address, c=c.address, m=m, n=n, k=k, lda=a.distance, ldb=b.distance,
+            ldc=c.distance, a_format=wide, vector="gather",
+            c_bytes=int(not wide and unit.out_width > 8),
+        )  # fmt: skip
+        return VectorWork(job, {"a": a, "b": b, "c": c})
+
+    def _apart(
+        self, shape: tuple[int, int], number: Number, out: Matrix | None, read: Mapping[str, Matrix]
+    ) -> Matrix:
+        """Return where results go: `out`, if it is right, and not where any operand is."""
+        if out is None:
+            return self._matrix(shape, number)
+        if out.shape != shape:
+            raise ValueError(f"out must be of shape {shape}, not {out.shape}")
+        if not out.number.holds(number):
+            raise ValueError(f"out must hold {number}, not {out.number}")
+        for name, one in read.items():
+            if out.address < one.end and one.address < out.end:
+                raise ValueError(f"out must not be in the memory of {name}")
+        return out
 
 
 def _checked(

@@ -37,7 +37,7 @@ def coprocessor(
 
     Returns
     -------
-    The error code, or `Error.NONE`.
+    The error code, or `Error.NONE`. Nothing is written of a gather with an index beyond its table.
     """
     error = error_of(spec, job)
     if error:
@@ -47,8 +47,7 @@ def coprocessor(
         base=spec.scratch_base,
     )  # fmt: skip
     if job.vector is not None:
-        _rows(spec, space, job, job.vector)
-        return Error.NONE
+        return _rows(spec, space, job, job.vector)
     found, inside = matrices(spec, job), spec.inside
     pair = job.a_format, job.b_format
     a, b = (space.load(found[side]) for side in "ab")
@@ -70,13 +69,19 @@ def coprocessor(
     return Error.NONE
 
 
-def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> None:
-    """Compute rows by the vector unit."""
+def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> Error:
+    """Compute rows by the vector unit, or move them."""
     unit, found = spec.vector, matrices(spec, job)
     assert unit is not None
     if operation == "transpose":
         space.store(found["c"], space.load(found["a"]).T)
-        return
+        return Error.NONE
+    if operation == "gather":
+        indices = space.load(found["b"])[:, 0]
+        if (indices >= job.k).any():
+            return Error.INDEX
+        space.store(found["c"], space.load(found["a"])[indices])
+        return Error.NONE
     taken = IntFormat(width=min(unit.width, found["a"].bits))
     codes = []
     others: list[np.ndarray | None] = [None] * job.m
@@ -93,6 +98,7 @@ def _rows(spec: CoprocessorSpec, space: Space, job: Job, operation: str) -> None
             values, exponent = narrowed(unit, values, exponent)
         codes.append([*values, exponent][: found["c"].columns])
     space.store(found["c"], np.array(codes))
+    return Error.NONE
 
 
 def requantise(spec: CoprocessorSpec, sums: np.ndarray, how: Requantisation) -> np.ndarray:

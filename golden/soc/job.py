@@ -1,6 +1,6 @@
 """Jobs of the matmul co-processor: arguments, memory layout, error codes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from golden.npe.requantiser import Requantisation
@@ -27,6 +27,7 @@ class Error(IntEnum):
     READ = 16
     WRITE = 17
     DESCRIPTOR = 18
+    INDEX = 19
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,10 @@ class Job:
     B are one byte, whose lowest 6 bits are an exponent of the row of A, see
     :func:`golden.npe.elements.shifted`. Where the build can `transpose`, that is a vector job, too:
     C has n rows of m bytes for m rows of n bytes of A, of any n; `c_bytes` is 1 where the unit's
-    codes have two.
+    codes have two. Where it can `gather`, so is this: A is a table of k rows of n codes, and C has
+    those m of them whose numbers, of 32 bits, are the rows of B, as they are, of a_format + 1 bytes
+    a code. Only then k is looked at. An index of k or more ends the job with :attr:`Error.INDEX`;
+    rows before it may have been written.
     """
 
     a: int
@@ -138,7 +142,8 @@ def matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
 
 def error_of(spec: CoprocessorSpec, job: Job) -> Error:
     """Check a job before anything is read or written; return the first error."""
-    sizes = (job.m, job.n) if job.vector is not None else (job.m, job.n, job.k)
+    table = spec.gather and job.vector == "gather"
+    sizes = (job.m, job.n, job.k) if table or job.vector is None else (job.m, job.n)
     if not all(0 < size < 1 << spec.dimension_width for size in sizes):
         return Error.DIMENSION
     if job.vector is not None:
@@ -171,6 +176,11 @@ def narrows(spec: CoprocessorSpec, job: Job) -> bool:
     return spec.sizes and job.c_bytes == 1 and spec.vector_out_bytes > 1
 
 
+def _c_bytes(spec: CoprocessorSpec, job: Job) -> int:
+    """Return the bytes of a code of C of a vector job."""
+    return 1 if narrows(spec, job) else max(spec.vector_out_bytes, 1)
+
+
 def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
     """Check the operation of a vector job, its codes, and the length of its rows."""
     unit = spec.vector
@@ -186,11 +196,12 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
         or any(more)
         or (how is None) == (job.vector in SCALED)
         or (spec.sizes and job.c_bytes > spec.vector_out_bytes)
-        or (narrows(spec, job) and how is None and job.vector not in ("softmax", "transpose"))
+        or (narrows(spec, job) and how is None and job.vector not in _NARROWS)
         or (
             job.vector == "transpose"
             and (job.a_format > 0 or narrows(spec, job) != (spec.vector_out_bytes > 1))
         )
+        or (job.vector == "gather" and job.a_format + 1 != _c_bytes(spec, job))
         or (how is not None and (how.relu or int(how.multiplier[0]) >> unit.reciprocal_width))
     ):
         return Error.MODE
@@ -200,9 +211,7 @@ def _vector_mode(spec: CoprocessorSpec, job: Job) -> Error:
 
 def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     """Lay out the matrices of a vector job."""
-    bits, columns = 8 * max(spec.vector_out_bytes, 1), job.n + (job.vector == "softmax")
-    if narrows(spec, job):
-        bits = 8
+    bits, columns = 8 * _c_bytes(spec, job), job.n + (job.vector == "softmax")
     read = 8 * (job.a_format + 1)
     found = {
         "a": Matrix(address=job.a, rows=job.m, columns=job.n, distance=job.lda, bits=read),
@@ -210,6 +219,9 @@ def _vector_matrices(spec: CoprocessorSpec, job: Job) -> dict[str, Matrix]:
     }
     if job.vector == "transpose":
         found["c"] = Matrix(address=job.c, rows=job.n, columns=job.m, distance=job.ldc, bits=8)
+    if job.vector == "gather":
+        found["a"] = replace(found["a"], rows=job.k)
+        found["b"] = Matrix(address=job.b, rows=job.m, columns=1, distance=job.ldb, bits=32)
     if job.vector in SECOND:
         each, size = (1, 8) if job.vector == "scale" else (job.n, read)
         found["b"] = Matrix(address=job.b, rows=job.m, columns=each, distance=job.ldb, bits=size)
@@ -229,3 +241,7 @@ def _range_of(spec: CoprocessorSpec, job: Job) -> Error:
         if matrix.end > 1 << spec.address_width or matrix.address < base < matrix.end:
             return Error.WRAPS
     return Error.NONE
+
+
+_NARROWS = ("softmax", "transpose", "gather")
+"""Operations that can make codes of a byte of a unit whose codes have two, unrequantised."""

@@ -40,6 +40,7 @@ class CoprocessorSpec(BusSpec):
         Integer("most bytes of a code of C; of 2, jobs choose either", 1, 1, 2, "bytes")
     )
     transpose: bool = parameter(Flag("vector jobs can transpose matrices of bytes", False))
+    gather: bool = parameter(Flag("vector jobs can gather rows, by indices in memory", False))
     scratch: int = parameter(
         Integer("on chip, at the last addresses, a power of two; 0: none", 0, 0, 1 << 20, "bytes")
     )
@@ -90,11 +91,13 @@ class CoprocessorSpec(BusSpec):
                 "code_bytes must be 1 between streams, or where no integer sums are requantised, "
                 f"not {self.code_bytes}"
             )
-        if self.transpose and (self.vector is None or self.vector_out_bytes > self.code_bytes):
-            raise ValueError(
-                "transpose must be false without a vector unit whose jobs make codes of a byte, "
-                f"not {self.transpose}"
-            )
+        for name in ("transpose", "gather"):
+            bytes_ = self.vector is not None and self.vector_out_bytes <= self.code_bytes
+            if getattr(self, name) and not bytes_:
+                raise ValueError(
+                    f"{name} must be false without a vector unit whose jobs make codes of a byte, "
+                    "not True"
+                )
         if self.vector is not None and self.STREAM:
             raise ValueError("vector must be none between streams, not a vector unit")
         self._check_scratch()
@@ -272,7 +275,7 @@ class CoprocessorSpec(BusSpec):
     def vector_jobs(self) -> tuple[str, ...]:
         """Operations of vector jobs: the unit's, and what needs no arithmetic."""
         built = () if self.vector is None else self.vector.built
-        return (*built, *(["transpose"] * self.transpose))
+        return (*built, *(name for name in ("transpose", "gather") if getattr(self, name)))
 
     @property
     def vector_word_bytes(self) -> int:

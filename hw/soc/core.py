@@ -224,6 +224,7 @@ class Core(wiring.Component):
         ]
         # A job of a read that failed is the oldest one; no more are under way; one of some is done.
         fails, ends, on = Signal(), Signal(), Signal()
+        oldest: Value = C(1, 1)
         if spec.follows_ring:
             m.submodules.ahead = ResetInserter(clear)(ahead)
             m.d.comb += [
@@ -236,7 +237,8 @@ class Core(wiring.Component):
                 ahead.i_complete.eq(on),
             ]
             self._fetch(m, read, ahead, fetches, gathered, takes)
-            m.d.comb += fails.eq(self._count(m, read, write, on, clear))
+            failed, oldest = self._count(m, read, write, on, clear)
+            m.d.comb += fails.eq(failed & oldest)
         else:
             m.d.comb += [fails.eq(read.o_error), ends.eq(1)]
             for one, other in ((path.o_row, read.i), (read.o, path.i), (path.o_rows, write.i)):
@@ -308,6 +310,11 @@ class Core(wiring.Component):
                             m.d.sync += self._report(error, name, master)
                     m.d.sync += [stop.eq(1), clear.eq(1)]
                     m.next = "STOP"
+                if spec.gather:
+                    with m.Elif(path.o_beyond & oldest):
+                        m.d.sync += [error.valid.eq(1), error.code.eq(error_code("bad_index"))]
+                        m.d.sync += [stop.eq(1), clear.eq(1)]
+                        m.next = "STOP"
                 with m.Elif(path.o_done & read.o_idle & write.o_idle & ends):
                     m.d.sync += clear.eq(1)
                     m.next = "DONE"
@@ -363,8 +370,13 @@ class Core(wiring.Component):
             ahead.i_ready.eq(path.o_ready),
         ]
 
-    def _count(self, m: Module, read: Any, write: Any, on: Value, clear: Value) -> Value:
-        """Count jobs; tell that the oldest one has a read that failed, of which no row leaves."""
+    def _count(
+        self, m: Module, read: Any, write: Any, on: Value, clear: Value
+    ) -> tuple[Value, Value]:
+        """Count jobs; tell that a read failed, of which no row leaves, and of the oldest one.
+
+        The latter: that all jobs are complete of which all has been read.
+        """
         path, failed = self.path, Signal()
         counts = [Signal(3, name=f"jobs_{name}") for name in ("read", "sent", "done")]
         were_read, sent, done = counts
@@ -380,7 +392,7 @@ class Core(wiring.Component):
             write.i.payload.eq(path.o_rows.payload),
             path.o_rows.ready.eq(write.i.ready & ~holds),
         ]
-        return failed & (done == were_read)
+        return failed, done == were_read
 
     @staticmethod
     def _report(error: data.View, name: str, master: Any) -> list[Any]:

@@ -91,6 +91,9 @@ class Datapath(wiring.Component):
         :class:`hw.soc.bus.packer.Packed`: the data to write.
     o_done : Out(1)
         All rows of the jobs begun have been handed to the bus.
+    o_beyond : Out(1)
+        An index of a gather is beyond its table; nothing more of that job is read or written. Where
+        jobs gather.
     o_events : Out
         Events of this cycle: operand beats, stalls for operands or for space for sums, useful
         products, NaN sums.
@@ -107,6 +110,7 @@ class Datapath(wiring.Component):
     o_rows: stream.Interface
     o: stream.Interface
     o_done: Signal
+    o_beyond: Signal
     o_events: data.View
 
     def __init__(
@@ -159,6 +163,7 @@ class Datapath(wiring.Component):
             "o_rows": Out(stream.Signature(Row(spec))),
             "o": Out(stream.Signature(Packed(spec.bytes))),
             "o_done": Out(1),
+            **({"o_beyond": Out(1)} if spec.gather else {}),
             "o_events": Out(data.StructLayout(EVENTS)),
         })
 
@@ -342,6 +347,8 @@ class Datapath(wiring.Component):
             loader.o.ready.eq(~here & receiver.i_row.ready),
             drain.i_of_rows.eq(here),
         ]
+        if self.spec.gather:
+            m.d.comb += [rows.i_rows.eq(self.i_job.k), self.o_beyond.eq(rows.o_beyond)]
         if rows.scales:
             m.d.comb += [rows.i_scale[name].eq(self.i_job[name]) for name in SCALE]
         connect(m, getattr(receiver, f"o{VECTOR}"), rows.i)

@@ -17,7 +17,7 @@ CASES: list[dict[str, Any]] = [
     },
     # Codes of one byte or two, as jobs say; exponents of rows.
     SMALL | {
-        "engine": "systolic_os(m=4,n=4)", "code_bytes": 2, "transpose": True,
+        "engine": "systolic_os(m=4,n=4)", "code_bytes": 2, "transpose": True, "gather": True,
         "vector": "vector_unit(operations=softmax,rms_norm,silu,multiply,scale,lanes=4,length=64,"
                   "quotient_bits=4,width=16,out_width=12,signed=True)",
     },
@@ -35,13 +35,13 @@ LONG: list[dict[str, Any]] = [
     # The unit's codes have one byte, those of products two; or it has one operation.
     SMALL | {
         "engine": "systolic_os(m=3,n=3)", "code_bytes": 2, "narrow": True, "ring": False,
-        "transpose": True,
+        "transpose": True, "gather": True,
         "vector": "vector_unit(operations=softmax,scale,lanes=2,length=20,scale_width=2)",
     },
     {
         "engine": "systolic_os(m=2,n=3)", "data_width": 32, "sums": 64, "a_bytes": 128,
         "b_bytes": 128, "code_bytes": 2, "per_column": False, "outstanding": 1,
-        "transpose": True,
+        "transpose": True, "gather": True,
         "vector": "vector_unit(operations=scale,lanes=3,length=20,width=9,out_width=16)",
     },
     # Lanes that are no power of two, wide codes, wide beats.
@@ -53,7 +53,8 @@ LONG: list[dict[str, Any]] = [
     # One lane, one operation, registers of few bits, all left out that can be.
     {
         "engine": "systolic_os(m=2,n=3)", "data_width": 32, "sums": 64, "a_bytes": 128,
-        "b_bytes": 128, "address_width": 20, "dimension_width": 12, "burst": 8, "outstanding": 1,
+        "b_bytes": 128, "gather": True, "address_width": 20, "dimension_width": 12, "burst": 8,
+        "outstanding": 1,
         "bias": False, "requantise": False, "accumulate": False, "blocks": False, "ring": False,
         "counters": False, "narrow": True,
         "vector": "vector_unit(operations=softmax,lanes=1,length=9,width=4)",
@@ -66,6 +67,7 @@ LONG: list[dict[str, Any]] = [
     ({"code_bytes": 3}, r"code_bytes must be 1\.\.2 bytes, not 3"),
     ({"transpose": True}, "transpose must be false without a vector unit .*, not True"),
     ({"transpose": True, "vector": "vector_unit(out_width=12)"}, "transpose must be false .* byte"),
+    ({"gather": True}, "gather must be false without a vector unit .*, not True"),
 ])  # fmt: skip
 def test_coprocessor_refuses_sizes_and_transposition(parameters: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
@@ -76,7 +78,7 @@ def test_coprocessor_without_sizes_is_as_it_was() -> None:
     """Of the default builds, not even the digest tells of them."""
     plain = Design("coprocessor")
     assert "sizes" not in plain.key
-    for name in ("code_bytes", "transpose"):
+    for name in ("code_bytes", "transpose", "gather"):
         assert name not in plain.key
 
 

@@ -75,7 +75,8 @@ enum {
     CARRYSAVE_ADD,
     CARRYSAVE_MULTIPLY,
     CARRYSAVE_SCALE,
-    CARRYSAVE_TRANSPOSE
+    CARRYSAVE_TRANSPOSE,
+    CARRYSAVE_GATHER
 };
 
 /* What a vector unit is built for. It takes codes of `width` bits, two's complement, in 1 byte or, if
@@ -194,7 +195,10 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation);
  * are requantised: multiplier, of out_width + 4 bits, shift and zero_point are the caller's to set,
  * as addresses are. Where jobs choose, c_bytes of 1 makes bytes of codes of two, if they are
  * requantised, within low and high, or of a softmax, whose codes are rounded to 8 bits, or 7 if the
- * unit is_signed. TRANSPOSE takes bytes, of any m and n, and writes n rows of m to other memory. */
+ * unit is_signed. TRANSPOSE takes bytes, of any m and n, and writes n rows of m to other memory.
+ * GATHER takes a table of k rows, the caller's to set, and writes m of them as they are to other
+ * memory: those whose numbers, of 32 bits, little endian, are one after the other in B. A number of
+ * k or more fails the job, when the rows before it may have been written. */
 void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint32_t operation,
                                uint32_t m, uint32_t n, uint32_t bytes);
 

@@ -160,6 +160,9 @@ carrysave_status carrysave_check(const carrysave *device, const carrysave_job *j
     if (!job->m || !job->n || job->m > top || job->n > top)
         return CARRYSAVE_BAD_DIMENSION;
     if (job->vector) {
+        if (job->vector == CARRYSAVE_GATHER && carrysave_vector_most(device, job->vector)
+            && (!job->k || job->k > top))
+            return CARRYSAVE_BAD_DIMENSION;
         if (!carrysave_vector_has(device, job))
             return CARRYSAVE_BAD_MODE;
         if (job->n > carrysave_vector_most(device, job->vector))

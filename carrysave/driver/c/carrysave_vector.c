@@ -2,6 +2,8 @@
 
 #include "carrysave_internal.h"
 
+#define INDEX_BYTES 4u
+
 static bool is_pair(uint32_t operation)
 {
     return operation == CARRYSAVE_ADD || operation == CARRYSAVE_MULTIPLY;
@@ -15,6 +17,12 @@ static bool is_scaled(uint32_t operation)
 
 /* The header of a build without a vector unit does not have its fields. */
 #ifdef CARRYSAVE_COPROCESSOR__JOB__MODE__VECTOR_bm
+
+/* Whether a job makes codes of two bytes. */
+static bool is_wide(const carrysave *device, const carrysave_job *job)
+{
+    return device->info.vector.out_width > 8u && job->c_bytes != 1u;
+}
 
 uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
 {
@@ -39,7 +47,7 @@ uint32_t carrysave_vector_most(const carrysave *device, uint32_t operation)
 matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job, int which)
 {
     const bool scale = job->vector == CARRYSAVE_SCALE;
-    const bool wide = device->info.vector.out_width > 8u && job->c_bytes != 1u;
+    const bool gather = job->vector == CARRYSAVE_GATHER;
     matrix of;
 
     memset(&of, 0, sizeof of);
@@ -48,23 +56,23 @@ matrix carrysave_vector_matrix(const carrysave *device, const carrysave_job *job
     switch (which) {
     case IN_A:
         of.address = job->a;
-        of.rows = job->m;
+        of.rows = gather ? job->k : job->m;
         of.distance = job->lda;
         break;
     case IN_B:
         of.address = job->b;
-        of.rows = scale || is_pair(job->vector) ? (job->ldb ? job->m : 1u) : 0u;
+        of.rows = scale || gather || is_pair(job->vector) ? (job->ldb ? job->m : 1u) : 0u;
         of.distance = job->ldb;
-        if (scale) {
+        if (scale || gather) {
             of.columns = 1u;
-            of.bits = 8u;
+            of.bits = scale ? 8u : 8u * INDEX_BYTES;
         }
         break;
     case OUT_C:
         of.address = job->c;
         of.rows = job->m;
         of.columns = job->n + (job->vector == CARRYSAVE_SOFTMAX);
-        of.bits = wide ? 16u : 8u;
+        of.bits = is_wide(device, job) ? 16u : 8u;
         of.distance = job->ldc;
         if (job->vector == CARRYSAVE_TRANSPOSE) {
             of.rows = job->n;
@@ -93,7 +101,10 @@ bool carrysave_vector_has(const carrysave *device, const carrysave_job *job)
     if (job->c_bytes
         && (!device->info.sizes || job->c_bytes > (unit->out_width > 8u ? 2u : 1u)
             || (job->c_bytes == 1u && unit->out_width > 8u && !job->requantise
-                && job->vector != CARRYSAVE_SOFTMAX && job->vector != CARRYSAVE_TRANSPOSE)))
+                && job->vector != CARRYSAVE_SOFTMAX && job->vector != CARRYSAVE_TRANSPOSE
+                && job->vector != CARRYSAVE_GATHER)))
+        return false;
+    if (job->vector == CARRYSAVE_GATHER && mode->a_format != is_wide(device, job))
         return false;
     if (job->vector == CARRYSAVE_TRANSPOSE
         && (mode->a_format || (unit->out_width > 8u && job->c_bytes != 1u)))
@@ -151,12 +162,15 @@ void carrysave_job_init_vector(const carrysave *device, carrysave_job *job, uint
     job->mode.a_format = bytes - 1u;
     job->m = m;
     job->n = n;
-    if (operation == CARRYSAVE_TRANSPOSE && width > 8u)
+    if ((operation == CARRYSAVE_TRANSPOSE || (operation == CARRYSAVE_GATHER && bytes == 1u))
+        && width > 8u)
         job->c_bytes = 1u;
     job->lda = carrysave_whole_beats(device, job, IN_A);
     job->ldb = is_pair(operation) ? job->lda : 0u;
     if (operation == CARRYSAVE_SCALE)
         job->ldb = carrysave_whole_beats(device, job, IN_B);
+    if (operation == CARRYSAVE_GATHER)
+        job->ldb = INDEX_BYTES;
     job->ldc = carrysave_whole_beats(device, job, OUT_C);
     job->requantise = is_scaled(operation);
     if (job->requantise && width) {

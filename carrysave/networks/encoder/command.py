@@ -37,14 +37,16 @@ UNIT = (
     "quotient_bits=4,operations=softmax,layer_norm,gelu,add,multiply,scale)"
 )
 """The vector unit, if the design has none."""
-PARAMETERS = {"vector": UNIT, "code_bytes": "2", "transpose": "true"}
+PARAMETERS = {"vector": UNIT, "code_bytes": "2", "transpose": "true", "gather": "true"}
 """Of the co-processor, unless given."""
 
 
 def parameters(given: Mapping[str, str]) -> dict[str, str]:
     """Return the co-processor's parameters: those given, and of the others an encoder's."""
-    # Without a unit there is no transposition either, and it is the unit that is missing.
-    missing = {"transpose": "false"} if given.get("vector") == "none" else {}
+    # Without a unit there is nothing of it either, and it is the unit that is missing.
+    missing = {}
+    if given.get("vector") == "none":
+        missing = {"transpose": "false", "gather": "false"}
     return {**PARAMETERS, **missing, **given}
 
 

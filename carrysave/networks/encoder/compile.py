@@ -1,4 +1,4 @@
-"""A text encoder in integers to one list of jobs: embeddings in, vectors of sentences out."""
+"""A text encoder in integers to one list of jobs: tokens in, vectors of sentences out."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ from carrysave.driver import Requantisation
 from carrysave.networks.joblist.jobs import (
     Add,
     Gate,
+    Gather,
     Job,
     Multiply,
     Norm,
@@ -34,7 +35,7 @@ class JobList:
     Members
     -------
     jobs : in order.
-    memory : with embeddings, weights and room for results.
+    memory : with tables of embeddings, numbers of tokens, weights and room for results.
     vectors : where the vectors of sentences go, one each in a row.
     """
 
@@ -50,7 +51,7 @@ class JobList:
 
 
 def compiled(encoder: IntegerEncoder, sentences: list[np.ndarray], target: Target) -> JobList:
-    """Gather embeddings, and list the jobs after that.
+    """List the jobs; where none can gather, embeddings are gathered here.
 
     Parameters
     ----------
@@ -78,13 +79,13 @@ class _Compiler:
 
     def compiled(self) -> JobList:
         memory, encoder = self.memory, self.encoder
-        words = encoder.words[np.concatenate(self.sentences)]
-        places = np.concatenate([encoder.positions[: one.size] for one in self.sentences])
-        memory.place("words", words, 16)
-        memory.place("positions", places, 16)
+        tokens = np.concatenate(self.sentences)
+        words = self.gathered("words", encoder.words, tokens)
+        places = np.concatenate([np.arange(one.size) for one in self.sentences])
+        positions = self.gathered("positions", encoder.positions, places)
         sums = self.room("sums", self.width, 16)
         self.jobs.append(
-            Add(layer="embedding", a=View("words"), b=View("positions"), factors=(1, 1), c=sums,
+            Add(layer="embedding", a=words, b=positions, factors=(1, 1), c=sums,
                 scaling=Scaling(scale=1.0, bits=16))
         )  # fmt: skip
         first = encoder.blocks[0].before
@@ -93,6 +94,19 @@ class _Compiler:
             after = [*[one.before for one in encoder.blocks[1:]], encoder.last][number]
             x, residual = self.block(number, block, after, x, residual)
         return JobList(jobs=self.jobs, memory=memory, vectors=self.pool(x))
+
+    def gathered(self, name: str, table: np.ndarray, rows: np.ndarray) -> View:
+        """Gather rows of a table, by a job, or before the list begins."""
+        if "gather" not in self.target.spec.vector_jobs:
+            self.memory.place(name, table[rows], 16)
+            return View(name)
+        self.memory.place(f"{name}.table", table, 16)
+        self.memory.place(f"{name}.rows", rows[:, None], 32)
+        c = self.room(name, self.width, 16)
+        self.jobs.append(
+            Gather(layer="embedding", x=View(f"{name}.table"), rows=View(f"{name}.rows"), c=c)
+        )
+        return c
 
     def room(self, name: str, columns: int, bits: int) -> View:
         return self.memory.reserve(name, self.tokens, columns, bits)

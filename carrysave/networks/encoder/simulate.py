@@ -97,6 +97,11 @@ def _less(part: Part) -> Part:
     assert work.a is not None
     if isinstance(work, Rows):
         b = work.b if work.b is None or len(work.b) == 1 else work.b[:_ROWS]
+        if work.operation == "gather":
+            assert b is not None
+            used, rows = np.unique(b, return_inverse=True)
+            own = replace(work, a=work.a[used], b=rows.reshape(-1, 1))
+            return replace(part, work=own, expected=expected)
         if work.operation == "transpose":
             expected = part.expected[:, :_ROWS]
         return replace(part, work=replace(work, a=work.a[:_ROWS], b=b), expected=expected)

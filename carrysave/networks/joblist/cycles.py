@@ -7,9 +7,10 @@ from carrysave.networks.mapping import START
 from carrysave.networks.target import Target
 from golden.npe.vector_unit import PASS, cycles
 from golden.soc.blocking import LATENCY, order, plan
+from hw.soc.path.gather_rows import GatherRows
 from hw.soc.path.turn_rows import TurnRows
 
-from .jobs import Job, Product, Transpose
+from .jobs import Gather, Job, Product, Transpose
 from .matrices import Memory, View
 from .rows import operands_of, operation_of, runs
 
@@ -49,10 +50,10 @@ def spent(job: Job, memory: Memory, target: Target) -> Spent:
     """Count the cycles of a job that has just run, and whose operands are still there.
 
     A product's are the planner's; those of the vector unit are exact, of values that come without
-    stalls; of a transposition see :func:`_turned`. Jobs that the hardware does not have are counted
-    as if it took operands of any width, at the rate of such an operation; or as their operands on
-    the bus, whichever are more. What is on chip comes and goes at the rate of the bus. Each job has
-    206 cycles to start.
+    stalls; of others see :func:`_turned` and :func:`_gathered`. Jobs that the hardware does not
+    have are counted as if it took operands of any width, at the rate of such an operation; or as
+    their operands on the bus, whichever are more. What is on chip comes and goes at the rate of the
+    bus. Each job has 206 cycles to start.
 
     Parameters
     ----------
@@ -67,15 +68,19 @@ def spent(job: Job, memory: Memory, target: Target) -> Spent:
     operation = operation_of(job)
     if isinstance(job, Transpose):
         found = _turned(columns, rows, target)
+    elif isinstance(job, Gather):
+        found = _gathered(job, memory, target)
     elif operation is not None and runs(job, memory, target):
         found = cycles(unit, [(operation, row) for row in memory.read(operands_of(job)[0])])
     else:
         period = 1 if operation is None else unit.period(operation)
         found = rows * (period * -(-columns // unit.lanes) + PASS + 1)
-    read = sum(_bytes(memory, view) for view in operands_of(job))
+    # Of a table as much is read as is written.
+    views = (job.rows, job.c) if isinstance(job, Gather) else operands_of(job)
+    read = sum(_bytes(memory, view) for view in views)
     bus = target.info.stores.data_width // 8
     found = max(found, -(-read // bus), -(-_bytes(memory, job.c) // bus))
-    moved = sum(_moved(memory, view, bus) for view in (*operands_of(job), job.c))
+    moved = sum(_moved(memory, view, bus) for view in (*views, job.c))
     return Spent(1, START + found, moved=moved)
 
 
@@ -91,6 +96,15 @@ def _turned(rows: int, columns: int, target: Target) -> int:
     heights += [-(-rest // unit.lanes)] if (rest := rows % (TurnRows.DEEP * unit.lanes)) else []
     leave = columns * sum(max(least, height) for height in heights)
     return rows * -(-columns // unit.lanes) + leave
+
+
+def _gathered(job: Gather, memory: Memory, target: Target) -> int:
+    """Count the cycles of a gather: the first number comes, then rows, or where they are."""
+    unit, (rows, columns) = target.spec.vector, memory.read(job.c).shape
+    assert unit is not None
+    place = max(int(memory.read(job.rows).max()).bit_length(), 1) + 2
+    ahead = -(-(LATENCY + place) // GatherRows.AHEAD)
+    return LATENCY + rows * max(-(-columns // unit.lanes), place, ahead)
 
 
 def _bytes(memory: Memory, view: View) -> int:

@@ -18,7 +18,8 @@ from golden.npe.vector import VectorUnitSpec
 from .matrices import Memory, View
 
 __all__ = [
-    "Add", "Gate", "Job", "Multiply", "Norm", "Product", "Scale", "Scaling", "Softmax", "Transpose",
+    "Add", "Gate", "Gather", "Job", "Multiply", "Norm", "Product", "Scale", "Scaling", "Softmax",
+    "Transpose",
 ]  # fmt: skip
 
 _SUMS = 48
@@ -298,3 +299,23 @@ class Transpose(Job):
     def run(self, memory: Memory) -> None:
         """Move."""
         memory.write(self.c, memory.read(self.x).T)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Gather(Job):
+    """C = the rows of a table whose numbers are given.
+
+    Members
+    -------
+    x : table.
+    rows : numbers, M x 1.
+    """
+
+    KIND: ClassVar[str] = "gather"
+
+    x: View
+    rows: View
+
+    def run(self, memory: Memory) -> None:
+        """Copy."""
+        memory.write(self.c, memory.read(self.x)[memory.read(self.rows)[:, 0]])

@@ -6,7 +6,7 @@ import numpy as np
 
 from carrysave.driver import Coprocessor, Counters, Matrix, Number, Product, VectorWork
 from carrysave.driver.number import BYTE
-from carrysave.driver.vector import EXPONENT
+from carrysave.driver.vector import EXPONENT, INDEX
 
 from . import jobs as kinds
 from .matrices import Memory, View
@@ -70,10 +70,12 @@ class OnDevice:
         x, *others = operands_of(job)
         narrow = narrows(job, self._memory, unit.out_width)
         of_rows = unit.a[0 if operation == "transpose" else -1]
-        other = EXPONENT if operation == "scale" else of_rows
+        other = {"scale": EXPONENT, "gather": INDEX}.get(operation, of_rows)
         return device.vector(
             operation, self.matrix(x, of_rows),
-            self.matrix(job.c, unit.codes(operation, narrow=narrow)),
+            self.matrix(
+                job.c, of_rows if operation == "gather" else unit.codes(operation, narrow=narrow)
+            ),
             b=self.matrix(others[0], other) if others else None,
             requantisation=requantisation_of(job), narrow=narrow,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from carrysave.driver import Requantisation
 from carrysave.driver.batch import Rows
 from carrysave.networks.target import Target
 
-from .jobs import Add, Gate, Job, Multiply, Norm, Product, Scale, Softmax, Transpose
+from .jobs import Add, Gate, Gather, Job, Multiply, Norm, Product, Scale, Softmax, Transpose
 from .matrices import Memory, View
 
 __all__ = [
@@ -28,6 +28,8 @@ def operands_of(job: Job) -> tuple[View, ...]:
     if isinstance(job, Add | Multiply):
         return job.a, job.b
     x: View = job.x  # type: ignore[attr-defined]
+    if isinstance(job, Gather):
+        return x, job.rows
     return (x, job.exponents) if isinstance(job, Scale) else (x,)
 
 
@@ -44,6 +46,10 @@ def runs(job: Job, memory: Memory, target: Target) -> bool:
         return False
     bits = memory.bits[job.c.name]
     narrow = target.spec.sizes and unit.out_width > bits == 8
+    if isinstance(job, Gather):
+        rows = others[0]
+        column = memory.read(rows).shape[1] == 1 and memory.bits[rows.name] == 32
+        return column and bits == unit.width and unit.out_width > 8
     if isinstance(job, Norm):
         return bits == unit.out_width
     if isinstance(job, Softmax):
@@ -80,7 +86,7 @@ def rows_of(job: Job, memory: Memory, target: Target) -> Rows | None:
 
 def narrows(job: Job, memory: Memory, out_width: int) -> bool:
     """Tell whether a job makes bytes of codes of that many bits, which take two."""
-    return memory.bits[job.c.name] == 8 < out_width and not isinstance(job, Transpose)
+    return memory.bits[job.c.name] == 8 < out_width and not isinstance(job, Transpose | Gather)
 
 
 def requantisation_of(job: Job) -> Requantisation | None:

@@ -9,7 +9,9 @@ from amaranth.lib.wiring import In, Out
 from golden.soc.spec import CoprocessorSpec
 from hw.soc.bus.burst import Beat, Row
 from hw.soc.bus.packer import Word
+from hw.soc.path.gather_rows import GatherRows
 from hw.soc.path.turn_rows import TurnRows
+from hw.soc.path.word_slices import either, slices_of, word_slices
 from hw.soc.registers.rdl import codes_of
 from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
 from hw.soc.schedule.loader import ADDEND, A, B, Bases, RowRequest
@@ -31,7 +33,8 @@ class VectorRows(wiring.Component):
     a row of one byte of B, before it. Rows are requested up to :attr:`ahead` ahead of the one that
     the unit takes. The address of a row of C follows its first
     codes, and the next job's first row this one's last. A row of a softmax ends with its exponent,
-    which takes a word of its own where the codes fill theirs.
+    which takes a word of its own where the codes fill theirs. Transpositions and gathers have parts
+    of their own, on the same streams.
 
     Parameters
     ----------
@@ -46,10 +49,14 @@ class VectorRows(wiring.Component):
         The job: its derived values, and the register MODE.
     i_scale : In
         Its requantisation; where an operation of the unit has one.
+    i_rows : In
+        Rows of A; where jobs gather.
     i_start : In(1)
         Begin; only while ``o_ready``.
     o_ready : Out(1)
         All rows have been handed over.
+    o_beyond : Out(1)
+        An index of a gather is not one of A's rows; until a reset. Where jobs gather.
     i_base : In
         :class:`hw.soc.schedule.loader.Bases`, of A and C at least, before ``i_start``.
     o_row : Out(stream)
@@ -65,8 +72,10 @@ class VectorRows(wiring.Component):
     i_geometry: data.View
     i_mode: data.View
     i_scale: data.View
+    i_rows: Signal
     i_start: Signal
     o_ready: Signal
+    o_beyond: Signal
     i_base: data.View
     o_row: stream.Interface
     i: stream.Interface
@@ -83,12 +92,19 @@ class VectorRows(wiring.Component):
         self.numbers = codes_of("job_mode_vector")
         self.scales, self.pairs = self.vector.scales, self.vector.builds(self.vector.SECOND)
         self.shifts = self.vector.builds(["scale"])
+        self.parts: dict[str, TurnRows | GatherRows] = {}
+        """What does other jobs than the unit, by their operation."""
+        if spec.transpose:
+            self.parts["transpose"] = TurnRows(spec, VECTOR)
+        if spec.gather:
+            self.parts["gather"] = GatherRows(spec, VECTOR)
         self.ahead = 16 if self.shifts else 4
         """Rows that are on their way, or come; more where many are short."""
         super().__init__({
             "i_geometry": In(Geometry(spec)),
             "i_mode": In(data.StructLayout({"operation": 4, "wide": 1})),
             **({"i_scale": In(data.StructLayout(dict.fromkeys(SCALE, 32)))} if self.scales else {}),
+            **({"i_rows": In(spec.dimension_width), "o_beyond": Out(1)} if spec.gather else {}),
             "i_start": In(1),
             "o_ready": Out(1),
             "i_base": In(Bases(spec)),
@@ -104,13 +120,13 @@ class VectorRows(wiring.Component):
         job = self.i_geometry
         self.starts = self.i_start
         self.ways: dict[str, Any] = {name: getattr(self, name) for name in _WAYS}
-        if self.spec.transpose:
+        if self.parts:
             self._share(m)
         width = self.spec.address_width
         bases = {
             to: Signal(width, name=name, reset_less=True)
             for to, name in ((A, "base_a"), (ADDEND, "base_c"), (B, "base_b"))
-            if to != B or self.pairs
+            if to != B or self.pairs or self.spec.gather
         }
         for to, base in bases.items():
             with m.If(self.i_base.valid & (self.i_base.to == to)):
@@ -126,44 +142,56 @@ class VectorRows(wiring.Component):
         asks = self._ask(m, bases, taken)
         writes = self._give(m, bases[ADDEND], giving)
         ready: Value = ~asks & ~writes
-        if self.spec.transpose:
-            ready &= self._turn(m, bases)
+        for part in self.parts.values():
+            ready &= self._tell(m, part, bases)
         m.d.comb += self.o_ready.eq(ready)
         return m
 
     def _share(self, m: Module) -> None:
-        """Make streams of rows that are not turned, and leave theirs to the others."""
-        self.turn = turn = m.submodules.turn = TurnRows(self.spec, VECTOR)
+        """Make streams of the unit's own rows, and leave theirs to the parts."""
         self.starts = Signal(name="starts")
-        here = self._is("transpose")
-        m.d.comb += [self.starts.eq(self.i_start & ~here), turn.i_start.eq(self.i_start & here)]
+        others = list(self.parts.values())
+        here = Signal(len(others), name="of_part")
+        m.d.comb += [
+            here.eq(Cat(self._is(name) for name in self.parts)),
+            self.starts.eq(self.i_start & ~here.any()),
+            *(part.i_start.eq(self.i_start & bit) for part, bit in zip(others, here, strict=True)),
+        ]
+        for name, part in self.parts.items():
+            m.submodules[name] = part
         for name in _WAYS:
-            port, other = getattr(self, name), getattr(turn, name)
+            port = getattr(self, name)
             own: Any = stream.Signature(port.payload.shape()).create(path=(f"own_{name}",))
             self.ways[name] = own
+            ends = [(~here.any(), own)]
+            ends += [(bit, getattr(part, name)) for bit, part in zip(here, others, strict=True)]
             if name == "i":
-                m.d.comb += [one.payload.eq(port.payload) for one in (own, other)]
-                m.d.comb += [own.valid.eq(port.valid & ~here), other.valid.eq(port.valid & here)]
-                m.d.comb += port.ready.eq(Mux(here, other.ready, own.ready))
+                for bit, end in ends:
+                    m.d.comb += [end.payload.eq(port.payload), end.valid.eq(port.valid & bit)]
+                m.d.comb += port.ready.eq(Cat(bit & end.ready for bit, end in ends).any())
                 continue
-            m.d.comb += [
-                port.valid.eq(Mux(here, other.valid, own.valid)),
-                Value.cast(port.payload).eq(
-                    Mux(here, Value.cast(other.payload), Value.cast(own.payload))
-                ),
-                own.ready.eq(port.ready & ~here),
-                other.ready.eq(port.ready & here),
-            ]
+            m.d.comb += port.valid.eq(Cat(bit & end.valid for bit, end in ends).any())
+            m.d.comb += [end.ready.eq(port.ready & bit) for bit, end in ends]
+            m.d.comb += port.payload.eq(own.payload)
+            for bit, end in ends[1:]:
+                with m.If(bit):
+                    m.d.comb += Value.cast(port.payload).eq(Value.cast(end.payload))
 
-    def _turn(self, m: Module, bases: dict[int, Signal]) -> Value:
-        """Tell the other way what it is to do; return whether it is done."""
-        turn = self.turn
+    def _tell(self, m: Module, part: TurnRows | GatherRows, bases: dict[int, Signal]) -> Value:
+        """Tell a part what it is to do; return whether it is done."""
         m.d.comb += [
-            turn.i_geometry.eq(self.i_geometry),
-            turn.i_a.eq(bases[A]),
-            turn.i_c.eq(bases[ADDEND]),
+            part.i_geometry.eq(self.i_geometry),
+            part.i_a.eq(bases[A]),
+            part.i_c.eq(bases[ADDEND]),
         ]
-        return turn.o_ready
+        if isinstance(part, GatherRows):
+            m.d.comb += [
+                part.i_rows.eq(self.i_rows),
+                part.i_wide.eq(self.i_mode.wide if self.spec.vector_in_bytes > 1 else 0),
+                part.i_b.eq(bases[B]),
+                self.o_beyond.eq(part.o_beyond),
+            ]
+        return part.o_ready
 
     def _walk(
         self, m: Module, name: str, base: Value, stride: Value, moves: Value
@@ -229,32 +257,25 @@ class VectorRows(wiring.Component):
         """Hand rows to the unit, beat by beat; return whether a row ends."""
         spec, unit, lanes = self.spec, self.unit, self.lanes
         beat, width = unit.i.payload, self.vector.width
-        # Beats of the unit, a code per lane, that are in a word, by the bytes of a code.
-        counts = {
-            size: spec.vector_word_bytes // (lanes * size)
-            for size in range(1, spec.vector_in_bytes + 1)
-        }
-        slice_, ends, final = Signal(range(counts[1])), Signal(), Signal()
+        slice_, ends, final = Signal(range(slices_of(spec))), Signal(), Signal()
         told = Signal()
         values: list[Value] = []
         finals: list[Value] = []
         bits = self.ways["i"].payload.data
-        for size, slices in counts.items():
-            here = Signal(8 * lanes * size, name=f"codes{size}")
-            place = slice_[: (slices - 1).bit_length()]
-            m.d.comb += here.eq(bits.word_select(place, len(here)) if slices > 1 else bits)
+        for here, is_last in word_slices(m, spec, bits, slice_):
+            size = len(here) // lanes
             values.append(Cat(
-                _fitted(here.word_select(lane, 8 * size), width) for lane in range(lanes)
+                _fitted(here.word_select(lane, size), width) for lane in range(lanes)
             ))  # fmt: skip
-            finals.append(place == slices - 1 if slices > 1 else C(1, 1))
+            finals.append(is_last)
         moves = Signal()
         m.d.comb += [
             ends.eq(left < lanes),
-            final.eq(_either(self.i_mode.wide, finals)),
+            final.eq(either(self.i_mode.wide, finals)),
             moves.eq(unit.i.valid & unit.i.ready),
             unit.i.valid.eq(self.ways["i"].valid & ~told),
             self.ways["i"].ready.eq(told | (unit.i.ready & (final | ends))),
-            beat.data.eq(_either(self.i_mode.wide, values)),
+            beat.data.eq(either(self.i_mode.wide, values)),
             beat.operation.eq(self.i_mode.operation - self.numbers["softmax"]),
             beat.count.eq(Mux(ends, left, lanes - 1)),
             beat.last.eq(ends),
@@ -342,8 +363,3 @@ class VectorRows(wiring.Component):
 def _fitted(code: Value, width: int) -> Value:
     """Return a code in two's complement of some bits."""
     return Cat(code[:width], code[-1].replicate(max(width - len(code), 0)))
-
-
-def _either(wide: Value, values: list[Value]) -> Value:
-    """Choose between what is for codes of one byte, and of two, if there are any."""
-    return values[0] if len(values) == 1 else Mux(wide, values[1], values[0])

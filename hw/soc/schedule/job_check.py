@@ -206,11 +206,15 @@ class JobCheck(wiring.Component):
             of_c = Mux(of_rows.here, of_rows.bytes_c, of_c)
             of_product = ~of_rows.here
         of_both, rows_b, strided_b = of_product, words, of_product
+        rows_a: Value = rows
         rows_c: Value = rows
         if spec.transpose and of_rows is not None:
             rows_c = Mux(of_rows.here & of_rows.turned, columns, rows)
+        if spec.gather and of_rows is not None:
+            rows_a = Mux(of_rows.here & of_rows.gathers, (job.k - 1)[:size], rows)
         unit = spec.vector
-        if of_rows is not None and unit is not None and unit.builds(unit.SECOND):
+        pairs = spec.gather or (unit is not None and unit.builds(unit.SECOND))
+        if of_rows is not None and pairs:
             of_both, rows_b = of_product | of_rows.pair, Mux(of_rows.here, rows, words)
             of_b = Mux(of_rows.here, of_rows.bytes_b, of_b)
             # One row for all rows of a vector job has no stride.
@@ -222,7 +226,7 @@ class JobCheck(wiring.Component):
             m.d.sync += fewer.eq(packed)
             rows_b = fewer if of_rows is None else Mux(of_rows.here, rows, fewer)
         ends = [
-            _End(A, rows, job.lda, of_a, always),
+            _End(A, rows_a, job.lda, of_a, always),
             _End(B, rows_b, job.ldb, of_b, of_both, strided_b),
             _End(ADDEND, rows_c, job.ldc, of_c, always),
             _End(BIAS, C(0), None, sums, mode.bias),

@@ -14,7 +14,7 @@ class VectorCheck(NamedTuple):
     """Of a job: whether it is a vector job, what is wrong with it, bytes of its rows less one.
 
     And whether it takes rows of B, too, and the bytes of these less one; and whether C has a row
-    for each column of A.
+    for each column of A; or A is a table of K rows.
     """
 
     here: Value
@@ -27,6 +27,7 @@ class VectorCheck(NamedTuple):
     pair: Value
     bytes_b: Value
     turned: Value
+    gathers: Value
 
 
 def vector_check(
@@ -46,6 +47,7 @@ def vector_check(
     numbers = codes_of("job_mode_vector")
     built = mode.vector.matches(*(numbers[name] for name in spec.vector_jobs))
     turned: Value = mode.vector == numbers["transpose"] if spec.transpose else C(0, 1)
+    gathers: Value = mode.vector == numbers["gather"] if spec.gather else C(0, 1)
     others = mode.as_value()[4 : mode.shape()["vector"].offset]
     scaled, pair, second, exponents = (
         mode.vector.matches(*(numbers[name] for name in unit.built if name in names))
@@ -66,15 +68,22 @@ def vector_check(
     if spec.sizes:
         narrowed = mode.c_bytes[0] & (spec.vector_out_bytes > 1)
         wrong |= mode.c_bytes > spec.vector_out_bytes
-        wrong |= narrowed & ~softmax & ~scaled & ~turned
+        wrong |= narrowed & ~softmax & ~scaled & ~turned & ~gathers
     if spec.transpose:
         wrong |= turned & ((mode.a_format != 0) | (~narrowed if spec.vector_out_bytes > 1 else 0))
+    if spec.gather:
+        wrong |= gathers & ((mode.a_format != 0) != (~narrowed & (spec.vector_out_bytes > 1)))
     bytes_c = Mux(narrowed, last_c, Cat(C(1, 1), last_c)) if spec.vector_out_bytes > 1 else last_c
     bytes_a = Mux(mode.a_format == 1, Cat(C(1, 1), above), above)
+    bytes_b = bytes_a
+    if unit.builds(["scale"]):
+        bytes_b = Mux(exponents, 0, bytes_b)
+    if spec.gather:
+        bytes_b = Mux(gathers, 3, bytes_b)
     return VectorCheck(
         here=mode.vector != 0,
-        zero=(job.m == 0) | (job.n == 0),
-        large=(job.m >> size != 0) | (job.n >> size != 0),
+        zero=(job.m == 0) | (job.n == 0) | (gathers & (job.k == 0)),
+        large=(job.m >> size != 0) | (job.n >> size != 0) | (gathers & (job.k >> size != 0)),
         unsupported=~built
         | (mode.a_format >= spec.vector_in_bytes)
         | wrong
@@ -83,6 +92,7 @@ def vector_check(
         bytes_a=bytes_a,
         bytes_c=Mux(turned, above_m, bytes_c) if spec.transpose else bytes_c,
         turned=turned,
-        pair=second,
-        bytes_b=Mux(exponents, 0, bytes_a) if unit.builds(["scale"]) else bytes_a,
+        pair=second | gathers,
+        bytes_b=bytes_b,
+        gathers=gathers,
     )

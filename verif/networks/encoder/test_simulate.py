@@ -127,6 +127,26 @@ def test_a_softmax_takes_scores_where_a_product_left_them(tmp_path: Path) -> Non
     np.testing.assert_array_equal(made[1], [[*codes, exponent] for codes, exponent in shares])
 
 
+def test_embeddings_are_gathered_by_the_block(tmp_path: Path) -> None:
+    """Tokens of two sentences in, sums of two tables' rows out; as where the host gathers."""
+    design, found, target = small_list(tmp_path, 4, sentences=2)
+    some = found.jobs[:3]
+    assert [job.KIND for job in some] == ["gather", "gather", "add"]
+    made, counters = run_list(design, some, found.memory, tmp_path)
+    modelled = 0
+    for job in some:
+        job.run(found.memory)
+        modelled += spent(job, found.memory, target).cycles
+    _, other, _ = small_list(tmp_path / "other", 4, sentences=2, gather="false")
+    assert [job.KIND for job in other.jobs[:2]] == ["add", "norm"]
+    other.jobs[0].run(other.memory)
+    assert set(made) == {"words", "positions", "sums"}
+    for name, codes in made.items():
+        np.testing.assert_array_equal(codes, found.memory.matrices[name])
+        np.testing.assert_array_equal(codes, other.memory.matrices[name])
+    assert 0.6 * modelled < counters["cycles"] < 1.1 * modelled
+
+
 def attention_alone(jobs: JobList, layer: str) -> list[Job]:
     """Run a list by golden up to a layer's attention, whose jobs are returned; then that, too."""
     names = [f"{layer}.{part}" for part in ("scores", "shares", "context")]
@@ -207,8 +227,8 @@ def test_minilm_is_near_its_floats_and_a_layer_of_it_is_simulated(tmp_path: Path
     assert not [row["kind"] for row in found["kinds"] if "hardware" in row["kind"]]
     # All jobs of a layer: four products of weights, two of each of 12 heads, turned keys, shares,
     # the scale of contexts, a gate; two norms, each with a sum, operands and what is added later.
-    # Of each other 16 parts, one for each kind and place; of embeddings a sum, a norm and operands;
-    # and one product at the end.
-    assert found["simulated"] == 4 + 2 * 12 + 4 + 2 * 4 + 5 * 16 + 3 + 1
+    # Of each other 16 parts, one for each kind and place; of embeddings rows of a table, a sum, a
+    # norm and operands; and one product at the end.
+    assert found["simulated"] == 4 + 2 * 12 + 4 + 2 * 4 + 5 * 16 + 4 + 1
     assert found["wrong"] == []
     assert 0.9 < found["whole_cycles"] / found["whole_modelled"] < 1.03

@@ -9,6 +9,7 @@ from carrysave.driver import Requantisation
 from carrysave.networks.cost import cycles_of
 from carrysave.networks.joblist.cycles import Spent, spent
 from carrysave.networks.joblist.jobs import (
+    Gather,
     Multiply,
     Norm,
     Product,
@@ -115,6 +116,23 @@ def test_other_jobs_take_a_pass_or_the_bus(memory: Memory) -> None:
     back = Transpose(layer="t", x=View("turned"), c=View("a"))
     # 64 rows of 20 columns: two blocks, of 32 rows.
     assert spent(back, memory, TARGET).cycles == START + 3 * 64 + 2 * 4 * 20
+
+
+def test_rows_of_a_table_come_with_their_numbers(memory: Memory) -> None:
+    """No more of the table than is written.
+
+    Each row takes its beats, or its number's bits, or an eighth of the time until a number is here.
+    """
+    rng = np.random.default_rng(2)
+    memory.place("table", rng.integers(-900, 900, (3000, 40)), 16)
+    memory.place("thin", rng.integers(-900, 900, (3, 40)), 16)
+    for table, number, each in (("table", 2999, 12 + 2), ("table", 7, 9), ("thin", 0, 9)):
+        rows = f"{table}.{number}"
+        memory.place(rows, np.full((20, 1), number), 32)
+        job = Gather(layer="e", x=View(table), rows=View(rows), c=View("codes"))
+        assert spent(job, memory, TARGET) == Spent(
+            1, START + 64 + 20 * each, moved=16 * 20 * (1 + 5 + 5)
+        )
 
 
 def test_what_is_on_chip_does_not_move(memory: Memory) -> None:

@@ -8,6 +8,7 @@ import pytest
 from carrysave.networks.joblist.jobs import (
     Add,
     Gate,
+    Gather,
     Job,
     Multiply,
     Norm,
@@ -32,7 +33,10 @@ def target(operations: str = BUILT, **more: object) -> Target:
     unit = f"vector_unit(width=16,out_width=16,signed=true,length=64,lanes=4,scale_width=8,\
 operations={operations})"
     return Target(
-        Design("coprocessor", {"vector": unit, "code_bytes": 2, "transpose": True} | more)
+        Design(
+            "coprocessor",
+            {"vector": unit, "code_bytes": 2, "transpose": True, "gather": True} | more,
+        )
     )
 
 
@@ -55,6 +59,7 @@ def memory() -> Memory:
         found.place(name, rng.integers(-high, high, (rows, columns)), bits)
     for name, bits in (("turned", 8), ("turned_wide", 16)):
         found.reserve(name, 31, 6, bits)
+    found.place("numbers", rng.integers(0, 6, (6, 1)), 32)
     found.place("exponents", rng.integers(0, 9, (6, 1)), 8)
     for name, columns, bits in (
         ("c", 31, 16), ("narrow", 31, 8), ("wide", 40, 16), ("c_more", 32, 16),
@@ -71,6 +76,7 @@ SCALE = Scale(layer="l", x=View("a"), exponents=View("exponents"), c=View("c"),
               scaling=Scaling(scale=3.0, bits=16))  # fmt: skip
 SOFTMAX = Softmax(layer="x", x=View("a"), c=View("c_more"), spec=UNIT)
 TRANSPOSE = Transpose(layer="t", x=View("bytes"), c=View("turned"))
+GATHER = Gather(layer="e", x=View("a"), rows=View("numbers"), c=View("c"))
 NORM = Norm(layer="n", x=View("a"), c=View("c"), centred=True, spec=UNIT)
 
 
@@ -122,7 +128,9 @@ def test_the_unit_makes_what_golden_makes(memory: Memory, job: Job) -> None:
     replace(NORM, c=View("narrow")), replace(SOFTMAX, c=View("narrow_more")),
     replace(SOFTMAX, narrow=True), replace(SCALE, exponents=View("column")),
     replace(SCALE, exponents=View("bytes")), replace(TRANSPOSE, x=View("a")),
-    replace(TRANSPOSE, c=View("turned_wide")),
+    replace(TRANSPOSE, c=View("turned_wide")), replace(GATHER, rows=View("column")),
+    replace(GATHER, x=View("bytes"), c=View("narrow")), replace(GATHER, c=View("narrow")),
+    replace(GATHER, x=View("longest"), c=View("c_longest")),
 ])  # fmt: skip
 def test_others_are_for_golden_alone(memory: Memory, job: Job) -> None:
     assert not runs(job, memory, TARGET)
@@ -140,7 +148,7 @@ def test_what_the_unit_is_built_with_counts(memory: Memory) -> None:
         assert work.operation == name
         others = [own for own in UNIT.built if own != name]
         assert not runs(job, memory, target(",".join(others)))
-        assert runs(job, memory, target(code_bytes=1, transpose=False)) != work.narrow
+        assert runs(job, memory, target(code_bytes=1, transpose=False, gather=False)) != work.narrow
     assert not runs(ADD, memory, Target(Design("coprocessor")))
 
 
@@ -153,3 +161,16 @@ def test_bytes_are_transposed(memory: Memory) -> None:
     assert work.a is not None
     np.testing.assert_array_equal(memory.read(TRANSPOSE.c), work.a.T)
     assert not runs(TRANSPOSE, memory, target(transpose=False))
+
+
+def test_rows_of_a_table_are_gathered(memory: Memory) -> None:
+    work = rows_of(GATHER, memory, TARGET)
+    assert work is not None
+    assert (work.operation, work.requantisation, work.narrow) == ("gather", None, False)
+    GATHER.run(memory)
+    assert work.a is not None
+    assert work.b is not None
+    rows = work.b[:, 0]
+    assert len(np.unique(rows)) > 1
+    np.testing.assert_array_equal(memory.read(GATHER.c), work.a[rows])
+    assert not runs(GATHER, memory, target(gather=False))

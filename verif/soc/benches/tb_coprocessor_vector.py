@@ -41,11 +41,17 @@ def draw(
         wide = 0
     else:
         n = min(n, UNIT.most(operation))
+    size = bytes_of(rng, operation)
+    if operation == "gather":
+        # Codes as they are: as many bytes as those of A.
+        wide = int(rng.integers(min(SPEC.vector_in_bytes, SPEC.vector_out_bytes)))
+        size = wide + 1 if wide + 1 < SPEC.vector_out_bytes else int(rng.choice([0, wide + 1]))
     job = Job(
-        a=0, b=int(rng.integers(1 << 40)), c=0, m=m, n=n, k=int(rng.integers(1 << 32)), lda=0,
+        a=0, b=int(rng.integers(1 << 40)), c=0, m=m, n=n,
+        k=int(rng.integers(1, 50) if operation == "gather" else rng.integers(1 << 32)), lda=0,
         ldb=int(rng.integers(1 << 31)), ldc=0, a_format=wide, vector=operation,
         requantisation=how_of(rng, operation) if operation in SCALED else None,
-        c_bytes=bytes_of(rng, operation),
+        c_bytes=size,
     )  # fmt: skip
     place = int(rng.integers(64))
     for name, matrix in matrices(SPEC, job).items():
@@ -54,7 +60,7 @@ def draw(
             distance = 0
         where: dict[str, Any] = {name: place, f"ld{name}": distance}
         job = replace(job, **where)
-        place += (m - 1) * distance + matrix.row_bytes + int(rng.integers(40))
+        place += (matrix.rows - 1) * distance + matrix.row_bytes + int(rng.integers(40))
     assert place <= SIZE - 4096, "the matrices do not fit into the memory"
     return replace(job, **more)
 
@@ -74,7 +80,9 @@ def bytes_of(rng: np.random.Generator, operation: str) -> int:
 def fill(memory: Memory, rng: np.random.Generator, job: Job) -> None:
     """Write rows of some spread, so that not all codes are at a limit."""
     for name, matrix in matrices(SPEC, job).items():
-        if name != "c":
+        if job.vector == "gather" and name == "b":
+            matrix.store(memory.data, rng.integers(job.k, size=(matrix.rows, 1)))
+        elif name != "c":
             fill_one(memory, rng, matrix)
 
 
@@ -144,6 +152,79 @@ async def test_transposition(dut: Any, kind: str) -> None:
         await run(host, memory, job)
 
 
+@cocotb.test(skip=not SPEC.gather)
+@cocotb.parametrize(kind=list(SCHEDULES))
+async def test_gather(dut: Any, kind: str) -> None:
+    """Tables of one row and of many, rows once, again and again, and far apart."""
+    rng = generator(17)
+    stalls = {channel: schedule(kind, generator(18, i)) for i, channel in enumerate(CHANNELS)}
+    host, memory = await system.start(dut, size=SIZE, latency=20, stalls=stalls)
+    most = min(1 << SPEC.dimension_width, 3000) - 1
+    for m, n, k in ((1, 1, 1), (3, UNIT.length, 1), (30, 3, most), (9, min(UNIT.length, 20), 40),
+                    (40, 1, 2), (2, 2, most))[: limited(6)]:  # fmt: skip
+        job = draw(rng, m, n, "gather", k=k)
+        job = replace(job, lda=2 * n + int(rng.integers(9)), a=0)
+        job = replace(job, b=job.k * job.lda, ldb=4 + int(rng.integers(3)))
+        job = replace(job, c=job.b + m * job.ldb)
+        fill(memory, rng, job)
+        place = matrices(SPEC, job)["b"]
+        indices = place.load(memory.data)
+        indices[-1] = k - 1
+        place.store(memory.data, indices)
+        await run(host, memory, job)
+
+
+@cocotb.test(skip=not SPEC.gather)
+@cocotb.parametrize(kind=("flowing", "bursts"))
+async def test_index_beyond_the_table(dut: Any, kind: str) -> None:
+    """It is told, no row after it is written, none beyond the table is read, jobs before are done.
+
+    The next job is right.
+    """
+    rng = generator(19)
+    stalls = {channel: schedule(kind, generator(20, i)) for i, channel in enumerate(CHANNELS)}
+    host, memory = await system.start(dut, size=SIZE, latency=20, stalls=stalls)
+    for _ in range(limited(8)):
+        first = draw(rng, 9, int(rng.integers(1, UNIT.length + 1)), "gather")
+        found = matrices(SPEC, first)
+        step = max(matrix.rows * matrix.distance for matrix in found.values()) + 5
+        count = 3 if SPEC.follows_ring else 1
+        ring = [replace(first, a=0, ldb=4, c=(1 + at) * step, b=7 * step + 64 * at)
+                for at in range(count)]  # fmt: skip
+        for job in ring:
+            fill(memory, rng, job)
+        bad, place = int(rng.integers(9)), matrices(SPEC, ring[-1])["b"]
+        indices = place.load(memory.data)
+        indices[bad] = rng.choice([first.k, first.k + 1, 1 << SPEC.dimension_width, (1 << 32) - 1])
+        place.store(memory.data, indices)
+        expected = memory.data.copy()
+        errors = [coprocessor(SPEC, expected, job) for job in ring]
+        assert errors == [Error.NONE] * (count - 1) + [Error.INDEX]
+        bursts = len(memory.bursts)
+        if SPEC.follows_ring:
+            image = np.frombuffer(descriptors(ring, SPEC.sum_bytes), np.uint8)
+            start = SIZE - 4096
+            memory.data[start : start + len(image)] = expected[start : start + len(image)] = image
+            await host.start_ring(start, count)
+        else:
+            start = SIZE
+            await host.start(ring[0])
+        assert await host.wait() == Error.INDEX
+        assert memory.busy == 0
+        if SPEC.follows_ring:
+            assert await host.read(0x9C) == count - 1
+            await host.write(0x98, 0)
+        low, high = start, matrices(SPEC, first)["a"].end - first.a
+        for way, at, _ in memory.bursts[bursts:]:
+            assert way == "aw" or at < high or at >= 7 * step // SPEC.bytes * SPEC.bytes, at
+        written = matrices(SPEC, ring[-1])["c"].places()[:bad].reshape(-1)
+        expected[written] = memory.data[written]
+        assert np.array_equal(memory.data[:low], expected[:low])
+        job = draw(rng, *sizes(rng))
+        fill(memory, rng, job)
+        await run(host, memory, job)
+
+
 @cocotb.test
 async def test_in_place(dut: Any) -> None:
     """Rows of C where those of A are, or those of B, or of both."""
@@ -164,7 +245,7 @@ async def test_refused(dut: Any) -> None:
     """Whatever is wrong with a vector job, it is told, and nothing is read or written."""
     host, memory = await system.start(dut, size=SIZE)
     rng = generator(5)
-    good = draw(rng, 5, min(UNIT.length, 7), BUILT[0], a_format=0)
+    good = draw(rng, 5, min(UNIT.length, 7), BUILT[0], a_format=0, c_bytes=0, ldc=40)
     high = 1 << SPEC.address_width
     longer = {"n": UNIT.length + 1, "lda": 1 << 17, "ldc": 1 << 17}
     wrong: list[tuple[Error, dict[str, Any]]] = [
@@ -200,6 +281,19 @@ async def test_refused(dut: Any) -> None:
                 (Error.WRAPS, {**vars(turned), "c": high - 6 * turned.ldc - 4}),
             ]
         wrong += [(Error.MODE, {"ldc": 4 * good.n} | one) for one in sized]
+    if SPEC.gather:
+        table = vars(draw(rng, 5, 7, "gather")) | {"ldb": 4}
+        wrong += [
+            (Error.DIMENSION, table | {"k": 0}),
+            (Error.DIMENSION, table | {"k": 1 << SPEC.dimension_width}),
+            (Error.MODE, table | {"a_format": 1 - table["a_format"]}),
+            (Error.LONG_ROW, table | {"n": UNIT.length + 1}),
+            (Error.LEADING_DIMENSION, table | {"ldb": 3}),
+            (Error.LEADING_DIMENSION, table | {"lda": table["n"] - 1}),
+            (Error.WRAPS, table | {"b": high - 4 * 4 - 3}),
+            (Error.WRAPS, table | {"ldb": 0, "b": high - 3}),
+            (Error.WRAPS, table | {"k": 3, "a": high - 2 * table["lda"] - table["n"] + 1}),
+        ]
     for operation in [name for name in BUILT if name in SCALED]:
         how = how_of(rng, operation)
         other: dict[str, Any] = {"vector": operation, "requantisation": how, "ldb": 0, "b": 0}
@@ -257,8 +351,11 @@ async def test_errors_of_memory(dut: Any, way: str, response: int) -> None:
     pairs = [operation for operation in BUILT if operation in SECOND]
     for number in range(limited(8)):
         job = draw(rng, *sizes(rng), pairs[number % len(pairs)] if pairs and number % 2 else None)
+        fill(memory, rng, job)
         found = matrices(SPEC, job)
-        read = "b" if "b" in found and number % 4 == 1 else "a"
+        # Not all rows of a table are read.
+        of_b = number % 4 == 1 or job.vector == "gather"
+        read = "b" if "b" in found and of_b else "a"
         places = found[read if way == "r" else "c"].places()
         address = int(rng.choice(places.reshape(-1))) // SPEC.bytes * SPEC.bytes
         memory.faults[way] = {address: response}
@@ -275,7 +372,9 @@ async def test_errors_of_memory(dut: Any, way: str, response: int) -> None:
         outside[found["c"].places()] = False
         assert np.array_equal(memory.data[outside], before[outside])
         memory.faults[way] = {}
-        await run(host, memory, draw(rng, *sizes(rng)))
+        job = draw(rng, *sizes(rng))
+        fill(memory, rng, job)
+        await run(host, memory, job)
 
 
 @cocotb.test
@@ -285,7 +384,9 @@ async def test_resets(dut: Any) -> None:
     stalls = {channel: schedule("rare", generator(9, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await system.start(dut, size=SIZE, latency=30, stalls=stalls)
     for number in range(limited(20)):
-        await host.start(draw(rng, 9, min(UNIT.length, 4 * UNIT.lanes + 1)))
+        job = draw(rng, 9, min(UNIT.length, 4 * UNIT.lanes + 1))
+        fill(memory, rng, job)
+        await host.start(job)
         await ClockCycles(dut.aclk, int(rng.integers(1, 900)))
         await host.write(0, 1 << 31)
         while await host.read(0) & 1 << 31:
@@ -293,7 +394,10 @@ async def test_resets(dut: Any) -> None:
         assert memory.busy == 0
         assert await host.read(0) & 4
         # A product, now and then, has to find nothing of the rows.
-        await run(host, memory, draw(rng, 2, 3) if number % 2 else jobs.draw(SPEC, rng, 5, 3, 6))
+        job = draw(rng, 2, 3) if number % 2 else jobs.draw(SPEC, rng, 5, 3, 6)
+        if number % 2:
+            fill(memory, rng, job)
+        await run(host, memory, job)
 
 
 async def run_ring(host: Host, memory: Memory, ring: list[Job]) -> None:
@@ -318,13 +422,17 @@ async def test_ring_of_rows(dut: Any, kind: str) -> None:
     stalls = {channel: schedule(kind, generator(11, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await system.start(dut, size=SIZE, latency=9, stalls=stalls)
     for operation in BUILT:
-        first = draw(rng, *sizes(rng), operation, a_format=0)
+        table = {"k": 6, "c_bytes": int(SPEC.vector_out_bytes > 1)} if operation == "gather" else {}
+        first = draw(rng, *sizes(rng), operation, a_format=0, **table)
         first = replace(first, ldc=max(first.ldc, first.lda))
         found = matrices(SPEC, first)
         step = max(matrix.rows * matrix.distance for matrix in found.values()) + 5
         far = 14 * step
         moved = [replace(first, a=2 * at * step, c=(2 * at + 1) * step, b=far + at * step)
                  for at in range(6)]  # fmt: skip
+        if operation == "gather":
+            for job in moved:
+                fill(memory, rng, job)
         await run_ring(host, memory, moved)
         # Each reads what the one before wrote.
         await run_ring(host, memory, [replace(first, a=at * step, c=(at + 1) * step, b=far)
@@ -380,6 +488,7 @@ async def test_counters(dut: Any) -> None:
     rng = generator(14)
     for _ in range(3):
         job = draw(rng, *sizes(rng))
+        fill(memory, rng, job)
         beats = memory.read_beats, memory.write_beats
         cycles = await run(host, memory, job)
         names = ("cycles", "compute", "stall_load", "stall_store", "read", "write", "macs")

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from carrysave.driver import Coprocessor, Matrix, Number, Requantisation
+from carrysave.driver import Coprocessor, JobError, Matrix, Number, Requantisation
 from carrysave.driver.device_info import REQUANTISED
 from carrysave.driver.registers import OPERATIONS
+from carrysave.driver.vector import INDEX
 from carrysave.networks.golden import codes
 from golden.npe import requantiser as golden
 from golden.npe.elements import scale, shifted
@@ -60,7 +61,7 @@ Rigs = Callable[[VectorUnitSpec], Rig]
 
 def spec_of(unit: VectorUnitSpec) -> CoprocessorSpec:
     sized = unit in SIZED.values()
-    more: dict[str, Any] = {"code_bytes": 2, "transpose": True} if sized else {}
+    more: dict[str, Any] = {"code_bytes": 2, "transpose": True, "gather": True} if sized else {}
     return CoprocessorSpec(engine=SystolicOsSpec(m=4, n=4), vector=unit, **more, **SMALL)
 
 
@@ -132,7 +133,7 @@ def test_driver_vector_transposes(unit: VectorUnitSpec, rig_of: Rigs) -> None:
     made = rig_of(unit)
     device, rng = made.open(), RNG(9)
     assert device.info.vector is not None
-    assert device.info.vector.operations == (*unit.built, "transpose")
+    assert device.info.vector.operations == (*unit.built, "transpose", "gather")
     for number in (device.info.a, Number.of(8, 6, False)):
         for m, n in ((1, 1), (3, 50), (17, 2)):
             values = draw(rng, number, m, n)
@@ -157,6 +158,76 @@ def test_driver_vector_transposes(unit: VectorUnitSpec, rig_of: Rigs) -> None:
     plain = rig_of(UNITS["norms"]).open()
     reject(plain, "operation must be one of layer_norm, rms_norm, not 'transpose'", "transpose",
            plain.empty((3, 4), number))  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", SIZED.values(), ids=SIZED)
+def test_driver_vector_gathers(unit: VectorUnitSpec, rig_of: Rigs) -> None:
+    """Rows of bytes, and of two, by numbers in any order; one beyond the table is told."""
+    made = rig_of(unit)
+    device, rng = made.open(), RNG(10)
+    assert device.info.vector is not None
+    numbers = device.info.vector.a[: 2 if unit.out_width > 8 else 1]
+    for number in (*numbers, Number.of(8, 6, False)):
+        for k, m, n in ((1, 1, 1), (5, 9, unit.length), (300, 4, 3)):
+            table, rows = draw(rng, number, k, n), rng.integers(k, size=(m, 1))
+            a, b = device.place(table, number), device.place(rows, INDEX)
+            work = device.vector("gather", a, b=b)
+            again = device.vector("gather", work.c, b=device.place(np.zeros((2, 1), int), INDEX))
+            device.run([work, again])
+            assert [job.alike for job in made.hardware.done] == [0, 0]
+            assert work.c.number == number
+            assert np.array_equal(work.c.read(), table[rows[:, 0]])
+            assert np.array_equal(again.c.read(), table[rows[[0, 0], 0]])
+            b.write(np.full((m, 1), k))
+            with pytest.raises(JobError, match=r"job 1: index beyond the table: .* is K or more"):
+                device.run([again, work])
+
+
+@pytest.mark.parametrize("unit", SIZED.values(), ids=SIZED)
+def test_driver_vector_gathers_wait_for_what_they_read(unit: VectorUnitSpec, rig_of: Rigs) -> None:
+    """They may overlap, but not where the numbers of rows are made, or the end of a table."""
+    made = rig_of(unit)
+    device, byte = made.open(), Number.of(8, 8, False)
+    rows, table = np.array([[3], [8], [2]]), np.arange(9)[:, None] * [1, 0, 0, 0]
+    a, other, b = device.place(table, byte), device.place(table, byte), device.place(rows, INDEX)
+    device.run([device.vector("gather", a, b=b) for _ in range(3)])
+    assert [job.alike for job in made.hardware.done] == [2, 0, 0]
+    # Rows of the table are numbers of rows.
+    room = device.empty((3, 4), byte)
+    first = device.vector("gather", a, room, b=b)
+    second = device.vector("gather", a, b=room.within((3, 1), INDEX, 0, room.distance))
+    changed = device.vector(
+        "gather", other, a.within((3, 4), byte, 6 * a.distance, a.distance), b=b
+    )
+    third = device.vector("gather", a, b=b)
+    for chain in ([first, second], [changed, third]):
+        device.run(chain)
+        assert [job.alike for job in made.hardware.done] == [0, 0]
+    assert np.array_equal(second.c.read(), table[rows[:, 0]])
+    assert np.array_equal(third.c.read(), table[[3, 2, 2]])
+
+
+@pytest.mark.parametrize("unit", SIZED.values(), ids=SIZED)
+def test_driver_vector_gather_rejects(unit: VectorUnitSpec, rig_of: Rigs) -> None:
+    device = rig_of(unit).open()
+    byte, word = Number.of(8, 8, True), Number.of(16, 16, True)
+    a, b = device.empty((5, 8), byte), device.empty((3, 1), INDEX)
+    for given, more, says in (
+        (a, {}, "b must be numbers of rows, one column of .*, not none"),
+        (a, {"b": device.empty((1, 3), INDEX)}, r"b must be numbers .*, not \(1, 3\) of"),
+        (a, {"b": device.empty((3, 1), byte)}, r"b must be numbers .*, not \(3, 1\) of"),
+        (a, {"b": b, "narrow": True}, "narrow must be false for gather, not true"),
+        (a, {"b": b, "out": a}, r"out must be of shape \(3, 8\), not \(5, 8\)"),
+        (a, {"b": b, "out": a.within((3, 8), byte, 8, 8)}, "out must not be in the memory of a"),
+        (a, {"b": b, "out": device.empty((3, 8), Number.of(8, 5, False))}, "out must hold"),
+        (device.empty((5, unit.length + 1), byte), {"b": b},
+         rf"rows of a must be of 1\.\.{unit.length} codes, not {unit.length + 1}"),
+        (device.empty((5, 2), INDEX), {"b": b}, "a must be of numbers of .* bits, not of"),
+    ):  # fmt: skip
+        reject(device, says, "gather", given, **more)
+    if unit.out_width == 8:
+        reject(device, "a must be of numbers of 8 bits, not of", "gather",
+               device.empty((5, 2), word), b=b)  # fmt: skip
 
 
 def test_driver_vector_sizes_rejects_what_hardware_would(rig_of: Rigs) -> None:
@@ -308,7 +379,8 @@ def test_c_driver_refuses_vector_jobs_as_the_golden_model(library: Any) -> None:
         for _ in range(300):
             built = spec.vector_jobs
             operation = str(rng.choice([*built, *OPERATIONS][: len(built) + 1]))
-            longest = unit.most(operation) if operation in unit.built else 5
+            measured = operation in (*unit.built, "gather")
+            longest = unit.most(operation) if measured else 5
             n = int(rng.choice([0, 1, 7, longest, longest + 1, 1 << 24]))
             wide, m, edge = int(rng.integers(2)), int(rng.integers(4)), int(rng.integers(-1, 2))
             how = golden.Requantisation(
@@ -318,14 +390,14 @@ def test_c_driver_refuses_vector_jobs_as_the_golden_model(library: Any) -> None:
             scaled = operation in REQUANTISED or rng.integers(10) == 0
             row = n * (wide + 1)
             job = Job(
-                a=1000, b=2000, c=3000, m=m, n=n, k=0, lda=row, ldb=row * int(rng.integers(2)),
-                ldc=2 * n + 2, a_format=wide, vector=operation,
+                a=1000, b=2000, c=3000, m=m, n=n, k=int(rng.choice([0, 1, 9, 1 << 24])), lda=row,
+                ldb=row * int(rng.integers(2)), ldc=2 * n + 2, a_format=wide, vector=operation,
                 requantisation=how if scaled else None,
             )  # fmt: skip
             changes: dict[str, Any] = rng.choice(np.array([
                 {}, {}, {"lda": max(row + edge, 0)}, {"a": high - m * row + edge},
-                {"b": high - row + edge}, {"ldc": max(n + edge, 0)}, {"block_m": 1},
-                {"accumulate": True}, {"b_format": 1},
+                {"b": high - row + edge}, {"b": high - 4 + edge, "ldb": 0},
+                {"ldc": max(n + edge, 0)}, {"block_m": 1}, {"accumulate": True}, {"b_format": 1},
                 *({"c_bytes": size, "ldc": max(2 * n + edge, 0)} for size in range(4 * spec.sizes)),
             ]))  # fmt: skip
             job = replace(job, **changes)
@@ -338,6 +410,7 @@ def test_c_driver_refuses_vector_jobs_as_the_golden_model(library: Any) -> None:
                 "c",
                 "m",
                 "n",
+                "k",
                 "lda",
                 "ldb",
                 "ldc",
@@ -359,13 +432,16 @@ def test_c_driver_describes_vector_jobs(library: Any, unit: VectorUnitSpec) -> N
     made = Rig("c", library, spec_of(unit))
     device, job = made.open(), c_driver.CJob()
     assert isinstance(device, c_driver.CDevice)
-    for operation in unit.built:
+    for operation in (*unit.built, *(["gather"] if spec_of(unit).gather else [])):
         number, pair = OPERATIONS[operation], operation in PAIRS
-        b = 8 if operation == "scale" else 16 * pair
+        b = {"scale": 8, "gather": 4}.get(operation, 16 * pair)
         device.call("job_init_vector", ctypes.byref(job), number, 3, 9, 1)
         assert (job.vector, job.m, job.n, job.lda, job.ldb) == (number, 3, 9, 16, b)
         out = 2 if unit.out_width > 8 else 1
         assert job.ldc == -(-(9 + (operation == "softmax")) * out // 8) * 8
+        if operation == "gather":
+            assert device.call("check", ctypes.byref(job)) == 8
+            job.k = 30000
         ends = (-1 << unit.out_width - 1, (1 << unit.out_width - 1) - 1)
         assert (job.low, job.high) == (ends if operation in REQUANTISED else (0, 0))
         assert device.call("check", ctypes.byref(job)) == 0

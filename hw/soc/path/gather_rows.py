@@ -1,0 +1,228 @@
+"""Gather: rows of A, each by an index in a row of B, to rows of C."""
+
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from golden.soc.spec import CoprocessorSpec
+from hw.lib.fifo import Fifo
+from hw.soc.bus.burst import Beat, Row
+from hw.soc.bus.packer import Word
+from hw.soc.path.word_slices import either, slices_of, word_slices
+from hw.soc.schedule.geometry import BYTES_WIDTH, Geometry
+from hw.soc.schedule.loader import RowRequest
+
+__all__ = ["GatherRows"]
+
+_INDEX = 4
+"""Bytes of an index."""
+
+
+class GatherRows(wiring.Component):
+    """Reads indices and, for each, a row of a table, which it writes as it is.
+
+    Indices are requested first, up to :attr:`AHEAD`, then one after each row, so that what comes
+    is known by its place. An index is multiplied by the distance of rows bit by bit. Throughput: a
+    row takes a cycle for each bit of its index up to the highest that is set, and two; or one for
+    as many codes as there are lanes; or an eighth of the time that an index takes to come and be
+    multiplied; whichever is most. An index beyond the table ends it all:
+    nothing more is requested, and ``o_beyond`` stays.
+
+    Parameters
+    ----------
+    spec : CoprocessorSpec
+        What: the bus, lanes.
+    to : int
+        How: destination of what is read.
+
+    Members
+    -------
+    i_geometry : In
+        The job: M rows of N codes.
+    i_rows : In
+        Rows of the table.
+    i_wide : In(1)
+        Codes have two bytes.
+    i_a, i_b, i_c : In
+        Addresses of the table, of indices and of C, with ``i_start``.
+    i_start : In(1)
+        Begin; only while ``o_ready``.
+    o_ready : Out(1)
+        All rows have been handed over.
+    o_beyond : Out(1)
+        An index is not one of the table's; until a reset.
+    o_row : Out(stream)
+        :class:`hw.soc.schedule.loader.RowRequest`, to read.
+    i : In(stream)
+        :class:`hw.soc.bus.burst.Beat`: words of each.
+    o_rows : Out(stream)
+        :class:`hw.soc.bus.burst.Row`, to write.
+    o : Out(stream)
+        :class:`hw.soc.bus.packer.Word`: as many codes as there are lanes.
+    """
+
+    AHEAD = 8
+    """Indices that are on their way, or wait: memory answers late."""
+
+    i_geometry: data.View
+    i_rows: Signal
+    i_wide: Signal
+    i_a: Signal
+    i_b: Signal
+    i_c: Signal
+    i_start: Signal
+    o_ready: Signal
+    o_beyond: Signal
+    o_row: stream.Interface
+    i: stream.Interface
+    o_rows: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, spec: CoprocessorSpec, to: int):
+        assert spec.vector is not None
+        self.spec = spec
+        self.to = to
+        self.lanes = spec.vector.lanes
+        super().__init__({
+            "i_geometry": In(Geometry(spec)),
+            "i_rows": In(spec.dimension_width),
+            "i_wide": In(1),
+            "i_a": In(spec.address_width),
+            "i_b": In(spec.address_width),
+            "i_c": In(spec.address_width),
+            "i_start": In(1),
+            "o_ready": Out(1),
+            "o_beyond": Out(1),
+            "o_row": Out(stream.Signature(RowRequest(spec))),
+            "i": In(stream.Signature(Beat(8 * spec.vector_word_bytes))),
+            "o_rows": Out(stream.Signature(Row(spec))),
+            "o": Out(stream.Signature(Word(self.lanes * spec.vector_out_bytes))),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.indices = indices = Fifo(8 * _INDEX, self.AHEAD)
+        asks, gives = self._ask(m, indices), self._give(m, indices)
+        m.d.comb += self.o_ready.eq(~asks & ~gives)
+        return m
+
+    def _order(self, m: Module, name: str, moves: Value) -> Signal:
+        """Return whether an index is next, not a row, where one after the other moves."""
+        more, left = Signal(name=f"{name}_more"), Signal(self.spec.dimension_width, name=name)
+        ahead = Signal(range(self.AHEAD + 1), name=f"{name}_ahead")
+        index = Signal(name=f"{name}_index")
+        m.d.comb += index.eq(more & (ahead != self.AHEAD))
+        with m.If(moves):
+            m.d.sync += ahead.eq(Mux(index, ahead + 1, ahead - 1))
+            with m.If(index):
+                m.d.sync += [left.eq(left - 1), more.eq(left != 0)]
+        with m.If(self.i_start):
+            m.d.sync += [more.eq(1), left.eq(self.i_geometry.m)]
+        return index
+
+    @property
+    def _bytes(self) -> Value:
+        """Bytes of a row."""
+        codes = self.i_geometry.n + 1
+        return Mux(self.i_wide, codes << 1, codes)
+
+    def _ask(self, m: Module, indices: Fifo) -> Signal:
+        """Request indices, and the rows of those that have come; return whether rows are left."""
+        job, row, moves = self.i_geometry, self.o_row.payload, Signal()
+        asks, left = Signal(), Signal(self.spec.dimension_width, name="asks_left")
+        at = Signal(self.spec.address_width, name="asks_at")
+        index, last = self._order(m, "asked", moves), left == 0
+        found, address = self._find(m, indices, moves & ~index)
+        m.d.comb += [
+            self.o_row.valid.eq(index | found),
+            moves.eq(self.o_row.valid & self.o_row.ready),
+            row.address.eq(Mux(index, at, address)),
+            row.bytes.eq(Mux(index, _INDEX, self._bytes)),
+            row.to.eq(self.to),
+            row.last.eq(last),
+            row.final.eq(~index & last),
+        ]
+        with m.If(moves & index):
+            m.d.sync += at.eq(at + job.ldb[:BYTES_WIDTH])
+        with m.If(moves & ~index):
+            m.d.sync += [left.eq(left - 1), asks.eq(~last)]
+        with m.If(self.i_start):
+            m.d.sync += [asks.eq(1), left.eq(job.m), at.eq(self.i_b)]
+        return asks
+
+    def _find(self, m: Module, indices: Fifo, taken: Value) -> tuple[Signal, Signal]:
+        """Return whether a row is found, and its address, which stays until it is taken."""
+        index: Value = indices.o.payload
+        found, address = Signal(), Signal(self.spec.address_width, reset_less=True)
+        left = Signal(self.spec.dimension_width, reset_less=True)
+        # Bases change while a job is under way: those of the next one come.
+        distance, table = (
+            Signal(self.spec.address_width, name=name, reset_less=True)
+            for name in ("distance", "table")
+        )
+        with m.If(self.i_start):
+            m.d.sync += table.eq(self.i_a)
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += indices.o.ready.eq(1)
+                m.d.sync += [left.eq(index), distance.eq(self.i_geometry.lda)]
+                m.d.sync += address.eq(table)
+                with m.If(indices.o.valid):
+                    m.next = "MULTIPLY"
+                    with m.If(index >= self.i_rows):
+                        m.next = "BEYOND"
+            with m.State("MULTIPLY"):
+                m.d.sync += [left.eq(left >> 1), distance.eq(distance << 1)]
+                m.d.sync += address.eq(address + Mux(left[0], distance, 0))
+                with m.If(left[1:] == 0):
+                    m.next = "FOUND"
+            with m.State("FOUND"):
+                m.d.comb += found.eq(1)
+                with m.If(taken):
+                    m.next = "IDLE"
+            with m.State("BEYOND"):
+                m.d.comb += self.o_beyond.eq(1)
+        return found, address
+
+    def _give(self, m: Module, indices: Fifo) -> Signal:
+        """Keep indices, and hand over rows; return whether rows are left."""
+        job, lanes, size = self.i_geometry, self.lanes, self.spec.dimension_width
+        row, moves = self.o_rows.payload, Signal()
+        gives, rows = Signal(), Signal(size, name="gives_left")
+        at = Signal(self.spec.address_width, name="gives_at")
+        # Codes of a row that are left, less one; the beat of a word.
+        left, slice_ = Signal(size, name="codes_left"), Signal(range(slices_of(self.spec)))
+        told, tells, comes, sent, ends, final = (
+            Signal(name=name) for name in ("told", "tells", "comes", "sent", "ends", "final")
+        )
+        index = self._order(m, "come", moves)
+        codes, finals = zip(*word_slices(m, self.spec, self.i.payload.data, slice_), strict=True)
+        m.d.comb += [
+            comes.eq(self.i.valid & ~index),
+            indices.i.valid.eq(self.i.valid & index),
+            indices.i.payload.eq(self.i.payload.data),
+            self.o_rows.valid.eq(comes & ~told),
+            row.address.eq(at),
+            row.bytes.eq(self._bytes),
+            row.final.eq(rows == 0),
+            tells.eq(self.o_rows.valid & self.o_rows.ready),
+            self.o.valid.eq(comes & (told | tells)),
+            self.o.payload.data.eq(either(self.i_wide, list(codes))),
+            sent.eq(self.o.valid & self.o.ready),
+            ends.eq(left < lanes),
+            final.eq(either(self.i_wide, list(finals)) | ends),
+            # There is room for all indices that are asked for.
+            self.i.ready.eq(index | (sent & final)),
+            moves.eq((self.i.valid & index) | (sent & ends)),
+        ]
+        with m.If(tells):
+            m.d.sync += told.eq(1)
+        with m.If(sent):
+            m.d.sync += left.eq(left - lanes)
+            m.d.sync += slice_.eq(Mux(final, 0, slice_ + 1))
+        with m.If(sent & ends):
+            m.d.sync += [told.eq(0), left.eq(job.n), at.eq(at + job.ldc[:BYTES_WIDTH])]
+            m.d.sync += [rows.eq(rows - 1), gives.eq(rows != 0)]
+        with m.If(self.i_start):
+            m.d.sync += [gives.eq(1), rows.eq(job.m), left.eq(job.n), at.eq(self.i_c)]
+        return gives
