@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hw.catalog import Design
-from verif.soc.test_coprocessor_rtl import SMALL, run_bench
+from verif.soc.test_coprocessor_rtl import SMALL, brief, run_bench
 from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
@@ -82,8 +82,11 @@ def test_coprocessor_without_sizes_is_as_it_was() -> None:
         assert name not in plain.key
 
 
-@pytest.mark.parametrize("parameters", [*CASES, *long(LONG)], ids=case_name)
-def test_coprocessor_vector_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
-    run_bench(
-        Design("coprocessor", parameters), "verif.soc.benches.tb_coprocessor_vector", tmp_path
-    )
+@pytest.mark.parametrize("parameters", [*CASES, *long([*CASES, *LONG])], ids=case_name)
+def test_coprocessor_vector_rtl_matches_golden(
+    parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Of jobs at random there are a few, and more in `make prove`."""
+    options = brief(request, transactions=4)
+    bench = "verif.soc.benches.tb_coprocessor_vector"
+    run_bench(Design("coprocessor", parameters), bench, tmp_path, **options)

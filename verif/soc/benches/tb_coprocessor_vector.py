@@ -143,9 +143,9 @@ async def test_transposition(dut: Any, kind: str) -> None:
     rng, side = generator(15), UNIT.lanes
     stalls = {channel: schedule(kind, generator(16, i)) for i, channel in enumerate(CHANNELS)}
     host, memory = await system.start(dut, size=SIZE, latency=20, stalls=stalls)
-    shapes = [(1, 1), (side, side), (side + 1, 2 * side - 1), (3 * side, 1), (1, 3 * side),
-              (2 * side, UNIT.length + 1), (4 * side, 4 * side), (4 * side + 1, 4 * side + 1),
-              (9 * side - 1, 8 * side + 3)]  # fmt: skip
+    shapes = [(9 * side - 1, 8 * side + 3), (1, 1), (2 * side, UNIT.length + 1),
+              (4 * side, 4 * side), (4 * side + 1, 4 * side + 1), (side, side),
+              (side + 1, 2 * side - 1), (3 * side, 1), (1, 3 * side)]  # fmt: skip
     for m, n in shapes[: limited(len(shapes))]:
         job = draw(rng, m, n, "transpose")
         fill(memory, rng, job)
