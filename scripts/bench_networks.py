@@ -3,6 +3,7 @@
     .venv/bin/python scripts/bench_networks.py            all inputs: minutes
     .venv/bin/python scripts/bench_networks.py --quick    a few of each
     .venv/bin/python scripts/bench_networks.py --docs     also rewrites the tables of docs
+    .venv/bin/python scripts/bench_networks.py --docs digits    or the rows of some networks
 
 Each is quantised by onnxruntime's static quantiser on real inputs, run on others, and a sample of
 every product is simulated; then foreseen for the co-processor of each board whose clock is known.
@@ -142,8 +143,8 @@ def main() -> None:
     show(console, "Networks on an 8 x 8 array, int8; MMACs and cycles per input", rows, COLUMNS)
     show(console, "Networks on boards, bounds", boards, ON_BOARDS)
     if arguments.docs:
-        write_table("networks", markdown(rows, COLUMNS))
-        write_table("network_boards", markdown(boards, ON_BOARDS))
+        write_table("networks", markdown(rows, COLUMNS), part=True)
+        write_table("network_boards", markdown(boards, ON_BOARDS), part=True)
     found = {"networks": rows, "boards": boards}
     cache.write(ROOT / "build" / "networks.json", json.dumps(found, indent=2) + "\n")
 

@@ -122,19 +122,39 @@ def _replace(page: Path, name: str, text: str) -> str:
     return f"{before}{first}\n{text}\n{last}{after}"
 
 
-def write_table(name: str, text: str) -> None:
+def write_table(name: str, text: str, *, part: bool = False) -> None:
     """Replace a table on its page, and README's table, which may have figures of it.
 
     Parameters
     ----------
     name : of the marks.
     text : the table, Markdown.
+    part : rows of the page stay whose first cells the table does not have.
     """
     pages = [page for page in PAGES.glob("*.md") if _marks(name)[0] in page.read_text()]
     if len(pages) != 1:
         raise SystemExit(f"one page of {PAGES} must have the mark {_marks(name)[0]}")
+    if part:
+        first, last = _marks(name)
+        _, _, rest = pages[0].read_text().partition(f"{first}\n")
+        text = _merged(rest.partition(f"\n{last}")[0], text)
     pages[0].write_text(_replace(pages[0], name, text))
     README.write_text(_replace(README, "figures", _figures()))
+
+
+def _merged(old: str, new: str) -> str:
+    """Put the rows of a table in the places of those of the same first cells, new ones last."""
+    head, rule, *rows = new.splitlines()
+    was_head, _, *were = old.splitlines()
+    if head != was_head:
+        raise SystemExit(f"the table on the page must have the columns {head}")
+    blocks: dict[str, list[str]] = {}
+    for row in were:
+        blocks.setdefault(_cells(row)[0], []).append(row)
+    own: dict[str, list[str]] = {}
+    for row in rows:
+        own.setdefault(_cells(row)[0], []).append(row)
+    return "\n".join([head, rule, *(row for block in (blocks | own).values() for row in block)])
 
 
 def _cells(line: str) -> list[str]:

@@ -15,7 +15,7 @@ from .patches import Patched, toeplitz
 from .product_base import Compiled, Cut, Operands
 from .target import Target
 
-__all__ = ["QuantisedProduct", "code_offset", "requantise"]
+__all__ = ["QuantisedProduct", "check_depth", "code_offset", "requantise"]
 
 
 _SUMS: "np.dtype[Any]" = np.dtype(np.int32)
@@ -99,7 +99,7 @@ class QuantisedProduct(Operands):
             dyadic(self.scale)
         if self.weights is not None:
             terms = 1 if self.b_late else len(_terms(target, self.weights))
-            _check_depth(target, self.weights.shape[-2] * terms)
+            check_depth(target, self.weights.shape[-2] * terms)
 
     def _compile(
         self, target: Target, a: np.ndarray, b: np.ndarray | None, in_hardware: bool
@@ -153,10 +153,7 @@ class QuantisedProduct(Operands):
             for made, left, one in zip(columns, cut.lefts, bias, strict=True)
         ]
         if done:
-            hows = _scales(self, list(self.weights), y_offset)
-            works = [
-                replace(work, requantisation=how) for work, how in zip(works, hows, strict=True)
-            ]
+            works = self._scaled(works, list(self.weights), y_offset)
 
         def finish(results: list[np.ndarray]) -> np.ndarray:
             return own._finished(cut, [one.T for one in results], done, y_offset)
@@ -177,10 +174,7 @@ class QuantisedProduct(Operands):
         works = self._works(target, cut, rights)
         y_offset = code_offset("C", self.y_type, target.info.codes) if done else 0
         if done:
-            hows = _scales(self, rights, y_offset)
-            works = [
-                replace(work, requantisation=how) for work, how in zip(works, hows, strict=True)
-            ]
+            works = self._scaled(works, rights, y_offset)
 
         def finish(results: list[np.ndarray]) -> np.ndarray:
             if np.any(rest):
@@ -192,6 +186,11 @@ class QuantisedProduct(Operands):
             return self._finished(cut, results, done, y_offset)
 
         return Compiled(works=works, cut=cut, finish=finish, macs=self.macs(cut, rights))
+
+    def _scaled(self, works: list[Work], rights: list[np.ndarray], offset: int) -> list[Work]:
+        """Let works make codes; those with as many B have a part of the scales each."""
+        hows = _scales(self, rights, offset)
+        return [replace(work, requantisation=how) for work, how in zip(works, hows, strict=True)]
 
     def _finished(self, cut: Cut, results: list[np.ndarray], done: bool, offset: int) -> np.ndarray:
         """Make y of results."""
@@ -225,7 +224,7 @@ class QuantisedProduct(Operands):
         works = []
         for left, right, own in zip(cut.lefts, rights, self.split(bias, rights), strict=True):
             parts = _terms(target, right)
-            _check_depth(target, len(parts) * len(right))
+            check_depth(target, len(parts) * len(right))
             works.append(
                 Work(
                     # Terms of B are stacked along K, and A is repeated along K.
@@ -273,7 +272,8 @@ def _terms(target: Target, right: np.ndarray) -> list[np.ndarray]:
     return terms
 
 
-def _check_depth(target: Target, depth: int) -> None:
+def check_depth(target: Target, depth: int) -> None:
+    """Refuse sums of more products than the engine takes."""
     most = target.mode.k_max
     if depth > most:
         raise ValueError(f"K must be 1..{most}, the engine's k_max, not {depth}")
