@@ -75,14 +75,14 @@ class Die:
         """Return where a pin is: in the middle of its cell, or on the edge."""
         return self.places[sink.cell] if sink.cell else self.pads[sink]
 
-    def place(self, effort: int, pulls: Iterable[Pull] = (), *, anew: bool = False) -> None:
+    def place(self, pulls: Iterable[Pull] = (), *, anew: bool = False, rough: bool = False) -> None:
         """Place all cells; what has a place moves no further than it must.
 
         Parameters
         ----------
-        effort : of Coloquinte, 1 to 9.
         pulls : each counts as a net more.
         anew : forget the places that there are.
+        rough : places are looked at, not kept.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Die:
             corners = zip(names, widths, strict=True)
             start = [(self.places[name][0] - width / 2, self.places[name][1] - height / 2)
                      for name, width in corners]  # fmt: skip
-        job = Job(widths, height, self.size, nets, list(self.pads.values()), start, effort)
+        job = Job(widths, height, self.size, nets, list(self.pads.values()), start, rough)
         found = zip(names, widths, place(job), strict=True)
         self.places = {name: (x + width / 2, y + height / 2) for name, width, (x, y) in found}
 

@@ -41,10 +41,13 @@ class Stack:
         """Interpolate linearly, and extrapolate."""
         i, x, wide = _place(self.slews, table, slew)
         j, y, high = _place(self.loads, table, load)
+        rows, columns = self.values[0].shape[1:]
+        at = (table * rows + i) * columns + j
         found = []
         for values in self.values:
-            v00, v01 = values[table, i, j], values[table, i, j + 1]
-            v10, v11 = values[table, i + 1, j], values[table, i + 1, j + 1]
+            v00, v01, v10, v11 = (
+                values.take(at + step) for step in (0, 1, columns, columns + 1)
+            )  # fmt: skip
             low, up = v00 + (v10 - v00) * x, v01 + (v11 - v01) * x
             by_slew = ((v10 - v00) * (1 - y) + (v11 - v01) * y) / wide
             found.append(Found(low + (up - low) * y, by_slew, (up - low) / high))
@@ -61,8 +64,10 @@ def _stretch(axis: Floats, size: int) -> Floats:
 def _place(axes: Floats, table: Ids, at: Floats) -> tuple[Ids, Floats, Floats]:
     """Return the point below, the share of the way to the next, and how far that is."""
     index = np.zeros(len(at), np.int64)
-    for column in axes.T[1:-1]:  # few points: a third of the time of all at once
-        index += at >= column[table]
-    low = axes[table, index]
-    wide = axes[table, index + 1] - low
+    points = axes.shape[1]
+    first = table * points
+    for point in range(1, points - 1):  # few: a third of the time of all at once
+        index += at >= axes.take(first + point)
+    low = axes.take(first + index)
+    wide = axes.take(first + index + 1) - low
     return index, (at - low) / wide, wide

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from carrysave.asic import sta
 from carrysave.asic.liberty.cells import Cell, Library
@@ -24,8 +25,7 @@ class Instance:
     scope: str = ""
 
 
-@dataclass(frozen=True)
-class Sink:
+class Sink(NamedTuple):
     """A pin that a net drives: of a cell, or of the design itself, with the bit of the port."""
 
     cell: str

@@ -16,7 +16,6 @@ from hw.catalog import Design
 
 LIBRARY = cells.osu018()
 DESIGN = Design("opt2", {"a_width": 4, "b_width": 4, "accumulator_width": 12})
-EFFORT = 3
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def die() -> Die:
     netlist = Netlist.read(Path(found["netlist"]), found["module"], LIBRARY)
     conditions = sta.Conditions(clock="clk", resets=("rst",))
     own = Die.of(netlist, conditions, technology(LIBRARY), 0.5)
-    own.place(EFFORT)
+    own.place()
     return own
 
 
@@ -53,7 +52,7 @@ def test_what_is_pulled_comes_closer(die: Die) -> None:
     ]
     one, other = max(((cells[0], cells[-1]) for cells in ends), key=lambda pair: _far(die, *pair))
     before = _far(die, one, other)
-    die.place(EFFORT, [(one, other)] * 30, anew=True)
+    die.place([(one, other)] * 30, anew=True)
     assert _far(die, one, other) < before / 3
 
 
