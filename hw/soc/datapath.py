@@ -221,7 +221,9 @@ class Datapath(wiring.Component):
         for name, operand in self.operands.items():
             m.submodules[f"operand_{name}"] = operand
             m.submodules[f"store_{name}"] = store = operand.store
-            m.submodules[f"requests_{name}"] = queue = self._queue(operand.request, 2, 0)
+            # Tiles of one beat may come in each cycle, and each side may miss one: with two places,
+            # the sides would wait for each other in turn.
+            m.submodules[f"requests_{name}"] = queue = self._queue(operand.request, 4, 0)
             connect(m, getattr(tiles, f"o_{name}"), queue.i)
             connect(m, queue.o, operand.i)
             stride = strides.get(name, C(operand.side.words if name == "a_scales" else 1))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from carrysave.driver.batch import Work
 from carrysave.language import simulate
 from carrysave.language.decoder import Decoder
 from carrysave.language.model import FORMS, load
@@ -14,6 +15,7 @@ from carrysave.language.simulate import CORES, Simulation, block_of
 from carrysave.language.watch import KINDS, Job, ProductJob, RowsJob, watched
 from carrysave.language.works import laid
 from carrysave.networks.target import Target
+from carrysave.sim.products import run_works
 from carrysave.weights.gguf import read_gguf
 from verif.language.test_chat import TOKENS, smollm2, write
 from verif.support.command import Run
@@ -150,6 +152,28 @@ def test_all_jobs_are_goldens_on_each_core(run: Run, tmp_path: Path, core: str, 
     assert found["wrong"] == {}
     assert found["jobs"] == found["of_jobs"]
     assert set(found["jobs"]) == set(ATTENTION)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("tiles", [32, 36, 37, 72])
+def test_tiles_of_one_beat_follow_each_other(tmp_path: Path, tiles: int) -> None:
+    """Jobs take what their operands take on the bus, or a little more than their beats.
+
+    Each tile has one beat of either operand in a block: no side waits for the other in turn.
+    """
+    design = block_of("lut_core", {"data_width": "512"})
+    target, rng = Target(design), np.random.default_rng(1)
+    a, b = ((one.low, one.high + 1) for one in (target.info.a, target.info.b))
+    columns = tiles * target.info.stores.tile_n
+    works = [
+        Work(a=rng.integers(*a, (1, 32)), b=rng.integers(*b, (32, columns))) for _ in range(16)
+    ]
+    found = []
+    for count in (4, 16):
+        _, (counted,) = run_works(design, works[:count], tmp_path, one_start=True)
+        found.append(counted["cycles"])
+    beats = 32 * -(-columns // 2 // target.spec.bytes)
+    assert (found[1] - found[0]) / 12 < 1.15 * max(beats, 4 * tiles)
 
 
 @pytest.mark.prove

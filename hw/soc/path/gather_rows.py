@@ -25,8 +25,8 @@ class GatherRows(wiring.Component):
     is known by its place. An index is multiplied by the distance of rows bit by bit. Throughput: a
     row takes a cycle for each bit of its index up to the highest that is set, and two; or one for
     as many codes as there are lanes; or an eighth of the time that an index takes to come and be
-    multiplied; whichever is most. An index beyond the table ends it all:
-    nothing more is requested, and ``o_beyond`` stays.
+    multiplied; whichever is most. An index beyond the table ends it all: nothing more is requested,
+    and ``o_beyond`` stays.
 
     Parameters
     ----------
