@@ -2,9 +2,9 @@
 
 The order is that of OpenROAD's flow: place, buffer for load, size for slack, place anew with short
 wires on the longest paths, size, legal again, a clock tree, then timing with the capacitance and
-resistance of every net. All but the last of the places are rough. There is no router: a net is the
-shortest tree of Manhattan wires through the middles of its cells, and wires do not disturb each
-other.
+resistance of every net. Places are rough until all is placed anew for the last time. There is no
+router: a net is the shortest tree of Manhattan wires through the middles of its cells, and wires do
+not disturb each other.
 """
 
 import json
