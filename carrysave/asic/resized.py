@@ -17,15 +17,17 @@ from carrysave.asic.placement.timing import Loop, Timing
 from carrysave.asic.sta import Conditions
 from hw.emit import tools, yosys
 
-__all__ = ["FORMAT", "MOST_CELLS", "goal", "goal_text", "resize_netlist"]
+__all__ = ["FORMAT", "MOST_CELLS", "OBJECTIVES", "goal", "goal_text", "resize_netlist"]
 
-FORMAT = 2  # of what is cached; raise it with any change of what it depends on
+FORMAT = 3
 MOST_CELLS = 150_000
 """Cells beyond which a netlist is left as it is: one of 54,000 takes a minute."""
 
 _ROUNDS = 30
 """More gain a tenth of a percent."""
 _POWERS = {"density": 1.0, "period": 0.05}
+OBJECTIVES = tuple(_POWERS)
+"""What sizes can be for, but for a period."""
 
 Modules = dict[str, dict[str, Any]]  # as in Yosys's JSON
 
@@ -71,9 +73,11 @@ def resize_netlist(
         return modules
     timing.guess_wires()
     resize(timing, _ROUNDS, goal=goal(sizes))
-    timing.adopt()
-    for (module, name), cell in zip(origins, flat.cells.values(), strict=True):
-        modules[module]["cells"][name]["type"] = cell.kind
+    for (module, name), kind in dict(zip(origins, timing.chosen(), strict=True)).items():
+        cell = modules[module]["cells"][name]
+        cell["type"] = kind.name
+        connections = cell["connections"].items()
+        cell["connections"] = {kind.moved.get(pin, pin): bits for pin, bits in connections}
     return modules
 
 

@@ -26,6 +26,8 @@ _MOST = 0.03
 """Share of the cells that change in a round, at most; less where that was too many."""
 _RENEW = 10
 """Rounds after which what is best is found anew: the softness has become another."""
+_COLD = 1e-6
+"""Share of the period's slope that goes through a cell, below which its pins stay as they are."""
 _SLEW = 0.75
 """ns: longest transition time where no path asks for one. Tables of sky130 end at 1.5."""
 
@@ -143,12 +145,20 @@ def _costs(timing: Timing, state: _State, price: float) -> tuple[Ids, Floats]:
     # How much of the period goes through the driver of each pin, and what a fF there costs it.
     through = np.bincount(end // 2, slopes.arcs, timing.count)[timing.pin_net]
     each = slopes.load[timing.pin_net] / np.maximum(through, 1e-12)
-    for shift in timing.sizes.shifts.values():
-        can = shift[timing.kind] >= 0
+    # Stronger ones, and pins at other places, are only worth a look where paths are long.
+    late = timing.together(np.bincount(cell, slopes.arcs, count)) > _COLD
+    slow = timing.together(np.bincount(cell, times.transition.value > _SLEW, count)) > 0
+    tries = [
+        *((shift, np.ones(count, bool)) for shift in timing.sizes.weaker),
+        *((shift, late | slow) for shift in timing.sizes.stronger),
+        *((shift, late) for shift in timing.sizes.swaps),
+    ]
+    for shift, where in tries:
+        can = where & (shift[timing.kind] >= 0)
         can[timing.pseudo :] = False
         kind = np.where(can, shift[timing.kind], timing.kind)
         arcs = np.flatnonzero(can[cell])
-        table = timing.sizes.bases[kind[cell[arcs]]] + timing.arc_slot[arcs]
+        table = timing.sizes.rows[kind[cell[arcs]], timing.arc_slot[arcs]]
         slews = times.slew[timing.arc_from[arcs]]
         delay, slew = timing.sizes.tables.look_up(table, slews, load[end[arcs] // 2])
         later = _soft(state, slopes.arcs[arcs], delay.value - times.delay.value[arcs])

@@ -18,7 +18,7 @@ from carrysave.asic.liberty.tables import Floats
 from carrysave.asic.liberty.wire_load import WireLoad
 from carrysave.asic.placement.lookup import Found, Ids
 from carrysave.asic.placement.netlist import Netlist, Sink
-from carrysave.asic.placement.sizes import Sizes
+from carrysave.asic.placement.sizes import Kind, Sizes
 from carrysave.asic.sta import Conditions
 
 __all__ = ["Loop", "Slopes", "Times", "Timing"]
@@ -166,7 +166,6 @@ class Timing:
         self._arcs(np.array(rows, int).reshape(-1, 5))
         own_ends = np.array(ends, int).reshape(-1, 4)
         self.end_node, self.end_cell, self.end_slot, self.end_pin = own_ends.T
-        self.setup_bases = np.array([sizes.setup_base[name] for name in sizes.kinds])
         self.set_wires(np.zeros(self.count), np.zeros(len(pins) + 1))
 
     def _arcs(self, rows: Ids) -> None:
@@ -191,9 +190,19 @@ class Timing:
             self.heads.append(np.flatnonzero(np.append(True, to[1:] != to[:-1])))
 
     def adopt(self) -> None:
-        """Give the netlist's cells the kinds that were chosen."""
-        for name, kind in zip(self.names, self.kind.tolist(), strict=False):
-            self.netlist.cells[name].kind = self.sizes.kinds[kind]
+        """Give the netlist's cells the kinds that were chosen; here, too, pins have moved then."""
+        for name, kind in zip(self.names, self.chosen(), strict=True):
+            cell = self.netlist.cells[name]
+            cell.kind = kind.name
+            cell.nets = {kind.moved.get(pin, pin): net for pin, net in cell.nets.items()}
+        self.arc_slot = self.sizes.slots[self.kind[self.arc_cell], self.arc_slot]
+        moved = self.sizes.pins(self.pin_names)
+        self.pin_name = moved[self.kind[self.pin_cell], self.pin_name]
+        self.kind = self.sizes.plain[self.kind]
+
+    def chosen(self) -> list[Kind]:
+        """Return the kind of each cell of the netlist."""
+        return [self.sizes.kinds[kind] for kind in self.kind[: self.pseudo].tolist()]
 
     def sink(self, pin: int) -> Sink:
         """Return a pin of ``pin_cell`` by its names."""
@@ -244,7 +253,7 @@ class Timing:
     def times(self) -> Times:
         """Time the netlist with its wires and sizes as they are."""
         load = self.loads
-        table = self.sizes.bases[self.kind[self.arc_cell]] + self.arc_slot
+        table = self.sizes.rows[self.kind[self.arc_cell], self.arc_slot]
         count = len(self.arc_cell)
         parts = [Found(*(np.zeros(count) for _ in range(3))) for _ in range(2)]
         arrival, slew = np.full(2 * self.count, _NEVER), np.zeros(2 * self.count)
@@ -268,7 +277,7 @@ class Timing:
         setup = Found(*(np.zeros(len(self.end_node)) for _ in range(3)))
         inside = self.end_cell >= 0
         if inside.any() and self.sizes.setup is not None:
-            rows = self.setup_bases[self.kind[self.end_cell[inside]]] + self.end_slot[inside]
+            rows = self.sizes.setup_bases[self.kind[self.end_cell[inside]]] + self.end_slot[inside]
             slews = slew[self.end_node[inside]]
             (own_setup,) = self.sizes.setup.look_up(rows, slews, np.zeros(len(rows)))
             setup.value[inside], setup.by_slew[inside] = own_setup.value, own_setup.by_slew
