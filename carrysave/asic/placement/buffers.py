@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from carrysave.asic.placement.die import Die, Point
 from carrysave.asic.placement.netlist import Instance, Sink
 from carrysave.asic.placement.resize import PRICE
 from carrysave.asic.placement.timing import Timing
 
-__all__ = ["Limits", "add_buffers", "clusters", "isolate"]
+__all__ = ["Limits", "add_buffers", "bypass", "clusters", "isolate"]
 
 _WAITS = 0.3
 """ns that a pin may wait, at least, to get a buffer of its own kind."""
@@ -97,6 +99,47 @@ def isolate(die: Die, timing: Timing) -> int:
             _insert(die, numbers[number], [timing.sink(pin) for pin in late])
             added += 1
     return added
+
+
+def bypass(die: Die, timing: Timing) -> int:
+    """Take out buffers on long paths where what drives them does better alone; return how many.
+
+    The time that they take must be worth more to the period than the load that their driver gets.
+    Of two that follow one another only one goes.
+    """
+    netlist, kind = die.netlist, timing.sizes.kinds
+    buffers = {cell.name for cell in netlist.library.with_table((0, 1))}
+    times = timing.times()
+    slopes = timing.slopes(times, _SOFT * times.period)
+    gained = np.bincount(
+        timing.arc_cell, slopes.arcs * (times.delay.value + timing.arc_wire), len(timing.kind)
+    )
+    loads, drivers = timing.loads, netlist.drivers()
+    pins = timing.capacitance[timing.kind[timing.pin_cell], timing.pin_name]
+    sinks, done, gone = netlist.sinks(), set[int](), 0
+    for pin in range(len(timing.pin_cell)):
+        index, before = int(timing.pin_cell[pin]), int(timing.pin_net[pin])
+        if gained[index] <= 0 or index >= timing.pseudo:
+            continue
+        name, known = timing.names[index], netlist.library.cells[kind[timing.kind[index]].name]
+        if known.name not in buffers:
+            continue
+        cell = netlist.cells[name]
+        source, net = (cell.nets[own[0].name] for own in (known.inputs, known.outputs))
+        assert isinstance(source, int)
+        assert isinstance(net, int)
+        own_sinks = sinks.get(net, [])
+        after = timing.nets[net]
+        free = source in drivers and drivers[source].cell and source not in die.clocks
+        if not free or {before, after} & done or not all(sink.cell for sink in own_sinks):
+            continue
+        if slopes.load[before] * (loads[after] - pins[pin]) < gained[index]:
+            for sink in own_sinks:
+                netlist.drive(sink, source)
+            del netlist.cells[name], die.places[name]
+            done |= {before, after}
+            gone += 1
+    return gone
 
 
 def _insert(die: Die, net: int, sinks: Sequence[Sink]) -> Sink:

@@ -1,10 +1,10 @@
 """Places a mapped netlist, repairs it with its wires in view, and times it with them.
 
 The order is that of OpenROAD's flow: place, buffer for load, size for slack, place anew with short
-wires on the longest paths, size, legal again, a clock tree, then timing with the capacitance and
-resistance of every net. Places are rough until all is placed anew for the last time. There is no
-router: a net is the shortest tree of Manhattan wires through the middles of its cells, and wires do
-not disturb each other.
+wires on the longest paths, size, take out buffers that are of no use there, legal again, a clock
+tree, then timing with the capacitance and resistance of every net. Places are rough until all is
+placed anew for the last time. There is no router: a net is the shortest tree of Manhattan wires
+through the middles of its cells, and wires do not disturb each other.
 """
 
 import json
@@ -18,7 +18,7 @@ from typing import Any
 
 from carrysave import cache
 from carrysave.asic.liberty.cells import Library
-from carrysave.asic.placement.buffers import Limits, add_buffers, isolate
+from carrysave.asic.placement.buffers import Limits, add_buffers, bypass, isolate
 from carrysave.asic.placement.clock_tree import clock_tree
 from carrysave.asic.placement.die import Die, congestion
 from carrysave.asic.placement.netlist import Netlist
@@ -39,7 +39,9 @@ _LIMITS = Limits(pins=20, wire=600.0, load=150.0)
 _ROUNDS, _ANEW, _LAST = 30, (20, 40), (30, 20, 20)
 """Rounds of sizing: before, after each time that all is placed anew, and when places are legal; of
 these the one of the least period is kept."""
-_FORMAT = 10  # of what is cached; raise it with any change of it
+_BYPASSES, _AFTER = 3, 10
+"""Times that buffers are taken out of long paths, at most, and rounds of sizing after each."""
+_FORMAT = 13  # of what is cached; raise it with any change of it
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,15 @@ def _repaired(
     for turn, rounds in enumerate(_ANEW, 1):
         say("place for time")
         die.place(pulled, anew=True, rough=turn < len(_ANEW))
-        pulled = sorted((Counter(pulled) | Counter(pulls(die, sized(rounds)))).elements())
+        timing = sized(rounds)
+        pulled = sorted((Counter(pulled) | Counter(pulls(die, timing))).elements())
+    for _ in range(_BYPASSES):
+        gone = bypass(die, timing)
+        if not gone:
+            break
+        say(f"take out {gone:,} buffers")
+        timing = sized(_AFTER)
+    pulled = [pull for pull in pulled if all(end in netlist.cells for end in pull)]
     say("make legal")
     die.place(pulled)
     for rounds in _LAST:

@@ -76,7 +76,8 @@ def _parameters(rough: bool) -> Any:
 
     found = coloquinte.ColoquinteParameters(3)
     every = getattr(found, "global")
-    every.penalty.initial_value = 0.1
+    every.penalty.initial_value, every.penalty.update_factor = 0.1, 1.3
+    every.rough_legalization.square_reopt_size = 2
     if rough:
         every.penalty.initial_value, every.penalty.update_factor = 0.2, 1.35
         every.rough_legalization.bin_size = 4.0
