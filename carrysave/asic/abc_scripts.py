@@ -10,7 +10,7 @@ def _sized(fan_out: int) -> str:
 
 # Technology mapping and sizing in ABC; {D} is the delay target in ps. `map` sees one delay for
 # every cell, times fan-in^B, so what differs is the structure it is given: `dch` collects
-# structural choices, `&nf` and `&synch2` restructure first, `amap -m` keeps XORs and multiplexers
+# structural choices, `&nf` and `&syn4` restructure first, `amap -m` keeps XORs and multiplexers
 # and is the smallest.
 _SIZE = _sized(16)
 MAPS = {
@@ -18,8 +18,8 @@ MAPS = {
     "wide": f"strash; ifraig; dch -f; dch -f; map -B 0.5 -D {{D}}; {_SIZE}",
     "nf": "strash; ifraig; &get -n; &dch -f; &nf; &put; strash; dch -f; dch -f; "
     f"map -B 0.9 -D {{D}}; {_SIZE}",
-    "synch": "strash; ifraig; &get -n; &synch2; &put; dch -f; dch -f; "
-    f"map -B 0.9 -D {{D}}; {_SIZE}",
+    "syn": "strash; resub -K 8; strash; ifraig; &get -n; &dch -f; &nf; &put; strash; "
+    f"&get -n; &syn4; &put; dch -f; map -B 1.0 -D {{D}}; {_sized(8)}",
     "resyn": "strash; ifraig; balance; rewrite; refactor; balance; rewrite; balance; dch -f; "
     f"map -B 0.9 -D {{D}}; {_SIZE}",
     "dch": "strash; dch; map -B 0.9 -D {D}; topo; buffer -c -N 16; upsize -D {D}; dnsize -D {D}",

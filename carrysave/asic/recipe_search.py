@@ -23,7 +23,7 @@ _KNOWN = {
     "dch2": "ifraig,dch,dch,map0.9,fan16",
     "wide": "ifraig,dch,dch,map0.5,fan16",
     "nf": "ifraig,nf,dch,dch,map0.9,fan16",
-    "synch": "ifraig,synch,dch,dch,map0.9,fan16",
+    "syn": "resub,ifraig,nf,syn,dch,map1.0,fan8",
     "amap": "dch,amap,fan16",
 }
 """Mappings of the fixed list, in the words of the search."""

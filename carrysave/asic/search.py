@@ -94,8 +94,16 @@ class Search:
         self.maps = maps
         self.points: list[dict[str, Any]] = []
 
-    def single(self) -> dict[str, Any]:
-        """Run one mapping per front end at full speed; with a period, the others for it."""
+    def single(self, recipe: Recipe | None = None) -> dict[str, Any]:
+        """Run one mapping per front end at full speed; with a period, the others for it.
+
+        Parameters
+        ----------
+        recipe : the only one to run.
+        """
+        if recipe is not None:
+            self.run([(0, recipe, self.FASTEST)])
+            return self.best()
         if self.objective == "energy":
             self.quiet([0])
             return self.best()
@@ -228,15 +236,22 @@ class Search:
             ])  # fmt: skip
 
     def resize(self, most: int | None = None) -> None:
-        """Resize the cells of the best points, each of another variant or recipe."""
+        """Resize the cells of the best points, each of another variant or recipe.
+
+        The best of these is tried at the other delay targets of its recipe, too.
+        """
         sizes = resized.goal_text(self.objective, self.period_ns)
-        found: dict[tuple[int, str], tuple[int, Recipe, float]] = {}
+        found: dict[tuple[int, str], list[tuple[int, Recipe, float]]] = {}
         for one in sorted(self.points, key=self.cost) if sizes else ():
             number, recipe = one["variant"], Recipe.parse(one["recipe"])
             wanted = number, replace(recipe, sizes=sizes), one["delay_target_ns"]
             if not recipe.sizes:
-                found.setdefault((number, str(recipe)), wanted)
-        self.run(list(found.values())[: RESIZED if most is None else most])
+                found.setdefault((number, str(recipe)), []).append(wanted)
+        first = [targets[0] for targets in found.values()][: RESIZED if most is None else most]
+        if first:
+            done = self.run(first)
+            best = min(range(len(done)), key=lambda index: self.cost(done[index]))
+            self.run(list(found.values())[best][1:])
 
     def quiet(
         self,

@@ -202,6 +202,22 @@ def test_hows_that_are_better_alone_are_combined(monkeypatch):
     assert both[0]["period_ns"] == min(row["period_ns"] for row in found["tried"])
 
 
+def test_the_best_recipe_gets_other_sizes_at_all_its_targets(monkeypatch):
+    monkeypatch.setattr(search, "MAPS", {name: abc_scripts.MAPS[name] for name in ("dch2", "amap")})
+    monkeypatch.setattr(search, "RESIZED", 2)
+    monkeypatch.setattr(search, "ADDERS", ())
+    found = synthesis.synthesise_design(SMALL, "osu018", sweep=True, activity="none")
+    targets: dict[str, set[float]] = {}
+    for point in found["sweep"]:
+        targets.setdefault(point["recipe"], set()).add(point["delay_target_ns"])
+    own = [found for recipe, found in targets.items() if "sizes" in recipe]
+    assert sorted(map(len, own))[0] == 1 < sorted(map(len, own))[1]
+    sized = max((recipe for recipe in targets if "sizes" in recipe), key=lambda r: len(targets[r]))
+    assert targets[sized] == targets[sized.removesuffix("+sizes@density")]
+    first = [point for point in found["sweep"] if "sizes" in point["recipe"]][:2]
+    assert sized == min(first, key=lambda point: point["area_um2"] * point["period_ns"])["recipe"]
+
+
 def test_a_brief_sweep_has_all_mappings_and_sizes_of_the_best(monkeypatch):
     monkeypatch.setattr(
         search, "MAPS", {name: abc_scripts.MAPS[name] for name in ("dch2", "amap", "wide")}
