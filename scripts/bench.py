@@ -4,6 +4,7 @@
     .venv/bin/python scripts/bench.py --liberty sky130_fd_sc_hd__tt_025C_1v80.lib.gz
     .venv/bin/python scripts/bench.py --docs  also rewrites the tables of docs/figures
     .venv/bin/python scripts/bench.py --parts quality --quick --only opt1   no search, one design
+    .venv/bin/python scripts/bench.py --parts sizes --recipe tree+balance,map0.9,fan16
 
 Everything is written to build/bench.LIBRARY.json, rows as they come. What was done is cached by
 content: a run that was stopped goes on where it was.
@@ -59,6 +60,7 @@ def measure_sizes(
     library: liberty.Library,
     steps: Steps,
     keep: Callable[[list[dict[str, Any]]], None],
+    recipe: str | None = None,
 ) -> list[dict[str, Any]]:
     """Generate, verify and synthesise engines of growing size, one point each.
 
@@ -82,7 +84,7 @@ def measure_sizes(
                     )
                     verified = "yes" if result.ok else "NO"
                 start = time.perf_counter()
-                found = synthesis.synthesise_design(design, library, activity="none")
+                found = synthesis.synthesise_design(design, library, activity="none", recipe=recipe)
                 rows.append({
                     "design": design.module,
                     "macs": round(design.component().operations_per_cycle / 2, 1),
@@ -168,6 +170,7 @@ def main() -> None:
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="SIDE", help="of the parts sizes and wires"
     )
+    parser.add_argument("--recipe", help="of the part sizes, in place of the first mapping")
     parser.add_argument(
         "--quick", nargs="*", metavar="MODULE", help="one recipe, no search, for all or these pairs"
     )
@@ -186,6 +189,8 @@ def main() -> None:
         for name in names:
             if name not in known:
                 parser.error(f"--{option} must be of {', '.join(known)}, not {name!r}")
+    if arguments.docs and arguments.recipe:
+        parser.error("--docs excludes --recipe: the tables are of the first mapping")
     if arguments.docs and "wires" in arguments.parts and not arguments.liberty:
         parser.error("--docs has the part wires for --liberty only")
     record: dict[str, Any] = {
@@ -226,8 +231,9 @@ def main() -> None:
         names = [name for name in SIDES if name in only]
         with steps, jobs.session():
             sizes = measure_sizes(
-                names, arguments.sizes or SIZES, library, steps, lambda rows: keep("sizes", rows)
-            )
+                names, arguments.sizes or SIZES, library, steps, lambda rows: keep("sizes", rows),
+                arguments.recipe,
+            )  # fmt: skip
         show(console, "Cost against size", sizes, SIZE_COLUMNS)
         if arguments.docs:
             write_table("sizes", markdown(sizes, SIZE_COLUMNS))

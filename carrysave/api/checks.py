@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from carrysave.asic import synthesis
+from carrysave.asic.liberty.cells import Library
+from carrysave.asic.mapping import Recipe
 from carrysave.errors import UsageError, check_choice, check_positive, needs
 from carrysave.fpga import implementation
 
-__all__ = ["check_place", "check_recipes", "check_search", "check_wires"]
+__all__ = ["check_place", "check_recipe", "check_recipes", "check_search", "check_wires"]
 
 
 def check_search(
@@ -55,6 +57,21 @@ def check_recipes(count: int | None, objective: str) -> None:
         raise UsageError(f"--search-recipes must be 1 to {synthesis.MOST_TRIALS}, not {count}")
     if objective == "energy":
         raise UsageError("--search-recipes is for density, period and area, not for energy")
+
+
+def check_recipe(text: str | None, target: str | Library, other: bool) -> None:
+    """Refuse a recipe that is none, not for the target, or beside what chooses another."""
+    if text is None:
+        return
+    if isinstance(target, str) and target in implementation.TARGETS:
+        raise UsageError(f"--recipe is for cell libraries, not for {target}")
+    if other:
+        raise UsageError("--recipe excludes --sweep, --search-recipes, --period and energy")
+    library = synthesis.LIBRARIES[target]() if isinstance(target, str) else target
+    try:
+        Recipe.checked(text, library)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from None
 
 
 def check_wires(sizes: Mapping[str, float | None], place: bool) -> None:

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from carrysave.api.call import public, telling
-from carrysave.api.checks import check_place, check_recipes, check_search, check_wires
+from carrysave.api.checks import (
+    check_place,
+    check_recipe,
+    check_recipes,
+    check_search,
+    check_wires,
+)
 from carrysave.api.design import Design
 from carrysave.api.device import for_device
 from carrysave.api.result import Result
@@ -183,6 +189,7 @@ def synthesise(
     period_ns: float | None = None,
     sweep: bool = False,
     search_recipes: int | None = None,
+    recipe: str | None = None,
     objective: str = "density",
     activity: str | None = None,
     part: str | None = None,
@@ -211,6 +218,7 @@ def synthesise(
     period_ns : clock period to meet with the least area, ns.
     sweep : search recipes, periods and hierarchies, and parameters that were not given.
     search_recipes : after a sweep, search for so many recipes of ABC's passes.
+    recipe : the only one to run, as a result names it, such as ``tree+wide+sizes@density``.
     objective : of the search: ``density``, ``period``, ``area``; or ``energy``, for `period_ns`.
     activity : what power is for, such as ``normal`` operands.
     part, seeds : of an FPGA: the device, and runs of place and route.
@@ -237,6 +245,7 @@ def synthesise(
         operations=own.operations if own else None,
     )  # fmt: skip
     on_fpga = where in implementation.TARGETS
+    check_recipe(recipe, where, period_ns is not None or sweep or objective == "energy")
     sizes = {"--wire-cap": wire_cap, "--wire-res": wire_res, "--row-height": row_height}
     check_wires(sizes, place)
     check_place(place, where if isinstance(where, str) else None)
@@ -247,7 +256,8 @@ def synthesise(
     technology = _technology(where, sizes, [Path(file) for file in lef]) if place else None
     with telling(progress) as steps:
         options: dict[str, Any] = {
-            "period_ns": period_ns, "sweep": sweep, "more_recipes": search_recipes or 0,
+            "period_ns": period_ns, "sweep": sweep, "recipe": recipe,
+            "more_recipes": search_recipes or 0,
             "objective": objective, "hierarchy": hierarchy, "time_reset": time_reset,
             "place": place or None, "technology": technology, "part": part, "seeds": seeds or 3,
             "progress": steps.note,

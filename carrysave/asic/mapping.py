@@ -70,6 +70,36 @@ class Recipe:
             found = replace(found, **{"adders" if kind == "adders" else "sizes": value})
         return found
 
+    @classmethod
+    def checked(cls, text: str, library: Library) -> "Recipe":
+        """Read what somebody wrote.
+
+        Raises
+        ------
+        ValueError
+            It is no recipe, or none for the library.
+        """
+        try:
+            found = cls.parse(text)
+            if str(found) != text or found.front not in FRONTS:
+                raise ValueError
+            if found.adders and not 0 < float(found.adders) <= 1:
+                raise ValueError
+            if found.sizes and found.sizes not in resized.OBJECTIVES and not float(found.sizes) > 0:
+                raise ValueError
+        except ValueError:
+            raise ValueError(
+                f"recipe must be one of {', '.join(FRONTS)}, + and a mapping, then +adders@SHARE (0"
+                f" to 1) and +sizes@GOAL ({', '.join(resized.OBJECTIVES)} or ns) if wanted, not"
+                f" {text!r}"
+            ) from None
+        abc_script(found.map)
+        if found.adders and library.full_adder is None:
+            raise ValueError(
+                f"recipe must be without adders, as {library.name} has none, not {text!r}"
+            )
+        return found
+
     def __str__(self) -> str:
         adders = f"+adders@{self.adders}" if self.adders else ""
         sizes = f"+sizes@{self.sizes}" if self.sizes else ""

@@ -75,6 +75,7 @@ def synthesise(
     part: str | None = None,
     maps: Sequence[str] | None = None,
     kept: Kept | None = None,
+    recipe: str | None = None,
     more_recipes: int = 0,
     others: Sequence[tuple[Design, Path]] = (),
     combine: Callable[[Mapping[str, Any]], Iterable[tuple[Design, Path]]] = lambda hows: (),
@@ -114,6 +115,8 @@ def synthesise(
         :data:`carrysave.asic.abc_scripts.MAPS`: the next where the last does not meet it, so that
         the smallest comes first. All by default, and the least area counts.
     kept : the only point to run, found by an earlier search.
+    recipe : the only one to run, at full speed, as reports name it; of one design, without a sweep
+        or a period.
     more_recipes : after a sweep, search for so many recipes that are not of the fixed list, see
         :func:`carrysave.asic.recipe_search.search_recipes`.
     others : other ways to build `design`, that a sweep tries, too: its parameters and the Verilog.
@@ -141,6 +144,8 @@ def synthesise(
         raise ValueError("brief needs a sweep for density, period or area, of one design")
     if objective == "energy" and period_ns is None:
         raise ValueError("period_ns must be given for the objective 'energy', not None")
+    if recipe is not None and (sweep or period_ns is not None or kept is not None):
+        raise ValueError("recipe must be without sweep, period_ns and kept")
     if hierarchy is not None:
         _check_choice("hierarchy", hierarchy, tuple(HIERARCHIES))
     for map_ in maps or ():
@@ -167,6 +172,7 @@ def synthesise(
     else:
         _check_choice("target", target, TARGETS)
         library = LIBRARIES[target]()
+    wanted_recipe = None if recipe is None else Recipe.checked(recipe, library)
     if library.relative:
         activity = "none"
     if objective == "energy" and activity == "none":
@@ -225,7 +231,13 @@ def synthesise(
         (best,) = search.run([(0, Recipe.parse(kept.recipe), kept.delay_target_ns)])
     else:
         with jobs.session():
-            best = search.brief() if brief else search.sweep() if sweep else search.single()
+            best = (
+                search.brief()
+                if brief
+                else search.sweep()
+                if sweep
+                else search.single(wanted_recipe)
+            )
             if more_recipes:
                 searched_recipes = search_recipes(search, more_recipes)
                 best = search.best()
@@ -299,7 +311,8 @@ def synthesise_design(
     """
     check_device(design, target)
     cells = isinstance(target, Library) or target not in implementation.TARGETS
-    if from_kept and options.get("period_ns") is None and cells:
+    alone = options.get("period_ns") is None and options.get("recipe") is None
+    if from_kept and alone and cells:
         options["kept"] = recipes.kept(
             design,
             target if isinstance(target, Library) else LIBRARIES[target](),

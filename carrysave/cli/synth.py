@@ -70,6 +70,13 @@ SearchRecipes = Annotated[
         " passes of ABC. The best is kept in the cache, and used afterwards."
     ),
 ]
+Recipe = Annotated[
+    str | None,
+    Parameter(
+        help="Run this recipe alone, as a report names it: front end, mapping, and adders and sizes"
+        " if there are some, such as tree+wide+sizes@density."
+    ),
+]
 Part = Annotated[
     str | None,
     Parameter(help="FPGA to place on, such as iCE40UP5K-SG48. [default: the first that fits]"),
@@ -117,6 +124,7 @@ def synthesise(
     period: Period = None,
     sweep: Sweep = False,
     search_recipes: SearchRecipes = None,
+    recipe: Recipe = None,
     objective: Objective = "density",
     activity: Annotated[
         str | None,
@@ -200,9 +208,9 @@ def synthesise(
     with Steps(errors) as steps, running.session():
         found = api.synthesise(
             what, where, period_ns=period, sweep=sweep, search_recipes=search_recipes,
-            objective=objective, activity=activity, part=part, seeds=seeds, hierarchy=hierarchy,
-            time_reset=time_reset, place=place, wire_cap=wire_cap, wire_res=wire_res,
-            row_height=row_height, lef=lef or (), progress=steps,
+            recipe=recipe, objective=objective, activity=activity, part=part, seeds=seeds,
+            hierarchy=hierarchy, time_reset=time_reset, place=place, wire_cap=wire_cap,
+            wire_res=wire_res, row_height=row_height, lef=lef or (), progress=steps,
         )  # fmt: skip
     present(found, html, json_, folder / "synth")
     return 0

@@ -67,6 +67,18 @@ def test_the_best_is_kept_and_used(run: Run, tmp_path: Path) -> None:
     assert not any("kept" in note for note in json.loads(run(*LINE, *sets).out)["notes"])
 
 
+@pytest.mark.parametrize("recipe", ["tree+dch,amap,fan8+adders@1", "tree+dch+sizes@density"])
+def test_a_recipe_alone(run: Run, recipe: str) -> None:
+    """What a report names can be run again; another recipe gives another netlist."""
+    first, other = (check("synthesis", run(*LINE, "--recipe", one).out)
+                    for one in (recipe, "tree+dch"))  # fmt: skip
+    for found, wanted in ((first, recipe), (other, "tree+dch")):
+        (point,) = found["sweep"]
+        assert found["recipe"] == point["recipe"] == wanted
+        assert (point["area_um2"], point["period_ns"]) == (found["area_um2"], found["period_ns"])
+    assert first["area_um2"] != other["area_um2"]
+
+
 def test_words_of_the_fixed_list_are_its_scripts() -> None:
     """But for a strash of what is one already."""
     for name, words in recipe_search._KNOWN.items():
@@ -93,6 +105,15 @@ def test_a_recipe_that_fails_is_left_out(run: Run, monkeypatch: pytest.MonkeyPat
     ("--search-recipes 0", "--search-recipes must be 1 to 10000, not 0"),
     ("--search-recipes 5 --objective energy --period 3", "not for energy"),
     ("--search-recipes 5 --target ecp5", "are for cell libraries, not for ecp5"),
+    ("--recipe dch2", "--recipe must be one of tree, tree42, booth, + and a mapping, then"),
+    ("--recipe tree+dch2+adders@2", "(0 to 1) and +sizes@GOAL (density, period or ns) if wanted"),
+    ("--recipe tree+dch2+sizes@-1", "if wanted, not 'tree+dch2+sizes@-1'"),
+    ("--recipe tree+dch2+sizes@area", "if wanted, not 'tree+dch2+sizes@area'"),
+    ("--recipe tree+dch2+more@1", "if wanted, not 'tree+dch2+more@1'"),
+    ("--recipe tree+dch9", "a mapping must be one of dch2, "),
+    ("--recipe tree+dch2 --sweep", "--recipe excludes --sweep, --search-recipes, --period and"),
+    ("--recipe tree+dch2 --period 5", "--recipe excludes --sweep, --search-recipes, --period and"),
+    ("--recipe tree+dch2 --target ecp5", "--recipe is for cell libraries, not for ecp5"),
 ])  # fmt: skip
 def test_what_is_refused(run: Run, tmp_path: Path, words: str, says: str) -> None:
     found = run("synth", "mac", *words.split())
