@@ -27,7 +27,7 @@ _MOST = 0.03
 _RENEW = 10
 """Rounds after which what is best is found anew: the softness has become another."""
 _COLD = 1e-6
-"""Share of the period's slope that goes through a cell, below which its pins stay as they are."""
+"""Share of the period in a cell, by slopes, below which it gets no stronger and no pins move."""
 _SLEW = 0.75
 """ns: longest transition time where no path asks for one. Tables of sky130 end at 1.5."""
 
