@@ -83,7 +83,7 @@ def compare(
         )
         shortest = f"read_aiger miter.aig; bmc3 -F {DEPTH} -T {ceil(seconds)}; write_cex -a cex"
         # Not all of its commands look at the clock.
-        found = tools.run([yosys.abc(), "-c", shortest], cwd=folder, deadline=seconds + 10).output
+        found = yosys.run_abc(shortest, cwd=folder, deadline=seconds + 10)
         if "was asserted" in found:
             return Answer(Verdict.DEPENDS, _witness(core, field, folder))
         through = f"No output asserted in {DEPTH} frames" in found

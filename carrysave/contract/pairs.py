@@ -115,8 +115,11 @@ class Pairs:
         ]
         (folder / "vectors").write_text("\n".join([*lines, ""]))
         told = tools.run(["vvp", "-n", "both"], cwd=folder).output
-        found = re.match(r"differ (\d+)", told)
-        return int(found[1]) if found else None
+        found = re.match(r"(differ|stray|alike) (\d+)\n", told)
+        if found is None:
+            last = told.strip().splitlines()[-1:]
+            raise RuntimeError(f"the simulation of {self.core.module} has no end: {''.join(last)}")
+        return int(found[2]) if found[1] == "differ" else None
 
 
 def _packed(core: Handshakes, inputs: Mapping[str, int]) -> int:
@@ -202,6 +205,7 @@ def _both(core: Handshakes) -> str:
         '    else if (one !== two) begin $display("differ %0d", cycle); $finish; end',
         "    clock = 1; #1 clock = 0; cycle = cycle + 1;",
         "  end",
+        '  $display("alike %0d", cycle); $finish;',
         "end",
         "endmodule\n",
     ])  # fmt: skip

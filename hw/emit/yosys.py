@@ -11,20 +11,19 @@ from pathlib import Path
 
 from hw.emit import tools
 
-__all__ = ["YosysError", "never", "run", "version", "word"]
+__all__ = ["YosysError", "never", "run", "run_abc", "version", "word"]
 
-# libyosys prints to the process's stdout, aborts on errors and may crash while it is unloaded: the
-# end marker signals success, and the process exits without running destructors.
+# libyosys prints to C's stdout, aborts on errors and may crash while it is unloaded: the process
+# exits without running destructors, so C's buffers are flushed by hand. Yosys itself prints the end
+# marker, behind all else in the same buffer: a log that was cut off has none.
 _END = "carrysave: end of script"
 _RUNNER = f"""
-import json, os, sys
+import ctypes, json, os, sys
 from pyosys import libyosys
 design = libyosys.Design()
-for command in json.load(sys.stdin):
+for command in [*json.load(sys.stdin), "log {_END}"]:
     libyosys.Pass.call(design, command)
-sys.stdout.flush()
-os.write(1, b"\\n{_END}\\n")
-os._exit(0)
+os._exit(ctypes.CDLL(None).fflush(None) != 0)
 """
 
 
@@ -54,6 +53,25 @@ def abc_version() -> str:
     return lines[0].strip() if lines else f"the one of Yosys {version()}"
 
 
+def run_abc(script: str, *, cwd: Path | str, deadline: float = float("inf")) -> str:
+    """Run commands of ABC, of this project's own text, and return the log.
+
+    Parameters
+    ----------
+    deadline : seconds after which it is killed; the log is then what it had printed.
+
+    Raises
+    ------
+    YosysError
+        If it ends before its script does, as when memory runs out: its log then has no end.
+    """
+    done = tools.run([abc(), "-c", script], cwd=cwd, deadline=deadline)
+    if done.code:
+        tail = " / ".join(done.output.strip().splitlines()[-3:])
+        raise YosysError(f"ABC ended with code {done.code}: {tail or 'no output'}")
+    return done.output
+
+
 def never(circuit: str, seconds: float, *, cwd: Path | str, patience: float = 10.0) -> bool | None:
     """Decide whether no output of a circuit is ever 1, from its first state on, by ABC.
 
@@ -71,8 +89,7 @@ def never(circuit: str, seconds: float, *, cwd: Path | str, patience: float = 10
     """
     # `sat` is for what has no registers left, which `pdr` does not decide, and fails otherwise.
     script = f"scorr; dc2; pdr -T {ceil(seconds)}; write_cex -a cex; sat"
-    command: list[str | Path] = [abc(), "-c", f"read_aiger {circuit}; {script}"]
-    found = tools.run(command, cwd=cwd, deadline=seconds + patience).output
+    found = run_abc(f"read_aiger {circuit}; {script}", cwd=cwd, deadline=seconds + patience)
     proven = "Property proved" in found or "UNSATISFIABLE" in found
     refuted = "was asserted" in found
     return proven if proven != refuted else None
@@ -110,7 +127,7 @@ def run(script: str | Sequence[str | Sequence[str]], *, cwd: Path | str) -> str:
     commands = [line for line in lines if not isinstance(line, str) or line.strip()]
     done = tools.run([sys.executable, "-c", _RUNNER], cwd=cwd, input=json.dumps(commands))
     log, end, _ = done.output.rpartition(_END)
-    if end:
+    if end and done.code == 0:
         return log
     errors = [line for line in done.output.splitlines() if "ERROR:" in line]
     if not errors:

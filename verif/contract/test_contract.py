@@ -1,6 +1,7 @@
 """Contracts of timing: what moves handshakes, and two runs in simulation that show it."""
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from carrysave.contract.contract import contract_of, data
 from carrysave.contract.handshakes import CORE, Handshakes, handshakes_of
 from carrysave.contract.miter import Verdict, Witness, compare
 from carrysave.contract.pairs import Pairs
+from carrysave.contract.recorded import Recording
 from hw.catalog import Design
 from hw.emit import tools, yosys
 from hw.emit.verilog import Emission
@@ -113,6 +115,22 @@ def test_counterexample_is_found_by_the_bench() -> None:
             if before["i_valid"] and ready == "0" and not before["rst"]:
                 kept = ("i_valid", "i_a", "i_last")
                 assert [before[name] for name in kept] == [after[name] for name in kept]
+
+
+def test_a_simulation_that_does_not_say_its_end_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would pass for one in which nothing differs."""
+    design = Design("opt3", SMALL)
+    core = handshakes_of(design)
+    still = Recording((dict.fromkeys(core.widths, 0),), (0,))
+    with Pairs(design, core) as pairs:
+        pairs._simulate(still, "i_a", [0])
+        (tmp_path / "vvp").write_text("#!/bin/sh\nprintf 'differ 1'\n")
+        (tmp_path / "vvp").chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+        with pytest.raises(RuntimeError, match=r"the simulation of .* has no end: differ 1"):
+            pairs._simulate(still, "i_a", [0])
 
 
 NEVER = f"""

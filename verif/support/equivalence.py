@@ -81,7 +81,9 @@ def by_reachability(design: Design, folder: Path, mutant: int, seconds: int) -> 
         f"techmap\ndffunmap\naigmap\nopt_clean\nstat\nwrite_aiger -zinit {name}.aig",
         cwd=folder,
     )
-    if "$assert" not in log.rpartition("Printing statistics")[2]:
+    _, counted, cells = log.rpartition("Printing statistics")
+    assert counted, log
+    if "$assert" not in cells:
         return True  # the two became the same circuit
     return proven(folder, name, seconds)
 

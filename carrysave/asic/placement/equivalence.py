@@ -51,7 +51,7 @@ def prove(mapped: Path, placed: Path, top: str, library: Library) -> None:
                 "expose -evert @registers", "opt_clean", "techmap", "aigmap",
                 f"write_blif {name}.blif",
             ]), cwd=work)  # fmt: skip
-        done = tools.run([yosys.abc(), "-c", "cec gold.blif gate.blif"], cwd=work)
-    if "Networks are equivalent" not in done.output:
-        last = done.output.strip().splitlines()[-1:]
+        log = yosys.run_abc("cec gold.blif gate.blif", cwd=work)
+    if "Networks are equivalent" not in log:
+        last = log.strip().splitlines()[-1:]
         raise Difference(f"{top} is another netlist once placed: {''.join(last)[:200]}")
