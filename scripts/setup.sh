@@ -131,17 +131,32 @@ if ! grep -qsF " $PWD/.venv" .venv/pyvenv.cfg || ! grep -qsF "= $version" .venv/
     "$python" -m venv --clear .venv
 fi
 if ! current; then
+    if ! refused=$(.venv/bin/python scripts/check_lock.py requirements.txt); then
+        while read -r line; do say "$line"; done <<<"$refused"
+        say "with another Python: make setup PYTHON=PATH"
+        exit 1
+    fi
     total=$(grep -c == requirements.txt)
     say "installing $total Python packages"
+    errors=$(mktemp)
+    trap 'rm -f "$errors"' EXIT
     # The lock names every package, so pip need not resolve. Bytecode is made when it is needed.
     for try in 1 2 3; do
         if PYTHONUNBUFFERED=1 .venv/bin/python -m pip --disable-pip-version-check --no-input \
-            --retries 5 --timeout 60 install --no-deps --no-compile -r requirements.txt |
+            --retries 5 --timeout 60 install --no-deps --no-compile -r requirements.txt \
+            2> >(tee "$errors" >&2) |
             awk -v total="$total" '/^(Collecting|Processing|Requirement already)/ {
                 name = $1 == "Requirement" ? $4 : $2; sub(".*/", "", name)
                 printf "setup:   %2d/%d %s\n", ++n, total, name; fflush() }
                 /^Installing/ { print "setup:   unpacking"; fflush() }'
         then break; fi
+        # It has other versions, and no file of this one for this Python and machine.
+        name=$(sed -n 's/.*satisfies the requirement \(\S*\) (from versions: [0-9].*/\1/p' "$errors")
+        if [ -n "$name" ]; then
+            need=$(grep -o "\b${name#*==} Requires-Python [^;]*" "$errors" | head -n 1 || true)
+            say "pip has no $name for Python $version on $(uname -m)${need:+: ${need#* }}"
+            exit 1
+        fi
         [ "$try" = 3 ] && { say "pip failed three times; see above"; exit 1; }
         say "pip failed; once more in 5 s"
         sleep 5
@@ -157,7 +172,7 @@ fi
 liberty=share/qflow/tech/osu018/osu018_stdcells.lib
 if [ ! -f "/usr/$liberty" ] && [ ! -f ".venv/$liberty" ]; then
     folder=$(mktemp -d)
-    trap 'rm -rf "$folder"' EXIT
+    trap 'rm -rf "$folder" "${errors:-}"' EXIT
     download() {
         (cd "$folder" && apt-get download -qq -o APT::Sandbox::User=root qflow-tech-osu018)
     }

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
 import tomllib
 import zipfile
 from collections.abc import Sequence
@@ -151,8 +150,9 @@ def test_wheel_has_one_name_at_the_top(packages: Path) -> None:
 
 def test_sdist_makes_the_same_wheel(packages: Path, tmp_path: Path) -> None:
     (wheel,) = packages.glob("*.whl")
-    with tarfile.open(next(packages.glob("*.tar.gz"))) as sdist:
-        sdist.extractall(tmp_path, filter="data")
+    # By tar: Python 3.11.2 has no filter of members, and 3.13 warns without one.
+    sdist = next(packages.glob("*.tar.gz"))
+    subprocess.run(["tar", "-xzf", sdist, "-C", tmp_path], check=True)
     (source,) = tmp_path.iterdir()
     build(source, tmp_path / "dist", "-t", "wheel")
     assert (tmp_path / "dist" / wheel.name).read_bytes() == wheel.read_bytes()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hw.emit import user_files, yosys
+from hw.emit.spans import spans
 from hw.emit.user_files import FileError
 
 __all__ = ["Renamed", "SourceError", "Sources"]
@@ -20,9 +21,7 @@ Modules = dict[str, dict[str, Any]]  # as in Yosys's JSON
 _READERS = {".il": ["read_rtlil"], ".sv": ["read_verilog", "-sv"]}
 _NAMED = re.compile(rb'(`include|\$readmem[bh]\s*\()(\s*)"([^"\n]+)"')
 """Where Verilog names a file."""
-_UNNAMED = re.compile(
-    rb"""//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+|"(?:[^"\\\n]++|\\.)*+|(?P<include>`include\b(?!\s*"))"""
-)
+_UNNAMED = re.compile(r'`include\b(?!\s*")')
 """Where it includes what only Yosys would find: by a macro, or beyond a comment."""
 
 
@@ -178,9 +177,15 @@ class Renamed:
 
 def _check_includes(path: Path, text: bytes) -> None:
     """Refuse includes that would be opened unseen, be they devices or other people's files."""
-    for found in _UNNAMED.finditer(text):
-        if found["include"]:
-            line = text.count(b"\n", 0, found.start()) + 1
+    source = text.decode("latin-1")  # bytes, one each
+    skipped = spans(source, lines=True)
+    start = end = 0
+    for found in _UNNAMED.finditer(source):
+        place = found.start()
+        while end <= place and (span := next(skipped, None)):
+            _, start, end = span
+        if not start <= place < end:
+            line = source.count("\n", 0, place) + 1
             raise FileError(path, "`include must have a name in quotes beside it", f"line {line}")
 
 

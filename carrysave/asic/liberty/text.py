@@ -1,28 +1,28 @@
 """Reads the text of Liberty files: groups, attributes, Boolean functions."""
 
 import functools
+import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from hw.emit.spans import spans
+
 __all__ = ["Group", "compile_function", "parse"]
 
-# Possessive: what does not match is found once, not from every place before it, and without memory.
-_STRING = r'"(?:[^"\\]++|\\.)*+'
+# Of a text whose strings are masked, so that nothing in it needs to be tried in two ways: the time
+# is linear, also where it does not match.
 _STATEMENT = re.compile(
-    rf"""\s*+(?:
-        (?P<close>\}})
-      | (?P<name>[A-Za-z_][\w.]*+)\s*+(?:
-            :\s*+(?P<value>{_STRING}"|[^;\n{{}}]*+)
-          | \((?P<args>(?:[^()"]++|{_STRING}")*+)\)\s*+(?P<open>\{{)?)
-        \s*+;?
+    r"""\s*(?:
+        (?P<close>\})
+      | (?P<name>[A-Za-z_][\w.]*)\s*(?:
+            :\s*(?P<value>"\0*|[^";\n{}]*)
+          | \((?P<args>[^()]*)\)\s*(?P<open>\{)?)
+        \s*;?
       | ;)""",
-    re.X | re.S,
+    re.X,
 )
-# What is not closed goes on to the end.
-_COMMENT = re.compile(
-    rf"""{_STRING}(?:"|\\?\Z)|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)|//[^\n]*+|\\\r?\n""", re.S
-)
+_CONTINUED = re.compile(r"\\\r?\n")
 # What timing analysis reads and the facts below do not: passed over without a tree.
 _SKIPPED = frozenset({"timing", "internal_power", "leakage_power", "pg_pin", "test_cell"})
 _DEPTH = 32
@@ -57,19 +57,20 @@ def parse(text: str, skipped_kinds: frozenset[str] = _SKIPPED) -> Group:
     ValueError
         With the line of the first text that is not Liberty, or too deep or too much of it.
     """
-    text = _COMMENT.sub(_uncomment, text)
+    text, masked = _uncommented(text)
     root = Group("", "")
     stack = [root]
     skipped = 0  # open braces inside a group that is passed over
     kept = position = 0
-    while (found := _STATEMENT.match(text, position)) is not None:
+    while (found := _STATEMENT.match(masked, position)) is not None:
         if len(stack) + skipped > _DEPTH or kept > _STATEMENTS:
             raise ValueError(
                 f"Liberty text must be groups at most {_DEPTH} deep and {_STATEMENTS:,} statements"
                 f" at most, not more at line {_line(text, position)}"
             )
         position = found.end()
-        name, args = found["name"], found["args"]
+        # A part that is not there is at (-1, -1).
+        name, args, value = (text[slice(*found.span(part))] for part in ("name", "args", "value"))
         if found["close"]:
             if skipped:
                 skipped -= 1
@@ -85,7 +86,7 @@ def parse(text: str, skipped_kinds: frozenset[str] = _SKIPPED) -> Group:
             stack.append(stack[-1].groups[-1])
         elif name:
             kept += 1
-            value = found["value"] if args is None else args
+            value = value or args
             stack[-1].attributes.setdefault(name, value.strip().strip('"').strip())
     libraries = list(root.all("library"))
     if text[position:].strip() or len(stack) > 1 or len(libraries) != 1:
@@ -98,9 +99,34 @@ def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def _uncomment(found: re.Match[str]) -> str:
-    """Keep strings; leave the line breaks of comments, so that line numbers stay true."""
-    return found[0] if found[0].startswith('"') else "\n" * found[0].count("\n")
+def _uncommented(text: str) -> tuple[str, str]:
+    """Return a text without comments, and the same with all but the begin of strings masked.
+
+    Both keep all line breaks, so that line numbers stay true.
+
+    Raises
+    ------
+    ValueError
+        With the line of a string that is not closed.
+    """
+    plain, masked = io.StringIO(), io.StringIO()
+    position = 0
+    for kind, start, end in spans(text, lines=False):
+        if kind == "open":
+            raise ValueError(f"Liberty text must close its string of line {_line(text, start)}")
+        between = _CONTINUED.sub("\n", text[position:start])
+        plain.write(between)
+        masked.write(between)
+        if kind == "string":
+            plain.write(text[start:end])
+            masked.write('"' + "\0" * (end - start - 1))
+        else:
+            breaks = "\n" * text.count("\n", start, end)
+            plain.write(breaks)
+            masked.write(breaks)
+        position = end
+    rest = _CONTINUED.sub("\n", text[position:])
+    return plain.getvalue() + rest, masked.getvalue() + rest
 
 
 Evaluate = Callable[[dict[str, int]], int]
