@@ -7,7 +7,7 @@ import pytest
 
 from carrysave.sim.runner import verify
 from hw.catalog import Design
-from verif.support.cases import case_name, long
+from verif.support.cases import brief, case_name
 
 CASES: list[dict[str, Any]] = [
     {},
@@ -21,7 +21,7 @@ MORE: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0), ids=case_name)
+@pytest.mark.parametrize("parameters", brief(CASES, 2), ids=case_name)
 def test_float_mac_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("float_mac", parameters), directory=tmp_path)
     assert result.ok, result

@@ -9,7 +9,7 @@ from carrysave.sim.runner import verify
 from golden.npe.npe import NpeSpec
 from hw.catalog import Design
 from hw.npe.npe import Npe
-from verif.support.cases import case_name, long
+from verif.support.cases import brief, case_name
 
 CASES: list[dict[str, Any]] = [
     {},
@@ -87,7 +87,7 @@ MORE: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0, 3, 5), ids=case_name)
+@pytest.mark.parametrize("parameters", brief(CASES, 1, 2), ids=case_name)
 def test_npe_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("npe", parameters), directory=tmp_path)
     assert result.ok, result

@@ -11,7 +11,7 @@ from hw.catalog import Design
 from hw.npe.lane.lane8 import Lane8
 from hw.npe.sl8 import Sl8
 from hw.pe.element import Hop
-from verif.support.cases import case_name, long
+from verif.support.cases import brief, case_name
 
 CASES: list[dict[str, Any]] = [
     {},
@@ -27,7 +27,7 @@ CASES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", long(CASES, 0, 1, 4, -1), ids=case_name)
+@pytest.mark.parametrize("parameters", brief(CASES, 2), ids=case_name)
 def test_sl8_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("sl8", parameters), directory=tmp_path)
     assert result.ok, result

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["case_name", "cover", "long"]
+__all__ = ["brief", "case_name", "cover", "long"]
 
 
 def case_name(parameters: dict[str, Any]) -> str:
@@ -16,6 +16,12 @@ def case_name(parameters: dict[str, Any]) -> str:
         for name, value in parameters.items()
     )
     return "-".join(texts) or "default"
+
+
+def brief(cases: Sequence[Any], *places: int) -> list[Any]:
+    """Run the cases at these places in ``make test``, and leave the others to ``make prove``."""
+    first = {range(len(cases))[place] for place in places}
+    return long(cases, *(at for at in range(len(cases)) if at not in first))
 
 
 def cover(*axes: Sequence[Any], strength: int = 2) -> list[Any]:

@@ -12,7 +12,7 @@ from golden.tpe.lut_tables import LutTablesSpec
 from hw.catalog import Design
 from hw.pe.lut_table import LutTable
 from hw.tpe.lut_tables import LutTables
-from verif.support.cases import case_name, long
+from verif.support.cases import brief, case_name
 
 CASES: list[dict[str, Any]] = [
     {"group": 3, "lookups": 2, "a_width": 4},
@@ -27,7 +27,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("parameters", long(CASES, *range(3, len(CASES))), ids=case_name)
+@pytest.mark.parametrize("parameters", brief(CASES, 0), ids=case_name)
 def test_lut_tables_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Path) -> None:
     result = verify(Design("lut_tables", parameters), directory=tmp_path)
     assert result.ok, result
