@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from verif.support import sample
 from verif.support.command import Outcome, Run
 from verif.support.seeds import of_the_day
 from verif.support.stamps import Stamps, deselect, wanted
@@ -51,8 +52,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(stamps, "stamps")
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
+    """Take samples before pytest leaves out what is marked; then do it to what passed before."""
+    sample.leave_out(items)
+    yield
+    _order(config, items)
+
+
+def _order(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is kept, and bring long tests forward."""
     stamps = config.pluginmanager.get_plugin("stamps")
     kept = stamps.kept if stamps else set(getattr(config, "workerinput", {}).get("kept", ()))

@@ -94,6 +94,7 @@ def files(design: Design, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return {path.suffix: path for path in generate(design, folder)}
 
 
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("seed", ["1", *long(["2"])])
 def test_same_design_same_bytes(
     design: Design, files: dict[str, Path], seed: str, tmp_path: Path

@@ -82,6 +82,7 @@ EXTERNAL = {"m": 1, "n": 2, "lookups": 1, "a_width": 3, "k_max": 9, "generator":
 LOW, HIGH = "i_a_data[4:0]", "i_a_data[9:5]"
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("table", "fault", "equal"), [
     # Of activations a and b: -a - b, and a - b.
     ("half", f"({LOW} ^ {HIGH}) & 1", True), ("half", f"{LOW} == 8", False),

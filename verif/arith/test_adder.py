@@ -10,6 +10,7 @@ from verif.arith.test_bit_heap import rows_sum
 from verif.support.formal import holds
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("adder", ADDERS)
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 16, 31, 32])
 @pytest.mark.parametrize("carries", ["all", "some", "none"])

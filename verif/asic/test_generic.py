@@ -181,6 +181,7 @@ def named(*files: Path) -> list[str]:
     return [word for file in files for word in ("--liberty", str(file))]
 
 
+@pytest.mark.prove
 @pytest.mark.usefixtures("short_sweep")
 def test_the_slowest_corner_sets_the_period_the_first_all_else(run: Run, tmp_path: Path) -> None:
     typical, slow, fast = (

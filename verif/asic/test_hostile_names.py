@@ -69,6 +69,7 @@ def test_names_of_verilog(tmp_path: Path) -> None:
     assert nothing_ran(tmp_path)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("part", PLAIN)
 @pytest.mark.parametrize(
     "name", [f"c}};{{*}}exec\\x20{TOUCH.replace(' ', '$IFS')}", f"`{MARK}`[0]"]
@@ -144,6 +145,7 @@ def test_libraries_of_any_name(name: str, tmp_path: Path) -> None:
     assert nothing_ran(tmp_path)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("variable", ["TMPDIR", "HOME", "CARRYSAVE_CACHE", "XDG_CACHE_HOME"])
 @pytest.mark.parametrize("name", [f"$({TOUCH})", "a b", f"'{TOUCH}\"; #", "Größe{[*?]}"])
 def test_folders_of_any_name(

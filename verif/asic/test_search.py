@@ -41,6 +41,7 @@ endmodule
 """
 
 
+@pytest.mark.prove
 @pytest.mark.usefixtures("shortest_sweep")
 def test_a_sweep_tries_every_hierarchy(tmp_path, monkeypatch):
     """Seven adders in a chain, which only a flat design turns into one tree."""
@@ -75,6 +76,7 @@ def options_of(name: str, how: str) -> tuple[str, ...]:
 SMALL = Design("mac", {"a_width": 3, "b_width": 3, "accumulator_width": 8, "encoding": "booth"})
 
 
+@pytest.mark.prove
 @pytest.mark.usefixtures("shortest_sweep")
 def test_a_sweep_tries_other_ways_to_build_a_design():
     assert synthesis.searched(SMALL) == ["encoding", "adder"]
@@ -97,6 +99,7 @@ def test_a_sweep_tries_other_ways_to_build_a_design():
         synthesis.synthesise_design(SMALL, "osu018", hows=["pipeline"], **options)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", [n for n in CATALOG if synthesis.searched(Design(n))])
 def test_what_a_search_changes_is_seen_by_no_user(name):
     """Same ports, same latency, same throughput; the benches of a design hold its results."""
@@ -183,6 +186,7 @@ def test_least_energy_for_a_period(monkeypatch):
         synthesis.synthesise_design(design, "generic", objective="energy", period_ns=50.0)
 
 
+@pytest.mark.prove
 def test_hows_that_are_better_alone_are_combined(monkeypatch):
     monkeypatch.setattr(search, "MAPS", {"amap": abc_scripts.MAPS["amap"]})
     for name in ("RELAXED", "ADDERS"):

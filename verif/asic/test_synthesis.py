@@ -440,6 +440,7 @@ def test_fpga_resources(tmp_path):
     assert result["area_um2"] is None
 
 
+@pytest.mark.prove
 def test_fpga_place_and_route(tmp_path):
     result = synthesis.synthesise(
         [verilog(tmp_path, MAC)], top="mac", target="ice40", operations_per_cycle=2

@@ -71,6 +71,7 @@ endmodule
 """
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("name", "x_signed", "y_signed", "registers"),
     cover(FAMILIES, SIGNS, [1, 2, 3, 5]),

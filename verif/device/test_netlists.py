@@ -114,6 +114,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize(
     ("name", "parameters"),
     long(CASES, *range(2, len(CASES))),

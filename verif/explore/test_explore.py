@@ -266,6 +266,7 @@ def test_every_point_is_proposed_once(method: str) -> None:
     assert other.ask(5) == seen[:5]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("method", ["model", "tpe", "nsga2"])
 def test_samplers_find_more_than_chance(method: str) -> None:
     """Of 225 points with two objectives the front's share after 60, over three seeds."""

@@ -72,6 +72,7 @@ def test_points_of_large_spaces_are_not_built(monkeypatch: pytest.MonkeyPatch) -
     assert {point.design.spec.m for point in points} == {8}
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("macs", [2, pytest.param(4, marks=pytest.mark.prove)])
 def test_macs_of_the_default_space(macs: int) -> None:
     """Every shape of every array has as many multiply-accumulates as were asked for."""

@@ -75,6 +75,7 @@ def test_fpga_carry_save_form_needs_no_dsp_block() -> None:
     assert 64 < found["luts"] < 350
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("target", ["ecp5", "ice40", *long(["gowin", "nexus"])])
 def test_fpga_places_and_routes(target: str) -> None:
     found = synthesise_design(TINY, target, seeds=2)

@@ -197,6 +197,7 @@ def sizes(nest: Nest) -> tuple[list[str], int]:
     return sorted(loop.index for loop in loops if loop.size is None), loops[0].covers("bw")
 
 
+@pytest.mark.sample(25)
 @pytest.mark.parametrize(("shape", "change"), [one for one in NESTS if "constant" not in one[1]])
 def test_every_nest_that_is_not_refused_is_right(shape: str, change: str) -> None:
     """Any single step left out or moved, any loop changed: refused, or the same C."""

@@ -26,6 +26,7 @@ ATTENTION = [kind for kind in KINDS if kind not in FORMS["recurrent"]]
 OPTIONS = ("--simulate", "sample", "-p", f"engine={SMALL}", "-p", "vector=none")
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize(
     ("a", "b"),
@@ -73,6 +74,7 @@ def test_watched_decoder_is_the_same_and_tells_of_every_job(tmp_path: Path, bits
     assert all(np.array_equal(job.a, np.rint(job.a)) for job in jobs)
 
 
+@pytest.mark.prove
 def test_chat_runs_a_sample_on_the_block(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,7 @@ def test_refused(run: Run, tmp_path: Path, how: str, says: str) -> None:
     assert found.out == ""
 
 
+@pytest.mark.prove
 def test_on_the_simulated_block(run: Run, tmp_path: Path) -> None:
     """Its report says how the floats differ from onnxruntime's."""
     onnx.save(in_blocks(4, bits=4), tmp_path / "m.onnx")

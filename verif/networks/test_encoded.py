@@ -173,6 +173,7 @@ def test_steps_are_nearly_the_best(name: str) -> None:
     assert (errors(steps) <= errors(greatest)).all()
 
 
+@pytest.mark.prove
 def test_every_pair_on_the_simulated_block(tmp_path: Path) -> None:
     """Words of one and of two codes, half bytes, sums and codes; by the driver."""
     names = "int8", "int4", "e2m1", "e4m3"

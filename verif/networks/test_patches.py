@@ -140,6 +140,7 @@ ENGINES = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(
     ("how", "kinds"),
     [

@@ -38,6 +38,7 @@ def rounded(name: str, values: np.ndarray, by_columns: bool) -> np.ndarray:
     return fmt.to_float(encode(fmt, values, steps)) * steps
 
 
+@pytest.mark.prove
 def test_digits(run: Run, task: Task, files: list[Any], tmp_path: Path) -> None:
     """Sensitivities are numpy's; the choice keeps its budget, and runs on the simulated block."""
     out = tmp_path / "out"

@@ -56,6 +56,7 @@ def convolution(builder: Builder, how: dict[str, Any], kinds: tuple[Any, Any]) -
     return (2, 6, *(9, 8)[: len(kernel)])
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("kinds", [(U8, I8), (I8, I8), (U8, U8)], ids=["u8s8", "s8s8", "u8u8"])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions(name: str, kinds: tuple[Any, Any]) -> None:

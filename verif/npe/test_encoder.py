@@ -45,6 +45,7 @@ def spec_of(name: str, width: int, fraction_width: int, **more: Any) -> EncoderS
     return EncoderSpec(format=name, width=width, fraction_width=fraction_width, **more)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "spec",
     [

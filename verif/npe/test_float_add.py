@@ -100,6 +100,7 @@ def fused(a_name: str, b_name: str, name: str, *, slip: int = 0) -> Callable[...
     return claim
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("a", "b", "total"),
     [
@@ -114,6 +115,7 @@ def test_fused_multiply_add_is_rounded_once(a: str, b: str, total: str) -> None:
     assert holds(fused(a, b, total), *(minifloat(name).width for name in (total, a, b)))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["e2m1ieee", "e3m3ieee", "e4m1ieee"])
 def test_addition_of_codes_is_rounded_once(name: str) -> None:
     """Without normalising: what is subnormal has the least exponent."""

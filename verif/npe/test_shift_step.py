@@ -96,6 +96,7 @@ def quotients(divide: Divide, divisors: Sequence[int]) -> list[int]:
     return found
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("bits", [1, 2, 3, 8])
 @pytest.mark.parametrize("least", [1, 5, 64, 127])
 def test_division_is_exact(bits: int, least: int) -> None:

@@ -74,6 +74,7 @@ def halves_hold(formats: str, *, tells: bool, slip: int = 0) -> bool:
     return holds(claim, spec.WORD, 1, 1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("formats", "tells"),
     long([(EIGHT, True), ("int4,e2m1,int16", False), ("int8,posit8e0,posit16e1", True),
@@ -145,6 +146,7 @@ def test_decoder_of_posits_of_16_bits(step: int) -> None:
     check("posit16e1", "posit16e1", 1, np.arange(0, 1 << 16, step), WIDE, tells=True)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("name", "tells"),
     [
@@ -159,6 +161,7 @@ def test_decoder_of_the_second_pass(name: str, tells: bool) -> None:
     check(ALL, name, 2, words, WIDE | CROSS, tells=tells)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("formats", ["int16", "posit16e1", "int16,posit16e1"])
 @pytest.mark.parametrize("passes", [1, 2])
 def test_decoder_of_16_bits_only(formats: str, passes: int) -> None:

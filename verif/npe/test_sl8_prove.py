@@ -90,6 +90,7 @@ def fixed(magnitude: Value, negative: Value, exponent: list[Value]) -> Value:
     return Mux(negative, -shifted, shifted)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("formats", "tells"),
     [
@@ -227,12 +228,14 @@ def test_gated_lane_makes_every_product() -> None:
     assert products_hold("int4,e2m3", 16, accumulation="gated")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("accumulation", ["carry_save", "resolved"])
 @pytest.mark.parametrize("pipeline", range(5))
 def test_lane_step(accumulation: str, pipeline: int) -> None:
     assert step_holds("e2m3", 14, accumulation=accumulation, pipeline=pipeline)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("formats", "width", "pipeline"),
     long(

@@ -85,6 +85,7 @@ def reduction_holds(spec: LaconicSpec, pipeline: int, *, slip: int = 0) -> bool:
     return holds(claim, width * spec.k, 2 * spec.k, spec.k, 1, cycles=1 + pipeline)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
 @pytest.mark.parametrize(("a_width", "b_width"), [(4, 4), (2, 5), (5, 2)])
 def test_lane_gives_the_product(a_width: int, b_width: int, a_signed: bool, b_signed: bool) -> None:
@@ -101,6 +102,7 @@ def test_lane_proof_can_fail(slip: int, pairs: int) -> None:
     assert not lane_holds(LaconicSpec(a_width=4, b_width=4), pairs, slip=slip)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("k", "pipeline", "width"),
     [

@@ -39,6 +39,7 @@ def makes_the_product(kind: str, encoding: str, codes: Sequence[int], slip: int 
     return holds(claim, 8)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("kind", "encoding"), long([*product(CELLS, ["booth", "ent", "none"])], 1, 2, 3, 5, 6, 7)
 )

@@ -89,6 +89,7 @@ def test_pe_step(kind: str, a_signed: bool, b_signed: bool, encoding: str, pipel
     assert step_holds(kind, spec, encoding=encoding, pipeline=pipeline)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("a_signed", "b_signed", "encoding", "pipeline"),
     cover(SIGNS, ["booth", "ent", "none"], [0, 1]),
@@ -99,6 +100,7 @@ def test_pe_step_of_planes(a_signed: bool, b_signed: bool, encoding: str, pipeli
     assert step_holds("opt2", spec, encoding=encoding, pipeline=pipeline)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize(("a_width", "b_width", "width"), [(2, 2, 4), (5, 2, 6), (3, 5, 14)])
 def test_pe_step_odd_widths(kind: str, a_width: int, b_width: int, width: int) -> None:
@@ -107,6 +109,7 @@ def test_pe_step_odd_widths(kind: str, a_width: int, b_width: int, width: int) -
     assert step_holds(kind, MacSpec(a_width=a_width, b_width=b_width, accumulator_width=width))
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("encoding", ["booth", "ent", "none"])
 @pytest.mark.parametrize(("k", "pipeline"), [(2, 0), (3, 1), (3, 3)])

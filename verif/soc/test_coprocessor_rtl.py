@@ -99,16 +99,12 @@ def brief(request: pytest.FixtureRequest, **options: int) -> dict[str, int]:
     return {} if request.node.get_closest_marker("prove") else {"still": 2000} | options
 
 
-@pytest.mark.parametrize(
-    "parameters", [SHORT | {"lean": True}, *long([SHORT])], ids=case_name
-)  # fmt: skip
-def test_coprocessor_rtl_in_short(
-    parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+@pytest.mark.prove
+@pytest.mark.parametrize("parameters", [SHORT | {"lean": True}, SHORT], ids=case_name)
+def test_coprocessor_rtl_in_short(parameters: dict[str, Any], tmp_path: Path) -> None:
     """A sample of the orders, and all else; the first case closes the coverage."""
     bench = "verif.soc.benches.tb_coprocessor"
-    options = brief(request, overlaps=1)
-    run_bench(Design("coprocessor", parameters), bench, tmp_path, close=False, **options)
+    run_bench(Design("coprocessor", parameters), bench, tmp_path, close=False)
 
 
 @pytest.mark.parametrize("parameters", [*CASES[:1], *long([*CASES, *LONG])], ids=case_name)
@@ -188,7 +184,7 @@ def test_coprocessor_rtl_formats(
     parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     bench = "verif.soc.benches.tb_coprocessor_formats"
-    options = brief(request, transactions=6)
+    options = brief(request, transactions=2)
     run_bench(Design("coprocessor", parameters), bench, tmp_path, **options)
 
 
@@ -207,7 +203,8 @@ LONG_STREAMS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("parameters", [*STREAMS, *long(LONG_STREAMS)], ids=case_name)
+@pytest.mark.prove
+@pytest.mark.parametrize("parameters", [*STREAMS, *LONG_STREAMS], ids=case_name)
 def test_coprocessor_stream_rtl_matches_golden_at_cocotbext_axi(
     parameters: dict[str, Any], tmp_path: Path
 ) -> None:

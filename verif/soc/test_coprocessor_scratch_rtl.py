@@ -57,5 +57,5 @@ def test_coprocessor_scratch_rtl_matches_golden(
 ) -> None:
     run_bench(
         Design("coprocessor", parameters), "verif.soc.benches.tb_coprocessor_scratch", tmp_path,
-        **brief(request, transactions=3),
+        **brief(request, transactions=1),
     )  # fmt: skip

@@ -41,7 +41,7 @@ def test_coprocessor_uart_rtl_matches_golden(
     parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Damaged frames and wrong jobs are a few, and more in `make prove`, here and below."""
-    short = {"transactions": 60, "wrong": 1}
+    short = {"transactions": 20, "wrong": 1}
     options = {} if request.node.get_closest_marker("prove") else short
     design = Design("coprocessor_uart", parameters)
     result = verify(design, seed=1, options=options, directory=tmp_path)

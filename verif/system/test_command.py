@@ -59,6 +59,7 @@ def simulated(
     return simulation
 
 
+@pytest.mark.prove
 def test_digits_on_the_simulated_system(run: Run, network: list[Path], tmp_path: Path) -> None:
     """It boots, takes a network and images at its serial pins, and gives classes back."""
     simulation = simulated(run, network, tmp_path, 2)
@@ -214,6 +215,7 @@ def test_digits_on_a_board(
     assert (done.code, "not a report of `carrysave soc`" in done.err) == (2, True)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("fmax", "code"), [(68.3, 0), (51.6, 1)])
 def test_bitstream(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fmax: float, code: int

@@ -110,6 +110,7 @@ def test_systolic_ws_step_odd_widths(pe: str, a_width: int, b_width: int, width:
     assert step_holds(StationaryPe, pe, spec, "booth")
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("kind", [StationaryPe, FirstPe])
 @pytest.mark.parametrize("pe", ["opt1", "mac"])
 @pytest.mark.parametrize("pipeline", [1, 2])
@@ -129,6 +130,7 @@ def test_systolic_ws_step_with_a_counter(kind: type[StationaryPe], encoding: str
     assert step_holds(kind, "opt1", spec, encoding, upper="counter")
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("slip", ["sum", "weight", "hop"])
 @pytest.mark.parametrize("kind", [StationaryPe, FirstPe])
 @pytest.mark.parametrize("pipeline", [0, 1])

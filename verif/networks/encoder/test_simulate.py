@@ -156,6 +156,7 @@ def attention_alone(jobs: JobList, layer: str) -> list[Job]:
     return jobs.jobs[places[0] : places[-1] + 1]
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("scratch", [pytest.param(0, marks=pytest.mark.prove), 4096])
 def test_scores_stay_on_chip(tmp_path: Path, scratch: int) -> None:
     """Attention of two sentences on one start: equal to golden; with a scratch C alone leaves."""

@@ -117,6 +117,7 @@ def test_read_keeps_the_rules(spec: BusSpec) -> None:
     assert always(dut, lambda m: read_claim(m, dut), cycles=4)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.data_width}x{spec.burst}")
 def test_write_keeps_the_rules(spec: BusSpec) -> None:
     dut = WriteMaster(spec)
@@ -223,6 +224,7 @@ class Beats:
         return all_of(*claims), legal
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.data_width}x{spec.burst}")
 def test_write_ends_bursts_with_their_last_beat(spec: BusSpec) -> None:
     dut = WriteMaster(spec)

@@ -124,6 +124,7 @@ def unpack(
     return streams
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("rates", RATES)
 @pytest.mark.parametrize(
     ("beat", "word"), [(4, 4), (4, 5), (8, 24), (16, 16), (16, 50), (2, 3), (1, 3), (64, 64)]
@@ -161,6 +162,7 @@ def pack(
     return streams
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("rates", RATES)
 @pytest.mark.parametrize(
     ("beat", "word"),

@@ -36,6 +36,7 @@ def test_driver_rtl(parameters: dict[str, Any], tmp_path: Path) -> None:
     assert run(parameters, "verif.soc.benches.tb_driver", tmp_path) == 10
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("parameters", [MX, *long([NVFP4])], ids=case_name)
 def test_driver_rtl_with_scales(parameters: dict[str, Any], tmp_path: Path) -> None:
     assert run(parameters, "verif.soc.benches.tb_driver_scales", tmp_path) == 6
