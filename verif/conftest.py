@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verif.support import sample
+from verif.support.budget import Budget
 from verif.support.command import Outcome, Run
 from verif.support.seeds import of_the_day
-from verif.support.stamps import Stamps, deselect, wanted
+from verif.support.stamps import Stamps, deselect, wanted, whole_run
 
 if TYPE_CHECKING:
     from verif.support.browser import Browser
@@ -46,7 +47,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep what passes, in the process that sees all results."""
+    """Keep what passes, in the process that sees all results; measure in every one."""
+    whole = not hasattr(config, "workerinput") and whole_run(config)
+    config.pluginmanager.register(Budget(whole=whole), "budget")
     if not hasattr(config, "workerinput") and wanted(config):
         stamps = Stamps(config.rootpath, fresh=config.getoption("fresh"))
         config.pluginmanager.register(stamps, "stamps")

@@ -140,6 +140,7 @@ def test_accepted_by_icarus(design: Design, files: dict[str, Path]) -> None:
     assert (lint.returncode, lint.stderr) == (0, "")
 
 
+@pytest.mark.sample(16)
 def test_accepted_by_yosys(design: Design, files: dict[str, Path]) -> None:
     log = yosys.run(
         f"read_verilog {files['.v'].name}\nhierarchy -check -top {design.module}\n"

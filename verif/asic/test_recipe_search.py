@@ -92,6 +92,7 @@ def test_what_is_no_mapping(text: str) -> None:
         abc_script(text)
 
 
+@pytest.mark.prove
 def test_a_recipe_that_fails_is_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(abc_scripts, "PASSES", dict.fromkeys(abc_scripts.PASSES, "no_such_pass"))
     found = check("synthesis", run(*LINE, "--search-recipes", "4").out)

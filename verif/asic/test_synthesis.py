@@ -284,6 +284,7 @@ REGISTERED = (
 )  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("top", "text"), [("pair", PAIR), ("wide", REGISTERED)])
 def test_timing_module_by_module_agrees(top, text, tmp_path, monkeypatch):
     monkeypatch.setitem(elaborate.HIERARCHIES, "auto", 200)

@@ -469,6 +469,7 @@ def test_cli_synth_says_what_yosys_says(
     assert not (tmp_path / "build").exists()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("said", "target"),
     [("", "xilinx7"), ("-p target=generic", "generic"), ("-p encoding=operator", "generic")],

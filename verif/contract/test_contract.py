@@ -239,6 +239,7 @@ def test_json_has_its_schema(run: Run) -> None:
     assert json.loads(json.dumps(again)) == found
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

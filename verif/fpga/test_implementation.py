@@ -52,6 +52,7 @@ def resources(parameters: dict[str, Any], target: str) -> dict[str, Any]:
     return synthesise_design(Design("systolic_os", parameters), target)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("unplaced")
 @pytest.mark.parametrize("target", ["ecp5", "xilinx7"])
 def test_fpga_multipliers_go_to_dsp_blocks(target: str) -> None:

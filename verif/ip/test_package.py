@@ -123,6 +123,7 @@ def module_of(made: Made, lines: Sequence[str] = ()) -> str:
     return "\n".join([f"module {made.module}({names});", *declared, *lines, "endmodule", ""])
 
 
+@pytest.mark.sample(1)
 def test_pack_lists_every_file(made: Made) -> None:
     files = {str(path.relative_to(made.folder)) for path in map(Path, made.said["files"])}
     assert files == set(digests(made.folder))

@@ -18,6 +18,7 @@ from verif.support.formal import holds
 DIVIDEND = ActivationSpec.DIVIDEND
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("width", "divisor", "most"),
     [

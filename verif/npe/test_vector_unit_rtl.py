@@ -56,6 +56,7 @@ def test_vector_unit_rtl_matches_golden(parameters: dict[str, Any], tmp_path: Pa
     assert result.ok, result
 
 
+@pytest.mark.prove
 def test_vector_unit_rtl_with_tables_matches_golden(tmp_path: Path) -> None:
     parameters = {"lanes": 3, "exponential": "table", "adder": "operator"}
     result = verify(Design("vector_unit", parameters), directory=tmp_path)

@@ -100,6 +100,7 @@ def test_a_pass(run: Run, tmp_path: Path) -> None:
     assert [row["seconds"] for row in again["runs"]] == [row["seconds"] for row in facts["runs"]]
 
 
+@pytest.mark.prove
 def test_failures(
     run: Run, tmp_path: Path, told: None, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

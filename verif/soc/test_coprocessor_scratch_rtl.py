@@ -7,6 +7,7 @@ import pytest
 
 from hw.catalog import Design
 from verif.soc.test_coprocessor_rtl import SMALL, brief, run_bench
+from verif.soc.test_coprocessor_vector_rtl import SHORT
 from verif.support.cases import case_name, long
 
 CASES: list[dict[str, Any]] = [
@@ -51,7 +52,7 @@ def test_coprocessor_without_scratch_is_as_it_was() -> None:
     assert Design("coprocessor").digest == Design("coprocessor", {"scratch": 0}).digest
 
 
-@pytest.mark.parametrize("parameters", [*CASES, *long([*CASES, *LONG])], ids=case_name)
+@pytest.mark.parametrize("parameters", [SHORT, *long([*CASES, *LONG])], ids=case_name)
 def test_coprocessor_scratch_rtl_matches_golden(
     parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -62,6 +62,14 @@ LONG: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+SHORT = CASES[1] | {
+    "scratch": 4096,
+    "vector": "vector_unit(operations=softmax,rms_norm,silu,add,multiply,scale,lanes=4,length=64,"
+              "quotient_bits=4,width=16,out_width=16,signed=True)",
+}  # fmt: skip
+"""What `make test` simulates, with the bench of memory on chip, too."""
+
+
 @pytest.mark.parametrize(("parameters", "says"), [
     ({"code_bytes": 2, "requantise": False}, "code_bytes must be 1 .*, not 2"),
     ({"code_bytes": 3}, r"code_bytes must be 1\.\.2 bytes, not 3"),
@@ -82,7 +90,7 @@ def test_coprocessor_without_sizes_is_as_it_was() -> None:
         assert name not in plain.key
 
 
-@pytest.mark.parametrize("parameters", [*CASES[1:], *long([*CASES, *LONG])], ids=case_name)
+@pytest.mark.parametrize("parameters", [SHORT, *long([*CASES, *LONG])], ids=case_name)
 def test_coprocessor_vector_rtl_matches_golden(
     parameters: dict[str, Any], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -34,7 +34,7 @@ _MARKS = (
 _SECONDS = 5
 _BYTES = 1 << 30
 
-SHORT, LONG = 3, 600
+SHORT, LONG = 1, 600
 """Seconds of one format in `make test` and in `make prove`."""
 budgets = pytest.mark.parametrize(
     "seconds", [SHORT, pytest.param(LONG, marks=pytest.mark.prove)], ids=["short", "long"]

@@ -19,7 +19,7 @@ import pytest
 from carrysave import cache
 from carrysave.asic.liberty.cells import OSU018
 
-__all__ = ["Stamps", "deselect", "everything", "wanted"]
+__all__ = ["Stamps", "deselect", "everything", "wanted", "whole_run"]
 
 _OWN = "stamps"
 _IGNORED = {"build", "dist", "__pycache__", "node_modules"}
@@ -36,12 +36,18 @@ _ALWAYS = "verif/test_tree.py"
 """Runs whatever is kept, so that no run is empty."""
 
 
-def wanted(config: pytest.Config) -> bool:
-    """Tell whether this is a whole run of the short tests, outside continuous integration."""
+def whole_run(config: pytest.Config) -> bool:
+    """Tell whether this is a run of all short tests."""
     options = config.option
     everywhere = config.args_source is not pytest.Config.ArgsSource.ARGS
-    narrowed = options.keyword or options.deselect or options.markexpr != "not prove"
-    return everywhere and not narrowed and not os.environ.get("CI")
+    return everywhere and not (
+        options.keyword or options.deselect or options.markexpr != "not prove"
+    )
+
+
+def wanted(config: pytest.Config) -> bool:
+    """Tell whether this is a whole run of the short tests, outside continuous integration."""
+    return whole_run(config) and not os.environ.get("CI")
 
 
 def everything(root: Path) -> str:

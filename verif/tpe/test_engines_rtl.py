@@ -131,8 +131,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    # Each kind of array, and each target with blocks of its own.
-    brief(CASES, 4, 12, 19, 23, 30, 36, 44, 53, -4),
+    # Each kind of array, and blocks that multiply or add.
+    brief(CASES, 4, 12, 20, 23, 30, 44),
     ids=[f"{name}-{case_name(how)}" for name, how in CASES],
 )
 def test_engine_rtl_matches_golden(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def test_parts_are_a_layer_and_some_of_the_others(tmp_path: Path) -> None:
     assert wrong(found, made) == ["1.scores"]
 
 
+@pytest.mark.prove
 def test_small_encoder_on_the_block(tmp_path: Path) -> None:
     design, found = small(tmp_path, 4)
     made, counters = run_works(design, [part.work for part in found], tmp_path)

@@ -97,6 +97,7 @@ def device_of(link: UartLink) -> Coprocessor:
     return Coprocessor(link, link, **more)
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize(
     ("faults", "rate"), [(15, 0.01), *long([(30, 0.01), (1000, 0.002), (9000, 0.02)])]
 )
