@@ -21,16 +21,18 @@ from verif.support.stamps import Stamps, deselect, wanted, whole_run
 if TYPE_CHECKING:
     from verif.support.browser import Browser
 
-# Files whose tests take longest: they come first, lest a worker be left with one at the end.
+# Files whose tests take longest come first, so that no worker has one left at the end.
 FIRST = (
-    "test_coprocessor_rtl.py", "test_coprocessor_uart_rtl.py", "test_command.py", "test_mutants.py",
-    "test_encoded.py", "test_driver_rtl.py", "test_driver_stream.py", "test_run.py",
-    "test_activity.py", "test_netlist.py", "test_boards.py", "test_precision.py",
-    "test_shift_rtl.py", "test_lut_chain_rtl.py", "test_stimulus.py", "test_synthesis.py",
-    "test_float_lut_rtl.py", "test_sl8_rtl.py", "test_sl16_rtl.py", "test_npe_rtl.py",
-    "test_requantiser_rtl.py", "test_runner.py", "test_commands.py", "test_implementation.py",
-    "test_coprocessor_vector_rtl.py", "test_simulate.py", "test_search.py", "test_generic.py",
-    "test_recipe_search.py", "test_pulls.py", "test_space.py", "test_explore.py",
+    "test_coprocessor_rtl.py", "test_coprocessor_uart_rtl.py", "test_implementation.py",
+    "test_generic.py", "test_transactions.py", "test_figures.py", "test_mutants.py",
+    "test_command.py", "test_float_lut_rtl.py", "test_products.py", "test_driver_rtl.py",
+    "test_engines_rtl.py", "test_search.py", "test_activity.py", "test_sl16_rtl.py",
+    "test_install.py", "test_network.py", "test_synthesis.py", "test_sl8_prove.py", "test_place.py",
+    "test_recipes.py", "test_testing.py", "test_run.py", "test_group_scale_rtl.py",
+    "test_doctor.py", "test_netlist.py", "test_compare.py", "test_blocks.py", "test_mixes.py",
+    "test_selftest.py", "test_golden_lut_isa.py", "test_mac_rtl.py", "test_pages.py",
+    "test_vectors.py", "test_hostile_names.py", "test_tuning.py", "test_pulls.py",
+    "test_commands.py", "test_catalog.py",
 )  # fmt: skip
 
 

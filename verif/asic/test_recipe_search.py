@@ -27,6 +27,7 @@ def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "RESIZED", 1)
 
 
+@pytest.mark.prove
 def test_the_best_is_kept_and_used(run: Run, tmp_path: Path) -> None:
     sets = ("-p", "encoding=booth", "-p", "adder=sklansky")
     plain = json.loads(run(*LINE, *sets, "--sweep").out)

@@ -396,6 +396,7 @@ def test_cli_synth_prints_a_table(run: Run, monkeypatch: pytest.MonkeyPatch, col
     assert "opensta" in versions
 
 
+@pytest.mark.prove
 @pytest.mark.usefixtures("short_sweep")
 def test_cli_synth_sweep_writes_results(run: Run, tmp_path: Path) -> None:
     outcome = run("synth", *SMALL, "--sweep", "-o", "out")

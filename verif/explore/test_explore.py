@@ -146,6 +146,7 @@ def test_front_is_of_designs_that_work(run: Run, tmp_path: Path) -> None:
         assert (made.code, "not what `carrysave explore` writes" in made.err) == (2, True)
 
 
+@pytest.mark.prove
 @pytest.mark.usefixtures("told")
 def test_the_front_is_placed(run: Run, tmp_path: Path, browser: Browser) -> None:
     """Figures with wires beside those without, and which of the front none beats there."""
@@ -266,7 +267,7 @@ def test_every_point_is_proposed_once(method: str) -> None:
     assert other.ask(5) == seen[:5]
 
 
-@pytest.mark.sample(1)
+@pytest.mark.prove
 @pytest.mark.parametrize("method", ["model", "tpe", "nsga2"])
 def test_samplers_find_more_than_chance(method: str) -> None:
     """Of 225 points with two objectives the front's share after 60, over three seeds."""
