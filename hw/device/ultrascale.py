@@ -9,11 +9,18 @@ _FLOW = Flow(
     synth="synth_xilinx -family xcup -flatten",
     bare="-noiopad -noclkbuf",
     counts={
-        "luts": {"LUT[1-6]|INV": 1, "SRL.*": 1, "RAM32M.*": 8, "RAM64M.*": 8, "RAM(32|64)X1D": 2},
+        "luts": {
+            "LUT[1-6]|INV": 1,
+            "SRL.*": 1,
+            "RAM(32|64)X1S": 1,
+            "RAM128X1S|RAM(32|64)X1D": 2,
+            "RAM256X1S|RAM128X1D": 4,
+            "RAM512X1S|RAM256X1D|RAM32M16|RAM64M8|RAM64X8SW|RAM32X16DR8": 8,
+        },
         "ffs": {"FD[RSCP]E(_1)?": 1},
         "dsps": {"DSP48E2": 1},
         "brams": {"RAMB36E2": 1, "RAMB18E2": 0.5},
-        "lutrams": {"RAM(32|64|128|256).*": 1},
+        "lutrams": {"RAM(32|64|128|256|512).*": 1},
         "carry": {"CARRY8": 1},
     },
 )

@@ -9,7 +9,13 @@ _FLOW = Flow(
     synth="synth_xilinx -family xc7 -flatten",
     bare="-noiopad -noclkbuf",
     counts={
-        "luts": {"LUT[1-6]|INV": 1, "SRL.*": 1, "RAM32M": 4, "RAM64M": 4, "RAM(32|64)X1D": 2},
+        "luts": {
+            "LUT[1-6]|INV": 1,
+            "SRL.*": 1,
+            "RAM(32|64)X1S": 1,
+            "RAM128X1S|RAM(32|64)X1D": 2,
+            "RAM256X1S|RAM128X1D|RAM32M|RAM64M": 4,
+        },
         "ffs": {"FD[RSCP]E(_1)?": 1},
         "dsps": {"DSP48E1": 1},
         "brams": {"RAMB36E1": 1, "RAMB18E1": 0.5},

@@ -7,12 +7,13 @@ from amaranth import Cat, Module, Signal, Value
 
 from hw.arith.adder import ADDERS, resolve
 from verif.arith.test_bit_heap import rows_sum
+from verif.support.cases import long
 from verif.support.formal import holds
 
 
 @pytest.mark.sample(40)
 @pytest.mark.parametrize("adder", ADDERS)
-@pytest.mark.parametrize("width", [1, 2, 3, 7, 16, 31, 32])
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 16, 31, 32, 33, 65, *long([100])])
 @pytest.mark.parametrize("carries", ["all", "some", "none"])
 def test_resolve_equals_addition(adder: str, width: int, carries: str) -> None:
     keep = {"all": 1.0, "some": 0.4, "none": 0.0}[carries]

@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 from golden.npe.activation import ActivationSpec, exp_shift
 from golden.npe.shift_gelu import ShiftGeluSpec
 from golden.npe.shiftmax import ShiftmaxSpec
-from hw.arith.constant_division import divide_by_constant
+from hw.arith.constant_division import divide_by_constant, reciprocal
 from hw.npe.activations import row_exponential
 from hw.npe.activations.divide import Divide
 from verif.support.formal import holds
@@ -23,6 +23,7 @@ DIVIDEND = ActivationSpec.DIVIDEND
     ("width", "divisor", "most"),
     [
         *((9, divisor, 368) for divisor in (1, 2, 3, 10, 16, 100, 369, 4096)),
+        (4, 3, 8),  # the largest dividend is what needs the last bit
         (8, 11, 200),
         (12, 10, 4095),
         (13, 1000, 5888),
@@ -35,6 +36,20 @@ def test_division_by_a_constant_is_exact(width: int, divisor: int, most: int) ->
         return (x > most) | ((quotient == x // divisor) & (rest == x % divisor))
 
     assert holds(claim, width)
+
+
+@pytest.mark.parametrize("divisor", range(1, 41))
+def test_reciprocal_is_the_least_that_is_exact(divisor: int) -> None:
+    for most in range(300):
+        factor, shift = reciprocal(divisor, most)
+        # Errors are largest where the remainder is, and grow with the dividend.
+        for x in (most, most - (most + 1) % divisor):
+            assert x < 0 or x * factor >> shift == x // divisor
+        excess = factor * divisor - (1 << shift)
+        assert 0 <= excess * most < 1 << shift
+        assert factor == -(-(1 << shift) // divisor)
+        for less in range(shift):
+            assert (-(1 << less) % divisor) * most >= 1 << less
 
 
 def test_division_by_a_constant_proof_can_fail() -> None:

@@ -5,9 +5,12 @@ A sum that begins, less the corrections, is the sum of the products of k pairs.
 
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
+import numpy as np
 import pytest
 from amaranth import C, Cat, Module, Signal, Value
+from amaranth.sim import Simulator
 
 from golden.formats.integer import IntFormat
 from golden.pe.mac import MacSpec
@@ -84,6 +87,50 @@ def test_element_adds_products(
         accumulator_width=a_width + b_width + k,
     )  # fmt: skip
     assert adds_products(spec, name)
+
+
+@pytest.mark.parametrize(("a_signed", "b_signed"), SIGNS)
+@pytest.mark.parametrize("k", range(2, 12))
+def test_element_adds_any_number_of_pairs(k: int, a_signed: bool, b_signed: bool) -> None:
+    """Even and odd numbers, and a code without another; simulated, for any that is a beat's."""
+    spec = MacSpec(
+        k=k, a_width=5, b_width=4, a_signed=a_signed, b_signed=b_signed, accumulator_width=14
+    )
+    element = WinogradElement(spec, family("gowin"))
+    row = WinogradCorrection("row", element, spec.a_format)
+    column = WinogradCorrection("column", element, spec.b_format)
+    m = Module()
+    m.submodules += [element, row, column]
+    rng = np.random.default_rng(k)
+    formats = spec.a_format, spec.b_format
+    # The largest and the smallest codes first.
+    values = [
+        np.vstack([np.full(k, fmt.high), np.full(k, fmt.low), rng.integers(
+            fmt.low, fmt.high, (20, k), endpoint=True
+        )])
+        for fmt in formats
+    ]  # fmt: skip
+    due = (values[0] * values[1]).sum(axis=1)
+    found: list[int] = []
+
+    async def bench(ctx: Any) -> None:
+        for beat in range(len(due) + element.latency + 1):
+            for fmt, codes, ports in zip(
+                formats, values, ((element.i_a, row.i), (element.i_b, column.i)), strict=True
+            ):
+                here = codes[beat] if beat < len(due) else codes[0]
+                whole = sum(int(code) % (1 << fmt.width) << fmt.width * at
+                            for at, code in enumerate(here))  # fmt: skip
+                for port in ports:
+                    ctx.set(port, whole)
+            sums = await ctx.tick().sample(element.o_sums, row.o_sum, column.o_sum)
+            found.append((sums[2] - sums[3] - sums[4]) % (1 << spec.accumulator_width))
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert found[element.latency + 1 :] == [int(one) % (1 << spec.accumulator_width) for one in due]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
