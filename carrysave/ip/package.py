@@ -12,7 +12,7 @@ from carrysave.ip import block_design, diagram, drivers, ip_xact, licences, lite
 from carrysave.ip.facts import OUTSIDE, Facts
 from hw.catalog import Design
 from hw.emit.constraints import sdc, xdc
-from hw.emit.files import models
+from hw.emit.files import file_list, models
 from hw.emit.fusesoc import core
 from hw.emit.verilog import Emission
 from hw.soc.registers.rdl import MAP
@@ -91,7 +91,7 @@ def _fill(block: Facts, folder: Path, name: str | None) -> None:
         **blocks,
         f"{module}.v": emission.verilog,
         f"{module}.json": json.dumps(emission.manifest, indent=2) + "\n",
-        f"{module}.f": f"{module}.v\n",
+        f"{module}.f": file_list(module, blocks),
         f"{module}.core": core(
             module,
             block.design.entry.summary,

@@ -109,8 +109,10 @@ def attempt(
     reason = None
     if code is None:
         reason = f"the simulation did not end within {deadline:g} s"
+    elif broken := _broken(log):
+        reason = broken
     elif not failed and code != 0:
-        reason = _broken(log) or f"the simulator ended with exit code {code}"
+        reason = f"the simulator ended with exit code {code}"
     elif count == 0:
         reason = f"no test of {bench} ran"
     if reason is not None:

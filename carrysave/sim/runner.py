@@ -14,6 +14,7 @@ from carrysave.sim.attempt import Result, attempt
 from carrysave.sim.parameters import describe
 from carrysave.sim.results import cases
 from carrysave.sim.rules.bound import bound
+from carrysave.sim.unknowns import shell, shell_name
 from carrysave.sim.verilator import Build
 from hw.catalog import Design
 from hw.device import models_of
@@ -128,11 +129,17 @@ def verify(
     directory : folder in which this run gets a new folder of its own.
     """
     folder = new_folder(directory, design.module)
-    # Icarus knows no `bind`.
-    rules = simulator == "verilator"
-    sources = list(netlist) if netlist is not None else sources_of(design, folder, rules=rules)
+    top = design.module
+    if netlist is not None:
+        sources = list(netlist)
+    elif simulator == "verilator":
+        sources = sources_of(design, folder, rules=True)
+    else:  # It knows no `bind`, but it does know x.
+        top = shell_name(design)
+        own = cache.write(folder / f"{top}.v", shell(design))
+        sources = [*sources_of(design, folder), own]
     return run(
-        SIMULATORS[simulator](sources, design.module, waves=waves),
+        SIMULATORS[simulator](sources, top, waves=waves),
         design.entry.bench,
         tests=tests,
         parameters=describe(design) | dict(options or {}),

@@ -174,6 +174,14 @@ class Family:
     stops: bool = False
     board_arguments: tuple[str, ...] = ()
 
+    def next_b(self, register: Value, beat: Value, b: Value) -> Value:
+        """Return what a register of operands of B takes; A is zero without a `beat`.
+
+        Where products are operators it holds its value without one: whatever comes then may be x in
+        simulation, in Verilog 0 times x is x, and x in a sum stays there. The enable is free.
+        """
+        return Mux(beat, b, register) if type(self).multiply is Family.multiply else b
+
     def multiply(self, m: Module, a: Value, b: Value, en: Value | None = None) -> Value:
         """Return the product of two operands, ``multiplier.registers`` cycles later.
 

@@ -1,6 +1,7 @@
 """The files of a design: Verilog, manifest, constraints, file list, FuseSoC core."""
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 from hw.catalog import Design
@@ -10,7 +11,17 @@ from hw.emit.flat_ports import clock_and_reset
 from hw.emit.fusesoc import core
 from hw.emit.verilog import Emission
 
-__all__ = ["generate", "models"]
+__all__ = ["file_list", "generate", "models"]
+
+_GUARD = """\
+// Stand-ins for a device's blocks, for simulation alone. Synthesis tools have these blocks: they
+// read nothing here, by the macro SYNTHESIS (Vivado, Yosys, Synplify), or else by these comments.
+`ifndef SYNTHESIS
+// synthesis translate_off
+{}
+// synthesis translate_on
+`endif
+"""
 
 
 def generate(
@@ -37,7 +48,7 @@ def generate(
         ".v": emission.verilog,
         ".json": json.dumps(emission.manifest, indent=2) + "\n",
         ".sdc": sdc(emission.ports, clock_and_reset(emission.component)[0], period_ns=period_ns),
-        ".f": f"{module}.v\n",
+        ".f": file_list(module, blocks),
         ".core": core(
             module,
             design.entry.summary,
@@ -60,10 +71,19 @@ def generate(
     return paths
 
 
+def file_list(module: str, blocks: Collection[str]) -> str:
+    """Return the list of a design's files for synthesis; it names those for simulation alone."""
+    told = "".join(
+        f"// Simulation needs {name}, too; it is not for synthesis.\n" for name in blocks
+    )
+    return f"{told}{module}.v\n"
+
+
 def models(emission: Emission) -> dict[str, str]:
     """Return a file of simulation models of the blocks that a design has, or none.
 
-    For synthesis they are not needed, and in the way.
+    A tool's own blocks must win in synthesis: there the file is empty.
     """
     texts = [path.read_text() for path in models_of(emission.verilog)]
-    return {f"{emission.design.module}_models.v": "\n".join(texts)} if texts else {}
+    text = _GUARD.format("\n".join(texts).rstrip())
+    return {f"{emission.design.module}_models.v": text} if texts else {}

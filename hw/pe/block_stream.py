@@ -37,6 +37,7 @@ class BlockStream:
 
     def __init__(self, spec: MacSpec, family: Family, dsps: int):
         self.spec = spec
+        self.family = family
         self.element = make_block_element(spec, family, "none", 1, gaps=False).first
         if not groups_of_blocks(dsps, 1, self.element.blocks, "an element"):
             self.element = FabricElement(self.element)
@@ -87,7 +88,7 @@ class BlockStream:
         ]
         m.d.sync += [
             held_a.eq(Mux(accept, element.encode_a(m, [a]), 0)),
-            held_b.eq(element.encode_b(m, [b])),
+            held_b.eq(self.family.next_b(held_b, accept, element.encode_b(m, [b]))),
             ends.eq(Cat(last, ends)),
             real.eq(Cat(last, real)),
             coming.eq(coming + last - taken),

@@ -273,7 +273,8 @@ class BlockArray:
             self._column(number).element.encode_b(m, group)
             for number, group in enumerate(_groups(columns, element.columns))
         )
-        m.d.sync += held_b.eq(Mux(accept, coded_b, 0) if self.ZERO_B else coded_b)
+        coded_b = Mux(accept, coded_b, 0) if self.ZERO_B else coded_b
+        m.d.sync += held_b.eq(self.family.next_b(held_b, accept, coded_b))
         all_a: Value = held_a
         wide_b: Value = held_b
         if element.chained:

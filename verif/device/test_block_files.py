@@ -1,11 +1,13 @@
 """What is generated of a device's blocks: models for simulation, accepted by every tool."""
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from hw.catalog import Design
+from hw.device import NAMES
 from hw.emit import yosys
 from hw.emit.files import generate
 
@@ -23,7 +25,9 @@ def test_models_come_with_the_verilog(files: dict[str, Path]) -> None:
     text = files["_models.v"].read_text()
     for block in ("MULT18X18D", "LUT4", "CCU2C", "PDPW16KD"):
         assert text.count(f"module {block} ") == 1
-    assert "_models.v" not in files[".f"].read_text()
+    said, listed = files[".f"].read_text().splitlines()
+    assert said == f"// Simulation needs {files['_models.v'].name}, too; it is not for synthesis."
+    assert listed == files[".v"].name
     core = files[".core"].read_text()
     assert f"models:\n    files: [{files['_models.v'].name}]" in core
     assert "filesets: [rtl, models]" in core
@@ -47,10 +51,31 @@ def test_icarus_accepts_verilog_and_models(files: dict[str, Path]) -> None:
 
 
 def test_yosys_maps_it_as_it_is_read(files: dict[str, Path]) -> None:
-    """As a user would: read the Verilog, and map it; no instance is read twice."""
+    """As a user would: read all Verilog, and map it; no instance is read twice, blocks stay."""
     log = yosys.run(
-        f"read_verilog {files['.v'].name}\nsynth_ecp5 -top {Design('systolic_os', CORE).module}\n"
-        "check -assert",
+        f"read_verilog {files['_models.v'].name} {files['.v'].name}\n"
+        f"synth_ecp5 -top {Design('systolic_os', CORE).module}\ncheck -assert",
         cwd=files[".v"].parent,
     )
     assert "Reprocessing" not in log
+    assert re.findall(r"(\d+) +MULT18X18D$", log, re.MULTILINE)[-1] == "4"
+    assert re.findall(r"(\d+) +PDPW16KD$", log, re.MULTILINE)[-1] == "2"
+
+
+@pytest.mark.parametrize("target", NAMES)
+def test_synthesis_reads_no_model(target: str, tmp_path: Path) -> None:
+    """A user who adds all files to his project gets the device's blocks, not our stand-ins."""
+    design = Design("systolic_os", {"m": 1, "n": 2, "k_max": 20, "target": target})
+    generate(design, tmp_path)
+    models = tmp_path / f"{design.module}_models.v"
+    assert models.exists() == (target != "gowin")
+    if not models.exists():
+        return
+    names = set(re.findall(r"^module (\w+)", models.read_text(), re.MULTILINE))
+    for how, read in (("", set[str]()), ("-nosynthesis", names)):
+        # Yosys heeds comments, too, which leave out what stands between them.
+        text = re.sub("// synthesis translate_o.*", "", models.read_text()) if how else None
+        if text is not None:
+            models.write_text(text)
+        log = yosys.run(f"read_verilog {how} {models.name}\nls", cwd=tmp_path)
+        assert names & set(re.findall(r"^  (\w+)$", log, re.MULTILINE)) == read

@@ -16,15 +16,16 @@ module DSP48E1 #(
   input [2:0] CARRYINSEL, input CARRYIN, CARRYCASCIN, MULTSIGNIN,
   input CEA1, CEA2, CEAD, CEALUMODE, CEB1, CEB2, CEC, CECARRYIN, CECTRL, CED, CEINMODE, CEM, CEP,
   input RSTA, RSTALLCARRYIN, RSTALUMODE, RSTB, RSTC, RSTCTRL, RSTD, RSTINMODE, RSTM, RSTP,
-  output reg [47:0] P, output [47:0] PCOUT, output [29:0] ACOUT, output [17:0] BCOUT
+  output reg [47:0] P = 0, output [47:0] PCOUT, output [29:0] ACOUT, output [17:0] BCOUT
 );
   wire [29:0] a = A_INPUT == "CASCADE" ? ACIN : A;
   wire [17:0] b = B_INPUT == "CASCADE" ? BCIN : B;
-  reg [29:0] a1, a2;
-  reg [17:0] b1, b2;
-  reg [47:0] c1;
-  reg [6:0] opmode;
-  reg signed [42:0] product;
+  reg [29:0] a1 = 0, a2 = 0;
+  reg [17:0] b1 = 0, b2 = 0;
+  reg [47:0] c1 = 0;
+  reg [6:0] opmode = 0;
+  reg signed [42:0] product = 0;
+  wire is_zero = a2[24:0] === 0 || b2 === 0;
   wire [47:0] c = CREG == 1 ? c1 : C;
   wire [47:0] x = opmode[1:0] == 2'b01 ? {{5{product[42]}}, product} : 48'b0;
   wire [47:0] y = opmode[3:2] == 2'b11 ? c : 48'b0;
@@ -37,7 +38,7 @@ module DSP48E1 #(
     if (CEB2) b2 <= BREG == 2 ? b1 : b;
     if (CEC) c1 <= C;
     if (CECTRL) opmode <= OPMODE ^ IS_OPMODE_INVERTED;
-    if (CEM) product <= $signed(a2[24:0]) * $signed(b2);
+    if (CEM) product <= is_zero ? 0 : $signed(a2[24:0]) * $signed(b2);
     if (CEP) P <= x + y + z;
   end
   assign PCOUT = P;

@@ -13,15 +13,16 @@ module MULT18X18D #(
 );
   wire [17:0] a = {A17, A16, A15, A14, A13, A12, A11, A10, A9, A8, A7, A6, A5, A4, A3, A2, A1, A0};
   wire [17:0] b = {B17, B16, B15, B14, B13, B12, B11, B10, B9, B8, B7, B6, B5, B4, B3, B2, B1, B0};
-  reg signed [18:0] held_a, held_b;
-  reg signed [35:0] middle, product;
+  reg signed [18:0] held_a = 0, held_b = 0;
+  reg signed [35:0] middle = 0, product = 0;
+  wire is_zero = held_a === 0 || held_b === 0;
   always @(posedge CLK0)
     if (RST0) begin
       held_a <= 0; held_b <= 0; middle <= 0; product <= 0;
     end else if (CE0) begin
       held_a <= {SIGNEDA & a[17], a};
       held_b <= {SIGNEDB & b[17], b};
-      middle <= held_a * held_b;
+      middle <= is_zero ? 0 : held_a * held_b;
       product <= middle;
     end
   assign {P35, P34, P33, P32, P31, P30, P29, P28, P27, P26, P25, P24, P23, P22, P21, P20, P19, P18,

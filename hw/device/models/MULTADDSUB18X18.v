@@ -12,10 +12,11 @@ module MULTADDSUB18X18 #(
   input SIGNED, LOADC, ADDSUB, CIN,
   input [17:0] A, B,
   input [53:0] C,
-  output reg [53:0] Z
+  output reg [53:0] Z = 0
 );
-  reg signed [18:0] a, b;
-  wire signed [53:0] product = a * b;
+  reg signed [18:0] a = 0, b = 0;
+  wire is_zero = a === 0 || b === 0;
+  wire signed [53:0] product = is_zero ? 0 : a * b;
   always @(posedge CLK) begin
     a <= {SIGNED & A[17], A};
     b <= {SIGNED & B[17], B};

@@ -13,10 +13,14 @@ module MULTADDSUB9X9WIDE #(
   input [3:0] ADDSUB,
   input [8:0] A0, B0, A1, B1, A2, B2, A3, B3,
   input [53:0] C,
-  output reg [53:0] Z
+  output reg [53:0] Z = 0
 );
-  reg signed [9:0] a0, b0, a1, b1, a2, b2, a3, b3;
-  wire signed [53:0] all = a0 * b0 + a1 * b1 + a2 * b2 + a3 * b3;
+  reg signed [9:0] a0 = 0, b0 = 0, a1 = 0, b1 = 0, a2 = 0, b2 = 0, a3 = 0, b3 = 0;
+  wire signed [19:0] p0 = a0 === 0 || b0 === 0 ? 0 : a0 * b0;
+  wire signed [19:0] p1 = a1 === 0 || b1 === 0 ? 0 : a1 * b1;
+  wire signed [19:0] p2 = a2 === 0 || b2 === 0 ? 0 : a2 * b2;
+  wire signed [19:0] p3 = a3 === 0 || b3 === 0 ? 0 : a3 * b3;
+  wire signed [53:0] all = p0 + p1 + p2 + p3;
   always @(posedge CLK) begin
     a0 <= {SIGNED & A0[8], A0}; b0 <= {SIGNED & B0[8], B0};
     a1 <= {SIGNED & A1[8], A1}; b1 <= {SIGNED & B1[8], B1};

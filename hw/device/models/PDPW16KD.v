@@ -16,7 +16,7 @@ module PDPW16KD #(
   DO31, DO32, DO33, DO34, DO35
 );
   reg [35:0] words [0:511];
-  reg [35:0] latch, held;
+  reg [35:0] latch = 0, held = 0;
   wire [35:0] in = {DI35, DI34, DI33, DI32, DI31, DI30, DI29, DI28, DI27, DI26, DI25, DI24,
   DI23, DI22, DI21, DI20, DI19, DI18, DI17, DI16, DI15, DI14, DI13, DI12, DI11, DI10, DI9, DI8,
   DI7, DI6, DI5, DI4, DI3, DI2, DI1, DI0};

@@ -17,14 +17,15 @@ module SB_MAC16 #(
   input ADDSUBTOP, ADDSUBBOT, CI, ACCUMCI, SIGNEXTIN,
   output [31:0] O
 );
-  reg [15:0] a, b;
-  reg [31:0] middle, product, sum;
+  reg [15:0] a = 0, b = 0;
+  reg [31:0] middle = 0, product = 0, sum = 0;
   // Signs of all 16 bits, and of the halves.
   wire signed [16:0] whole_a = {A_SIGNED & a[15], a}, whole_b = {B_SIGNED & b[15], b};
   wire signed [8:0] top_a = {A_SIGNED & a[15], a[15:8]}, top_b = {B_SIGNED & b[15], b[15:8]};
   wire signed [8:0] low_a = {A_SIGNED & a[7], a[7:0]}, low_b = {B_SIGNED & b[7], b[7:0]};
-  wire signed [31:0] whole = whole_a * whole_b;
-  wire signed [15:0] top = top_a * top_b, low = low_a * low_b;
+  wire signed [31:0] whole = whole_a === 0 || whole_b === 0 ? 0 : whole_a * whole_b;
+  wire signed [15:0] top = top_a === 0 || top_b === 0 ? 0 : top_a * top_b;
+  wire signed [15:0] low = low_a === 0 || low_b === 0 ? 0 : low_a * low_b;
   wire [31:0] kept = TOPADDSUB_UPPERINPUT ? {C, D} : sum;
   wire [31:0] halves = {kept[31:16] + middle[31:16], kept[15:0] + middle[15:0]};
   wire [31:0] added = MODE_8x8 ? halves : kept + product;

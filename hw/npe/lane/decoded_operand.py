@@ -7,7 +7,7 @@ from amaranth.lib import data
 
 from hw.npe.lane.widths import NIBBLE, LaneWidths
 
-__all__ = ["DecodedOperand", "Half", "WideOperand"]
+__all__ = ["DecodedOperand", "Half", "WideOperand", "quiet"]
 
 Half = tuple[Value, list[Value], tuple[list[Value], list[Value]]]
 """Magnitude, signs and exponents of 8 bits."""
@@ -128,3 +128,19 @@ class WideOperand(data.StructLayout):
             for name, (bits, signs, exponents) in zip(("first", "second"), halves, strict=True)
         ]
         return Cat(*packed, wide[: self["wide"].width], cross[: self["cross"].width])
+
+
+def quiet(layout: data.StructLayout, operand: Value, valid: Value) -> Value:
+    """Return an operand that belongs to a zero, unless it is valid: no sign, no part of a sum.
+
+    Zero is negated to zero; but of a sign that is x, simulators make x of every bit of that.
+    """
+    parts = []
+    for name, field in layout:
+        bits = operand[field.offset : field.offset + field.width]
+        if isinstance(field.shape, data.StructLayout):
+            bits = quiet(field.shape, bits, valid)
+        elif name in ("negative", "wide"):
+            bits = bits & valid.replicate(field.width)
+        parts.append(bits)
+    return Cat(*parts)

@@ -10,6 +10,7 @@ from golden.check import Parameter
 from golden.npe.lane import LaneSpec
 from hw.lib.array_entry import ArrayEntry
 from hw.lib.shared_module import SharedModule
+from hw.npe.lane.decoded_operand import quiet
 from hw.npe.lane.lane8 import Lane8
 from hw.npe.lane.sum_formats import SumFormats
 from hw.pe.element import Hop
@@ -127,7 +128,7 @@ class StreamLane(wiring.Component):
             state.i_b.eq(words.b_format),
             pe.en.eq(move),
             pe.i_a.eq(Mux(feed.accept, a, 0)),
-            pe.i_b.eq(b),
+            pe.i_b.eq(quiet(self._lane.b_layout, b, feed.accept)),
             pe.i_clear.eq(feed.clear),
         ]
         with m.If(move):
