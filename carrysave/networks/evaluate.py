@@ -1,8 +1,9 @@
 """Runs a lowered model: products by a callback, the rest by ONNX's reference evaluator."""
 
+import contextlib
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from onnx import NodeProto, helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-from . import host_quantisers
+from carrysave.errors import installed
+
+from . import host_quantisers, host_runtime
 from .check_model import DOMAIN
 from .code_table import TABLE
-from .host_operators import OPERATORS
+from .host_operators import EXACT, OPERATORS
 from .host_work import operations
 from .lower import Lowered
 from .memory import limited
@@ -22,7 +25,7 @@ from .node_sizes import check_outputs
 from .product_base import Operands
 from .tensors import without_mapped
 
-__all__ = ["Multiply", "Observe", "evaluate", "evaluator"]
+__all__ = ["Multiply", "Observe", "evaluate", "evaluator", "on_host"]
 
 Multiply = Callable[[Operands, np.ndarray, np.ndarray | None], np.ndarray]
 """Computes y from a product's A, and from B if it is not constant."""
@@ -59,7 +62,7 @@ def evaluate(
                 made = node.run(*given)
             else:
                 check_outputs(node.onnx_node, given, machine.opsets)
-                made = _on_host(node, given)
+                made = on_host(node, given, machine.opsets)
             if host is not None and node.onnx_node.op_type != "Product":
                 own = _of_model(lowered, node.onnx_node)
                 host[own.op_type] += operations(own, given, made)
@@ -142,15 +145,34 @@ def _of_model(lowered: Lowered, node: NodeProto) -> NodeProto:
     return lowered.recurrent[node.name].node
 
 
-def _on_host(node: Any, given: Sequence[np.ndarray]) -> Sequence[Any]:
-    """Run an operator of onnx, which checks little, and warns where others give a NaN."""
+def on_host(node: Any, given: Sequence[Any], opsets: Mapping[str, int]) -> Sequence[Any]:
+    """Run an operator of the host: by onnxruntime, where that is there and has it.
+
+    Quantisers and products of codes are computed here: exactly, on every processor.
+
+    Parameters
+    ----------
+    node : of the evaluator.
+    given : its inputs.
+    opsets : versions of operators, by domain.
+
+    Raises
+    ------
+    ValueError
+        It cannot run on these inputs; names the node.
+    """
+    own: NodeProto = node.onnx_node
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
+            if not own.domain and own.op_type not in EXACT and installed("onnxruntime"):
+                version = host_runtime.since(own.op_type, opsets[""])
+                with contextlib.suppress(host_runtime.NoKernelError):
+                    return host_runtime.run(own, version, given)
             made: Sequence[Any] = node.run(*given)
         except MemoryError:
             raise
         except Exception as error:  # any: as many as there are operators
             why = " ".join(str(error).split()) or type(error).__name__
-            raise ValueError(f"{place(node.onnx_node)}: cannot run on this: {why}") from None
+            raise ValueError(f"{place(own)}: cannot run on this: {why}") from None
     return made

@@ -17,7 +17,7 @@ from .im2col import Windows
 from .kernels import attributes, windows_of
 from .match_blocked import BitWeights
 
-__all__ = ["OPERATORS"]
+__all__ = ["EXACT", "OPERATORS"]
 
 
 class GlobalMaxPool(OpRun):
@@ -148,3 +148,11 @@ OPERATORS = (
     Multinomial, Scatter,
 )  # fmt: skip
 """Classes that implement the operators of their names."""
+
+EXACT = frozenset((
+    "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Multinomial",
+    "MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv",
+))  # fmt: skip
+"""Operators that onnxruntime does not run for the host: those of codes, whose sums its kernels
+saturate on some processors, and draws, which are the same again with the same seed.
+"""

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 
 import onnx
 from onnx import ModelProto, NodeProto, helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
-from onnx.reference.op_run import RuntimeContextError
-from onnx.reference.ops import load_op
 
 from .check_model import DOMAIN
 from .code_table import CodeTable
@@ -18,6 +15,7 @@ from .fallback import Fallback, has_graphs
 from .floats import match_float_codes, match_floats, read
 from .gate_product import GateProduct
 from .host_operators import OPERATORS
+from .host_versions import refusal
 from .match_blocked import MATMUL_N_BITS, match_blocked
 from .match_products import FLOAT_PRODUCTS, Match, key, match
 from .mean_product import MeanProduct
@@ -41,12 +39,8 @@ _FLOAT_PRODUCTS = (
     "RNN",
     MATMUL_N_BITS,
 )
-_OWN = {
-    ("", "QuantizeLinear"),
-    ("", "DynamicQuantizeLinear"),
-    *((one.op_domain, one.__name__) for one in OPERATORS),
-}
-"""Operators that the host has besides those of the reference."""
+_OWN = {(one.op_domain, one.__name__) for one in OPERATORS}
+"""Operators that the host has besides those of ONNX's evaluator."""
 _FALLBACK = "Fallback"
 _SHOWN = 5
 """Maximum nodes named in one message."""
@@ -270,15 +264,8 @@ def _refused(node: NodeProto, version: int) -> str:
     """Return why a node cannot run on the host; empty if it can."""
     if node.domain == DOMAIN:
         return ""
-    if (node.domain, node.op_type) in _OWN:
+    if node.domain and (node.domain, node.op_type) in _OWN:
         return ""
     if node.domain:
         return f"operators of domain {node.domain!r} are not supported"
-    try:
-        load_op("", node.op_type, version=version, evaluator_cls=ReferenceEvaluator)
-    except RuntimeContextError:
-        # It is a function of its inputs' types, which are known when it runs.
-        return ""
-    except (RuntimeError, ValueError, NotImplementedError):
-        return "the host has no such operator"
-    return ""
+    return refusal(node, version)

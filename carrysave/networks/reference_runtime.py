@@ -57,6 +57,8 @@ class _Session:
 
     def __init__(self, session: Any) -> None:
         self._session = session
+        self.kinds: list[str] = [one.type for one in session.get_outputs()]
+        """Types of outputs, as onnxruntime writes them."""
 
     def run(self, outputs: Sequence[str], inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """Return outputs.
@@ -74,10 +76,15 @@ class _Session:
         return found
 
 
-def session(model: bytes) -> _Session:
+def session(model: bytes, *, threads: int = 0) -> _Session:
     """Open a model: with exact integer sums, where onnxruntime has them for this model.
 
     Otherwise, kernels for AVX2 (those for VNNI do not) saturate sums of two products to 16 bits.
+
+    Parameters
+    ----------
+    model : serialised.
+    threads : of an operator; 0: as onnxruntime has them.
 
     Raises
     ------
@@ -91,6 +98,7 @@ def session(model: bytes) -> _Session:
         options = ort.SessionOptions()
         options.log_severity_level = 4
         options.add_session_config_entry("session.x64quantprecision", precision)
+        options.intra_op_num_threads = threads
         if b"DynamicQuantizeLSTM" in model:
             # Threads would each quantise the samples that they have by a range of their own.
             options.intra_op_num_threads = 1
