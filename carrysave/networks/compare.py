@@ -1,4 +1,8 @@
-"""Comparison with onnxruntime: operator by operator, each fed onnxruntime's codes."""
+"""Comparison with onnxruntime: operator by operator, each fed onnxruntime's codes.
+
+Where its kernel saturates, the judge of a product is its exact value, and that of outputs is the
+network with exact products.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +13,7 @@ from onnx import NodeProto
 
 from .code_types import steps_apart
 from .evaluate import Multiply, evaluate
+from .exact_product import INTEGERS, ONNXRUNTIME, exact, may_saturate
 from .lower import Lowered
 from .model import Graph
 from .product_base import Operands
@@ -50,11 +55,16 @@ class Comparison:
     -------
     found : by kind of operator, and whether it is a product.
     products : by name of the node.
+    judges : of products, by name of the node: :data:`carrysave.networks.exact_product.INTEGERS`
+        where onnxruntime's codes of an input are not exact.
+    judge : of the outputs.
     """
 
     def __init__(self, lowered: Lowered) -> None:
         self.found: dict[tuple[str, bool], Difference] = {}
         self.products: dict[str, Difference] = {}
+        self.judges: dict[str, str] = {}
+        self.judge = ONNXRUNTIME
         self._lowered = lowered
         self._why = {product.operator: product.why for product in lowered.products}
         graph = lowered.graph
@@ -90,8 +100,9 @@ class Comparison:
         self.oracle = Oracle(graph, {**inside, **host, **floats})
 
     def run(self, inputs: dict[str, np.ndarray], multiply: Multiply) -> dict[str, np.ndarray]:
-        """Compare a run on these inputs; return the reference's outputs."""
+        """Compare a run on these inputs; return the outputs of the judge."""
         reference = self.oracle.run(inputs)
+        inexact: set[str] = set()
 
         def count(kind: str, product: bool, name: str, codes: np.ndarray) -> np.ndarray:
             if name not in reference:
@@ -105,18 +116,41 @@ class Comparison:
             y = multiply(product, a, b)
             if not _counted(product):
                 return y
-            if product.y in reference:
-                own = self.products.setdefault(product.name, Difference())
-                own.add(y, reference[product.y])
-            return count(product.operator, True, product.y, y)
+            theirs = reference.get(product.y)
+            judge = theirs
+            if may_saturate(product, a, b):
+                judge = exact(product, a, b)
+                if judge is not None and (theirs is None or not np.array_equal(judge, theirs)):
+                    inexact.add(product.name)
+                    self.judges[product.name] = INTEGERS
+            if judge is None:
+                return y
+            for one in (
+                self.products.setdefault(product.name, Difference()),
+                self.found.setdefault((product.operator, True), Difference()),
+            ):
+                one.add(y, judge)
+            # A layer that is one operator goes on with exact sums, others with onnxruntime's.
+            return judge if theirs is None else theirs
 
         def observed(name: str, codes: np.ndarray) -> np.ndarray:
-            if name in self._layers:
-                return count(self._layers[name].node.op_type, True, name, codes)
-            return count(self._makers.get(name, "?"), False, name, codes)
+            if name not in self._layers:
+                return count(self._makers.get(name, "?"), False, name, codes)
+            layer = self._layers[name]
+            if inexact & {product.name for product in layer.products}:
+                return reference.get(name, codes)  # its products have had their judge
+            return count(layer.node.op_type, True, name, codes)
 
         evaluate(self._lowered, inputs, multiplied, observed)
-        return {name: reference[name] for name in self._lowered.graph.outputs}
+        if not inexact:
+            return {name: reference[name] for name in self._lowered.graph.outputs}
+
+        def exactly(product: Operands, a: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+            found = exact(product, a, b)
+            return multiply(product, a, b) if found is None else found
+
+        self.judge = INTEGERS
+        return evaluate(self._lowered, inputs, exactly)
 
     def causes(self) -> list[dict[str, Any]]:
         """List the operators whose codes differ, with how much and why."""

@@ -196,8 +196,7 @@ class QuantisedProduct(Operands):
         """Make y of results."""
         y = cut.join(results)
         if self.scale is not None:
-            own = replace(self, scale=self.per_column(self.scale))
-            y = y + offset if done else requantise(own, y)
+            y = y + offset if done else requantise(self, y, self.per_column(self.scale))
         return cut.shaped(y).astype(self.y_type)
 
     def _rest(self, target: Target, b: np.ndarray | None) -> int | np.ndarray:
@@ -237,11 +236,10 @@ class QuantisedProduct(Operands):
         return works
 
 
-def requantise(product: QuantisedProduct, sums: np.ndarray) -> np.ndarray:
+def requantise(product: QuantisedProduct, sums: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Make codes of sums as onnxruntime does: one float32 product, halves to the even integer."""
-    assert product.scale is not None
     least, most = (np.float32(limit - product.y_zero) for limit in (product.low, product.high))
-    scaled = np.clip(sums.astype(np.float32) * product.scale, least, most)
+    scaled = np.clip(sums.astype(np.float32) * scale, least, most)
     return np.rint(scaled).astype(np.int64) + product.y_zero
 
 

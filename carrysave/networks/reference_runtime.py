@@ -77,9 +77,11 @@ class _Session:
 
 
 def session(model: bytes, *, threads: int = 0) -> _Session:
-    """Open a model: with exact integer sums, where onnxruntime has them for this model.
+    """Open a model in onnxruntime's default configuration.
 
-    Otherwise, kernels for AVX2 (those for VNNI do not) saturate sums of two products to 16 bits.
+    Its kernels of codes may saturate, see :mod:`carrysave.networks.exact_product`. An option of
+    onnxruntime's, ``session.x64quantprecision``, mends those of MatMulInteger alone, and breaks
+    models with scales by column and no zero point.
 
     Parameters
     ----------
@@ -93,24 +95,20 @@ def session(model: bytes, *, threads: int = 0) -> _Session:
     """
     import onnxruntime as ort  # slow to load
 
-    failures = []
-    for precision in ("1", "0"):
-        options = ort.SessionOptions()
-        options.log_severity_level = 4
-        options.add_session_config_entry("session.x64quantprecision", precision)
-        options.intra_op_num_threads = threads
-        if b"DynamicQuantizeLSTM" in model:
-            # Threads would each quantise the samples that they have by a range of their own.
-            options.intra_op_num_threads = 1
-        # Weights in blocks times floats are products of floats, where the model says no more.
-        options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
-        try:
-            with limited("to open it by onnxruntime"):
-                found = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-            return _Session(found)
-        except Exception as error:  # of a kind for each of its status codes
-            failures.append(error)
-    raise _failure(failures[-1])
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = threads
+    if b"DynamicQuantizeLSTM" in model:
+        # Threads would each quantise the samples that they have by a range of their own.
+        options.intra_op_num_threads = 1
+    # Weights in blocks times floats are products of floats, where the model says no more.
+    options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+    try:
+        with limited("to open it by onnxruntime"):
+            found = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # of a kind for each of its status codes
+        raise _failure(error) from None
+    return _Session(found)
 
 
 def _failure(error: Exception) -> ValueError:

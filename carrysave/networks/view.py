@@ -13,6 +13,7 @@ from carrysave.report.tables import Section
 from hw.emit.user_files import shown
 
 from .energy import Energy
+from .exact_product import INTEGERS, ONNXRUNTIME
 from .host_work import share
 from .lower import Lowered
 from .names import quoted
@@ -26,15 +27,19 @@ _COLUMNS = (
     ("layer", "{}"), ("operator", "{}"), ("formats", "{}"), ("M x K x N", "{}"), ("MACs", "{:,}"),
     ("cycles", "{:,}", "less"), ("simulated", "{}"), ("utilisation", "{:.1%}", "", 1.0),
     ("KiB moved", "{:,.1f}"),
-    ("uJ", "{:,.2f}"), ("differing codes", "{}"),
+    ("uJ", "{:,.2f}"), ("differing codes", "{}"), ("judge", "{}"),
 )  # fmt: skip
 _NAMES = 4
 _OPERATORS = 3
 """Of the host, that are named: those of the most operations."""
 _NARROW = ("layer", "formats", "M x K x N", "cycles", "utilisation")
 """Columns that fit on any terminal."""
-_WIDE = 150
+_WIDE = 164
 """Characters that all columns need."""
+_SATURATES = (
+    f"judged by {INTEGERS}: onnxruntime's kernel of unsigned times signed bytes saturates sums of"
+    " two products to 16 bits on this processor, which has no VNNI"
+)
 
 
 def facts(
@@ -98,6 +103,9 @@ def _row(run: Run, layer: ProductRun, energy: Energy | None) -> dict[str, Any]:
         "energy_uj": (found.slots * energy.pj_per_mac[product.formats] / 1e6 if energy else None),
         "codes": apart.codes if apart else None,
         "differ": apart.differ if apart else None,
+        "judge": run.comparison.judges.get(product.name, ONNXRUNTIME)
+        if apart and run.comparison
+        else None,
     }
 
 
@@ -110,6 +118,7 @@ def _outputs(run: Run, labels: np.ndarray | None) -> list[dict[str, Any]]:
         row: dict[str, Any] = {
             "name": name,
             "array": arrays[name],
+            "judge": run.comparison.judge if run.comparison else None,
             "equal": None,
             "most": None,
             "top1_equal": None,
@@ -151,12 +160,12 @@ def _layers(found: Mapping[str, Any]) -> Section:
         values = (
             row["layer"], row["operator"], row["formats"], f"{times}{m} x {k} x {n}", row["macs"],
             row["cycles"], share if row["simulated_rows"] else "no", row["utilisation"],
-            row["bytes"] / 1024, row["energy_uj"], differ,
+            row["bytes"] / 1024, row["energy_uj"], differ, row["judge"],
         )  # fmt: skip
         rows.append(values)
     total = (
         "total", "", "", "", found["macs"], found["cycles"], "", found["utilisation"],
-        found["bytes"] / 1024, found["energy_uj"], "",
+        found["bytes"] / 1024, found["energy_uj"], "", "",
     )  # fmt: skip
     rows.append(total)
     table = Section(f"{found['design']}, batches of {found['batch']}", _COLUMNS, rows, _NAMES, 1)
@@ -174,15 +183,16 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
     for row in found["outputs"]:
         parts = []
         if row["equal"] is not None:
-            most = "not finite where onnxruntime's are, or the other way around"
+            judge = "exact integers'" if row["judge"] == INTEGERS else "onnxruntime's"
+            most = f"not finite where {judge} are, or the other way around"
             if row["most"] is not None:
-                most = f"at most {row['most']:.6g} from onnxruntime's"
-            parts.append("equal to onnxruntime's bit for bit" if row["equal"] else most)
+                most = f"at most {row['most']:.6g} from {judge}"
+            parts.append(f"equal to {judge} bit for bit" if row["equal"] else most)
         if row["top1_equal"] is not None:
             parts.append(f"the same class for {row['top1_equal']:.2%}")
         if row["accuracy"] is not None:
             theirs = row["accuracy_onnxruntime"]
-            other = "" if theirs is None else f", onnxruntime {theirs:.2%}"
+            other = "" if theirs is None else f", {row['judge']} {theirs:.2%}"
             parts.append(f"right {row['accuracy']:.2%}{other}")
         if parts:
             lines.append(f"{shown(row['name'])}: of {found['inputs']} inputs, {'; '.join(parts)}")
@@ -196,6 +206,8 @@ def _sentences(found: Mapping[str, Any]) -> list[str]:
         f" at most, where it gets the same codes: {row['why']}"
         for row in found["causes"]
     ]
+    if any(row["judge"] == INTEGERS for row in (*found["layers"], *found["outputs"])):
+        lines.append(_SATURATES)
     if any(row["formats"] for row in found["layers"]):
         lines.append(
             "product operands are rounded to their formats, and sums are exact; onnxruntime"

@@ -1,4 +1,4 @@
-"""Codes and numbers to make vectors of: the same with every version of numpy."""
+"""Codes and numbers to make vectors of: the same with every numpy and on every processor."""
 
 import hashlib
 from collections.abc import Iterator
@@ -67,13 +67,24 @@ def thresholds(fmt: ElementFormat, codes: np.ndarray) -> np.ndarray:
         np.inf, 0.0,
     ])  # fmt: skip
     # Overflow begins half a step above the largest number.
-    step = 2.0 ** (np.frexp(top)[1] - 1)
-    ends = np.concatenate([ends, top + step * 2.0 ** -np.arange(1.0, fmt.significand_width + 2)])
+    place = int(np.frexp(top)[1]) - 1
+    halves = np.arange(1, fmt.significand_width + 2)
+    ends = np.concatenate([ends, top + np.ldexp(1.0, place - halves)])
     every = np.concatenate([*marks, ends, -ends])
     near = [np.nextafter(every, way) for way in (-np.inf, np.inf)]
-    # -0 apart from 0.
-    bits = np.unique(np.concatenate([every, *near]).view(np.int64))
-    return np.sort(bits.view(np.float64))
+    return _ascending(np.concatenate([every, *near]))
+
+
+def _ascending(values: np.ndarray) -> np.ndarray:
+    """Return different doubles, ascending, -0 before 0.
+
+    They are sorted by their bits: 0 and -0 are equal, so that their order among doubles would be
+    that of the processor's own sort.
+    """
+    bits = values.view(np.int64)
+    flip = np.iinfo(np.int64).max  # of negative numbers: their bits descend
+    order = np.unique(np.where(bits < 0, bits ^ flip, bits))
+    return np.where(order < 0, order ^ flip, order).view(np.float64)
 
 
 def numbers(seed: str, shape: tuple[int, int], spread: int) -> np.ndarray:
